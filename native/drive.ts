@@ -1,0 +1,184 @@
+// Drive: the kernel side of a mount, as the agent sees it. Engines: fuse (libfuse3's low-level API) and memory (no kernel;
+// the reference and test double). File bytes never cross this interface: the drive reads and writes cache and overlay files
+// itself; the agent says which file holds what.
+//
+// Everything here is called from, and calls back on, JavaScript's main thread. Methods are synchronous, take effect before they
+// return, and never wait for the kernel or for a lock that is held across a system call on the mount.
+import type { FileType } from "@runnel/shared";
+
+/** A node's attributes as programs see them. `version` is the seq of its content, `seq` that of its last change of any kind. */
+export interface DriveEntry {
+  node: number;
+  type: FileType;
+  mode: number;
+  uid: number;
+  gid: number;
+  sizeBytes: number;
+  mtimeNs: bigint;
+  ctimeNs: bigint;
+  nlink: number;
+  rdev: number;
+  version: number;
+  /** Target of a symlink. */
+  target?: string;
+}
+
+/** One name of a folder. `entry` undefined: known absent. */
+export interface DriveBinding {
+  folder: number;
+  name: string;
+  entry: DriveEntry | undefined;
+}
+
+/** A dirty extent or a present range, bytes. */
+export interface ByteRange {
+  offset: number;
+  length: number;
+}
+
+/**
+ * A cached content: a sparse file that holds some ranges of one version. The drive opens `path` read-only and keeps it open
+ * until dropContent and the last file over it is closed.
+ */
+export interface DriveContent {
+  /** Chosen by the agent, never reused while the drive lives. */
+  id: number;
+  node: number;
+  version: number;
+  path: string;
+  sizeBytes: number;
+  /** Ranges of `path` that hold bytes; sorted, disjoint. */
+  present: readonly ByteRange[];
+}
+
+export interface Caller {
+  uid: number;
+  gid: number;
+  pid: number;
+}
+
+/**
+ * What the drive asks of the agent. Every request with an `id` is answered exactly once with one of the reply methods; an answer after the
+ * drive has given up (deadline, interrupt, unmount) is dropped without error. Before it answers with success the agent has put
+ * the entries that the answer implies (putEntries), so that the drive replies from its table.
+ */
+export type DriveRequest = { id: number; caller: Caller } & (
+  | { op: "lookup"; folder: number; name: string } // answered done: the binding (or absence) has been put
+  | { op: "getattr"; node: number } // answered done: the node's entry has been put (putNode)
+  | { op: "list"; folder: number } // answered done: putFolder has been called with the whole listing
+  | { op: "open"; node: number; wantsWrite: boolean; truncates: boolean } // answered opened
+  | { op: "create"; folder: number; name: string; mode: number; isExclusive: boolean } // answered created
+  | { op: "make"; folder: number; name: string; type: FileType; mode: number; rdev: number; target: string } // answered done
+  | { op: "link"; node: number; folder: number; name: string } // done
+  | { op: "remove"; folder: number; name: string; isFolder: boolean } // done
+  | {
+      op: "rename";
+      folder: number;
+      name: string;
+      toFolder: number;
+      toName: string;
+      how: "replace" | "keep" | "exchange";
+    } // done
+  // Attributes of a node; sizeBytes only when no file of it is open for writing here (else the overlay takes it).
+  | { op: "setattr"; node: number; mode?: number; uid?: number; gid?: number; mtimeNs?: bigint; sizeBytes?: number } // done
+  // Bytes are wanted that `present` lacks; answered done after putRanges covered them. `ahead` more would be welcome (sequential reader).
+  | { op: "fetch"; content: number; offset: number; length: number; ahead: number } // done
+  /**
+   * A dirty file is to become a version. The overlay `path` is frozen (later writes go to a new overlay) and belongs to the agent from
+   * here on. Content = for each byte below sizeBytes: the overlay inside `extents`, else base below `baseBytes`, else zero.
+   * Answered committed, or fail (the drive keeps the layer and sends the commit again, with all dirty layers merged into one
+   * `extents` list over possibly several paths, at the next flush).
+   */
+  | {
+      op: "commit";
+      /** flush, fsync: a program waits. release: the last handle was closed with dirty pages written later (mmap). */
+      reason: "flush" | "fsync" | "release";
+      file: number;
+      node: number;
+      /** Content and version the file was opened over; content 0 = none (a new file). */
+      baseContent: number;
+      baseVersion: number;
+      /** How much of the base still shows through (0 after O_TRUNC; the base stays useful for COPY). */
+      baseBytes: number;
+      sizeBytes: number;
+      /** Lowest first; a later layer covers an earlier one. Usually one. */
+      layers: { path: string; extents: ByteRange[] }[];
+      mtimeNs: bigint;
+    }
+  | { op: "statfs" } // answered statfs
+);
+
+/** Things the agent is told and does not answer. */
+export type DriveNotice =
+  | { op: "interrupted"; id: number } // the program gave up; work for it may stop
+  | { op: "closed"; file: number; node: number } // the last handle of a file was closed; its content may be evicted
+  | { op: "unmounted"; reason: string }; // by umount(8), an abort, or close()
+
+export interface DriveStatistics {
+  /** Bytes that applications read from and wrote to the drive. */
+  readBytes: number;
+  writtenBytes: number;
+  /** Requests answered without JavaScript, and those passed to it, by operation. */
+  native: Record<string, number>;
+  passed: Record<string, number>;
+  openFiles: number;
+  pendingRequests: number;
+  entries: number;
+}
+
+export interface DriveSettings {
+  /** Empty folder to mount at (fuse). */
+  mountpoint: string;
+  /** Shown as the file system's source: "runnel:docs". */
+  source: string;
+  /** Existing folder for overlays; files in it are named `<overlayPrefix>-<n>`. */
+  overlayFolder: string;
+  overlayPrefix: string;
+  /** The drive answers EIO after these milliseconds without the agent's answer; 0 = never (the agent decides). By operation. */
+  deadlinesMs: Partial<Record<DriveRequest["op"], number>>;
+  /** The most entries kept (whole folders are dropped, least recently used first). */
+  entriesMax: number;
+  isReadOnly: boolean;
+}
+
+export interface Drive {
+  /** Starts serving. @throws RunnelError with a sentence for a person (mount point missing, not empty, no FUSE…). */
+  start(on: { requests(batch: DriveRequest[]): void; notice(notice: DriveNotice): void }): Promise<void>;
+
+  /** Fills or changes bindings. `changed`: they came from the feed, so old bindings are stale and the kernel is told, on a thread of its own. */
+  putEntries(bindings: readonly DriveBinding[], changed: boolean): void;
+  /** A folder's whole listing, in place of what was known of it; lookups of other names are then known absent. */
+  putFolder(folder: number, listing: readonly { name: string; entry: DriveEntry }[]): void;
+  /** Attributes of a node under whatever names it has (root, hard links). */
+  putNode(entry: DriveEntry, changed: boolean): void;
+  /** Forgets what is known below a folder (not recursive); 0 = everything. The kernel is told. */
+  dropFolder(folder: number): void;
+  /** Until this CLOCK_BOOTTIME, in ms, the tables may be answered from without asking. 0 = no lease. */
+  setLease(untilBootMs: number): void;
+
+  putContent(content: DriveContent): void;
+  putRanges(content: number, present: readonly ByteRange[]): void;
+  dropContent(content: number): void;
+
+  done(id: number): void;
+  fail(id: number, errno: number): void;
+  /** Opens over a content that has been put; content 0 = an empty file. */
+  opened(id: number, answer: { content: number; version: number }): void;
+  /** The new file is empty and open; its entry has been put. */
+  created(id: number, answer: { node: number; version: number }): void;
+  /** The file's content is now `version`. base + layers stay in place until rebase. */
+  committed(id: number, answer: { version: number }): void;
+  /** The layers of a commit have been merged into this content, which has been put: the file reads from it, the overlay is let go. False: the file is gone. */
+  rebase(file: number, content: number): boolean;
+  statfs(
+    id: number,
+    answer: { totalBytes: number; freeBytes: number; availableBytes: number; totalFiles: number; freeFiles: number },
+  ): void;
+
+  statistics(): DriveStatistics;
+  /**
+   * Unmounts. Without `force`, @throws RunnelError Busy while programs have files open or stand in it. With it, detaches lazily and answers what is
+   * pending with EIO. Resolves when the threads have ended.
+   */
+  close(force: boolean): Promise<void>;
+}

@@ -1,0 +1,119 @@
+// Disk: every file operation that production code makes. A DiskRoot is a capability for one folder: paths are relative to it,
+// "/"-separated and without ".", ".." or empty parts, and no operation follows a symlink, whoever made it, nor leaves the
+// root's file system (openat2 with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV on Linux). "" is the root itself.
+//
+// All methods are asynchronous, run off the event loop, and throw RunnelError (fromSystemError) on failure: NotFound, Exists,
+// NoSpace, Denied, NotFolder (also for a symlink met on the way), Unavailable (another file system on the way), Io.
+
+export type FileType = "file" | "folder" | "symlink" | "fifo" | "socket" | "block" | "char";
+
+/** What lstat says, with the kernel's file handle: enough to know whether a file is the one that was recorded. */
+export interface DiskStat {
+  type: FileType;
+  /** Permission bits, 12 bits (07777). */
+  mode: number;
+  uid: number;
+  gid: number;
+  sizeBytes: number;
+  mtimeNs: bigint;
+  ctimeNs: bigint;
+  /** Device and inode, as the system gives them. */
+  dev: number;
+  ino: number;
+  nlink: number;
+  /** major:minor of a device node, else 0. */
+  rdev: number;
+}
+
+/** A name in a folder with its lstat. Names that are not UTF-8 come with `name` undefined and are counted only. */
+export interface DiskEntry {
+  name: string | undefined;
+  stat: DiskStat;
+}
+
+export interface SetStat {
+  mode?: number;
+  uid?: number;
+  gid?: number;
+  mtimeNs?: bigint;
+}
+
+export interface DiskSpace {
+  totalBytes: number;
+  freeBytes: number;
+  /** Free to an ordinary user. */
+  availableBytes: number;
+  totalFiles: number;
+  freeFiles: number;
+}
+
+/** An open regular file. Close it exactly once. */
+export interface DiskFile {
+  /** The descriptor, for core.node's and drive.node's own threads; -1 where there is none (simulated). */
+  readonly fd: number;
+  /** Reads up to `length` bytes; fewer only at the end of the file. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Writes all of `bytes`. */
+  write(offset: number, bytes: Uint8Array): Promise<void>;
+  /** Copies from another open file within the system where it can (reflink, copy_file_range). Short only at the source's end. */
+  copyFrom(source: DiskFile, sourceOffset: number, offset: number, length: number): Promise<number>;
+  truncate(length: number): Promise<void>;
+  /** Reserves space so that later writes cannot fail with NoSpace; does nothing where the file system cannot. */
+  reserve(length: number): Promise<void>;
+  stat(): Promise<DiskStat>;
+  setStat(change: SetStat): Promise<void>;
+  /** Data and metadata on stable storage (fsync); `dataOnly` is fdatasync. */
+  sync(dataOnly?: boolean): Promise<void>;
+  /** The kernel's file handle (name_to_handle_at, type and bytes): never reused, unlike an inode number. */
+  handle(): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+export type OpenMode = "read" | "write" | "create" | "createNew";
+
+/** What a watch tells: something about this path may have changed (create, remove, attributes, close after write, write). */
+export interface WatchEvent {
+  /** Path of the folder or file the event names. */
+  path: string;
+  /** "changed": look at it; "writing": a program is writing to it, more will come; "overflow": events were lost, scan all. */
+  kind: "changed" | "writing" | "overflow";
+}
+
+export interface Watch {
+  close(): Promise<void>;
+}
+
+export interface DiskRoot {
+  /** The path this root was opened at, for messages only. */
+  readonly path: string;
+  stat(path: string): Promise<DiskStat>;
+  /** The kernel's file handle of a path (any type), not following a final symlink. */
+  handle(path: string): Promise<Uint8Array>;
+  /** Calls `batch` with entries in the order of the system, some thousand at a time; the promise it returns is awaited. */
+  list(path: string, batch: (entries: DiskEntry[]) => void | Promise<void>): Promise<void>;
+  /** read: existing; write: existing, read and write; create: make if missing; createNew: Exists if there. Regular files only. */
+  open(path: string, mode: OpenMode, permissions?: number): Promise<DiskFile>;
+  makeFolder(path: string, permissions?: number): Promise<void>;
+  makeSymlink(path: string, target: string): Promise<void>;
+  /** fifo, socket, device nodes. */
+  makeSpecial(path: string, type: FileType, permissions: number, rdev: number): Promise<void>;
+  /** A second name for the file at `from`. */
+  link(from: string, to: string): Promise<void>;
+  readSymlink(path: string): Promise<string>;
+  /** replace: as rename(2); keep: Exists if `to` is there (RENAME_NOREPLACE); exchange: both must exist (RENAME_EXCHANGE). */
+  rename(from: string, to: string, how: "replace" | "keep" | "exchange"): Promise<void>;
+  removeFile(path: string): Promise<void>;
+  removeFolder(path: string): Promise<void>;
+  setStat(path: string, change: SetStat): Promise<void>;
+  /** Makes a folder's names durable (fsync of the folder). */
+  syncFolder(path: string): Promise<void>;
+  space(): Promise<DiskSpace>;
+  /** Watches the whole tree (fanotify where the system lets us, else inotify). Own changes are reported too. */
+  watch(tell: (events: WatchEvent[]) => void): Promise<Watch>;
+  close(): Promise<void>;
+}
+
+export interface Disk {
+  /** Opens an existing folder as a root; `make` makes it (and missing parents) first. The folder itself may be reached by symlinks. */
+  openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot>;
+}

@@ -1,0 +1,38 @@
+// Link: a connected, ordered, reliable carrier of binary messages (a WebSocket, or a simulated line).
+
+export interface LinkEvents {
+  /** One whole message. The buffer belongs to the receiver. */
+  message(payload: Uint8Array): void;
+  /** Called once; no message follows. `code` is a WebSocket close code, 1006 when the line broke. */
+  closed(code: number, reason: string): void;
+}
+
+export interface Link {
+  /** Sets the receiver; messages that came before are delivered then, in order. */
+  listen(events: LinkEvents): void;
+  /** Queues one message. The buffer must not be changed afterwards. After close it is dropped. */
+  send(payload: Uint8Array): void;
+  /** Bytes queued here and not yet handed to the operating system. */
+  readonly bufferedBytes: number;
+  /** Ends the link; `closed` is called for the local side too. */
+  close(code: number, reason: string): void;
+}
+
+export interface Dialer {
+  /**
+   * Connects. @throws RunnelError Unreachable with a sentence for a person; Invalid for a URL that cannot be used.
+   * `signal` ends the attempt.
+   */
+  dial(url: string, signal?: AbortSignal): Promise<Link>;
+}
+
+export interface Listener {
+  /** The port in use, for a listener asked to take any. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface Acceptor {
+  /** Accepts links at host:port. @throws RunnelError Busy when the port is in use, Denied beyond loopback without TLS. */
+  listen(host: string, port: number, accept: (link: Link) => void): Promise<Listener>;
+}

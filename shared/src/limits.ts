@@ -1,0 +1,68 @@
+// Every bound on what the other side, a file or a program may ask for. PROTOCOL.md's limits page lists the same rows.
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+export const LIMITS = {
+  /** One name, in UTF-8 bytes (Linux NAME_MAX). */
+  nameBytes: 255,
+  /** Folders between the root and a node. */
+  depth: 256,
+  /** A symlink's target, in bytes (Linux PATH_MAX less the NUL). */
+  symlinkBytes: 4095,
+  /** One control payload after decompression. */
+  controlBytes: 1 * MiB,
+  /** One bulk frame's payload. */
+  bulkFrameBytes: 64 * KiB,
+  /** One WebSocket message, header included. */
+  frameBytes: 1 * MiB + 64,
+  /** Nesting of arrays and maps in CBOR. */
+  cborDepth: 16,
+  /** Channels open at once on a connection. */
+  channels: 1024,
+  /** Control items waiting to be handled on one channel. */
+  channelItems: 4096,
+  /** Bulk credit of one channel. */
+  channelCreditBytes: 4 * MiB,
+  /** Attachments of one connection. */
+  attachments: 64,
+  /** Folders followed by one attachment. */
+  followedFolders: 200_000,
+  /** Feed items not yet acknowledged by one attachment; past it, "list again". */
+  feedBacklogItems: 16_384,
+  /** Descriptors in one recipe item (a recipe goes in several). */
+  recipeDescriptorsPerItem: 4096,
+  /** Descriptors in one recipe: 1 TiB at the smallest average chunk size used for that size. */
+  recipeDescriptors: 4_194_304,
+  /** A run of new data in a write, before compression. */
+  runBytes: 1 * MiB,
+  /** Bytes of a commit kept inside its log record; more is staged in a file of its own. */
+  inlineBytes: 1 * MiB,
+  /** Bytes staged by one instance and not yet committed. */
+  stagedBytes: 64 * 1024 * MiB,
+  /** Operations of one instance whose results are not yet reported received. */
+  outstandingOperations: 4096,
+  /** A find predicate: nodes in its tree, and its text. */
+  predicateNodes: 64,
+  predicateBytes: 4096,
+  /** The length of a file. */
+  fileBytes: 2 ** 50,
+} as const;
+
+/** The chunker's presets: window and polynomial are LBFS's, sizes in bytes. */
+export const CHUNK = { minBytes: 2 * KiB, maxBytes: 64 * KiB, averageBits: 13 } as const;
+
+/** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */
+export const TIMING = {
+  leaseTermMs: 20_000,
+  /** What a client subtracts from the term it counts, for drift of the two clocks. */
+  leaseMarginMs: 1_000,
+  /** Silence after which an attachment counts as offline for whoever asks. */
+  silenceMs: 2_000,
+  /** How long an unanswered change may take before the program gets EIO. */
+  patienceMs: 10_000,
+  /** Staged data of an unfinished write is kept so long. */
+  stagedKeepMs: 24 * 3_600_000,
+  /** Terms for which an instance that did not acknowledge asks at every open. */
+  probationTerms: 10,
+} as const;
