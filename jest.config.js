@@ -1,11 +1,15 @@
+// Not part of an ordinary run; `npm run test:long` sets RUNNEL_LONG and takes both.
+const long = process.env.RUNNEL_LONG ? [] : ["\\.long\\.test\\.ts$"];
+
 /** Jest over ES modules: Node strips the types, nothing is compiled. */
 export default {
   testEnvironment: "node",
   testMatch: ["**/test/**/*.test.ts"],
-  testPathIgnorePatterns: ["/node_modules/", "/native/build/"],
+  testPathIgnorePatterns: ["/node_modules/", "/native/build/", ...long],
   modulePathIgnorePatterns: ["<rootDir>/native/build/"],
   extensionsToTreatAsEsm: [".ts"],
   transform: { "\\.ts$": "<rootDir>/scripts/jest-strip-types.cjs" },
+  reporters: ["default", "<rootDir>/scripts/jest-count-reporter.cjs"],
   testTimeout: 30_000,
   coverageProvider: "v8",
   collectCoverageFrom: ["**/src/**/*.ts"],

@@ -108,8 +108,12 @@ export interface DiskRoot {
   /** Makes a folder's names durable (fsync of the folder). */
   syncFolder(path: string): Promise<void>;
   space(): Promise<DiskSpace>;
-  /** Watches the whole tree (fanotify where the system lets us, else inotify). Own changes are reported too. */
-  watch(tell: (events: WatchEvent[]) => void): Promise<Watch>;
+  /**
+   * Watches the whole tree (fanotify where the system lets us, else inotify) but for `leaveOut`, names in the root itself. What
+   * happens after the promise resolved is told, own changes too; a folder that appears or is renamed is told with all that is
+   * in it. `tell` runs on the event loop; while it is busy events of one path become one.
+   */
+  watch(tell: (events: WatchEvent[]) => void, leaveOut?: readonly string[]): Promise<Watch>;
   close(): Promise<void>;
 }
 

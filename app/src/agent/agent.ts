@@ -1,0 +1,299 @@
+// The agent: the drives of one user. It opens, keeps and ends mounts and answers the control API; how a mount works is behind
+// the interface Mount. One process builds one agent (main.ts).
+import { resolve } from "node:path";
+import { type Clock, type Predicate, RunnelError, type Timer } from "@runnel/shared";
+import type { Logger } from "pino";
+import { makePrivate, type AgentHome, type MountRecord } from "./control/host/agent-home.ts";
+import type { FolderView } from "./control/host/folder-view.ts";
+import { isRunnelMount, type MountTable } from "./control/host/mount-table.ts";
+import type { Call } from "./control/control-server.ts";
+import { CONTROL_LIMITS, type Request, type RequestOf, type ResultOf } from "./control/messages.ts";
+import { checkMountPoint, resolvePath, type ResolvedPath } from "./control/mount-point.ts";
+import { isUrl, volumeUrl } from "./control/volume-url.ts";
+import type { FoundEntry, Mount, MountSettings } from "./mount.ts";
+
+export interface AgentSettings {
+  version: string;
+  home: AgentHome;
+  clock: Clock;
+  log: Logger;
+  mountTable: MountTable;
+  folders: FolderView;
+  openMount(settings: MountSettings): Promise<Mount>;
+  /** Asks a volume that need not be mounted. */
+  findByUrl(url: string, predicate: Predicate): AsyncIterable<FoundEntry>;
+  parsePredicate(words: readonly string[]): Predicate;
+  /** The mounts came to be none, or are some again. */
+  changed?(): void;
+}
+
+export class Agent {
+  readonly #settings: AgentSettings;
+  readonly #startedMs: number;
+  readonly #mounts = new Map<string, Mount>();
+  /** Mount points that are being mounted or unmounted now. */
+  readonly #busy = new Set<string>();
+  #lost: MountRecord[];
+  #isClosing = false;
+
+  constructor(settings: AgentSettings) {
+    this.#settings = settings;
+    this.#startedMs = Number(settings.clock.wallNs() / 1_000_000n);
+    // The lock is ours, so whoever recorded these is dead, and so are they.
+    this.#lost = settings.home.readMounts();
+  }
+
+  /** Nothing is mounted, nothing is about to be. */
+  get isIdle(): boolean {
+    return this.#mounts.size === 0 && this.#busy.size === 0;
+  }
+
+  /** Answers all requests but `stop`, which ends the process and is its owner's. */
+  async handle(request: Exclude<Request, { verb: "stop" }>, call: Call): Promise<unknown> {
+    switch (request.verb) {
+      case "mount":
+        return this.#mount(request);
+      case "unmount":
+        return this.#unmount(request);
+      case "flush":
+        return this.#flush(request);
+      case "status":
+        return this.#status();
+      case "statistics":
+        return this.#statistics(request);
+      case "find":
+        return this.#find(request, call);
+      case "watch":
+        return this.#watch(request, call);
+    }
+  }
+
+  /** Ends every mount; those that programs use stay and are Busy, unless forced. @throws RunnelError the first failure */
+  async close(force: boolean): Promise<ResultOf<"stop">> {
+    this.#isClosing = true;
+    const mounts = [...this.#mounts.values()];
+    const ends = await Promise.allSettled(mounts.map((mount) => mount.unmount(force)));
+    for (const [index, end] of ends.entries()) {
+      const mount = mounts[index];
+      if (end.status === "fulfilled" && mount !== undefined) this.#forget(mount, "unmounted");
+    }
+    const failed = ends.find((end) => end.status === "rejected");
+    if (failed !== undefined) {
+      this.#isClosing = false;
+      throw failed.reason;
+    }
+    return { unmounted: mounts.map(({ settings: { url, mountpoint } }) => ({ url, mountpoint })) };
+  }
+
+  async #mount(request: RequestOf<"mount">): Promise<ResultOf<"mount">> {
+    const { home } = this.#settings;
+    if (request.mode === "async") {
+      throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");
+    }
+    if (this.#isClosing) throw new RunnelError("Busy", "mount", "The agent is ending. Try again in a moment.");
+    const url = volumeUrl(request.url);
+    const { path: mountpoint } = await this.#resolve(request.mountpoint);
+    return this.#exclusively(mountpoint, async () => {
+      const mounted = this.#mounts.get(mountpoint)?.settings.url;
+      if (mounted === url) throw new RunnelError("Exists", "mount", `${url} is already mounted at ${mountpoint}.`);
+      if (mounted !== undefined) {
+        const next = `Unmount it first: runnel unmount ${mountpoint}`;
+        throw new RunnelError("Exists", "mount", `${mountpoint} is the drive of ${mounted}. ${next}`);
+      }
+      await this.#detachIfDead(mountpoint);
+      const cacheFolder = resolve(request.cache ?? home.cacheFolder);
+      await this.#check(mountpoint, cacheFolder);
+      const stateFolder = home.mountFolder(url, mountpoint);
+      makePrivate(cacheFolder);
+      makePrivate(stateFolder);
+      const mount = await this.#open({ url, mountpoint, cacheFolder, stateFolder, writeMode: request.mode });
+      return { mount: mount.status() };
+    });
+  }
+
+  async #open(settings: MountSettings): Promise<Mount> {
+    const { url, mountpoint } = settings;
+    // Recorded before it is there: a crash on the way leaves a mount that the next agent knows of.
+    this.#lost = this.#lost.filter((record) => record.mountpoint !== mountpoint);
+    this.#record([{ url, mountpoint }]);
+    try {
+      const mount = await this.#settings.openMount(settings);
+      this.#mounts.set(mountpoint, mount);
+      this.#settings.log.info({ url, mountpoint }, "mounted");
+      void mount.ended.then((reason) => this.#forget(mount, reason));
+      return mount;
+    } finally {
+      this.#record();
+    }
+  }
+
+  async #unmount(request: RequestOf<"unmount">): Promise<ResultOf<"unmount">> {
+    const { path: mountpoint } = await this.#resolve(request.mountpoint);
+    return this.#exclusively(mountpoint, async () => {
+      const mount = this.#mounts.get(mountpoint);
+      if (mount !== undefined) {
+        await mount.unmount(request.force);
+        this.#forget(mount, "unmounted");
+        return { unmounted: { url: mount.settings.url, mountpoint }, wasLost: false };
+      }
+      const lost = this.#lost.find((record) => record.mountpoint === mountpoint);
+      const detached = await this.#detachIfDead(mountpoint);
+      if (lost === undefined && detached === undefined) throw notMounted("unmount", mountpoint);
+      this.#lost = this.#lost.filter((record) => record !== lost);
+      this.#record();
+      return { unmounted: { url: lost?.url ?? "", mountpoint }, wasLost: true };
+    });
+  }
+
+  async #flush({ mountpoint, up }: RequestOf<"flush">): Promise<ResultOf<"flush">> {
+    const mount = await this.#mountAt("flush", mountpoint);
+    await mount.flush(up);
+    return { flushed: { url: mount.settings.url, mountpoint: mount.settings.mountpoint, up } };
+  }
+
+  #status(): ResultOf<"status"> {
+    const { version, home } = this.#settings;
+    return {
+      agent: { pid: process.pid, version, home: home.folder, startedMs: this.#startedMs },
+      mounts: [...this.#mounts.values()].map((mount) => mount.status()),
+      lost: this.#lost,
+    };
+  }
+
+  async #statistics(request: RequestOf<"statistics">): Promise<ResultOf<"statistics">> {
+    const mounts = await this.#mountsAt("stats", request.mountpoint);
+    const measured = measure(mounts);
+    if (request.reset) for (const mount of mounts) mount.resetStatistics();
+    return measured;
+  }
+
+  async #find({ target, words }: RequestOf<"find">, call: Call): Promise<ResultOf<"find">> {
+    const predicate = this.#settings.parsePredicate(words);
+    const found = isUrl(target)
+      ? this.#settings.findByUrl(volumeUrl(target), predicate)
+      : (await this.#mountAt("find", target)).find(predicate);
+    let entries: FoundEntry[] = [];
+    let bytes = 0;
+    for await (const entry of found) {
+      if (call.signal.aborted) throw new RunnelError("Interrupted", "find", "The search was ended before it was done.");
+      entries.push(entry);
+      bytes += entry.path.length;
+      if (bytes < CONTROL_LIMITS.partBytes && entries.length < PART_ENTRIES) continue;
+      await call.part({ entries });
+      entries = [];
+      bytes = 0;
+    }
+    if (entries.length > 0) await call.part({ entries });
+    return {};
+  }
+
+  async #watch({ mountpoint, intervalMs }: RequestOf<"watch">, call: Call): Promise<ResultOf<"watch">> {
+    while (!call.signal.aborted) {
+      await call.part(measure(await this.#mountsAt("watch", mountpoint)));
+      await this.#pause(intervalMs, call.signal);
+    }
+    return {};
+  }
+
+  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((done) => {
+      let timer: Timer | undefined;
+      const end = (): void => {
+        timer?.cancel();
+        signal.removeEventListener("abort", end);
+        done();
+      };
+      timer = this.#settings.clock.after(delayMs, end);
+      signal.addEventListener("abort", end);
+      if (signal.aborted) end();
+    });
+  }
+
+  async #resolve(path: string): Promise<ResolvedPath> {
+    if (!path.startsWith("/")) throw new RunnelError("Invalid", "read a path", `${path} is not an absolute path.`);
+    return resolvePath(path, await this.#settings.mountTable.read(), this.#settings.folders);
+  }
+
+  async #check(mountpoint: string, cache: string): Promise<void> {
+    const { folders, home, mountTable } = this.#settings;
+    const mounts = await mountTable.read();
+    const point = await resolvePath(mountpoint, mounts, folders);
+    await checkMountPoint(point, mounts, folders, { home: home.folder, cache });
+  }
+
+  /** What a dead agent left at a mount point goes; resolves to undefined when there was no such thing. */
+  async #detachIfDead(mountpoint: string): Promise<true | undefined> {
+    const { mountTable, log } = this.#settings;
+    // Several may lie one over another.
+    let detached: true | undefined;
+    for (;;) {
+      const top = (await mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
+      if (top === undefined || !isRunnelMount(top) || (await mountTable.probe(mountpoint)) === "alive") return detached;
+      await mountTable.detach(mountpoint);
+      log.info({ mountpoint }, "detached what an earlier agent left");
+      detached = true;
+    }
+  }
+
+  async #exclusively<T>(mountpoint: string, work: () => Promise<T>): Promise<T> {
+    if (this.#busy.has(mountpoint)) {
+      throw new RunnelError("Busy", "mount", `${mountpoint} is just being mounted or unmounted. Try again in a moment.`);
+    }
+    this.#busy.add(mountpoint);
+    this.#settings.changed?.();
+    try {
+      return await work();
+    } finally {
+      this.#busy.delete(mountpoint);
+      this.#settings.changed?.();
+    }
+  }
+
+  async #mountAt(operation: string, asked: string): Promise<Mount> {
+    const { path, runnelMount } = await this.#resolve(asked);
+    // Any place in a drive names the drive.
+    const mount = this.#mounts.get(runnelMount ?? path);
+    if (mount === undefined) throw notMounted(operation, path);
+    return mount;
+  }
+
+  async #mountsAt(operation: string, asked: string | undefined): Promise<Mount[]> {
+    return asked === undefined ? [...this.#mounts.values()] : [await this.#mountAt(operation, asked)];
+  }
+
+  #forget(mount: Mount, reason: string): void {
+    const { mountpoint, url } = mount.settings;
+    if (this.#mounts.get(mountpoint) !== mount) return;
+    this.#mounts.delete(mountpoint);
+    this.#record();
+    this.#settings.log.info({ url, mountpoint, reason }, "mount ended");
+    this.#settings.changed?.();
+  }
+
+  /** Writes down what the next agent has to know of if this one dies now. */
+  #record(coming: readonly MountRecord[] = []): void {
+    const mounted = [...this.#mounts.values()].map(({ settings: { url, mountpoint } }) => ({ url, mountpoint }));
+    this.#settings.home.writeMounts([...mounted, ...coming, ...this.#lost]);
+  }
+}
+
+/** Entries of one part of a find. */
+const PART_ENTRIES = 1000;
+
+function measure(mounts: readonly Mount[]): ResultOf<"statistics"> {
+  return {
+    mounts: mounts.map((mount) => ({
+      url: mount.settings.url,
+      mountpoint: mount.settings.mountpoint,
+      statistics: mount.statistics(),
+    })),
+  };
+}
+
+function notMounted(operation: string, mountpoint: string): RunnelError {
+  return new RunnelError(
+    "NotFound",
+    operation,
+    `Runnel has no drive at ${mountpoint}. Run "runnel status" to see the drives there are.`,
+  );
+}

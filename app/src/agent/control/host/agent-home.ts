@@ -1,0 +1,182 @@
+// The agent's home: where it keeps its state, and how the command line finds the one agent that runs there.
+//
+//     agent.json    {pid, socket, started, version} of the running agent; absent after a clean end
+//     agent.sock    the control socket, mode 0600 (elsewhere when this path is too long for a socket; agent.json says where)
+//     agent.lock    held by the running agent (agent-lock.ts)
+//     agent.log     what it logs; agent.log.1 is the part before
+//     mounts.json   the mounts that have not ended cleanly
+//     cache/        cached contents, unless a mount says otherwise
+//     mounts/ID/    replica and journal of a mount; ID is made from URL and mount point, so a later mount finds them again
+//     server/       data of `runnel serve`, unless it says otherwise
+import { createHash } from "node:crypto";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fromSystemError, RunnelError } from "@runnel/shared";
+import { z } from "zod";
+
+/** sun_path holds 108 bytes on Linux and 104 on macOS; node adds none of its own. */
+const SOCKET_PATH_BYTES_MAX = 100;
+
+const AgentRecord = z.object({ pid: z.int(), socket: z.string(), started: z.string(), version: z.string() });
+export type AgentRecord = z.infer<typeof AgentRecord>;
+
+const MountRecords = z.array(z.object({ url: z.string(), mountpoint: z.string() }));
+export type MountRecord = z.infer<typeof MountRecords>[number];
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where the home is: RUNNEL_HOME, else the place that the system has for such state. */
+export function homeFolder(
+  environment: Environment = process.env,
+  platform: NodeJS.Platform = process.platform,
+  user: string = homedir(),
+): string {
+  const asked = environment["RUNNEL_HOME"];
+  if (asked !== undefined && asked !== "") return resolve(asked);
+  if (platform === "win32") return join(environment["LOCALAPPDATA"] ?? join(user, "AppData", "Local"), "Runnel");
+  if (platform === "darwin") return join(user, "Library", "Application Support", "Runnel");
+  const state = environment["XDG_STATE_HOME"];
+  // The XDG base directory specification: a relative path is to be ignored.
+  return join(state?.startsWith("/") ? state : join(user, ".local", "state"), "runnel");
+}
+
+export class AgentHome {
+  readonly folder: string;
+  readonly #environment: Environment;
+
+  constructor(folder: string = homeFolder(), environment: Environment = process.env) {
+    this.folder = folder;
+    this.#environment = environment;
+  }
+
+  get lockPath(): string {
+    return join(this.folder, "agent.lock");
+  }
+  get logPath(): string {
+    return join(this.folder, "agent.log");
+  }
+  get recordPath(): string {
+    return join(this.folder, "agent.json");
+  }
+  get cacheFolder(): string {
+    return join(this.folder, "cache");
+  }
+  get serverFolder(): string {
+    return join(this.folder, "server");
+  }
+
+  mountFolder(url: string, mountpoint: string): string {
+    const id = createHash("sha256").update(`${url}\0${mountpoint}`).digest("hex").slice(0, 24);
+    return join(this.folder, "mounts", id);
+  }
+
+  /** Makes the home, open to its user only. @throws RunnelError */
+  make(): void {
+    try {
+      makePrivate(this.folder);
+    } catch (error) {
+      throw new RunnelError(
+        fromSystemError(error, "make the agent's home").kind,
+        "make the agent's home",
+        `Runnel cannot keep its state in ${this.folder}. Make the folder writable, or set RUNNEL_HOME to another.`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Where the agent is to listen. Makes the folder of a socket that cannot lie in the home. @throws RunnelError Denied */
+  socketPath(): string {
+    if (process.platform === "win32") return `\\\\.\\pipe\\runnel-${this.#digest()}`;
+    const here = join(this.folder, "agent.sock");
+    if (Buffer.byteLength(here) <= SOCKET_PATH_BYTES_MAX) return here;
+    const runtime = this.#environment["XDG_RUNTIME_DIR"];
+    const user = process.getuid?.() ?? 0;
+    for (const base of [runtime, tmpdir()]) {
+      if (!base?.startsWith("/")) continue;
+      const folder = join(base, `runnel-${user}-${this.#digest()}`);
+      const path = join(folder, "agent.sock");
+      if (Buffer.byteLength(path) > SOCKET_PATH_BYTES_MAX) continue;
+      if (claimRuntimeFolder(folder, user)) return path;
+    }
+    throw new RunnelError(
+      "Denied",
+      "place the control socket",
+      `The path ${here} is too long for a socket. Set RUNNEL_HOME to a shorter path.`,
+    );
+  }
+
+  /** The agent that said it runs here; undefined when none did, or when the file is not whole. */
+  readRecord(): AgentRecord | undefined {
+    return readJson(this.recordPath, AgentRecord);
+  }
+
+  writeRecord(record: AgentRecord): void {
+    writeJson(this.recordPath, record);
+  }
+
+  removeRecord(): void {
+    rmSync(this.recordPath, { force: true });
+  }
+
+  readMounts(): MountRecord[] {
+    return readJson(join(this.folder, "mounts.json"), MountRecords) ?? [];
+  }
+
+  writeMounts(mounts: readonly MountRecord[]): void {
+    writeJson(join(this.folder, "mounts.json"), mounts);
+  }
+
+  /** What was logged last, for a person: the message of a structured line, or the line. */
+  lastLogLine(): string | undefined {
+    let log: string;
+    try {
+      log = readFileSync(this.logPath, "utf8");
+    } catch {
+      return undefined;
+    }
+    const line = log.trimEnd().split("\n").at(-1);
+    if (line === undefined || line === "") return undefined;
+    try {
+      const message = (JSON.parse(line) as { msg?: unknown }).msg;
+      return typeof message === "string" ? message : line;
+    } catch {
+      return line;
+    }
+  }
+
+  #digest(): string {
+    return createHash("sha256").update(this.folder).digest("hex").slice(0, 16);
+  }
+}
+
+/** Makes a folder and those above it; this one is open to its user only, also when it was there. */
+export function makePrivate(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (process.platform !== "win32" && (lstatSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+}
+
+/** The folder above may be open to everyone, so another user could have made ours first: then it is not ours, and left alone. */
+function claimRuntimeFolder(folder: string, user: number): boolean {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") return false;
+  }
+  const stat = lstatSync(folder);
+  return stat.isDirectory() && stat.uid === user && (stat.mode & 0o077) === 0;
+}
+
+function readJson<T>(path: string, schema: z.ZodType<T>): T | undefined {
+  try {
+    return schema.parse(JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+/** All or nothing: a reader sees the old file or the new one. Only the lock's holder writes, so the name beside is free. */
+function writeJson(path: string, value: unknown): void {
+  writeFileSync(`${path}.new`, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}

@@ -1,0 +1,107 @@
+// What is mounted where, as the system says, without touching any mount: the agent must never touch its own (the kernel would
+// wait for the agent, and the agent for the kernel), and a dead one answers nothing but errors.
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { type Clock, RunnelError } from "@runnel/shared";
+
+export interface MountTableEntry {
+  mountpoint: string;
+  fileSystem: string;
+  source: string;
+}
+
+/** What a mount of Runnel answers: dead = the agent behind it has ended; alive also when it cannot be asked or is slow. */
+export type Life = "alive" | "dead";
+
+export interface MountTable {
+  /** Every mount of this process's view, the one on top last. */
+  read(): Promise<MountTableEntry[]>;
+  /** Asks a mount from a process of its own, with a deadline. */
+  probe(mountpoint: string): Promise<Life>;
+  /** Takes a dead mount off its mount point, also while programs still hold files of it. @throws RunnelError Busy */
+  detach(mountpoint: string): Promise<void>;
+}
+
+const PROBE_MS = 3000;
+const DETACH_MS = 10_000;
+
+/** Run by the probe: exits with 3 when the mount's other end is gone (ENOTCONN, ECONNABORTED). */
+const PROBE_SCRIPT = `
+try { require("node:fs").statfsSync(process.argv[1]); }
+catch (error) { process.exit(error.code === "ENOTCONN" || error.code === "ECONNABORTED" ? 3 : 0); }`;
+const PROBE_DEAD = 3;
+
+/** True for a mount that some agent made. Its source is "runnel:" and the volume. */
+export function isRunnelMount(entry: MountTableEntry): boolean {
+  return entry.fileSystem.startsWith("fuse") && entry.source.startsWith("runnel:");
+}
+
+/** Parses /proc/PID/mountinfo (proc(5)): blanks and such in paths are octal escapes. Lines of another shape are skipped. */
+export function parseMountInfo(text: string): MountTableEntry[] {
+  const entries: MountTableEntry[] = [];
+  for (const line of text.split("\n")) {
+    // id parent major:minor root MOUNTPOINT options [tags…] - FILESYSTEM SOURCE options
+    const [before, after] = line.split(" - ", 2);
+    const mountpoint = before?.split(" ")[4];
+    const [fileSystem, source] = after?.split(" ") ?? [];
+    if (mountpoint === undefined || fileSystem === undefined || source === undefined) continue;
+    entries.push({ mountpoint: unescapePath(mountpoint), fileSystem, source: unescapePath(source) });
+  }
+  return entries;
+}
+
+/** The escapes stand for bytes of a UTF-8 path, but only for ASCII ones: blank, tab, newline, backslash, #. */
+function unescapePath(path: string): string {
+  return path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
+}
+
+export class LinuxMountTable implements MountTable {
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async read(): Promise<MountTableEntry[]> {
+    return parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
+  }
+
+  async probe(mountpoint: string): Promise<Life> {
+    const code = await this.#run(process.execPath, ["-e", PROBE_SCRIPT, mountpoint], PROBE_MS);
+    return code === PROBE_DEAD ? "dead" : "alive";
+  }
+
+  async detach(mountpoint: string): Promise<void> {
+    const attempts = [["fusermount3", "-u", "-z", "--", mountpoint]];
+    if (process.getuid?.() === 0) attempts.push(["umount", "-l", "--", mountpoint]);
+    for (const [command = "", ...args] of attempts) {
+      await this.#run(command, args, DETACH_MS);
+      const isStillThere = (await this.read()).some((entry) => entry.mountpoint === mountpoint && isRunnelMount(entry));
+      if (!isStillThere) return;
+    }
+    throw new RunnelError(
+      "Busy",
+      "detach a dead mount",
+      `What an earlier agent left at ${mountpoint} could not be detached. Try: sudo umount -l ${mountpoint}`,
+    );
+  }
+
+  /** The exit code; undefined when the program could not run or was stopped at the deadline. */
+  #run(command: string, args: string[], deadlineMs: number): Promise<number | undefined> {
+    return new Promise((done) => {
+      const child = spawn(command, args, { cwd: "/", stdio: "ignore" });
+      const timer = this.#clock.after(deadlineMs, () => {
+        child.kill("SIGKILL");
+        // Killed or not (it may sit in the kernel), nobody waits for it any longer.
+        child.unref();
+        done(undefined);
+      });
+      const end = (code: number | null): void => {
+        timer.cancel();
+        done(code ?? undefined);
+      };
+      child.once("error", () => end(null));
+      child.once("exit", end);
+    });
+  }
+}

@@ -1,0 +1,113 @@
+// Whether a folder can become a mount point, and where a path leads, found out without ever touching a mount of Runnel: the
+// path is walked part by part, and the mount table is asked before each part is looked at.
+import { dirname, join, resolve } from "node:path";
+import { RunnelError } from "@runnel/shared";
+import type { FolderView } from "./host/folder-view.ts";
+import { isRunnelMount, type MountTableEntry } from "./host/mount-table.ts";
+
+/** Linux's own bound (path_resolution(7)). */
+const SYMLINKS_MAX = 40;
+
+/** Lies in every folder that a server serves. */
+const STORE_FOLDER = ".runnel-store";
+
+/** A path with the symlinks on the way resolved, up to the first mount of Runnel on it. */
+export interface ResolvedPath {
+  path: string;
+  /** The mount of Runnel at this path or above it. */
+  runnelMount: string | undefined;
+  type: "folder" | "other" | "missing";
+  /** Folders above it, all outside mounts of Runnel. */
+  above: string[];
+}
+
+/** Walks a path. @throws RunnelError NotFound when a folder above its end is missing, NotFolder for a circle of symlinks. */
+export async function resolvePath(
+  asked: string,
+  mounts: readonly MountTableEntry[],
+  folders: FolderView,
+): Promise<ResolvedPath> {
+  const runnelMounts = new Set(mounts.filter(isRunnelMount).map((entry) => entry.mountpoint));
+  const left = partsOf(resolve(asked));
+  const above: string[] = [];
+  let at = "/";
+  let symlinks = 0;
+  for (;;) {
+    const part = left.shift();
+    if (part === undefined) return { path: at, runnelMount: undefined, type: "folder", above };
+    if (part === "..") {
+      at = dirname(at);
+      above.pop();
+      continue;
+    }
+    const next = join(at, part);
+    if (runnelMounts.has(next)) {
+      const path = join(next, ...left);
+      return { path, runnelMount: next, type: "folder", above: [...above, at] };
+    }
+    const found = await folders.look(next);
+    if (found.type === "symlink") {
+      symlinks += 1;
+      if (symlinks > SYMLINKS_MAX) throw new RunnelError("NotFolder", "mount", `${asked} is a circle of symlinks.`);
+      left.unshift(...partsOf(found.target));
+      if (found.target.startsWith("/")) {
+        at = "/";
+        above.length = 0;
+      }
+      continue;
+    }
+    if (found.type !== "folder" && left.length > 0) {
+      throw new RunnelError("NotFound", "mount", `${next} is not a folder. Name a path that exists.`);
+    }
+    above.push(at);
+    at = next;
+    if (found.type !== "folder") return { path: at, runnelMount: undefined, type: found.type, above };
+  }
+}
+
+function partsOf(path: string): string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
+}
+
+/** Folders of this agent that no drive may hide, and that may hold no drive. */
+export interface OwnFolders {
+  home: string;
+  cache: string;
+}
+
+/** @throws RunnelError with one sentence when a drive cannot be mounted at this path. */
+export async function checkMountPoint(
+  point: ResolvedPath,
+  mounts: readonly MountTableEntry[],
+  folders: FolderView,
+  own: OwnFolders,
+): Promise<void> {
+  const refuse = (kind: "Exists" | "Invalid" | "NotEmpty" | "NotFolder" | "NotFound", sentence: string): never => {
+    throw new RunnelError(kind, "mount", sentence);
+  };
+  const { path, runnelMount } = point;
+  if (runnelMount === path) refuse("Exists", `${path} is already a drive of another agent. Unmount it there first.`);
+  if (runnelMount !== undefined) {
+    refuse("Invalid", `${path} lies inside the drive ${runnelMount}. Choose a folder outside of it.`);
+  }
+  if (point.type === "missing") refuse("NotFound", `${path} does not exist. Make it first: mkdir ${path}`);
+  if (point.type === "other") refuse("NotFolder", `${path} is not a folder. Choose an empty folder.`);
+  if (mounts.some((entry) => entry.mountpoint === path)) {
+    refuse("Exists", `Something else is already mounted at ${path}. Choose another folder.`);
+  }
+  for (const folder of [own.cache, own.home]) {
+    if (isWithin(folder, path)) refuse("Invalid", `${path} would hide Runnel's own files in ${folder}. Choose another folder.`);
+  }
+  if (isWithin(path, own.cache)) refuse("Invalid", `${path} lies in the cache. Choose a folder outside of ${own.cache}.`);
+  for (const folder of [...point.above, path]) {
+    if ((await folders.look(join(folder, STORE_FOLDER))).type === "folder") {
+      refuse("Invalid", `${path} lies in ${folder}, which a server serves. Choose a folder outside of it.`);
+    }
+  }
+  if (!(await folders.isEmpty(path))) refuse("NotEmpty", `${path} is not empty. Choose an empty folder.`);
+}
+
+/** True when a path is a folder or lies in it. Both absolute. */
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}

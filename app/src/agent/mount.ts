@@ -1,0 +1,81 @@
+// A mount, as the control API sees it: one volume mapped at one mount point by the agent.
+import type { Predicate } from "@runnel/shared";
+
+export type WriteMode = "sync" | "async";
+
+export interface MountSettings {
+  /** ws://host:port/volume */
+  url: string;
+  /** Absolute path of an existing empty folder. */
+  mountpoint: string;
+  /** Where cached contents lie; made if missing. */
+  cacheFolder: string;
+  /** Where replica and journal of this mount lie; made if missing. */
+  stateFolder: string;
+  writeMode: WriteMode;
+}
+
+/** Bytes on the wire of one direction, by what they carried; the sum is TCP payload. */
+export interface WireBytes {
+  data: number;
+  recipes: number;
+  metadata: number;
+  /** WebSocket and frame headers, the upgrade, acknowledgements, lease traffic. */
+  overhead: number;
+}
+
+export interface MountStatistics {
+  /** By applications through the mount. */
+  applications: { readBytes: number; writtenBytes: number };
+  sent: WireBytes;
+  received: WireBytes;
+  roundTrips: number;
+  /** Chunks that did not cross the wire, by where they were found. */
+  reusedChunks: { base: number; cache: number; server: number };
+  reusedBytes: number;
+  /** 100 × (1 − wire bytes / application bytes); 0 while applications moved nothing; may be negative. */
+  savedPercent: number;
+}
+
+export interface MountStatus {
+  url: string;
+  volume: string;
+  mountpoint: string;
+  /** listing: connected, the tree is still being filled. */
+  state: "connecting" | "listing" | "connected" | "offline";
+  hasLease: boolean;
+  /** One sentence for a person about the state. */
+  sentence: string;
+  epoch: string;
+  seq: number;
+  unsentFiles: number;
+  unsentBytes: number;
+  /** Whom a commit waits for now, and until when (wall clock, ms). */
+  waiting: { operation: string; for: string[]; untilMs: number }[];
+  conflicts: { path: string; keptBeside: string }[];
+  /** What went wrong lately and was shown to no program: a sentence each. */
+  problems: string[];
+  cacheBytes: number;
+  pid: number;
+}
+
+export interface FoundEntry {
+  path: string;
+  type: string;
+  sizeBytes: number;
+  mtimeMs: number;
+}
+
+export interface Mount {
+  readonly settings: MountSettings;
+  status(): MountStatus;
+  statistics(): MountStatistics;
+  resetStatistics(): void;
+  /** Resolves when all written so far is committed (`up`: and in the server's plain files). @throws Unreachable naming what is unsent. */
+  flush(up: boolean): Promise<void>;
+  find(predicate: Predicate): AsyncIterable<FoundEntry>;
+  /** @throws Busy without `force` while programs use the drive. */
+  unmount(force: boolean): Promise<void>;
+  /** Resolves with the reason when the mount has ended, whoever ended it. */
+  readonly ended: Promise<string>;
+}

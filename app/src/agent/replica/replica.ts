@@ -1,0 +1,46 @@
+// Replica: the server's tree as this client knows it, changed only by listings and the feed. A folder is complete as of a seq or
+// unknown; "unknown" is never "absent". SQLite, rebuildable: losing it costs a new listing.
+import type { Change, Entry, NodeState } from "@runnel/shared";
+
+export interface ReplicaFacts {
+  epoch: string;
+  /** All changes up to this seq of followed folders have been applied. */
+  seq: number;
+  /** The whole volume has been listed and is followed. */
+  isWhole: boolean;
+}
+
+/** What is known of a name. */
+export type Known = { is: "bound"; state: NodeState } | { is: "absent"; asOf: number } | { is: "unknown" };
+
+/** Synchronous: reads take microseconds, writes go to a database that is not synced. */
+export interface Replica {
+  facts(): ReplicaFacts | undefined;
+  /** Forgets all and begins an epoch. */
+  reset(epoch: string, root: NodeState): void;
+  setWhole(isWhole: boolean): void;
+
+  node(node: number): NodeState | undefined;
+  /** absent only in a complete folder or behind a tombstone newer than the folder's listing. */
+  lookup(folder: number, name: string): Known;
+  /** All entries of a complete folder in name order, or undefined. */
+  listing(folder: number): { asOf: number; entries: Entry[] } | undefined;
+  isComplete(folder: number): boolean;
+  namesOf(node: number): { folder: number; name: string }[];
+  /** "" for the root, "a/b"; undefined when the node has no known name. */
+  pathOf(node: number): string | undefined;
+  counts(): { nodes: number; names: number; completeFolders: number };
+
+  /**
+   * Part of a folder's listing as of a seq. Names changed by the feed at a later seq stay as the feed said. With `isLast`, names of the
+   * folder that no part listed and that are not newer than `asOf` are gone, and the folder is complete as of `asOf`.
+   */
+  putListing(folder: number, asOf: number, entries: readonly Entry[], isLast: boolean): void;
+  /** States read outside a listing (stat), as of a seq; older than what is known is ignored. `folder`/`name` when it was asked by name. */
+  putState(asOf: number, state: NodeState | undefined, at?: { folder: number; name: string }): void;
+  /** Applies feed items in order, in one transaction. Idempotent. Returns the bindings whose meaning changed, with the old node. */
+  apply(changes: readonly Change[]): { folder: number; name: string; before: number; after: number }[];
+  /** The feed was interrupted: every folder is unknown until listed again; states are kept as the best guess for offline use. */
+  forgetCompleteness(): void;
+  close(): void;
+}

@@ -1,0 +1,182 @@
+// Runnel as a person starts it: the launcher, its verbs, their --json answers. Knows nothing of what is inside.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type RunOptions, type RunResult, mustRun, run } from "./run.ts";
+import { waitFor } from "./wait.ts";
+
+export const LAUNCHER = fileURLToPath(new URL("../../../app/bin/runnel.mjs", import.meta.url));
+
+const READY_MS = 30_000;
+
+/** One object, as a verb's --json prints it. */
+export type Json = Record<string, unknown>;
+
+export interface ServeOptions {
+  /** Name → folder that is served. */
+  volumes: Record<string, string>;
+  /** Where the server keeps its own state. */
+  data: string;
+  listen?: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/** A running `runnel serve`. */
+export class ServerProcess {
+  readonly child: ChildProcess;
+  readonly options: ServeOptions;
+  /** ws://HOST:PORT */
+  readonly url: string;
+  readonly #stderr: string[];
+
+  constructor(child: ChildProcess, options: ServeOptions, url: string, stderr: string[]) {
+    this.child = child;
+    this.options = options;
+    this.url = url;
+    this.#stderr = stderr;
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  /** What it has said on stderr so far. */
+  get stderr(): string {
+    return this.#stderr.join("");
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** Ends it as a crash does; resolves when it has gone. */
+  async kill(): Promise<void> {
+    await this.#end("SIGKILL");
+  }
+
+  /** Ends it as Ctrl-C does; resolves with its exit code. */
+  async stop(): Promise<number | null> {
+    await this.#end("SIGINT");
+    return this.child.exitCode;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    if (this.hasEnded) return;
+    const exit = once(this.child, "exit");
+    this.child.kill(signal);
+    await exit;
+  }
+}
+
+/** Starts `runnel serve` and waits until it says that it is ready. */
+export async function serve(options: ServeOptions): Promise<ServerProcess> {
+  const volumes = Object.entries(options.volumes).flatMap(([name, folder]) => ["--volume", `${name}=${folder}`]);
+  const args = [
+    LAUNCHER,
+    "serve",
+    ...volumes,
+    "--listen",
+    options.listen ?? "127.0.0.1:0",
+    "--data",
+    options.data,
+    "--json",
+  ];
+  const child = spawn(process.execPath, args, { cwd: "/", env: options.env, stdio: ["ignore", "pipe", "pipe"] });
+  const stderr: string[] = [];
+  child.stderr.on("data", (bytes: Buffer) => stderr.push(bytes.toString()));
+  let firstLine: string | undefined;
+  createInterface({ input: child.stdout }).on("line", (line) => (firstLine ??= line));
+  try {
+    const ready = await waitFor(
+      () => {
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error("It ended.");
+        return firstLine;
+      },
+      READY_MS,
+      "the server's first line",
+    );
+    const { url } = JSON.parse(ready) as { url?: unknown };
+    if (typeof url !== "string") throw new Error(`No url in: ${ready}`);
+    return new ServerProcess(child, options, url, stderr);
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw new Error(`runnel serve did not start. ${(error as Error).message}\n${stderr.join("")}`, { cause: error });
+  }
+}
+
+/** One user's machine: an agent's state (RUNNEL_HOME) and the commands that a person gives there. */
+export class Device {
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+
+  constructor(home: string, env: NodeJS.ProcessEnv) {
+    this.home = home;
+    this.env = { ...env, RUNNEL_HOME: home };
+  }
+
+  /** Any command line, as typed. */
+  runnel(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+    return run(process.execPath, [LAUNCHER, ...args], { env: this.env, ...options });
+  }
+
+  /** A verb with --json; throws with its words when it fails. */
+  async ask(args: readonly string[], options: RunOptions = {}): Promise<Json> {
+    const full = [LAUNCHER, ...args, "--json"];
+    const { stdout } = await mustRun(process.execPath, full, { env: this.env, ...options });
+    return JSON.parse(stdout) as Json;
+  }
+
+  /** Returns when the drive is usable. */
+  mount(url: string, mountpoint: string, args: readonly string[] = []): Promise<Json> {
+    return this.ask(["mount", url, mountpoint, ...args], { deadlineMs: READY_MS });
+  }
+
+  unmount(mountpoint: string): Promise<Json> {
+    return this.ask(["unmount", mountpoint]);
+  }
+
+  /** Returns when all that was written is durable on the server; with `up`, when its plain files show it. */
+  flush(mountpoint: string, options: { up?: boolean; deadlineMs?: number } = {}): Promise<Json> {
+    const { up = false, deadlineMs = 60_000 } = options;
+    return this.ask(["flush", mountpoint, ...(up ? ["--up"] : [])], { deadlineMs });
+  }
+
+  stats(mountpoint?: string, options: { reset?: boolean } = {}): Promise<Json> {
+    return this.ask([
+      "stats",
+      ...(mountpoint === undefined ? [] : [mountpoint]),
+      ...(options.reset ? ["--reset"] : []),
+    ]);
+  }
+
+  status(): Promise<Json> {
+    return this.ask(["status"]);
+  }
+
+  /** The agent's process, as it has written it down. */
+  agentPid(): number {
+    const { pid } = JSON.parse(readFileSync(join(this.home, "agent.json"), "utf8")) as { pid?: unknown };
+    if (!Number.isSafeInteger(pid)) throw new Error(`No pid in agent.json of ${this.home}`);
+    return pid as number;
+  }
+
+  /** Ends the agent as a crash does. Its mount stays, dead, until the next mount or the sweep. */
+  async killAgent(): Promise<void> {
+    const pid = this.agentPid();
+    process.kill(pid, "SIGKILL");
+    await waitFor(() => !isAlive(pid), 5000, "the agent to end");
+  }
+}
+
+/** False also for a zombie, which has ended and waits to be noticed. */
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,76 @@
+// Takes away all that a sandbox has left: mounts below its folder, processes that carry its mark, its files. Runs in the
+// watchdog's process only.
+import { readFileSync, readdirSync } from "node:fs";
+import { mountsBelow, unmountByForce } from "./mounts.ts";
+import { run } from "./run.ts";
+import { waitFor } from "./wait.ts";
+
+/** In the environment of every process that a sandbox starts, and so of all that those start: the sandbox's folder. */
+export const SANDBOX_MARK = "RUNNEL_SANDBOX";
+
+export interface Swept {
+  mounts: string[];
+  processes: number[];
+  /** What could not be taken away, in words. Empty when all is well. */
+  left: string[];
+}
+
+/** Processes with a sandbox's mark. Reads /proc only. */
+export function markedProcesses(folder: string): number[] {
+  const mark = `${SANDBOX_MARK}=${folder}`;
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(mark);
+      } catch {
+        return false; // It has ended, or is another user's.
+      }
+    });
+}
+
+async function killMarked(folder: string, killed: Set<number>): Promise<void> {
+  for (const pid of markedProcesses(folder)) {
+    killed.add(pid);
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+export async function sweep(folder: string): Promise<Swept> {
+  const swept: Swept = { mounts: [], processes: [], left: [] };
+  const killed = new Set<number>();
+  // Mounts first: a process that waits in the kernel for a drive dies only once the drive's connection is aborted.
+  const unmountAll = async (): Promise<void> => {
+    for (const mount of mountsBelow(folder)) {
+      swept.mounts.push(mount.mountpoint);
+      await unmountByForce(mount);
+    }
+  };
+  await unmountAll();
+  try {
+    await waitFor(
+      async () => {
+        await killMarked(folder, killed);
+        return markedProcesses(folder).length === 0;
+      },
+      5000,
+      "processes to end",
+    );
+  } catch {
+    swept.left.push(...markedProcesses(folder).map((pid) => `process ${pid}`));
+  }
+  await unmountAll(); // One that was mounted meanwhile.
+  swept.processes.push(...killed);
+  swept.left.push(...mountsBelow(folder).map(({ mountpoint }) => `mount ${mountpoint}`));
+  // Never through a mount: that would remove a served folder's files.
+  if (swept.left.length === 0) {
+    const removed = await run("rm", ["-rf", "--one-file-system", folder], { deadlineMs: 20_000 });
+    if (removed.code !== 0) swept.left.push(`files: ${removed.stderr.trim()}`);
+  }
+  return swept;
+}

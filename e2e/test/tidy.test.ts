@@ -1,0 +1,228 @@
+// Runs the tidy checks over the project, and shows with planted files that each of them bites.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+import {
+  type Check,
+  checkClock,
+  checkDeclaredImports,
+  checkDefaultExports,
+  checkDependencies,
+  checkFocused,
+  checkImportDirection,
+  checkLength,
+  checkLinks,
+  checkMachinePaths,
+  checkNames,
+  checkOpenings,
+  checkRules,
+  checkSingleFolder,
+  checkUnfinished,
+  formatViolations,
+  readProject,
+} from "../src/tidy/index.ts";
+import { scanCode } from "../src/tidy/scan-code.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Runs a check over planted files, given as path → text. */
+function planted(check: Check, files: Record<string, string>): string[] {
+  const found = check(Object.entries(files).map(([path, text]) => ({ path, text })));
+  return formatViolations(found)
+    .split("\n")
+    .filter((line) => line !== "");
+}
+
+describe("the project", () => {
+  const files = readProject(ROOT);
+
+  test.each<[string, Check]>([
+    ["names its files for ideas, in one style", checkNames],
+    ["imports one way between its workspaces", checkImportDirection],
+    ["knows each library and system interface in one folder", checkSingleFolder],
+    ["declares the packages that it imports", checkDeclaredImports],
+    ["asks the clock for the time", checkClock],
+    ["tests every rule of its documents, and no other", checkRules],
+    ["names no path of one machine", checkMachinePaths],
+    ["leaves nothing marked as unfinished", checkUnfinished],
+    ["runs every test", checkFocused],
+    ["exports by name", checkDefaultExports],
+    ["keeps its files short", checkLength],
+    ["opens each source with what it is for", checkOpenings],
+    ["justifies every dependency in one line", checkDependencies],
+    ["has only links that lead somewhere", (all) => checkLinks(all, (path) => existsSync(join(ROOT, path)))],
+  ])("%s", (_title, check) => {
+    expect(formatViolations(check(files))).toBe("");
+  });
+});
+
+describe("the tidy checks", () => {
+  test("find names in the wrong style or without meaning", () => {
+    expect(
+      planted(checkNames, {
+        "shared/src/readThing.ts": "",
+        "shared/src/path-utils.ts": "",
+        "server/src/common/read.ts": "",
+        "native/src/chunk/rabinTable.cc": "",
+        "native/src/chunk/rabin_table.cc": "",
+        "shared/src/read-thing.ts": "",
+        "shared/test/read-thing.test.ts": "",
+      }),
+    ).toEqual([
+      "shared/src/readThing.ts: name it in kebab-case",
+      'shared/src/path-utils.ts: "utils" says nothing: name the idea',
+      'server/src/common/read.ts: "common" says nothing: name the idea',
+      "native/src/chunk/rabinTable.cc: name it in snake_case",
+    ]);
+  });
+
+  test("find imports against the direction, by name or by path", () => {
+    const found = planted(checkImportDirection, {
+      "shared/src/a.ts": 'import { chunk } from "@runnel/native";',
+      "native/index.ts": 'import { x } from "@runnel/server";\nimport { LIMITS } from "@runnel/shared";',
+      "server/src/a.ts": 'export { x } from "../../shared/src/errors.ts";',
+      "app/src/agent/a.ts": 'const server = await import("@runnel/server");',
+      "app/src/cli/serve.ts": 'import { Server } from "@runnel/server";',
+      "app/ui/a.ts": 'import { LIMITS } from "@runnel/shared";\nimport type { Limits } from "@runnel/shared";',
+      "e2e/src/a.ts": 'import { Server } from "@runnel/server";\nimport { Agent } from "@runnel/app";',
+    });
+    expect(found).toEqual([
+      "shared/src/a.ts:1: imports @runnel/native: shared may import no other workspace",
+      "native/index.ts:1: imports @runnel/server: native may import only shared",
+      "server/src/a.ts:1: imports ../../shared/src/errors.ts: enter another workspace by its name, @runnel/shared",
+      "app/src/agent/a.ts:1: imports @runnel/server: app may import only native, shared",
+      "app/ui/a.ts:1: imports @runnel/shared: app/ui/ may take only types (import type)",
+    ]);
+  });
+
+  test("find a library outside its folder, but not its types or its tests", () => {
+    const found = planted(checkSingleFolder, {
+      "server/src/wire/a.ts": 'import { WebSocket } from "ws";\nimport type { RawData } from "ws";',
+      "shared/src/host/a.ts": 'import { WebSocket } from "ws";\nimport { readFile } from "node:fs/promises";',
+      "shared/test/a.test.ts": 'import { WebSocket } from "ws";',
+      "server/src/volume/a.ts": 'import { readFile } from "node:fs/promises";',
+      "native/src/chunk/rabin.cc": "#include <napi.h>\n#include <vector>",
+      "native/src/bridge/core.cc": "#include <napi.h>",
+    });
+    expect(found).toEqual([
+      "server/src/wire/a.ts:1: imports ws, which only shared/src/host/ may",
+      expect.stringMatching(/^server\/src\/volume\/a\.ts:1: imports node:fs/),
+      "native/src/chunk/rabin.cc:1: imports napi.h, which only native/src/bridge/ may",
+    ]);
+  });
+
+  test("find packages that are imported and not declared", () => {
+    const found = planted(checkDeclaredImports, {
+      "package.json": '{"devDependencies":{"@jest/globals":"1"}}',
+      "shared/package.json": '{"dependencies":{"ws":"1"}}',
+      "shared/src/a.ts":
+        'import { a } from "ws";\nimport { b } from "left-pad/x";\nimport { test } from "@jest/globals";',
+      "shared/test/a.test.ts": 'import { test } from "@jest/globals";\nimport { readFileSync } from "node:fs";',
+    });
+    expect(found).toEqual([
+      "shared/src/a.ts:2: imports left-pad, which shared/package.json does not list",
+      "shared/src/a.ts:3: imports @jest/globals, which shared/package.json does not list",
+    ]);
+  });
+
+  test("find clocks and timers outside the host folder, but not words in comments", () => {
+    const found = planted(checkClock, {
+      "server/src/a.ts": "// setTimeout is not for us\nconst now = Date.now();\nconst text = 'Date.now';\nnew Date();",
+      "app/src/agent/a.ts": 'import { setTimeout as sleep } from "node:timers/promises";',
+      "shared/src/host/system-clock.ts": "setTimeout(fire, 1);",
+      "e2e/src/harness/a.ts": "setTimeout(fire, 1);",
+    });
+    expect(found).toEqual([
+      "server/src/a.ts:2: Date.now: ask the Clock that you were given",
+      "server/src/a.ts:4: new Date(): ask the Clock that you were given",
+      "app/src/agent/a.ts:1: setTimeout: ask the Clock that you were given",
+      "app/src/agent/a.ts:1: imports node:timers/promises: ask the Clock that you were given",
+    ]);
+  });
+
+  test("find rules without a test, tests without a rule, and rules defined twice", () => {
+    const found = planted(checkRules, {
+      "shared/src/protocol/PROTOCOL.md": "**[W1]** A.\n\n- **[W2]** B.\n**[W2]** again\nsee [W3]\n**[F1]** wrong book",
+      "docs/FORMAT.md": "**[F2]** A log.",
+      "shared/test/a.test.ts": 'test("[W1] [F2] keeps its word", () => {}); test("[W9] is made up", () => {});',
+      "shared/src/a.ts": "// [W1] and [W7]\nconst list = words[W8];",
+    });
+    expect(found).toEqual([
+      "shared/src/protocol/PROTOCOL.md:4: [W2] is defined twice",
+      "shared/src/protocol/PROTOCOL.md:6: [F1] has a letter that is not this document's",
+      "shared/src/protocol/PROTOCOL.md:3: no test's title carries [W2]",
+      "shared/src/protocol/PROTOCOL.md:4: no test's title carries [W2]",
+      "shared/src/protocol/PROTOCOL.md:6: no test's title carries [F1]",
+      "shared/test/a.test.ts:1: tests [W9], which no document defines",
+      "shared/src/a.ts:1: cites [W7], which no document defines",
+    ]);
+  });
+
+  test("find paths of one machine, marks of unfinished work, and focused or skipped tests", () => {
+    const unfinished = ["TO", "DO"].join("");
+    expect(planted(checkMachinePaths, { "server/src/a.ts": 'open("/tmp/x");\nopen("/srv/docs/tmp/x");' })).toEqual([
+      "server/src/a.ts:1: /tmp/: a path of this machine",
+    ]);
+    expect(planted(checkUnfinished, { "server/src/a.ts": `// ${unfinished}: later` })).toHaveLength(1);
+    expect(
+      planted(checkFocused, {
+        "shared/test/a.test.ts": 'test.only("a", f);\ndescribe.skip("b", f);\ntest("d.only", f);',
+      }),
+    ).toEqual([
+      "shared/test/a.test.ts:1: test.only: every test runs",
+      "shared/test/a.test.ts:2: describe.skip: every test runs",
+    ]);
+  });
+
+  test("find default exports, long files and sources that do not say what they are for", () => {
+    const files = {
+      "shared/src/a.ts": `export default 1;\n${"x;\n".repeat(500)}`,
+      "jest.config.js": "/** For jest. */\nexport default {};",
+      "shared/src/b.ts": "// What it is for.\nexport const b = 1;",
+    };
+    expect(planted(checkDefaultExports, files)).toEqual(["shared/src/a.ts:1: export it by name"]);
+    expect(planted(checkLength, files)).toEqual(["shared/src/a.ts: 501 lines, more than 500: give each idea a file"]);
+    expect(planted(checkOpenings, files)).toHaveLength(1);
+  });
+
+  test("find dependencies without a reason, reasons without a dependency, and links that lead nowhere", () => {
+    const files = {
+      "shared/package.json": '{"dependencies":{"ws":"1","zod":"1","@runnel/native":"1"}}',
+      "shared/README.md":
+        "| package | why |\n| --- | --- |\n| `ws` | WebSockets on both sides |\n| `left-pad` | no reason |\n",
+      "docs/a.md": "[b](b.md) [c](../shared/README.md#gone) [d](../shared/) [e](https://x.org) `[f](g.md)`\n",
+    };
+    expect(planted(checkDependencies, files)).toEqual([
+      "shared/README.md: has no line that says why shared/package.json depends on zod",
+      "shared/README.md: justifies left-pad, which shared/package.json does not list",
+    ]);
+    expect(planted((all) => checkLinks(all), files)).toEqual([
+      "docs/a.md:1: the link to b.md leads nowhere",
+      "docs/a.md:1: shared/README.md has no heading #gone",
+    ]);
+  });
+});
+
+describe("the scanner", () => {
+  test("tells code from comments, strings, templates and regular expressions", () => {
+    const source = [
+      "const a = 'it''s'; // it's a comment",
+      "const b = `x ${ c ? `y ${d}` : { e: 'f' } } z`; /* g */ h();",
+      "const i = j / k / l; m = /[/'\"]n/.test(o);",
+    ].join("\n");
+    const { code, comments, literals } = scanCode(source);
+    expect(literals.map(({ text, line }) => [text, line])).toEqual([
+      ["it", 1],
+      ["s", 1],
+      ["y ${}", 2],
+      ["f", 2],
+      ["x ${} z", 2],
+    ]);
+    expect(comments.replaceAll(/\s+/g, " ").trim()).toBe("// it's a comment /* g */");
+    expect(code).toContain("h();");
+    expect(code).toContain("j / k / l");
+    expect(code).not.toContain("n/");
+    expect(code.length).toBe(source.length);
+  });
+});

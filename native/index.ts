@@ -1,0 +1,5 @@
+// The typed face of core.node: the real engines of Disk and Executor. The kernel side is drive.ts.
+export { inlineExecutor } from "./src/host/inline-executor.ts";
+export { realDisk } from "./src/host/real-disk.ts";
+export { threadExecutor } from "./src/host/thread-executor.ts";
+export { loadAddon } from "./src/load.ts";

@@ -1,0 +1,32 @@
+// Arguments of the addon's functions. The TypeScript face has checked ranges; a wrong type is a programmer's error and throws.
+#ifndef RUNNEL_BRIDGE_CORE_ARGUMENTS_H_
+#define RUNNEL_BRIDGE_CORE_ARGUMENTS_H_
+
+#include <napi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "src/file/stat.h"
+
+namespace runnel {
+
+// Bytes of a Uint8Array; the array must be kept while they are used.
+struct Bytes {
+  uint8_t* data = nullptr;
+  size_t length = 0;
+};
+
+int32_t IntArgument(const Napi::CallbackInfo& info, size_t at);
+// A whole number from 0 to 2^53.
+uint64_t SizeArgument(const Napi::CallbackInfo& info, size_t at);
+std::string TextArgument(const Napi::CallbackInfo& info, size_t at);
+Bytes BytesOf(const Napi::Value& value);
+
+// Four arguments from `at` on: mode, uid, gid (numbers), mtimeNs (bigint); each may be undefined.
+StatChange StatChangeArguments(const Napi::CallbackInfo& info, size_t at);
+
+}  // namespace runnel
+
+#endif  // RUNNEL_BRIDGE_CORE_ARGUMENTS_H_

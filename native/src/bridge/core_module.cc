@@ -1,0 +1,23 @@
+// Entry point of core.node.
+#include <napi.h>
+
+#include "src/bridge/core_exports.h"
+#include "src/bridge/core_state.h"
+
+namespace runnel {
+
+Napi::Object InitializeCore(Napi::Env env, Napi::Object exports) {
+  CoreState::Attach(env);
+  ExportFile(env, exports);
+  ExportRoot(env, exports);
+  ExportNames(env, exports);
+  ExportList(env, exports);
+  ExportWatch(env, exports);
+  ExportCompute(env, exports);
+  ExportStreams(env, exports);
+  return exports;
+}
+
+NODE_API_MODULE(core, InitializeCore)
+
+}  // namespace runnel

@@ -1,0 +1,36 @@
+// Cuts a stream and digests each chunk on the way: every byte is touched while it is in the processor's cache.
+#ifndef RUNNEL_CHUNK_CHUNK_STREAM_H_
+#define RUNNEL_CHUNK_CHUNK_STREAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/chunk/chunker.h"
+#include "src/digest/sha256.h"
+
+namespace runnel {
+
+struct ChunkList {
+  std::vector<uint32_t> lengths;
+  std::vector<Digest> digests;
+};
+
+class ChunkStream {
+ public:
+  void Update(const uint8_t* bytes, size_t length);
+
+  // The chunks of the whole stream, the last one cut by its end. The stream starts anew.
+  ChunkList Finish();
+
+ private:
+  void EndChunk(size_t length);
+
+  Chunker chunker_;
+  Sha256 digest_;
+  ChunkList chunks_;
+};
+
+}  // namespace runnel
+
+#endif  // RUNNEL_CHUNK_CHUNK_STREAM_H_

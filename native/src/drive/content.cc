@@ -1,0 +1,96 @@
+#include "content.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace runnel::drive {
+
+UniqueFd::~UniqueFd() {
+  if (fd_ >= 0) close(fd_);
+}
+
+ExtentMap::Run Content::PresentAt(uint64_t offset, uint64_t end) const {
+  std::lock_guard lock(mutex_);
+  return present_.At(offset, end);
+}
+
+void Content::AddPresent(const std::vector<ByteRange>& ranges) {
+  std::lock_guard lock(mutex_);
+  for (const ByteRange& range : ranges) present_.Add(range.offset, range.length);
+}
+
+bool Content::JoinFetch(uint64_t offset, uint64_t end, uint64_t waiter, uint64_t ask, bool* is_present) {
+  std::lock_guard lock(mutex_);
+  const ExtentMap::Run run = present_.At(offset, end);
+  *is_present = run.is_inside && run.until >= end;
+  if (*is_present) return true;
+  for (Fetch& fetch : fetches_) {
+    if (fetch.offset > offset || fetch.end < end) continue;
+    fetch.waiters.push_back(waiter);
+    return true;
+  }
+  fetches_.push_back({ask, offset, end, {waiter}});
+  return false;
+}
+
+std::vector<uint64_t> Content::EndFetch(uint64_t ask) {
+  std::lock_guard lock(mutex_);
+  for (auto at = fetches_.begin(); at != fetches_.end(); ++at) {
+    if (at->ask != ask) continue;
+    std::vector<uint64_t> waiters = std::move(at->waiters);
+    fetches_.erase(at);
+    return waiters;
+  }
+  return {};
+}
+
+uint64_t Content::LeaveFetch(uint64_t waiter) {
+  std::lock_guard lock(mutex_);
+  for (auto at = fetches_.begin(); at != fetches_.end(); ++at) {
+    auto found = std::find(at->waiters.begin(), at->waiters.end(), waiter);
+    if (found == at->waiters.end()) continue;
+    at->waiters.erase(found);
+    if (!at->waiters.empty()) return 0;
+    const uint64_t ask = at->ask;
+    fetches_.erase(at);
+    return ask;
+  }
+  return 0;
+}
+
+void ContentTable::Put(ContentPtr content) {
+  const uint64_t id = content->id;
+  const uint64_t node = content->node;
+  if (contents_.insert_or_assign(id, std::move(content)).second) of_node_.emplace(node, id);
+}
+
+ContentPtr ContentTable::Find(uint64_t id) const {
+  auto at = contents_.find(id);
+  return at == contents_.end() ? nullptr : at->second;
+}
+
+ContentPtr ContentTable::FindVersion(uint64_t node, uint64_t version) const {
+  for (auto [at, end] = of_node_.equal_range(node); at != end; ++at) {
+    ContentPtr content = Find(at->second);
+    if (content != nullptr && content->version == version) return content;
+  }
+  return nullptr;
+}
+
+bool ContentTable::Drop(uint64_t id) {
+  auto found = contents_.find(id);
+  if (found == contents_.end()) return true;
+  if (found->second.use_count() > 1) return false;
+  const uint64_t node = found->second->node;
+  for (auto [at, end] = of_node_.equal_range(node); at != end; ++at) {
+    if (at->second == id) {
+      of_node_.erase(at);
+      break;
+    }
+  }
+  contents_.erase(found);
+  return true;
+}
+
+}  // namespace runnel::drive

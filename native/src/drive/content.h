@@ -1,0 +1,89 @@
+// Cached contents: a sparse file that holds some ranges of one version, and which of them are on their way.
+//
+// Content is thread-safe; its mutex is a leaf but for the request table's. The descriptor is read-only and open until the last owner
+// lets go: the table (until dropContent) and the files over it.
+#ifndef RUNNEL_DRIVE_CONTENT_H_
+#define RUNNEL_DRIVE_CONTENT_H_
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "drive.h"
+#include "extent_map.h"
+
+namespace runnel::drive {
+
+// A descriptor that closes itself.
+class UniqueFd {
+ public:
+  explicit UniqueFd(int fd = -1) : fd_(fd) {}
+  ~UniqueFd();
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  int Get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+class Content {
+ public:
+  Content(uint64_t id, uint64_t node, uint64_t version, uint64_t size_bytes, UniqueFd fd)
+      : id(id), node(node), version(version), size_bytes(size_bytes), fd(std::move(fd)) {}
+
+  const uint64_t id;
+  const uint64_t node;
+  const uint64_t version;
+  const uint64_t size_bytes;
+  const UniqueFd fd;
+
+  ExtentMap::Run PresentAt(uint64_t offset, uint64_t end) const;
+  void AddPresent(const std::vector<ByteRange>& ranges);
+
+  // A reader that lacks [offset, end) waits under `waiter`. True when it joined a fetch that is under way; else the caller asks under
+  // `ask`, which has been entered. True and *is_present when it has become present meanwhile.
+  bool JoinFetch(uint64_t offset, uint64_t end, uint64_t waiter, uint64_t ask, bool* is_present);
+  // The fetch has been answered: who waited for it.
+  std::vector<uint64_t> EndFetch(uint64_t ask);
+  // A waiter gave up. The ask that nobody waits for any longer, or 0.
+  uint64_t LeaveFetch(uint64_t waiter);
+
+ private:
+  struct Fetch {
+    uint64_t ask;
+    uint64_t offset;
+    uint64_t end;
+    std::vector<uint64_t> waiters;
+  };
+
+  mutable std::mutex mutex_;
+  ExtentMap present_;
+  std::list<Fetch> fetches_;
+};
+using ContentPtr = std::shared_ptr<Content>;
+
+// Not thread-safe: DriveCore guards it.
+class ContentTable {
+ public:
+  void Put(ContentPtr content);
+  ContentPtr Find(uint64_t id) const;
+  ContentPtr FindVersion(uint64_t node, uint64_t version) const;
+  // False when a file is open over it: it stays.
+  bool Drop(uint64_t id);
+
+ private:
+  std::unordered_map<uint64_t, ContentPtr> contents_;
+  std::unordered_multimap<uint64_t, uint64_t> of_node_;
+};
+
+}  // namespace runnel::drive
+
+#endif  // RUNNEL_DRIVE_CONTENT_H_

@@ -1,0 +1,99 @@
+// Folders: their listing is taken when a program begins to read one, and given out page by page.
+#include <cerrno>
+
+#include "drive_core.h"
+
+namespace runnel::drive {
+
+void DriveCore::OpenFolder(ReplyPtr reply, uint64_t id) {
+  std::unique_lock lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, host_->NowBootMs())) return lock.unlock(), reply->Error(ESTALE);
+  auto handle = std::make_unique<FolderHandle>();
+  handle->id = id;
+  handle->node = kernel_node->node;
+  lock.unlock();
+  CountNative(Op::kOpendir);
+  if (reply->FolderOpened(handle.get())) handle.release();
+}
+
+void DriveCore::ReleaseFolder(FolderHandle* handle) { delete handle; }
+
+void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes) {
+  {
+    std::lock_guard handle_lock(handle->mutex);
+    if (offset == 0) handle->listing = nullptr;
+    if (handle->listing == nullptr) {
+      auto names = std::make_shared<std::vector<EntryTable::Listed>>();
+      std::lock_guard lock(mutex_);
+      if (HasLease(host_->NowBootMs()) && entries_.List(handle->node, names.get())) handle->listing = std::move(names);
+    }
+    if (handle->listing != nullptr) CountNative(Op::kReaddir);
+  }
+  if (handle->listing != nullptr) return SendFolder(reply, handle, offset, size, with_attributes);
+  Message message;
+  message.op = Op::kList;
+  message.folder = handle->node;
+  // The handle outlives the request: the kernel releases it only when this has been answered.
+  AskAgent(reply, std::move(message), [this, reply, handle, offset, size, with_attributes](const Answer& answer) {
+    if (answer.error != 0 && !answer.is_given_up) {
+      std::unique_lock lock(mutex_);
+      KernelNode* kernel_node = nodes_.Find(handle->id);
+      const bool is_removed = kernel_node != nullptr && kernel_node->removed != nullptr;
+      lock.unlock();
+      if (!is_removed) return reply->Error(answer.error);
+      std::lock_guard handle_lock(handle->mutex);
+      handle->listing = std::make_shared<std::vector<EntryTable::Listed>>();  // removed while open: empty
+    } else if (answer.error != 0) {
+      return reply->Error(answer.error);
+    } else {
+      auto names = std::make_shared<std::vector<EntryTable::Listed>>();
+      std::lock_guard handle_lock(handle->mutex);
+      std::unique_lock lock(mutex_);
+      if (!entries_.List(handle->node, names.get())) return lock.unlock(), reply->Error(EIO);
+      handle->listing = std::move(names);
+    }
+    SendFolder(reply, handle, offset, size, with_attributes);
+  });
+}
+
+// Offset n is after the first n of ".", "..", and the listing.
+void DriveCore::SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes) {
+  std::shared_ptr<const std::vector<EntryTable::Listed>> listing;
+  {
+    std::lock_guard handle_lock(handle->mutex);
+    listing = handle->listing;
+  }
+  reply->BeginNames(size, with_attributes);
+  {
+    std::lock_guard lock(mutex_);
+    const uint64_t count = listing->size() + 2;
+    for (uint64_t at = offset; at < count; ++at) {
+      EntryAnswer answer;  // id 0: the kernel learns the name and type only
+      if (at < 2) {
+        const uint64_t parent = at == 0 ? handle->node : entries_.ParentOf(handle->node);
+        answer.attributes.ino = parent != 0 ? parent : settings_.root_node;
+        answer.attributes.mode = ModeOf(FileType::kFolder);
+        if (!reply->AddName(at == 0 ? "." : "..", answer, at + 1)) break;
+        continue;
+      }
+      const EntryTable::Listed& item = (*listing)[at - 2];
+      answer.attributes.ino = item.node;
+      answer.attributes.mode = ModeOf(item.type);
+      if (with_attributes) {
+        const EntryTable::Found found = entries_.Find(handle->node, item.name);
+        if (found.known == EntryTable::Known::kBound && found.entry->node == item.node) answer = GiveEntryLocked(found, false);
+      }
+      if (reply->AddName(item.name, answer, at + 1)) continue;
+      if (answer.id != 0) {
+        KernelNode* kernel_node = nodes_.Find(answer.id);
+        --kernel_node->lookups;
+        nodes_.Settle(*kernel_node);
+      }
+      break;
+    }
+  }
+  reply->SendNames();
+}
+
+}  // namespace runnel::drive

@@ -1,0 +1,182 @@
+// Names: lookup, forget, make, link, remove, rename.
+#include <cerrno>
+
+#include "drive_core.h"
+
+namespace runnel::drive {
+
+void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name) {
+  if (const int error = CheckName(name); error != 0) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (folder == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  const uint64_t node = folder->node;
+  if (HasLease(host_->NowBootMs())) {
+    const EntryTable::Found found = entries_.Find(node, name);
+    if (found.known == EntryTable::Known::kBound) {
+      const EntryAnswer answer = GiveEntryLocked(found, true);
+      lock.unlock();
+      CountNative(Op::kLookup);
+      if (!reply->Entry(answer)) UndoLookup(answer.id);
+      return;
+    }
+    if (found.known == EntryTable::Known::kAbsent) {
+      lock.unlock();
+      CountNative(Op::kLookup);
+      return reply->Error(ENOENT);
+    }
+  }
+  lock.unlock();
+  Message message;
+  message.op = Op::kLookup;
+  message.folder = node;
+  message.name = name;
+  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
+    if (answer.error != 0) return reply->Error(answer.error);
+    ReplyEntry(reply, node, name);
+  });
+}
+
+void DriveCore::ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name) {
+  std::unique_lock lock(mutex_);
+  const EntryTable::Found found = entries_.Find(folder, name);
+  if (found.known != EntryTable::Known::kBound) {
+    lock.unlock();
+    return reply->Error(found.known == EntryTable::Known::kAbsent ? ENOENT : EIO);
+  }
+  const EntryAnswer answer = GiveEntryLocked(found, true);
+  lock.unlock();
+  if (!reply->Entry(answer)) UndoLookup(answer.id);
+}
+
+void DriveCore::Forget(uint64_t id, uint64_t lookups) {
+  std::lock_guard lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr) return;
+  kernel_node->lookups -= std::min(lookups, kernel_node->lookups);
+  nodes_.Settle(*kernel_node);
+}
+
+void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode, uint32_t rdev,
+                     std::string_view target) {
+  if (settings_.is_read_only) return reply->Error(EROFS);
+  if (const int error = CheckName(name); error != 0) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (folder == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  Message message;
+  message.op = Op::kMake;
+  message.folder = folder->node;
+  lock.unlock();
+  message.name = name;
+  message.type = type;
+  message.mode = mode & 07777;
+  message.rdev = rdev;
+  message.target = target;
+  const uint64_t node = message.folder;
+  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
+    if (answer.error != 0) return reply->Error(answer.error);
+    ReplyEntry(reply, node, name);
+  });
+}
+
+void DriveCore::Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::string_view name) {
+  if (settings_.is_read_only) return reply->Error(EROFS);
+  if (const int error = CheckName(name); error != 0) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* source = nodes_.Find(id);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (source == nullptr || folder == nullptr || IsStaleLocked(*source, host_->NowBootMs())) {
+    return lock.unlock(), reply->Error(ESTALE);
+  }
+  Message message;
+  message.op = Op::kLink;
+  message.node = source->node;
+  message.folder = folder->node;
+  lock.unlock();
+  message.name = name;
+  const uint64_t node = message.folder;
+  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
+    if (answer.error != 0) return reply->Error(answer.error);
+    ReplyEntry(reply, node, name);
+  });
+}
+
+DriveCore::Victim DriveCore::FindVictimLocked(uint64_t folder, std::string_view name) {
+  Victim victim;
+  const EntryTable::Found found = entries_.Find(folder, name);
+  if (found.known != EntryTable::Known::kBound) return victim;
+  victim.node = found.entry->node;
+  victim.entry = *found.entry;
+  return victim;
+}
+
+// A name of this node was taken by this mount: with the last one the node lives on in its handles only.
+void DriveCore::OnRemovedHere(const Victim& victim) {
+  if (victim.node == 0) return;
+  std::lock_guard lock(mutex_);
+  if (victim.entry.type != FileType::kFolder && victim.entry.nlink > 1) {
+    Entry* known = entries_.FindNode(victim.node);
+    if (known != nullptr && known->nlink == victim.entry.nlink) --known->nlink;
+    return;
+  }
+  nodes_.ForEach(victim.node, [&](KernelNode& kernel_node) {
+    kernel_node.removed = std::make_unique<Entry>(victim.entry);
+    kernel_node.removed->nlink = 0;
+    kernel_node.attributes_until_ms = 0;
+    if (kernel_node.file == nullptr) return;
+    kernel_node.file->is_removed = true;
+    kernel_node.file->entry.nlink = 0;
+  });
+}
+
+void DriveCore::Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name, bool is_folder) {
+  if (settings_.is_read_only) return reply->Error(EROFS);
+  if (const int error = CheckName(name); error != 0) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (folder == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  Message message;
+  message.op = Op::kRemove;
+  message.folder = folder->node;
+  const Victim victim = FindVictimLocked(folder->node, name);
+  lock.unlock();
+  message.name = name;
+  message.is_folder = is_folder;
+  AskAgent(reply, std::move(message), [this, reply, victim](const Answer& answer) {
+    if (answer.error == 0) OnRemovedHere(victim);
+    reply->Error(answer.error);
+  });
+}
+
+void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id, std::string_view to_name,
+                       RenameHow how) {
+  if (settings_.is_read_only) return reply->Error(EROFS);
+  if (const int error = CheckName(name); error != 0) return reply->Error(error);
+  if (const int error = CheckName(to_name); error != 0) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  KernelNode* to_folder = nodes_.Find(to_folder_id);
+  if (folder == nullptr || to_folder == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  Message message;
+  message.op = Op::kRename;
+  message.folder = folder->node;
+  message.to_folder = to_folder->node;
+  Victim victim;
+  if (how == RenameHow::kReplace) {
+    victim = FindVictimLocked(to_folder->node, to_name);
+    const EntryTable::Found source = entries_.Find(folder->node, name);
+    // Two names of one node: rename does nothing.
+    if (source.known == EntryTable::Known::kBound && source.entry->node == victim.node) victim = {};
+  }
+  lock.unlock();
+  message.name = name;
+  message.to_name = to_name;
+  message.how = how;
+  AskAgent(reply, std::move(message), [this, reply, victim](const Answer& answer) {
+    if (answer.error == 0) OnRemovedHere(victim);
+    reply->Error(answer.error);
+  });
+}
+
+}  // namespace runnel::drive

@@ -1,0 +1,177 @@
+#include "drive_core.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace runnel::drive {
+
+uint32_t ModeOf(FileType type) {
+  static constexpr uint32_t kModes[] = {S_IFREG, S_IFDIR, S_IFLNK, S_IFIFO, S_IFSOCK, S_IFBLK, S_IFCHR};
+  return kModes[static_cast<size_t>(type)];
+}
+
+FileType TypeOf(uint32_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR: return FileType::kFolder;
+    case S_IFLNK: return FileType::kSymlink;
+    case S_IFIFO: return FileType::kFifo;
+    case S_IFSOCK: return FileType::kSocket;
+    case S_IFBLK: return FileType::kBlock;
+    case S_IFCHR: return FileType::kChar;
+    default: return FileType::kFile;
+  }
+}
+
+const char* NameOf(Op op) {
+  static constexpr const char* kNames[] = {"lookup", "getattr", "list",   "open",  "create", "make",  "link",    "remove",
+                                           "rename", "setattr", "fetch",  "commit", "statfs", "readlink", "read", "write",
+                                           "flush",  "fsync",   "release", "opendir", "readdir", "forget"};
+  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kOps);
+  return kNames[static_cast<size_t>(op)];
+}
+
+DriveCore::DriveCore(Host* host, CoreSettings settings)
+    : host_(host),
+      settings_(std::move(settings)),
+      requests_(host, settings_),
+      entries_(settings_.root_node, settings_.entries_max),
+      nodes_(settings_.root_node) {}
+
+void DriveCore::AskAgent(const ReplyPtr& reply, Message message, Resume resume) {
+  CountPassed(message.op);
+  const uint64_t id = requests_.NewId();
+  message.id = id;
+  message.caller = reply->GetCaller();
+  RequestTable::Waiter waiter{reply, requests_.DeadlineOf(message.op), resume,
+                              [this, id](bool was_interrupted) { requests_.DropAsk(id, was_interrupted); }};
+  if (!requests_.Wait(id, std::move(waiter))) {
+    Answer answer;
+    answer.error = EIO;
+    answer.is_given_up = true;
+    return resume(answer);
+  }
+  requests_.Ask(std::move(message), [this, id](const Answer& answer) { requests_.Resume(id, answer); });
+  requests_.Release(id);
+}
+
+int DriveCore::CheckName(std::string_view name) {
+  if (name.size() > kNameBytesMax) return ENAMETOOLONG;
+  return name.empty() ? EINVAL : 0;
+}
+
+bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_removed || file.GetState().is_dirty; }
+
+// Whether a request by id reached a binding that has changed and that the kernel may still hold: it is to look the name up again.
+bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int64_t now_ms) {
+  if (kernel_node.stale_until_ms <= now_ms || kernel_node.retry == KernelNode::Retry::kLookedUp) return false;
+  kernel_node.retry = KernelNode::Retry::kAsked;
+  return true;
+}
+
+uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const {
+  if (entry.type == FileType::kFolder || entry.nlink != 1) return 0;
+  if (now_ms - std::max(changed_ms, kernel_node.changed_ms) < kJustChangedMs) return 0;
+  if (kernel_node.retry != KernelNode::Retry::kNone || kernel_node.stale_until_ms > now_ms) return 0;
+  if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
+  const int64_t left_ms = lease_until_ms_.load(std::memory_order_acquire) - now_ms;
+  return static_cast<uint32_t>(std::clamp<int64_t>(left_ms, 0, kTimeoutMs));
+}
+
+Attributes DriveCore::AttributesLocked(const KernelNode& kernel_node, const Entry* known) const {
+  const File* file = kernel_node.file.get();
+  const Entry* entry = known;
+  Attributes attributes;
+  if (file != nullptr) {
+    const File::State state = file->GetState();
+    const bool is_shared = file->writers > 0 || file->is_removed || state.is_dirty;
+    const bool is_older = known == nullptr || (!is_shared && known->version != state.version);
+    if (is_older || file->is_removed) entry = &file->entry;
+    if (is_shared || is_older) {
+      attributes.size_bytes = state.size_bytes;
+      attributes.mtime_ns = state.mtime_ns;
+      attributes.ctime_ns = std::max(state.ctime_ns, entry->ctime_ns);
+    } else {
+      file = nullptr;
+    }
+  }
+  if (file == nullptr) {
+    attributes.size_bytes = entry->type == FileType::kSymlink ? entry->target.size() : entry->size_bytes;
+    attributes.mtime_ns = entry->mtime_ns;
+    attributes.ctime_ns = entry->ctime_ns;
+  }
+  attributes.ino = kernel_node.node;
+  attributes.mode = ModeOf(entry->type) | (entry->mode & 07777);
+  attributes.nlink = entry->nlink;
+  attributes.uid = entry->uid;
+  attributes.gid = entry->gid;
+  attributes.rdev = entry->rdev;
+  attributes.atime_ns = kernel_node.atime_ns != 0 ? kernel_node.atime_ns : attributes.mtime_ns;
+  return attributes;
+}
+
+EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_lookup) {
+  const Entry& entry = *found.entry;
+  const int64_t now_ms = host_->NowBootMs();
+  KernelNode* kernel_node = &nodes_.Current(entry.node);
+  if (kernel_node->file != nullptr && !IsShared(*kernel_node->file) && kernel_node->file->GetState().version != entry.version) {
+    kernel_node = &nodes_.Next(entry.node);  // open at an older version: pages, size and stat must not mix
+  }
+  ++kernel_node->lookups;
+  if (is_lookup && kernel_node->retry == KernelNode::Retry::kAsked) kernel_node->retry = KernelNode::Retry::kLookedUp;
+  EntryAnswer answer;
+  answer.id = kernel_node->id;
+  answer.attributes = AttributesLocked(*kernel_node, &entry);
+  answer.entry_timeout_ms = TimeoutLocked(entry, *kernel_node, found.binding->changed_ms, now_ms);
+  answer.attribute_timeout_ms = answer.entry_timeout_ms;
+  kernel_node->told_version = kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version;
+  kernel_node->attributes_until_ms = std::max(kernel_node->attributes_until_ms, now_ms + answer.attribute_timeout_ms);
+  if (answer.entry_timeout_ms > 0) {
+    found.binding->given_until_ms = now_ms + answer.entry_timeout_ms;
+    found.binding->given_id = kernel_node->id;
+  }
+  return answer;
+}
+
+bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms) {
+  const int64_t now_ms = host_->NowBootMs();
+  const Entry* entry = entries_.FindNode(kernel_node.node);
+  if (kernel_node.file == nullptr && kernel_node.removed != nullptr && entry == nullptr) {
+    entry = kernel_node.removed.get();
+  } else if (kernel_node.file == nullptr && (!trusts_table || entry == nullptr)) {
+    return false;
+  }
+  *attributes = AttributesLocked(kernel_node, entry);
+  *timeout_ms = 0;
+  if (entry != nullptr && kernel_node.removed == nullptr) {
+    const uint64_t version = kernel_node.file != nullptr ? kernel_node.file->GetState().version : entry->version;
+    if (version == entry->version) *timeout_ms = TimeoutLocked(*entry, kernel_node, EntryTable::kNeverMs, now_ms);
+    kernel_node.told_version = version;
+  }
+  kernel_node.attributes_until_ms = std::max(kernel_node.attributes_until_ms, now_ms + *timeout_ms);
+  return true;
+}
+
+void DriveCore::Invalidated(uint64_t id, uint64_t mark) {
+  std::lock_guard lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node != nullptr && kernel_node->stale_mark == mark) kernel_node->stale_until_ms = 0;
+}
+
+void DriveCore::End() {
+  requests_.End(EIO);
+  std::vector<FilePtr> open;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& [id, file] : files_) {
+      file->handles = 0;
+      file->writers = 0;
+      file->has_failed = false;
+      open.push_back(file);
+    }
+  }
+  for (const FilePtr& file : open) Finish(file);
+}
+
+}  // namespace runnel::drive

@@ -1,0 +1,189 @@
+// The drive without a kernel: what each request of a program does, from the tables or by asking the agent. Fronts call the first group
+// of methods, the bridge the second.
+//
+// Threads: every method may be called from any thread and none waits for the agent or the kernel. Reads and writes of cache and overlay
+// files happen on the thread that brings the request, or in Host::Post; never on the agent's.
+// Locks: mutex_ (tables, kernel nodes, the "core" members of File) before File::mutex_, Content::mutex_ and the request table's, which are
+// leaves. File::io_mutex_ is taken without mutex_. No Reply is called and nothing posted runs under a lock.
+//
+// The methods stand in: core_names.cc (lookup, make, link, remove, rename), core_attributes.cc (getattr, setattr, readlink, statfs),
+// core_folders.cc, core_files.cc (open to release), core_agent.cc (the second group), drive_core.cc (what they share).
+#ifndef RUNNEL_DRIVE_DRIVE_CORE_H_
+#define RUNNEL_DRIVE_DRIVE_CORE_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "content.h"
+#include "drive.h"
+#include "entry_table.h"
+#include "kernel_nodes.h"
+#include "open_files.h"
+#include "request_table.h"
+
+namespace runnel::drive {
+
+// One opening of a folder. The listing is taken at offset 0 and kept, so offsets are stable until the next rewind.
+struct FolderHandle {
+  uint64_t id = 0;
+  uint64_t node = 0;
+  std::mutex mutex;
+  std::shared_ptr<const std::vector<EntryTable::Listed>> listing;
+};
+
+struct SetAttributes {
+  uint8_t set = 0;  // Message::Set
+  bool sets_atime = false;
+  uint32_t mode = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint64_t size_bytes = 0;
+  int64_t atime_ns = 0;
+  int64_t mtime_ns = 0;
+};
+
+struct Statistics {
+  uint64_t read_bytes = 0;
+  uint64_t written_bytes = 0;
+  uint64_t native[kOps] = {};
+  uint64_t passed[kOps] = {};
+  uint64_t open_files = 0;
+  uint64_t pending_requests = 0;
+  uint64_t entries = 0;
+  uint64_t kernel_nodes = 0;
+};
+
+class DriveCore {
+ public:
+  struct Put {
+    uint64_t folder = 0;
+    std::string name;
+    bool is_absent = false;
+    Entry entry;
+  };
+
+  DriveCore(Host* host, CoreSettings settings);
+
+  // ── what programs ask ──
+  void Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name);
+  void Forget(uint64_t id, uint64_t lookups);
+  void GetAttributes(ReplyPtr reply, uint64_t id);
+  void SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, const SetAttributes& set);
+  void ReadLink(ReplyPtr reply, uint64_t id);
+  void Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode, uint32_t rdev, std::string_view target);
+  void Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::string_view name);
+  void Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name, bool is_folder);
+  void Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id, std::string_view to_name, RenameHow how);
+  void Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags);
+  void Open(ReplyPtr reply, uint64_t id, int flags);
+  void Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t size);
+  void Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size);
+  void Flush(ReplyPtr reply, Handle* handle);
+  void Fsync(ReplyPtr reply, Handle* handle);
+  void Release(Handle* handle);
+  void OpenFolder(ReplyPtr reply, uint64_t id);
+  void ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
+  void ReleaseFolder(FolderHandle* handle);
+  void StatFilesystem(ReplyPtr reply);
+  void Interrupt(uint64_t waiter) { requests_.Interrupt(waiter); }
+
+  // ── what the agent says ──
+  void PutEntries(std::vector<Put> puts, bool is_changed);
+  void PutFolder(uint64_t folder, std::vector<EntryTable::NewName> listing);
+  void PutNode(const Entry& entry, bool is_changed);
+  void DropFolder(uint64_t folder);  // 0: everything
+  void SetLease(int64_t until_boot_ms) { lease_until_ms_.store(until_boot_ms, std::memory_order_release); }
+  void PutContent(ContentPtr content);
+  bool PutRanges(uint64_t content, const std::vector<ByteRange>& present);
+  bool DropContent(uint64_t content);
+  void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }
+  bool Rebase(uint64_t file, uint64_t content);
+  std::vector<Outgoing> Drain(size_t most) { return requests_.Drain(most); }
+  void Tell(Notice notice) { requests_.Tell(std::move(notice)); }
+  Statistics GetStatistics();
+
+  // ── what the host does ──
+  int64_t Expire(int64_t now_ms) { return requests_.Expire(now_ms); }
+  void Invalidated(uint64_t id, uint64_t mark);
+  // The mount is gone: pending requests are answered EIO, open files are closed, dirty ones committed as at their release.
+  void End();
+
+ private:
+  using Resume = std::function<void(const Answer&)>;
+
+  static constexpr int64_t kTimeoutMs = 1000;      // the most the kernel may answer by itself
+  static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
+  static constexpr int64_t kMarkMs = 1000;
+
+  void AskAgent(const ReplyPtr& reply, Message message, Resume resume);
+  void CountNative(Op op) { native_[static_cast<size_t>(op)].fetch_add(1, std::memory_order_relaxed); }
+  void CountPassed(Op op) { passed_[static_cast<size_t>(op)].fetch_add(1, std::memory_order_relaxed); }
+  bool HasLease(int64_t now_ms) const { return now_ms < lease_until_ms_.load(std::memory_order_acquire); }
+
+  // Those below with "Locked" need mutex_.
+  // 0, or the errno for a name that cannot be.
+  static int CheckName(std::string_view name);
+  static bool IsShared(const File& file);
+  bool IsStaleLocked(KernelNode& kernel_node, int64_t now_ms);
+  uint32_t TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const;
+  // Attributes of what is open there, or of `known`.
+  Attributes AttributesLocked(const KernelNode& kernel_node, const Entry* known) const;
+  EntryAnswer GiveEntryLocked(const EntryTable::Found& found, bool is_lookup);
+  // False when the table cannot say.
+  bool GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms);
+  void UndoLookup(uint64_t id) { Forget(id, 1); }
+  // Replies with the entry that the agent has put, after it has answered.
+  void ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name);
+  void ReplyAttributes(const ReplyPtr& reply, uint64_t id);
+
+  void OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms);
+  void OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel, int64_t now_ms);
+  void EvictLocked(int64_t now_ms);
+  struct Victim {
+    uint64_t node = 0;
+    Entry entry;
+  };
+  Victim FindVictimLocked(uint64_t folder, std::string_view name);
+  void OnRemovedHere(const Victim& victim);
+
+  void SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set);
+
+  FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
+  void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, bool keeps_cache, int flags);
+  void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, const Answer& answer);
+  void ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead, uint64_t last_missing);
+  void FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset, size_t size, uint64_t ahead);
+  // Calls `done` once, when what was written before is committed, or cannot be. `reply` (may be null) is who waits.
+  void Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round, std::function<void(int)> done);
+  void OnCommitted(const FilePtr& file, const Answer& answer);
+  // After a release or a commit: commits what no writer is left to commit, or lets the file go.
+  void Finish(const FilePtr& file);
+
+  void SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
+
+  Host* const host_;
+  const CoreSettings settings_;
+  RequestTable requests_;
+  std::atomic<int64_t> lease_until_ms_{0};
+  std::atomic<uint64_t> native_[kOps] = {};
+  std::atomic<uint64_t> passed_[kOps] = {};
+  std::atomic<uint64_t> read_bytes_{0};
+  std::atomic<uint64_t> written_bytes_{0};
+
+  std::mutex mutex_;
+  EntryTable entries_;
+  KernelNodes nodes_;
+  ContentTable contents_;
+  std::unordered_map<uint64_t, FilePtr> files_;
+  uint64_t next_file_ = 1;
+  uint64_t next_mark_ = 1;
+};
+
+}  // namespace runnel::drive
+
+#endif  // RUNNEL_DRIVE_DRIVE_CORE_H_

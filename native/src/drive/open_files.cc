@@ -1,0 +1,260 @@
+#include "open_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace runnel::drive {
+namespace {
+
+std::atomic<uint64_t> next_overlay{1};
+
+}  // namespace
+
+Layer::~Layer() {
+  if (!path.empty() && !is_handed_over) unlink(path.c_str());
+}
+
+File::File(uint64_t id, uint64_t node, uint64_t version, ContentPtr base, Entry entry, const CoreSettings& settings)
+    : id(id),
+      node(node),
+      entry(std::move(entry)),
+      settings_(settings),
+      base_(std::move(base)),
+      base_bytes_(base_ ? base_->size_bytes : 0),
+      size_bytes_(base_bytes_),
+      mtime_ns_(this->entry.mtime_ns),
+      ctime_ns_(this->entry.ctime_ns),
+      version_(version) {}
+
+File::State File::GetState() const {
+  std::lock_guard lock(mutex_);
+  return {size_bytes_, mtime_ns_, ctime_ns_, version_, NeedsCommitLocked() || commit_ != 0};
+}
+
+File::Plan File::PlanRead(uint64_t offset, uint64_t length) const {
+  Plan plan;
+  std::lock_guard lock(mutex_);
+  if (offset >= size_bytes_) return plan;
+  const uint64_t end = std::min(size_bytes_, offset + length);
+  plan.size_bytes = end - offset;
+  plan.base = base_;
+  for (uint64_t at = offset; at < end;) {
+    Segment segment{-1, at, 0};
+    uint64_t until = end;
+    const Layer* source = nullptr;
+    for (size_t i = frozen_.size() + 1; i-- > 0 && source == nullptr;) {
+      const std::shared_ptr<Layer>& layer = i == frozen_.size() ? active_ : frozen_[i];
+      if (layer == nullptr || layer->extents.IsEmpty()) continue;
+      const ExtentMap::Run run = layer->extents.At(at, until);
+      until = run.until;
+      if (!run.is_inside) continue;
+      source = layer.get();
+      if (plan.layers.empty() || plan.layers.back() != layer) plan.layers.push_back(layer);
+    }
+    if (source != nullptr) {
+      segment.fd = source->fd.Get();
+    } else if (base_ != nullptr && at < base_bytes_) {
+      until = std::min(until, base_bytes_);
+      const ExtentMap::Run run = base_->PresentAt(at, until);
+      until = run.until;
+      if (run.is_inside) {
+        segment.fd = base_->fd.Get();
+      } else {
+        if (plan.missing_end == 0) plan.missing_offset = at;
+        plan.missing_end = until;
+      }
+    }
+    segment.length = until - at;
+    plan.segments.push_back(segment);
+    at = until;
+  }
+  return plan;
+}
+
+// Under io_mutex_: makes the overlay that the next write goes to.
+int File::EnsureActive() {
+  {
+    std::lock_guard lock(mutex_);
+    if (active_ != nullptr && active_->fd.Get() >= 0) return 0;
+  }
+  auto layer = std::make_shared<Layer>();
+  std::string path = settings_.overlay_folder + "/" + settings_.overlay_prefix + "-" + std::to_string(next_overlay.fetch_add(1));
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return errno == ENOSPC || errno == EDQUOT ? errno : EIO;
+  layer->path = std::move(path);
+  layer->fd = UniqueFd(fd);
+  std::lock_guard lock(mutex_);
+  active_ = std::move(layer);
+  return 0;
+}
+
+int File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written) {
+  *written = 0;
+  if (size == 0) return 0;
+  if (offset > kFileBytesMax || size > kFileBytesMax - offset) return EFBIG;
+  std::lock_guard io_lock(io_mutex_);
+  if (const int error = EnsureActive(); error != 0) return error;
+  const int fd = active_->fd.Get();  // replaced under io_mutex_ only
+  int error = 0;
+  while (*written < size) {
+    const ssize_t count = pwrite(fd, data + *written, size - *written, static_cast<off_t>(offset + *written));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      error = count < 0 ? errno : EIO;
+      break;
+    }
+    *written += static_cast<size_t>(count);
+  }
+  if (*written == 0) return error;
+  std::lock_guard lock(mutex_);
+  active_->extents.Add(offset, *written);
+  size_bytes_ = std::max(size_bytes_, offset + *written);
+  mtime_ns_ = ctime_ns_ = now_ns;
+  is_dirty_ = true;
+  return 0;
+}
+
+int File::Truncate(uint64_t size_bytes, int64_t now_ns) {
+  if (size_bytes > kFileBytesMax) return EFBIG;
+  std::lock_guard io_lock(io_mutex_);
+  std::lock_guard lock(mutex_);
+  if (size_bytes == size_bytes_) {
+    // Sets no more than the times, which are only worth a commit if there is one anyway.
+    if (is_dirty_) mtime_ns_ = ctime_ns_ = now_ns;
+    return 0;
+  }
+  if (size_bytes < size_bytes_) {
+    if (active_) active_->extents.Cut(size_bytes);
+    for (const auto& layer : frozen_) {
+      layer->extents.Cut(size_bytes);
+      layer->floor_bytes = std::min(layer->floor_bytes, size_bytes);
+    }
+    base_bytes_ = std::min(base_bytes_, size_bytes);
+  }
+  size_bytes_ = size_bytes;
+  mtime_ns_ = ctime_ns_ = now_ns;
+  is_dirty_ = true;
+  return 0;
+}
+
+bool File::SetMtimeIfDirty(int64_t mtime_ns, int64_t now_ns) {
+  std::lock_guard lock(mutex_);
+  if (!NeedsCommitLocked() && commit_ == 0) return false;
+  mtime_ns_ = mtime_ns;
+  ctime_ns_ = now_ns;
+  is_dirty_ = true;
+  return true;
+}
+
+void File::SetMtime(int64_t mtime_ns) {
+  std::lock_guard lock(mutex_);
+  mtime_ns_ = mtime_ns;
+}
+
+bool File::NeedsCommitLocked() const {
+  if (is_dirty_) return true;
+  for (const auto& layer : frozen_) {
+    if (layer->version == 0 && !layer->is_in_flight) return true;
+  }
+  return false;
+}
+
+bool File::NeedsCommit() const {
+  std::lock_guard lock(mutex_);
+  return NeedsCommitLocked();
+}
+
+bool File::IsCommitting() const {
+  std::lock_guard lock(mutex_);
+  return commit_ != 0;
+}
+
+File::CommitStep File::BeginCommit(Message* message, uint64_t waiter, const std::function<void()>& send) {
+  std::lock_guard io_lock(io_mutex_);
+  std::lock_guard lock(mutex_);
+  if (commit_ != 0) {
+    if (waiter != 0) commit_waiters_.push_back(waiter);
+    return CommitStep::kWaits;
+  }
+  if (!NeedsCommitLocked()) return CommitStep::kClean;
+  if (is_dirty_) {
+    // A change of size or times alone makes a layer without a file, so that its commit has a place in the list.
+    std::shared_ptr<Layer> layer = active_ != nullptr ? std::move(active_) : std::make_shared<Layer>();
+    active_ = nullptr;
+    layer->floor_bytes = size_bytes_;
+    frozen_.push_back(std::move(layer));
+    is_dirty_ = false;
+  }
+  message->op = Op::kCommit;
+  message->file = id;
+  message->node = node;
+  message->content = base_ ? base_->id : 0;
+  message->base_version = version_;
+  message->base_bytes = base_bytes_;
+  message->intact_bytes = base_bytes_;
+  message->size_bytes = size_bytes_;
+  message->mtime_ns = mtime_ns_;
+  for (const auto& layer : frozen_) {
+    if (layer->version != 0) {
+      message->intact_bytes = layer->floor_bytes;
+    } else {
+      layer->is_in_flight = true;
+    }
+    if (layer->path.empty()) continue;
+    layer->is_handed_over = true;
+    message->layers.push_back({layer->path, layer->extents.Ranges(), layer->version});
+  }
+  commit_ = message->id;
+  if (waiter != 0) commit_waiters_.push_back(waiter);
+  send();
+  return CommitStep::kSent;
+}
+
+std::vector<uint64_t> File::EndCommit(const Answer& answer) {
+  std::lock_guard lock(mutex_);
+  for (const auto& layer : frozen_) {
+    if (!layer->is_in_flight) continue;
+    layer->is_in_flight = false;
+    if (answer.error == 0) layer->version = answer.version;
+  }
+  if (answer.error == 0) version_ = answer.version;
+  commit_ = 0;
+  return std::exchange(commit_waiters_, {});
+}
+
+bool File::LeaveCommit(uint64_t waiter, uint64_t* commit) {
+  std::lock_guard lock(mutex_);
+  *commit = commit_;
+  std::erase(commit_waiters_, waiter);
+  return commit_ != 0 && commit_waiters_.empty();
+}
+
+bool File::Rebase(ContentPtr content) {
+  std::vector<std::shared_ptr<Layer>> merged;  // let go outside the lock
+  std::lock_guard lock(mutex_);
+  ptrdiff_t count = 0;
+  for (size_t i = 0; i < frozen_.size(); ++i) {
+    if (frozen_[i]->version == content->version) count = static_cast<ptrdiff_t>(i) + 1;
+  }
+  if (count == 0) {
+    // The same bytes under another id, or nothing that this file knows of.
+    if (base_ == nullptr || base_->version != content->version) return false;
+    base_bytes_ = std::min(base_bytes_, content->size_bytes);
+  } else {
+    base_bytes_ = std::min(frozen_[count - 1]->floor_bytes, content->size_bytes);
+    merged.assign(frozen_.begin(), frozen_.begin() + count);
+    frozen_.erase(frozen_.begin(), frozen_.begin() + count);
+  }
+  base_ = std::move(content);
+  return true;
+}
+
+ContentPtr File::Base() const {
+  std::lock_guard lock(mutex_);
+  return base_;
+}
+
+}  // namespace runnel::drive

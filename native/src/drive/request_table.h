@@ -1,0 +1,95 @@
+// Every request of a program that waits (a waiter: deadline, interrupt, answered exactly once), every question the agent has not
+// answered (an ask), and the queue of what the agent has not yet been told. A simple operation has one of each under the same id; a
+// fetch or a commit is one ask that several waiters wait for, or none.
+//
+// Thread-safe; its mutex is a leaf: nothing is called while it is held but Host::WakeAgent and Host::WakeAt.
+// Waiters hold their place in the table until their deadline, so a slow agent costs memory (kWaitersMax) and never a thread.
+#ifndef RUNNEL_DRIVE_REQUEST_TABLE_H_
+#define RUNNEL_DRIVE_REQUEST_TABLE_H_
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "drive.h"
+
+namespace runnel::drive {
+
+using Outgoing = std::variant<Message, Notice>;
+
+class RequestTable {
+ public:
+  struct Waiter {
+    ReplyPtr reply;
+    int64_t deadline_ms = 0;  // CLOCK_BOOTTIME; 0 = never
+    std::function<void(const Answer&)> resume;             // answers the program
+    std::function<void(bool was_interrupted)> abandon;     // when it was given up: takes the waiter off whatever it waited for
+  };
+
+  RequestTable(Host* host, const CoreSettings& settings) : host_(host), settings_(settings) {}
+
+  uint64_t NewId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+  // The moment a request of this kind that begins now is given up; 0 = never.
+  int64_t DeadlineOf(Op op) const;
+
+  // Enters the waiter, tells its reply, and leaves it held: it ends neither by interrupt nor by deadline before Release, which gives false
+  // when it was interrupted meanwhile and has ended. False from Wait: too many wait already, nothing was entered.
+  bool Wait(uint64_t id, Waiter waiter);
+  bool Release(uint64_t id);
+  // Ends a waiter; false when it had ended already.
+  bool Resume(uint64_t id, const Answer& answer);
+
+  // Queues a question; `settle` runs once, on the agent's thread, unless the ask is dropped before.
+  void Ask(Message message, std::function<void(const Answer&)> settle);
+  // The question is moot. An answer that comes later is ignored.
+  void DropAsk(uint64_t id, bool was_interrupted);
+  void Tell(Notice notice);
+
+  bool Settle(uint64_t id, const Answer& answer);
+  void Interrupt(uint64_t id);
+  // Gives up what is due; the next deadline, or 0.
+  int64_t Expire(int64_t now_ms);
+  // Gives up everything, now and from now on.
+  void End(int error);
+
+  // Up to `most` things for the agent, in order.
+  std::vector<Outgoing> Drain(size_t most);
+  size_t WaiterCount();
+
+ private:
+  struct Held {
+    Waiter waiter;
+    bool is_held = true;
+    bool is_interrupted = false;
+  };
+  struct AskState {
+    Message message;
+    std::function<void(const Answer&)> settle;
+    bool is_sent = false;
+  };
+
+  static constexpr size_t kWaitersMax = 65536;
+
+  void GiveUp(Waiter waiter, int error, bool was_interrupted);
+  void EraseDeadline(uint64_t id, int64_t deadline_ms);
+
+  Host* const host_;
+  const CoreSettings& settings_;
+  std::atomic<uint64_t> next_id_{1};
+  std::mutex mutex_;
+  bool is_ended_ = false;
+  int end_error_ = 0;
+  std::unordered_map<uint64_t, Held> waiters_;
+  std::multimap<int64_t, uint64_t> deadlines_;
+  std::unordered_map<uint64_t, AskState> asks_;
+  std::deque<std::variant<uint64_t, Notice>> outgoing_;
+};
+
+}  // namespace runnel::drive
+
+#endif  // RUNNEL_DRIVE_REQUEST_TABLE_H_

@@ -1,0 +1,43 @@
+// Operations on an open regular file. All block, are safe to call from any thread, and return 0 or an errno number.
+// Descriptors are borrowed: the caller keeps them open until the call returns.
+#ifndef RUNNEL_FILE_FILE_H_
+#define RUNNEL_FILE_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/file/stat.h"
+
+namespace runnel {
+
+// Reads until `length` bytes or the end of the file; `count` says how many.
+int ReadAt(int fd, uint64_t offset, uint8_t* bytes, size_t length, size_t* count);
+
+// Writes all of it; after a failure some of it may have been written.
+int WriteAt(int fd, uint64_t offset, const uint8_t* bytes, size_t length);
+
+// Copies within the system where it can, else through memory. `count` is short only at the source's end. EINVAL when both
+// are the same file and the ranges overlap. After a failure some of it may have been written.
+int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count);
+
+int Truncate(int fd, uint64_t length);
+
+// Reserves space up to `length` without changing the size; does nothing where the file system cannot.
+int Reserve(int fd, uint64_t length);
+
+int Sync(int fd, bool data_only);
+int StatFile(int fd, Stat* stat);
+int ChangeStat(int fd, const StatChange& change);
+
+// name_to_handle_at(2): the type, 4 bytes little-endian, and the handle's bytes. Takes an O_PATH descriptor of anything.
+int HandleOf(int fd, std::vector<uint8_t>* handle);
+
+// Tells the system that the range will be read soon.
+void WillRead(int fd, uint64_t offset, uint64_t length);
+
+int CloseFile(int fd);
+
+}  // namespace runnel
+
+#endif  // RUNNEL_FILE_FILE_H_

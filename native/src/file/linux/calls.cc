@@ -1,0 +1,104 @@
+#include "src/file/linux/calls.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace runnel {
+
+namespace {
+
+constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr uint32_t kPermissionBits = 07777;
+// fchmodat2(2), Linux 6.6; the C library here does not have its number yet.
+constexpr long kFchmodat2 = 452;
+
+int64_t Nanoseconds(const struct statx_timestamp& time) { return time.tv_sec * kNanosecondsPerSecond + time.tv_nsec; }
+
+FileType TypeOf(uint32_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return FileType::kFolder;
+    case S_IFLNK:
+      return FileType::kSymlink;
+    case S_IFIFO:
+      return FileType::kFifo;
+    case S_IFSOCK:
+      return FileType::kSocket;
+    case S_IFBLK:
+      return FileType::kBlock;
+    case S_IFCHR:
+      return FileType::kChar;
+    default:
+      return FileType::kFile;
+  }
+}
+
+int ChangeMode(int fd, uint32_t mode) {
+  const int error = Try([&] { return syscall(kFchmodat2, fd, "", mode, AT_EMPTY_PATH); });
+  if (error != ENOSYS) return error;
+  // Older kernels: by the magic link, which leads to this very file.
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  return Try([&] { return chmod(link.c_str(), mode); });
+}
+
+int ChangeMtime(int fd, int64_t mtime_ns) {
+  int64_t seconds = mtime_ns / kNanosecondsPerSecond;
+  int64_t nanoseconds = mtime_ns % kNanosecondsPerSecond;
+  if (nanoseconds < 0) {
+    --seconds;
+    nanoseconds += kNanosecondsPerSecond;
+  }
+  const struct timespec times[2] = {{0, UTIME_OMIT}, {seconds, nanoseconds}};
+  return Try([&] { return utimensat(fd, "", times, AT_EMPTY_PATH); });
+}
+
+}  // namespace
+
+int StatAt(int folder, const char* name, Stat* stat) {
+  struct statx from;
+  const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_SYNC_AS_STAT | (name[0] == '\0' ? AT_EMPTY_PATH : 0);
+  const int error = Try([&] { return statx(folder, name, flags, STATX_BASIC_STATS, &from); });
+  if (error != 0) return error;
+  stat->type = TypeOf(from.stx_mode);
+  stat->mode = from.stx_mode & kPermissionBits;
+  stat->uid = from.stx_uid;
+  stat->gid = from.stx_gid;
+  stat->size_bytes = from.stx_size;
+  stat->mtime_ns = Nanoseconds(from.stx_mtime);
+  stat->ctime_ns = Nanoseconds(from.stx_ctime);
+  stat->dev = makedev(from.stx_dev_major, from.stx_dev_minor);
+  stat->ino = from.stx_ino;
+  stat->nlink = from.stx_nlink;
+  stat->rdev = makedev(from.stx_rdev_major, from.stx_rdev_minor);
+  return 0;
+}
+
+int ChangeStatOfReference(int fd, const Stat& now, const StatChange& change) {
+  // The owner first: changing it takes set-user-id away. A symlink has no mode of its own on Linux.
+  if (change.has_uid || change.has_gid) {
+    const uid_t uid = change.has_uid ? change.uid : static_cast<uid_t>(-1);
+    const gid_t gid = change.has_gid ? change.gid : static_cast<gid_t>(-1);
+    const int error = Try([&] { return fchownat(fd, "", uid, gid, AT_EMPTY_PATH); });
+    if (error != 0) return error;
+  }
+  if (change.has_mode && now.type != FileType::kSymlink) {
+    const int error = ChangeMode(fd, change.mode & kPermissionBits);
+    if (error != 0) return error;
+  }
+  return change.has_mtime ? ChangeMtime(fd, change.mtime_ns) : 0;
+}
+
+int GivePermissions(int fd, uint32_t permissions) {
+  Stat stat;
+  const int error = StatAt(fd, "", &stat);
+  if (error != 0) return error;
+  const uint32_t wanted = (permissions & kPermissionBits) | (stat.mode & S_ISGID);
+  return stat.mode == wanted ? 0 : ChangeMode(fd, wanted);
+}
+
+}  // namespace runnel

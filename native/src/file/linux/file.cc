@@ -1,0 +1,138 @@
+#include "src/file/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "src/file/linux/calls.h"
+
+namespace runnel {
+
+namespace {
+
+constexpr size_t kCopyBytes = 256 * 1024;
+// One call's share, so that a copy of a huge file is not one uninterruptible call.
+constexpr uint64_t kCopyCallBytes = 64 * 1024 * 1024;
+
+// copy_file_range(2) says these when this pair of files cannot be copied inside the kernel.
+bool MustCopyThroughMemory(int error) {
+  return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EBADF || error == EPERM;
+}
+
+int CopyThroughMemory(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count) {
+  std::vector<uint8_t> buffer(static_cast<size_t>(std::min<uint64_t>(length, kCopyBytes)));
+  while (*count < length) {
+    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(length - *count, buffer.size()));
+    size_t got = 0;
+    int error = ReadAt(from, from_offset + *count, buffer.data(), wanted, &got);
+    if (error == 0) error = WriteAt(to, to_offset + *count, buffer.data(), got);
+    if (error != 0) return error;
+    *count += got;
+    if (got < wanted) return 0;
+  }
+  return 0;
+}
+
+int CheckOverlap(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length) {
+  if (from_offset >= to_offset + length || to_offset >= from_offset + length) return 0;
+  Stat from_stat, to_stat;
+  int error = StatFile(from, &from_stat);
+  if (error == 0) error = StatFile(to, &to_stat);
+  if (error != 0) return error;
+  return from_stat.dev == to_stat.dev && from_stat.ino == to_stat.ino ? EINVAL : 0;
+}
+
+}  // namespace
+
+int ReadAt(int fd, uint64_t offset, uint8_t* bytes, size_t length, size_t* count) {
+  *count = 0;
+  while (*count < length) {
+    const ssize_t got =
+        Retry([&] { return pread(fd, bytes + *count, length - *count, static_cast<off_t>(offset + *count)); });
+    if (got < 0) return errno;
+    if (got == 0) return 0;
+    *count += static_cast<size_t>(got);
+  }
+  return 0;
+}
+
+int WriteAt(int fd, uint64_t offset, const uint8_t* bytes, size_t length) {
+  size_t done = 0;
+  while (done < length) {
+    const ssize_t put = Retry([&] { return pwrite(fd, bytes + done, length - done, static_cast<off_t>(offset + done)); });
+    if (put < 0) return errno;
+    done += static_cast<size_t>(put);
+  }
+  return 0;
+}
+
+int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count) {
+  *count = 0;
+  if (length == 0) return 0;
+  const int overlap = CheckOverlap(from, from_offset, to, to_offset, length);
+  if (overlap != 0) return overlap;
+  while (*count < length) {
+    off_t in = static_cast<off_t>(from_offset + *count);
+    off_t out = static_cast<off_t>(to_offset + *count);
+    const size_t wanted = static_cast<size_t>(std::min(length - *count, kCopyCallBytes));
+    const ssize_t copied = Retry([&] { return copy_file_range(from, &in, to, &out, wanted, 0); });
+    if (copied < 0 && MustCopyThroughMemory(errno)) {
+      return CopyThroughMemory(from, from_offset, to, to_offset, length, count);
+    }
+    if (copied < 0) return errno;
+    if (copied == 0) return 0;
+    *count += static_cast<uint64_t>(copied);
+  }
+  return 0;
+}
+
+int Truncate(int fd, uint64_t length) {
+  return Try([&] { return ftruncate(fd, static_cast<off_t>(length)); });
+}
+
+int Reserve(int fd, uint64_t length) {
+  if (length == 0) return 0;
+  const int error = Try([&] { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(length)); });
+  return error == EOPNOTSUPP || error == ENOSYS ? 0 : error;
+}
+
+int Sync(int fd, bool data_only) {
+  return Try([&] { return data_only ? fdatasync(fd) : fsync(fd); });
+}
+
+int StatFile(int fd, Stat* stat) { return StatAt(fd, "", stat); }
+
+int ChangeStat(int fd, const StatChange& change) {
+  Stat now;
+  const int error = StatFile(fd, &now);
+  return error != 0 ? error : ChangeStatOfReference(fd, now, change);
+}
+
+int HandleOf(int fd, std::vector<uint8_t>* handle) {
+  union {
+    struct file_handle head;
+    uint8_t room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+  } space;
+  space.head.handle_bytes = MAX_HANDLE_SZ;
+  int mount_id = 0;
+  const int error = Try([&] { return name_to_handle_at(fd, "", &space.head, &mount_id, AT_EMPTY_PATH); });
+  if (error != 0) return error;
+  const uint32_t type = static_cast<uint32_t>(space.head.handle_type);
+  handle->clear();
+  for (int shift = 0; shift < 32; shift += 8) handle->push_back(static_cast<uint8_t>(type >> shift));
+  const uint8_t* bytes = space.room + offsetof(struct file_handle, f_handle);
+  handle->insert(handle->end(), bytes, bytes + space.head.handle_bytes);
+  return 0;
+}
+
+void WillRead(int fd, uint64_t offset, uint64_t length) {
+  posix_fadvise(fd, static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_WILLNEED);
+}
+
+int CloseFile(int fd) { return close(fd) < 0 && errno != EINTR ? errno : 0; }
+
+}  // namespace runnel

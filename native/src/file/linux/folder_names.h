@@ -1,0 +1,38 @@
+// The names in a folder as getdents64(2) gives them, without looking at what they name.
+#ifndef RUNNEL_FILE_LINUX_FOLDER_NAMES_H_
+#define RUNNEL_FILE_LINUX_FOLDER_NAMES_H_
+
+#include <dirent.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "src/file/linux/calls.h"
+
+namespace runnel {
+
+// Calls `take(name, type)`, which returns 0 or an errno number that ends it, for what one system call gives; `type` is a DT_
+// constant and may be DT_UNKNOWN. "." and ".." are left out. `is_end` says that there was nothing more.
+template <typename Take>
+int ReadSomeNames(int folder, bool* is_end, Take take) {
+  constexpr size_t kReadBytes = 64 * 1024;
+  alignas(struct dirent64) char buffer[kReadBytes];
+  const long length = Retry([&] { return syscall(SYS_getdents64, folder, buffer, sizeof(buffer)); });
+  if (length < 0) return errno;
+  *is_end = length == 0;
+  for (long at = 0; at < length;) {
+    const auto* entry = reinterpret_cast<const struct dirent64*>(buffer + at);
+    const bool is_dots = std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0;
+    const int error = is_dots ? 0 : take(entry->d_name, entry->d_type);
+    if (error != 0) return error;
+    at += entry->d_reclen;
+  }
+  return 0;
+}
+
+}  // namespace runnel
+
+#endif  // RUNNEL_FILE_LINUX_FOLDER_NAMES_H_

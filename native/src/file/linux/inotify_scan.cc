@@ -1,0 +1,145 @@
+// How the inotify watcher looks at the disk and keeps its record of folders true.
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "src/file/linux/beneath.h"
+#include "src/file/linux/folder_names.h"
+#include "src/file/linux/inotify_watcher.h"
+#include "src/file/utf8.h"
+
+namespace runnel {
+
+namespace {
+
+constexpr uint64_t kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
+// The two events of a rename are queued one right after the other; a folder that has not arrived by then left the tree.
+constexpr std::chrono::milliseconds kLeavingTime(100);
+
+// Errors that say "no folder of ours is there". Any other leaves something unwatched that is there.
+bool IsNoFolder(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EXDEV || error == EACCES;
+}
+
+}  // namespace
+
+bool InotifyWatcher::IsLeftOut(const WatchedFolder& folder, const std::string& name) {
+  return &folder == tree_.root() && leave_out_.contains(name);
+}
+
+// Opens a recorded folder at its recorded place; false when something else, or nothing, is there now.
+bool InotifyWatcher::OpenWatched(const WatchedFolder& folder, Descriptor* opened, std::string* path) {
+  if (!tree_.PathOf(folder, path)) return false;
+  if (OpenBeneath(root_.get(), *path, kFolderFlags, 0, opened) != 0) return false;
+  const int watch = AddWatch(inotify_.get(), opened->get());
+  if (watch == folder.watch) return true;
+  // Not one that the record has: the look at whatever brought it there will find it again.
+  if (watch >= 0 && tree_.Find(watch) == nullptr) inotify_rm_watch(inotify_.get(), watch);
+  return false;
+}
+
+void InotifyWatcher::LookAt(WatchedFolder* parent, const std::string& name) {
+  Descriptor opened;
+  std::string path;
+  if (!OpenWatched(*parent, &opened, &path)) return;
+  bool is_arrival = false;
+  WatchedFolder* folder = Attach(parent, opened.get(), name, &is_arrival);
+  if (folder != nullptr && is_arrival) Scan(folder, true);
+}
+
+// Makes the record of one name true. Returns the folder that is there, if it is one and is watched; `is_arrival` when it was
+// not known to be there.
+WatchedFolder* InotifyWatcher::Attach(WatchedFolder* parent, int parent_fd, const std::string& name, bool* is_arrival) {
+  *is_arrival = false;
+  Descriptor opened;
+  int error = OpenBeneath(parent_fd, name, kFolderFlags, 0, &opened);
+  const int watch = error == 0 ? AddWatch(inotify_.get(), opened.get()) : -1;
+  if (watch < 0) {
+    if (error == 0) error = errno;
+    if (!IsNoFolder(error)) is_blind_ = true;
+    Vacate(parent, name);
+    return nullptr;
+  }
+  WatchedFolder* folder = tree_.Find(watch);
+  if (folder != nullptr && folder == tree_.Child(*parent, name)) return folder;
+  Vacate(parent, name);
+  *is_arrival = true;
+  if (folder == nullptr) return tree_.Add(parent, name, watch);
+  if (tree_.Move(folder, parent, name)) return folder;
+  has_lost_events_ = true;
+  return nullptr;
+}
+
+void InotifyWatcher::Vacate(WatchedFolder* parent, const std::string& name) {
+  WatchedFolder* folder = tree_.Child(*parent, name);
+  if (folder == nullptr) return;
+  tree_.Detach(folder);
+  leaving_.push_back({folder->watch, Clock::now() + kLeavingTime});
+}
+
+// Watches all folders from `start` on; `is_told` tells every name found, since what happened before the watch was not heard.
+void InotifyWatcher::Scan(WatchedFolder* start, bool is_told) {
+  ++scan_;
+  std::vector<WatchedFolder*> waiting = {start};
+  while (!waiting.empty()) {
+    WatchedFolder* folder = waiting.back();
+    waiting.pop_back();
+    ScanOne(folder, is_told, &waiting);
+  }
+}
+
+void InotifyWatcher::ScanOne(WatchedFolder* folder, bool is_told, std::vector<WatchedFolder*>* more) {
+  Descriptor opened;
+  std::string path;
+  if (!OpenWatched(*folder, &opened, &path)) return;
+  folder->scan = scan_;
+  const std::string prefix = path.empty() ? path : path + "/";
+  const auto take = [&](const char* text, int type) {
+    const std::string name = text;
+    if (IsLeftOut(*folder, name) || !IsUtf8(name)) return 0;
+    if (is_told) batch_.Add(prefix + name, WatchKind::kChanged);
+    if (type != DT_DIR && type != DT_UNKNOWN) return 0;
+    bool is_arrival = false;
+    WatchedFolder* child = Attach(folder, opened.get(), name, &is_arrival);
+    if (child != nullptr && child->scan != scan_) more->push_back(child);
+    return 0;
+  };
+  bool is_end = false;
+  while (!is_end && ReadSomeNames(opened.get(), &is_end, take) == 0) continue;
+}
+
+// After lost events: the record is made true from the disk, and only then it is told that a scan is needed.
+void InotifyWatcher::ScanAll() {
+  has_lost_events_ = false;
+  Scan(tree_.root(), false);
+  for (WatchedFolder* folder : tree_.All()) {
+    if (folder->scan != scan_ && folder != tree_.root()) Forget(folder);
+  }
+  batch_.Overflow();
+}
+
+void InotifyWatcher::GiveUpLeaving() {
+  const Clock::time_point now = Clock::now();
+  std::vector<Leaving> still;
+  for (const Leaving& leaving : std::exchange(leaving_, {})) {
+    WatchedFolder* folder = tree_.Find(leaving.watch);
+    const bool has_left = folder != nullptr && folder->parent == nullptr && folder != tree_.root();
+    if (!has_left) continue;
+    if (now < leaving.give_up) {
+      still.push_back(leaving);
+      continue;
+    }
+    for (WatchedFolder* gone : tree_.Subtree(folder)) Forget(gone);
+  }
+  leaving_.insert(leaving_.end(), still.begin(), still.end());
+}
+
+void InotifyWatcher::Forget(WatchedFolder* folder) {
+  inotify_rm_watch(inotify_.get(), folder->watch);
+  tree_.Erase(folder);
+}
+
+}  // namespace runnel

@@ -1,0 +1,64 @@
+// Operations on paths beneath a root: an open folder. A path is relative, "/"-separated, without ".", ".." or empty parts (the
+// TypeScript face has checked it); "" is the root itself. No operation follows a symlink or leaves the root's file system:
+// folders on the way are opened with openat2(2) and a last part is only ever named relative to one.
+//
+// All block, are safe to call from any thread, and return 0 or an errno number: ENOTDIR or ELOOP for a file or a symlink on
+// the way, EXDEV for another file system. `root` is borrowed: the caller keeps it open until the call returns.
+#ifndef RUNNEL_FILE_ROOT_H_
+#define RUNNEL_FILE_ROOT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/file/descriptor.h"
+#include "src/file/stat.h"
+
+namespace runnel {
+
+enum class OpenMode : int { kRead = 0, kWrite = 1, kCreate = 2, kCreateNew = 3 };
+enum class RenameMode : int { kReplace = 0, kKeep = 1, kExchange = 2 };
+
+// Opens an existing folder at an absolute path, which may lead through symlinks.
+int OpenRoot(const std::string& path, Descriptor* root);
+
+// Makes the folder at an absolute path and those missing above it; one that exists is left as it is.
+int MakeRoot(const std::string& path, uint32_t permissions);
+
+// Opens anything for reference only (O_PATH), a final symlink itself.
+int OpenReference(int root, const std::string& path, Descriptor* reference);
+
+// Opens a folder to list or to sync it.
+int OpenFolder(int root, const std::string& path, Descriptor* folder);
+
+// Opens a regular file; never waits on a fifo or a device. EISDIR for a folder, ELOOP for a symlink, EOPNOTSUPP for others.
+// `permissions` are those of a file that is made, whatever the process's umask.
+int OpenFile(int root, const std::string& path, OpenMode mode, uint32_t permissions, Descriptor* file);
+
+int StatPath(int root, const std::string& path, Stat* stat);
+int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle);
+int ChangeStatOfPath(int root, const std::string& path, const StatChange& change);
+int MakeFolder(int root, const std::string& path, uint32_t permissions);
+int MakeSymlink(int root, const std::string& path, const std::string& target);
+int MakeSpecial(int root, const std::string& path, FileType type, uint32_t permissions, uint64_t rdev);
+int Link(int root, const std::string& from, const std::string& to);
+int ReadSymlink(int root, const std::string& path, std::string* target);
+int Rename(int root, const std::string& from, const std::string& to, RenameMode mode);
+int RemoveFile(int root, const std::string& path);
+int RemoveFolder(int root, const std::string& path);
+int SyncFolder(int root, const std::string& path);
+int SpaceOf(int root, Space* space);
+
+struct Entry {
+  std::string name;
+  bool is_utf8 = true;
+  Stat stat;
+};
+
+// The next entries of a folder from OpenFolder, some thousand at a time, none at its end. One that vanishes meanwhile is left
+// out; the place is kept in the descriptor.
+int ListNext(int folder, std::vector<Entry>* entries);
+
+}  // namespace runnel
+
+#endif  // RUNNEL_FILE_ROOT_H_

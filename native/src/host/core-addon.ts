@@ -1,0 +1,94 @@
+// What core.node exports. Asynchronous functions run on the addon's threads and keep a reference to each buffer they are given
+// until their promise settles: nobody may change or transfer it before. They reject with an Error that has a `code`: an errno
+// name or one of those in system-call.ts. Arguments are checked by the classes that call them.
+import { loadAddon } from "../load.ts";
+
+/** Lengths as 32-bit numbers; digests of 32 bytes each. */
+export interface NativeChunks {
+  lengths: ArrayBuffer;
+  digests: ArrayBuffer;
+}
+
+/** Cuts and digests on the caller's thread. `finish` starts the stream anew. */
+export interface ChunkStream {
+  update(bytes: Uint8Array): void;
+  finish(): NativeChunks;
+}
+
+export interface DigestStream {
+  update(bytes: Uint8Array): void;
+  finish(): ArrayBuffer;
+}
+
+export type DigestEngine = "portable" | "instructions";
+
+/** Mode, uid, gid, mtimeNs; undefined stays as it is. */
+type StatChangeArguments = [
+  mode: number | undefined,
+  uid: number | undefined,
+  gid: number | undefined,
+  mtimeNs: bigint | undefined,
+];
+
+export interface CoreAddon {
+  openRoot(path: string): Promise<number>;
+  makeRoot(path: string, permissions: number): Promise<void>;
+  close(fd: number): Promise<void>;
+
+  open(root: number, path: string, mode: number, permissions: number): Promise<number>;
+  stat(root: number, path: string): Promise<ArrayBuffer>;
+  setStat(root: number, path: string, ...change: StatChangeArguments): Promise<void>;
+  handle(root: number, path: string): Promise<ArrayBuffer>;
+  readSymlink(root: number, path: string): Promise<string>;
+  syncFolder(root: number, path: string): Promise<void>;
+  space(root: number): Promise<number[]>;
+  listOpen(root: number, path: string): Promise<number>;
+  /** No names at the end. `stats` has a record for each name (stat-record.ts). */
+  listNext(folder: number): Promise<{ names: (string | undefined)[]; stats: ArrayBuffer }>;
+
+  makeFolder(root: number, path: string, permissions: number): Promise<void>;
+  makeSymlink(root: number, path: string, target: string): Promise<void>;
+  makeSpecial(root: number, path: string, type: number, permissions: number, rdev: number): Promise<void>;
+  link(root: number, from: string, to: string): Promise<void>;
+  rename(root: number, from: string, to: string, how: number): Promise<void>;
+  removeFile(root: number, path: string): Promise<void>;
+  removeFolder(root: number, path: string): Promise<void>;
+
+  /** `tell` gets path, kind, path, kind, …; it is not called again before it returned, nor after unwatch was called. */
+  watch(root: number, leaveOut: readonly string[], tell: (events: (string | number)[]) => void): Promise<number>;
+  unwatch(watch: number): Promise<void>;
+
+  read(fd: number, offset: number, into: Uint8Array): Promise<number>;
+  write(fd: number, offset: number, bytes: Uint8Array): Promise<void>;
+  copy(from: number, fromOffset: number, to: number, toOffset: number, length: number): Promise<number>;
+  truncate(fd: number, length: number): Promise<void>;
+  reserve(fd: number, length: number): Promise<void>;
+  sync(fd: number, dataOnly: boolean): Promise<void>;
+  statFile(fd: number): Promise<ArrayBuffer>;
+  setStatFile(fd: number, ...change: StatChangeArguments): Promise<void>;
+  handleFile(fd: number): Promise<ArrayBuffer>;
+
+  chunkBytes(bytes: Uint8Array): Promise<NativeChunks>;
+  chunkFile(fd: number, offset: number, length: number): Promise<NativeChunks>;
+  digest(buffers: readonly Uint8Array[]): Promise<ArrayBuffer>;
+  /** Offset, length, offset, length, … */
+  digestFile(fd: number, ranges: readonly number[]): Promise<ArrayBuffer>;
+  compress(bytes: Uint8Array, level: number): Promise<ArrayBuffer | undefined>;
+  /** Fills `into` or rejects. */
+  decompress(bytes: Uint8Array, into: Uint8Array): Promise<void>;
+
+  ChunkStream: new () => ChunkStream;
+  /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks. */
+  DigestStream: new (engine?: DigestEngine) => DigestStream;
+  compressNow(bytes: Uint8Array, level: number): ArrayBuffer | undefined;
+  /** Whether these bytes are framed as one run that may have this length: to be asked before memory is taken for it. */
+  mayHoldRun(bytes: Uint8Array, rawBytes: number): boolean;
+  decompressNow(bytes: Uint8Array, into: Uint8Array): void;
+}
+
+let loaded: CoreAddon | undefined;
+
+export function coreAddon(): CoreAddon {
+  loaded ??= loadAddon("core") as CoreAddon;
+  return loaded;
+}

@@ -1,0 +1,39 @@
+// What the addon trusts is checked here: paths as expected failures, sizes as programmer's errors.
+import { RunnelError } from "@runnel/shared";
+import type { SetStat } from "@runnel/shared";
+
+/** An empty, "." or ".." part; a "/" at either end makes an empty part. */
+const BAD_PART = /(^|\/)\.{0,2}(\/|$)/;
+
+/** @throws RunnelError Invalid for a path that is not relative and plain (disk.ts). "" is the root. */
+export function checkPath(path: string, operation: string): void {
+  if (path === "") return;
+  if (BAD_PART.test(path) || path.includes("\0") || !path.isWellFormed()) {
+    throw new RunnelError("Invalid", operation, `${operation}: not a path beneath the root`);
+  }
+}
+
+/** As checkPath, for operations that need a name: the root itself has none. */
+export function checkName(path: string, operation: string): void {
+  if (path === "") throw new RunnelError("Invalid", operation, `${operation}: the root has no name`);
+  checkPath(path, operation);
+}
+
+/** @throws RunnelError Invalid for text that no system call can carry. */
+export function checkText(text: string, operation: string): void {
+  if (text.includes("\0") || !text.isWellFormed()) {
+    throw new RunnelError("Invalid", operation, `${operation}: not a text for the system`);
+  }
+}
+
+/** @throws RangeError unless it is a whole number of bytes. */
+export function checkSize(value: number, what: string): void {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${what} is ${value}`);
+}
+
+export function statChangeArguments(
+  change: SetStat,
+): [number | undefined, number | undefined, number | undefined, bigint | undefined] {
+  for (const value of [change.mode, change.uid, change.gid]) if (value !== undefined) checkSize(value, "stat field");
+  return [change.mode, change.uid, change.gid, change.mtimeNs];
+}

@@ -1,0 +1,22 @@
+// Disk on the machine's own file system.
+import { resolve } from "node:path";
+import type { Disk, DiskRoot } from "@runnel/shared";
+import { coreAddon } from "./core-addon.ts";
+import { checkSize, checkText } from "./disk-arguments.ts";
+import { RealRoot } from "./real-root.ts";
+import { systemCall } from "./system-call.ts";
+
+export function realDisk(): Disk {
+  const core = coreAddon();
+  return {
+    async openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot> {
+      checkText(path, "open root");
+      const absolute = resolve(path);
+      if (make) {
+        checkSize(make.permissions, "permissions");
+        await systemCall("make root", core.makeRoot(absolute, make.permissions));
+      }
+      return new RealRoot(absolute, await systemCall("open root", core.openRoot(absolute)));
+    },
+  };
+}

@@ -1,0 +1,78 @@
+// An open file of the real disk.
+import type { DiskFile, DiskStat, SetStat } from "@runnel/shared";
+import { coreAddon } from "./core-addon.ts";
+import { checkSize, statChangeArguments } from "./disk-arguments.ts";
+import { HeldDescriptor } from "./held-descriptor.ts";
+import { readStat } from "./stat-record.ts";
+
+export class RealFile implements DiskFile {
+  readonly #held: HeldDescriptor;
+  readonly #core = coreAddon();
+
+  constructor(fd: number) {
+    this.#held = new HeldDescriptor(fd);
+  }
+
+  get fd(): number {
+    return this.#held.fd;
+  }
+
+  /** Runs a call of the addon with the descriptor, which stays open until the call has ended. */
+  use<T>(operation: string, call: (fd: number) => Promise<T>): Promise<T> {
+    return this.#held.use(operation, call);
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    checkSize(offset, "offset");
+    checkSize(length, "length");
+    const { buffer } = Buffer.allocUnsafeSlow(length);
+    const count = await this.use("read", (fd) => this.#core.read(fd, offset, new Uint8Array(buffer)));
+    // A short answer must not hold all the memory that was asked for.
+    return count >= length / 2 ? new Uint8Array(buffer, 0, count) : new Uint8Array(buffer.slice(0, count));
+  }
+
+  async write(offset: number, bytes: Uint8Array): Promise<void> {
+    checkSize(offset, "offset");
+    await this.use("write", (fd) => this.#core.write(fd, offset, bytes));
+  }
+
+  async copyFrom(source: DiskFile, sourceOffset: number, offset: number, length: number): Promise<number> {
+    if (!(source instanceof RealFile)) throw new TypeError("copyFrom needs a file of the same disk");
+    checkSize(sourceOffset, "sourceOffset");
+    checkSize(offset, "offset");
+    checkSize(length, "length");
+    return source.use("copy", (from) =>
+      this.use("copy", (to) => this.#core.copy(from, sourceOffset, to, offset, length)),
+    );
+  }
+
+  async truncate(length: number): Promise<void> {
+    checkSize(length, "length");
+    await this.use("truncate", (fd) => this.#core.truncate(fd, length));
+  }
+
+  async reserve(length: number): Promise<void> {
+    checkSize(length, "length");
+    await this.use("reserve", (fd) => this.#core.reserve(fd, length));
+  }
+
+  async stat(): Promise<DiskStat> {
+    return readStat(await this.use("stat", (fd) => this.#core.statFile(fd)));
+  }
+
+  async setStat(change: SetStat): Promise<void> {
+    await this.use("set attributes", (fd) => this.#core.setStatFile(fd, ...statChangeArguments(change)));
+  }
+
+  async sync(dataOnly = false): Promise<void> {
+    await this.use("sync", (fd) => this.#core.sync(fd, dataOnly));
+  }
+
+  async handle(): Promise<Uint8Array> {
+    return new Uint8Array(await this.use("take handle", (fd) => this.#core.handleFile(fd)));
+  }
+
+  close(): Promise<void> {
+    return this.#held.close();
+  }
+}

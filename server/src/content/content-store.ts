@@ -1,0 +1,94 @@
+// ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder, other programs read and
+// write it) and memory. The volume decides and logs commits; the engine brings them up afterwards, in seq order, and tells what
+// other programs did (ARCHITECTURE: Server: commit, then the plain file).
+import type { Change, DiskFile, DiskSpace, VersionId } from "@runnel/shared";
+import type { ExternalOperation, Operation, OperationResult, Planned, WriteContent } from "../meta/meta-store.ts";
+
+/** A commit that is in the log and in the meta store, to be brought up. */
+export interface AcceptedCommit {
+  seq: number;
+  operation: Operation;
+  result: OperationResult;
+  change: Change;
+  /** For write: where the record's data lies in the log (run "log" offsets count from its start). */
+  data: { segment: number; offset: number; length: number } | undefined;
+}
+
+/** What the engine needs of the volume. All are asynchronous; the engine calls them one batch at a time. */
+export interface ContentHost {
+  /** Decide, log, index and publish what other programs did. The engine's next batch waits for it. */
+  external(operations: ExternalOperation[]): Promise<Planned[]>;
+  /** Make durable in the commit log that the commit `seq` is about to put the file with this handle in place. */
+  noteHandle(seq: number, handle: Uint8Array): Promise<void>;
+  readLog(place: { segment: number; offset: number; length: number }, offset: number, length: number): Promise<Uint8Array>;
+  /** All commits up to this seq are in the plain folder, durably. */
+  up(seq: number): void;
+  /** Events may have been missed: leases are withdrawn until `scanned`. */
+  uncertain(): void;
+  scanned(): void;
+  /** The volume cannot be reached (another device, marker missing), or is back. */
+  availability(reason: string | undefined): void;
+}
+
+/** An open version. Reads answer from the live file, the trash, or log + older versions, whatever holds it now. Close it once. */
+export interface OpenVersion {
+  readonly sizeBytes: number;
+  /**
+   * The file that holds the whole version, for digesting on core.node's threads; undefined while it is not up.
+   * `isSettled`: its stat tuple is the recorded one and older than 2 s, so recorded digests still hold.
+   */
+  readonly file: { file: DiskFile; isSettled: boolean } | undefined;
+  /** Exactly these bytes. @throws Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** A file below temp/ that an upload fills before its commit; the commit's record then names it. */
+export interface StagedFile {
+  readonly name: string;
+  write(offset: number, bytes: Uint8Array): Promise<void>;
+  /** Durable, at its final length. */
+  sync(lengthBytes: number): Promise<void>;
+  /** Not needed any more. */
+  discard(): Promise<void>;
+}
+
+export interface ContentStatus {
+  /** Commits in the log and not yet in the plain folder. */
+  pendingCommits: number;
+  /** Why bringing up is stuck (disk full…), if it is; retried. */
+  stuck: string | undefined;
+  unavailable: string | undefined;
+  isScanning: boolean;
+  /** Paths left out because their names are not UTF-8 or too long; at most 100 of them, and the count. */
+  leftOut: { count: number; examples: string[] };
+  /** Versions destroyed by other programs. */
+  lost: VersionId[];
+  /** Files kept beside after a divergence with another program. */
+  conflicts: { path: string; keptBeside: string }[];
+}
+
+export interface ContentStore {
+  /**
+   * Begins: checks the marker, cleans what a crash left in temp/, brings up `commits` (those after facts.upSeq, in order, with the handles noted for
+   * them), then watches and scans. Resolves when reads can be answered (before the scan ends).
+   */
+  start(commits: AcceptedCommit[], handles: ReadonlyMap<number, Uint8Array>): Promise<void>;
+  /** Rebuild after loss of the meta store: forget nothing on disk, take everything in as new (a whole scan). Resolves when the scan is done. */
+  scan(): Promise<void>;
+
+  open(version: VersionId): Promise<OpenVersion>;
+  stage(): Promise<StagedFile>;
+  /** Reserves room for what a commit will need on disk. @throws NoSpace. Released when it is up, or by the returned function. */
+  reserve(bytes: number): Promise<() => void>;
+  /** In order of seq. */
+  accept(commit: AcceptedCommit): void;
+  /** Resolves when all up to seq is in the plain folder. */
+  whenUp(seq: number): Promise<void>;
+
+  space(): Promise<DiskSpace>;
+  status(): ContentStatus;
+  close(): Promise<void>;
+}
+
+export type { WriteContent };

@@ -1,0 +1,39 @@
+// What a new meta store holds: the root folder and nothing else.
+import { ROOT_NODE } from "@runnel/shared";
+import type { NodeState } from "@runnel/shared";
+import type { Facts } from "./meta-tables.ts";
+
+/** Of the rows and their meaning. Newer is refused, older is migrated. */
+export const META_FORMAT = 1;
+
+export function firstFacts(epoch: string): Facts {
+  return {
+    formatVersion: META_FORMAT,
+    epoch,
+    seq: 0,
+    upSeq: 0,
+    logSegment: 0,
+    logOffset: 0,
+    nextNode: ROOT_NODE + 1,
+    forgottenSeq: 0,
+  };
+}
+
+/** Times are 0 until the folder is first looked at or changed: a store has no clock. */
+export function firstRoot(): NodeState {
+  return {
+    node: ROOT_NODE,
+    type: "folder",
+    mode: 0o755,
+    uid: 0,
+    gid: 0,
+    sizeBytes: 0,
+    mtimeNs: 0n,
+    ctimeNs: 0n,
+    nlink: 2,
+    rdev: 0,
+    target: "",
+    version: 0,
+    seq: 0,
+  };
+}

@@ -1,0 +1,228 @@
+// MetaStore: names, nodes, versions, recipes, results of operations, and what lies on disk. An index over the commit log: it may
+// be behind the log, never ahead. Engines: sqlite (in a worker) and memory. The rules of the tree are the planner's (planner.ts),
+// which every engine runs over its own tables.
+import type {
+  AttributeChange,
+  Change,
+  DiskStat,
+  Entry,
+  NewAttributes,
+  NodeState,
+  Recipe,
+  VersionId,
+} from "@runnel/shared";
+
+/** Who did it: an instance's n-th operation. Executed once; `digest` tells a repetition from a reuse of the number. */
+export interface OperationId {
+  instance: string;
+  n: number;
+  digest: Uint8Array;
+}
+
+/** Where the bytes of a version not yet brought up come from, in order of offset. Rule F: see docs/FORMAT.md, commit records. */
+export type Run =
+  /** Bytes of the commit's own log record, from `at` of its data. */
+  | { from: "log"; at: number; length: number }
+  /** Bytes of the temp file that the commit staged, at the same offset as in the version. */
+  | { from: "temp"; length: number }
+  | { from: "version"; version: VersionId; offset: number; length: number };
+
+export interface WriteContent {
+  /** undefined: no recipe yet (a file that a program on the server wrote). */
+  recipe: Recipe | undefined;
+  sizeBytes: number;
+  runs: Run[];
+  /** Name of the staged file below temp/ in the store, "" when none. */
+  temp: string;
+}
+
+/** What is asked of the tree. Node ids in `node` for make come from the instance's range. */
+export type Operation =
+  | { op: "make"; folder: number; name: string; node: number; attributes: NewAttributes }
+  | { op: "link"; node: number; folder: number; name: string }
+  /** `node`: what `name` is expected to be bound to. how: replace | keep (Exists if bound) | exchange. */
+  | {
+      op: "rename";
+      folder: number;
+      name: string;
+      node: number;
+      toFolder: number;
+      toName: string;
+      how: "replace" | "keep" | "exchange";
+    }
+  | { op: "remove"; folder: number; name: string; node: number; isFolder: boolean }
+  | { op: "setAttr"; node: number; change: Omit<AttributeChange, "sizeBytes"> }
+  /**
+   * A new content. `base` is the version the edit started from; when it is not current the conflict rule applies: online, the last close wins
+   * and the result says `conflict`. A node that lost its name meanwhile: the content goes to a new node kept beside (conflict).
+   */
+  | { op: "write"; node: number; base: number; content: WriteContent; attributes: Omit<AttributeChange, "sizeBytes"> };
+
+/**
+ * What other programs did to the served folder, as the folder engine saw it. Their disk rows are stored in the same transaction: of `disk` handle and stat
+ * count, the rest follows from the operation. What a removed or replaced folder held is told first.
+ */
+export type ExternalOperation =
+  | { op: "externalMake"; folder: number; name: string; attributes: NewAttributes; sizeBytes: number; disk: DiskRow }
+  | { op: "externalLink"; node: number; folder: number; name: string; disk: DiskRow }
+  | {
+      op: "externalRename";
+      node: number;
+      folder: number;
+      name: string;
+      toFolder: number;
+      toName: string;
+      disk: DiskRow;
+    }
+  | { op: "externalRemove"; node: number; folder: number; name: string }
+  | { op: "externalAttributes"; node: number; change: Omit<AttributeChange, "sizeBytes">; disk: DiskRow }
+  | { op: "externalWrite"; node: number; sizeBytes: number; change: Omit<AttributeChange, "sizeBytes">; disk: DiskRow }
+  /** A recipe computed in the background for a version that had none; no change of the tree, seq stays. One that has a recipe keeps it. */
+  | { op: "setRecipe"; version: VersionId; recipe: Recipe };
+
+/**
+ * One name on disk as last brought up or taken in: what the folder is compared with. (folder, name) is unique; a file with several names has several
+ * rows with one node.
+ */
+export interface DiskRow {
+  node: number;
+  folder: number;
+  name: string;
+  /** Kernel file handle: the identity on disk. */
+  handle: Uint8Array;
+  stat: DiskStat;
+  /** The version whose bytes the file holds (0 for what is no file). */
+  version: number;
+}
+
+export interface OperationResult {
+  /** The node made, linked, renamed, written. For a make that met an existing folder: that folder's id. */
+  node: number;
+  /** Of the change; without one, the last before it. */
+  seq: number;
+  /** The node's version afterwards; for write the one made. */
+  version: number;
+  /** write: the base was not current; what became of the other content. */
+  conflict: boolean;
+}
+
+export type Planned =
+  /** `change` undefined: nothing changed (repetition of an executed operation, setRecipe, an external operation overtaken by a pending commit). */
+  | { ok: true; result: OperationResult; change: Change | undefined; isRepeated: boolean }
+  | { ok: false; error: { kind: string; message: string; detail: object } };
+
+export interface PlanRequest {
+  id: OperationId | undefined;
+  operation: Operation | ExternalOperation;
+  /** The wall clock at commit, for ctime. */
+  wallNs: bigint;
+  /** Set when rolling the log forward: apply exactly this, do not decide again. */
+  replayed?: { seq: number; change: Change | undefined; result: OperationResult };
+}
+
+/** Where the bytes of a version are. */
+export type VersionPlace =
+  | { at: "disk" } // the live file of the node (its DiskRow has this version)
+  | { at: "pending"; segment: number; offset: number; length: number } // the log record at this place
+  | { at: "trash"; file: string; stat: DiskStat }
+  | { at: "lost" } // known destroyed
+  | { at: "empty" };
+
+export interface VersionRow {
+  version: VersionId;
+  sizeBytes: number;
+  hasRecipe: boolean;
+  place: VersionPlace;
+}
+
+export interface VolumeFacts {
+  formatVersion: number;
+  /** 32 hex digits. */
+  epoch: string;
+  /** Last seq committed. */
+  seq: number;
+  /** All changes up to this seq are in the plain folder. */
+  upSeq: number;
+  /** The log place up to which records are in this index: replay starts after it. */
+  logSegment: number;
+  logOffset: number;
+}
+
+/**
+ * All methods are asynchronous; none blocks the event loop. Reads see committed state only and never wait for an open batch. Other writes wait
+ * until the open batch ends, so whoever has one open must not await another write.
+ */
+export interface MetaStore {
+  facts(): Promise<VolumeFacts>;
+
+  /**
+   * Decides a batch of operations in order, each seeing those before it, and applies them in an open transaction. Nothing is visible to reads until
+   * `commit`; `rollback` undoes all. One batch is open at a time; the next `plan` waits. A refused operation changes nothing, the others go on.
+   * @throws Corrupt (or Io, NoSpace): no batch is open then.
+   */
+  plan(batch: readonly PlanRequest[]): Promise<Planned[]>;
+  /**
+   * `places`: log place of each planned operation with a content (its record), for VersionPlace "pending"; `log` the new end. After a throw nothing
+   * of the batch is in: the index is behind the log, and has to be rolled forward before the next batch.
+   */
+  commit(
+    places: ReadonlyMap<number, { segment: number; offset: number; length: number }>,
+    log: { segment: number; offset: number },
+  ): Promise<void>;
+  rollback(): Promise<void>;
+  /** Makes all committed so far durable (fsync): log segments before it may go. */
+  checkpoint(): Promise<void>;
+
+  node(node: number): Promise<NodeState | undefined>;
+  nodes(nodes: readonly number[]): Promise<(NodeState | undefined)[]>;
+  lookup(folder: number, name: string): Promise<NodeState | undefined>;
+  /** Entries of a folder in name order (UTF-8 bytes), after a name. */
+  list(folder: number, after: string, limit: number): Promise<Entry[]>;
+  /** Every name of a node. */
+  namesOf(node: number): Promise<{ folder: number; name: string }[]>;
+  /** Changes after a seq, oldest first. @throws Gone when they are no longer kept. */
+  changesAfter(seq: number, limit: number): Promise<Change[]>;
+  /** Changes up to and including this seq need not be kept. */
+  forgetChanges(upToSeq: number): Promise<void>;
+
+  recipe(version: VersionId): Promise<Recipe | undefined>;
+  version(version: VersionId): Promise<VersionRow | undefined>;
+  versionsOf(node: number): Promise<VersionRow[]>;
+  /** A version that is no longer known is passed over; so too in broughtUp. */
+  setPlace(version: VersionId, place: VersionPlace): Promise<void>;
+  /** Row and recipe. @throws Invalid for the current version of a node with a name. */
+  forgetVersion(version: VersionId): Promise<void>;
+  /** Named files that have no recipe for their current version yet, and whose bytes are not lost; by node. */
+  withoutRecipe(limit: number): Promise<VersionId[]>;
+
+  /** A fresh range of node ids, never given before in this epoch; durable before it resolves. */
+  allocateNodes(count: number): Promise<{ first: number; count: number }>;
+  /** Stored result of an operation, if it was executed. */
+  result(instance: string, n: number): Promise<{ digest: Uint8Array; result: OperationResult } | undefined>;
+  /** The client has these results: all n up to and including. */
+  forgetResults(instance: string, upToN: number): Promise<void>;
+  /** Instances that hold an attachment (asked at restart), kept durably before it resolves. */
+  setAttached(instance: string, isAttached: boolean): Promise<void>;
+  attached(): Promise<string[]>;
+
+  /** The disk rows of a folder, by name. */
+  diskRows(folder: number): Promise<DiskRow[]>;
+  diskRow(folder: number, name: string): Promise<DiskRow | undefined>;
+  diskRowsOfNode(node: number): Promise<DiskRow[]>;
+  /** The first of them by folder and name. */
+  diskRowByHandle(handle: Uint8Array): Promise<DiskRow | undefined>;
+  /** What bringing up changed: rows put, names removed, versions moved; and the seq now up. One transaction. */
+  broughtUp(change: {
+    put: DiskRow[];
+    removed: { folder: number; name: string }[];
+    places: { version: VersionId; place: VersionPlace }[];
+    upSeq: number;
+  }): Promise<void>;
+
+  /** Chunk index: a hint where a digest may be found. Filled in the background, wrong rows are harmless. */
+  putChunks(version: VersionId, recipe: Recipe): Promise<void>;
+  findChunks(digests: Uint8Array): Promise<({ version: VersionId; offset: number; length: number } | undefined)[]>;
+  clearChunks(): Promise<void>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,103 @@
+// MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine decides on which thread it
+// runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a rule of the tree; those are the planner's.
+import type { Change, Entry, NodeState, Recipe, VersionId } from "@runnel/shared";
+import type { DiskRow, OperationResult, VersionRow, VolumeFacts } from "./meta-store.ts";
+
+/** The volume's facts with what only this folder needs. */
+export interface Facts extends VolumeFacts {
+  /** The first node id never given out. */
+  nextNode: number;
+  /** Changes up to this seq are no longer kept. */
+  forgottenSeq: number;
+}
+
+/** Where the last name of a node was, and who took it: "" for a program on the server. */
+export interface LastName {
+  folder: number;
+  name: string;
+  instance: string;
+}
+
+export interface StoredResult {
+  digest: Uint8Array;
+  result: OperationResult;
+}
+
+/** Every method may throw RunnelError Corrupt: a row fails its checksum. */
+export interface MetaTables {
+  facts(): Facts;
+  putFacts(facts: Facts): void;
+
+  node(node: number): NodeState | undefined;
+  putNode(state: NodeState): void;
+  /** Of a node with nlink 0. */
+  lastName(node: number): LastName | undefined;
+  putLastName(node: number, last: LastName): void;
+
+  binding(folder: number, name: string): number | undefined;
+  putBinding(folder: number, name: string, node: number): void;
+  removeBinding(folder: number, name: string): void;
+  hasNames(folder: number): boolean;
+  /** By folder, then name (UTF-8 bytes). */
+  namesOf(node: number): { folder: number; name: string }[];
+  /** In name order (UTF-8 bytes), after a name. */
+  list(folder: number, after: string, limit: number): Entry[];
+
+  version(version: VersionId): VersionRow | undefined;
+  /** Oldest first. */
+  versionsOf(node: number): VersionRow[];
+  putVersion(row: VersionRow): void;
+  /** With its recipe. */
+  removeVersion(version: VersionId): void;
+  /** Current versions of named files that have no recipe and are not lost, by node. */
+  withoutRecipe(limit: number): VersionId[];
+  recipe(version: VersionId): Recipe | undefined;
+  putRecipe(version: VersionId, recipe: Recipe): void;
+
+  changesAfter(seq: number, limit: number): Change[];
+  putChange(change: Change): void;
+  removeChangesUpTo(seq: number): void;
+
+  result(instance: string, n: number): StoredResult | undefined;
+  putResult(instance: string, n: number, stored: StoredResult): void;
+  removeResultsUpTo(instance: string, n: number): void;
+  countResults(instance: string): number;
+
+  attached(): string[];
+  putAttached(instance: string): void;
+  removeAttached(instance: string): void;
+
+  diskRow(folder: number, name: string): DiskRow | undefined;
+  /** By name. */
+  diskRows(folder: number): DiskRow[];
+  hasDiskRows(folder: number): boolean;
+  /** By folder, then name. */
+  diskRowsOfNode(node: number): DiskRow[];
+  /** The first by folder and name: a file with several names has one handle. */
+  diskRowByHandle(handle: Uint8Array): DiskRow | undefined;
+  putDiskRow(row: DiskRow): void;
+  removeDiskRow(folder: number, name: string): void;
+}
+
+/** The chunk index: a hint, kept apart from the tables so that it can be deleted at any time. Its methods never throw for a damaged index. */
+export interface ChunkTable {
+  put(version: VersionId, recipe: Recipe): void;
+  /** `digests`: SHA-256 one after another. */
+  find(digests: Uint8Array): ({ version: VersionId; offset: number; length: number } | undefined)[];
+  clear(): void;
+}
+
+/** The transaction around the tables' puts. */
+export interface Transactions {
+  /** `isDurable`: its commit is on stable storage when `commit` returns, and with it all before it. */
+  begin(isDurable: boolean): void;
+  /** Between planning and commit: reads must see the state before `begin`. */
+  park(): void;
+  resume(): void;
+  commit(): void;
+  /** From parked or not. */
+  rollback(): void;
+  /** All committed so far is on stable storage when this returns. */
+  checkpoint(): void;
+  close(): void;
+}

@@ -1,0 +1,87 @@
+// Background work on contents: recipes for files that other programs wrote, and the chunk index. Everything here is a hint that can be lost.
+import type { Clock, Executor, Recipe, Timer, VersionId } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
+import type { ContentStore } from "../content/content-store.ts";
+import type { MetaStore } from "../meta/meta-store.ts";
+import type { CommitQueue } from "./commit-queue.ts";
+import { chunkVersion } from "./version-reader.ts";
+
+const BATCH = 64;
+/** A file that changed while it was cut is looked at again after this. */
+const AGAIN_MS = 2_000;
+const NO_DATA = new Uint8Array(0);
+
+export interface ChunkIndexerParts {
+  meta: MetaStore;
+  content: ContentStore;
+  executor: Executor;
+  clock: Clock;
+  queue: CommitQueue;
+  warn(message: string, error?: unknown): void;
+}
+
+export class ChunkIndexer {
+  private readonly parts: ChunkIndexerParts;
+  private working: Promise<void> | undefined;
+  private isWanted = false;
+  private isClosed = false;
+  private timer: Timer | undefined;
+
+  constructor(parts: ChunkIndexerParts) {
+    this.parts = parts;
+  }
+
+  /** Chunks of a version just committed. */
+  index(version: VersionId, recipe: Recipe): void {
+    this.parts.meta.putChunks(version, recipe).catch((error: unknown) => this.parts.warn("The chunk index could not be written.", error));
+  }
+
+  /** There may be files without a recipe. */
+  wake(): void {
+    this.isWanted = true;
+    if (this.isClosed) return;
+    this.working ??= this.work()
+      .catch((error: unknown) => this.parts.warn("Files could not be chunked in the background.", error))
+      .finally(() => {
+        this.working = undefined;
+      });
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.timer?.cancel();
+    await this.working;
+  }
+
+  private async work(): Promise<void> {
+    const { meta } = this.parts;
+    while (this.isWanted && !this.isClosed) {
+      this.isWanted = false;
+      const versions = await meta.withoutRecipe(BATCH);
+      let done = 0;
+      for (const version of versions) {
+        if (this.isClosed) return;
+        if (await this.cut(version)) done++;
+      }
+      if (done > 0) this.isWanted = true;
+      else if (versions.length > 0) {
+        this.timer?.cancel();
+        this.timer = this.parts.clock.after(AGAIN_MS, () => this.wake());
+      }
+    }
+  }
+
+  private async cut(version: VersionId): Promise<boolean> {
+    const { meta, content, executor, queue } = this.parts;
+    try {
+      const recipe = await chunkVersion(content, version, executor);
+      if (recipe === undefined) return false;
+      await queue.submit({ operation: { op: "setRecipe", version, recipe }, id: undefined, data: NO_DATA, holder: undefined });
+      await meta.putChunks(version, recipe);
+      return true;
+    } catch (error) {
+      if (!isRunnelError(error)) throw error;
+      return false;
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// The one place where a volume changes. Operations that come together are decided together, made durable with one sync of the log,
+// then indexed, then published: decide → log → index → bring up and feed → acknowledgements → answer. Nothing overtakes.
+import type { Change, Clock, Log, RecordPlace } from "@runnel/shared";
+import { ERROR_KINDS, RunnelError, fromSystemError } from "@runnel/shared";
+import type { ErrorDetail, ErrorKind } from "@runnel/shared";
+import type { Holder } from "../feed/holder.ts";
+import type { ExternalOperation, MetaStore, Operation, OperationId, OperationResult, Planned } from "../meta/meta-store.ts";
+import { encodeRecord } from "./commit-record.ts";
+
+export interface Submission {
+  operation: Operation | ExternalOperation;
+  id: OperationId | undefined;
+  /** New data of a write that goes into its log record. */
+  data: Uint8Array;
+  /** Who commits: it does not wait for its own acknowledgement. */
+  holder: Holder | undefined;
+}
+
+export interface Committed {
+  result: OperationResult;
+  change: Change | undefined;
+  isRepeated: boolean;
+}
+
+interface Queued extends Submission {
+  resolve(planned: Planned): void;
+  reject(error: unknown): void;
+}
+
+interface Prepared {
+  index: number;
+  bytes: Uint8Array;
+  dataOffset: number;
+}
+
+const NO_DATA = new Uint8Array(0);
+const BATCH_MAX = 256;
+/** A batch's records are in memory at once. */
+const BATCH_BYTES_MAX = 16 * 1024 * 1024;
+
+export class CommitQueue {
+  private readonly log: Log;
+  private readonly meta: MetaStore;
+  private readonly clock: Clock;
+  /** Called for each change in seq order, before its submission resolves. */
+  private readonly committed: (change: Change, submission: Submission, result: OperationResult, data: RecordPlace | undefined) => void;
+  private readonly queue: Queued[] = [];
+  private running: Promise<void> | undefined;
+  private failure: RunnelError | undefined;
+
+  constructor(
+    log: Log,
+    meta: MetaStore,
+    clock: Clock,
+    committed: (change: Change, submission: Submission, result: OperationResult, data: RecordPlace | undefined) => void,
+  ) {
+    this.log = log;
+    this.meta = meta;
+    this.clock = clock;
+    this.committed = committed;
+  }
+
+  /** Resolves when the commit is durable and indexed. @throws the planner's error, or NoSpace / Io of the log: then nothing happened. */
+  async submit(submission: Submission): Promise<Committed> {
+    const planned = await this.plan(submission);
+    if (!planned.ok) throw rebuildError(planned.error, submission.operation.op);
+    return planned;
+  }
+
+  /** As submit for operations that belong together in time, with an answer each. */
+  submitAll(operations: readonly (Operation | ExternalOperation)[]): Promise<Planned[]> {
+    return Promise.all(operations.map((operation) => this.plan({ operation, id: undefined, data: NO_DATA, holder: undefined })));
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.running !== undefined) await this.running;
+  }
+
+  private plan(submission: Submission): Promise<Planned> {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    return new Promise((resolve, reject) => {
+      this.queue.push({ ...submission, resolve, reject });
+      this.running ??= this.run();
+    });
+  }
+
+  private async run(): Promise<void> {
+    // A turn of the loop, so that what arrived together goes together.
+    await Promise.resolve();
+    while (this.queue.length > 0) {
+      const batch = this.takeBatch();
+      try {
+        await this.commit(batch);
+      } catch (error) {
+        for (const queued of batch) queued.reject(error);
+      }
+    }
+    this.running = undefined;
+  }
+
+  private takeBatch(): Queued[] {
+    let bytes = 0;
+    let count = 0;
+    for (const queued of this.queue) {
+      bytes += queued.data.length;
+      if (count > 0 && (bytes > BATCH_BYTES_MAX || count >= BATCH_MAX)) break;
+      count++;
+    }
+    return this.queue.splice(0, count);
+  }
+
+  private async commit(batch: Queued[]): Promise<void> {
+    const wallNs = this.clock.wallNs();
+    const planned = await this.meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
+    const places = new Map<number, RecordPlace>();
+    let end: { segment: number; offset: number };
+    try {
+      const records = this.recordsOf(batch, planned, wallNs);
+      const written = records.length === 0 ? [] : await this.log.append(records.map((record) => record.bytes));
+      for (const [index, place] of written.entries()) {
+        const record = records[index];
+        if (record === undefined) continue;
+        const { segment, offset, length } = place;
+        places.set(record.index, { segment, offset: offset + record.dataOffset, length: length - record.dataOffset });
+      }
+      const { segment, sizeBytes } = this.log.current;
+      end = { segment, offset: sizeBytes };
+    } catch (error) {
+      await this.meta.rollback();
+      throw fromSystemError(error, "write commit log");
+    }
+    try {
+      await this.meta.commit(places, end);
+    } catch (error) {
+      // The log has it, the index does not: going on would give the same seq twice. A restart rolls the log forward.
+      this.failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", { cause: error });
+      throw this.failure;
+    }
+    for (const [index, queued] of batch.entries()) {
+      const plan = planned[index];
+      if (plan === undefined) continue;
+      if (plan.ok && plan.change !== undefined && !plan.isRepeated) {
+        this.committed(plan.change, queued, plan.result, places.get(index));
+      }
+      queued.resolve(plan);
+    }
+  }
+
+  /** Whatever changed the tree is logged; what did not (repetitions, refusals, recipes computed anew) is not. */
+  private recordsOf(batch: readonly Queued[], planned: readonly Planned[], wallNs: bigint): Prepared[] {
+    const records: Prepared[] = [];
+    for (const [index, { operation, id, data }] of batch.entries()) {
+      const plan = planned[index];
+      if (plan === undefined || !plan.ok || plan.isRepeated || operation.op === "setRecipe") continue;
+      // A result without a change (a folder that was there) is kept too: a repetition must get the same answer.
+      if (plan.change === undefined && id === undefined) continue;
+      const { bytes, dataOffset } = encodeRecord(
+        { kind: "commit", seq: plan.result.seq, wallNs, id, operation, change: plan.change, result: plan.result },
+        data,
+      );
+      records.push({ index, bytes, dataOffset });
+    }
+    return records;
+  }
+}
+
+function rebuildError(error: { kind: string; message: string; detail: object }, operation: string): RunnelError {
+  const kind = ERROR_KINDS.includes(error.kind as ErrorKind) ? (error.kind as ErrorKind) : "Io";
+  return new RunnelError(kind, operation, error.message, { detail: error.detail as ErrorDetail });
+}
+

@@ -1,0 +1,78 @@
+// Records of the commit log (docs/FORMAT.md, "Commit records"): a CBOR header, then the commit's new data. The header's length stands
+// first (u32, little-endian), so that data can be read in place: run "log" offsets count from the data's first byte.
+import type { Change, Recipe } from "@runnel/shared";
+import { RunnelError, check, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
+import { z } from "zod";
+import type { ExternalOperation, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
+
+export const COMMIT_LOG_FORMAT = { magic: "RNLC", version: 1 };
+
+export interface CommitRecord {
+  kind: "commit";
+  seq: number;
+  wallNs: bigint;
+  id: OperationId | undefined;
+  operation: Operation | ExternalOperation;
+  change: Change | undefined;
+  result: OperationResult;
+}
+
+/** The commit `seq` is about to put the file with this handle in place. */
+export interface HandleRecord {
+  kind: "handle";
+  seq: number;
+  handle: Uint8Array;
+}
+
+const HEADER_LENGTH_BYTES = 4;
+
+/** Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked here. */
+const header = z.looseObject({ kind: z.enum(["commit", "handle"]), seq: z.number() });
+
+export function encodeRecord(record: CommitRecord | HandleRecord, data: Uint8Array): { bytes: Uint8Array; dataOffset: number } {
+  const head = encodeCbor(record.kind === "commit" ? { ...record, operation: flatten(record.operation) } : record);
+  const bytes = new Uint8Array(HEADER_LENGTH_BYTES + head.length + data.length);
+  new DataView(bytes.buffer).setUint32(0, head.length, true);
+  bytes.set(head, HEADER_LENGTH_BYTES);
+  bytes.set(data, HEADER_LENGTH_BYTES + head.length);
+  return { bytes, dataOffset: HEADER_LENGTH_BYTES + head.length };
+}
+
+/** @throws RunnelError Corrupt for a payload that our own writer cannot have made. */
+export function decodeRecord(payload: Uint8Array): { record: CommitRecord | HandleRecord; dataOffset: number } {
+  if (payload.length < HEADER_LENGTH_BYTES) throw damaged();
+  const length = new DataView(payload.buffer, payload.byteOffset).getUint32(0, true);
+  const dataOffset = HEADER_LENGTH_BYTES + length;
+  if (dataOffset > payload.length) throw damaged();
+  const message = check(header, decodeCbor(payload.subarray(HEADER_LENGTH_BYTES, dataOffset)), "commit record");
+  if (message.kind === "handle") return { record: message as unknown as HandleRecord, dataOffset };
+  const record = message as unknown as CommitRecord;
+  return { record: { ...record, operation: unflatten(record.operation) }, dataOffset };
+}
+
+/** Recipes go as their encoded bytes. */
+function flatten(operation: Operation | ExternalOperation): unknown {
+  if (operation.op === "write") return { ...operation, content: { ...operation.content, recipe: flat(operation.content.recipe) } };
+  if (operation.op === "setRecipe") return { ...operation, recipe: flat(operation.recipe) };
+  return operation;
+}
+
+function unflatten(operation: Operation | ExternalOperation): Operation | ExternalOperation {
+  if (operation.op === "write") {
+    return { ...operation, content: { ...operation.content, recipe: round(operation.content.recipe) } };
+  }
+  if (operation.op === "setRecipe") return { ...operation, recipe: round(operation.recipe) ?? operation.recipe };
+  return operation;
+}
+
+function flat(recipe: Recipe | undefined): Uint8Array | undefined {
+  return recipe && encodeRecipe(recipe);
+}
+
+function round(bytes: unknown): Recipe | undefined {
+  return bytes instanceof Uint8Array ? decodeRecipe(bytes) : undefined;
+}
+
+function damaged(): RunnelError {
+  return new RunnelError("Corrupt", "read commit log", "A record of the commit log has the wrong form.");
+}

@@ -1,0 +1,283 @@
+// One write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
+// from; asks for what it lacks; verifies the whole by its OID. It outlives its channel, so that a cut link repeats at most the item in flight.
+import type { Channel, Executor, Recipe, VersionId, WriteItem } from "@runnel/shared";
+import {
+  DIGEST_BYTES,
+  LIMITS,
+  RunnelError,
+  WRITE_ITEM,
+  check,
+  chunkOffsets,
+  concatRecipes,
+  decodeRecipe,
+  digestAt,
+  encodeRecipe,
+  isRunnelError,
+  recipeSize,
+  sliceRecipe,
+} from "@runnel/shared";
+import type { ContentStore, OpenVersion, StagedFile } from "../content/content-store.ts";
+import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
+import { holdsRun, chunkRuns } from "./version-reader.ts";
+
+interface Part {
+  recipe: Recipe;
+  offset: number;
+  sizeBytes: number;
+  /** undefined: asked for with NEED. */
+  runs: Run[] | undefined;
+}
+
+export interface FinishedWrite {
+  content: WriteContent;
+  /** Goes into the log record. */
+  data: Uint8Array;
+  staged: StagedFile | undefined;
+}
+
+export class WriteSession {
+  private readonly meta: MetaStore;
+  private readonly content: ContentStore;
+  private readonly executor: Executor;
+  private readonly sizeBytes: number;
+  private readonly parts: Part[] = [];
+  private offset = 0;
+  /** New data of at most LIMITS.inlineBytes, else `staged` has it. */
+  private inline: { offset: number; bytes: Uint8Array }[] = [];
+  private inlineBytes = 0;
+  private staged: StagedFile | undefined;
+  private readonly open = new Map<string, { version: OpenVersion; recipe: Recipe } | undefined>();
+
+  constructor(parts: { meta: MetaStore; content: ContentStore; executor: Executor }, sizeBytes: number) {
+    this.meta = parts.meta;
+    this.content = parts.content;
+    this.executor = parts.executor;
+    this.sizeBytes = sizeBytes;
+  }
+
+  /** Items received whole: where a repetition goes on. */
+  get received(): number {
+    return this.parts.length;
+  }
+
+  /** Takes items until the end item; then all is here and proved. @throws Corrupt when the whole is not what its OID says. */
+  async receive(channel: Channel): Promise<FinishedWrite> {
+    for (;;) {
+      const message = await channel.next();
+      if (message === undefined) throw wrong("A write ended without its end item.");
+      const item = check(WRITE_ITEM, message, "write item");
+      if (item[0] === "e") {
+        const missing = this.parts.flatMap((part, index) => (part.runs === undefined ? [index] : []));
+        if (missing.length === 0) return this.finish(item[1]);
+        channel.send(["need", missing.slice(0, NEED_ITEMS_MAX)]);
+      } else {
+        await this.take(item, channel);
+      }
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.closeVersions();
+    await this.staged?.discard();
+    this.staged = undefined;
+  }
+
+  private async take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel): Promise<void> {
+    if (item[0] === "c") this.add(await this.copy(item[1], item[2], item[3]));
+    else if (item[0] === "h") this.add(await this.known(item[1], item[2], item[3]));
+    else if (item[0] === "d") {
+      const bytes = await this.decode(item[1], item[2], item[3], channel);
+      const recipe = await this.executor.chunkBytes(bytes);
+      this.add({ recipe, sizeBytes: bytes.length, runs: await this.store(this.offset, bytes) });
+    } else {
+      await this.fill(item[1], await this.decode(item[2], item[3], item[4], channel));
+    }
+  }
+
+  private add(part: Omit<Part, "offset">): void {
+    this.parts.push({ ...part, offset: this.offset });
+    this.offset += part.sizeBytes;
+    if (this.offset > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
+    if (this.parts.length > LIMITS.recipeDescriptors) throw wrong("A write has too many items.");
+  }
+
+  /** CONDWRITE by place: chunks of a version, whose recipe the client knows. */
+  private async copy(version: VersionId, from: number, count: number): Promise<Omit<Part, "offset">> {
+    const held = await this.openVersion(version);
+    if (held === undefined) {
+      // The length is unknown without the recipe: the client repeats the whole as data.
+      throw new RunnelError("Gone", "copy chunks", "A version that a write copies from is no longer kept.", { detail: { rule: "W22" } });
+    }
+    if (from + count > held.recipe.lengths.length || count === 0) throw wrong("A copy names chunks that the version does not have.");
+    const recipe = sliceRecipe(held.recipe, from, from + count);
+    const offset = chunkOffsets(held.recipe)[from] ?? 0;
+    const sizeBytes = recipeSize(recipe);
+    const isHeld = await this.areHeld(held, from, count);
+    return { recipe, sizeBytes, runs: isHeld ? [{ from: "version", version, offset, length: sizeBytes }] : undefined };
+  }
+
+  /** CONDWRITE by digest, with a place that a version known to the client has; else the chunk index is asked. */
+  private async known(descriptors: Uint8Array, place: VersionId | null, index: number): Promise<Omit<Part, "offset">> {
+    const recipe = decodeRecipe(descriptors);
+    const count = recipe.lengths.length;
+    if (count === 0 || count > LIMITS.recipeDescriptorsPerItem) throw wrong("An item has no or too many descriptors.");
+    const sizeBytes = recipeSize(recipe);
+    if (place !== null) {
+      const held = await this.openVersion(place);
+      if (held !== undefined && isSame(held.recipe, index, recipe) && (await this.areHeld(held, index, count))) {
+        const offset = chunkOffsets(held.recipe)[index] ?? 0;
+        return { recipe, sizeBytes, runs: [{ from: "version", version: place, offset, length: sizeBytes }] };
+      }
+    }
+    return { recipe, sizeBytes, runs: await this.lookUp(recipe) };
+  }
+
+  /** Every chunk somewhere in the volume, proved; undefined when one is missing. */
+  private async lookUp(recipe: Recipe): Promise<Run[] | undefined> {
+    const hints = await this.meta.findChunks(recipe.digests);
+    const runs: Run[] = [];
+    for (const [index, hint] of hints.entries()) {
+      if (hint === undefined || hint.length !== recipe.lengths[index]) return undefined;
+      const held = await this.openVersion(hint.version);
+      if (held === undefined || !(await this.isChunkAt(held.version, hint.offset, hint.length, digestAt(recipe, index)))) return undefined;
+      runs.push({ from: "version", version: hint.version, offset: hint.offset, length: hint.length });
+    }
+    return runs;
+  }
+
+  private async isChunkAt(version: OpenVersion, offset: number, length: number, digest: Uint8Array): Promise<boolean> {
+    try {
+      if (offset + length > version.sizeBytes) return false;
+      return Buffer.compare(await this.executor.digest([await version.read(offset, length)]), digest) === 0;
+    } catch {
+      return false;
+    }
+  }
+
+  private async areHeld(held: { version: OpenVersion; recipe: Recipe }, from: number, count: number): Promise<boolean> {
+    const indexes = Array.from({ length: count }, (_, index) => from + index);
+    for (const run of chunkRuns(held.recipe, indexes)) {
+      if (!(await holdsRun(held.version, held.recipe, run, this.executor))) return false;
+    }
+    return true;
+  }
+
+  private async decode(encoding: "raw" | "zstd", rawBytes: number, from: number | Uint8Array, channel: Channel): Promise<Uint8Array> {
+    if (rawBytes === 0 || rawBytes > LIMITS.runBytes) throw wrong("A run has an impossible length.");
+    const encoded = typeof from === "number" ? await channel.readBulk(checkEncoded(from, rawBytes)) : from;
+    if (encoding === "zstd") return this.executor.decompress(encoded, rawBytes);
+    if (encoded.length !== rawBytes) throw wrong("A run has another length than announced.");
+    return encoded;
+  }
+
+  /** New data for an item that was asked for. Its descriptors stand: it must be these bytes. */
+  private async fill(index: number, bytes: Uint8Array): Promise<void> {
+    const part = this.parts[index];
+    if (part === undefined || part.runs !== undefined) throw wrong("Data came for an item that was not asked for.");
+    if (bytes.length !== part.sizeBytes) throw wrong("Data for an item has another length than the item.");
+    const recipe = await this.executor.chunkBytes(bytes);
+    if (!isSame(recipe, 0, part.recipe)) throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
+    part.runs = await this.store(part.offset, bytes);
+  }
+
+  private async store(offset: number, bytes: Uint8Array): Promise<Run[]> {
+    if (this.staged === undefined && this.inlineBytes + bytes.length <= LIMITS.inlineBytes) {
+      const at = this.inlineBytes;
+      this.inline.push({ offset, bytes });
+      this.inlineBytes += bytes.length;
+      return [{ from: "log", at, length: bytes.length }];
+    }
+    await this.spill();
+    await this.staged?.write(offset, bytes);
+    return [{ from: "temp", length: bytes.length }];
+  }
+
+  /** More data than a log record should hold: all of it goes to a file, at the offsets it will have. */
+  private async spill(): Promise<void> {
+    if (this.staged !== undefined) return;
+    this.staged = await this.content.stage();
+    for (const piece of this.inline) await this.staged.write(piece.offset, piece.bytes);
+    this.inline = [];
+    this.inlineBytes = 0;
+    for (const part of this.parts) {
+      part.runs = part.runs?.map((run): Run => (run.from === "log" ? { from: "temp", length: run.length } : run));
+    }
+  }
+
+  private async finish(oid: Uint8Array): Promise<FinishedWrite> {
+    if (this.offset !== this.sizeBytes) throw wrong("A write has fewer bytes than it announced.");
+    const recipe = concatRecipes(this.parts.map((part) => part.recipe));
+    const proved = await this.executor.digest([encodeRecipe(recipe)]);
+    if (Buffer.compare(proved, oid) !== 0) throw new RunnelError("Corrupt", "write", "What came is not what was sent: its OID differs.");
+    await this.closeVersions();
+    await this.staged?.sync(this.sizeBytes);
+    const runs = this.parts.flatMap((part) => part.runs ?? []);
+    const data = Buffer.concat(this.inline.map((piece) => piece.bytes));
+    return { content: { recipe, sizeBytes: this.sizeBytes, runs: joinRuns(runs), temp: this.staged?.name ?? "" }, data, staged: this.staged };
+  }
+
+  private async openVersion(version: VersionId): Promise<{ version: OpenVersion; recipe: Recipe } | undefined> {
+    const key = `${version.node}:${version.seq}`;
+    if (this.open.has(key)) return this.open.get(key);
+    if (this.open.size >= OPEN_VERSIONS_MAX) await this.closeVersions();
+    const recipe = await this.meta.recipe(version);
+    let held: { version: OpenVersion; recipe: Recipe } | undefined;
+    if (recipe !== undefined) {
+      try {
+        held = { version: await this.content.open(version), recipe };
+      } catch (error) {
+        if (!isRunnelError(error)) throw error;
+      }
+    }
+    this.open.set(key, held);
+    return held;
+  }
+
+  private async closeVersions(): Promise<void> {
+    const held = [...this.open.values()];
+    this.open.clear();
+    for (const one of held) await one?.version.close();
+  }
+}
+
+const OPEN_VERSIONS_MAX = 32;
+const NEED_ITEMS_MAX = 65_536;
+/** zstd's worst case is below this much more than the input. */
+const ENCODED_SLACK_BYTES = 1024;
+
+function checkEncoded(encodedBytes: number, rawBytes: number): number {
+  if (encodedBytes === 0 || encodedBytes > rawBytes + ENCODED_SLACK_BYTES) throw wrong("A run's encoded length is impossible.");
+  return encodedBytes;
+}
+
+function isSame(recipe: Recipe, from: number, expected: Recipe): boolean {
+  const count = expected.lengths.length;
+  if (from + count > recipe.lengths.length) return false;
+  for (let index = 0; index < count; index++) if (recipe.lengths[from + index] !== expected.lengths[index]) return false;
+  const digests = recipe.digests.subarray(from * DIGEST_BYTES, (from + count) * DIGEST_BYTES);
+  return Buffer.compare(digests, expected.digests) === 0;
+}
+
+/** Neighbouring runs of one source become one. */
+function joinRuns(runs: readonly Run[]): Run[] {
+  const joined: Run[] = [];
+  for (const run of runs) {
+    const last = joined.at(-1);
+    if (last?.from === "log" && run.from === "log" && last.at + last.length === run.at) last.length += run.length;
+    else if (last?.from === "temp" && run.from === "temp") last.length += run.length;
+    else if (
+      last?.from === "version" &&
+      run.from === "version" &&
+      last.version.node === run.version.node &&
+      last.version.seq === run.version.seq &&
+      last.offset + last.length === run.offset
+    ) {
+      last.length += run.length;
+    } else joined.push({ ...run });
+  }
+  return joined;
+}
+
+function wrong(message: string): RunnelError {
+  return new RunnelError("Invalid", "write", message, { detail: { rule: "W20" } });
+}

@@ -1,0 +1,78 @@
+// One attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
+import type { Change, Channel, FeedFromClient } from "@runnel/shared";
+import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared";
+import type { FeedSender, Holder } from "../feed/holder.ts";
+import type { Volume } from "../volume/volume.ts";
+
+export class Attachment implements FeedSender {
+  readonly volume: Volume;
+  readonly channel: Channel;
+  readonly instance: string;
+  holder!: Holder;
+  /** Changes published while a resuming client is still being brought to the present. */
+  private held: Change[] | undefined;
+
+  constructor(volume: Volume, channel: Channel, instance: string) {
+    this.volume = volume;
+    this.channel = channel;
+    this.instance = instance;
+  }
+
+  /** Feed items are kept back until `release`, which drops those that the client has by then. */
+  holdBack(): void {
+    this.held = [];
+  }
+
+  /** What a resuming client missed, ahead of what is held back. */
+  missed(changes: readonly Change[]): void {
+    this.channel.send(["changes", changes.map(packChange)]);
+  }
+
+  release(sentUpTo: number): void {
+    const waiting = (this.held ?? []).filter((change) => change.seq > sentUpTo);
+    this.held = undefined;
+    if (waiting.length > 0) this.changes(waiting);
+  }
+
+  changes(changes: readonly Change[]): void {
+    if (this.held !== undefined) this.held.push(...changes);
+    else this.channel.send(["changes", changes.map(packChange)]);
+  }
+
+  up(seq: number): void {
+    this.channel.send(["up", seq]);
+  }
+
+  listAgain(seq: number): void {
+    this.channel.send(["listAgain", seq]);
+  }
+
+  waiting(n: number, whom: readonly string[], untilWallMs: number): void {
+    this.channel.send(["waiting", n, whom.slice(0, WHOM_MAX), untilWallMs]);
+  }
+
+  close(reason: string): void {
+    this.channel.fail(new RunnelError("Busy", "feed", reason, { detail: { retryAfterMs: 0 } }));
+  }
+
+  /** Handles what the client says on the feed until it ends it. */
+  async serve(): Promise<void> {
+    for (;;) {
+      const message = await this.channel.next();
+      if (message === undefined) return;
+      this.handle(check(FEED_FROM_CLIENT, message, "feed item"));
+    }
+  }
+
+  private handle(item: FeedFromClient): void {
+    const { feed } = this.volume;
+    if (item[0] === "ack") feed.acknowledge(this.holder, item[1]);
+    else if (item[0] === "current") {
+      const seq = this.volume.seq;
+      this.channel.send(feed.renew(this.holder) ? ["current", item[1], seq] : ["not", item[1]]);
+    } else if (item[0] === "idle") feed.idle(this.holder);
+    else for (const folder of item[1]) this.holder.follows.delete(folder);
+  }
+}
+
+const WHOM_MAX = 20;

@@ -1,0 +1,79 @@
+// fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw ranges of a file that
+// has no recipe yet. One round trip (WIRE: Operations, read).
+import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
+import { HeldChunks, LIMITS, RunnelError, EMPTY_RECIPE, chunkOffsets, digestAt, encodeRecipe, encodeRecipeDelta, sliceRecipe } from "@runnel/shared";
+import type { Volume } from "../volume/volume.ts";
+import { chunkRuns, readRun } from "../volume/version-reader.ts";
+
+/** Level for bulk: above it the processor, not a narrow link, would be the bottleneck. */
+const BULK_LEVEL = 3;
+
+export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, channel: Channel): Promise<void> {
+  const recipe = await volume.meta.recipe(request.version);
+  const open = await volume.content.open(request.version);
+  try {
+    const held = await heldRecipes(volume, request.held);
+    channel.send(["v", open.sizeBytes, recipe === undefined || request.hasRecipe ? null : encodeRecipeDelta(recipe, held.chunks)]);
+    const end = Math.min(open.sizeBytes, request.offset + request.length);
+    if (recipe === undefined) {
+      for (let offset = request.offset; offset < end && !channel.abort.signal.aborted; offset += LIMITS.runBytes) {
+        const bytes = await open.read(offset, Math.min(LIMITS.runBytes, end - offset));
+        const { encoding, encoded } = await encodeRun(volume, bytes);
+        channel.send(["raw", offset, encoding, bytes.length, encoded.length]);
+        await channel.sendBulk(encoded);
+      }
+    } else {
+      for (const run of chunkRuns(recipe, missingChunks(recipe, request.offset, end, held.chunks))) {
+        if (channel.abort.signal.aborted) break;
+        const bytes = await readRun(open, recipe, run, volume.executor);
+        const { encoding, encoded } = await encodeRun(volume, bytes);
+        channel.send(["d", run.from, run.count, encoding, bytes.length, encoded.length]);
+        await channel.sendBulk(encoded);
+      }
+    }
+  } finally {
+    await open.close();
+  }
+  channel.end();
+}
+
+/** getHash: descriptors of a range of chunks. */
+export async function serveGetHash(volume: Volume, request: RequestOf<"getHash">, channel: Channel): Promise<void> {
+  const row = await volume.meta.version(request.version);
+  if (row === undefined) throw new RunnelError("Gone", "getHash", "This version is no longer kept.");
+  const recipe = await volume.meta.recipe(request.version);
+  if (recipe === undefined) {
+    channel.end({ sizeBytes: row.sizeBytes, recipe: null, chunks: 0 });
+    return;
+  }
+  const count = Math.min(request.count, LIMITS.recipeDescriptorsPerItem);
+  const part = sliceRecipe(recipe, request.from, request.from + count);
+  channel.end({ sizeBytes: row.sizeBytes, recipe: encodeRecipe(part), chunks: recipe.lengths.length });
+}
+
+async function heldRecipes(volume: Volume, versions: readonly VersionId[]): Promise<{ chunks: HeldChunks }> {
+  const recipes: Recipe[] = [];
+  for (const version of versions) {
+    // A version that is not known any more still takes its place, so that indexes agree.
+    recipes.push((await volume.meta.recipe(version)) ?? EMPTY_RECIPE);
+  }
+  return { chunks: new HeldChunks(recipes) };
+}
+
+function missingChunks(recipe: Recipe, from: number, to: number, held: HeldChunks): number[] {
+  const offsets = chunkOffsets(recipe);
+  const missing: number[] = [];
+  for (let index = 0; index < recipe.lengths.length; index++) {
+    const start = offsets[index] ?? 0;
+    const length = recipe.lengths[index] ?? 0;
+    if (start >= to) break;
+    if (start + length <= from) continue;
+    if (held.find(digestAt(recipe, index), length) === undefined) missing.push(index);
+  }
+  return missing;
+}
+
+async function encodeRun(volume: Volume, bytes: Uint8Array): Promise<{ encoding: "raw" | "zstd"; encoded: Uint8Array }> {
+  const packed = await volume.executor.compress(bytes, BULK_LEVEL);
+  return packed === undefined ? { encoding: "raw", encoded: bytes } : { encoding: "zstd", encoded: packed };
+}

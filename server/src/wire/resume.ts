@@ -1,0 +1,47 @@
+// Resume of a feed: what a client missed since its seq, or "list again" when that is not kept any more.
+import type { Change } from "@runnel/shared";
+import { LIMITS, isRunnelError } from "@runnel/shared";
+import type { Volume } from "../volume/volume.ts";
+import type { Attachment } from "./attachment.ts";
+
+const PAGE = 1000;
+
+export interface Replay {
+  /** Seq up to which the client is then current. */
+  upTo: number;
+  send(): void;
+}
+
+/** Collects what is due; undefined when the client must list again. The attachment's own feed is held back meanwhile. */
+export async function replayFeed(volume: Volume, attachment: Attachment, seq: number, follows: "all" | number[]): Promise<Replay | undefined> {
+  const { holder } = attachment;
+  if (follows === "all") holder.followsAll = true;
+  else for (const folder of follows) volume.feed.follow(holder, folder);
+  if (seq > volume.seq) return forgetFollows(attachment);
+  const due: Change[] = [];
+  let at = seq;
+  try {
+    for (;;) {
+      const page = await volume.meta.changesAfter(at, PAGE);
+      for (const change of page) if (holder.touches(change)) due.push(change);
+      at = page.at(-1)?.seq ?? at;
+      if (page.length < PAGE) break;
+      if (due.length > LIMITS.feedBacklogItems) return forgetFollows(attachment);
+    }
+  } catch (error) {
+    if (isRunnelError(error, "Gone")) return forgetFollows(attachment);
+    throw error;
+  }
+  return {
+    upTo: at,
+    send: () => {
+      for (let from = 0; from < due.length; from += PAGE) attachment.missed(due.slice(from, from + PAGE));
+    },
+  };
+}
+
+function forgetFollows(attachment: Attachment): undefined {
+  attachment.holder.followsAll = false;
+  attachment.holder.follows.clear();
+  return undefined;
+}

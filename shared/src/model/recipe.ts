@@ -1,0 +1,91 @@
+// Recipes: the ordered descriptors of one content. Kept as two flat arrays; one object per chunk would cost ten times the memory.
+import { LIMITS } from "../limits.ts";
+import { RunnelError } from "../errors.ts";
+
+export const DIGEST_BYTES = 32;
+const DESCRIPTOR_BYTES = 4 + DIGEST_BYTES;
+
+/** Chunk lengths in bytes, and their SHA-256 one after another. */
+export interface Recipe {
+  lengths: Uint32Array;
+  digests: Uint8Array;
+}
+
+export const EMPTY_RECIPE: Recipe = { lengths: new Uint32Array(0), digests: new Uint8Array(0) };
+
+export function digestAt(recipe: Recipe, index: number): Uint8Array {
+  return recipe.digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
+}
+
+export function recipeSize(recipe: Recipe): number {
+  let sum = 0;
+  for (const length of recipe.lengths) sum += length;
+  return sum;
+}
+
+/** Offsets of the chunks, and the total last: `lengths.length + 1` numbers. */
+export function chunkOffsets(recipe: Recipe): Float64Array {
+  const offsets = new Float64Array(recipe.lengths.length + 1);
+  for (let index = 0; index < recipe.lengths.length; index++) {
+    offsets[index + 1] = (offsets[index] ?? 0) + (recipe.lengths[index] ?? 0);
+  }
+  return offsets;
+}
+
+export function sliceRecipe(recipe: Recipe, from: number, to: number): Recipe {
+  return {
+    lengths: recipe.lengths.slice(from, to),
+    digests: recipe.digests.slice(from * DIGEST_BYTES, to * DIGEST_BYTES),
+  };
+}
+
+export function concatRecipes(parts: readonly Recipe[]): Recipe {
+  const count = parts.reduce((sum, part) => sum + part.lengths.length, 0);
+  const lengths = new Uint32Array(count);
+  const digests = new Uint8Array(count * DIGEST_BYTES);
+  let at = 0;
+  for (const part of parts) {
+    lengths.set(part.lengths, at);
+    digests.set(part.digests, at * DIGEST_BYTES);
+    at += part.lengths.length;
+  }
+  return { lengths, digests };
+}
+
+/** Bytes of a recipe: per chunk its length (u32, little-endian) and digest. Their SHA-256 is the OID (rule W4). */
+export function encodeRecipe(recipe: Recipe): Uint8Array {
+  const bytes = new Uint8Array(recipe.lengths.length * DESCRIPTOR_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (let index = 0; index < recipe.lengths.length; index++) {
+    view.setUint32(index * DESCRIPTOR_BYTES, recipe.lengths[index] ?? 0, true);
+    bytes.set(digestAt(recipe, index), index * DESCRIPTOR_BYTES + 4);
+  }
+  return bytes;
+}
+
+/** Inverse of encodeRecipe. @throws RunnelError Corrupt for a ragged size or a length of 0, TooLarge past the limit. */
+export function decodeRecipe(bytes: Uint8Array): Recipe {
+  if (bytes.length % DESCRIPTOR_BYTES !== 0) throw new RunnelError("Corrupt", "read recipe", "A recipe has a ragged size.");
+  const count = bytes.length / DESCRIPTOR_BYTES;
+  if (count > LIMITS.recipeDescriptors) {
+    throw new RunnelError("TooLarge", "read recipe", `A recipe has ${count} chunks, at most ${LIMITS.recipeDescriptors} are allowed.`, {
+      detail: { limit: LIMITS.recipeDescriptors },
+    });
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const lengths = new Uint32Array(count);
+  const digests = new Uint8Array(count * DIGEST_BYTES);
+  for (let index = 0; index < count; index++) {
+    const length = view.getUint32(index * DESCRIPTOR_BYTES, true);
+    if (length === 0 || length > LIMITS.runBytes) throw new RunnelError("Corrupt", "read recipe", `A chunk of ${length} bytes is not possible.`);
+    lengths[index] = length;
+    const from = index * DESCRIPTOR_BYTES + 4;
+    digests.set(bytes.subarray(from, from + DIGEST_BYTES), index * DIGEST_BYTES);
+  }
+  return { lengths, digests };
+}
+
+/** Key of a digest in a Map or an index: its first 64 bits (LBFS §3.1.3). Never trusted, only a hint. */
+export function digestKey(digest: Uint8Array): bigint {
+  return new DataView(digest.buffer, digest.byteOffset, 8).getBigUint64(0);
+}

@@ -1,0 +1,79 @@
+// CBOR (RFC 8949) as the wire uses it: definite lengths, no tags, text keys. Bytes are checked for shape before the library decodes
+// them, so that depth, lengths and item counts are bounded whatever a peer sends (rules W2, W3).
+import { Encoder } from "cbor-x";
+import { RunnelError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+
+// Records and tags are the library's own extensions: off, so that any CBOR library can read what we send.
+const codec = new Encoder({ useRecords: false, mapsAsObjects: true, tagUint8Array: false, variableMapSize: true });
+
+const MAJOR_BYTES = 2;
+const MAJOR_TEXT = 3;
+const MAJOR_ARRAY = 4;
+const MAJOR_MAP = 5;
+const MAJOR_TAG = 6;
+
+/** Plain objects, arrays, strings, numbers, booleans, null, undefined, Uint8Array and BigInt (as 64-bit integers); integers past 2^32 go as float64. */
+export function encodeCbor(value: unknown): Uint8Array {
+  // A copy: the library reuses its buffer.
+  return new Uint8Array(codec.encode(value));
+}
+
+/** @throws RunnelError Invalid for anything but one well-formed item within the limits. Integers beyond 2^53 come as BigInt. */
+export function decodeCbor(bytes: Uint8Array): unknown {
+  checkShape(bytes);
+  try {
+    return codec.decode(bytes);
+  } catch (cause) {
+    throw new RunnelError("Invalid", "decode message", "A message is not valid CBOR.", { detail: { rule: "W2" }, cause });
+  }
+}
+
+/** One pass over the heads: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite length. */
+function checkShape(bytes: Uint8Array): void {
+  if (bytes.length > LIMITS.controlBytes) throw malformed("is too large", "W3");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** Items still to come at each open level. */
+  const remaining: number[] = [1];
+  let at = 0;
+  while (remaining.length > 0) {
+    const level = remaining.length - 1;
+    const left = remaining[level] ?? 0;
+    if (left === 0) {
+      remaining.pop();
+      continue;
+    }
+    remaining[level] = left - 1;
+    if (at >= bytes.length) throw malformed("ends too early", "W2");
+    const head = bytes[at] ?? 0;
+    const major = head >> 5;
+    const short = head & 31;
+    at++;
+    let argument = short;
+    if (short >= 24) {
+      const width = short === 24 ? 1 : short === 25 ? 2 : short === 26 ? 4 : short === 27 ? 8 : 0;
+      if (width === 0) throw malformed("has an indefinite or reserved length", "W2");
+      if (at + width > bytes.length) throw malformed("ends too early", "W2");
+      if (width === 1) argument = view.getUint8(at);
+      else if (width === 2) argument = view.getUint16(at);
+      else if (width === 4) argument = view.getUint32(at);
+      else argument = Number(view.getBigUint64(at));
+      at += width;
+    }
+    if (major === MAJOR_TAG) throw malformed("has a tag", "W2");
+    if (major === MAJOR_BYTES || major === MAJOR_TEXT) {
+      if (argument > bytes.length - at) throw malformed("declares more bytes than it has", "W2");
+      at += argument;
+    } else if (major === MAJOR_ARRAY || major === MAJOR_MAP) {
+      const items = major === MAJOR_MAP ? argument * 2 : argument;
+      if (items > bytes.length - at) throw malformed("declares more items than it has", "W2");
+      if (remaining.length > LIMITS.cborDepth) throw malformed("is nested too deeply", "W3");
+      remaining.push(items);
+    }
+  }
+  if (at !== bytes.length) throw malformed("has bytes after its end", "W2");
+}
+
+function malformed(what: string, rule: string): RunnelError {
+  return new RunnelError("Invalid", "decode message", `A message ${what}.`, { detail: { rule } });
+}

@@ -1,0 +1,252 @@
+// One channel of a connection: control items in order, a bulk byte stream beside them, an end of each side (ZX: every call is a
+// stream). The connection moves the frames; this file keeps what is waiting to be read and written on one channel.
+import { RunnelError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+
+/** What a channel needs of its connection. */
+export interface ChannelCarrier {
+  sendItem(channel: Channel, item: unknown): void;
+  sendEnd(channel: Channel, end: { result: unknown } | { error: RunnelError }): void;
+  sendCancel(channel: Channel): void;
+  sendCredit(channel: Channel, bytes: number): void;
+  /** There is bulk in `outgoing` and credit for it. */
+  pump(): void;
+}
+
+/** Credit is given back when this much has been read, so that a long stream never stalls for a round trip. */
+const CREDIT_STEP_BYTES = LIMITS.channelCreditBytes / 4;
+
+interface Waiter<T> {
+  resolve(value: T): void;
+  reject(error: RunnelError): void;
+}
+
+export class Channel {
+  readonly id: number;
+  private readonly carrier: ChannelCarrier;
+
+  private readonly items: unknown[] = [];
+  private itemWaiter: Waiter<unknown> | undefined;
+  private bulk: Uint8Array[] = [];
+  private bulkBytes = 0;
+  private bulkWaiter: { bytes: number; waiter: Waiter<Uint8Array> } | undefined;
+  private readUncredited = 0;
+
+  /** Set when the other side ended. */
+  private remoteEnd: { result: unknown } | { error: RunnelError } | undefined;
+  private resultWaiters: Waiter<unknown>[] = [];
+  private hasEnded = false;
+
+  /** Bulk not yet sent; the connection takes from the front. */
+  readonly outgoing: { bytes: Uint8Array; sent: number; done: Waiter<void> }[] = [];
+  /** Bytes of bulk the other side still takes. */
+  creditBytes: number = LIMITS.channelCreditBytes;
+  private endAfterBulk: { result: unknown } | { error: RunnelError } | undefined;
+
+  /** Called when the other side cancels or the connection breaks: whoever works for this channel may stop. */
+  readonly abort = new AbortController();
+
+  constructor(id: number, carrier: ChannelCarrier) {
+    this.id = id;
+    this.carrier = carrier;
+  }
+
+  /** Queues a control item; items of a connection keep their order. */
+  send(item: unknown): void {
+    if (!this.hasEnded) this.carrier.sendItem(this, item);
+  }
+
+  /** Sends bytes on the bulk stream; resolves when the last has been handed to the link. @throws what ended the channel. */
+  sendBulk(bytes: Uint8Array): Promise<void> {
+    if (this.hasEnded) return Promise.reject(this.closedError());
+    if (bytes.length === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.outgoing.push({ bytes, sent: 0, done: { resolve, reject } });
+      this.carrier.pump();
+    });
+  }
+
+  /** Ends this side, after the bulk queued before. */
+  end(result?: unknown): void {
+    this.finish({ result });
+  }
+
+  fail(error: RunnelError): void {
+    this.finish({ error });
+  }
+
+  /** Tells the other side that nothing of this channel is wanted any more, and ends it here. */
+  cancel(): void {
+    if (this.isDone) return;
+    this.hasEnded = true;
+    this.carrier.sendCancel(this);
+    this.broken(new RunnelError("Interrupted", "cancel", "The request was cancelled."));
+  }
+
+  /** The next control item, or undefined after the other side's end. @throws the error it ended with. */
+  async next(): Promise<unknown> {
+    if (this.items.length > 0) return this.items.shift();
+    if (this.remoteEnd !== undefined) {
+      if ("error" in this.remoteEnd) throw this.remoteEnd.error;
+      return undefined;
+    }
+    return new Promise((resolve, reject) => {
+      this.itemWaiter = { resolve, reject };
+    });
+  }
+
+  /** Exactly `length` bytes of the bulk stream. @throws Invalid when the other side ended before. */
+  async readBulk(length: number): Promise<Uint8Array> {
+    if (length > LIMITS.channelCreditBytes) throw new RunnelError("TooLarge", "read bulk", `A run of ${length} bytes is too large.`);
+    if (this.bulkBytes >= length) return this.takeBulk(length);
+    if (this.remoteEnd !== undefined) throw this.shortError();
+    return new Promise((resolve, reject) => {
+      this.bulkWaiter = { bytes: length, waiter: { resolve, reject } };
+    });
+  }
+
+  /** The result the other side ends with; items still waiting stay readable. @throws its error. */
+  async result(): Promise<unknown> {
+    if (this.remoteEnd !== undefined) {
+      if ("error" in this.remoteEnd) throw this.remoteEnd.error;
+      return this.remoteEnd.result;
+    }
+    return new Promise((resolve, reject) => {
+      this.resultWaiters.push({ resolve, reject });
+    });
+  }
+
+  get isDone(): boolean {
+    return this.hasEnded && this.remoteEnd !== undefined;
+  }
+
+  // --- what the connection calls ---
+
+  /** The opening frame ended this side as well. */
+  endedAtOpen(): void {
+    this.hasEnded = true;
+  }
+
+  receiveItem(item: unknown): void {
+    if (this.itemWaiter !== undefined) {
+      const waiter = this.itemWaiter;
+      this.itemWaiter = undefined;
+      waiter.resolve(item);
+      return;
+    }
+    if (this.items.length >= LIMITS.channelItems) {
+      throw new RunnelError("TooLarge", "receive item", "Too many items wait on a channel.", { detail: { limit: LIMITS.channelItems, rule: "W7" } });
+    }
+    this.items.push(item);
+  }
+
+  receiveBulk(bytes: Uint8Array): void {
+    if (this.hasEnded && this.remoteEnd === undefined && this.abort.signal.aborted) return;
+    if (this.bulkBytes + this.readUncredited + bytes.length > LIMITS.channelCreditBytes) {
+      throw new RunnelError("TooLarge", "receive bulk", "More bulk came than credit was given for.", { detail: { rule: "W8" } });
+    }
+    this.bulk.push(bytes);
+    this.bulkBytes += bytes.length;
+    if (this.bulkWaiter !== undefined && this.bulkBytes >= this.bulkWaiter.bytes) {
+      const { bytes: length, waiter } = this.bulkWaiter;
+      this.bulkWaiter = undefined;
+      waiter.resolve(this.takeBulk(length));
+    }
+  }
+
+  receiveEnd(end: { result: unknown } | { error: RunnelError }): void {
+    if (this.remoteEnd !== undefined) return;
+    this.remoteEnd = end;
+    const error = "error" in end ? end.error : undefined;
+    if (this.itemWaiter !== undefined) {
+      const waiter = this.itemWaiter;
+      this.itemWaiter = undefined;
+      if (error === undefined) waiter.resolve(undefined);
+      else waiter.reject(error);
+    }
+    if (this.bulkWaiter !== undefined) {
+      const { waiter } = this.bulkWaiter;
+      this.bulkWaiter = undefined;
+      waiter.reject(error ?? this.shortError());
+    }
+    for (const waiter of this.resultWaiters.splice(0)) {
+      if ("error" in end) waiter.reject(end.error);
+      else waiter.resolve(end.result);
+    }
+  }
+
+  receiveCredit(bytes: number): void {
+    this.creditBytes += bytes;
+    if (this.creditBytes > 2 * LIMITS.channelCreditBytes) {
+      throw new RunnelError("Invalid", "receive credit", "More credit was given than a channel can have.", { detail: { rule: "W8" } });
+    }
+    this.carrier.pump();
+  }
+
+  /** The link broke or the other side cancelled: everything that waits fails with `error`. */
+  broken(error: RunnelError): void {
+    this.hasEnded = true;
+    this.receiveEnd({ error });
+    for (const queued of this.outgoing.splice(0)) queued.done.reject(error);
+    this.abort.abort(error);
+  }
+
+  /** Takes the next bulk frame to send, of at most `limit` bytes; undefined when nothing can go. */
+  takeOutgoing(limit: number): Uint8Array | undefined {
+    const first = this.outgoing[0];
+    if (first === undefined || this.creditBytes === 0) return undefined;
+    const length = Math.min(limit, first.bytes.length - first.sent, this.creditBytes);
+    const bytes = first.bytes.subarray(first.sent, first.sent + length);
+    first.sent += length;
+    this.creditBytes -= length;
+    if (first.sent === first.bytes.length) {
+      this.outgoing.shift();
+      first.done.resolve();
+    }
+    if (this.outgoing.length === 0 && this.endAfterBulk !== undefined) {
+      const end = this.endAfterBulk;
+      this.endAfterBulk = undefined;
+      // After this frame has gone.
+      queueMicrotask(() => this.carrier.sendEnd(this, end));
+    }
+    return bytes;
+  }
+
+  private finish(end: { result: unknown } | { error: RunnelError }): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    if ("error" in end) for (const queued of this.outgoing.splice(0)) queued.done.reject(end.error);
+    if (this.outgoing.length > 0) this.endAfterBulk = end;
+    else this.carrier.sendEnd(this, end);
+  }
+
+  private takeBulk(length: number): Uint8Array {
+    const out = new Uint8Array(length);
+    let at = 0;
+    while (at < length) {
+      const first = this.bulk[0];
+      if (first === undefined) throw this.shortError();
+      const part = Math.min(first.length, length - at);
+      out.set(first.subarray(0, part), at);
+      at += part;
+      if (part === first.length) this.bulk.shift();
+      else this.bulk[0] = first.subarray(part);
+    }
+    this.bulkBytes -= length;
+    this.readUncredited += length;
+    if (this.readUncredited >= CREDIT_STEP_BYTES && this.remoteEnd === undefined) {
+      this.carrier.sendCredit(this, this.readUncredited);
+      this.readUncredited = 0;
+    }
+    return out;
+  }
+
+  private shortError(): RunnelError {
+    return new RunnelError("Invalid", "read bulk", "The bulk stream ended too early.", { detail: { rule: "W8" } });
+  }
+
+  private closedError(): RunnelError {
+    if (this.remoteEnd !== undefined && "error" in this.remoteEnd) return this.remoteEnd.error;
+    return new RunnelError("Interrupted", "send", "The channel has ended.");
+  }
+}

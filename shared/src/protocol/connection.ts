@@ -1,0 +1,342 @@
+// A connection: channels over one link. Control frames go first and keep their order; bulk goes in turns between channels, paced so
+// that control never waits long (pacing.ts). The same class serves both ends; clients open odd channels, servers even ones.
+import type { Clock, Timer } from "../host/clock.ts";
+import type { Executor } from "../host/executor.ts";
+import type { Link } from "../host/link.ts";
+import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, ERROR_KINDS, RunnelError, isRunnelError } from "../errors.ts";
+import type { ErrorDetail, ErrorKind } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import { Channel } from "./channel.ts";
+import { decodeCbor, encodeCbor } from "./cbor.ts";
+import { FRAME, decodeFrame, decodeVarint, encodeFrame, encodeVarint, mayBeCompressed } from "./frame.ts";
+import type { FrameKind } from "./frame.ts";
+import { Pacing } from "./pacing.ts";
+
+/** Control payloads above this are compressed (rule W5). */
+const COMPRESS_ABOVE_BYTES = 1024;
+const CONTROL_LEVEL = 3;
+/** Bulk is acknowledged at once when this much is unacknowledged, else after a moment. */
+const ACK_STEP_BYTES = 16 * 1024;
+const ACK_DELAY_MS = 5;
+
+export interface ConnectionSettings {
+  link: Link;
+  isClient: boolean;
+  clock: Clock;
+  executor: Executor;
+  /** The other side opened a channel. What it throws ends the channel with that error. */
+  opened(channel: Channel, operation: string, request: unknown): void | Promise<void>;
+  /** Called once. */
+  closed(error: RunnelError): void;
+}
+
+/** Bytes of frames by what they carry, both directions; what the link adds is in its own counts. */
+export interface FrameCounts {
+  sentBulk: number;
+  receivedBulk: number;
+  sentControl: number;
+  receivedControl: number;
+}
+
+export class Connection {
+  readonly counts: FrameCounts = { sentBulk: 0, receivedBulk: 0, sentControl: 0, receivedControl: 0 };
+  readonly link: Link;
+  private readonly settings: ConnectionSettings;
+  private readonly channels = new Map<number, Channel>();
+  private readonly pacing = new Pacing();
+  private nextChannel: number;
+  private failure: RunnelError | undefined;
+  private receivedBulk = 0;
+  private acknowledgedBulk = 0;
+  private ackTimer: Timer | undefined;
+  /** Channels with bulk to send, in turn. */
+  private turn: Channel[] = [];
+  /** Both directions handle control in order although (de)compression is asynchronous. */
+  private outgoingControl: Promise<void> | undefined;
+  private incoming: Promise<void> | undefined;
+  /** When something last came from the other side, on the boot clock. */
+  lastHeardMs: number;
+
+  constructor(settings: ConnectionSettings) {
+    this.settings = settings;
+    this.link = settings.link;
+    this.nextChannel = settings.isClient ? 1 : 2;
+    this.lastHeardMs = settings.clock.bootMs();
+    this.link.listen({
+      message: (payload) => this.receive(payload),
+      closed: (code, reason) => this.ended(new RunnelError("Unreachable", "connection", closeWords(code, reason))),
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.failure === undefined;
+  }
+
+  get roundTripMs(): number {
+    return this.pacing.roundTripMs;
+  }
+
+  /** Measured bulk rate towards the other side, bytes per second; 0 while unknown. */
+  get ratePerSecond(): number {
+    return this.pacing.ratePerSecond;
+  }
+
+  /** Opens a channel. @throws what closed the connection; Busy when too many are open. */
+  open(operation: string, request: unknown): Channel {
+    return this.start(FRAME.open, operation, request);
+  }
+
+  /** Opens a channel for a request with one answer, items and bulk of the other side only. */
+  ask(operation: string, request: unknown): Channel {
+    return this.start(FRAME.call, operation, request);
+  }
+
+  /** Asks, and waits for the result. */
+  async call(operation: string, request: unknown): Promise<unknown> {
+    return this.ask(operation, request).result();
+  }
+
+  private start(kind: FrameKind, operation: string, request: unknown): Channel {
+    if (this.failure !== undefined) throw this.failure;
+    if (this.channels.size >= LIMITS.channels) {
+      throw new RunnelError("Busy", operation, "Too many requests are under way.", { detail: { retryAfterMs: 100 } });
+    }
+    const channel = new Channel(this.nextChannel, this.carrier);
+    this.nextChannel += 2;
+    this.channels.set(channel.id, channel);
+    if (kind === FRAME.call) channel.endedAtOpen();
+    this.sendControl(kind, channel.id, encodeCbor([operation, request]));
+    return channel;
+  }
+
+  close(error: RunnelError): void {
+    if (this.failure !== undefined) return;
+    this.ended(error);
+    this.link.close(CLOSE_CODE_OF_KIND[error.kind] ?? CLOSE_CODE_OTHER, error.message.slice(0, 100));
+  }
+
+  private readonly carrier = {
+    sendItem: (channel: Channel, item: unknown) => this.sendControl(FRAME.item, channel.id, encodeCbor(item)),
+    sendEnd: (channel: Channel, end: { result: unknown } | { error: RunnelError }) => {
+      this.sendControl(FRAME.end, channel.id, encodeEnd(end));
+      this.forgetIfDone(channel);
+    },
+    sendCancel: (channel: Channel) => {
+      this.sendControl(FRAME.cancel, channel.id, NOTHING);
+      this.channels.delete(channel.id);
+    },
+    sendCredit: (channel: Channel, bytes: number) => this.sendControl(FRAME.credit, channel.id, encodeVarint(bytes)),
+    pump: () => this.pump(),
+  };
+
+  private sendControl(kind: FrameKind, channel: number, payload: Uint8Array): void {
+    if (this.failure !== undefined) return;
+    const mayCompress = mayBeCompressed(kind);
+    if (this.outgoingControl === undefined && (!mayCompress || payload.length <= COMPRESS_ABOVE_BYTES)) {
+      this.transmit(kind, channel, false, payload);
+      return;
+    }
+    const previous = this.outgoingControl ?? Promise.resolve();
+    const mine = previous.then(async () => {
+      const packed = mayCompress ? await this.pack(payload) : undefined;
+      this.transmit(kind, channel, packed !== undefined, packed ?? payload);
+      if (this.outgoingControl === mine) {
+        this.outgoingControl = undefined;
+        this.pump();
+      }
+    });
+    this.outgoingControl = mine;
+  }
+
+  private async pack(payload: Uint8Array): Promise<Uint8Array | undefined> {
+    if (payload.length <= COMPRESS_ABOVE_BYTES) return undefined;
+    const packed = await this.settings.executor.compress(payload, CONTROL_LEVEL);
+    if (packed === undefined) return undefined;
+    return Buffer.concat([encodeVarint(payload.length), packed]);
+  }
+
+  private transmit(kind: FrameKind, channel: number, isCompressed: boolean, payload: Uint8Array): void {
+    if (this.failure !== undefined) return;
+    const bytes = encodeFrame({ kind, channel, isCompressed, payload });
+    if (kind === FRAME.bulk) this.counts.sentBulk += bytes.length;
+    else this.counts.sentControl += bytes.length;
+    this.link.send(bytes);
+  }
+
+  /** Sends bulk while window and credit allow, one frame of each channel in turn. */
+  private pump(): void {
+    if (this.failure !== undefined) return;
+    for (const channel of this.channels.values()) {
+      if (channel.outgoing.length > 0 && !this.turn.includes(channel)) this.turn.push(channel);
+    }
+    // Control waiting for compression may end a channel or announce this bulk: it goes first.
+    while (this.turn.length > 0 && this.pacing.mayStart && this.outgoingControl === undefined) {
+      const channel = this.turn.shift();
+      const bytes = channel?.takeOutgoing(this.pacing.frameBytes);
+      if (channel === undefined || bytes === undefined) continue;
+      this.pacing.sent(bytes.length, this.settings.clock.bootMs());
+      this.transmit(FRAME.bulk, channel.id, false, bytes);
+      if (channel.outgoing.length > 0) this.turn.push(channel);
+    }
+  }
+
+  private receive(message: Uint8Array): void {
+    if (this.failure !== undefined) return;
+    this.lastHeardMs = this.settings.clock.bootMs();
+    try {
+      const frame = decodeFrame(message);
+      if (frame.kind === FRAME.bulk) this.counts.receivedBulk += message.length;
+      else this.counts.receivedControl += message.length;
+      if (frame.kind === FRAME.ack) {
+        this.receiveAck(frame.payload);
+        return;
+      }
+      if (frame.kind === FRAME.bulk) this.countBulk(frame.payload.length);
+      if (this.incoming === undefined && !frame.isCompressed) {
+        this.handle(frame.kind, frame.channel, frame.payload);
+        return;
+      }
+      const previous = this.incoming ?? Promise.resolve();
+      const mine = previous
+        .then(async () => {
+          const payload = frame.isCompressed ? await this.unpack(frame.payload) : frame.payload;
+          if (this.failure === undefined) this.handle(frame.kind, frame.channel, payload);
+        })
+        .catch((error: unknown) => this.refuse(error))
+        .finally(() => {
+          if (this.incoming === mine) this.incoming = undefined;
+        });
+      this.incoming = mine;
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  private async unpack(payload: Uint8Array): Promise<Uint8Array> {
+    const length = decodeVarint(payload, 0);
+    if (length.value > LIMITS.controlBytes) {
+      throw new RunnelError("TooLarge", "receive", "A control message is too large.", { detail: { limit: LIMITS.controlBytes, rule: "W5" } });
+    }
+    return this.settings.executor.decompress(payload.subarray(length.end), length.value);
+  }
+
+  private handle(kind: FrameKind, id: number, payload: Uint8Array): void {
+    if (kind === FRAME.open || kind === FRAME.call) {
+      this.receiveOpen(id, payload, kind === FRAME.call);
+      return;
+    }
+    const channel = this.channels.get(id);
+    // A frame may cross the end or the cancel of its channel: then it is old news.
+    if (channel === undefined) return;
+    if (kind === FRAME.item) channel.receiveItem(decodeCbor(payload));
+    else if (kind === FRAME.bulk) channel.receiveBulk(payload);
+    else if (kind === FRAME.credit) channel.receiveCredit(decodeVarint(payload, 0).value);
+    else if (kind === FRAME.end) {
+      channel.receiveEnd(decodeEnd(decodeCbor(payload)));
+      this.forgetIfDone(channel);
+    } else if (kind === FRAME.cancel) {
+      channel.broken(new RunnelError("Interrupted", "receive", "The other side cancelled the request."));
+      this.channels.delete(id);
+    }
+  }
+
+  private receiveOpen(id: number, payload: Uint8Array, isCall: boolean): void {
+    const isTheirs = id > 0 && id % 2 === (this.settings.isClient ? 0 : 1);
+    if (!isTheirs || this.channels.has(id)) {
+      throw new RunnelError("Invalid", "open channel", `Channel ${id} cannot be opened by the other side.`, { detail: { rule: "W6" } });
+    }
+    const message = decodeCbor(payload);
+    if (!Array.isArray(message) || message.length !== 2 || typeof message[0] !== "string") {
+      throw new RunnelError("Invalid", "open channel", "An opening message has the wrong form.", { detail: { rule: "W6" } });
+    }
+    const channel = new Channel(id, this.carrier);
+    if (isCall) channel.receiveEnd({ result: undefined });
+    if (this.channels.size >= LIMITS.channels) {
+      channel.fail(new RunnelError("Busy", message[0], "Too many requests are under way.", { detail: { retryAfterMs: 100 } }));
+      return;
+    }
+    this.channels.set(id, channel);
+    const operation = message[0];
+    Promise.resolve()
+      .then(() => this.settings.opened(channel, operation, message[1]))
+      .catch((error: unknown) => channel.fail(asRunnelError(error, operation)));
+  }
+
+  private receiveAck(payload: Uint8Array): void {
+    if (!this.pacing.acknowledged(decodeVarint(payload, 0).value, this.settings.clock.bootMs())) {
+      throw new RunnelError("Invalid", "receive acknowledgement", "More bulk was acknowledged than was sent.", { detail: { rule: "W9" } });
+    }
+    this.pump();
+  }
+
+  private countBulk(bytes: number): void {
+    this.receivedBulk += bytes;
+    if (this.receivedBulk - this.acknowledgedBulk >= ACK_STEP_BYTES) this.acknowledge();
+    else this.ackTimer ??= this.settings.clock.after(ACK_DELAY_MS, () => this.acknowledge());
+  }
+
+  private acknowledge(): void {
+    this.ackTimer?.cancel();
+    this.ackTimer = undefined;
+    this.acknowledgedBulk = this.receivedBulk;
+    this.transmit(FRAME.ack, 0, false, encodeVarint(this.receivedBulk));
+  }
+
+  private forgetIfDone(channel: Channel): void {
+    if (channel.isDone) this.channels.delete(channel.id);
+  }
+
+  private refuse(error: unknown): void {
+    this.close(asRunnelError(error, "receive"));
+  }
+
+  private ended(error: RunnelError): void {
+    if (this.failure !== undefined) return;
+    this.failure = error;
+    this.ackTimer?.cancel();
+    for (const channel of this.channels.values()) channel.broken(error);
+    this.channels.clear();
+    this.turn = [];
+    this.settings.closed(error);
+  }
+}
+
+const NOTHING = new Uint8Array(0);
+
+function encodeEnd(end: { result: unknown } | { error: RunnelError }): Uint8Array {
+  if ("result" in end) return encodeCbor(end.result === undefined ? [0] : [0, end.result]);
+  return encodeCbor([1, end.error.kind, end.error.operation, end.error.message, end.error.detail]);
+}
+
+function decodeEnd(message: unknown): { result: unknown } | { error: RunnelError } {
+  if (Array.isArray(message) && message[0] === 0) return { result: message[1] };
+  if (Array.isArray(message) && message[0] === 1) {
+    const [, kind, operation, words, detail] = message as unknown[];
+    const known = ERROR_KINDS.includes(kind as ErrorKind) ? (kind as ErrorKind) : "Io";
+    const text = typeof words === "string" ? words.slice(0, 1000) : "The other side gave no reason.";
+    return { error: new RunnelError(known, typeof operation === "string" ? operation : "request", text, { detail: checkDetail(detail) }) };
+  }
+  throw new RunnelError("Invalid", "receive end", "An end has the wrong form.", { detail: { rule: "W6" } });
+}
+
+function checkDetail(detail: unknown): ErrorDetail {
+  const checked: ErrorDetail = {};
+  if (typeof detail !== "object" || detail === null) return checked;
+  const from = detail as Record<string, unknown>;
+  for (const key of ["asOf", "current", "limit", "retryAfterMs", "need", "node"] as const) {
+    const value = typeof from[key] === "bigint" ? Number(from[key]) : from[key];
+    if (typeof value === "number" && Number.isFinite(value)) checked[key] = value;
+  }
+  if (typeof from["rule"] === "string") checked.rule = from["rule"].slice(0, 100);
+  return checked;
+}
+
+function asRunnelError(error: unknown, operation: string): RunnelError {
+  if (isRunnelError(error)) return error;
+  return new RunnelError("Io", operation, error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+function closeWords(code: number, reason: string): string {
+  if (reason !== "") return reason;
+  return code === 1006 ? "The connection broke." : `The connection was closed (${code}).`;
+}

@@ -1,0 +1,283 @@
+// Every message's form, checked once where it enters (rules W10 and on, PROTOCOL.md). What has passed here is trusted inside.
+import { z } from "zod";
+import { RunnelError } from "../errors.ts";
+import type { FileType } from "../host/disk.ts";
+import { LIMITS } from "../limits.ts";
+import type { Change, NodeState, VersionId } from "../model/node.ts";
+import { NODE_LIMIT } from "../model/node.ts";
+
+export const PROTOCOL_VERSION = 1;
+
+/** Wire numbers of file types; append-only. */
+const TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
+
+/** A non-negative integer below 2^53, whichever width CBOR gave it. */
+const count = z.union([z.number(), z.bigint()]).transform(Number).pipe(z.int().min(0).max(Number.MAX_SAFE_INTEGER));
+const nodeId = count.pipe(z.number().max(NODE_LIMIT - 1));
+const nanoseconds = z
+  .union([z.number(), z.bigint()])
+  .transform((value, context) => {
+    if (typeof value === "number" && !Number.isSafeInteger(value)) {
+      context.addIssue({ code: "custom", message: "not a whole number" });
+      return z.NEVER;
+    }
+    return BigInt(value);
+  })
+  .pipe(z.bigint().min(-(2n ** 63n)).max(2n ** 63n - 1n));
+const fileType = z
+  .number()
+  .int()
+  .min(0)
+  .max(TYPES.length - 1)
+  .transform((code) => TYPES[code] as FileType);
+const name = z.string().min(1).max(LIMITS.nameBytes);
+const bytes = z.instanceof(Uint8Array);
+const mode = z.int().min(0).max(0o7777);
+const id32 = z.int().min(0).max(2 ** 32 - 1);
+const instance = z.string().regex(/^[0-9a-f]{32}$/);
+
+const versionId = z.tuple([nodeId, count]).transform(([node, seq]): VersionId => ({ node, seq }));
+
+/** [node, type, mode, uid, gid, size, mtime, ctime, nlink, rdev, target, version, seq] */
+const state = z
+  .tuple([nodeId, fileType, mode, id32, id32, count, nanoseconds, nanoseconds, count, id32, z.string().max(LIMITS.symlinkBytes), count, count])
+  .transform(
+    ([node, type, bits, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, target, version, seq]): NodeState => ({
+      node,
+      type,
+      mode: bits,
+      uid,
+      gid,
+      sizeBytes,
+      mtimeNs,
+      ctimeNs,
+      nlink,
+      rdev,
+      target,
+      version,
+      seq,
+    }),
+  );
+
+export function packState(of: NodeState): unknown[] {
+  return [
+    of.node,
+    TYPES.indexOf(of.type),
+    of.mode,
+    of.uid,
+    of.gid,
+    of.sizeBytes,
+    of.mtimeNs,
+    of.ctimeNs,
+    of.nlink,
+    of.rdev,
+    of.target,
+    of.version,
+    of.seq,
+  ];
+}
+
+export function packVersion(version: VersionId): [number, number] {
+  return [version.node, version.seq];
+}
+
+/** [seq, [[folder, name, node]…], [state…], replaced version or null] */
+const change = z
+  .tuple([count, z.array(z.tuple([nodeId, name, nodeId])).max(4), z.array(state).max(16), versionId.nullable()])
+  .transform(
+    ([seq, bindings, nodes, replaces]): Change => ({
+      seq,
+      bindings: bindings.map(([folder, word, node]) => ({ folder, name: word, node })),
+      nodes,
+      replaces: replaces ?? undefined,
+    }),
+  );
+
+export function packChange(of: Change): unknown[] {
+  return [
+    of.seq,
+    of.bindings.map((binding) => [binding.folder, binding.name, binding.node]),
+    of.nodes.map(packState),
+    of.replaces === undefined ? null : packVersion(of.replaces),
+  ];
+}
+
+const attributeChange = z.object({
+  mode: mode.optional(),
+  uid: id32.optional(),
+  gid: id32.optional(),
+  mtimeNs: nanoseconds.optional(),
+});
+
+const newAttributes = z.object({
+  type: fileType,
+  mode,
+  uid: id32,
+  gid: id32,
+  mtimeNs: nanoseconds,
+  rdev: id32,
+  target: z.string().max(LIMITS.symlinkBytes),
+});
+
+export function packType(type: FileType): number {
+  return TYPES.indexOf(type);
+}
+
+/** What every request on a volume carries: the attachment it belongs to. */
+const attached = { attachment: count };
+/** What every change carries: its number within the instance's journal (executed once), and all numbers up to which results were received. */
+const numbered = { ...attached, n: count, received: count };
+
+/** Requests by operation. */
+export const REQUESTS = {
+  hello: z.object({ protocol: count, software: z.string().max(200) }),
+  attach: z.object({
+    volume: z.string().min(1).max(LIMITS.nameBytes),
+    instance,
+    /** Epoch and seq the client's replica stands at, to resume its feed; absent: none. */
+    epoch: z.string().max(64).optional(),
+    seq: count.optional(),
+    /** Folders followed before, on resume; "all" for the whole volume. */
+    follows: z.union([z.literal("all"), z.array(nodeId).max(LIMITS.followedFolders)]).optional(),
+    wantsNodes: z.boolean(),
+  }),
+  find: z.object({
+    ...attached,
+    folder: nodeId,
+    /** Below it, too. */
+    isDeep: z.boolean(),
+    predicate: z.unknown().optional(),
+    /** Register for the feed of every folder listed, before it is read. */
+    follow: z.boolean(),
+  }),
+  stat: z.object({ ...attached, nodes: z.array(nodeId).max(1000), names: z.array(z.tuple([nodeId, name])).max(1000) }),
+  getHash: z.object({ ...attached, version: versionId, from: count, count }),
+  fetch: z.object({
+    ...attached,
+    version: versionId,
+    /** Versions whose chunks the client has; the first is preferred as the base of the recipe. */
+    held: z.array(versionId).max(8),
+    /** The client has the wanted version's recipe. */
+    hasRecipe: z.boolean(),
+    offset: count,
+    length: count,
+  }),
+  make: z.object({ ...numbered, folder: nodeId, name, node: nodeId, attributes: newAttributes }),
+  link: z.object({ ...numbered, node: nodeId, folder: nodeId, name }),
+  rename: z.object({
+    ...numbered,
+    folder: nodeId,
+    name,
+    node: nodeId,
+    toFolder: nodeId,
+    toName: name,
+    how: z.enum(["replace", "keep", "exchange"]),
+  }),
+  remove: z.object({ ...numbered, folder: nodeId, name, node: nodeId, isFolder: z.boolean() }),
+  setAttr: z.object({ ...numbered, node: nodeId, change: attributeChange }),
+  write: z.object({
+    ...numbered,
+    node: nodeId,
+    base: count,
+    sizeBytes: count.pipe(z.number().max(LIMITS.fileBytes)),
+    attributes: attributeChange,
+    /** A repetition: the server says first from which item on it needs them. */
+    isResumed: z.boolean(),
+  }),
+  space: z.object(attached),
+  whenUp: z.object({ ...attached, seq: count }),
+  newNodes: z.object(attached),
+  detach: z.object(attached),
+} as const;
+
+export type RequestName = keyof typeof REQUESTS;
+export type RequestOf<Name extends RequestName> = z.output<(typeof REQUESTS)[Name]>;
+
+/** Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", folder…] */
+export const FEED_FROM_CLIENT = z.union([
+  z.tuple([z.literal("ack"), count]),
+  z.tuple([z.literal("current"), count]),
+  z.tuple([z.literal("idle")]),
+  z.tuple([z.literal("unfollow"), z.array(nodeId).max(1000)]),
+]);
+export type FeedFromClient = z.output<typeof FEED_FROM_CLIENT>;
+
+/**
+ * Items of the attach channel, server to client: ["changes", [change…]] · ["up", seq] · ["current", k, seq] (lease renewed, counted from sending k) ·
+ * ["not", k] (no lease now: ask at every open) · ["listAgain"] (the backlog was too long: everything is unknown) ·
+ * ["waiting", n, [who…], untilMs] (the commit n waits for these).
+ */
+export const FEED_FROM_SERVER = z.union([
+  z.tuple([z.literal("changes"), z.array(change).max(4096)]),
+  z.tuple([z.literal("up"), count]),
+  z.tuple([z.literal("current"), count, count]),
+  z.tuple([z.literal("not"), count]),
+  z.tuple([z.literal("listAgain"), count]),
+  z.tuple([z.literal("waiting"), count, z.array(z.string().max(200)).max(100), count]),
+]);
+export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;
+
+/**
+ * Items of a write, client to server. Ranges of chunks of a version's recipe ("c", CONDWRITE by place) · descriptors with the place that holds them
+ * ("h"; null: by digest alone) · a run of new data ("d": encoding, raw and encoded length, bytes on the bulk stream, or inside when short) · new data for
+ * an item that the server needs ("r": its index first) · the end ("e", COMMITTMP: OID of the whole).
+ */
+export const WRITE_ITEM = z.union([
+  z.tuple([z.literal("c"), versionId, count, count]),
+  z.tuple([z.literal("h"), bytes, versionId.nullable(), count]),
+  z.tuple([z.literal("d"), z.enum(["raw", "zstd"]), count, z.union([count, bytes])]),
+  z.tuple([z.literal("r"), count, z.enum(["raw", "zstd"]), count, z.union([count, bytes])]),
+  z.tuple([z.literal("e"), bytes]),
+]);
+export type WriteItem = z.output<typeof WRITE_ITEM>;
+
+/** Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here). */
+export const WRITE_REPLY = z.union([
+  z.tuple([z.literal("need"), z.array(count).max(65_536)]),
+  z.tuple([z.literal("from"), count]),
+]);
+
+/**
+ * Items of a fetch, server to client: first ["v", size, recipe parts or null]; then ["d", first chunk, chunks, encoding, raw length, encoded length] or, without a
+ * recipe, ["raw", offset, encoding, raw length, encoded length], each with its bytes on the bulk stream. Recipe parts: [held index, from, count] or descriptors.
+ */
+export const FETCH_ITEM = z.union([
+  z.tuple([z.literal("v"), count, z.array(z.union([bytes, z.tuple([count, count, count])])).nullable()]),
+  z.tuple([z.literal("d"), count, count, z.enum(["raw", "zstd"]), count, count]),
+  z.tuple([z.literal("raw"), count, z.enum(["raw", "zstd"]), count, count]),
+]);
+export type FetchItem = z.output<typeof FETCH_ITEM>;
+
+/** Items of a find: [folder, as of seq, isLast, [[name, state]…]] for one folder's next entries; with a predicate: [path of folder, …]. */
+export const FIND_ITEM = z.tuple([nodeId, count, z.boolean(), z.array(z.tuple([name, state])).max(4096), z.string().max(LIMITS.symlinkBytes * 16).optional()]);
+export type FindItem = z.output<typeof FIND_ITEM>;
+
+export const RESULTS = {
+  hello: z.object({ protocol: count, software: z.string().max(200), termMs: count }),
+  attached: z.object({
+    epoch: z.string().max(64),
+    seq: count,
+    root: state,
+    nodes: z.tuple([nodeId, count]).nullable(),
+    /** The feed goes on where the client stood; else everything is to be listed again. */
+    isResumed: z.boolean(),
+    isReadOnly: z.boolean(),
+    termMs: count,
+    /** Highest operation number of this instance with a stored result. */
+    executed: count,
+  }),
+  stat: z.object({ asOf: count, nodes: z.array(state.nullable()), names: z.array(state.nullable()) }),
+  getHash: z.object({ sizeBytes: count, recipe: bytes.nullable(), chunks: count }),
+  operation: z.object({ node: nodeId, seq: count, version: count, conflict: z.boolean() }),
+  space: z.object({ totalBytes: count, freeBytes: count, availableBytes: count, totalFiles: count, freeFiles: count }),
+  newNodes: z.tuple([nodeId, count]),
+} as const;
+
+/** Checks a message that came from the other side. @throws RunnelError Invalid naming what is wrong. */
+export function check<Schema extends z.ZodType>(schema: Schema, message: unknown, what: string): z.output<Schema> {
+  const outcome = schema.safeParse(message);
+  if (outcome.success) return outcome.data;
+  const issue = outcome.error.issues[0];
+  const where = issue === undefined ? "" : ` (${issue.path.join(".")}: ${issue.message})`;
+  throw new RunnelError("Invalid", what, `A message "${what}" has the wrong form${where}.`, { detail: { rule: "W10" } });
+}

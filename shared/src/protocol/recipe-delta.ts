@@ -1,0 +1,77 @@
+// A recipe said as a delta: runs of chunks of recipes that both sides hold, and descriptors for the rest (rule W31). Pure.
+import { RunnelError } from "../errors.ts";
+import type { Recipe } from "../model/recipe.ts";
+import { concatRecipes, decodeRecipe, digestAt, digestKey, encodeRecipe, sliceRecipe } from "../model/recipe.ts";
+
+/** [index of the held recipe, first chunk, chunks], or encoded descriptors. */
+export type RecipePart = [number, number, number] | Uint8Array;
+
+/** Finds where a chunk is in the held recipes: place by digest. */
+export class HeldChunks {
+  private readonly held: readonly Recipe[];
+  private readonly places = new Map<bigint, { held: number; index: number }>();
+
+  constructor(held: readonly Recipe[]) {
+    this.held = held;
+    for (const [which, recipe] of held.entries()) {
+      for (let index = 0; index < recipe.lengths.length; index++) {
+        const key = digestKey(digestAt(recipe, index));
+        if (!this.places.has(key)) this.places.set(key, { held: which, index });
+      }
+    }
+  }
+
+  find(digest: Uint8Array, length: number): { held: number; index: number } | undefined {
+    const place = this.places.get(digestKey(digest));
+    return place !== undefined && this.isAt(place, digest, length) ? place : undefined;
+  }
+
+  isAt(place: { held: number; index: number }, digest: Uint8Array, length: number): boolean {
+    const recipe = this.held[place.held];
+    if (recipe?.lengths[place.index] !== length) return false;
+    return Buffer.compare(digestAt(recipe, place.index), digest) === 0;
+  }
+}
+
+/** Greedy: a run goes on in the held recipe it is in as long as it matches. */
+export function encodeRecipeDelta(recipe: Recipe, held: HeldChunks): RecipePart[] {
+  const parts: RecipePart[] = [];
+  let literalFrom = 0;
+  let index = 0;
+  const flush = (): void => {
+    if (literalFrom < index) parts.push(encodeRecipe(sliceRecipe(recipe, literalFrom, index)));
+  };
+  while (index < recipe.lengths.length) {
+    const place = held.find(digestAt(recipe, index), recipe.lengths[index] ?? 0);
+    if (place === undefined) {
+      index++;
+      continue;
+    }
+    flush();
+    const from = index;
+    let next = place;
+    while (index < recipe.lengths.length && held.isAt(next, digestAt(recipe, index), recipe.lengths[index] ?? 0)) {
+      index++;
+      next = { held: place.held, index: next.index + 1 };
+    }
+    parts.push([place.held, place.index, index - from]);
+    literalFrom = index;
+  }
+  flush();
+  return parts;
+}
+
+/** @throws RunnelError Invalid when a part names chunks that the held recipes do not have. */
+export function decodeRecipeDelta(parts: readonly RecipePart[], held: readonly Recipe[]): Recipe {
+  return concatRecipes(
+    parts.map((part) => {
+      if (part instanceof Uint8Array) return decodeRecipe(part);
+      const [which, from, count] = part;
+      const recipe = held[which];
+      if (recipe === undefined || from + count > recipe.lengths.length) {
+        throw new RunnelError("Invalid", "decode recipe", "A recipe names chunks that are not there.", { detail: { rule: "W31" } });
+      }
+      return sliceRecipe(recipe, from, from + count);
+    }),
+  );
+}
