@@ -6,7 +6,12 @@
 // return, and never wait for the kernel or for a lock that is held across a system call on the mount.
 import type { FileType } from "@runnel/shared";
 
-/** A node's attributes as programs see them. `version` is the seq of its content, `seq` that of its last change of any kind. */
+export { fuseDrive } from "./src/drive/fuse-drive.ts";
+export { memoryDrive } from "./src/drive/memory-drive.ts";
+export type { MemoryDrive } from "./src/drive/memory-drive.ts";
+export type { Program, ProgramStat } from "./src/drive/program.ts";
+
+/** A node's attributes as programs see them. `version` is the seq of its content. */
 export interface DriveEntry {
   node: number;
   type: FileType;
@@ -85,9 +90,11 @@ export type DriveRequest = { id: number; caller: Caller } & (
   | { op: "fetch"; content: number; offset: number; length: number; ahead: number } // done
   /**
    * A dirty file is to become a version. The overlay `path` is frozen (later writes go to a new overlay) and belongs to the agent from
-   * here on. Content = for each byte below sizeBytes: the overlay inside `extents`, else base below `baseBytes`, else zero.
-   * Answered committed, or fail (the drive keeps the layer and sends the commit again, with all dirty layers merged into one
-   * `extents` list over possibly several paths, at the next flush).
+   * here on. Content = for each byte below sizeBytes: the topmost layer whose `extents` hold it, else base below `baseBytes`, else zero.
+   * Answered committed, or fail (the drive keeps the layers and sends them again, with what was written since, at the next flush, fsync
+   * or release; after a failed release nobody is left to: what has not been committed is the agent's).
+   * One commit of a file is in flight at a time. It outlives the programs that wait for it: when they met their deadline or were
+   * interrupted (told as `interrupted` when nobody is left), an answer still counts.
    */
   | {
       op: "commit";
@@ -95,14 +102,20 @@ export type DriveRequest = { id: number; caller: Caller } & (
       reason: "flush" | "fsync" | "release";
       file: number;
       node: number;
-      /** Content and version the file was opened over; content 0 = none (a new file). */
+      /** Content under the layers, 0 = none (a new file): the one the file was opened over, or that of the last rebase. */
       baseContent: number;
+      /** The version this commit replaces: the one the file was opened over, or that of its last commit. */
       baseVersion: number;
-      /** How much of the base still shows through (0 after O_TRUNC; the base stays useful for COPY). */
+      /** How much of baseContent still shows through (0 after O_TRUNC; the base stays useful for COPY). */
       baseBytes: number;
+      /** How much of baseVersion still shows through, outside the layers with version 0. baseBytes, until a layer is committed. */
+      intactBytes: number;
       sizeBytes: number;
-      /** Lowest first; a later layer covers an earlier one. Usually one. */
-      layers: { path: string; extents: ByteRange[] }[];
+      /**
+       * Lowest first; a later layer covers an earlier one. `version`: that of the commit that holds it (until rebase lets it go), 0 = not
+       * committed yet. Usually one; none when only the size or times changed.
+       */
+      layers: { path: string; extents: ByteRange[]; version: number }[];
       mtimeNs: bigint;
     }
   | { op: "statfs" } // answered statfs
@@ -124,6 +137,8 @@ export interface DriveStatistics {
   openFiles: number;
   pendingRequests: number;
   entries: number;
+  /** What the kernel holds of us: bounded by its own memory. */
+  kernelNodes: number;
 }
 
 export interface DriveSettings {
@@ -139,6 +154,8 @@ export interface DriveSettings {
   /** The most entries kept (whole folders are dropped, least recently used first). */
   entriesMax: number;
   isReadOnly: boolean;
+  /** The node that is mounted; 1 unless said. */
+  rootNode?: number;
 }
 
 export interface Drive {
@@ -158,17 +175,21 @@ export interface Drive {
 
   putContent(content: DriveContent): void;
   putRanges(content: number, present: readonly ByteRange[]): void;
-  dropContent(content: number): void;
+  /** False: a file is open over it, which may still ask for more of it; it stays. To be tried again after `closed`. */
+  dropContent(content: number): boolean;
 
   done(id: number): void;
   fail(id: number, errno: number): void;
   /** Opens over a content that has been put; content 0 = an empty file. */
   opened(id: number, answer: { content: number; version: number }): void;
-  /** The new file is empty and open; its entry has been put. */
+  /** The new file is empty and open; its entry has been put. A create without isExclusive that meets a file is answered fail(EEXIST): the program opens that one. */
   created(id: number, answer: { node: number; version: number }): void;
   /** The file's content is now `version`. base + layers stay in place until rebase. */
   committed(id: number, answer: { version: number }): void;
-  /** The layers of a commit have been merged into this content, which has been put: the file reads from it, the overlay is let go. False: the file is gone. */
+  /**
+   * The layers up to the content's version have been merged into this content, which has been put: the file reads from it, their overlays
+   * are let go. False: the file is gone, or has no such version.
+   */
   rebase(file: number, content: number): boolean;
   statfs(
     id: number,

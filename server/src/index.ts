@@ -1,5 +1,13 @@
 // The server as a library: what `runnel serve` starts.
+import { isAbsolute, join, relative } from "node:path";
+import { realDisk, threadExecutor } from "@runnel/native";
+import { RealClock, RunnelError, TIMING, WsAcceptor } from "@runnel/shared";
 import type { ContentStatus } from "./content/content-store.ts";
+import { openFolderStore } from "./content/folder/folder-store.ts";
+import type { MetaStore } from "./meta/meta-store.ts";
+import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
+import { serve } from "./server.ts";
+import { Volume } from "./volume/volume.ts";
 
 export interface VolumeSettings {
   name: string;
@@ -16,6 +24,8 @@ export interface ServerSettings {
   dataFolder: string;
   /** Lease term, milliseconds. */
   termMs?: number;
+  /** Told what a person running the server should know; the console by default. */
+  warn?: (message: string, error?: unknown) => void;
 }
 
 export interface RunningServer {
@@ -24,4 +34,67 @@ export interface RunningServer {
   readonly volumes: { name: string; folder: string; epoch: string }[];
   status(): { volumes: { name: string; seq: number; content: ContentStatus; attachments: number }[] };
   close(): Promise<void>;
+}
+
+/**
+ * Opens the volumes and listens. @throws RunnelError with a sentence for a person: a folder that is missing or not readable, two volumes in one
+ * another, a port in use, an address beyond loopback.
+ */
+export async function startServer(settings: ServerSettings): Promise<RunningServer> {
+  const clock = new RealClock();
+  const executor = threadExecutor();
+  const disk = realDisk();
+  const warn = settings.warn ?? ((message, error) => console.error(message, error ?? ""));
+  checkVolumes(settings.volumes);
+  const data = await disk.openRoot(settings.dataFolder, { permissions: DATA_FOLDER_MODE });
+  await data.close();
+  const opened: { volume: Volume; folder: string }[] = [];
+  try {
+    for (const { name, folder } of settings.volumes) {
+      const volumeData = join(settings.dataFolder, name);
+      const volume = await Volume.open({
+        name,
+        clock,
+        executor,
+        disk,
+        folder,
+        data: await disk.openRoot(volumeData, { permissions: DATA_FOLDER_MODE }),
+        termMs: settings.termMs ?? TIMING.leaseTermMs,
+        openMeta: (create) => openMeta(join(volumeData, "meta"), create),
+        openContent: (root, meta, host) => openFolderStore({ root, meta, clock, host }),
+        warn,
+      });
+      opened.push({ volume, folder });
+    }
+    const { host, port } = settings;
+    return await serve({ acceptor: new WsAcceptor(), clock, executor, host, port, software: "Runnel server", volumes: opened, warn });
+  } catch (error) {
+    for (const { volume } of opened) await volume.close();
+    throw error;
+  }
+}
+
+/** A fresh meta store takes the place of a damaged one. */
+async function openMeta(folder: string, create: { epoch: string } | undefined): Promise<MetaStore> {
+  if (create !== undefined) await removeSqliteMetaStore(folder);
+  return openSqliteMetaStore(folder, create === undefined ? {} : { create });
+}
+
+const DATA_FOLDER_MODE = 0o700;
+
+/** Names are unique and fit in a URL and a folder; no folder is served twice or lies inside another. */
+function checkVolumes(volumes: readonly VolumeSettings[]): void {
+  for (const [index, { name, folder }] of volumes.entries()) {
+    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u.test(name)) {
+      throw new RunnelError("Invalid", "serve", `"${name}" cannot name a volume: use letters, digits, dots, dashes and spaces.`);
+    }
+    for (const other of volumes.slice(0, index)) {
+      if (other.name === name) throw new RunnelError("Invalid", "serve", `Two volumes are called ${name}: give each its own name.`);
+      const [upper, lower] = other.folder.length <= folder.length ? [other.folder, folder] : [folder, other.folder];
+      const between = relative(upper, lower);
+      if (between === "" || (!between.startsWith("..") && !isAbsolute(between))) {
+        throw new RunnelError("Invalid", "serve", `${lower} lies inside ${upper}: a folder can be served once, not within another.`);
+      }
+    }
+  }
 }

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { type Clock, type Predicate, RunnelError, type Timer } from "@runnel/shared";
 import type { Logger } from "pino";
-import { makePrivate, type AgentHome, type MountRecord } from "./control/host/agent-home.ts";
+import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
 import type { FolderView } from "./control/host/folder-view.ts";
 import { isRunnelMount, type MountTable } from "./control/host/mount-table.ts";
 import type { Call } from "./control/control-server.ts";
@@ -33,6 +33,8 @@ export class Agent {
   readonly #mounts = new Map<string, Mount>();
   /** Mount points that are being mounted or unmounted now. */
   readonly #busy = new Set<string>();
+  /** Being mounted: may be there already. */
+  #coming: MountRecord[] = [];
   #lost: MountRecord[];
   #isClosing = false;
 
@@ -104,8 +106,8 @@ export class Agent {
       const cacheFolder = resolve(request.cache ?? home.cacheFolder);
       await this.#check(mountpoint, cacheFolder);
       const stateFolder = home.mountFolder(url, mountpoint);
-      makePrivate(cacheFolder);
-      makePrivate(stateFolder);
+      makeFolder(cacheFolder);
+      makeFolder(stateFolder);
       const mount = await this.#open({ url, mountpoint, cacheFolder, stateFolder, writeMode: request.mode });
       return { mount: mount.status() };
     });
@@ -115,7 +117,9 @@ export class Agent {
     const { url, mountpoint } = settings;
     // Recorded before it is there: a crash on the way leaves a mount that the next agent knows of.
     this.#lost = this.#lost.filter((record) => record.mountpoint !== mountpoint);
-    this.#record([{ url, mountpoint }]);
+    const coming = { url, mountpoint };
+    this.#coming.push(coming);
+    this.#record();
     try {
       const mount = await this.#settings.openMount(settings);
       this.#mounts.set(mountpoint, mount);
@@ -123,12 +127,15 @@ export class Agent {
       void mount.ended.then((reason) => this.#forget(mount, reason));
       return mount;
     } finally {
+      this.#coming = this.#coming.filter((record) => record !== coming);
       this.#record();
     }
   }
 
   async #unmount(request: RequestOf<"unmount">): Promise<ResultOf<"unmount">> {
-    const { path: mountpoint } = await this.#resolve(request.mountpoint);
+    const mountpoint = this.#lost.some((record) => record.mountpoint === request.mountpoint)
+      ? request.mountpoint // its folder may be gone
+      : (await this.#resolve(request.mountpoint)).path;
     return this.#exclusively(mountpoint, async () => {
       const mount = this.#mounts.get(mountpoint);
       if (mount !== undefined) {
@@ -237,7 +244,11 @@ export class Agent {
 
   async #exclusively<T>(mountpoint: string, work: () => Promise<T>): Promise<T> {
     if (this.#busy.has(mountpoint)) {
-      throw new RunnelError("Busy", "mount", `${mountpoint} is just being mounted or unmounted. Try again in a moment.`);
+      throw new RunnelError(
+        "Busy",
+        "mount",
+        `${mountpoint} is just being mounted or unmounted. Try again in a moment.`,
+      );
     }
     this.#busy.add(mountpoint);
     this.#settings.changed?.();
@@ -271,9 +282,9 @@ export class Agent {
   }
 
   /** Writes down what the next agent has to know of if this one dies now. */
-  #record(coming: readonly MountRecord[] = []): void {
+  #record(): void {
     const mounted = [...this.#mounts.values()].map(({ settings: { url, mountpoint } }) => ({ url, mountpoint }));
-    this.#settings.home.writeMounts([...mounted, ...coming, ...this.#lost]);
+    this.#settings.home.writeMounts([...mounted, ...this.#coming, ...this.#lost]);
   }
 }
 

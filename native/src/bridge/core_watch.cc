@@ -14,12 +14,6 @@ namespace runnel {
 
 namespace {
 
-// JavaScript's side of one watch. The function is used and dropped on JavaScript's thread only.
-struct Ear {
-  Napi::FunctionReference tell;
-  std::atomic<bool> is_busy = false;
-};
-
 Napi::Array EventsResult(Napi::Env env, const std::vector<WatchEvent>& events) {
   Napi::Array result = Napi::Array::New(env, 2 * events.size());
   for (size_t i = 0; i < events.size(); ++i) {
@@ -30,24 +24,36 @@ Napi::Array EventsResult(Napi::Env env, const std::vector<WatchEvent>& events) {
   return result;
 }
 
-void Tell(Napi::Env env, Ear& ear, const std::vector<WatchEvent>& events) {
-  ear.is_busy = false;
-  // Emptied by the end of the watch, which may have come between.
-  if (ear.tell.IsEmpty()) return;
-  try {
-    ear.tell.Call({EventsResult(env, events)});
-  } catch (const Napi::Error& error) {
-    napi_fatal_exception(env, error.Value());
-  }
-}
+// Hands batches to a function of JavaScript, which is used and dropped on JavaScript's thread only.
+class Ear : public WatchListener, public std::enable_shared_from_this<Ear> {
+ public:
+  Ear(CoreState* core, const Napi::Function& tell) : core_(core), tell_(Napi::Persistent(tell)) {}
 
-WatchListener ListenerOf(CoreState* core, std::shared_ptr<Ear> ear) {
-  return [core, ear = std::move(ear)](std::vector<WatchEvent>* events) {
-    if (ear->is_busy.exchange(true)) return false;
-    core->Post([ear, batch = std::exchange(*events, {})](Napi::Env env) { Tell(env, *ear, batch); });
-    return true;
-  };
-}
+  bool IsReady() override { return !is_busy_; }
+
+  void Tell(std::vector<WatchEvent> events) override {
+    is_busy_ = true;
+    core_->Post([ear = shared_from_this(), batch = std::move(events)](Napi::Env env) { ear->Call(env, batch); });
+  }
+
+  // On JavaScript's thread: what is still on its way is not told any more.
+  void Close() { tell_.Reset(); }
+
+ private:
+  void Call(Napi::Env env, const std::vector<WatchEvent>& events) {
+    is_busy_ = false;
+    if (tell_.IsEmpty()) return;
+    try {
+      tell_.Call({EventsResult(env, events)});
+    } catch (const Napi::Error& error) {
+      napi_fatal_exception(env, error.Value());
+    }
+  }
+
+  CoreState* const core_;
+  Napi::FunctionReference tell_;
+  std::atomic<bool> is_busy_ = false;
+};
 
 struct Starting {
   int root;
@@ -58,15 +64,14 @@ struct Starting {
 };
 
 Napi::Value Watch(const Napi::CallbackInfo& info) {
-  Starting job = {IntArgument(info, 0), {}, std::make_shared<Ear>(), &CoreState::Of(info.Env()), nullptr};
+  CoreState* core = &CoreState::Of(info.Env());
+  Starting job = {IntArgument(info, 0), {}, std::make_shared<Ear>(core, info[2].As<Napi::Function>()), core, nullptr};
   const auto names = info[1].As<Napi::Array>();
   for (uint32_t i = 0; i < names.Length(); ++i) job.leave_out.push_back(names.Get(i).ToString().Utf8Value());
-  job.ear->tell = Napi::Persistent(info[2].As<Napi::Function>());
   return StartJob(
       info.Env(), Lane::kSync, std::move(job), {},
       [](Starting& starting) -> Failure {
-        return StartWatcher(starting.root, std::move(starting.leave_out), ListenerOf(starting.core, starting.ear),
-                            &starting.watcher);
+        return StartWatcher(starting.root, std::move(starting.leave_out), starting.ear, &starting.watcher);
       },
       [](Napi::Env env, Starting& started) -> Napi::Value {
         return Napi::Number::New(env, started.core->AddWatch({std::move(started.watcher), started.ear}));
@@ -75,7 +80,7 @@ Napi::Value Watch(const Napi::CallbackInfo& info) {
 
 Napi::Value Unwatch(const Napi::CallbackInfo& info) {
   CoreState::Watch watch = CoreState::Of(info.Env()).TakeWatch(static_cast<uint32_t>(SizeArgument(info, 0)));
-  if (watch.kept != nullptr) std::static_pointer_cast<Ear>(watch.kept)->tell.Reset();
+  if (watch.kept != nullptr) std::static_pointer_cast<Ear>(watch.kept)->Close();
   return StartJob(
       info.Env(), Lane::kQuick, std::move(watch), {},
       [](CoreState::Watch& ending) -> Failure {

@@ -47,9 +47,15 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
   if (settings_.is_read_only) return reply->Error(EROFS);
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  if (kernel_node == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
   const FilePtr file = handle != nullptr ? handle->file : kernel_node->file;
-  if (file == nullptr && IsStaleLocked(*kernel_node, host_->NowBootMs())) return lock.unlock(), reply->Error(ESTALE);
+  if (file == nullptr && IsStaleLocked(*kernel_node, host_->NowBootMs())) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
   if (set.sets_atime) kernel_node->atime_ns = set.atime_ns;
   const uint64_t node = kernel_node->node;
   if (file == nullptr || (set.set & Message::kSize) == 0) {
@@ -108,7 +114,10 @@ void DriveCore::SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const
 void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  if (kernel_node == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
   const uint64_t node = kernel_node->node;
   const Entry* entry = entries_.FindNode(node);
   if (entry != nullptr && HasLease(host_->NowBootMs())) {
@@ -125,7 +134,10 @@ void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {
     if (answer.error != 0) return reply->Error(answer.error == ENOENT ? ESTALE : answer.error);
     std::unique_lock lock(mutex_);
     const Entry* entry = entries_.FindNode(node);
-    if (entry == nullptr) return lock.unlock(), reply->Error(EIO);
+    if (entry == nullptr) {
+      lock.unlock();
+      return reply->Error(EIO);
+    }
     const std::string target = entry->target;
     lock.unlock();
     reply->Target(target);

@@ -8,16 +8,27 @@ namespace runnel::drive {
 void DriveCore::OpenFolder(ReplyPtr reply, uint64_t id) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, host_->NowBootMs())) return lock.unlock(), reply->Error(ESTALE);
+  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, host_->NowBootMs())) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
   auto handle = std::make_unique<FolderHandle>();
   handle->id = id;
   handle->node = kernel_node->node;
+  FolderHandle* opened = handle.release();
+  folder_handles_.insert(opened);
   lock.unlock();
   CountNative(Op::kOpendir);
-  if (reply->FolderOpened(handle.get())) handle.release();
+  if (!reply->FolderOpened(opened)) ReleaseFolder(opened);
 }
 
-void DriveCore::ReleaseFolder(FolderHandle* handle) { delete handle; }
+void DriveCore::ReleaseFolder(FolderHandle* handle) {
+  {
+    std::lock_guard lock(mutex_);
+    folder_handles_.erase(handle);
+  }
+  delete handle;
+}
 
 void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes) {
   {
@@ -50,7 +61,10 @@ void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset
       auto names = std::make_shared<std::vector<EntryTable::Listed>>();
       std::lock_guard handle_lock(handle->mutex);
       std::unique_lock lock(mutex_);
-      if (!entries_.List(handle->node, names.get())) return lock.unlock(), reply->Error(EIO);
+      if (!entries_.List(handle->node, names.get())) {
+        lock.unlock();
+        return reply->Error(EIO);
+      }
       handle->listing = std::move(names);
     }
     SendFolder(reply, handle, offset, size, with_attributes);

@@ -9,7 +9,10 @@ void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name
   if (const int error = CheckName(name); error != 0) return reply->Error(error);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
-  if (folder == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  if (folder == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
   const uint64_t node = folder->node;
   if (HasLease(host_->NowBootMs())) {
     const EntryTable::Found found = entries_.Find(node, name);
@@ -63,7 +66,10 @@ void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, 
   if (const int error = CheckName(name); error != 0) return reply->Error(error);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
-  if (folder == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  if (folder == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
   Message message;
   message.op = Op::kMake;
   message.folder = folder->node;
@@ -87,7 +93,8 @@ void DriveCore::Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::strin
   KernelNode* source = nodes_.Find(id);
   KernelNode* folder = nodes_.Find(folder_id);
   if (source == nullptr || folder == nullptr || IsStaleLocked(*source, host_->NowBootMs())) {
-    return lock.unlock(), reply->Error(ESTALE);
+    lock.unlock();
+    return reply->Error(ESTALE);
   }
   Message message;
   message.op = Op::kLink;
@@ -135,7 +142,10 @@ void DriveCore::Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name
   if (const int error = CheckName(name); error != 0) return reply->Error(error);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
-  if (folder == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  if (folder == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
   Message message;
   message.op = Op::kRemove;
   message.folder = folder->node;
@@ -157,7 +167,10 @@ void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
   KernelNode* to_folder = nodes_.Find(to_folder_id);
-  if (folder == nullptr || to_folder == nullptr) return lock.unlock(), reply->Error(ESTALE);
+  if (folder == nullptr || to_folder == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
   Message message;
   message.op = Op::kRename;
   message.folder = folder->node;

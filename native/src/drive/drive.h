@@ -180,7 +180,8 @@ struct Message {
 };
 
 struct Notice {
-  enum Kind : uint8_t { kInterrupted, kClosed, kUnmounted, kReady };
+  // kReady and kEnded (of close) stay within native/.
+  enum Kind : uint8_t { kInterrupted, kClosed, kUnmounted, kReady, kEnded };
   Kind kind = kInterrupted;
   uint64_t id = 0;
   uint64_t node = 0;

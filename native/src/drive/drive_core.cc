@@ -159,19 +159,16 @@ void DriveCore::Invalidated(uint64_t id, uint64_t mark) {
   if (kernel_node != nullptr && kernel_node->stale_mark == mark) kernel_node->stale_until_ms = 0;
 }
 
-void DriveCore::End() {
-  requests_.End(EIO);
-  std::vector<FilePtr> open;
+void DriveCore::ReleaseAll() {
+  std::vector<Handle*> handles;
+  std::vector<FolderHandle*> folders;
   {
     std::lock_guard lock(mutex_);
-    for (auto& [id, file] : files_) {
-      file->handles = 0;
-      file->writers = 0;
-      file->has_failed = false;
-      open.push_back(file);
-    }
+    handles.assign(handles_.begin(), handles_.end());
+    folders.assign(folder_handles_.begin(), folder_handles_.end());
   }
-  for (const FilePtr& file : open) Finish(file);
+  for (Handle* handle : handles) Release(handle);
+  for (FolderHandle* handle : folders) ReleaseFolder(handle);
 }
 
 }  // namespace runnel::drive

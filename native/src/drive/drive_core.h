@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "content.h"
@@ -110,8 +111,10 @@ class DriveCore {
   // ── what the host does ──
   int64_t Expire(int64_t now_ms) { return requests_.Expire(now_ms); }
   void Invalidated(uint64_t id, uint64_t mark);
-  // The mount is gone: pending requests are answered EIO, open files are closed, dirty ones committed as at their release.
-  void End();
+  // From now on everything that would wait is answered EIO.
+  void End() { requests_.End(EIO); }
+  // The mount is gone and no request is in progress: whatever is still open is released, dirty files are committed.
+  void ReleaseAll();
 
  private:
   using Resume = std::function<void(const Answer&)>;
@@ -153,6 +156,7 @@ class DriveCore {
 
   void SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set);
 
+  Handle* AddHandleLocked(const FilePtr& file, int flags);
   FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
   void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, bool keeps_cache, int flags);
   void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, const Answer& answer);
@@ -180,6 +184,8 @@ class DriveCore {
   KernelNodes nodes_;
   ContentTable contents_;
   std::unordered_map<uint64_t, FilePtr> files_;
+  std::unordered_set<Handle*> handles_;
+  std::unordered_set<FolderHandle*> folder_handles_;
   uint64_t next_file_ = 1;
   uint64_t next_mark_ = 1;
 };

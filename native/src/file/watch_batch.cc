@@ -3,26 +3,22 @@
 namespace runnel {
 
 void WatchBatch::Add(const std::string& path, WatchKind kind) {
-  const auto [place, is_new] = places_.try_emplace(path, events_.size());
-  if (!is_new) {
-    WatchEvent& event = events_[place->second];
-    if (event.kind == WatchKind::kWriting) event.kind = kind;
-  } else if (events_.size() < kPathsMax) {
-    events_.push_back({path, kind});
-  } else {
-    Overflow();
-  }
+  const auto [place, is_new] = kinds_.try_emplace(path, kind);
+  if (!is_new && place->second == WatchKind::kWriting) place->second = kind;
+  if (kinds_.size() > kPathsMax) Overflow();
 }
 
 void WatchBatch::Overflow() {
-  Clear();
-  places_.emplace("", 0);
-  events_.push_back({"", WatchKind::kOverflow});
+  kinds_.clear();
+  kinds_.emplace("", WatchKind::kOverflow);
 }
 
-void WatchBatch::Clear() {
-  events_.clear();
-  places_.clear();
+std::vector<WatchEvent> WatchBatch::Take() {
+  std::vector<WatchEvent> events;
+  events.reserve(kinds_.size());
+  for (const auto& [path, kind] : kinds_) events.push_back({path, kind});
+  kinds_.clear();
+  return events;
 }
 
 }  // namespace runnel

@@ -1,10 +1,11 @@
-// Events waiting to be told: one per path, in the order in which the paths first came.
+// Events waiting to be told: one per path, a folder before what is in it, so that whoever looks at them in order never takes
+// something in a new folder for a rest of the old one.
 #ifndef RUNNEL_FILE_WATCH_BATCH_H_
 #define RUNNEL_FILE_WATCH_BATCH_H_
 
 #include <cstddef>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "src/file/watcher.h"
@@ -22,15 +23,13 @@ class WatchBatch {
   // Everything so far is lost or will be found by a whole scan.
   void Overflow();
 
-  std::vector<WatchEvent>* events() { return &events_; }
-  bool is_empty() const { return events_.empty(); }
+  size_t size() const { return kinds_.size(); }
 
-  // To be called after the events were taken.
-  void Clear();
+  std::vector<WatchEvent> Take();
 
  private:
-  std::vector<WatchEvent> events_;
-  std::unordered_map<std::string, size_t> places_;
+  // Sorted, a folder comes before what is in it.
+  std::map<std::string, WatchKind> kinds_;
 };
 
 }  // namespace runnel

@@ -2,7 +2,6 @@
 #ifndef RUNNEL_FILE_WATCHER_H_
 #define RUNNEL_FILE_WATCHER_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,9 +19,15 @@ struct WatchEvent {
   WatchKind kind;
 };
 
-// Takes a batch (and empties it) or refuses it with false because the one before is still being handled: the batch is then
-// kept, grows, and is offered again. Called on the watcher's thread.
-using WatchListener = std::function<bool(std::vector<WatchEvent>* events)>;
+// Both methods are called on the watcher's thread.
+class WatchListener {
+ public:
+  virtual ~WatchListener() = default;
+  // False while the batch before is still being handled: the next one is then kept, grows, and is offered again.
+  virtual bool IsReady() = 0;
+  // Each path once, a folder before what is in it.
+  virtual void Tell(std::vector<WatchEvent> events) = 0;
+};
 
 class Watcher {
  public:
@@ -32,7 +37,8 @@ class Watcher {
 
 // Starts watching everything beneath `root` on its file system, but not `leave_out`, names in the root itself. What happens
 // after this returns 0 is told. `root` is borrowed for the call. Blocks for about 10 µs per folder.
-int StartWatcher(int root, std::vector<std::string> leave_out, WatchListener listener, std::unique_ptr<Watcher>* watcher);
+int StartWatcher(int root, std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener,
+                 std::unique_ptr<Watcher>* watcher);
 
 }  // namespace runnel
 

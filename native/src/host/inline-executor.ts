@@ -13,10 +13,15 @@ const STEP_BYTES = 1024 * 1024;
 const DIGEST_BYTES = 32;
 
 /** Feeds a range of a file to `take`. @throws RunnelError Stale when the file ends before the range does. */
-async function readRange(file: DiskFile, offset: number, length: number, take: (bytes: Uint8Array) => void): Promise<void> {
+async function readRange(
+  file: DiskFile,
+  offset: number,
+  length: number,
+  take: (bytes: Uint8Array) => void,
+): Promise<void> {
   checkSize(offset, "offset");
   checkSize(length, "length");
-  for (let done = 0; done < length; ) {
+  for (let done = 0; done < length;) {
     const wanted = Math.min(length - done, STEP_BYTES);
     const bytes = await file.read(offset + done, wanted);
     if (bytes.length < wanted) throw new RunnelError("Stale", "read range", "the file is shorter than the range");

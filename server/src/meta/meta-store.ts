@@ -170,7 +170,7 @@ export interface MetaStore {
     log: { segment: number; offset: number },
   ): Promise<void>;
   rollback(): Promise<void>;
-  /** Makes all committed so far durable (fsync): log segments before it may go. */
+  /** Makes all committed so far durable (fsync): log segments before it may go. @throws Busy: try again later. */
   checkpoint(): Promise<void>;
 
   node(node: number): Promise<NodeState | undefined>;

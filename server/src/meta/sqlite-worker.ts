@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type Database from "better-sqlite3";
-import { isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
 import { MetaCore } from "./meta-core.ts";
 import type { Transactions } from "./meta-tables.ts";
 import { SqliteChunks } from "./sqlite-chunks.ts";
@@ -50,7 +50,10 @@ class SqliteTransactions implements Transactions {
   }
 
   checkpoint(): void {
-    this.#writer.pragma("wal_checkpoint(TRUNCATE)");
+    const [done] = this.#writer.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
+    if (done?.busy !== 0) {
+      throw new RunnelError("Busy", "checkpoint meta store", "Another program has the meta store open.");
+    }
   }
 
   close(): void {

@@ -26,6 +26,8 @@ interface Part {
   sizeBytes: number;
   /** undefined: asked for with NEED. */
   runs: Run[] | undefined;
+  /** What has come for it since, in runs of at most LIMITS.runBytes. */
+  filled?: { runs: Run[]; chunks: number; bytes: number };
 }
 
 export interface FinishedWrite {
@@ -170,14 +172,18 @@ export class WriteSession {
     return encoded;
   }
 
-  /** New data for an item that was asked for. Its descriptors stand: it must be these bytes. */
+  /** New data for an item that was asked for, in one run or several one after another. The descriptors stand: it must be these bytes. */
   private async fill(index: number, bytes: Uint8Array): Promise<void> {
     const part = this.parts[index];
     if (part === undefined || part.runs !== undefined) throw wrong("Data came for an item that was not asked for.");
-    if (bytes.length !== part.sizeBytes) throw wrong("Data for an item has another length than the item.");
+    part.filled ??= { runs: [], chunks: 0, bytes: 0 };
+    const { filled } = part;
     const recipe = await this.executor.chunkBytes(bytes);
-    if (!isSame(recipe, 0, part.recipe)) throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
-    part.runs = await this.store(part.offset, bytes);
+    if (!isSame(part.recipe, filled.chunks, recipe)) throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
+    filled.runs.push(...(await this.store(part.offset + filled.bytes, bytes)));
+    filled.chunks += recipe.lengths.length;
+    filled.bytes += bytes.length;
+    if (filled.bytes === part.sizeBytes) part.runs = filled.runs;
   }
 
   private async store(offset: number, bytes: Uint8Array): Promise<Run[]> {
@@ -200,7 +206,8 @@ export class WriteSession {
     this.inline = [];
     this.inlineBytes = 0;
     for (const part of this.parts) {
-      part.runs = part.runs?.map((run): Run => (run.from === "log" ? { from: "temp", length: run.length } : run));
+      part.runs = part.runs?.map(toTemp);
+      if (part.filled !== undefined) part.filled.runs = part.filled.runs.map(toTemp);
     }
   }
 
@@ -256,6 +263,10 @@ function isSame(recipe: Recipe, from: number, expected: Recipe): boolean {
   for (let index = 0; index < count; index++) if (recipe.lengths[from + index] !== expected.lengths[index]) return false;
   const digests = recipe.digests.subarray(from * DIGEST_BYTES, (from + count) * DIGEST_BYTES);
   return Buffer.compare(digests, expected.digests) === 0;
+}
+
+function toTemp(run: Run): Run {
+  return run.from === "log" ? { from: "temp", length: run.length } : run;
 }
 
 /** Neighbouring runs of one source become one. */

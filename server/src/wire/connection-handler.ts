@@ -1,6 +1,6 @@
 // What a client may ask on its connection: hello first, then attach, then operations on an attachment. Every request is checked here, once.
 import { createHash } from "node:crypto";
-import type { Channel, Clock, Executor, Link, NewAttributes, RequestName, RequestOf } from "@runnel/shared";
+import type { AttributeChange, Channel, Clock, Executor, Link, NewAttributes, RequestName, RequestOf } from "@runnel/shared";
 import { Connection, LIMITS, PROTOCOL_VERSION, REQUESTS, RunnelError, check, encodeCbor, isRunnelError, packState, ROOT_NODE } from "@runnel/shared";
 import type { Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
 import type { Volume } from "../volume/volume.ts";
@@ -18,6 +18,7 @@ export interface HandlerParts {
   /** "Runnel 0.1.0" */
   software: string;
   warn(message: string, error?: unknown): void;
+  ended(): void;
 }
 
 /** Node ids given out at once. */
@@ -53,6 +54,7 @@ export class ConnectionHandler {
     if (isRunnelError(error, "Invalid", "TooLarge")) this.parts.warn(`A client was cut off: ${error.message}`);
     for (const attachment of this.attachments.values()) attachment.volume.feed.detach(attachment.holder, false);
     this.attachments.clear();
+    this.parts.ended();
   }
 
   private async opened(channel: Channel, operation: string, message: unknown): Promise<void> {
@@ -99,7 +101,6 @@ export class ConnectionHandler {
       isResumed: replay !== undefined,
       isReadOnly: false,
       termMs: volume.feed.termMs,
-      executed: 0,
     });
     replay?.send();
     attachment.release(replay?.upTo ?? 0);
@@ -172,13 +173,13 @@ export class ConnectionHandler {
     const { n, received } = message as { n: number; received: number };
     const operation = asOperation(name, message);
     const id = operationId(attachment.instance, n, operation);
-    await forget(attachment, received);
+    this.forget(attachment, received);
     return attachment.volume.commit(operation, id, attachment.holder);
   }
 
   private async write(attachment: Attachment, request: RequestOf<"write">, channel: Channel): Promise<void> {
     const { volume, instance } = attachment;
-    await forget(attachment, request.received);
+    this.forget(attachment, request.received);
     let session: WriteSession | undefined;
     if (request.isResumed) {
       const done = await volume.meta.result(instance, request.n);
@@ -210,6 +211,14 @@ export class ConnectionHandler {
     }
   }
 
+  /** Not waited for: operations keep the order in which they came. */
+  private forget(attachment: Attachment, received: number): void {
+    if (received === 0 || received % FORGET_EVERY !== 0) return;
+    attachment.volume.meta
+      .forgetResults(attachment.instance, received)
+      .catch((error: unknown) => this.parts.warn("Results of old operations could not be removed.", error));
+  }
+
   private async drained(): Promise<void> {
     while (this.connection.isOpen && this.connection.link.bufferedBytes > DRAIN_BYTES) {
       await new Promise<void>((resolve) => {
@@ -217,10 +226,6 @@ export class ConnectionHandler {
       });
     }
   }
-}
-
-async function forget(attachment: Attachment, received: number): Promise<void> {
-  if (received > 0 && received % FORGET_EVERY === 0) await attachment.volume.meta.forgetResults(attachment.instance, received);
 }
 
 /** Results are forgotten in steps: one row less is not worth a write each. */
@@ -257,6 +262,6 @@ function asOperation(name: RequestName, message: object): Operation {
 }
 
 /** Without the fields that were not given. */
-function clean(change: { [Key in keyof RequestOf<"setAttr">["change"]]?: RequestOf<"setAttr">["change"][Key] | undefined }): RequestOf<"setAttr">["change"] & object {
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as RequestOf<"setAttr">["change"] & object;
+function clean(change: RequestOf<"setAttr">["change"]): Omit<AttributeChange, "sizeBytes"> {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }

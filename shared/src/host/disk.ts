@@ -111,7 +111,7 @@ export interface DiskRoot {
   /**
    * Watches the whole tree (fanotify where the system lets us, else inotify) but for `leaveOut`, names in the root itself. What
    * happens after the promise resolved is told, own changes too; a folder that appears or is renamed is told with all that is
-   * in it. `tell` runs on the event loop; while it is busy events of one path become one.
+   * in it. `tell` runs on the event loop. A batch has each path once, a folder before what is in it.
    */
   watch(tell: (events: WatchEvent[]) => void, leaveOut?: readonly string[]): Promise<Watch>;
   close(): Promise<void>;

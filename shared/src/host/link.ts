@@ -14,6 +14,9 @@ export interface Link {
   send(payload: Uint8Array): void;
   /** Bytes queued here and not yet handed to the operating system. */
   readonly bufferedBytes: number;
+  /** All bytes given to and taken from the carrier so far, its own headers included (for a WebSocket: TCP payload). */
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
   /** Ends the link; `closed` is called for the local side too. */
   close(code: number, reason: string): void;
 }

@@ -1,6 +1,7 @@
 // Links over WebSocket: the only file that knows `ws`. Plain ws, and so loopback only; the path is always /wire, the subprotocol
 // runnel.1, without permessage-deflate. ws itself sets TCP_NODELAY.
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import { RunnelError, fromSystemError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -26,8 +27,11 @@ class WsLink implements Link {
   readonly #inbox = new LinkInbox();
   #failure = "";
 
-  constructor(socket: WebSocket) {
+  readonly #carrier: Socket;
+
+  constructor(socket: WebSocket, carrier: Socket) {
     this.#socket = socket;
+    this.#carrier = carrier;
     // Until there is a receiver the other side is held back by TCP, not by memory here.
     socket.pause();
     socket.on("message", (data: RawData, isBinary: boolean) => {
@@ -51,6 +55,14 @@ class WsLink implements Link {
 
   get bufferedBytes(): number {
     return this.#socket.bufferedAmount;
+  }
+
+  get sentBytes(): number {
+    return this.#carrier.bytesWritten;
+  }
+
+  get receivedBytes(): number {
+    return this.#carrier.bytesRead;
   }
 
   /** The local side hears of it at once; what was sent before still goes out. */
@@ -93,14 +105,16 @@ export class WsDialer implements Dialer {
         response.resume();
         fail(refused(place, `${response.statusCode} ${response.statusMessage}`));
       });
+      let carrier: Socket | undefined;
       socket.once("upgrade", (response) => {
+        carrier = response.socket;
         // "localhost" is what the system's tables say; the rule is about where the bytes go.
         if (!isLoopback(response.socket.remoteAddress ?? "")) fail(notLoopback(host));
       });
       socket.once("open", () => {
         signal?.removeEventListener("abort", abort);
         socket.removeAllListeners();
-        resolve(new WsLink(socket));
+        if (carrier !== undefined) resolve(new WsLink(socket, carrier));
       });
     });
   }
@@ -125,7 +139,7 @@ export class WsAcceptor implements Acceptor {
         handleProtocols: () => WIRE_SUBPROTOCOL,
       });
       server.once("error", (error) => reject(cannotListen(host, port, error)));
-      server.on("connection", (socket) => accept(new WsLink(socket)));
+      server.on("connection", (socket, request) => accept(new WsLink(socket, request.socket)));
       server.once("listening", () => resolve(listenerOf(server)));
     });
   }

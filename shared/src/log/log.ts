@@ -12,6 +12,8 @@ export interface RecordPlace {
 export interface LogRecord {
   place: RecordPlace;
   payload: Uint8Array;
+  /** Version of the format that the record was written in. */
+  version: number;
 }
 
 export interface OpenedLog {
@@ -23,7 +25,9 @@ export interface OpenedLog {
 export interface Log {
   /**
    * Appends records in one write and resolves when they are on stable storage. Appends made while a sync runs share the next one (group commit).
-   * On failure (NoSpace, Io) none of the call's records is in the log, and the log goes on.
+   * When the write fails (NoSpace, Io) none of the call's records is in the log, and the log goes on. When the sync fails (Io) it is unknown
+   * whether they are, and the log ends: every later append, write, sync and rotate fails with Io until it is opened anew.
+   * @throws RunnelError Interrupted after close; TooLarge for a record that the format cannot hold.
    */
   append(payloads: readonly Uint8Array[]): Promise<RecordPlace[]>;
   /** As append, but resolves when the bytes are with the operating system: they survive a killed process, not a power cut. */
@@ -34,11 +38,12 @@ export interface Log {
   read(place: RecordPlace, offset: number, length: number): Promise<Uint8Array>;
   /** All records from the oldest kept segment on, in order. @throws RunnelError Corrupt naming segment and offset for damage before the tail. */
   replay(visit: (record: LogRecord) => void | Promise<void>): Promise<void>;
-  /** Starts a new segment and returns its number; older ones can be dropped once nothing needs them. */
+  /** Starts a new segment and returns its number; older ones can be dropped once nothing needs them. On failure the log goes on as it was. */
   rotate(): Promise<number>;
-  /** Removes all segments below this one. */
+  /** Removes all segments below this one, oldest first; after a failure the next call goes on with it. */
   dropBefore(segment: number): Promise<void>;
   /** The segment being appended to, and its bytes. */
   readonly current: { segment: number; sizeBytes: number };
+  /** Finishes what was asked before, syncs, and marks the log as closed, so that any damage to it will be noticed. */
   close(): Promise<void>;
 }

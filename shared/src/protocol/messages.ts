@@ -263,8 +263,6 @@ export const RESULTS = {
     isResumed: z.boolean(),
     isReadOnly: z.boolean(),
     termMs: count,
-    /** Highest operation number of this instance with a stored result. */
-    executed: count,
   }),
   stat: z.object({ asOf: count, nodes: z.array(state.nullable()), names: z.array(state.nullable()) }),
   getHash: z.object({ sizeBytes: count, recipe: bytes.nullable(), chunks: count }),

@@ -61,9 +61,9 @@ export class ControlClient {
         },
         true,
       );
-      const end = (hello: Hello | undefined): void => {
+      const end = (said: Hello | undefined): void => {
         timer.cancel();
-        done(hello);
+        done(said);
       };
       client.#helloTaker = end;
       socket.once("connect", () =>
@@ -117,9 +117,14 @@ export class ControlClient {
       for (const line of this.#lines.push(bytes)) this.#take(line);
     } catch (error) {
       this.#lose(
-        new RunnelError("Version", "ask the agent", `The agent's answer was not understood. Run "runnel stop", then try again.`, {
-          cause: error,
-        }),
+        new RunnelError(
+          "Version",
+          "ask the agent",
+          `The agent's answer was not understood. Run "runnel stop", then try again.`,
+          {
+            cause: error,
+          },
+        ),
       );
       this.#socket.destroy();
     }
@@ -142,7 +147,10 @@ export class ControlClient {
     const settle =
       "error" in message
         ? () => pending.fail(fromWireError(message.error))
-        : ((result: unknown) => () => pending.done(result))(RESULTS[pending.verb].parse(message.result));
+        : (
+            (result: unknown) => () =>
+              pending.done(result)
+          )(RESULTS[pending.verb].parse(message.result));
     this.#pending.delete(message.id);
     settle();
   }

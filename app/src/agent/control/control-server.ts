@@ -53,7 +53,11 @@ export class ControlServer {
       this.#server.close(() => done());
     });
     for (const connection of this.#connections) connection.finish();
+    const timer = this.#settings.clock.after(CONTROL_LIMITS.finishMs, () => {
+      for (const connection of this.#connections) connection.destroy();
+    });
     await closed;
+    timer.cancel();
     removeSocket(this.#path);
   }
 
@@ -96,6 +100,10 @@ class ControlConnection {
     if (this.#calls.size === 0) this.#socket.end();
   }
 
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
   #read(bytes: Uint8Array): void {
     try {
       for (const line of this.#lines.push(bytes)) this.#take(parseLine(FaceMessage, line, "read a control message"));
@@ -114,7 +122,8 @@ class ControlConnection {
       if (message.hello.control !== CONTROL_VERSION) this.#socket.end();
       return;
     }
-    if (this.#helloTimer !== undefined) throw new RunnelError("Invalid", "read a control message", "No hello came first.");
+    if (this.#helloTimer !== undefined)
+      throw new RunnelError("Invalid", "read a control message", "No hello came first.");
     if ("cancel" in message) {
       this.#calls.get(message.cancel)?.abort();
       return;

@@ -4,8 +4,8 @@ export { type Call, ControlServer, type ControlServerSettings } from "./control-
 export { AgentHome, type AgentRecord, homeFolder, type MountRecord } from "./host/agent-home.ts";
 export { type AgentLock, takeLock } from "./host/agent-lock.ts";
 export { type FolderView, systemFolders } from "./host/folder-view.ts";
-export { LogFile, openLog } from "./host/log-file.ts";
+export { closeLog, LogFile, openLog } from "./host/log-file.ts";
 export { LinuxMountTable, type MountTable, type MountTableEntry } from "./host/mount-table.ts";
 export { checkMountPoint, resolvePath } from "./mount-point.ts";
-export { volumeUrl } from "./volume-url.ts";
+export { isUrl, volumeUrl } from "./volume-url.ts";
 export * from "./messages.ts";

@@ -27,6 +27,8 @@ export const CONTROL_LIMITS = {
   connections: 64,
   /** A connection that has not said hello by then is closed. */
   helloMs: 5000,
+  /** An agent that ends waits so long for its last answers to go out. */
+  finishMs: 2000,
 } as const;
 
 const text = z.string().max(8192);

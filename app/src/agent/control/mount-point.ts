@@ -82,9 +82,6 @@ export async function checkMountPoint(
   folders: FolderView,
   own: OwnFolders,
 ): Promise<void> {
-  const refuse = (kind: "Exists" | "Invalid" | "NotEmpty" | "NotFolder" | "NotFound", sentence: string): never => {
-    throw new RunnelError(kind, "mount", sentence);
-  };
   const { path, runnelMount } = point;
   if (runnelMount === path) refuse("Exists", `${path} is already a drive of another agent. Unmount it there first.`);
   if (runnelMount !== undefined) {
@@ -96,15 +93,21 @@ export async function checkMountPoint(
     refuse("Exists", `Something else is already mounted at ${path}. Choose another folder.`);
   }
   for (const folder of [own.cache, own.home]) {
-    if (isWithin(folder, path)) refuse("Invalid", `${path} would hide Runnel's own files in ${folder}. Choose another folder.`);
+    if (isWithin(folder, path))
+      refuse("Invalid", `${path} would hide Runnel's own files in ${folder}. Choose another folder.`);
   }
-  if (isWithin(path, own.cache)) refuse("Invalid", `${path} lies in the cache. Choose a folder outside of ${own.cache}.`);
+  if (isWithin(path, own.cache))
+    refuse("Invalid", `${path} lies in the cache. Choose a folder outside of ${own.cache}.`);
   for (const folder of [...point.above, path]) {
     if ((await folders.look(join(folder, STORE_FOLDER))).type === "folder") {
       refuse("Invalid", `${path} lies in ${folder}, which a server serves. Choose a folder outside of it.`);
     }
   }
   if (!(await folders.isEmpty(path))) refuse("NotEmpty", `${path} is not empty. Choose an empty folder.`);
+}
+
+function refuse(kind: "Exists" | "Invalid" | "NotEmpty" | "NotFolder" | "NotFound", sentence: string): never {
+  throw new RunnelError(kind, "mount", sentence);
 }
 
 /** True when a path is a folder or lies in it. Both absolute. */

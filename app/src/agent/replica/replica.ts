@@ -13,6 +13,14 @@ export interface ReplicaFacts {
 /** What is known of a name. */
 export type Known = { is: "bound"; state: NodeState } | { is: "absent"; asOf: number } | { is: "unknown" };
 
+/** A name whose meaning changed; 0 = bound to nothing that is known. */
+export interface BindingChange {
+  folder: number;
+  name: string;
+  before: number;
+  after: number;
+}
+
 /** Synchronous: reads take microseconds, writes go to a database that is not synced. */
 export interface Replica {
   facts(): ReplicaFacts | undefined;
@@ -32,14 +40,17 @@ export interface Replica {
   counts(): { nodes: number; names: number; completeFolders: number };
 
   /**
-   * Part of a folder's listing as of a seq. Names changed by the feed at a later seq stay as the feed said. With `isLast`, names of the
-   * folder that no part listed and that are not newer than `asOf` are gone, and the folder is complete as of `asOf`.
+   * Part of a folder's listing as of a seq, the same one for all its parts. Names changed by the feed at a later seq stay as the feed said. With `isLast`, names of the
+   * folder that no part listed and that are not newer than `asOf` are gone, and the folder is complete as of `asOf`. Ignored for a
+   * folder that is already known as of a later seq, or is gone.
    */
   putListing(folder: number, asOf: number, entries: readonly Entry[], isLast: boolean): void;
   /** States read outside a listing (stat), as of a seq; older than what is known is ignored. `folder`/`name` when it was asked by name. */
   putState(asOf: number, state: NodeState | undefined, at?: { folder: number; name: string }): void;
   /** Applies feed items in order, in one transaction. Idempotent. Returns the bindings whose meaning changed, with the old node. */
-  apply(changes: readonly Change[]): { folder: number; name: string; before: number; after: number }[];
+  apply(changes: readonly Change[]): BindingChange[];
+  /** The server said that what is followed is current as of `seq`, with nothing more to apply up to it. */
+  advance(seq: number): void;
   /** The feed was interrupted: every folder is unknown until listed again; states are kept as the best guess for offline use. */
   forgetCompleteness(): void;
   close(): void;

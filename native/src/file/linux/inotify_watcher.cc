@@ -36,7 +36,7 @@ constexpr size_t kReadBytes = 64 * 1024;
 }  // namespace
 
 InotifyWatcher::InotifyWatcher(Descriptor root, Descriptor inotify, Descriptor stop, int root_watch,
-                               std::vector<std::string> leave_out, WatchListener listener)
+                               std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener)
     : root_(std::move(root)),
       inotify_(std::move(inotify)),
       stop_(std::move(stop)),
@@ -66,7 +66,7 @@ void InotifyWatcher::Run() {
     struct pollfd polled[] = {{stop_.get(), POLLIN, 0}, {inotify_.get(), POLLIN, 0}};
     poll(polled, 2, PollTimeoutMs());
     if (polled[0].revents != 0) return;
-    const bool was_empty = batch_.is_empty();
+    const bool was_empty = batch_.size() == 0;
     if (polled[1].revents != 0) ReadEvents();
     GiveUpLeaving();
     if (has_lost_events_) ScanAll();
@@ -78,7 +78,7 @@ void InotifyWatcher::Run() {
 
 int InotifyWatcher::PollTimeoutMs() const {
   Clock::time_point next = Clock::time_point::max();
-  if (!batch_.is_empty()) next = std::min(next, tell_at_);
+  if (batch_.size() != 0) next = std::min(next, tell_at_);
   if (is_blind_) next = std::min(next, remind_at_);
   for (const Leaving& leaving : leaving_) next = std::min(next, leaving.give_up);
   if (next == Clock::time_point::max()) return -1;
@@ -129,11 +129,11 @@ void InotifyWatcher::HandleName(WatchedFolder* folder, const struct inotify_even
 }
 
 void InotifyWatcher::TellIfDue() {
-  if (batch_.is_empty()) return;
-  const bool is_due = Clock::now() >= tell_at_ || batch_.events()->size() >= kGatherPaths;
+  if (batch_.size() == 0) return;
+  const bool is_due = Clock::now() >= tell_at_ || batch_.size() >= kGatherPaths;
   if (!is_due) return;
-  if (listener_(batch_.events())) {
-    batch_.Clear();
+  if (listener_->IsReady()) {
+    listener_->Tell(batch_.Take());
   } else {
     tell_at_ = Clock::now() + kOfferAgainTime;
   }
@@ -145,7 +145,8 @@ void InotifyWatcher::RemindIfBlind() {
   batch_.Overflow();
 }
 
-int StartWatcher(int root, std::vector<std::string> leave_out, WatchListener listener, std::unique_ptr<Watcher>* watcher) {
+int StartWatcher(int root, std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener,
+                 std::unique_ptr<Watcher>* watcher) {
   Descriptor own_root(fcntl(root, F_DUPFD_CLOEXEC, 0));
   Descriptor inotify(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   Descriptor stop(eventfd(0, EFD_CLOEXEC));

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -26,7 +27,7 @@ namespace runnel {
 class InotifyWatcher : public Watcher {
  public:
   InotifyWatcher(Descriptor root, Descriptor inotify, Descriptor stop, int root_watch,
-                 std::vector<std::string> leave_out, WatchListener listener);
+                 std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener);
   ~InotifyWatcher() override;
 
   // Adds the watches of the whole tree, then starts the thread.
@@ -68,7 +69,7 @@ class InotifyWatcher : public Watcher {
   const Descriptor inotify_;
   const Descriptor stop_;
   const std::set<std::string> leave_out_;
-  const WatchListener listener_;
+  const std::shared_ptr<WatchListener> listener_;
 
   WatchTree tree_;
   WatchBatch batch_;

@@ -9,7 +9,7 @@
 //     mounts/ID/    replica and journal of a mount; ID is made from URL and mount point, so a later mount finds them again
 //     server/       data of `runnel serve`, unless it says otherwise
 import { createHash } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fromSystemError, RunnelError } from "@runnel/shared";
@@ -71,18 +71,17 @@ export class AgentHome {
     return join(this.folder, "mounts", id);
   }
 
-  /** Makes the home, open to its user only. @throws RunnelError */
+  /** Makes the home, open to its user only. @throws RunnelError also when it is there and open to others. */
   make(): void {
-    try {
-      makePrivate(this.folder);
-    } catch (error) {
-      throw new RunnelError(
-        fromSystemError(error, "make the agent's home").kind,
-        "make the agent's home",
-        `Runnel cannot keep its state in ${this.folder}. Make the folder writable, or set RUNNEL_HOME to another.`,
-        { cause: error },
-      );
+    const operation = "make the agent's home";
+    makeFolder(this.folder);
+    if (process.platform === "win32" || (lstatSync(this.folder).mode & 0o077) === 0) return;
+    // Anything else in it belongs to somebody who opened the folder for a reason.
+    if (readdirSync(this.folder).length > 0) {
+      const sentence = `${this.folder} is open to other users. Run "chmod 700" on it, or set RUNNEL_HOME to a folder of its own.`;
+      throw new RunnelError("Denied", operation, sentence);
     }
+    chmodSync(this.folder, 0o700);
   }
 
   /** Where the agent is to listen. Makes the folder of a socket that cannot lie in the home. @throws RunnelError Denied */
@@ -150,10 +149,16 @@ export class AgentHome {
   }
 }
 
-/** Makes a folder and those above it; this one is open to its user only, also when it was there. */
-export function makePrivate(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (process.platform !== "win32" && (lstatSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+/** Makes a folder and those above it, open to this user only; leaves alone what is there. @throws RunnelError */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { kind } = fromSystemError(error, "make a folder");
+    throw new RunnelError(kind, "make a folder", `${folder} cannot be made. Name a folder that you may write.`, {
+      cause: error,
+    });
+  }
 }
 
 /** The folder above may be open to everyone, so another user could have made ours first: then it is not ours, and left alone. */

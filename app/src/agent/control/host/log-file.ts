@@ -39,3 +39,5 @@ export class LogFile {
 export function openLog(path: string): number {
   return openSync(path, "a", 0o600);
 }
+
+export { closeSync as closeLog } from "node:fs";

@@ -1,0 +1,104 @@
+// Opens and reads: which cached content a program reads from, and bringing what is missing.
+import type { Drive } from "@runnel/native/drive";
+import type { NodeState } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
+import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Downloads } from "../transfer/download.ts";
+import type { Session } from "../wire/session.ts";
+import type { RequestOfOp } from "./names.ts";
+import type { Tree } from "./tree.ts";
+
+const MiB = 1024 * 1024;
+/** Small files come whole; larger ones in windows, wide for whoever reads on. */
+const WHOLE_FILE_BYTES = 4 * MiB;
+const WINDOW_BYTES = 1 * MiB;
+const SEQUENTIAL_WINDOW_BYTES = 8 * MiB;
+
+export class Contents {
+  private readonly drive: Drive;
+  private readonly tree: Tree;
+  private readonly cache: Cache;
+  private readonly downloads: Downloads;
+  private readonly session: Session;
+  /** Contents given to the drive, held against eviction while their node is open. */
+  private readonly held = new Map<number, Set<number>>();
+
+  constructor(parts: { drive: Drive; tree: Tree; cache: Cache; downloads: Downloads; session: Session }) {
+    this.drive = parts.drive;
+    this.tree = parts.tree;
+    this.cache = parts.cache;
+    this.downloads = parts.downloads;
+    this.session = parts.session;
+    this.cache.onEvicted((id) => this.drive.dropContent(id));
+  }
+
+  /** `isOffline`: answered from the cache or not at all. */
+  async open(request: RequestOfOp<"open">, isOffline: boolean): Promise<void> {
+    const state = await this.tree.node(request.node);
+    if (request.wantsWrite && isOffline) throw new RunnelError("ReadOnly", "open", "Offline: the file can be read, not changed.");
+    if (state.version === 0 || state.sizeBytes === 0) {
+      this.drive.opened(request.id, { content: 0, version: state.version });
+      return;
+    }
+    const content = await this.contentOf(state, isOffline);
+    this.give(content);
+    this.drive.opened(request.id, { content: content.id, version: state.version });
+  }
+
+  /** Ranges of a content for a program that waits in read(2). */
+  async fetch(request: RequestOfOp<"fetch">): Promise<void> {
+    const content = this.cache.byId(request.content);
+    if (content === undefined) throw new RunnelError("Gone", "read", "The content is no longer in the cache.");
+    const needed = { offset: request.offset, length: request.length };
+    const window = windowOf(content.sizeBytes, needed, request.ahead > 0);
+    try {
+      await this.downloads.ensure(content, window);
+    } finally {
+      // Also after a failure: what came is here.
+      this.drive.putRanges(content.id, this.cache.present(content));
+    }
+    this.drive.done(request.id);
+  }
+
+  closed(node: number): void {
+    const contents = this.held.get(node);
+    this.held.delete(node);
+    for (const id of contents ?? []) {
+      const content = this.cache.byId(id);
+      if (content !== undefined) this.cache.release(content);
+    }
+  }
+
+  hold(content: CachedContent): void {
+    const { node } = content.version;
+    const contents = this.held.get(node) ?? new Set<number>();
+    this.held.set(node, contents);
+    if (contents.has(content.id)) return;
+    contents.add(content.id);
+    this.cache.hold(content);
+  }
+
+  private async contentOf(state: NodeState, isOffline: boolean): Promise<CachedContent> {
+    const version = { node: state.node, seq: state.version };
+    const found = this.cache.find(version);
+    const cached = found === undefined ? undefined : await this.cache.verify(found);
+    if (cached !== undefined && cached.sizeBytes === state.sizeBytes) return cached;
+    if (isOffline) throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");
+    const content = await this.cache.create(version, state.sizeBytes);
+    return content;
+  }
+
+  private give(content: CachedContent): void {
+    const { id, path, sizeBytes, version } = content;
+    this.hold(content);
+    this.drive.putContent({ id, node: version.node, version: version.seq, path, sizeBytes, present: this.cache.present(content) });
+  }
+}
+
+function windowOf(sizeBytes: number, needed: { offset: number; length: number }, isSequential: boolean): { offset: number; length: number } {
+  if (sizeBytes <= WHOLE_FILE_BYTES) return { offset: 0, length: sizeBytes };
+  const width = Math.max(needed.length, isSequential ? SEQUENTIAL_WINDOW_BYTES : WINDOW_BYTES);
+  const length = Math.min(width, sizeBytes - needed.offset);
+  return { offset: needed.offset, length: Math.max(0, length) };
+}
+

@@ -1,0 +1,155 @@
+// Answers the drive's requests: each kind with its handler, each exactly once, errors as errno. Decides whether an answer may come from here or
+// must first be proved current (lease), and what offline means for it (WIRE: What a return means).
+import type { Drive, DriveBinding, DriveRequest } from "@runnel/native/drive";
+import type { Change } from "@runnel/shared";
+import { ERRNO_OF_KIND, RESULTS, TIMING, check, fromSystemError, isRunnelError } from "@runnel/shared";
+import type { Replica } from "../replica/replica.ts";
+import type { Operations } from "../wire/operations.ts";
+import type { Session } from "../wire/session.ts";
+import type { Commits } from "./commits.ts";
+import type { Contents } from "./contents.ts";
+import type { Names, RequestOfOp } from "./names.ts";
+import type { Tree } from "./tree.ts";
+import { driveEntry } from "./tree.ts";
+
+export interface DriveHostParts {
+  drive: Drive;
+  session: Session;
+  replica: Replica;
+  tree: Tree;
+  names: Names;
+  contents: Contents;
+  commits: Commits;
+  operations: Operations;
+  debug(message: string, error: unknown): void;
+}
+
+export class DriveHost {
+  private readonly parts: DriveHostParts;
+
+  constructor(parts: DriveHostParts) {
+    this.parts = parts;
+  }
+
+  requests(batch: readonly DriveRequest[]): void {
+    this.parts.session.used();
+    for (const request of batch) {
+      this.answer(request).catch((error: unknown) => {
+        const known = fromSystemError(error, request.op);
+        this.parts.debug(`${request.op} failed`, known);
+        this.parts.drive.fail(request.id, ERRNO_OF_KIND[known.kind]);
+      });
+    }
+  }
+
+  /** Feed items: tables first, acknowledged when this returns; the kernel hears of it on the drive's own thread. */
+  apply(changes: readonly Change[]): void {
+    const { replica, drive, operations, commits } = this.parts;
+    replica.apply(changes);
+    const foreign: DriveBinding[] = [];
+    const own: DriveBinding[] = [];
+    for (const change of changes) {
+      const named = new Set<number>();
+      for (const { folder, name, node } of change.bindings) {
+        const state = node === 0 ? undefined : (change.nodes.find((one) => one.node === node) ?? replica.node(node));
+        if (state !== undefined) named.add(state.node);
+        const isOwn = operations.isOwnName(folder, name);
+        (isOwn ? own : foreign).push({ folder, name, entry: state && driveEntry(state) });
+      }
+      for (const state of change.nodes) {
+        if (named.has(state.node)) continue;
+        const isOwn = commits.isOwnNode(state.node) || change.bindings.some(({ folder, name }) => operations.isOwnName(folder, name));
+        drive.putNode(driveEntry(state), !isOwn);
+      }
+    }
+    if (own.length > 0) drive.putEntries(own, false);
+    if (foreign.length > 0) drive.putEntries(foreign, true);
+  }
+
+  private async answer(request: DriveRequest): Promise<void> {
+    const { names, contents, commits, drive } = this.parts;
+    switch (request.op) {
+      case "lookup":
+        return this.lookup(request);
+      case "getattr":
+        await this.isOffline();
+        drive.putNode(driveEntry(await this.parts.tree.node(request.node), request.node), false);
+        drive.done(request.id);
+        return;
+      case "list":
+        return this.list(request);
+      case "open":
+        return contents.open(request, await this.isOffline());
+      case "fetch":
+        return contents.fetch(request);
+      case "create":
+        return names.create(request);
+      case "make":
+        return names.make(request);
+      case "link":
+        return names.link(request);
+      case "remove":
+        await this.isOffline();
+        return names.remove(request);
+      case "rename":
+        await this.isOffline();
+        return names.rename(request);
+      case "setattr":
+        if (request.sizeBytes === undefined) return names.setAttributes(request);
+        return this.truncate(request, request.sizeBytes);
+      case "commit":
+        return commits.commit(request);
+      case "statfs":
+        return this.space(request);
+    }
+  }
+
+  private async lookup(request: RequestOfOp<"lookup">): Promise<void> {
+    const { tree, drive } = this.parts;
+    await this.isOffline();
+    const state = await tree.lookup(tree.real(request.folder), request.name);
+    drive.putEntries([{ folder: request.folder, name: request.name, entry: state && driveEntry(state) }], false);
+    drive.done(request.id);
+  }
+
+  private async list(request: RequestOfOp<"list">): Promise<void> {
+    const { tree, drive } = this.parts;
+    await this.isOffline();
+    const entries = await tree.entries(tree.real(request.folder));
+    drive.putFolder(
+      request.folder,
+      entries.map(({ name, state }) => ({ name, entry: driveEntry(state) })),
+    );
+    drive.done(request.id);
+  }
+
+  /** truncate(2) by path, with no file of it open here: a commit of its own. */
+  private async truncate(request: RequestOfOp<"setattr">, sizeBytes: number): Promise<void> {
+    const { tree, commits, names, drive } = this.parts;
+    const state = await tree.node(request.node);
+    await commits.truncate(state, sizeBytes);
+    const { mode, uid, gid, mtimeNs } = request;
+    if (mode !== undefined || uid !== undefined || gid !== undefined || mtimeNs !== undefined) {
+      await names.setAttributes(request);
+      return;
+    }
+    drive.putNode(driveEntry(await tree.node(request.node), request.node), false);
+    drive.done(request.id);
+  }
+
+  private async space(request: RequestOfOp<"statfs">): Promise<void> {
+    const { session, drive } = this.parts;
+    drive.statfs(request.id, check(RESULTS.space, await session.call("space", {}, TIMING.silenceMs), "space"));
+  }
+
+  /** Proves the replica current; true when that is not possible now and answers are the last known. */
+  private async isOffline(): Promise<boolean> {
+    try {
+      await this.parts.session.current();
+      return false;
+    } catch (error) {
+      if (isRunnelError(error, "Unreachable")) return true;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,156 @@
+// Changes of names and attributes: asked of the server, answered to the program when committed and acknowledged (WIRE: What a return means, sync).
+import type { Drive, DriveRequest } from "@runnel/native/drive";
+import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
+import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
+import type { Operations } from "../wire/operations.ts";
+import type { Tree } from "./tree.ts";
+import { driveEntry } from "./tree.ts";
+
+export type RequestOfOp<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
+
+export interface NamesParts {
+  drive: Drive;
+  tree: Tree;
+  operations: Operations;
+  clock: Clock;
+  problem(sentence: string): void;
+}
+
+export class Names {
+  private readonly parts: NamesParts;
+
+  constructor(parts: NamesParts) {
+    this.parts = parts;
+  }
+
+  /** A create is answered at once when it need not be exclusive: the make is sent before anything later. */
+  async create(request: RequestOfOp<"create">): Promise<void> {
+    const { drive, tree, operations, clock } = this.parts;
+    operations.mustBeOnline("create");
+    const node = await operations.newNode();
+    const nowNs = clock.wallNs();
+    const attributes: NewAttributes = {
+      type: "file",
+      mode: request.mode,
+      uid: request.caller.uid,
+      gid: request.caller.gid,
+      mtimeNs: nowNs,
+      rdev: 0,
+      target: "",
+    };
+    const folder = tree.real(request.folder);
+    const making = operations.change("make", { folder, name: request.name, node, attributes: packAttributes(attributes) }, [
+      [folder, request.name],
+    ]);
+    const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
+    if (request.isExclusive) {
+      await making;
+      const made = await tree.node(node);
+      drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(made) }], false);
+    } else {
+      tree.addMade(request.folder, request.name, state);
+      drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(state) }], false);
+      making.then(
+        () => tree.dropMade(node),
+        (error: unknown) => this.makeFailed(request, node, error),
+      );
+    }
+    drive.created(request.id, { node, version: 0 });
+  }
+
+  /** The name was there after all: what is written meets that node's content by the conflict rule. */
+  private makeFailed(request: RequestOfOp<"create">, node: number, error: unknown): void {
+    const { tree, drive, problem } = this.parts;
+    tree.dropMade(node);
+    if (isRunnelError(error, "Exists") && error.detail.node !== undefined) {
+      tree.bind(node, error.detail.node);
+      return;
+    }
+    drive.dropFolder(request.folder);
+    problem(`The file ${request.name} could not be created: ${error instanceof Error ? error.message : String(error)}`);
+  }
+
+  async make(request: RequestOfOp<"make">): Promise<void> {
+    const { drive, tree, operations, clock } = this.parts;
+    operations.mustBeOnline("make");
+    const node = await operations.newNode();
+    const folder = tree.real(request.folder);
+    const attributes: NewAttributes = {
+      type: request.type,
+      mode: request.mode,
+      uid: request.caller.uid,
+      gid: request.caller.gid,
+      mtimeNs: clock.wallNs(),
+      rdev: request.rdev,
+      target: request.target,
+    };
+    const result = check(
+      RESULTS.operation,
+      await operations.change("make", { folder, name: request.name, node, attributes: packAttributes(attributes) }, [[folder, request.name]]),
+      "make result",
+    );
+    // A folder that somebody else made first is theirs: mkdir says so, whatever the wire binds.
+    if (result.node !== node) throw new RunnelError("Exists", "make", "The folder exists already.");
+    drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(await tree.node(node)) }], false);
+    drive.done(request.id);
+  }
+
+  async link(request: RequestOfOp<"link">): Promise<void> {
+    const { drive, tree, operations } = this.parts;
+    const folder = tree.real(request.folder);
+    const node = tree.real(request.node);
+    await operations.change("link", { node, folder, name: request.name }, [[folder, request.name]]);
+    const state = await tree.node(node);
+    drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(state) }], false);
+    drive.putNode(driveEntry(state), false);
+    drive.done(request.id);
+  }
+
+  async remove(request: RequestOfOp<"remove">): Promise<void> {
+    const { drive, tree, operations } = this.parts;
+    const folder = tree.real(request.folder);
+    const state = await tree.lookup(request.folder, request.name);
+    if (state === undefined) throw new RunnelError("NotFound", "remove", "There is no such file or folder.");
+    await operations.change("remove", { folder, name: request.name, node: tree.real(state.node), isFolder: request.isFolder }, [[folder, request.name]]);
+    drive.putEntries([{ folder: request.folder, name: request.name, entry: undefined }], false);
+    drive.done(request.id);
+  }
+
+  async rename(request: RequestOfOp<"rename">): Promise<void> {
+    const { drive, tree, operations } = this.parts;
+    const folder = tree.real(request.folder);
+    const toFolder = tree.real(request.toFolder);
+    const state = await tree.lookup(request.folder, request.name);
+    if (state === undefined) throw new RunnelError("NotFound", "rename", "There is no such file or folder.");
+    const { name, toName, how } = request;
+    await operations.change("rename", { folder, name, node: tree.real(state.node), toFolder, toName, how }, [
+      [folder, name],
+      [toFolder, toName],
+    ]);
+    const source = await tree.lookup(request.folder, name);
+    const target = await tree.lookup(request.toFolder, toName);
+    drive.putEntries(
+      [
+        { folder: request.folder, name, entry: source && driveEntry(source) },
+        { folder: request.toFolder, name: toName, entry: target && driveEntry(target) },
+      ],
+      false,
+    );
+    drive.done(request.id);
+  }
+
+  async setAttributes(request: RequestOfOp<"setattr">): Promise<void> {
+    const { drive, tree, operations } = this.parts;
+    const node = tree.real(request.node);
+    const { mode, uid, gid, mtimeNs } = request;
+    const change = Object.fromEntries(Object.entries({ mode, uid, gid, mtimeNs }).filter(([, value]) => value !== undefined));
+    if (Object.keys(change).length > 0) await operations.change("setAttr", { node, change }, []);
+    drive.putNode(driveEntry(await tree.node(node), request.node), false);
+    drive.done(request.id);
+  }
+}
+
+
+function packAttributes(attributes: NewAttributes): object {
+  return { ...attributes, type: packType(attributes.type) };
+}

@@ -1,0 +1,120 @@
+// The tree as programs see it: the replica, with what this client has made and the server has not yet answered laid over it. Says how a name
+// or node stands, listing what is unknown; whoever asks has made sure that the replica is current.
+import type { Entry, NodeState } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
+import type { DriveEntry } from "@runnel/native/drive";
+import type { Replica } from "../replica/replica.ts";
+
+export class Tree {
+  private readonly replica: Replica;
+  private readonly list: (folder: number) => Promise<void>;
+  private readonly statNodes: (nodes: number[]) => Promise<void>;
+  /** Files made here whose make is not answered yet. */
+  private readonly made = new Map<number, { folder: number; name: string; state: NodeState }>();
+  private readonly madeNames = new Map<string, number>();
+  private readonly listing = new Map<number, Promise<void>>();
+  /** A made file whose name existed: its id stands for that node (WIRE: guarantee, creates without O_EXCL). */
+  private readonly bound = new Map<number, number>();
+
+  constructor(replica: Replica, ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<void> }) {
+    this.replica = replica;
+    this.list = ask.list;
+    this.statNodes = ask.stat;
+  }
+
+  /** The server's id for a node this client may know under an id of its own. */
+  real(node: number): number {
+    return this.bound.get(node) ?? node;
+  }
+
+  bind(own: number, real: number): void {
+    this.bound.set(own, real);
+  }
+
+  addMade(folder: number, name: string, state: NodeState): void {
+    this.made.set(state.node, { folder, name, state });
+    this.madeNames.set(key(folder, name), state.node);
+  }
+
+  /** The server has answered (the replica knows it) or refused. */
+  dropMade(node: number): void {
+    const made = this.made.get(node);
+    if (made === undefined) return;
+    this.made.delete(node);
+    if (this.madeNames.get(key(made.folder, made.name)) === node) this.madeNames.delete(key(made.folder, made.name));
+  }
+
+  madeState(node: number): NodeState | undefined {
+    return this.made.get(node)?.state;
+  }
+
+  /** undefined: absent. Lists the folder when the name is unknown. @throws Unreachable when it is unknown and cannot be asked. */
+  async lookup(folder: number, name: string): Promise<NodeState | undefined> {
+    const made = this.madeNames.get(key(folder, name));
+    if (made !== undefined) return this.made.get(made)?.state;
+    let known = this.replica.lookup(folder, name);
+    if (known.is === "unknown") {
+      await this.fill(folder);
+      known = this.replica.lookup(folder, name);
+    }
+    if (known.is === "unknown") throw new RunnelError("Unknown", "lookup", "What this folder holds is not known now.");
+    return known.is === "bound" ? known.state : undefined;
+  }
+
+  /** @throws NotFound for a node that is not there; Unreachable when it is unknown and cannot be asked. */
+  async node(node: number): Promise<NodeState> {
+    const made = this.made.get(node);
+    if (made !== undefined) return made.state;
+    const real = this.real(node);
+    const known = this.replica.node(real);
+    if (known !== undefined) return known;
+    await this.statNodes([real]);
+    const asked = this.replica.node(real);
+    if (asked === undefined) throw new RunnelError("NotFound", "look up node", "This file or folder is gone.");
+    return asked;
+  }
+
+  /** Whole, in name order. */
+  async entries(folder: number): Promise<Entry[]> {
+    let listing = this.replica.listing(folder);
+    if (listing === undefined) {
+      await this.fill(folder);
+      listing = this.replica.listing(folder);
+    }
+    if (listing === undefined) throw new RunnelError("Unknown", "list", "What this folder holds is not known now.");
+    const entries = [...listing.entries];
+    for (const made of this.made.values()) {
+      if (made.folder !== folder || this.madeNames.get(key(folder, made.name)) !== made.state.node) continue;
+      if (!entries.some((entry) => entry.name === made.name)) entries.push({ name: made.name, state: made.state });
+    }
+    return entries;
+  }
+
+  pathOf(node: number): string {
+    const made = this.made.get(node);
+    if (made !== undefined) {
+      const parent = this.replica.pathOf(made.folder);
+      return parent === undefined || parent === "" ? made.name : `${parent}/${made.name}`;
+    }
+    return this.replica.pathOf(this.real(node)) ?? "";
+  }
+
+  /** Those who want the same folder share one listing. */
+  private async fill(folder: number): Promise<void> {
+    let listing = this.listing.get(folder);
+    if (listing === undefined) {
+      listing = this.list(folder).finally(() => this.listing.delete(folder));
+      this.listing.set(folder, listing);
+    }
+    await listing;
+  }
+}
+
+function key(folder: number, name: string): string {
+  return `${folder}/${name}`;
+}
+
+export function driveEntry(state: NodeState, node: number = state.node): DriveEntry {
+  const { type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target } = state;
+  return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target };
+}

@@ -1,0 +1,33 @@
+// find on a volume that is not mounted: an attachment for the time of the search.
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { threadExecutor } from "@runnel/native";
+import type { Predicate } from "@runnel/shared";
+import { RealClock, WsDialer } from "@runnel/shared";
+import type { FoundEntry } from "./mount.ts";
+import { VERSION } from "./version.ts";
+import { findBelow } from "./wire/listings.ts";
+import { Session } from "./wire/session.ts";
+
+const nothing = (): void => undefined;
+
+export async function* findByUrl(url: string, predicate: Predicate): AsyncGenerator<FoundEntry> {
+  const session = new Session({
+    url,
+    volume: decodeURIComponent(new URL(url).pathname.slice(1)),
+    clock: new RealClock(),
+    dialer: new WsDialer(),
+    executor: threadExecutor(),
+    instance: randomBytes(16).toString("hex"),
+    software: `Runnel ${VERSION} on ${hostname()}`,
+    wasUsed: () => false,
+    resume: () => undefined,
+    events: { attached: () => Promise.resolve(), changes: nothing, up: nothing, listAgain: nothing, lease: nothing, waiting: nothing, link: nothing },
+  });
+  await session.start();
+  try {
+    yield* findBelow(session, predicate);
+  } finally {
+    await session.close();
+  }
+}

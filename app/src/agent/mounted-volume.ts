@@ -1,0 +1,313 @@
+// One mount: the parts of the agent composed around a volume and a drive. Which engines they are is for open-mount.ts (or a simulation).
+import { hostname } from "node:os";
+import type { Drive, DriveNotice } from "@runnel/native/drive";
+import type { Change, Clock, Dialer, DiskRoot, Executor, Predicate } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import type { Cache } from "./cache/cache.ts";
+import { Commits } from "./drive/commits.ts";
+import { Contents } from "./drive/contents.ts";
+import { DriveHost } from "./drive/drive-host.ts";
+import { Names } from "./drive/names.ts";
+import { Tree, driveEntry } from "./drive/tree.ts";
+import type { Journal } from "./journal/journal.ts";
+import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus } from "./mount.ts";
+import type { Replica } from "./replica/replica.ts";
+import { Statistics } from "./statistics.ts";
+import { Downloads } from "./transfer/download.ts";
+import { Uploads } from "./transfer/upload.ts";
+import { Listings } from "./wire/listings.ts";
+import { Operations } from "./wire/operations.ts";
+import type { AttachFacts, Resume } from "./wire/session.ts";
+import { Session } from "./wire/session.ts";
+
+export interface MountParts {
+  settings: MountSettings;
+  volume: string;
+  clock: Clock;
+  dialer: Dialer;
+  executor: Executor;
+  drive: Drive;
+  replica: Replica;
+  cache: Cache;
+  journal: Journal;
+  /** The journal's data folder. */
+  data: DiskRoot;
+  software: string;
+  cacheBudgetBytes: number;
+  /** Closes what open-mount opened. */
+  release(): Promise<void>;
+  log(message: string, error?: unknown): void;
+}
+
+const PROBLEMS_MAX = 20;
+const EVICT_EVERY_MS = 30_000;
+
+export class MountedVolume implements Mount {
+  readonly settings: MountSettings;
+  readonly ended: Promise<string>;
+  private readonly parts: MountParts;
+  private readonly session: Session;
+  private readonly operations: Operations;
+  private readonly tree: Tree;
+  private readonly listings: Listings;
+  private readonly commits: Commits;
+  private readonly contents: Contents;
+  private readonly host: DriveHost;
+  private readonly figures: Statistics;
+  private end!: (reason: string) => void;
+  private isEnding = false;
+  private epoch = "";
+  private isFilling = false;
+  private answeredNatively = 0;
+  private readonly problems: string[] = [];
+  private readonly conflicts: { path: string; keptBeside: string }[] = [];
+  private waiting: { n: number; for: string[]; untilMs: number }[] = [];
+
+  private constructor(parts: MountParts) {
+    this.parts = parts;
+    this.settings = parts.settings;
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
+    });
+    const { clock, dialer, executor, drive, replica, cache, journal, data, volume } = parts;
+    const session = new Session({
+      url: parts.settings.url,
+      volume,
+      clock,
+      dialer,
+      executor,
+      instance: journal.instance,
+      software: `${parts.software} on ${hostname()}`,
+      wasUsed: () => this.wasUsed(),
+      resume: () => this.resume(),
+      events: {
+        attached: (facts) => this.attached(facts),
+        changes: (changes) => this.changes(changes),
+        up: () => undefined,
+        listAgain: () => this.listAgain(),
+        lease: (untilMs) => drive.setLease(untilMs),
+        waiting: (n, whom, untilMs) => this.waiting.push({ n, for: [...whom], untilMs }),
+        link: (isConnected, why) => this.linked(isConnected, why),
+      },
+    });
+    this.session = session;
+    this.listings = new Listings({ session, replica });
+    this.operations = new Operations({ session, journal, clock });
+    this.tree = new Tree(replica, { list: (folder) => this.listings.list(folder), stat: (nodes) => this.listings.stat(nodes) });
+    this.figures = new Statistics(drive, session);
+    const { reused } = this.figures;
+    const downloads = new Downloads({ cache, session, executor, reused });
+    const uploads = new Uploads({ cache, session, executor, reused });
+    const { operations, tree } = this;
+    const problem = (sentence: string): void => this.problem(sentence);
+    this.contents = new Contents({ drive, tree, cache, downloads, session });
+    this.commits = new Commits({
+      drive,
+      tree,
+      operations,
+      session,
+      cache,
+      journal,
+      data,
+      downloads,
+      uploads,
+      executor,
+      clock,
+      epoch: () => this.epoch,
+      hold: (content) => this.contents.hold(content),
+      conflict: (path, result) => this.conflict(path, result.node),
+      problem,
+    });
+    const names = new Names({ drive, tree, operations, clock, problem });
+    const { contents, commits } = this;
+    const debug = (message: string, error: unknown): void => parts.log(message, error);
+    this.host = new DriveHost({ drive, session, replica, tree, names, contents, commits, operations, debug });
+  }
+
+  /** Usable when it resolves: attached, and the root is listed. @throws what a person must know; nothing is left mounted then. */
+  static async open(parts: MountParts): Promise<MountedVolume> {
+    const mount = new MountedVolume(parts);
+    try {
+      await mount.session.start();
+      await mount.tree.entries(ROOT_NODE);
+      await parts.drive.start({
+        requests: (batch) => mount.host.requests(batch),
+        notice: (notice) => mount.notice(notice),
+      });
+    } catch (error) {
+      await mount.session.close();
+      await parts.release();
+      throw error;
+    }
+    mount.fill();
+    mount.keepBudget();
+    return mount;
+  }
+
+  status(): MountStatus {
+    const { session, parts } = this;
+    const facts = parts.replica.facts();
+    const unsent = this.commits.unsentCommits();
+    const state = session.isConnected ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
+    return {
+      url: this.settings.url,
+      volume: parts.volume,
+      mountpoint: this.settings.mountpoint,
+      state,
+      hasLease: session.hasLease,
+      sentence: this.sentence(state, unsent.length),
+      epoch: this.epoch,
+      seq: facts?.seq ?? 0,
+      unsentFiles: unsent.length,
+      unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
+      waiting: this.waiting
+        .filter((one) => this.operations.isOutstanding(one.n))
+        .map((one) => ({ operation: `change ${one.n}`, for: one.for, untilMs: one.untilMs })),
+      conflicts: [...this.conflicts],
+      problems: [...this.problems],
+      cacheBytes: parts.cache.usedBytes(),
+      pid: process.pid,
+    };
+  }
+
+  statistics(): MountStatistics {
+    return this.figures.read();
+  }
+
+  resetStatistics(): void {
+    this.figures.reset();
+  }
+
+  async flush(up: boolean): Promise<void> {
+    await this.parts.drive.commitAll();
+    await this.commits.idle();
+    const unsent = this.commits.unsentCommits();
+    if (unsent.length > 0) {
+      await this.commits.replay();
+      const left = this.commits.unsentCommits();
+      const [first] = left;
+      if (first !== undefined) {
+        const others = left.length > 1 ? ` and ${left.length - 1} more` : "";
+        throw new RunnelError("Unreachable", "flush", `${first.path}${others} could not be sent yet: ${this.session.why}`);
+      }
+    }
+    await this.operations.idle();
+    if (up) await this.session.call("whenUp", { seq: this.parts.replica.facts()?.seq ?? 0 }, 0);
+  }
+
+  find(predicate: Predicate): AsyncIterable<FoundEntry> {
+    return this.listings.find(predicate);
+  }
+
+  async unmount(force: boolean): Promise<void> {
+    if (this.isEnding) return;
+    await this.parts.drive.close(force);
+    await this.finish("unmounted");
+  }
+
+  private async finish(reason: string): Promise<void> {
+    if (this.isEnding) return;
+    this.isEnding = true;
+    await this.commits.idle();
+    await this.session.close();
+    await this.parts.release();
+    this.end(reason);
+  }
+
+  private notice(notice: DriveNotice): void {
+    if (notice.op === "closed") this.contents.closed(this.tree.real(notice.node));
+    else if (notice.op === "unmounted") {
+      this.finish(notice.reason).catch((error: unknown) => this.parts.log("The mount did not end cleanly.", error));
+    }
+  }
+
+  private wasUsed(): boolean {
+    const answered = Object.values(this.parts.drive.statistics().native).reduce((sum, count) => sum + count, 0);
+    const isMore = answered > this.answeredNatively;
+    this.answeredNatively = answered;
+    return isMore;
+  }
+
+  private resume(): Resume | undefined {
+    const facts = this.parts.replica.facts();
+    return facts?.isWhole === true ? { epoch: facts.epoch, seq: facts.seq, follows: "all" } : undefined;
+  }
+
+  private async attached(facts: AttachFacts): Promise<void> {
+    const { replica, cache, drive, journal } = this.parts;
+    if (replica.facts()?.epoch !== facts.epoch) {
+      if (this.epoch !== "" && this.epoch !== facts.epoch) this.problem("The server's volume was made anew; the drive was listed again.");
+      replica.reset(facts.epoch, facts.root);
+      cache.forgetVersions(facts.epoch);
+      drive.dropFolder(0);
+      if (this.epoch !== "") await journal.renew();
+    } else if (!facts.isResumed) {
+      replica.forgetCompleteness();
+      drive.dropFolder(0);
+    }
+    this.epoch = facts.epoch;
+    replica.putState(facts.seq, facts.root);
+    drive.putNode(driveEntry(facts.root), false);
+  }
+
+  private linked(isConnected: boolean, why: string): void {
+    if (!isConnected) {
+      this.parts.log(`offline: ${why}`);
+      return;
+    }
+    this.commits.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
+    if (this.parts.replica.facts()?.isWhole !== true) this.fill();
+  }
+
+  private changes(changes: readonly Change[]): void {
+    this.host.apply(changes);
+  }
+
+  private listAgain(): void {
+    this.parts.replica.forgetCompleteness();
+    this.parts.drive.dropFolder(0);
+    this.fill();
+  }
+
+  /** Lists the whole tree in the background and follows it. */
+  private fill(): void {
+    if (this.isFilling || this.isEnding) return;
+    this.isFilling = true;
+    this.listings
+      .listAll()
+      .catch((error: unknown) => {
+        if (!isRunnelError(error, "Unreachable")) this.problem(`The drive could not be listed: ${fromSystemError(error, "list").message}`);
+      })
+      .finally(() => {
+        this.isFilling = false;
+      });
+  }
+
+  private keepBudget(): void {
+    this.parts.clock.after(EVICT_EVERY_MS, () => {
+      if (this.isEnding) return;
+      this.parts.cache
+        .evict(this.parts.cacheBudgetBytes)
+        .catch((error: unknown) => this.parts.log("The cache could not be cleaned.", error))
+        .finally(() => this.keepBudget());
+    });
+  }
+
+  private conflict(path: string, node: number): void {
+    const keptBeside = this.tree.pathOf(node);
+    if (this.conflicts.length < PROBLEMS_MAX) this.conflicts.push({ path, keptBeside });
+  }
+
+  private problem(sentence: string): void {
+    this.parts.log(sentence);
+    this.problems.push(sentence);
+    if (this.problems.length > PROBLEMS_MAX) this.problems.shift();
+  }
+
+  private sentence(state: MountStatus["state"], unsentFiles: number): string {
+    const unsent = unsentFiles === 0 ? "" : ` ${unsentFiles} ${unsentFiles === 1 ? "file waits" : "files wait"} and will be sent.`;
+    if (state === "offline") return `Offline.${unsent === "" ? " Files in the cache can be read." : unsent}`;
+    if (state === "listing") return `Connected, reading the folder list.${unsent}`;
+    return unsent === "" ? "Everything is saved on the server." : `Connected.${unsent}`;
+  }
+}

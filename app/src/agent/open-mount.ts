@@ -1,0 +1,81 @@
+// Opens a mount with the real engines: FUSE, WebSocket, disk, threads, SQLite.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { realDisk, threadExecutor } from "@runnel/native";
+import { fuseDrive } from "@runnel/native/drive";
+import { RealClock, WsDialer } from "@runnel/shared";
+import type { Disk, DiskRoot } from "@runnel/shared";
+import { openCache } from "./cache/open-cache.ts";
+import { openJournal } from "./journal/open-journal.ts";
+import { MountedVolume } from "./mounted-volume.ts";
+import type { Mount, MountSettings } from "./mount.ts";
+import { openReplica } from "./replica/sqlite-replica.ts";
+import { VERSION } from "./version.ts";
+
+const FOLDER_MODE = 0o700;
+const CACHE_BUDGET_BYTES = 20 * 1024 ** 3;
+const ENTRIES_MAX = 200_000;
+/** Requests that read metadata answer within 2 s of silence; those that change it wait as the wire page says. */
+const READ_DEADLINE_MS = 5_000;
+
+export async function openMount(settings: MountSettings): Promise<Mount> {
+  const clock = new RealClock();
+  const executor = threadExecutor();
+  const disk = realDisk();
+  const volume = decodeURIComponent(new URL(settings.url).pathname.slice(1));
+  const log = (message: string, error?: unknown): void => console.error(message, error ?? "");
+
+  const opened: { close(): void | Promise<void> }[] = [];
+  const release = async (): Promise<void> => {
+    for (const one of opened.toReversed()) await one.close();
+    opened.length = 0;
+  };
+  try {
+    const statePath = settings.stateFolder;
+    const cachePath = join(settings.cacheFolder, createHash("sha256").update(settings.url).digest("hex").slice(0, 16));
+    const state = keep(opened, await disk.openRoot(statePath, { permissions: FOLDER_MODE }));
+    const cacheRoot = keep(opened, await disk.openRoot(cachePath, { permissions: FOLDER_MODE }));
+    const replica = keep(opened, openReplica(join(statePath, "replica.sqlite")));
+    const journal = keep(opened, await openJournal({ root: state, path: statePath, clock }));
+    await journal.sweep();
+    const data = keep(opened, await openData(disk, journal.dataFolder));
+    const cache = keep(opened, await openCache({ root: cacheRoot, path: cachePath, executor, clock }));
+    const drive = fuseDrive({
+      mountpoint: settings.mountpoint,
+      source: `runnel:${volume}`,
+      overlayFolder: journal.dataFolder,
+      overlayPrefix: `overlay-${process.pid}-${Math.round(clock.bootMs())}`,
+      deadlinesMs: { lookup: READ_DEADLINE_MS, getattr: READ_DEADLINE_MS, list: READ_DEADLINE_MS, statfs: READ_DEADLINE_MS, open: READ_DEADLINE_MS },
+      entriesMax: ENTRIES_MAX,
+      isReadOnly: false,
+    });
+    return await MountedVolume.open({
+      settings,
+      volume,
+      clock,
+      dialer: new WsDialer(),
+      executor,
+      drive,
+      replica,
+      cache,
+      journal,
+      data,
+      software: `Runnel ${VERSION}`,
+      cacheBudgetBytes: CACHE_BUDGET_BYTES,
+      release,
+      log,
+    });
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+function openData(disk: Disk, path: string): Promise<DiskRoot> {
+  return disk.openRoot(path, { permissions: FOLDER_MODE });
+}
+
+function keep<T extends { close(): void | Promise<void> }>(opened: { close(): void | Promise<void> }[], one: T): T {
+  opened.push(one);
+  return one;
+}

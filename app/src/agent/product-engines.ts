@@ -1,0 +1,12 @@
+// What the agent of the product is made of. Loaded when first used: a command that asks a running agent, or an agent that only
+// answers `status`, needs neither addon nor database.
+import type { AgentEngines } from "./run-agent.ts";
+import { parsePredicate } from "@runnel/shared";
+
+export const productEngines: AgentEngines = {
+  parsePredicate,
+  openMount: async (settings) => (await import("./open-mount.ts")).openMount(settings),
+  findByUrl: async function* (url, predicate) {
+    yield* (await import("./find-by-url.ts")).findByUrl(url, predicate);
+  },
+};

@@ -1,0 +1,196 @@
+// The agent's SQLite files: indexes that can be rebuilt, so they are never synced (synchronous=OFF) and a damaged one is begun anew
+// (docs/FORMAT.md, "The agent's journal, cache and replica"). The only place that imports better-sqlite3. Synchronous, main thread.
+import { readFileSync, rmSync } from "node:fs";
+import Database from "better-sqlite3";
+import { RunnelError } from "@runnel/shared";
+
+export type Value = number | bigint | string | Uint8Array | null;
+type Row = Record<string, unknown>;
+
+export interface DatabaseFormat {
+  /** For messages: "replica", "cache index". */
+  what: string;
+  /** Stands in user_version. A file with a greater number is refused, one with a smaller number is begun anew. */
+  version: number;
+  /** Statements that make the tables. */
+  schema: string;
+}
+
+/** How the last life of the file ended. Killed: the process died, the system went on, so all that was written is there. */
+export type LastEnd = "none" | "closed" | "killed" | "powerCut";
+
+/** Pages kept in memory, KiB. */
+const PAGE_CACHE_KIB = 8 * 1024;
+/** The write-ahead log is cut back to this size, bytes. */
+const WAL_BYTES = 4 * 1024 * 1024;
+
+/** A prepared statement whose failures are RunnelErrors: NoSpace, Corrupt, Io. */
+export class Query<R = Row> {
+  readonly #statement: Database.Statement;
+  readonly #what: string;
+
+  constructor(statement: Database.Statement, what: string) {
+    this.#statement = statement;
+    this.#what = what;
+  }
+
+  get(...values: Value[]): R | undefined {
+    return this.#guard(() => this.#statement.get(...values) as R | undefined);
+  }
+
+  all(...values: Value[]): R[] {
+    return this.#guard(() => this.#statement.all(...values) as R[]);
+  }
+
+  /** Returns how many rows were changed. */
+  run(...values: Value[]): number {
+    return this.#guard(() => this.#statement.run(...values).changes);
+  }
+
+  /** The rowid that the insert made. */
+  insert(...values: Value[]): number {
+    return this.#guard(() => Number(this.#statement.run(...values).lastInsertRowid));
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw databaseError(error, this.#what);
+    }
+  }
+}
+
+export class IndexDatabase {
+  /** What the last life left; "none" for a new file, also where a damaged one was dropped. */
+  readonly lastEnd: LastEnd;
+  readonly #db: Database.Database;
+  readonly #what: string;
+  #isInTransaction = false;
+
+  constructor(db: Database.Database, what: string, lastEnd: LastEnd) {
+    this.#db = db;
+    this.#what = what;
+    this.lastEnd = lastEnd;
+  }
+
+  query<R = Row>(sql: string): Query<R> {
+    return new Query<R>(this.#db.prepare(sql), this.#what);
+  }
+
+  /** Runs `work` in one transaction; nested calls join the outer one. A throw undoes all. */
+  atomic<T>(work: () => T): T {
+    if (this.#isInTransaction) return work();
+    this.#isInTransaction = true;
+    try {
+      return this.#db.transaction(work)();
+    } catch (error) {
+      throw databaseError(error, this.#what);
+    } finally {
+      this.#isInTransaction = false;
+    }
+  }
+
+  /** Marks the end of this life and closes. Harmless when closed. */
+  close(): void {
+    if (!this.#db.open) return;
+    this.#db.prepare("UPDATE life SET isClosed = 1").run();
+    this.#db.close();
+  }
+
+  /** Closes without the mark: what a killed process leaves. For tests. */
+  abandon(): void {
+    this.#db.close();
+  }
+}
+
+/**
+ * Opens or makes the file; ":memory:" is a file of its own. Damage that SQLite sees at open means beginning anew: after a power cut
+ * the whole file is checked for it. `boot` names the system's current boot, "" for unknown (then every unclean end counts as a power cut).
+ * @throws RunnelError Version for a newer format, Io, NoSpace, Denied.
+ */
+export function openDatabase(path: string, format: DatabaseFormat, boot: string = systemBoot()): IndexDatabase {
+  try {
+    return openOnce(path, format, boot);
+  } catch (error) {
+    const failure = databaseError(error, `open ${format.what}`);
+    if (failure.kind !== "Corrupt") throw failure;
+  }
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
+  try {
+    return openOnce(path, format, boot);
+  } catch (error) {
+    throw databaseError(error, `open ${format.what}`);
+  }
+}
+
+function openOnce(path: string, format: DatabaseFormat, boot: string): IndexDatabase {
+  const db = new Database(path);
+  try {
+    db.pragma("journal_mode = WAL");
+    db.pragma("synchronous = OFF");
+    db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
+    db.pragma(`journal_size_limit = ${WAL_BYTES}`);
+    const version = Number(db.pragma("user_version", { simple: true }));
+    if (version > format.version) throw newerFormat(format, version);
+    if (version !== format.version) return begin(db, format, boot);
+    const lastEnd = endOf(db, format, boot);
+    db.prepare("UPDATE life SET isClosed = 0, boot = ?").run(boot);
+    return new IndexDatabase(db, format.what, lastEnd);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** A file without our tables. Other tables in it (an older format) make it Corrupt, so that the caller begins with an empty file. */
+function begin(db: Database.Database, format: DatabaseFormat, boot: string): IndexDatabase {
+  const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema").get() as { n: number };
+  if (tables.n > 0) throw new RunnelError("Corrupt", `open ${format.what}`, `The ${format.what} has an older format.`);
+  db.transaction(() => {
+    db.exec("CREATE TABLE life (id INTEGER PRIMARY KEY, isClosed INTEGER NOT NULL, boot TEXT NOT NULL) STRICT");
+    db.exec(format.schema);
+    db.prepare("INSERT INTO life VALUES (1, 0, ?)").run(boot);
+    db.pragma(`user_version = ${format.version}`);
+  })();
+  return new IndexDatabase(db, format.what, "none");
+}
+
+function endOf(db: Database.Database, format: DatabaseFormat, boot: string): LastEnd {
+  const life = db.prepare("SELECT isClosed, boot FROM life").get() as { isClosed: number; boot: string } | undefined;
+  if (life === undefined) throw new RunnelError("Corrupt", `open ${format.what}`, `The ${format.what} lacks a row.`);
+  if (life.isClosed === 1) return "closed";
+  if (boot !== "" && life.boot === boot) return "killed";
+  // Nothing was synced: pages may be missing. The whole check also compares indexes with their tables.
+  const verdict = db.pragma("integrity_check(1)", { simple: true });
+  if (verdict !== "ok") {
+    throw new RunnelError("Corrupt", `open ${format.what}`, `The ${format.what} is damaged: ${String(verdict)}`);
+  }
+  return "powerCut";
+}
+
+function newerFormat(format: DatabaseFormat, version: number): RunnelError {
+  const message = `The ${format.what} has format ${version}; this program knows up to ${format.version}.`;
+  return new RunnelError("Version", `open ${format.what}`, message, { detail: { need: version } });
+}
+
+/** Linux's name of the current boot; "" where there is none. */
+export function systemBoot(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+function databaseError(error: unknown, operation: string): RunnelError {
+  if (error instanceof RunnelError) return error;
+  const code = String((error as { code?: unknown } | null)?.code ?? "");
+  const message = error instanceof Error ? error.message : String(error);
+  if (!code.startsWith("SQLITE_")) throw error;
+  if (code === "SQLITE_FULL") return new RunnelError("NoSpace", operation, message, { cause: error });
+  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB" || code === "SQLITE_SCHEMA") {
+    return new RunnelError("Corrupt", operation, message, { cause: error });
+  }
+  return new RunnelError("Io", operation, message, { cause: error });
+}

@@ -1,0 +1,72 @@
+// The replica's prepared statements.
+import type { IndexDatabase, Query } from "./database.ts";
+import type { NodeRow } from "./schema.ts";
+import { NODE_COLUMNS } from "./schema.ts";
+
+export interface NameRow {
+  name: string;
+  node: number;
+  seq: number;
+}
+
+const UPDATED = "type mode uid gid size mtime ctime nlink rdev target version seq"
+  .split(" ")
+  .map((column) => `${column} = excluded.${column}`)
+  .join(", ");
+
+export type Statements = ReturnType<typeof prepareStatements>;
+
+export function prepareStatements(db: IndexDatabase) {
+  const query = <R>(sql: string): Query<R> => db.query<R>(sql);
+  return {
+    facts: query<{ epoch: string; root: number; seq: number; isWhole: number }>("SELECT epoch, root, seq, isWhole FROM facts"),
+    putFacts: query("INSERT OR REPLACE INTO facts VALUES (1, ?, ?, ?, ?)"),
+    clear: ["nodes", "names", "folders", "facts"].map((table) => query(`DELETE FROM ${table}`)),
+
+    node: query<NodeRow>(`SELECT ${NODE_COLUMNS} FROM nodes WHERE node = ?`),
+    /** Newer wins. */
+    putNode: query(
+      `INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (node) DO UPDATE SET ${UPDATED} WHERE excluded.seq > nodes.seq`,
+    ),
+    dropNode: query("DELETE FROM nodes WHERE node = ?"),
+    unnamed: query<{ node: number }>(
+      "SELECT node FROM nodes WHERE NOT EXISTS (SELECT 1 FROM names WHERE names.node = nodes.node)",
+    ),
+
+    name: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND name = ?"),
+    putName: query(
+      `INSERT INTO names VALUES (?, ?, ?, ?)
+       ON CONFLICT (folder, name) DO UPDATE SET node = excluded.node, seq = excluded.seq`,
+    ),
+    dropName: query("DELETE FROM names WHERE folder = ? AND name = ?"),
+    namesOf: query<NameRow & { folder: number }>("SELECT folder, name, node, seq FROM names WHERE node = ?"),
+    firstNameOf: query<{ folder: number; name: string }>(
+      "SELECT folder, name FROM names WHERE node = ? ORDER BY folder, name LIMIT 1",
+    ),
+    namesIn: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ?"),
+    dropNamesIn: query("DELETE FROM names WHERE folder = ?"),
+    olderNamesIn: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND seq < ?"),
+    dropOlderNamesIn: query("DELETE FROM names WHERE folder = ? AND seq < ?"),
+    /** Rows without a state are kept out by the join: a folder is not complete with such a name. */
+    entriesIn: query<NodeRow & { name: string }>(
+      `SELECT names.name, ${NODE_COLUMNS} FROM names JOIN nodes ON nodes.node = names.node
+       WHERE names.folder = ? ORDER BY names.name`,
+    ),
+
+    dropTombstonesIn: query("DELETE FROM names WHERE folder = ? AND node = 0 AND seq <= ?"),
+    dropPassedTombstones: query(
+      "DELETE FROM names WHERE node = 0 AND seq <= ? AND folder IN (SELECT folder FROM folders)",
+    ),
+    tombstones: query<{ n: number; seq: number | null }>("SELECT count(*) AS n, max(seq) AS seq FROM names WHERE node = 0"),
+
+    folder: query<{ asOf: number }>("SELECT asOf FROM folders WHERE folder = ?"),
+    putFolder: query("INSERT OR REPLACE INTO folders VALUES (?, ?)"),
+    dropFolder: query("DELETE FROM folders WHERE folder = ?"),
+    dropFolders: query("DELETE FROM folders"),
+    counts: query<{ nodes: number; names: number; completeFolders: number }>(
+      `SELECT (SELECT count(*) FROM nodes) AS nodes, (SELECT count(*) FROM names WHERE node <> 0) AS names,
+       (SELECT count(*) FROM folders) AS completeFolders`,
+    ),
+  };
+}

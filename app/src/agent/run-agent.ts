@@ -1,0 +1,187 @@
+// The life of an agent's process: one per home, found through agent.json and its socket, ended by a signal, by `stop`, or by
+// itself when it has had nothing to do for a while. What an agent does is in agent.ts.
+import { type Clock, isRunnelError, type Predicate, RealClock, RunnelError, sleep, type Timer } from "@runnel/shared";
+import { type Logger, pino } from "pino";
+import { Agent, type AgentSettings } from "./agent.ts";
+import {
+  AgentHome,
+  type AgentLock,
+  type Call,
+  ControlClient,
+  ControlServer,
+  LinuxMountTable,
+  LogFile,
+  type Request,
+  systemFolders,
+  takeLock,
+} from "./control/index.ts";
+
+/** Time for a person to mount again without a new start, and for tests to leave nothing behind. */
+const IDLE_MS = 60_000;
+/** An agent that is ending holds the lock for at most so long. */
+const LOCK_WAIT_MS = 10_000;
+const LOCK_POLL_MS = 50;
+
+export interface AgentEngines {
+  openMount: AgentSettings["openMount"];
+  findByUrl: AgentSettings["findByUrl"];
+  parsePredicate(words: readonly string[]): Predicate;
+}
+
+export interface RunningAgent {
+  socket: string;
+  /** Resolves when all is unmounted and the next agent may start. */
+  ended: Promise<void>;
+  /** Unmounts all, also what programs use. */
+  end(reason: string): Promise<void>;
+}
+
+/**
+ * Starts the agent of a home. Resolves to undefined when another one runs there.
+ * @throws RunnelError with a sentence when it cannot.
+ */
+export async function startAgent(settings: {
+  version: string;
+  engines: AgentEngines;
+  idleMs?: number;
+}): Promise<RunningAgent | undefined> {
+  const clock = new RealClock();
+  const home = new AgentHome();
+  home.make();
+  const lock = await waitForLock(home, clock, settings.version);
+  if (lock === undefined) return undefined;
+  const log = pino({ base: null }, new LogFile(home.logPath));
+  try {
+    const agent = new AgentProcess(home, lock, clock, log, settings);
+    await agent.listen();
+    return agent;
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** The lock, or undefined when its holder answers. */
+async function waitForLock(home: AgentHome, clock: Clock, version: string): Promise<AgentLock | undefined> {
+  const untilMs = clock.bootMs() + LOCK_WAIT_MS;
+  for (;;) {
+    const lock = takeLock(home.lockPath);
+    if (lock !== undefined) return lock;
+    const socket = home.readRecord()?.socket;
+    if (socket !== undefined && (await answers(socket, version, clock))) return undefined;
+    if (clock.bootMs() > untilMs) {
+      const sentence = `Another agent holds ${home.lockPath} and does not answer. End it, then try again.`;
+      throw new RunnelError("Busy", "start the agent", sentence);
+    }
+    await sleep(clock, LOCK_POLL_MS);
+  }
+}
+
+async function answers(socket: string, version: string, clock: Clock): Promise<boolean> {
+  try {
+    const reached = await ControlClient.connect(socket, { version, clock, deadlineMs: LOCK_WAIT_MS });
+    reached?.client.close();
+    return reached !== undefined;
+  } catch (error) {
+    return isRunnelError(error, "Version");
+  }
+}
+
+class AgentProcess implements RunningAgent {
+  readonly ended: Promise<void>;
+  socket = "";
+  readonly #home: AgentHome;
+  readonly #lock: AgentLock;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #version: string;
+  readonly #idleMs: number;
+  readonly #agent: Agent;
+  readonly #server: ControlServer;
+  #idle: Timer | undefined;
+  #ending: Promise<void> | undefined;
+  #tellEnded: () => void = () => undefined;
+
+  constructor(
+    home: AgentHome,
+    lock: AgentLock,
+    clock: Clock,
+    log: Logger,
+    settings: { version: string; engines: AgentEngines; idleMs?: number },
+  ) {
+    this.#home = home;
+    this.#lock = lock;
+    this.#clock = clock;
+    this.#log = log;
+    this.#version = settings.version;
+    this.#idleMs = settings.idleMs ?? IDLE_MS;
+    this.ended = new Promise((done) => {
+      this.#tellEnded = done;
+    });
+    const changed = (): void => this.#watchIdle();
+    const { version, engines } = settings;
+    const mountTable = new LinuxMountTable(clock);
+    this.#agent = new Agent({ ...engines, version, home, clock, log, mountTable, folders: systemFolders, changed });
+    this.#server = new ControlServer({
+      version,
+      clock,
+      handle: (request, call) => this.#handle(request, call),
+      changed,
+      problem: (error) => log.warn({ err: error }, "a control connection failed"),
+    });
+  }
+
+  async listen(): Promise<void> {
+    this.socket = this.#home.socketPath();
+    await this.#server.listen(this.socket);
+    const started = new Date(Number(this.#clock.wallNs() / 1_000_000n)).toISOString();
+    this.#home.writeRecord({ pid: process.pid, socket: this.socket, started, version: this.#version });
+    this.#log.info({ pid: process.pid, version: this.#version }, "agent started");
+    this.#watchIdle();
+  }
+
+  async end(reason: string): Promise<void> {
+    this.#ending ??= this.#end(reason);
+    await this.#ending;
+  }
+
+  async #handle(request: Request, call: Call): Promise<unknown> {
+    if (request.verb !== "stop") return this.#agent.handle(request, call);
+    const result = await this.#agent.close(request.force);
+    // The server closes a connection only when its last answer is out, so this one still arrives.
+    void this.end("stop");
+    return result;
+  }
+
+  async #end(reason: string): Promise<void> {
+    this.#idle?.cancel();
+    this.#log.info({ reason }, "agent ends");
+    try {
+      await this.#agent.close(true);
+    } catch (error) {
+      this.#log.error({ err: error }, "a drive could not be unmounted");
+    }
+    await this.#server.close();
+    this.#home.removeRecord();
+    this.#lock.release();
+    this.#tellEnded();
+  }
+
+  #watchIdle(): void {
+    this.#idle?.cancel();
+    if (this.#ending !== undefined || !this.#agent.isIdle || this.#server.connections > 0) return;
+    this.#idle = this.#clock.after(this.#idleMs, () => void this.end("idle"));
+  }
+}
+
+/** Ends an agent at the first signal, and the process at the second. */
+export function endOnSignals(agent: RunningAgent): void {
+  let isAsked = false;
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      if (isAsked) process.exit(1);
+      isAsked = true;
+      void agent.end(signal);
+    });
+  }
+}

@@ -1,0 +1,181 @@
+// Brings ranges of a version into the cache: what older cached versions hold is copied there, the rest is fetched, all is digested before it
+// counts as present. One request for recipe and data together.
+import type { ByteRange } from "@runnel/native/drive";
+import type { Channel, Executor, FetchItem, Recipe } from "@runnel/shared";
+import { DIGEST_BYTES, FETCH_ITEM, LIMITS, RunnelError, check, chunkOffsets, decodeRecipeDelta, digestAt, encodeRecipe } from "@runnel/shared";
+import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Session } from "../wire/session.ts";
+
+export interface ReuseCounts {
+  base: number;
+  cache: number;
+  server: number;
+  bytes: number;
+}
+
+const HELD_MAX = 8;
+
+export class Downloads {
+  private readonly cache: Cache;
+  private readonly session: Session;
+  private readonly executor: Executor;
+  private readonly reused: ReuseCounts;
+  /** One fetch at a time for a content; the next looks again at what is missing. */
+  private readonly underway = new Map<number, Promise<void>>();
+
+  constructor(parts: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
+    this.cache = parts.cache;
+    this.session = parts.session;
+    this.executor = parts.executor;
+    this.reused = parts.reused;
+  }
+
+  /** Resolves when the range is present. @throws Unreachable, Gone, Lost, Stale, NoSpace. */
+  async ensure(content: CachedContent, range: ByteRange): Promise<CachedContent> {
+    let current = this.cache.byId(content.id) ?? content;
+    while (this.cache.missing(current, range).length > 0) {
+      const before = this.underway.get(content.id);
+      if (before !== undefined) await before.catch(() => undefined);
+      else {
+        const mine = this.bring(current, range).finally(() => this.underway.delete(content.id));
+        this.underway.set(content.id, mine);
+        await mine;
+      }
+      current = this.cache.byId(content.id) ?? content;
+    }
+    return current;
+  }
+
+  private async bring(content: CachedContent, range: ByteRange): Promise<void> {
+    const held = content.recipe === undefined ? this.heldVersions(content) : [];
+    const span = hull(this.cache.missing(content, range));
+    const channel = this.session.open(
+      "fetch",
+      {
+        version: [content.version.node, content.version.seq],
+        held: held.map(({ version }) => [version.node, version.seq]),
+        hasRecipe: content.recipe !== undefined,
+        offset: span.offset,
+        length: span.length,
+      },
+      true,
+    );
+    try {
+      await this.receive(channel, content, held, range);
+    } catch (error) {
+      channel.cancel();
+      throw error;
+    }
+  }
+
+  private async receive(channel: Channel, content: CachedContent, held: readonly CachedContent[], range: ByteRange): Promise<void> {
+    const first = await nextItem(channel);
+    if (first === undefined || first[0] !== "v") throw new RunnelError("Invalid", "fetch", "A fetch began without its version.");
+    if (first[1] !== content.sizeBytes) throw new RunnelError("Stale", "fetch", "The file has changed meanwhile.");
+    let { recipe } = content;
+    if (first[2] !== null && recipe === undefined) {
+      recipe = decodeRecipeDelta(
+        first[2],
+        held.map((one) => one.recipe ?? { lengths: new Uint32Array(0), digests: new Uint8Array(0) }),
+      );
+      for (const part of first[2]) if (part instanceof Uint8Array) this.session.recipeBytes.received += part.length;
+      checkSize(recipe, content.sizeBytes);
+      this.cache.setRecipe(content, recipe, await this.executor.digest([encodeRecipe(recipe)]));
+      await this.reuse(content, recipe, held, range);
+    }
+    for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
+      if (item[0] === "d" && recipe !== undefined) await this.takeChunks(channel, content, recipe, item);
+      else if (item[0] === "raw") await this.takeRaw(channel, content, item);
+      else throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
+    }
+    await channel.result();
+  }
+
+  /** Older versions that are here whole; the newest first. */
+  private heldVersions(content: CachedContent): CachedContent[] {
+    return this.cache
+      .versionsOf(content.version.node)
+      .filter((other) => other.id !== content.id && other.recipe !== undefined && this.isWhole(other))
+      .slice(0, HELD_MAX);
+  }
+
+  private isWhole(content: CachedContent): boolean {
+    return this.cache.missing(content, { offset: 0, length: content.sizeBytes }).length === 0;
+  }
+
+  /** Copies the chunks of the range that held versions have; digested, since a cache on disk may rot. */
+  private async reuse(content: CachedContent, recipe: Recipe, held: readonly CachedContent[], range: ByteRange): Promise<void> {
+    if (held.length === 0) return;
+    const offsets = chunkOffsets(recipe);
+    const places = new Map<string, { from: CachedContent; offset: number }>();
+    for (const one of held.toReversed()) {
+      if (one.recipe === undefined) continue;
+      const theirs = chunkOffsets(one.recipe);
+      for (let index = 0; index < one.recipe.lengths.length; index++) {
+        places.set(Buffer.from(digestAt(one.recipe, index)).toString("latin1"), { from: one, offset: theirs[index] ?? 0 });
+      }
+    }
+    const end = range.offset + range.length;
+    for (let index = 0; index < recipe.lengths.length; index++) {
+      const offset = offsets[index] ?? 0;
+      const length = recipe.lengths[index] ?? 0;
+      if (offset >= end || offset + length <= range.offset) continue;
+      const place = places.get(Buffer.from(digestAt(recipe, index)).toString("latin1"));
+      if (place === undefined || this.cache.missing(content, { offset, length }).length === 0) continue;
+      const bytes = await this.cache.read(place.from, place.offset, length);
+      if (Buffer.compare(await this.executor.digest([bytes]), digestAt(recipe, index)) !== 0) continue;
+      await this.cache.write(content, offset, bytes);
+      this.reused.base++;
+      this.reused.bytes += length;
+    }
+  }
+
+  private async takeChunks(channel: Channel, content: CachedContent, recipe: Recipe, item: Extract<FetchItem, ["d", ...unknown[]]>): Promise<void> {
+    const [, from, count, encoding, rawBytes, encodedBytes] = item;
+    if (from + count > recipe.lengths.length || rawBytes > LIMITS.runBytes) throw new RunnelError("Invalid", "fetch", "A fetch brought chunks that the recipe does not have.");
+    const bytes = await this.decode(channel, encoding, rawBytes, encodedBytes);
+    const parts: Uint8Array[] = [];
+    let at = 0;
+    for (let index = from; index < from + count; index++) {
+      const length = recipe.lengths[index] ?? 0;
+      parts.push(bytes.subarray(at, at + length));
+      at += length;
+    }
+    const digests = await this.executor.digest(parts);
+    if (at !== bytes.length || Buffer.compare(digests, recipe.digests.subarray(from * DIGEST_BYTES, (from + count) * DIGEST_BYTES)) !== 0) {
+      throw new RunnelError("Corrupt", "fetch", "What came is not what the recipe says.");
+    }
+    await this.cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
+  }
+
+  private async takeRaw(channel: Channel, content: CachedContent, item: Extract<FetchItem, ["raw", ...unknown[]]>): Promise<void> {
+    const [, offset, encoding, rawBytes, encodedBytes] = item;
+    if (offset + rawBytes > content.sizeBytes || rawBytes > LIMITS.runBytes) throw new RunnelError("Invalid", "fetch", "A fetch brought bytes past the end.");
+    await this.cache.write(content, offset, await this.decode(channel, encoding, rawBytes, encodedBytes));
+  }
+
+  private async decode(channel: Channel, encoding: "raw" | "zstd", rawBytes: number, encodedBytes: number): Promise<Uint8Array> {
+    const encoded = await channel.readBulk(encodedBytes);
+    if (encoding === "zstd") return this.executor.decompress(encoded, rawBytes);
+    if (encoded.length !== rawBytes) throw new RunnelError("Invalid", "fetch", "A run has another length than announced.");
+    return encoded;
+  }
+}
+
+async function nextItem(channel: Channel): Promise<FetchItem | undefined> {
+  const message = await channel.next();
+  return message === undefined ? undefined : check(FETCH_ITEM, message, "fetch item");
+}
+
+function checkSize(recipe: Recipe, sizeBytes: number): void {
+  let sum = 0;
+  for (const length of recipe.lengths) sum += length;
+  if (sum !== sizeBytes) throw new RunnelError("Invalid", "fetch", "A recipe has another size than its version.");
+}
+
+function hull(ranges: readonly ByteRange[]): ByteRange {
+  const first = ranges[0];
+  const last = ranges.at(-1);
+  if (first === undefined || last === undefined) return { offset: 0, length: 0 };
+  return { offset: first.offset, length: last.offset + last.length - first.offset };
+}

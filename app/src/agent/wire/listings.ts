@@ -1,0 +1,76 @@
+// Reads the tree from the server into the replica: one folder, the whole volume, single nodes; and find, which the server runs.
+import type { Channel, Entry, FindItem, NodeState, Predicate } from "@runnel/shared";
+import { FIND_ITEM, RESULTS, ROOT_NODE, RunnelError, TIMING, check } from "@runnel/shared";
+import type { FoundEntry } from "../mount.ts";
+import type { Replica } from "../replica/replica.ts";
+import type { Session } from "./session.ts";
+
+export class Listings {
+  private readonly session: Session;
+  private readonly replica: Replica;
+
+  constructor(parts: { session: Session; replica: Replica }) {
+    this.session = parts.session;
+    this.replica = parts.replica;
+  }
+
+  /** Lists a folder and follows it. @throws Unreachable after a silence; NotFound. */
+  async list(folder: number): Promise<void> {
+    await this.session.withSilence(this.take(folder, false), "list", TIMING.silenceMs);
+  }
+
+  /** Lists and follows the whole volume. */
+  async listAll(): Promise<void> {
+    await this.take(ROOT_NODE, true);
+    this.replica.setWhole(true);
+  }
+
+  /** Reads the states of nodes. @throws Unreachable after a silence. */
+  async stat(nodes: readonly number[]): Promise<void> {
+    const answer = check(RESULTS.stat, await this.session.call("stat", { nodes, names: [] }, TIMING.silenceMs), "stat");
+    for (const state of answer.nodes) if (state !== null) this.replica.putState(answer.asOf, state);
+  }
+
+  find(predicate: Predicate): AsyncIterable<FoundEntry> {
+    return findBelow(this.session, predicate);
+  }
+
+  private async take(folder: number, isDeep: boolean): Promise<void> {
+    const channel = this.session.open("find", { folder, isDeep, follow: true }, true);
+    for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
+      const [listed, asOf, isLast, entries] = item;
+      this.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
+    }
+  }
+}
+
+/** What matches below the root, as the server finds it. */
+export async function* findBelow(session: Session, predicate: Predicate): AsyncGenerator<FoundEntry> {
+  const channel = session.open("find", { folder: ROOT_NODE, isDeep: true, follow: false, predicate }, true);
+  try {
+    for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
+      const folder = item[4] ?? "";
+      for (const [name, state] of item[3]) {
+        yield {
+          path: folder === "" ? name : `${folder}/${name}`,
+          type: state.type,
+          sizeBytes: state.sizeBytes,
+          mtimeMs: Number(state.mtimeNs / 1_000_000n),
+        };
+      }
+    }
+  } finally {
+    channel.cancel();
+  }
+}
+
+async function nextItem(channel: Channel): Promise<FindItem | undefined> {
+  const message = await channel.next();
+  if (message === undefined) return undefined;
+  if (!Array.isArray(message)) throw new RunnelError("Invalid", "find", "A listing has the wrong form.");
+  return check(FIND_ITEM, message, "find item");
+}
+
+function toEntry([name, state]: [string, NodeState]): Entry {
+  return { name, state };
+}

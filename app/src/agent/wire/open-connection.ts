@@ -1,0 +1,37 @@
+// Dials a server and greets it.
+import type { Clock, Dialer, Executor } from "@runnel/shared";
+import { Connection, PROTOCOL_VERSION, RESULTS, RunnelError, check } from "@runnel/shared";
+
+export interface ConnectionParts {
+  url: string;
+  clock: Clock;
+  dialer: Dialer;
+  executor: Executor;
+  /** "Runnel 0.1.0 on ada-laptop": what others read when they wait for this client. */
+  software: string;
+}
+
+/** @throws RunnelError Unreachable within `dialMs`; Version when the server speaks another protocol. */
+export async function openConnection(parts: ConnectionParts, dialMs: number, closed: (error: RunnelError) => void): Promise<Connection> {
+  const abort = new AbortController();
+  const timer = parts.clock.after(dialMs, () => abort.abort());
+  try {
+    const link = await parts.dialer.dial(parts.url, abort.signal);
+    const connection = new Connection({
+      link,
+      isClient: true,
+      clock: parts.clock,
+      executor: parts.executor,
+      opened: (_channel, operation) => {
+        throw new RunnelError("Unsupported", operation, "A client opens all channels.");
+      },
+      closed,
+    });
+    const answer = connection.call("hello", { protocol: PROTOCOL_VERSION, software: parts.software });
+    abort.signal.addEventListener("abort", () => connection.close(new RunnelError("Unreachable", "connect", "The server does not answer.")));
+    check(RESULTS.hello, await answer, "hello");
+    return connection;
+  } finally {
+    timer.cancel();
+  }
+}

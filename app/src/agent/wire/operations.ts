@@ -1,0 +1,107 @@
+// Operations of this instance, (instance, n): numbered, sent in order, answered once. A change that was sent and not answered when the link
+// broke is settled by its number after the link is back: the same number is sent again, and the server executes it at most once.
+import type { Clock, RequestName } from "@runnel/shared";
+import { RunnelError, TIMING, isRunnelError } from "@runnel/shared";
+import type { Journal } from "../journal/journal.ts";
+import type { Session } from "./session.ts";
+
+export class Operations {
+  private readonly session: Session;
+  private readonly journal: Journal;
+  private readonly clock: Clock;
+  /** Numbers sent and not answered. */
+  private readonly outstanding = new Set<number>();
+  private highest = 0;
+  private idleWaiters: { upTo: number; resolve(): void }[] = [];
+  /** Names that an operation of this client is changing: feed items about them tell the kernel nothing new. */
+  private readonly ownNames = new Map<string, number>();
+
+  constructor(parts: { session: Session; journal: Journal; clock: Clock }) {
+    this.session = parts.session;
+    this.journal = parts.journal;
+    this.clock = parts.clock;
+  }
+
+  /** All numbers up to this one have been answered. */
+  get received(): number {
+    let received = this.highest;
+    for (const n of this.outstanding) received = Math.min(received, n - 1);
+    return received;
+  }
+
+  /** Resolves when all that was begun until now has been answered. */
+  async idle(): Promise<void> {
+    if (this.outstanding.size === 0) return;
+    await new Promise<void>((resolve) => this.idleWaiters.push({ upTo: this.highest, resolve }));
+  }
+
+  isOwnName(folder: number, name: string): boolean {
+    return this.ownNames.has(`${folder}/${name}`);
+  }
+
+  newNode(): Promise<number> {
+    return this.session.newNode();
+  }
+
+  /** Sync mode without a link is read-only. @throws ReadOnly. */
+  mustBeOnline(operation: string): void {
+    if (!this.session.isConnected) throw new RunnelError("ReadOnly", operation, "Offline: changes are not possible until the server is back.");
+  }
+
+  isOutstanding(n: number): boolean {
+    return this.outstanding.has(n);
+  }
+
+  /** The number for an operation, held as outstanding until `answered`. */
+  begin(): number {
+    const n = this.journal.nextNumber();
+    this.outstanding.add(n);
+    this.highest = Math.max(this.highest, n);
+    return n;
+  }
+
+  answered(n: number): void {
+    this.outstanding.delete(n);
+    if (this.idleWaiters.length === 0) return;
+    const { received } = this;
+    for (const waiter of this.idleWaiters) if (waiter.upTo <= received) waiter.resolve();
+    this.idleWaiters = this.idleWaiters.filter((waiter) => waiter.upTo > received);
+  }
+
+  /**
+   * A change of names or attributes. @throws ReadOnly when offline before it was sent; Unreachable when it was sent and could not be settled within the
+   * patience (shown as not confirmed); the server's refusals.
+   */
+  async change(name: RequestName, body: object, names: readonly (readonly [number, string])[]): Promise<unknown> {
+    this.mustBeOnline(name);
+    const n = this.begin();
+    for (const [folder, word] of names) this.own(`${folder}/${word}`, 1);
+    try {
+      return await this.settle(name, { n, received: this.received, ...body });
+    } finally {
+      this.answered(n);
+      // The feed item came before the answer; the name is the kernel's own business until then.
+      for (const [folder, word] of names) this.own(`${folder}/${word}`, -1);
+    }
+  }
+
+  private async settle(name: RequestName, request: object): Promise<unknown> {
+    const untilMs = this.clock.bootMs() + TIMING.patienceMs;
+    for (;;) {
+      try {
+        return await this.session.callPatiently(name, request);
+      } catch (error) {
+        if (!isRunnelError(error, "Unreachable")) throw error;
+        const leftMs = untilMs - this.clock.bootMs();
+        if (leftMs <= 0) throw error;
+        await this.session.connected(leftMs);
+      }
+    }
+  }
+
+  private own(key: string, by: number): void {
+    const count = (this.ownNames.get(key) ?? 0) + by;
+    if (count === 0) this.ownNames.delete(key);
+    else this.ownNames.set(key, count);
+  }
+}

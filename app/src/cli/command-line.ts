@@ -1,0 +1,69 @@
+// Parses a command line, runs its verb, and turns what went wrong into one sentence and an exit code.
+import { EXIT_CODE_OF_KIND, fromSystemError, isRunnelError, RunnelError } from "@runnel/shared";
+import { Command, CommanderError } from "commander";
+import { VERSION } from "../agent/version.ts";
+import { Output, type Sinks } from "./output.ts";
+import { usageError } from "./usage-error.ts";
+import { addAgent } from "./verbs/agent.ts";
+import { addCompletion } from "./verbs/completion.ts";
+import { addFind } from "./verbs/find.ts";
+import { addFlush } from "./verbs/flush.ts";
+import { addMount } from "./verbs/mount.ts";
+import { addServe } from "./verbs/serve.ts";
+import { addStats } from "./verbs/stats.ts";
+import { addStatus } from "./verbs/status.ts";
+import { addStop } from "./verbs/stop.ts";
+import { addUnmount } from "./verbs/unmount.ts";
+
+/** In the order of the help. */
+const VERBS = [
+  addServe,
+  addMount,
+  addUnmount,
+  addFlush,
+  addStatus,
+  addStats,
+  addFind,
+  addStop,
+  addCompletion,
+  addAgent,
+];
+
+export function buildProgram(output: Output): Command {
+  const program = new Command("runnel")
+    .description("Maps folders of a server as drives; only the chunks that the other side lacks cross the wire.")
+    .usage("VERB …")
+    .version(VERSION, "--version", "print the version")
+    .helpOption("--help", "print this help")
+    .helpCommand(false)
+    .addHelpText("before", "Example:\n  runnel mount ws://127.0.0.1:7473/docs ~/Docs\n")
+    .addHelpText(
+      "after",
+      "\nEvery verb has --help and --json. Exit codes: 0 done, 1 failed, 2 used wrongly,\n3 cannot reach the server, 4 refused.",
+    );
+  // Before the verbs, which take these settings over when they are added.
+  program
+    .enablePositionalOptions()
+    .configureHelp({ helpWidth: 80, subcommandTerm: (verb) => verb.name() })
+    .configureOutput({ writeOut: (text) => output.print(text), writeErr: () => undefined })
+    .exitOverride();
+  for (const add of VERBS) add(program, output);
+  return program;
+}
+
+export async function runCommandLine(args: readonly string[], sinks: Sinks = process): Promise<number> {
+  const output = new Output(args.includes("--json"), sinks);
+  try {
+    if (args.length === 0)
+      throw new RunnelError("Invalid", "read the command", "No verb was given. Run runnel --help to see them.");
+    await buildProgram(output).parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const failure =
+      error instanceof CommanderError ? usageError(error, args) : fromSystemError(error, "run the command");
+    output.fail(failure);
+    if (!isRunnelError(error) && !(error instanceof CommanderError)) output.explain(error);
+    return EXIT_CODE_OF_KIND[failure.kind];
+  }
+}

@@ -1,0 +1,28 @@
+// Figures and tables as a person reads them.
+import prettyBytes from "pretty-bytes";
+
+export function formatBytes(bytes: number): string {
+  return prettyBytes(Math.round(bytes), { binary: true });
+}
+
+export function formatPercent(percent: number): string {
+  return `${Math.round(percent)} %`;
+}
+
+/** Columns aligned: the first to the left, figures to the right. */
+export function formatTable(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+export function formatCount(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

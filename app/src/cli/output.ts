@@ -1,0 +1,38 @@
+// Where a command's words go: results to stdout, failures to stderr; with --json one object to stdout and nothing else there.
+import type { RunnelError } from "@runnel/shared";
+
+/** The two streams of a command. */
+export interface Sinks {
+  stdout: { write(text: string): unknown };
+  stderr: { write(text: string): unknown };
+}
+
+export class Output {
+  readonly isJson: boolean;
+  readonly #sinks: Sinks;
+
+  constructor(isJson: boolean, sinks: Sinks = process) {
+    this.isJson = isJson;
+    this.#sinks = sinks;
+  }
+
+  /** The result of a command: as an object, or as lines for a person. */
+  result(value: object, lines: () => readonly string[]): void {
+    if (this.isJson) this.print(`${JSON.stringify(value)}\n`);
+    else for (const line of lines()) this.print(`${line}\n`);
+  }
+
+  print(text: string): void {
+    this.#sinks.stdout.write(text);
+  }
+
+  fail({ kind, message }: RunnelError): void {
+    if (this.isJson) this.print(`${JSON.stringify({ error: { kind, message } })}\n`);
+    this.#sinks.stderr.write(`${message}\n`);
+  }
+
+  /** A fault of the program: what a developer needs. */
+  explain(error: unknown): void {
+    this.#sinks.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  }
+}

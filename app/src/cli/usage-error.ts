@@ -1,0 +1,25 @@
+// What the parser of options found wrong, in the voice of the rest.
+import { RunnelError } from "@runnel/shared";
+import type { CommanderError } from "commander";
+
+/** By commander's code; `what` is the name it quotes. */
+const SENTENCES: Record<string, (what: string) => string> = {
+  "commander.missingArgument": (what) => `${what.toUpperCase()} is missing.`,
+  "commander.unknownOption": (what) => `There is no option ${what}.`,
+  "commander.unknownCommand": (what) => `There is no verb ${what}.`,
+  "commander.excessArguments": () => "There are too many arguments.",
+  "commander.optionMissingArgument": (what) => `Option ${what.replace(/^-\w, /, "")} needs a value.`,
+  "commander.missingMandatoryOptionValue": (what) => `Option ${what} is missing.`,
+  "commander.invalidArgument": (what) => `Option ${what} does not take this value.`,
+};
+
+export function usageError(error: CommanderError, args: readonly string[]): RunnelError {
+  const what = /'([^']+)'/.exec(error.message)?.[1] ?? "";
+  const sentence = SENTENCES[error.code]?.(what) ?? "The command is not complete.";
+  const [verb] = args;
+  const isAboutVerb = error.code !== "commander.unknownCommand" && verb !== undefined && !verb.startsWith("-");
+  const help = isAboutVerb ? `runnel ${verb} --help` : "runnel --help";
+  return new RunnelError("Invalid", "read the command", `${sentence} Run ${help} to see how it is used.`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,24 @@
+// What all verbs have in common: an example first in their help, and --json.
+import { resolve } from "node:path";
+import type { Command } from "commander";
+
+export function addVerb(
+  program: Command,
+  name: string,
+  description: string,
+  examples: readonly string[],
+  options: { hidden?: boolean } = {},
+): Command {
+  const shown = examples.map((example) => `  runnel ${example}\n`).join("");
+  return program
+    .command(name, options)
+    .description(description)
+    .helpOption("--help", "print this help")
+    .option("--json", "print one JSON object")
+    .addHelpText("before", `${examples.length === 1 ? "Example" : "Examples"}:\n${shown}`);
+}
+
+/** The agent's working folder is another: it is given whole paths. */
+export function absolutePath(typed: string): string {
+  return resolve(typed);
+}

@@ -1,0 +1,26 @@
+// runnel agent: the agent in the foreground, for developers and for systems that supervise it themselves.
+import { RunnelError } from "@runnel/shared";
+import type { Command } from "commander";
+import { VERSION } from "../../agent/version.ts";
+import type { Output } from "../output.ts";
+import { addVerb } from "../verb.ts";
+
+export function addAgent(program: Command, output: Output): void {
+  addVerb(program, "agent", "Runs the agent in the foreground until Ctrl-C.", ["agent"], { hidden: true }).action(
+    async () => {
+      const { endOnSignals, startAgent } = await import("../../agent/run-agent.ts");
+      const { productEngines } = await import("../../agent/product-engines.ts");
+      process.chdir("/");
+      process.umask(0o077);
+      const agent = await startAgent({ version: VERSION, engines: productEngines, idleMs: Infinity });
+      if (agent === undefined) {
+        throw new RunnelError("Exists", "start the agent", "An agent runs already. End it first: runnel stop");
+      }
+      endOnSignals(agent);
+      output.result({ agent: { pid: process.pid, socket: agent.socket } }, () => [
+        `The agent listens at ${agent.socket}. Ctrl-C unmounts all drives and ends it.`,
+      ]);
+      await agent.ended;
+    },
+  );
+}

@@ -1,0 +1,20 @@
+// runnel flush: waits until everything written so far is safe on the server.
+import type { Command } from "commander";
+import { withAgent } from "../agent-connection.ts";
+import type { Output } from "../output.ts";
+import { absolutePath, addVerb } from "../verb.ts";
+
+export function addFlush(program: Command, output: Output): void {
+  addVerb(program, "flush", "Returns when everything written so far is durable on the server.", ["flush ~/Docs"])
+    .argument("<mountpoint>", "where the drive is")
+    .option("--up", "and the server's plain files show it")
+    .action(async (mountpoint: string, options: { up?: true }) => {
+      const request = { verb: "flush", mountpoint: absolutePath(mountpoint), up: options.up ?? false } as const;
+      const result = await withAgent((client) => client.ask<"flush">(request));
+      output.result(result, () => [
+        result.flushed.up
+          ? "Everything is on the server, in its plain files too."
+          : "Everything written so far is on the server.",
+      ]);
+    });
+}

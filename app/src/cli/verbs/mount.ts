@@ -1,0 +1,31 @@
+// runnel mount: maps a volume as a drive.
+import { type Command, Option } from "commander";
+import { withAgent } from "../agent-connection.ts";
+import type { Output } from "../output.ts";
+import { absolutePath, addVerb } from "../verb.ts";
+
+export function addMount(program: Command, output: Output): void {
+  addVerb(program, "mount", "Maps a volume of a server as a drive at an empty folder.", [
+    "mount ws://127.0.0.1:7473/docs ~/Docs",
+  ])
+    .argument("<url>", "ws://HOST:PORT/VOLUME")
+    .argument("<mountpoint>", "an existing empty folder")
+    .option("--cache <dir>", "where contents are cached (default: in the agent's home)")
+    .addOption(
+      new Option("--mode <mode>", "when a close returns: sync = the server has it")
+        .choices(["sync", "async"])
+        .default("sync"),
+    )
+    .action(async (url: string, mountpoint: string, options: { cache?: string; mode: "sync" | "async" }) => {
+      const cache = options.cache === undefined ? {} : { cache: absolutePath(options.cache) };
+      const request = {
+        verb: "mount",
+        url,
+        mountpoint: absolutePath(mountpoint),
+        mode: options.mode,
+        ...cache,
+      } as const;
+      const result = await withAgent((client) => client.ask<"mount">(request));
+      output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
+    });
+}

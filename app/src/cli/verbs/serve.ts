@@ -1,0 +1,96 @@
+// runnel serve: the server, in this process, until it is told to end.
+import { resolve } from "node:path";
+import { RunnelError } from "@runnel/shared";
+import type { ServerSettings, VolumeSettings } from "@runnel/server";
+import { type Command, Option } from "commander";
+import { AgentHome } from "../../agent/control/index.ts";
+import type { Output } from "../output.ts";
+import { addVerb } from "../verb.ts";
+
+const LISTEN_DEFAULT = "127.0.0.1:7473";
+const PORT_MAX = 65_535;
+const EXIT_CODE_SECOND_SIGNAL = 1;
+
+export function addServe(program: Command, output: Output): void {
+  addVerb(program, "serve", "Serves folders as volumes until Ctrl-C. The folders stay plain folders.", [
+    "serve --volume docs=/srv/docs",
+    "serve --volume docs=/srv/docs --volume photos=/srv/photos",
+  ])
+    .addOption(
+      new Option(
+        "--volume <name=folder...>",
+        "a folder and the name it is served by; may be given again",
+      ).makeOptionMandatory(),
+    )
+    .option("--listen <host:port>", "where to listen", LISTEN_DEFAULT)
+    .option("--data <dir>", "where logs and indexes lie (default: in the agent's home)")
+    .action(async (options: { volume: string[]; listen: string; data?: string }) => {
+      await serve(
+        {
+          volumes: parseVolumes(options.volume),
+          ...parseListen(options.listen),
+          dataFolder: resolve(options.data ?? new AgentHome().serverFolder),
+        },
+        output,
+      );
+    });
+}
+
+async function serve(settings: ServerSettings, output: Output): Promise<void> {
+  const told = endOfService();
+  const { startServer } = await import("@runnel/server");
+  const server = await startServer(settings);
+  const volumes = server.volumes.map(({ name, folder, epoch }) => ({
+    name,
+    folder,
+    url: `${server.url}/${encodeURIComponent(name)}`,
+    epoch,
+  }));
+  output.result({ url: server.url, volumes }, () =>
+    volumes.map(({ name, folder, url }) => `Serving ${name} from ${folder} at ${url}`),
+  );
+  await told;
+  await server.close();
+}
+
+/** Resolves at the first signal, or when the program that started this one with a channel is gone. A second signal ends the process. */
+function endOfService(): Promise<void> {
+  return new Promise((done) => {
+    let isAsked = false;
+    const ask = (): void => {
+      if (isAsked) process.exit(EXIT_CODE_SECOND_SIGNAL);
+      isAsked = true;
+      if (process.connected) process.disconnect();
+      done();
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, ask);
+    process.once("disconnect", () => {
+      if (!isAsked) ask();
+    });
+  });
+}
+
+/** NAME=FOLDER; which names and folders will do is the server's to say. @throws RunnelError Invalid */
+export function parseVolumes(typed: readonly string[]): VolumeSettings[] {
+  return typed.map((text) => {
+    const [, name, folder] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+    if (name === undefined || folder === undefined)
+      throw invalid(`${text} names no volume. Write NAME=FOLDER: docs=/srv/docs.`);
+    return { name, folder: resolve(folder) };
+  });
+}
+
+/** HOST:PORT, an IPv6 address in brackets. @throws RunnelError Invalid */
+export function parseListen(typed: string): { host: string; port: number } {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(typed) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || !(port <= PORT_MAX)) {
+    throw invalid(`${typed} is not a place to listen. Write HOST:PORT: ${LISTEN_DEFAULT}.`);
+  }
+  return { host, port };
+}
+
+function invalid(sentence: string): RunnelError {
+  return new RunnelError("Invalid", "read the command", sentence);
+}

@@ -1,0 +1,284 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { runCommandLine } from "../../src/cli/command-line.ts";
+import { AgentHome } from "../../src/agent/control/index.ts";
+import { makePlace, type Ran, runnel, startFakeAgent, startSleeper, stopAgent } from "../control/processes.ts";
+
+const URL_OF = (volume: string): string => `ws://127.0.0.1:7473/${volume}`;
+
+/** Runs a command that asks no agent, in this process. */
+async function here(...args: string[]): Promise<Ran> {
+  const ran = { stdout: "", stderr: "" };
+  const sink = (name: "stdout" | "stderr"): { write(text: string): void } => ({
+    write: (text) => {
+      ran[name] += text;
+    },
+  });
+  const code = await runCommandLine(args, { stdout: sink("stdout"), stderr: sink("stderr") });
+  return { code, ...ran };
+}
+
+/** The one object on stdout; throws when there is anything else. */
+function jsonOf(ran: Ran): Record<string, unknown> {
+  expect(ran.stdout.endsWith("}\n")).toBe(true);
+  return JSON.parse(ran.stdout) as Record<string, unknown>;
+}
+
+async function withAgent(): Promise<{ home: string; mountpoint: string }> {
+  const place = makePlace();
+  expect(await startFakeAgent(place.home).firstLine).toBe("running");
+  return place;
+}
+
+describe("help", () => {
+  test.each(["serve", "mount", "unmount", "flush", "status", "stats", "find", "stop", "completion", "agent"])(
+    "of %s begins with an example that names it",
+    async (verb) => {
+      const { code, stdout, stderr } = await here(verb, "--help");
+      expect(stdout).toMatch(new RegExp(`^Examples?:\n  runnel ${verb}\\b`));
+      expect(stdout).toContain("--json");
+      expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    },
+  );
+
+  test("of the whole begins with an example and lists the verbs", async () => {
+    const { code, stdout } = await here("--help");
+    expect(stdout).toMatch(/^Example:\n {2}runnel mount /);
+    expect(stdout).toContain("  unmount ");
+    expect(stdout).not.toContain("  agent ");
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(code).toBe(0);
+  });
+
+  test("is printed for find among the words of a predicate too", async () => {
+    const { code, stdout } = await here("find", "/x", "-name", "a", "--help");
+    expect(stdout).toMatch(/^Examples:\n {2}runnel find /);
+    expect(code).toBe(0);
+  });
+
+  test("--version prints the version", async () => {
+    const { home } = makePlace();
+    expect(await runnel(home, "--version")).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+  });
+});
+
+describe("a command that is used wrongly", () => {
+  test.each<[string[], string]>([
+    [[], "No verb was given. Run runnel --help to see them."],
+    [["dance"], "There is no verb dance. Run runnel --help to see how it is used."],
+    [["mount"], "URL is missing. Run runnel mount --help to see how it is used."],
+    [["mount", "ws://h/v"], "MOUNTPOINT is missing. Run runnel mount --help to see how it is used."],
+    [["unmount", "a", "b"], "There are too many arguments. Run runnel unmount --help to see how it is used."],
+    [["status", "--loud"], "There is no option --loud. Run runnel status --help to see how it is used."],
+    [
+      ["mount", "a", "b", "--cache"],
+      "Option --cache <dir> needs a value. Run runnel mount --help to see how it is used.",
+    ],
+    [["serve"], "Option --volume <name=folder...> is missing. Run runnel serve --help to see how it is used."],
+    [["serve", "--volume", "docs"], "docs names no volume. Write NAME=FOLDER: docs=/srv/docs."],
+    [["serve", "--volume", "=/srv"], "=/srv names no volume. Write NAME=FOLDER: docs=/srv/docs."],
+    [
+      ["serve", "--volume", "a=/", "--listen", "7473"],
+      "7473 is not a place to listen. Write HOST:PORT: 127.0.0.1:7473.",
+    ],
+  ])("%j ends with 2 and says so", async (args, sentence) => {
+    expect(await here(...args)).toEqual({ code: 2, stdout: "", stderr: `${sentence}\n` });
+  });
+
+  test("is told as an object with --json", async () => {
+    const ran = await here("mount", "--json");
+    const message = "URL is missing. Run runnel mount --help to see how it is used.";
+    expect(jsonOf(ran)).toEqual({ error: { kind: "Invalid", message } });
+    expect(ran).toMatchObject({ code: 2, stderr: `${message}\n` });
+  });
+
+  test("ends its process with 2", async () => {
+    const { home } = makePlace();
+    expect(await runnel(home, "dance")).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
+describe("a drive", () => {
+  test("is mounted, shown, flushed, measured and unmounted", async () => {
+    const { home, mountpoint } = await withAgent();
+    const url = URL_OF("docs");
+    expect(await runnel(home, "mount", url, mountpoint)).toEqual({
+      code: 0,
+      stdout: `Mounted ${url} at ${mountpoint}.\n`,
+      stderr: "",
+    });
+    expect((await runnel(home, "status")).stdout).toBe(
+      `${mountpoint}  ${url}\n  Connected. Everything is on the server.\n`,
+    );
+    expect(await runnel(home, "flush", mountpoint, "--up")).toMatchObject({ code: 0 });
+    const stats = await runnel(home, "stats", mountpoint);
+    expect(stats.stdout).toContain("Saved: 90 %");
+    expect(await runnel(home, "unmount", mountpoint)).toMatchObject({ code: 0, stdout: `Unmounted ${mountpoint}.\n` });
+    expect(await runnel(home, "unmount", mountpoint)).toMatchObject({ code: 1, stdout: "" });
+  });
+
+  test("is told as one object with --json", async () => {
+    const { home, mountpoint } = await withAgent();
+    const url = URL_OF("docs");
+    const place = { url, mountpoint };
+    expect(jsonOf(await runnel(home, "mount", url, mountpoint, "--json"))).toMatchObject({ mount: place });
+    expect(jsonOf(await runnel(home, "status", "--json"))).toMatchObject({
+      agent: { version: "0.0.0", home },
+      mounts: [{ ...place, seq: 7 }],
+      lost: [],
+    });
+    expect(jsonOf(await runnel(home, "flush", mountpoint, "--json"))).toEqual({ flushed: { ...place, up: false } });
+    const reset = jsonOf(await runnel(home, "stats", "--reset", "--json"));
+    expect(reset).toMatchObject({ mounts: [{ ...place, statistics: { applications: { writtenBytes: 1000 } } }] });
+    const after = jsonOf(await runnel(home, "stats", mountpoint, "--json"));
+    expect(after).toMatchObject({ mounts: [{ statistics: { applications: { writtenBytes: 0 } } }] });
+    expect(jsonOf(await runnel(home, "unmount", mountpoint, "--json"))).toEqual({ unmounted: place, wasLost: false });
+    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: true, unmounted: [] });
+  });
+
+  test("that programs use stays, unless forced", async () => {
+    const { home, mountpoint } = await withAgent();
+    await runnel(home, "mount", URL_OF("busy"), mountpoint);
+    expect(await runnel(home, "unmount", mountpoint)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "Programs use the drive.\n",
+    });
+    expect((await runnel(home, "stop")).code).toBe(1);
+    expect((await runnel(home, "unmount", mountpoint, "--force")).code).toBe(0);
+  });
+
+  test("is refused where one is, and where there is no empty folder", async () => {
+    const { home, mountpoint } = await withAgent();
+    await runnel(home, "mount", URL_OF("docs"), mountpoint);
+    const again = await runnel(home, "mount", URL_OF("docs"), mountpoint, "--json");
+    expect(again.code).toBe(1);
+    expect(jsonOf(again)).toMatchObject({ error: { kind: "Exists" } });
+    const other = await runnel(home, "mount", URL_OF("photos"), mountpoint);
+    expect(other.stderr).toBe(
+      `${mountpoint} is the drive of ${URL_OF("docs")}. Unmount it first: runnel unmount ${mountpoint}\n`,
+    );
+    const full = join(mountpoint, "..", "full");
+    mkdirSync(full);
+    writeFileSync(join(full, "file"), "");
+    expect((await runnel(home, "mount", URL_OF("docs"), full)).stderr).toBe(
+      `${full} is not empty. Choose an empty folder.\n`,
+    );
+  });
+
+  test.each<[string, string[], number, string]>([
+    ["whose server cannot be reached", [URL_OF("nowhere")], 3, "Unreachable"],
+    ["whose server refuses", [URL_OF("refused")], 4, "Denied"],
+    ["without a volume", ["ws://127.0.0.1:7473"], 2, "Invalid"],
+    ["of another protocol", ["http://127.0.0.1:7473/docs"], 2, "Invalid"],
+    ["in async mode", [URL_OF("docs"), "--mode", "async"], 1, "Unsupported"],
+  ])("%s ends with its exit code", async (_, [url = "", ...options], code, kind) => {
+    const { home, mountpoint } = await withAgent();
+    const ran = await runnel(home, "mount", url, mountpoint, ...options, "--json");
+    expect(ran.code).toBe(code);
+    expect(jsonOf(ran)).toMatchObject({ error: { kind } });
+    expect(ran.stderr).toMatch(/^[^\n]+\.\n$/);
+    expect(jsonOf(await runnel(home, "status", "--json"))).toMatchObject({ mounts: [], lost: [] });
+  });
+});
+
+describe("find", () => {
+  test("gives one path a line, and hands over every word of the predicate", async () => {
+    const { home } = await withAgent();
+    const words = ["-name", "*.txt", "(", "-size", "+1M", "or", "not", "-type", "d", ")"];
+    const ran = await runnel(home, "find", URL_OF("docs"), ...words);
+    const lines = ran.stdout.trimEnd().split("\n");
+    expect(lines[0]).toBe(JSON.stringify(words));
+    expect(lines).toHaveLength(2501);
+  });
+
+  test("gives one object with --json, wherever that stands", async () => {
+    const { home, mountpoint } = await withAgent();
+    await runnel(home, "mount", URL_OF("docs"), mountpoint);
+    for (const args of [
+      ["--json", mountpoint, "-type", "f"],
+      [mountpoint, "-type", "f", "--json"],
+    ]) {
+      const { entries } = jsonOf(await runnel(home, "find", ...args)) as { entries: { path: string }[] };
+      expect(entries).toHaveLength(2501);
+      expect(entries[0]?.path).toBe('["-type","f"]');
+    }
+  });
+
+  test("ends with 2 for a predicate that is none", async () => {
+    const { home } = await withAgent();
+    expect(await runnel(home, "find", URL_OF("docs"), "-bad")).toMatchObject({
+      code: 2,
+      stderr: "There is no test -bad.\n",
+    });
+  });
+});
+
+describe("the agent", () => {
+  test("is not started to say that there is nothing", async () => {
+    const { home } = makePlace();
+    expect(jsonOf(await runnel(home, "status", "--json"))).toEqual({ agent: null, mounts: [], lost: [] });
+    expect(jsonOf(await runnel(home, "stats", "--json"))).toEqual({ mounts: [] });
+    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: false, unmounted: [] });
+    expect(new AgentHome(home).readRecord()).toBeUndefined();
+  });
+
+  test("is started by the first command that needs it, once for several", async () => {
+    const { home, mountpoint } = makePlace();
+    try {
+      const ran = await Promise.all([1, 2, 3].map(() => runnel(home, "flush", mountpoint)));
+      for (const { code, stderr } of ran) {
+        expect(stderr).toBe(`Runnel has no drive at ${mountpoint}. Run "runnel status" to see the drives there are.\n`);
+        expect(code).toBe(1);
+      }
+      const { agent } = jsonOf(await runnel(home, "status", "--json")) as { agent: { pid: number } };
+      expect(agent.pid).toBe(new AgentHome(home).readRecord()?.pid);
+    } finally {
+      await stopAgent(home);
+    }
+  });
+
+  test("that cannot start is told with the last line of its log", async () => {
+    const { home, mountpoint } = makePlace();
+    mkdirSync(join(home, "agent.lock"), { recursive: true, mode: 0o700 });
+    const ran = await runnel(home, "flush", mountpoint);
+    expect(ran.stderr).toBe(
+      `The agent could not start: Runnel cannot lock ${home}/agent.lock. Set RUNNEL_HOME to a folder on a local disk. ` +
+        `Its log is ${home}/agent.log.\n`,
+    );
+    expect(ran.code).toBe(1);
+  });
+
+  test("of another control version is named, and can be stopped", async () => {
+    const { home } = makePlace();
+    const agentHome = new AgentHome(home);
+    agentHome.make();
+    const { child, exitCode } = startSleeper(home);
+    agentHome.writeRecord({ pid: child.pid ?? 0, socket: agentHome.socketPath(), started: "", version: "9.0.0" });
+    const server = createServer((socket) => socket.end(`{"hello":{"control":2,"version":"9.0.0"}}\n`));
+    await new Promise<void>((done) => {
+      server.listen(agentHome.socketPath(), done);
+    });
+    const ran = await runnel(home, "status");
+    expect(ran.stderr).toContain("The agent that runs is of Runnel 9.0.0, this command of");
+    expect(ran.code).toBe(4);
+    expect((await runnel(home, "stop")).code).toBe(0);
+    expect(await exitCode).toBeNull();
+    server.close();
+  });
+});
+
+describe("completion", () => {
+  test.each(["bash", "zsh", "fish"])("for %s names every verb", async (shell) => {
+    const { stdout, code } = await here("completion", shell);
+    for (const verb of ["serve", "mount", "unmount", "flush", "status", "stats", "find"])
+      expect(stdout).toContain(verb);
+    expect(code).toBe(0);
+  });
+});

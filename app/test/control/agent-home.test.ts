@@ -1,0 +1,63 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { AgentHome, homeFolder } from "../../src/agent/control/host/agent-home.ts";
+import { takeLock } from "../../src/agent/control/host/agent-lock.ts";
+import { LogFile } from "../../src/agent/control/host/log-file.ts";
+import { makeFolder } from "./processes.ts";
+
+describe("the agent's home", () => {
+  test.each<[NodeJS.Platform, Record<string, string>, string]>([
+    ["linux", {}, "/users/ada/.local/state/runnel"],
+    ["linux", { XDG_STATE_HOME: "/var/state" }, "/var/state/runnel"],
+    ["linux", { XDG_STATE_HOME: "relative" }, "/users/ada/.local/state/runnel"],
+    ["darwin", {}, "/users/ada/Library/Application Support/Runnel"],
+    ["win32", { LOCALAPPDATA: "/local" }, "/local/Runnel"],
+    ["linux", { RUNNEL_HOME: "/elsewhere" }, "/elsewhere"],
+  ])("on %s with %j is %s", (platform, environment, folder) => {
+    expect(homeFolder(environment, platform, "/users/ada")).toBe(folder);
+  });
+
+  test("is made for its user alone, and refused when others look into it", () => {
+    const folder = join(makeFolder(), "deep", "home");
+    new AgentHome(folder).make();
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    writeFileSync(join(folder, "something"), "");
+    chmodSync(folder, 0o755);
+    expect(() => new AgentHome(folder).make()).toThrow(expect.objectContaining({ kind: "Denied" }));
+  });
+
+  test("puts the socket elsewhere when its own path is too long for one", () => {
+    const base = makeFolder();
+    const runtime = join(base, "run");
+    mkdirSync(runtime);
+    const long = new AgentHome(join(base, "h".repeat(120)), { XDG_RUNTIME_DIR: runtime });
+    const path = long.socketPath();
+    expect(path.startsWith(runtime)).toBe(true);
+    expect(Buffer.byteLength(path)).toBeLessThanOrEqual(100);
+    expect(long.socketPath()).toBe(path);
+    expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
+    // A folder that others may enter is not ours to use.
+    chmodSync(join(path, ".."), 0o755);
+    expect(long.socketPath().startsWith(runtime)).toBe(false);
+  });
+
+  test("is locked by one at a time", () => {
+    const path = join(makeFolder(), "agent.lock");
+    const lock = takeLock(path);
+    expect(lock).toBeDefined();
+    expect(takeLock(path)).toBeUndefined();
+    lock?.release();
+    const next = takeLock(path);
+    expect(next).toBeDefined();
+    next?.release();
+  });
+
+  test("keeps the last two parts of its log", () => {
+    const path = join(makeFolder(), "agent.log");
+    const log = new LogFile(path, 10);
+    for (const line of ["first line\n", "second line\n", "third\n"]) log.write(line);
+    expect(readFileSync(path, "utf8")).toBe("third\n");
+    expect(readFileSync(`${path}.1`, "utf8")).toBe("second line\n");
+  });
+});

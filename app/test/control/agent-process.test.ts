@@ -1,0 +1,186 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { RealClock } from "@runnel/shared";
+import { AgentHome, CONTROL_LIMITS, ControlClient } from "../../src/agent/control/index.ts";
+import { makePlace, startFakeAgent } from "./processes.ts";
+
+const HELLO = `${JSON.stringify({ hello: { control: 1, version: "0.0.0" } })}\n`;
+const clock = new RealClock();
+
+/** Sends bytes and resolves with what came back when the agent has closed the connection. */
+function sayUntilClosed(socketPath: string, bytes: string): Promise<string[]> {
+  return new Promise((done) => {
+    const socket = connect(socketPath);
+    let said = "";
+    socket.on("data", (part) => {
+      said += part.toString();
+    });
+    socket.on("error", () => undefined);
+    socket.once("close", () => done(said.trimEnd().split("\n")));
+    socket.write(bytes);
+  });
+}
+
+async function connectTo(home: string): Promise<ControlClient> {
+  const socket = new AgentHome(home).readRecord()?.socket ?? "";
+  const reached = await ControlClient.connect(socket, { version: "0.0.0", clock, deadlineMs: 5000 });
+  if (reached === undefined) throw new Error("No agent answers.");
+  return reached.client;
+}
+
+describe("the agent's process", () => {
+  test("listens on a socket of its user alone and says where", async () => {
+    const { home } = makePlace();
+    const { firstLine } = startFakeAgent(home);
+    expect(await firstLine).toBe("running");
+    const record = new AgentHome(home).readRecord();
+    expect(record?.socket).toBe(join(home, "agent.sock"));
+    expect(statSync(join(home, "agent.sock")).mode & 0o777).toBe(0o600);
+    expect(statSync(home).mode & 0o777).toBe(0o700);
+  });
+
+  test("runs once, however many are started together", async () => {
+    const { home } = makePlace();
+    const started = [1, 2, 3].map(() => startFakeAgent(home));
+    const said = await Promise.all(started.map(({ firstLine }) => firstLine));
+    expect(said.toSorted()).toEqual(["elsewhere", "elsewhere", "running"]);
+    const running = started[said.indexOf("running")];
+    expect(new AgentHome(home).readRecord()?.pid).toBe(running?.child.pid);
+  });
+
+  test("follows one that was killed, over its socket and its record", async () => {
+    const { home } = makePlace();
+    const first = startFakeAgent(home);
+    await first.firstLine;
+    first.child.kill("SIGKILL");
+    await first.exitCode;
+    expect(existsSync(join(home, "agent.sock"))).toBe(true);
+    const second = startFakeAgent(home);
+    expect(await second.firstLine).toBe("running");
+    (await connectTo(home)).close();
+  });
+
+  test("takes over from one that is just ending", async () => {
+    const { home } = makePlace();
+    const first = startFakeAgent(home);
+    await first.firstLine;
+    first.child.kill("SIGTERM");
+    const second = startFakeAgent(home);
+    expect(await first.exitCode).toBe(0);
+    expect(["running", "elsewhere"]).toContain(await second.firstLine);
+  });
+
+  test("tells of the drives that a killed one left", async () => {
+    const { home, mountpoint } = makePlace();
+    const first = startFakeAgent(home);
+    await first.firstLine;
+    const client = await connectTo(home);
+    await client.ask<"mount">({ verb: "mount", url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
+    first.child.kill("SIGKILL");
+    await first.exitCode;
+    const second = startFakeAgent(home);
+    await second.firstLine;
+    const next = await connectTo(home);
+    const lost = { url: "ws://127.0.0.1:1/docs", mountpoint };
+    expect((await next.ask<"status">({ verb: "status" })).lost).toEqual([lost]);
+    expect(await next.ask<"unmount">({ verb: "unmount", mountpoint, force: false })).toEqual({
+      unmounted: lost,
+      wasLost: true,
+    });
+    expect((await next.ask<"status">({ verb: "status" })).lost).toEqual([]);
+    next.close();
+  });
+
+  test("unmounts and leaves neither socket nor record when it ends", async () => {
+    const { home, mountpoint } = makePlace();
+    const { firstLine, child, exitCode } = startFakeAgent(home);
+    await firstLine;
+    const client = await connectTo(home);
+    await client.ask<"mount">({ verb: "mount", url: "ws://127.0.0.1:1/busy", mountpoint, mode: "sync" });
+    client.close();
+    child.kill("SIGTERM");
+    expect(await exitCode).toBe(0);
+    expect(existsSync(join(home, "agent.sock"))).toBe(false);
+    expect(existsSync(join(home, "agent.json"))).toBe(false);
+    expect(JSON.parse(readFileSync(join(home, "mounts.json"), "utf8"))).toEqual([]);
+  });
+
+  test("ends by itself when it has nothing to do", async () => {
+    const { home } = makePlace();
+    const { firstLine, exitCode } = startFakeAgent(home, 100);
+    await firstLine;
+    expect(await exitCode).toBe(0);
+  });
+
+  test("stays while a drive is mounted, and ends after it", async () => {
+    const { home, mountpoint } = makePlace();
+    const { firstLine, exitCode } = startFakeAgent(home, 500);
+    await firstLine;
+    const client = await connectTo(home);
+    await client.ask<"mount">({ verb: "mount", url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
+    client.close();
+    // Each takes some 200 ms to start.
+    for (let run = 0; run < 4; run += 1) expect(await startFakeAgent(home).firstLine).toBe("elsewhere");
+    const again = await connectTo(home);
+    await again.ask<"unmount">({ verb: "unmount", mountpoint, force: false });
+    again.close();
+    expect(await exitCode).toBe(0);
+  });
+
+  test("says that a damaged record is none, and starts", async () => {
+    const { home } = makePlace();
+    new AgentHome(home).make();
+    writeFileSync(join(home, "agent.json"), "{");
+    writeFileSync(join(home, "agent.sock"), "no socket");
+    const { firstLine } = startFakeAgent(home);
+    expect(await firstLine).toBe("running");
+  });
+});
+
+describe("the control socket", () => {
+  test.each<[string, string]>([
+    ["is not JSON", `${HELLO}hello\n`],
+    ["has an unknown verb", `${HELLO}{"id":1,"request":{"verb":"dance"}}\n`],
+    ["lacks a field", `${HELLO}{"id":1,"request":{"verb":"flush","up":true}}\n`],
+    ["comes before the hello", `{"id":1,"request":{"verb":"status"}}\n`],
+    ["is too long", `${HELLO}${" ".repeat(CONTROL_LIMITS.requestLineBytes + 1)}`],
+  ])("is closed when a line %s", async (_, bytes) => {
+    const { home } = makePlace();
+    await startFakeAgent(home).firstLine;
+    const said = await sayUntilClosed(join(home, "agent.sock"), bytes);
+    // Its own hello, and no answer.
+    expect(said.filter((line) => line !== "").map((line) => Object.keys(JSON.parse(line) as object))).toEqual([
+      ["hello"],
+    ]);
+    (await connectTo(home)).close();
+  });
+
+  test("is closed for a face of another control version, after the agent's hello", async () => {
+    const { home } = makePlace();
+    await startFakeAgent(home).firstLine;
+    const said = await sayUntilClosed(join(home, "agent.sock"), `{"hello":{"control":2,"version":"9.0.0"}}\n`);
+    expect(JSON.parse(said[0] ?? "")).toMatchObject({ hello: { control: 1, version: "0.0.0" } });
+  });
+
+  test("sends statistics until they are cancelled", async () => {
+    const { home, mountpoint } = makePlace();
+    await startFakeAgent(home).firstLine;
+    const client = await connectTo(home);
+    await client.ask<"mount">({ verb: "mount", url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
+    const enough = new AbortController();
+    let parts = 0;
+    await client.ask<"watch">(
+      { verb: "watch", intervalMs: 100 },
+      ({ mounts }) => {
+        expect(mounts[0]?.statistics.savedPercent).toBe(90);
+        parts += 1;
+        if (parts === 3) enough.abort();
+      },
+      enough.signal,
+    );
+    expect(parts).toBeGreaterThanOrEqual(3);
+    client.close();
+  });
+});

@@ -1,0 +1,96 @@
+// A Mount without a drive, and the engines of an agent that is made of such. What it does is said by the volume's name.
+import { type Predicate, RunnelError } from "@runnel/shared";
+import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus } from "../../src/agent/mount.ts";
+import type { AgentEngines } from "../../src/agent/run-agent.ts";
+
+const NO_BYTES = { data: 0, recipes: 0, metadata: 0, overhead: 0 };
+
+class FakeMount implements Mount {
+  readonly settings: MountSettings;
+  readonly ended: Promise<string>;
+  #end: (reason: string) => void = () => undefined;
+  #writtenBytes = 1000;
+
+  constructor(settings: MountSettings) {
+    this.settings = settings;
+    this.ended = new Promise((done) => {
+      this.#end = done;
+    });
+  }
+
+  get #volume(): string {
+    return this.settings.url.slice(this.settings.url.lastIndexOf("/") + 1);
+  }
+
+  status(): MountStatus {
+    const { url, mountpoint } = this.settings;
+    return {
+      url,
+      volume: this.#volume,
+      mountpoint,
+      state: "connected",
+      hasLease: true,
+      sentence: "Connected. Everything is on the server.",
+      epoch: "00".repeat(16),
+      seq: 7,
+      unsentFiles: 0,
+      unsentBytes: 0,
+      waiting: [],
+      conflicts: [],
+      problems: [],
+      cacheBytes: 0,
+      pid: process.pid,
+    };
+  }
+
+  statistics(): MountStatistics {
+    return {
+      applications: { readBytes: 0, writtenBytes: this.#writtenBytes },
+      sent: { ...NO_BYTES, data: 100 },
+      received: NO_BYTES,
+      roundTrips: 1,
+      reusedChunks: { base: 1, cache: 2, server: 3 },
+      reusedBytes: 900,
+      savedPercent: 90,
+    };
+  }
+
+  resetStatistics(): void {
+    this.#writtenBytes = 0;
+  }
+
+  async flush(): Promise<void> {
+    if (this.#volume === "offline") throw new RunnelError("Unreachable", "flush", "The server cannot be reached.");
+  }
+
+  async *find(predicate: Predicate): AsyncIterable<FoundEntry> {
+    yield* find(predicate);
+  }
+
+  async unmount(force: boolean): Promise<void> {
+    if (this.#volume === "busy" && !force) throw new RunnelError("Busy", "unmount", "Programs use the drive.");
+    this.#end("unmounted");
+  }
+}
+
+function* find(predicate: Predicate): Iterable<FoundEntry> {
+  yield { path: JSON.stringify(predicate), type: "file", sizeBytes: 0, mtimeMs: 0 };
+  for (let index = 0; index < 2500; index += 1)
+    yield { path: `file-${index}`, type: "file", sizeBytes: index, mtimeMs: 0 };
+}
+
+export const fakeEngines: AgentEngines = {
+  parsePredicate(words) {
+    if (words.includes("-bad")) throw new RunnelError("Invalid", "find", "There is no test -bad.");
+    return [...words] as unknown as Predicate;
+  },
+  async openMount(settings) {
+    if (settings.url.endsWith("/nowhere"))
+      throw new RunnelError("Unreachable", "mount", "The server cannot be reached.");
+    if (settings.url.endsWith("/refused")) throw new RunnelError("Denied", "mount", "The server refuses.");
+    return new FakeMount(settings);
+  },
+  async *findByUrl(_url, predicate) {
+    yield* find(predicate);
+  },
+};

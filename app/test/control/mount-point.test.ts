@@ -1,0 +1,114 @@
+import { describe, expect, test } from "@jest/globals";
+import type { FolderView } from "../../src/agent/control/host/folder-view.ts";
+import { type MountTableEntry, parseMountInfo } from "../../src/agent/control/host/mount-table.ts";
+import { checkMountPoint, resolvePath } from "../../src/agent/control/mount-point.ts";
+
+/** Folders end with "/", symlinks have a target, "!" marks what must never be touched. */
+function view(tree: Record<string, string>): FolderView {
+  const touch = (path: string): string | undefined => {
+    if (Object.entries(tree).some(([name, what]) => what === "!" && (path === name || path.startsWith(`${name}/`)))) {
+      throw new Error(`touched ${path}`);
+    }
+    return tree[path];
+  };
+  return {
+    async look(path) {
+      const what = touch(path);
+      if (what === undefined) return { type: "missing" };
+      if (what === "/") return { type: "folder" };
+      return what === "" ? { type: "other" } : { type: "symlink", target: what };
+    },
+    async isEmpty(folder) {
+      touch(folder);
+      return !Object.keys(tree).some((path) => path.startsWith(`${folder}/`));
+    },
+  };
+}
+
+function runnelMount(mountpoint: string): MountTableEntry {
+  return { mountpoint, fileSystem: "fuse", source: "runnel:docs" };
+}
+
+const OWN = { home: "/state/runnel", cache: "/state/runnel/cache" };
+
+async function check(path: string, tree: Record<string, string>, mounts: MountTableEntry[] = []): Promise<string> {
+  const folders = view(tree);
+  try {
+    const point = await resolvePath(path, mounts, folders);
+    await checkMountPoint(point, mounts, folders, OWN);
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe("a mount point", () => {
+  test.each<[string, string, Record<string, string>, MountTableEntry[], string]>([
+    ["an empty folder", "/a/b", { "/a": "/", "/a/b": "/" }, [], ""],
+    ["a symlink to an empty folder", "/l", { "/a": "/", "/a/b": "/", "/l": "a/b" }, [], ""],
+    ["nothing", "/a", {}, [], "/a does not exist. Make it first: mkdir /a"],
+    ["nothing in nothing", "/a/b", {}, [], "/a is not a folder. Name a path that exists."],
+    ["a file", "/a", { "/a": "" }, [], "/a is not a folder. Choose an empty folder."],
+    ["a full folder", "/a", { "/a": "/", "/a/b": "" }, [], "/a is not empty. Choose an empty folder."],
+    [
+      "another mount",
+      "/a",
+      { "/a": "/" },
+      [{ mountpoint: "/a", fileSystem: "tmpfs", source: "tmpfs" }],
+      "Something else is already mounted at /a. Choose another folder.",
+    ],
+    [
+      "a drive",
+      "/a",
+      { "/a": "!" },
+      [runnelMount("/a")],
+      "/a is already a drive of another agent. Unmount it there first.",
+    ],
+    [
+      "a folder in a drive",
+      "/a/b/c",
+      { "/a": "!" },
+      [runnelMount("/a")],
+      "/a/b/c lies inside the drive /a. Choose a folder outside of it.",
+    ],
+    [
+      "a folder that a symlink puts into a drive",
+      "/l/c",
+      { "/a": "!", "/l": "/a/b" },
+      [runnelMount("/a")],
+      "/a/b/c lies inside the drive /a. Choose a folder outside of it.",
+    ],
+    [
+      "a served folder",
+      "/a/b",
+      { "/a": "/", "/a/.runnel-store": "/", "/a/b": "/" },
+      [],
+      "/a/b lies in /a, which a server serves. Choose a folder outside of it.",
+    ],
+    [
+      "the home's parent",
+      "/state",
+      { "/state": "/" },
+      [],
+      "/state would hide Runnel's own files in /state/runnel/cache. Choose another folder.",
+    ],
+    ["symlinks in a circle", "/a", { "/a": "b", "/b": "a" }, [], "/a is a circle of symlinks."],
+  ])("that is %s", async (_, path, tree, mounts, sentence) => {
+    expect(await check(path, tree, mounts)).toBe(sentence);
+  });
+});
+
+describe("the mount table", () => {
+  test("is read with its escapes, with and without optional fields", () => {
+    const text = [
+      String.raw`36 35 98:0 / /mnt/a\040b\134c rw,noatime shared:1 master:2 - ext4 /dev/root rw`,
+      "40 35 0:50 / /home/drive rw,nosuid - fuse.runnel runnel:docs rw,user_id=0",
+      "nonsense",
+      "",
+    ].join("\n");
+    expect(parseMountInfo(text)).toEqual([
+      { mountpoint: String.raw`/mnt/a b\c`, fileSystem: "ext4", source: "/dev/root" },
+      { mountpoint: "/home/drive", fileSystem: "fuse.runnel", source: "runnel:docs" },
+    ]);
+  });
+});

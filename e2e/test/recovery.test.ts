@@ -1,0 +1,167 @@
+// What is acknowledged survives: killed servers and agents, a lost or wrong index, lost metadata. And reuse is shown from every place it may come from.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
+
+const RESUME_MS = 30_000;
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let link: LinkEmulator;
+let device: Device;
+let served: string;
+let data: string;
+let drive: string;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  served = sandbox.makeFolder("served");
+  data = sandbox.makeFolder("data");
+  server = await sandbox.startServer({ volumes: { docs: served }, data });
+  link = await sandbox.startEmulator(server.port);
+  device = sandbox.device();
+  drive = sandbox.makeFolder("drive");
+  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+}, 60_000);
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+/** The server again, at the same port. */
+async function restart(): Promise<void> {
+  server = await sandbox.startServer({ volumes: { docs: served }, data, listen: `127.0.0.1:${server.port}` });
+}
+
+async function connected(): Promise<void> {
+  const isConnected = async (): Promise<boolean> => {
+    const [mount] = (await device.status())["mounts"] as { state: string }[];
+    return mount?.state === "connected";
+  };
+  await waitFor(isConnected, RESUME_MS, "the drive to be connected");
+}
+
+function noise(sizeBytes: number, seed: number): Uint8Array {
+  const bytes = Buffer.alloc(sizeBytes);
+  let state = seed >>> 0;
+  for (let at = 0; at + 4 <= sizeBytes; at += 4) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    bytes.writeUInt32LE((state ^ (state >>> 15)) >>> 0, at);
+  }
+  return bytes;
+}
+
+async function cost(script: string, ...args: string[]): Promise<number> {
+  await waitFor(async () => (await link.counts()).quietMs > 500, 30_000, "a quiet line");
+  await link.resetCounts();
+  await onMount(script, [drive, ...args], { deadlineMs: 60_000 });
+  await device.flush(drive, { up: true });
+  const { up, down } = await link.counts();
+  return up.sentBytes + down.sentBytes;
+}
+
+describe("a killed server", () => {
+  test("has every file that was closed before, and the drive goes on", async () => {
+    writeFileSync(sandbox.path("big"), noise(3_000_000, 5));
+    await onMount(
+      'mkdir "$1/d"; for i in $(seq 40); do echo "number $i" > "$1/d/$i"; done; cp "$2" "$1/big"; mv "$1/d/7" "$1/seven"',
+      [drive, sandbox.path("big")],
+    );
+    await server.kill();
+    await restart();
+    await connected();
+    expect(await onMount('cat "$1/d/40" "$1/seven"; ls "$1/d" | wc -l; sha256sum < "$1/big"', [drive])).toBe(
+      `number 40\nnumber 7\n39\n${(await mustRun("sh", ["-c", `sha256sum < ${sandbox.path("big")}`])).stdout}`,
+    );
+    await onMount('echo after > "$1/after"', [drive]);
+    await device.flush(drive, { up: true });
+    expect(readFileSync(join(served, "after"), "utf8")).toBe("after\n");
+    expect(readFileSync(join(served, "d", "40"), "utf8")).toBe("number 40\n");
+    expect(readFileSync(join(served, "seven"), "utf8")).toBe("number 7\n");
+    expect(readFileSync(join(served, "big")).equals(readFileSync(sandbox.path("big")))).toBe(true);
+  }, 120_000);
+});
+
+describe("a killed agent", () => {
+  test("leaves everything that was closed on the server, and mounts again over its dead mount", async () => {
+    await onMount('echo kept > "$1/kept"', [drive]);
+    await device.killAgent();
+    await expect(onMount('ls "$1"', [drive])).rejects.toThrow(/not connected/);
+    await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+    expect(await onMount('cat "$1/kept"', [drive])).toBe("kept\n");
+  }, 120_000);
+});
+
+describe("reuse of what the server holds", () => {
+  test("from another file, after a rename, from the trash, and when the index is gone or wrong in every row", async () => {
+    const source = sandbox.path("source");
+    writeFileSync(source, noise(4_000_000, 9));
+    expect(await cost('cp "$2" "$1/first"', source)).toBeGreaterThan(4_000_000);
+
+    // A fresh client knows no place: the server finds the chunks by digest through its index, in another file under another name.
+    await cost('mv "$1/first" "$1/renamed"');
+    expect(await cost('cp "$2" "$1/second"', source)).toBeLessThan(100_000);
+    await cost('rm "$1/renamed" "$1/second"');
+    expect(await cost('cp "$2" "$1/third"', source)).toBeLessThan(100_000);
+
+    await server.stop();
+    for (const name of readdirSync(join(data, "docs", "meta")))
+      if (name.startsWith("chunks")) rmSync(join(data, "docs", "meta", name));
+    await restart();
+    await connected();
+    expect(await cost('cp "$2" "$1/fourth"', source)).toBeLessThan(100_000);
+
+    await server.stop();
+    await mustRun(
+      process.execPath,
+      ["--input-type=module", "-e", WRONG_ROWS, join(data, "docs", "meta", "chunks.db")],
+      { cwd: join(import.meta.dirname, "../../server") },
+    );
+    await restart();
+    await connected();
+    await cost('cp "$2" "$1/fifth"', source);
+    const sums = await onMount(
+      'sha256sum < "$1/third"; sha256sum < "$1/fourth"; sha256sum < "$1/fifth"; sha256sum < "$2"',
+      [drive, source],
+    );
+    expect(new Set(sums.trim().split("\n")).size).toBe(1);
+    expect(readFileSync(join(served, "fifth")).equals(readFileSync(source))).toBe(true);
+  }, 180_000);
+});
+
+/** Moves every place that the chunk index names by one byte. */
+const WRONG_ROWS = `
+import Database from "better-sqlite3";
+const database = new Database(process.argv[1]);
+const { changes } = database.prepare("UPDATE chunks SET offset = offset + 1").run();
+if (changes === 0) throw new Error("The index was empty.");
+database.close();
+`;
+
+describe("lost metadata", () => {
+  test.each(["removed", "damaged"])(
+    "%s: the volume is made anew from the folder in a new epoch, and the drive goes on",
+    async (how) => {
+      await onMount('mkdir "$1/d"; echo one > "$1/d/one"; seq 100000 > "$1/two"', [drive]);
+      await device.flush(drive, { up: true });
+      const [before] = (await device.status())["mounts"] as { epoch: string }[];
+      await server.stop();
+      const meta = join(data, "docs", "meta", "meta.db");
+      if (how === "removed")
+        for (const name of readdirSync(join(data, "docs", "meta"))) rmSync(join(data, "docs", "meta", name));
+      else writeFileSync(meta, Buffer.concat([readFileSync(meta).subarray(0, 2000), noise(20_000, 3)]));
+      await restart();
+      await connected();
+      const isAnew = async (): Promise<boolean> =>
+        (await onMount('cat "$1/d/one" 2>/dev/null || true', [drive])) === "one\n";
+      await waitFor(isAnew, RESUME_MS, "the folder to be read again");
+      const [after] = (await device.status())["mounts"] as { epoch: string }[];
+      expect(after?.epoch).not.toBe(before?.epoch);
+      await onMount('seq 100000 | cmp - "$1/two"; echo three > "$1/d/three"; echo more >> "$1/d/one"', [drive]);
+      await device.flush(drive, { up: true });
+      expect(readFileSync(join(served, "d", "one"), "utf8")).toBe("one\nmore\n");
+      expect(readFileSync(join(served, "d", "three"), "utf8")).toBe("three\n");
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,128 @@
+// What crosses the wire, counted by the emulator between the processes (TCP payload both ways, headers and leases included).
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+import type { Device, LinkEmulator, LinkShape, ServerProcess } from "../src/harness/index.ts";
+
+const MB = 1_000_000;
+/** Lease traffic goes on: quiet means half a second without a byte. */
+const QUIET_MS = 500;
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let link: LinkEmulator;
+let device: Device;
+let drive: string;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  server = await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") } });
+}, 60_000);
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+async function mountThrough(shape: Partial<LinkShape>): Promise<void> {
+  link = await sandbox.startEmulator(server.port, shape);
+  device = sandbox.device();
+  drive = sandbox.makeFolder("drive");
+  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+}
+
+async function quiet(of: LinkEmulator = link): Promise<void> {
+  await waitFor(async () => (await of.counts()).quietMs > QUIET_MS, 60_000, "a quiet line");
+}
+
+/** Bytes both ways that a script on the drive costs. */
+async function cost(script: string, ...args: string[]): Promise<number> {
+  await quiet();
+  await link.resetCounts();
+  await onMount(script, [drive, ...args], { deadlineMs: 120_000 });
+  await device.flush(drive, { up: true });
+  await quiet();
+  const { up, down } = await link.counts();
+  return up.sentBytes + down.sentBytes;
+}
+
+/** Bytes that no compressor shrinks, the same in every run. */
+function noise(sizeBytes: number, seed: number): Uint8Array {
+  const bytes = Buffer.alloc(sizeBytes);
+  let state = seed >>> 0;
+  for (let at = 0; at + 4 <= sizeBytes; at += 4) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    bytes.writeUInt32LE((state ^ (state >>> 15)) >>> 0, at);
+  }
+  return bytes;
+}
+
+describe("bytes on the wire", () => {
+  test("an insertion at the front of 20 MB costs < 100 KB; the same content again < 1 KB; a copy within the drive < 100 KB", async () => {
+    await mountThrough({});
+    const source = sandbox.path("source.bin");
+    writeFileSync(source, noise(20 * MB, 1));
+    const first = await cost('cp "$2" "$1/big.bin"', source);
+    expect(first).toBeGreaterThan(19 * MB);
+    expect(first).toBeLessThan(20.6 * MB);
+
+    const inserted = await cost('(head -c 100 /dev/zero; cat "$2") > "$1/big.bin"', source);
+    expect(inserted).toBeLessThan(100_000);
+
+    const again = await cost('(head -c 100 /dev/zero; cat "$2") > "$1/big.bin"', source);
+    expect(again).toBeLessThan(1_000);
+
+    const copied = await cost('cp "$1/big.bin" "$1/copy.bin"');
+    expect(copied).toBeLessThan(100_000);
+    const stdout = await onMount(
+      'sha256sum < "$1/big.bin"; sha256sum < "$1/copy.bin"; (head -c 100 /dev/zero; cat "$2") | sha256sum',
+      [drive, source],
+    );
+    expect(new Set(stdout.trim().split("\n")).size).toBe(1);
+  }, 180_000);
+
+  test("a second client with an old version fetches only what changed", async () => {
+    await mountThrough({});
+    const source = sandbox.path("source.bin");
+    writeFileSync(source, noise(8 * MB, 2));
+    await cost('cp "$2" "$1/big.bin"', source);
+    const otherLink = await sandbox.startEmulator(server.port);
+    const other = sandbox.device("b");
+    const otherDrive = sandbox.makeFolder("drive-b");
+    await other.mount(`ws://127.0.0.1:${otherLink.port}/docs`, otherDrive);
+    const read = async (): Promise<string> =>
+      await onMount('sha256sum < "$1/big.bin"', [otherDrive], { deadlineMs: 60_000 });
+    await read();
+    await cost('printf changed | dd of="$1/big.bin" bs=1 seek=4000000 conv=notrunc status=none');
+    await quiet(otherLink);
+    await otherLink.resetCounts();
+    const expected = await onMount('sha256sum < "$1/big.bin"', [drive]);
+    expect(await read()).toBe(expected);
+    await quiet(otherLink);
+    const { up, down } = await otherLink.counts();
+    expect(up.sentBytes + down.sentBytes).toBeLessThan(100_000);
+  }, 180_000);
+
+  test("a compressible new file at 20 Mbit/s, 30 ms costs at most its zstd -3 size + 5 %, and stats agrees within 1 %", async () => {
+    await mountThrough({ upBitsPerSecond: 20e6, downBitsPerSecond: 20e6, rttMs: 30 });
+    const source = sandbox.path("source.js");
+    await mustRun("sh", [
+      "-c",
+      'find "$1/zod" "$1/@types/node" -name "*.ts" -type f | LC_ALL=C sort | xargs cat > "$2"',
+      "sh",
+      join(import.meta.dirname, "../../node_modules"),
+      source,
+    ]);
+    const { stdout } = await mustRun("sh", ["-c", 'zstd -3 -c "$1" | wc -c', "sh", source]);
+    await device.stats(drive, { reset: true });
+    const spent = await cost('cp "$2" "$1/source.js"', source);
+    expect(spent).toBeLessThan(Number(stdout) * 1.05);
+
+    const [mount] = (await device.stats(drive))["mounts"] as {
+      statistics: { sent: Record<string, number>; received: Record<string, number> };
+    }[];
+    const said = [
+      ...Object.values(mount?.statistics.sent ?? {}),
+      ...Object.values(mount?.statistics.received ?? {}),
+    ].reduce((sum, bytes) => sum + bytes, 0);
+    expect(Math.abs(said - spent) / spent).toBeLessThan(0.01);
+  }, 180_000);
+});

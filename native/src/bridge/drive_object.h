@@ -1,0 +1,76 @@
+// A drive as JavaScript holds it: the core with one front. native/drive.ts checks arguments; nothing else uses this class.
+//
+// All methods run on JavaScript's main thread. What the core has for the agent is drained there too: for the FUSE front through one
+// thread-safe function with at most one call under way, for the memory front when the caller asks (drain).
+#ifndef RUNNEL_BRIDGE_DRIVE_OBJECT_H_
+#define RUNNEL_BRIDGE_DRIVE_OBJECT_H_
+
+#include <napi.h>
+
+#include <atomic>
+#include <memory>
+
+#include "../drive/fuse/fuse_front.h"
+#include "../drive/memory/memory_front.h"
+
+namespace runnel::bridge {
+
+class DriveObject : public Napi::ObjectWrap<DriveObject> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+
+  // (kind: "fuse" | "memory", settings)
+  explicit DriveObject(const Napi::CallbackInfo& info);
+  ~DriveObject() override;
+
+ private:
+  static constexpr size_t kBatchMax = 1024;
+
+  drive::DriveCore& core() { return fuse_ != nullptr ? fuse_->core() : memory_->core(); }
+
+  // (onItems) → undefined or a sentence that says why not
+  Napi::Value Start(const Napi::CallbackInfo& info);
+  Napi::Value Close(const Napi::CallbackInfo& info);
+  Napi::Value PutEntries(const Napi::CallbackInfo& info);
+  Napi::Value PutFolder(const Napi::CallbackInfo& info);
+  Napi::Value PutNode(const Napi::CallbackInfo& info);
+  Napi::Value DropFolder(const Napi::CallbackInfo& info);
+  Napi::Value SetLease(const Napi::CallbackInfo& info);
+  // → errno
+  Napi::Value PutContent(const Napi::CallbackInfo& info);
+  Napi::Value PutRanges(const Napi::CallbackInfo& info);
+  Napi::Value DropContent(const Napi::CallbackInfo& info);
+  // (id, errno, node, content, version)
+  Napi::Value Settle(const Napi::CallbackInfo& info);
+  Napi::Value SettleStatfs(const Napi::CallbackInfo& info);
+  Napi::Value Rebase(const Napi::CallbackInfo& info);
+  Napi::Value GetStatistics(const Napi::CallbackInfo& info);
+
+  // Memory only; drive_program.cc.
+  Napi::Value SetTime(const Napi::CallbackInfo& info);
+  Napi::Value TakeWake(const Napi::CallbackInfo& info);
+  Napi::Value Drain(const Napi::CallbackInfo& info);
+  Napi::Value WakeTime(const Napi::CallbackInfo& info);
+  Napi::Value Expire(const Napi::CallbackInfo& info);
+  Napi::Value RunTasks(const Napi::CallbackInfo& info);
+  Napi::Value Interrupt(const Napi::CallbackInfo& info);
+  Napi::Value HoldInvalidations(const Napi::CallbackInfo& info);
+  // (ticket, op, arguments) — what comes of it goes to the settings' `complete(ticket, result)`, perhaps before this returns
+  Napi::Value Call(const Napi::CallbackInfo& info);
+  Napi::Value End(const Napi::CallbackInfo& info);
+  void Complete(uint64_t ticket, drive::MemoryResult result);
+
+  void WakeAgent();
+  Napi::Array DrainItems(Napi::Env env, bool* has_ended);
+  static void OnWake(napi_env env, napi_value on_items, void* context, void* data);
+
+  std::unique_ptr<drive::FuseFront> fuse_;
+  std::unique_ptr<drive::MemoryFront> memory_;
+  Napi::FunctionReference complete_;
+  napi_threadsafe_function wake_ = nullptr;
+  std::atomic<bool> is_waking_{false};
+};
+
+}  // namespace runnel::bridge
+
+#endif  // RUNNEL_BRIDGE_DRIVE_OBJECT_H_

@@ -1,0 +1,147 @@
+// What the agent says, and what follows from it for the kernel: stale marks and invalidations.
+#include <algorithm>
+
+#include "drive_core.h"
+
+namespace runnel::drive {
+
+void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
+  std::lock_guard lock(mutex_);
+  const int64_t now_ms = host_->NowBootMs();
+  std::vector<EntryTable::Lost> lost;
+  for (Put& put : puts) {
+    entries_.Put(put.folder, put.name, put.is_absent ? nullptr : &put.entry, now_ms, &lost);
+    if (!put.is_absent) OnPutLocked(put.entry, is_changed, now_ms);
+    if (lost.empty()) continue;
+    OnLostLocked(put.folder, lost, is_changed, now_ms);
+    lost.clear();
+  }
+  EvictLocked(now_ms);
+}
+
+void DriveCore::PutFolder(uint64_t folder, std::vector<EntryTable::NewName> listing) {
+  std::lock_guard lock(mutex_);
+  const int64_t now_ms = host_->NowBootMs();
+  std::vector<EntryTable::Lost> lost;
+  for (const EntryTable::NewName& item : listing) OnPutLocked(item.entry, false, now_ms);
+  entries_.PutFolder(folder, std::move(listing), now_ms, &lost);
+  OnLostLocked(folder, lost, true, now_ms);
+  EvictLocked(now_ms);
+}
+
+void DriveCore::PutNode(const Entry& entry, bool is_changed) {
+  std::lock_guard lock(mutex_);
+  const int64_t now_ms = host_->NowBootMs();
+  const bool is_other_version = entries_.PutNode(entry);
+  OnPutLocked(entry, is_changed, now_ms);
+  if (!is_other_version) return;
+  nodes_.ForEach(entry.node, [&](KernelNode& kernel_node) { kernel_node.changed_ms = now_ms; });
+}
+
+void DriveCore::DropFolder(uint64_t folder) {
+  std::lock_guard lock(mutex_);
+  const int64_t now_ms = host_->NowBootMs();
+  for (const uint64_t each : folder != 0 ? std::vector<uint64_t>{folder} : entries_.Folders()) {
+    std::vector<EntryTable::Lost> lost;
+    entries_.Drop(each, &lost);
+    OnLostLocked(each, lost, true, now_ms);
+  }
+}
+
+void DriveCore::EvictLocked(int64_t now_ms) {
+  uint64_t folder = 0;
+  while (entries_.NextToEvict(&folder)) {
+    std::vector<EntryTable::Lost> lost;
+    entries_.Drop(folder, &lost);
+    OnLostLocked(folder, lost, true, now_ms);
+  }
+}
+
+// Brings the attributes of open files up to date, and tells the kernel of a change that it did not make itself.
+void DriveCore::OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms) {
+  nodes_.ForEach(entry.node, [&](KernelNode& kernel_node) {
+    kernel_node.removed = nullptr;
+    if (kernel_node.file != nullptr && !kernel_node.file->is_removed) {
+      File& file = *kernel_node.file;
+      if (file.GetState().version == entry.version || file.writers > 0) {
+        file.entry = entry;
+      } else {
+        file.entry.mode = entry.mode;
+        file.entry.uid = entry.uid;
+        file.entry.gid = entry.gid;
+        file.entry.nlink = entry.nlink;
+      }
+    }
+    if (!is_changed) return;
+    if (kernel_node.attributes_until_ms > now_ms) host_->InvalidateAttributes(kernel_node.id, kernel_node.attributes_until_ms);
+    kernel_node.attributes_until_ms = 0;
+    kernel_node.changed_ms = now_ms;
+  });
+}
+
+void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel, int64_t now_ms) {
+  for (const EntryTable::Lost& item : lost) {
+    if (item.is_rebound && entries_.FindNode(item.before.node) == nullptr) {
+      nodes_.ForEach(item.before.node, [&](KernelNode& kernel_node) {
+        // Its last name, as far as is known here; a change that was only dropped from the table says nothing.
+        if (kernel_node.file != nullptr && tells_kernel == false) kernel_node.file->entry.nlink = 0;
+      });
+    }
+    const bool kernel_may_hold = item.before.given_until_ms > now_ms;
+    KernelNode* kernel_node = kernel_may_hold ? nodes_.Find(item.before.given_id) : nullptr;
+    if (!tells_kernel || kernel_node == nullptr) continue;
+    uint64_t mark = 0;
+    if (item.is_rebound) {
+      mark = next_mark_++;
+      kernel_node->stale_mark = mark;
+      kernel_node->stale_until_ms = std::min(item.before.given_until_ms, now_ms + kMarkMs);
+      kernel_node->retry = KernelNode::Retry::kNone;
+    }
+    host_->InvalidateName(nodes_.IdOf(folder), item.name, kernel_node->id, mark, item.before.given_until_ms);
+  }
+}
+
+void DriveCore::PutContent(ContentPtr content) {
+  std::lock_guard lock(mutex_);
+  contents_.Put(std::move(content));
+}
+
+bool DriveCore::PutRanges(uint64_t content, const std::vector<ByteRange>& present) {
+  std::unique_lock lock(mutex_);
+  const ContentPtr found = contents_.Find(content);
+  lock.unlock();
+  if (found == nullptr) return false;
+  found->AddPresent(present);
+  return true;
+}
+
+bool DriveCore::DropContent(uint64_t content) {
+  std::lock_guard lock(mutex_);
+  return contents_.Drop(content);
+}
+
+bool DriveCore::Rebase(uint64_t file, uint64_t content) {
+  std::lock_guard lock(mutex_);
+  auto found = files_.find(file);
+  ContentPtr base = contents_.Find(content);
+  if (found == files_.end() || base == nullptr) return false;
+  return found->second->Rebase(std::move(base));
+}
+
+Statistics DriveCore::GetStatistics() {
+  Statistics statistics;
+  statistics.read_bytes = read_bytes_.load(std::memory_order_relaxed);
+  statistics.written_bytes = written_bytes_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < kOps; ++i) {
+    statistics.native[i] = native_[i].load(std::memory_order_relaxed);
+    statistics.passed[i] = passed_[i].load(std::memory_order_relaxed);
+  }
+  statistics.pending_requests = requests_.WaiterCount();
+  std::lock_guard lock(mutex_);
+  statistics.open_files = files_.size();
+  statistics.entries = entries_.EntryCount();
+  statistics.kernel_nodes = nodes_.Count();
+  return statistics;
+}
+
+}  // namespace runnel::drive

@@ -1,0 +1,300 @@
+#include "fuse_front.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+
+#include "fuse_ops.h"
+
+extern char** environ;
+
+namespace runnel::drive {
+namespace {
+
+constexpr auto kKickEvery = std::chrono::milliseconds(20);
+
+// Ends a read of /dev/fuse with EINTR.
+int KickSignal() { return SIGRTMIN + 5; }
+
+int64_t NowMs(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return now.tv_sec * int64_t{1000} + now.tv_nsec / 1000000;
+}
+
+// Starts a thread that takes none of the process's signals.
+template <typename Run>
+std::thread StartThread(Run run) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigdelset(&all, KickSignal());
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(run));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+}  // namespace
+
+FuseFront::FuseFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent)
+    : settings_(std::move(settings)), wake_agent_(std::move(wake_agent)), core_(this, std::move(core_settings)) {}
+
+FuseFront::~FuseFront() = default;
+
+std::string FuseFront::CheckMountpoint() const {
+  const std::string& path = settings_.mountpoint;
+  struct stat stat = {};
+  if (::stat(path.c_str(), &stat) != 0) {
+    if (errno == ENOENT) return "The folder to mount at does not exist: create it, or choose another.";
+    if (errno == ENOTCONN) return "A drive that was mounted here has ended without unmounting: run `fusermount3 -u -z` on the folder first.";
+    return std::string("The folder to mount at cannot be used: ") + strerror(errno) + ".";
+  }
+  if (!S_ISDIR(stat.st_mode)) return "The place to mount at is not a folder: choose an empty folder.";
+  DIR* folder = opendir(path.c_str());
+  if (folder == nullptr) return std::string("The folder to mount at cannot be read: ") + strerror(errno) + ".";
+  bool is_empty = true;
+  while (const dirent* entry = readdir(folder)) {
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) is_empty = false;
+  }
+  closedir(folder);
+  if (!is_empty) return "The folder to mount at is not empty: choose an empty folder.";
+  if (access("/dev/fuse", F_OK) != 0) return "This system has no FUSE (/dev/fuse is missing): load the kernel module `fuse` first.";
+  return "";
+}
+
+std::string FuseFront::Start() {
+  if (std::string problem = CheckMountpoint(); !problem.empty()) return problem;
+  fuse_args args = FUSE_ARGS_INIT(0, nullptr);
+  fuse_opt_add_arg(&args, "runnel");
+  char* options = nullptr;
+  fuse_opt_add_opt(&options, "default_permissions,subtype=runnel");
+  if (geteuid() == 0) fuse_opt_add_opt(&options, "allow_other");
+  if (settings_.is_read_only) fuse_opt_add_opt(&options, "ro");
+  fuse_opt_add_opt_escaped(&options, ("fsname=" + settings_.source).c_str());
+  fuse_opt_add_arg(&args, "-o");
+  fuse_opt_add_arg(&args, options);
+  free(options);
+  const fuse_lowlevel_ops ops = FuseOps();
+  session_ = fuse_session_new(&args, &ops, sizeof(ops), this);
+  fuse_opt_free_args(&args);
+  if (session_ == nullptr) return "FUSE refused the mount's options.";
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};
+  sigaction(KickSignal(), &action, nullptr);
+  if (fuse_session_mount(session_, settings_.mountpoint.c_str()) != 0) {
+    fuse_session_destroy(session_);
+    session_ = nullptr;
+    return "FUSE could not mount here: check that fusermount3 is installed and that you own the folder.";
+  }
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, device, root, at;
+    fields >> id >> parent >> device >> root >> at;
+    if (at == settings_.mountpoint) device_ = device;  // the last one is on top
+  }
+  const int servers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2u, 8u));
+  serving_ = servers;
+  worker_ = StartThread([this] { Work(); });
+  timer_ = StartThread([this] { Time(); });
+  invalidator_ = StartThread([this] { Invalidate(); });
+  for (int i = 0; i < servers; ++i) servers_.push_back(StartThread([this] { Serve(); }));
+  return "";
+}
+
+void FuseFront::Serve() {
+  fuse_buf buffer = {};
+  while (!fuse_session_exited(session_)) {
+    const int size = fuse_session_receive_buf(session_, &buffer);
+    if (size == -EINTR || size == -EAGAIN) continue;
+    if (size <= 0) break;
+    fuse_session_process_buf(session_, &buffer);
+  }
+  free(buffer.mem);
+  fuse_session_exit(session_);
+  if (serving_.fetch_sub(1) != 1) return;
+  core_.End();
+  core_.ReleaseAll();
+  core_.Tell({Notice::kUnmounted, 0, 0, is_closing_ ? "The drive was closed." : "The drive was unmounted from outside."});
+}
+
+void FuseFront::OnInit() { core_.Tell({Notice::kReady, 0, 0, {}}); }
+
+void FuseFront::OnInterrupt(uint64_t waiter) {
+  Post([this, waiter] { core_.Interrupt(waiter); });
+}
+
+int64_t FuseFront::NowBootMs() { return NowMs(CLOCK_BOOTTIME); }
+
+int64_t FuseFront::NowWallNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+}
+
+void FuseFront::Post(std::function<void()> task) {
+  {
+    std::lock_guard lock(work_mutex_);
+    if (!work_ends_) {
+      work_.push_back(std::move(task));
+      work_ready_.notify_one();
+      return;
+    }
+  }
+  task();  // after the end only commits of released files are left: they need no thread
+}
+
+void FuseFront::Work() {
+  std::unique_lock lock(work_mutex_);
+  while (true) {
+    work_ready_.wait(lock, [this] { return work_ends_ || !work_.empty(); });
+    if (work_.empty()) return;
+    const std::function<void()> task = std::move(work_.front());
+    work_.pop_front();
+    lock.unlock();
+    task();
+    lock.lock();
+  }
+}
+
+void FuseFront::WakeAt(int64_t boot_ms) {
+  std::lock_guard lock(time_mutex_);
+  if (wake_at_ms_ != 0 && wake_at_ms_ <= boot_ms) return;
+  wake_at_ms_ = boot_ms;
+  time_changed_.notify_one();
+}
+
+void FuseFront::Time() {
+  std::unique_lock lock(time_mutex_);
+  while (!time_ends_) {
+    if (wake_at_ms_ == 0) {
+      time_changed_.wait(lock);
+      continue;
+    }
+    const int64_t left_ms = wake_at_ms_ - NowBootMs();
+    if (left_ms > 0) {
+      time_changed_.wait_for(lock, std::chrono::milliseconds(left_ms));
+      continue;
+    }
+    wake_at_ms_ = 0;
+    lock.unlock();
+    const int64_t next_ms = core_.Expire(NowBootMs());
+    lock.lock();
+    if (next_ms != 0 && (wake_at_ms_ == 0 || next_ms < wake_at_ms_)) wake_at_ms_ = next_ms;
+  }
+}
+
+void FuseFront::InvalidateName(uint64_t folder_id, std::string name, uint64_t id, uint64_t mark, int64_t until_ms) {
+  std::lock_guard lock(invalidations_mutex_);
+  // Past the bound the kernel's own timeout, at most a second, has to do.
+  if (invalidations_.size() >= kInvalidationsMax) return;
+  invalidations_.push_back({folder_id, std::move(name), id, mark, until_ms});
+  invalidations_ready_.notify_one();
+}
+
+void FuseFront::InvalidateAttributes(uint64_t id, int64_t until_ms) { InvalidateName(0, {}, id, 0, until_ms); }
+
+void FuseFront::Invalidate() {
+  std::unique_lock lock(invalidations_mutex_);
+  while (true) {
+    invalidations_ready_.wait(lock, [this] { return invalidations_end_ || !invalidations_.empty(); });
+    if (invalidations_end_) return;
+    const Invalidation next = std::move(invalidations_.front());
+    invalidations_.pop_front();
+    lock.unlock();
+    if (NowBootMs() < next.until_ms) {
+      if (next.folder_id == 0) {
+        fuse_lowlevel_notify_inval_inode(session_, next.id, -1, 0);  // attributes only
+      } else {
+        fuse_lowlevel_notify_inval_entry(session_, next.folder_id, next.name.c_str(), next.name.size());
+      }
+    }
+    if (next.mark != 0) core_.Invalidated(next.id, next.mark);
+    lock.lock();
+  }
+}
+
+bool FuseFront::IsMounted() const {
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    if (line.find(" " + device_ + " ") != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Runs on the closer's thread: the kernel may write back pages and release files through our servers meanwhile.
+bool FuseFront::Unmount(bool force) {
+  if (geteuid() == 0) return umount2(settings_.mountpoint.c_str(), UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0;
+  const char* arguments[] = {"fusermount3", "-u", "-q", settings_.mountpoint.c_str(), force ? "-z" : nullptr, nullptr};
+  pid_t child = 0;
+  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0) return false;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool FuseFront::CloseNow(bool force) {
+  is_closing_ = true;
+  if (IsMounted()) {
+    if (force) core_.End();
+    if (!Unmount(force) && !force && IsMounted()) {
+      is_closing_ = false;
+      return false;
+    }
+  }
+  StopThreads();
+  return true;
+}
+
+void FuseFront::StopThreads() {
+  {
+    // First of all: it may wait for a folder that a request holds, which the servers have to answer.
+    std::lock_guard lock(invalidations_mutex_);
+    invalidations_end_ = true;
+    invalidations_ready_.notify_all();
+  }
+  invalidator_.join();
+  fuse_session_exit(session_);
+  while (serving_ > 0) {
+    // A signal between the check and the read would be lost: again until all have ended.
+    for (std::thread& server : servers_) pthread_kill(server.native_handle(), KickSignal());
+    std::this_thread::sleep_for(kKickEvery);
+  }
+  for (std::thread& server : servers_) server.join();
+  servers_.clear();
+  {
+    std::lock_guard lock(time_mutex_);
+    time_ends_ = true;
+    time_changed_.notify_all();
+  }
+  timer_.join();
+  {
+    std::lock_guard lock(work_mutex_);
+    work_ends_ = true;
+    work_ready_.notify_all();
+  }
+  worker_.join();
+  // Closes /dev/fuse: whatever still hangs on a detached mount gets ENOTCONN.
+  fuse_session_destroy(session_);
+  session_ = nullptr;
+}
+
+void FuseFront::Close(bool force, std::function<void(bool)> done) {
+  StartThread([this, force, done = std::move(done)] { done(CloseNow(force)); }).detach();
+}
+
+}  // namespace runnel::drive

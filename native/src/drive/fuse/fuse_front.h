@@ -1,0 +1,107 @@
+// A mount: the session with the kernel and its threads.
+//
+// Threads (all ours, none is libuv's): kServers read and handle requests; the worker runs what the core posts; the timer ends what is due;
+// the invalidator tells the kernel to forget names, which may block while a request in that folder is unanswered, so it does nothing else;
+// the closer, once, unmounts. Start and the getters belong to the agent's thread.
+// Locks: each queue has its own mutex, a leaf.
+#ifndef RUNNEL_DRIVE_FUSE_FUSE_FRONT_H_
+#define RUNNEL_DRIVE_FUSE_FUSE_FRONT_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../drive_core.h"
+#include "fuse_api.h"
+
+namespace runnel::drive {
+
+class FuseFront final : public Host {
+ public:
+  struct Settings {
+    std::string mountpoint;
+    std::string source;
+    bool is_read_only = false;
+  };
+
+  FuseFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent);
+  // Not before Close has ended.
+  ~FuseFront() override;
+
+  DriveCore& core() { return core_; }
+
+  // Mounts and starts the threads. An empty string, or a sentence for a person. The notice kReady follows, or kUnmounted.
+  std::string Start();
+  // Calls `done` on a thread of its own: true when unmounted and all threads but that one have ended; false when programs use the mount.
+  void Close(bool force, std::function<void(bool)> done);
+
+  void OnInit();
+  void OnInterrupt(uint64_t waiter);
+
+  // Host.
+  int64_t NowBootMs() override;
+  int64_t NowWallNs() override;
+  void WakeAgent() override { wake_agent_(); }
+  void Post(std::function<void()> task) override;
+  void WakeAt(int64_t boot_ms) override;
+  void InvalidateName(uint64_t folder_id, std::string name, uint64_t id, uint64_t mark, int64_t until_ms) override;
+  void InvalidateAttributes(uint64_t id, int64_t until_ms) override;
+
+ private:
+  struct Invalidation {
+    uint64_t folder_id;  // 0: attributes of `id`
+    std::string name;
+    uint64_t id;
+    uint64_t mark;
+    int64_t until_ms;
+  };
+  static constexpr size_t kInvalidationsMax = 65536;
+
+  void Serve();
+  void Work();
+  void Time();
+  void Invalidate();
+  std::string CheckMountpoint() const;
+  // Whether our mount is still at the mountpoint.
+  bool IsMounted() const;
+  bool Unmount(bool force);
+  bool CloseNow(bool force);
+  void StopThreads();
+
+  const Settings settings_;
+  const std::function<void()> wake_agent_;
+  DriveCore core_;
+  fuse_session* session_ = nullptr;
+  std::string device_;  // of the mount, "major:minor"
+  std::atomic<bool> is_closing_{false};
+
+  std::vector<std::thread> servers_;
+  std::atomic<int> serving_{0};
+  std::thread worker_;
+  std::thread timer_;
+  std::thread invalidator_;
+
+  std::mutex work_mutex_;
+  std::condition_variable work_ready_;
+  std::deque<std::function<void()>> work_;
+  bool work_ends_ = false;
+
+  std::mutex time_mutex_;
+  std::condition_variable time_changed_;
+  int64_t wake_at_ms_ = 0;
+  bool time_ends_ = false;
+
+  std::mutex invalidations_mutex_;
+  std::condition_variable invalidations_ready_;
+  std::deque<Invalidation> invalidations_;
+  bool invalidations_end_ = false;
+};
+
+}  // namespace runnel::drive
+
+#endif  // RUNNEL_DRIVE_FUSE_FUSE_FRONT_H_

@@ -1,0 +1,156 @@
+// The Drive without a kernel: drive.node's core, called by programs in this process. The reference for other engines and the drive of the
+// simulation: no threads, time from a Clock, requests delivered in a microtask.
+import { RunnelError, type Clock, type Timer } from "@runnel/shared";
+import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "../../drive.ts";
+import { AgentSide, dispatch, newNativeDrive, type NativeDrive } from "./native-drive.ts";
+import { Program, type RequestResult } from "./program.ts";
+
+export interface MemoryDrive extends Drive {
+  /** A program that uses the drive; its own open files. */
+  program(caller?: { uid: number; gid: number }): Program;
+  /** One low-level request, as a kernel makes it. Resolves with its errno in `error`. Aborting the signal interrupts it. */
+  request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult>;
+  /** While held, names that changed stay marked as if the kernel were slow to forget them. */
+  holdInvalidations(holds: boolean): void;
+}
+
+/** Runs around every call into the native side: tells it the time, then does what the call has led to. */
+class Pump {
+  readonly #clock: Clock;
+  readonly #drain: () => void;
+  native: NativeDrive | undefined;
+  #timer: Timer | undefined;
+  #timerAtMs = 0;
+  #isDraining = false;
+
+  constructor(clock: Clock, drain: () => void) {
+    this.#clock = clock;
+    this.#drain = drain;
+  }
+
+  before(): void {
+    this.native?.setTime(Math.floor(this.#clock.bootMs()), this.#clock.wallNs());
+  }
+
+  after(): void {
+    const native = this.native;
+    if (native === undefined) return;
+    native.runTasks();
+    this.#arm(native.wakeTime());
+    if (!native.takeWake() || this.#isDraining) return;
+    this.#isDraining = true;
+    queueMicrotask(() => {
+      this.#isDraining = false;
+      this.#drain();
+    });
+  }
+
+  #arm(atMs: number): void {
+    if (atMs === this.#timerAtMs) return;
+    this.#timer?.cancel();
+    this.#timerAtMs = atMs;
+    if (atMs === 0) return;
+    this.#timer = this.#clock.after(Math.max(0, atMs - this.#clock.bootMs()), () => {
+      this.#timerAtMs = 0;
+      this.before();
+      this.native?.expire();
+      this.after();
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+}
+
+class KernelFreeDrive extends AgentSide implements MemoryDrive {
+  readonly #pump: Pump;
+  readonly #waiting: Map<number, (result: RequestResult) => void>;
+  #on: { requests(batch: DriveRequest[]): void; notice(notice: DriveNotice): void } | undefined;
+  #nextTicket = 1;
+  #isClosed = false;
+
+  constructor(settings: DriveSettings, clock: Clock) {
+    const waiting = new Map<number, (result: RequestResult) => void>();
+    const pump = new Pump(clock, () => this.#deliver());
+    const complete = (ticket: number, result: RequestResult): void => {
+      const resolve = waiting.get(ticket);
+      waiting.delete(ticket);
+      resolve?.(result);
+    };
+    const native = newNativeDrive("memory", settings, { complete });
+    super(
+      native,
+      () => pump.before(),
+      () => pump.after(),
+    );
+    pump.native = native;
+    this.#pump = pump;
+    this.#waiting = waiting;
+  }
+
+  start(on: { requests(batch: DriveRequest[]): void; notice(notice: DriveNotice): void }): Promise<void> {
+    if (this.#on !== undefined) throw new RunnelError("Busy", "mount", "This drive has been started before.");
+    this.#on = on;
+    return Promise.resolve();
+  }
+
+  #deliver(): void {
+    const on = this.#on;
+    if (on === undefined) return;
+    dispatch(this.native.drain(), {
+      requests: (batch) => on.requests(batch),
+      notice: (notice) => on.notice(notice),
+      internal: () => {},
+    });
+    this.#pump.after();
+  }
+
+  request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult> {
+    const ticket = this.#nextTicket++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(ticket, resolve);
+      this.#pump.before();
+      try {
+        this.native.call(ticket, op, args);
+      } catch (error) {
+        this.#waiting.delete(ticket);
+        reject(error as Error);
+      }
+      this.#pump.after();
+      signal?.addEventListener("abort", () => {
+        this.native.interrupt(ticket);
+        this.#pump.after();
+      });
+    });
+  }
+
+  program(caller: { uid: number; gid: number } = { uid: 0, gid: 0 }): Program {
+    return new Program((op, args, signal) => this.request(op, args, signal), caller);
+  }
+
+  holdInvalidations(holds: boolean): void {
+    this.native.holdInvalidations(holds);
+    this.#pump.after();
+  }
+
+  async close(force: boolean): Promise<void> {
+    if (this.#isClosed) return;
+    if (!force && this.statistics().openFiles > 0) {
+      throw new RunnelError("Busy", "unmount", "Programs use the drive: close their files and windows, then try again.");
+    }
+    this.#isClosed = true;
+    this.#pump.before();
+    this.native.end();
+    this.#pump.after();
+    await Promise.resolve();
+    this.#deliver();
+    this.#pump.stop();
+    this.#on?.notice({ op: "unmounted", reason: "The drive was closed." });
+  }
+}
+
+/** A drive in this process. @throws RunnelError Unsupported when drive.node is missing or does not load. */
+export function memoryDrive(settings: DriveSettings, clock: Clock): MemoryDrive {
+  return new KernelFreeDrive(settings, clock);
+}

@@ -1,0 +1,138 @@
+#include "memory_front.h"
+
+#include <algorithm>
+
+namespace runnel::drive {
+
+class MemoryReply final : public Reply {
+ public:
+  MemoryReply(MemoryFront* front, uint64_t ticket, const Caller& caller) : front_(front), ticket_(ticket), caller_(caller) {}
+
+  Caller GetCaller() const override { return caller_; }
+  void OnWaiting(uint64_t waiter) override { front_->waiters_[ticket_] = waiter; }
+  void Error(int error) override {
+    MemoryResult result;
+    result.error = error;
+    Complete(std::move(result));
+  }
+  bool Entry(const EntryAnswer& answer) override {
+    MemoryResult result;
+    result.has_entry = true;
+    result.entry = answer;
+    return Complete(std::move(result));
+  }
+  bool Created(const EntryAnswer& answer, Handle* handle) override {
+    MemoryResult result;
+    result.has_entry = true;
+    result.entry = answer;
+    result.handle = handle;
+    return Complete(std::move(result));
+  }
+  bool Opened(Handle* handle, bool keeps_cache) override {
+    MemoryResult result;
+    result.handle = handle;
+    result.keeps_cache = keeps_cache;
+    return Complete(std::move(result));
+  }
+  bool FolderOpened(FolderHandle* handle) override {
+    MemoryResult result;
+    result.folder_handle = handle;
+    return Complete(std::move(result));
+  }
+  void Attributes(const struct Attributes& attributes, uint32_t timeout_ms) override {
+    MemoryResult result;
+    result.has_attributes = true;
+    result.entry.attributes = attributes;
+    result.entry.attribute_timeout_ms = timeout_ms;
+    Complete(std::move(result));
+  }
+  void Target(const std::string& target) override { Data(target.data(), target.size()); }
+  void Data(const char* data, size_t size) override {
+    MemoryResult result;
+    result.has_data = true;
+    result.data.assign(data, size);
+    Complete(std::move(result));
+  }
+  void Written(size_t size) override {
+    MemoryResult result;
+    result.written = size;
+    Complete(std::move(result));
+  }
+  void Filesystem(const Space& space) override {
+    MemoryResult result;
+    result.has_space = true;
+    result.space = space;
+    Complete(std::move(result));
+  }
+  // The size of a page is its number of names here.
+  void BeginNames(size_t size, bool) override { room_ = size; }
+  bool AddName(const std::string& name, const EntryAnswer& answer, uint64_t) override {
+    if (names_.size() >= room_) return false;
+    names_.emplace_back(name, answer);
+    return true;
+  }
+  void SendNames() override {
+    MemoryResult result;
+    result.names = std::move(names_);
+    Complete(std::move(result));
+  }
+
+ private:
+  bool Complete(MemoryResult result) {
+    front_->waiters_.erase(ticket_);
+    front_->complete_(ticket_, std::move(result));
+    return true;
+  }
+
+  MemoryFront* const front_;
+  const uint64_t ticket_;
+  const Caller caller_;
+  size_t room_ = 0;
+  std::vector<std::pair<std::string, EntryAnswer>> names_;
+};
+
+void MemoryFront::SetTime(int64_t boot_ms, int64_t wall_ns) {
+  boot_ms_ = boot_ms;
+  wall_ns_ = wall_ns;
+}
+
+ReplyPtr MemoryFront::ReplyTo(uint64_t ticket, const Caller& caller) { return std::make_shared<MemoryReply>(this, ticket, caller); }
+
+void MemoryFront::Interrupt(uint64_t ticket) {
+  auto found = waiters_.find(ticket);
+  if (found != waiters_.end()) core_.Interrupt(found->second);
+}
+
+void MemoryFront::RunTasks() {
+  while (!tasks_.empty()) {
+    const std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    task();
+  }
+}
+
+void MemoryFront::WakeAt(int64_t boot_ms) {
+  if (wake_at_ms_ == 0 || boot_ms < wake_at_ms_) wake_at_ms_ = boot_ms;
+}
+
+void MemoryFront::Expire() {
+  wake_at_ms_ = 0;
+  if (const int64_t next_ms = core_.Expire(boot_ms_); next_ms != 0) WakeAt(next_ms);
+}
+
+void MemoryFront::HoldInvalidations(bool holds) {
+  holds_invalidations_ = holds;
+  if (holds) return;
+  for (const auto& [id, mark] : std::exchange(held_, {})) core_.Invalidated(id, mark);
+}
+
+void MemoryFront::InvalidateName(uint64_t, std::string, uint64_t id, uint64_t mark, int64_t) {
+  if (mark == 0) return;
+  if (holds_invalidations_) {
+    held_.emplace_back(id, mark);
+  } else {
+    Post([this, id, mark] { core_.Invalidated(id, mark); });
+  }
+}
+
+}  // namespace runnel::drive

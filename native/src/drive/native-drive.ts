@@ -1,0 +1,247 @@
+// What both engines share: the face of drive.node's one class. Packs entries, so that a listing crosses in three values, and checks
+// what the native side trusts.
+import { RunnelError, type FileType } from "@runnel/shared";
+import type {
+  ByteRange,
+  DriveBinding,
+  DriveContent,
+  DriveEntry,
+  DriveNotice,
+  DriveRequest,
+  DriveSettings,
+  DriveStatistics,
+} from "../../drive.ts";
+import { loadAddon } from "../load.ts";
+
+/** What comes out of the native queue: requests and notices in order, and two notices that stay in here. */
+export type NativeItem = DriveRequest | DriveNotice | { op: "ready" } | { op: "ended"; isDone: boolean };
+
+/** The class NativeDrive of native/src/bridge/drive_object.h. */
+export interface NativeDrive {
+  start(onItems: (items: NativeItem[]) => void): string | undefined;
+  close(force: boolean): void;
+  putEntries(numbers: Float64Array, times: BigInt64Array, strings: string, count: number, changed: boolean): void;
+  putFolder(folder: number, numbers: Float64Array, times: BigInt64Array, strings: string, count: number): void;
+  putNode(numbers: Float64Array, times: BigInt64Array, strings: string, changed: boolean): void;
+  dropFolder(folder: number): void;
+  setLease(untilBootMs: number): void;
+  putContent(id: number, node: number, version: number, path: string, sizeBytes: number, present: Float64Array): number;
+  putRanges(content: number, present: Float64Array): boolean;
+  dropContent(content: number): boolean;
+  settle(id: number, errno: number, node: number, content: number, version: number): void;
+  settleStatfs(id: number, total: number, free: number, available: number, files: number, freeFiles: number): void;
+  rebase(file: number, content: number): boolean;
+  statistics(): DriveStatistics;
+  // Memory only.
+  setTime(bootMs: number, wallNs: bigint): void;
+  takeWake(): boolean;
+  drain(): NativeItem[];
+  wakeTime(): number;
+  expire(): void;
+  runTasks(): void;
+  interrupt(ticket: number): void;
+  holdInvalidations(holds: boolean): void;
+  call(ticket: number, op: string, args: object): void;
+  end(): void;
+}
+
+interface DriveAddon {
+  NativeDrive: new (kind: "fuse" | "memory", settings: object) => NativeDrive;
+}
+
+export const FILE_TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
+const TYPE_INDEX = new Map(FILE_TYPES.map((type, index) => [type, index]));
+
+/** errno of an answer that the agent may give; anything else is EIO. */
+const EIO = 5;
+const ERRNO_MAX = 4095;
+
+const NUMBERS = 10;
+const TIMES = 2;
+
+interface Packed {
+  numbers: Float64Array;
+  times: BigInt64Array;
+  strings: string;
+}
+
+interface Row {
+  folder: number;
+  name: string;
+  entry: DriveEntry | undefined;
+}
+
+function pack(rows: readonly Row[]): Packed {
+  const numbers = new Float64Array(rows.length * NUMBERS);
+  const times = new BigInt64Array(rows.length * TIMES);
+  const strings: string[] = [];
+  let at = 0;
+  let time = 0;
+  for (const { folder, name, entry } of rows) {
+    numbers[at] = folder;
+    if (entry !== undefined) {
+      numbers[at + 1] = entry.node;
+      numbers[at + 2] = TYPE_INDEX.get(entry.type) ?? 0;
+      numbers[at + 3] = entry.mode;
+      numbers[at + 4] = entry.uid;
+      numbers[at + 5] = entry.gid;
+      numbers[at + 6] = entry.sizeBytes;
+      numbers[at + 7] = entry.nlink;
+      numbers[at + 8] = entry.rdev;
+      numbers[at + 9] = entry.version;
+      times[time] = entry.mtimeNs;
+      times[time + 1] = entry.ctimeNs;
+    }
+    strings.push(name, entry?.target ?? "");
+    at += NUMBERS;
+    time += TIMES;
+  }
+  return { numbers, times, strings: strings.length === 0 ? "" : `${strings.join("\0")}\0` };
+}
+
+function pairs(ranges: readonly ByteRange[]): Float64Array {
+  const packed = new Float64Array(ranges.length * 2);
+  ranges.forEach((range, index) => {
+    packed[2 * index] = range.offset;
+    packed[2 * index + 1] = range.length;
+  });
+  return packed;
+}
+
+export function newNativeDrive(kind: "fuse" | "memory", settings: DriveSettings, more: object = {}): NativeDrive {
+  let addon: DriveAddon;
+  try {
+    addon = loadAddon("drive") as DriveAddon;
+  } catch (error) {
+    throw new RunnelError("Unsupported", "mount", (error as Error).message, { cause: error });
+  }
+  return new addon.NativeDrive(kind, { ...settings, rootNode: settings.rootNode ?? 1, ...more });
+}
+
+/** Splits a batch at its notices, so that their order against the requests is kept. */
+export function dispatch(
+  items: readonly NativeItem[],
+  on: {
+    requests(batch: DriveRequest[]): void;
+    notice(notice: DriveNotice): void;
+    internal(item: { op: "ready" } | { op: "ended"; isDone: boolean }): void;
+  },
+): void {
+  let requests: DriveRequest[] = [];
+  const flush = (): void => {
+    const batch = requests;
+    requests = [];
+    if (batch.length > 0) on.requests(batch);
+  };
+  for (const item of items) {
+    if (item.op === "interrupted" || item.op === "closed" || item.op === "unmounted") {
+      flush();
+      on.notice(item);
+    } else if (item.op === "ready" || item.op === "ended") {
+      flush();
+      on.internal(item);
+    } else {
+      requests.push(item);
+    }
+  }
+  flush();
+}
+
+/** The agent's half of Drive, alike for all engines. `after` runs when something was said to the native side. */
+export class AgentSide {
+  readonly native: NativeDrive;
+  readonly #before: () => void;
+  readonly #after: () => void;
+
+  constructor(native: NativeDrive, before: () => void = () => {}, after: () => void = () => {}) {
+    this.native = native;
+    this.#before = before;
+    this.#after = after;
+  }
+
+  #run<T>(what: () => T): T {
+    this.#before();
+    try {
+      return what();
+    } finally {
+      this.#after();
+    }
+  }
+
+  putEntries(bindings: readonly DriveBinding[], changed: boolean): void {
+    const { numbers, times, strings } = pack(bindings);
+    this.#run(() => this.native.putEntries(numbers, times, strings, bindings.length, changed));
+  }
+
+  putFolder(folder: number, listing: readonly { name: string; entry: DriveEntry }[]): void {
+    const { numbers, times, strings } = pack(listing.map(({ name, entry }) => ({ folder, name, entry })));
+    this.#run(() => this.native.putFolder(folder, numbers, times, strings, listing.length));
+  }
+
+  putNode(entry: DriveEntry, changed: boolean): void {
+    const { numbers, times, strings } = pack([{ folder: 0, name: "", entry }]);
+    this.#run(() => this.native.putNode(numbers, times, strings, changed));
+  }
+
+  dropFolder(folder: number): void {
+    this.#run(() => this.native.dropFolder(folder));
+  }
+
+  setLease(untilBootMs: number): void {
+    this.#run(() => this.native.setLease(untilBootMs));
+  }
+
+  putContent(content: DriveContent): void {
+    const { id, node, version, path, sizeBytes, present } = content;
+    const errno = this.#run(() => this.native.putContent(id, node, version, path, sizeBytes, pairs(present)));
+    if (errno !== 0) throw new RunnelError("Io", "put content", `A cached file could not be opened (errno ${errno}).`);
+  }
+
+  putRanges(content: number, present: readonly ByteRange[]): void {
+    this.#run(() => this.native.putRanges(content, pairs(present)));
+  }
+
+  dropContent(content: number): boolean {
+    return this.#run(() => this.native.dropContent(content));
+  }
+
+  done(id: number): void {
+    this.#settle(id);
+  }
+
+  fail(id: number, errno: number): void {
+    this.#settle(id, Number.isInteger(errno) && errno > 0 && errno <= ERRNO_MAX ? errno : EIO);
+  }
+
+  opened(id: number, answer: { content: number; version: number }): void {
+    this.#settle(id, 0, 0, answer.content, answer.version);
+  }
+
+  created(id: number, answer: { node: number; version: number }): void {
+    this.#settle(id, 0, answer.node, 0, answer.version);
+  }
+
+  committed(id: number, answer: { version: number }): void {
+    this.#settle(id, 0, 0, 0, answer.version);
+  }
+
+  #settle(id: number, errno = 0, node = 0, content = 0, version = 0): void {
+    this.#run(() => this.native.settle(id, errno, node, content, version));
+  }
+
+  rebase(file: number, content: number): boolean {
+    return this.#run(() => this.native.rebase(file, content));
+  }
+
+  statfs(
+    id: number,
+    answer: { totalBytes: number; freeBytes: number; availableBytes: number; totalFiles: number; freeFiles: number },
+  ): void {
+    const { totalBytes, freeBytes, availableBytes, totalFiles, freeFiles } = answer;
+    this.#run(() => this.native.settleStatfs(id, totalBytes, freeBytes, availableBytes, totalFiles, freeFiles));
+  }
+
+  statistics(): DriveStatistics {
+    return this.native.statistics();
+  }
+}

@@ -1,0 +1,332 @@
+// A program that uses the memory drive, by path: what the kernel's name resolution does above the low-level requests, without a cache
+// of names. On ESTALE it looks the names up again, once, as the kernel does.
+import { constants } from "node:fs";
+
+/** Arguments and results of one request, by the names that native/src/bridge/drive_program.cc reads and writes. */
+export interface ProgramStat {
+  /** The kernel's id; an alias is ≥ 2^53. */
+  id: number;
+  ino: number;
+  mode: number;
+  nlink: number;
+  uid: number;
+  gid: number;
+  rdev: number;
+  sizeBytes: number;
+  atimeNs: bigint;
+  mtimeNs: bigint;
+  ctimeNs: bigint;
+  entryTimeoutMs: number;
+  attributeTimeoutMs: number;
+}
+
+export interface RequestResult {
+  error: number;
+  written: number;
+  keepsCache: boolean;
+  stat?: ProgramStat;
+  handle?: object;
+  data?: Uint8Array;
+  space?: { totalBytes: number; freeBytes: number; availableBytes: number; totalFiles: number; freeFiles: number };
+  names?: { name: string; stat: ProgramStat }[];
+}
+
+export type Request = (op: string, args: object, signal?: AbortSignal) => Promise<RequestResult>;
+
+/** What a system call fails with: errno, as the kernel would return it. */
+export class ProgramError extends Error {
+  readonly errno: number;
+  constructor(errno: number, call: string) {
+    super(`${call} failed with errno ${errno}`);
+    this.name = "ProgramError";
+    this.errno = errno;
+  }
+}
+
+const ENOENT = 2;
+const EBADF = 9;
+const EEXIST = 17;
+const EISDIR = 21;
+const ELOOP = 40;
+const ESTALE = 116;
+const S_IFMT = 0o170000;
+const S_IFDIR = 0o040000;
+const S_IFLNK = 0o120000;
+const ROOT_ID = 1;
+const LINKS_MAX = 40;
+const NAMES_PER_PAGE = 256;
+
+interface OpenFile {
+  handle: object;
+  id: number;
+  flags: number;
+}
+
+interface Found {
+  stat: ProgramStat;
+  folder: number;
+  name: string;
+}
+
+export class Program {
+  readonly #request: Request;
+  readonly #caller: { uid: number; gid: number };
+  readonly #open = new Map<number, OpenFile>();
+  #nextFd = 3;
+
+  constructor(request: Request, caller: { uid: number; gid: number } = { uid: 0, gid: 0 }) {
+    this.#request = request;
+    this.#caller = caller;
+  }
+
+  async #call(op: string, args: object, signal?: AbortSignal): Promise<RequestResult> {
+    const result = await this.#request(op, { ...this.#caller, ...args }, signal);
+    if (result.error !== 0) throw new ProgramError(result.error, op);
+    return result;
+  }
+
+  async #lookup(folder: number, name: string, held: number[]): Promise<ProgramStat> {
+    const { stat } = await this.#call("lookup", { folder, name });
+    if (stat === undefined) throw new ProgramError(ENOENT, "lookup");
+    held.push(stat.id);
+    return stat;
+  }
+
+  /** The folder and last name of a path; symlinks on the way are followed. */
+  async #parent(path: string, held: number[], links = 0): Promise<{ folder: number; name: string; at: string[] }> {
+    const names = path.split("/").filter((name) => name !== "" && name !== ".");
+    const name = names.pop() ?? "";
+    let folder = ROOT_ID;
+    for (let index = 0; index < names.length; index++) {
+      const stat = await this.#lookup(folder, names[index] ?? "", held);
+      if ((stat.mode & S_IFMT) === S_IFLNK) {
+        if (links >= LINKS_MAX) throw new ProgramError(ELOOP, "lookup");
+        const target = await this.#target(stat.id);
+        const before = target.startsWith("/") ? [] : names.slice(0, index);
+        return this.#parent([...before, target, ...names.slice(index + 1), name].join("/"), held, links + 1);
+      }
+      folder = stat.id;
+    }
+    return { folder, name, at: names };
+  }
+
+  async #target(id: number): Promise<string> {
+    const { data } = await this.#call("readlink", { id });
+    return new TextDecoder().decode(data);
+  }
+
+  async #find(path: string, follows: boolean, held: number[], links = 0): Promise<Found> {
+    const { folder, name, at } = await this.#parent(path, held);
+    if (name === "") {
+      const { stat } = await this.#call("getattr", { id: ROOT_ID });
+      if (stat === undefined) throw new ProgramError(ENOENT, "getattr");
+      return { stat: { ...stat, id: ROOT_ID }, folder: ROOT_ID, name };
+    }
+    const stat = await this.#lookup(folder, name, held);
+    if (!follows || (stat.mode & S_IFMT) !== S_IFLNK) return { stat, folder, name };
+    if (links >= LINKS_MAX) throw new ProgramError(ELOOP, "lookup");
+    const target = await this.#target(stat.id);
+    return this.#find(target.startsWith("/") ? target : [...at, target].join("/"), follows, held, links + 1);
+  }
+
+  /** Runs `what` with ids that are let go afterwards, and once more when one had become stale. */
+  async #withNames<T>(what: (held: number[]) => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      const held: number[] = [];
+      try {
+        return await what(held);
+      } catch (error) {
+        if (!(error instanceof ProgramError) || error.errno !== ESTALE || attempt > 0) throw error;
+      } finally {
+        for (const id of held) await this.#request("forget", { ...this.#caller, id });
+      }
+    }
+  }
+
+  #file(fd: number): OpenFile {
+    const file = this.#open.get(fd);
+    if (file === undefined) throw new ProgramError(EBADF, "fd");
+    return file;
+  }
+
+  stat(path: string): Promise<ProgramStat> {
+    return this.#withNames(async (held) => (await this.#find(path, true, held)).stat);
+  }
+
+  lstat(path: string): Promise<ProgramStat> {
+    return this.#withNames(async (held) => (await this.#find(path, false, held)).stat);
+  }
+
+  async fstat(fd: number): Promise<ProgramStat> {
+    const { stat } = await this.#call("getattr", { id: this.#file(fd).id });
+    if (stat === undefined) throw new ProgramError(EBADF, "fstat");
+    return stat;
+  }
+
+  readdir(path: string): Promise<string[]> {
+    return this.#withNames(async (held) => {
+      const { stat } = await this.#find(path, true, held);
+      const { handle } = await this.#call("opendir", { id: stat.id });
+      const names: string[] = [];
+      try {
+        for (let offset = 0; ; ) {
+          const page = (await this.#call("readdir", { handle, offset, count: NAMES_PER_PAGE, plus: false })).names ?? [];
+          if (page.length === 0) break;
+          offset += page.length;
+          for (const { name } of page) if (name !== "." && name !== "..") names.push(name);
+        }
+      } finally {
+        await this.#call("releasedir", { handle });
+      }
+      return names.sort();
+    });
+  }
+
+  open(path: string, flags: number, mode = 0o644, signal?: AbortSignal): Promise<number> {
+    return this.#withNames(async (held) => {
+      const creates = (flags & constants.O_CREAT) !== 0;
+      let found: Found | undefined;
+      try {
+        found = await this.#find(path, true, held);
+      } catch (error) {
+        if (!creates || !(error instanceof ProgramError) || error.errno !== ENOENT) throw error;
+      }
+      if (found !== undefined && creates && (flags & constants.O_EXCL) !== 0) throw new ProgramError(EEXIST, "open");
+      let id = found?.stat.id ?? 0;
+      let handle: object | undefined;
+      if (found === undefined) {
+        const { folder, name } = await this.#parent(path, held);
+        const made = await this.#call("create", { folder, name, mode, flags }, signal);
+        id = made.stat?.id ?? 0;
+        held.push(id);
+        handle = made.handle;
+      } else {
+        if ((found.stat.mode & S_IFMT) === S_IFDIR) throw new ProgramError(EISDIR, "open");
+        handle = (await this.#call("open", { id, flags }, signal)).handle;
+      }
+      if (handle === undefined) throw new ProgramError(EBADF, "open");
+      const fd = this.#nextFd++;
+      this.#open.set(fd, { handle, id, flags });
+      return fd;
+    });
+  }
+
+  async read(fd: number, offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+    const { data } = await this.#call("read", { handle: this.#file(fd).handle, offset, length }, signal);
+    return data ?? new Uint8Array();
+  }
+
+  async write(fd: number, offset: number, data: Uint8Array): Promise<number> {
+    const file = this.#file(fd);
+    const isAppend = (file.flags & constants.O_APPEND) !== 0;
+    const at = isAppend ? (await this.fstat(fd)).sizeBytes : offset;
+    return (await this.#call("write", { handle: file.handle, offset: at, data })).written;
+  }
+
+  async fsync(fd: number, signal?: AbortSignal): Promise<void> {
+    await this.#call("fsync", { handle: this.#file(fd).handle }, signal);
+  }
+
+  /** Closes in any case; throws what FLUSH was answered. */
+  async close(fd: number, signal?: AbortSignal): Promise<void> {
+    const { handle } = this.#file(fd);
+    this.#open.delete(fd);
+    try {
+      await this.#call("flush", { handle }, signal);
+    } finally {
+      await this.#call("release", { handle });
+    }
+  }
+
+  async ftruncate(fd: number, sizeBytes: number): Promise<void> {
+    const { handle, id } = this.#file(fd);
+    await this.#call("setattr", { id, handle, sizeBytes });
+  }
+
+  async #set(path: string, set: object): Promise<void> {
+    await this.#withNames(async (held) => {
+      const { stat } = await this.#find(path, true, held);
+      await this.#call("setattr", { id: stat.id, ...set });
+    });
+  }
+
+  truncate(path: string, sizeBytes: number): Promise<void> {
+    return this.#set(path, { sizeBytes });
+  }
+
+  chmod(path: string, mode: number): Promise<void> {
+    return this.#set(path, { mode });
+  }
+
+  chown(path: string, uid: number, gid: number): Promise<void> {
+    return this.#set(path, { uid, gid });
+  }
+
+  utimes(path: string, atimeNs: bigint, mtimeNs: bigint): Promise<void> {
+    return this.#set(path, { atimeNs, mtimeNs });
+  }
+
+  async futimes(fd: number, atimeNs: bigint, mtimeNs: bigint): Promise<void> {
+    const { handle, id } = this.#file(fd);
+    await this.#call("setattr", { id, handle, atimeNs, mtimeNs });
+  }
+
+  async #make(path: string, what: { type: number; mode: number; target: string }): Promise<void> {
+    await this.#withNames(async (held) => {
+      const { folder, name } = await this.#parent(path, held);
+      const { stat } = await this.#call("make", { folder, name, rdev: 0, ...what });
+      if (stat !== undefined) held.push(stat.id);
+    });
+  }
+
+  mkdir(path: string, mode = 0o755): Promise<void> {
+    return this.#make(path, { type: 1, mode, target: "" });
+  }
+
+  symlink(target: string, path: string): Promise<void> {
+    return this.#make(path, { type: 2, mode: 0o777, target });
+  }
+
+  readlink(path: string): Promise<string> {
+    return this.#withNames(async (held) => this.#target((await this.#find(path, false, held)).stat.id));
+  }
+
+  async link(path: string, newPath: string): Promise<void> {
+    await this.#withNames(async (held) => {
+      const { stat } = await this.#find(path, false, held);
+      const { folder, name } = await this.#parent(newPath, held);
+      const linked = await this.#call("link", { id: stat.id, folder, name });
+      if (linked.stat !== undefined) held.push(linked.stat.id);
+    });
+  }
+
+  async #remove(path: string, isFolder: boolean): Promise<void> {
+    await this.#withNames(async (held) => {
+      const { folder, name } = await this.#find(path, false, held);
+      await this.#call("remove", { folder, name, isFolder });
+    });
+  }
+
+  unlink(path: string): Promise<void> {
+    return this.#remove(path, false);
+  }
+
+  rmdir(path: string): Promise<void> {
+    return this.#remove(path, true);
+  }
+
+  /** `how`: 0 replaces, 1 keeps what is there (EEXIST), 2 exchanges. */
+  async rename(path: string, newPath: string, how: 0 | 1 | 2 = 0): Promise<void> {
+    await this.#withNames(async (held) => {
+      const from = await this.#find(path, false, held);
+      const to = await this.#parent(newPath, held);
+      await this.#call("rename", { folder: from.folder, name: from.name, toFolder: to.folder, toName: to.name, how });
+    });
+  }
+
+  async statfs(): Promise<NonNullable<RequestResult["space"]>> {
+    const { space } = await this.#call("statfs", {});
+    if (space === undefined) throw new ProgramError(EBADF, "statfs");
+    return space;
+  }
+}

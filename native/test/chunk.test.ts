@@ -1,0 +1,126 @@
+// The chunker against the golden vectors, which come from long division and not from tables, and its properties.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "@jest/globals";
+import { CHUNK } from "@runnel/shared";
+import * as fc from "fast-check";
+import { buildContent, generator } from "../../shared/vectors/content.ts";
+import type { ContentPart } from "../../shared/vectors/content.ts";
+import { coreAddon } from "../src/host/core-addon.ts";
+
+interface Vector {
+  name: string;
+  parts: ContentPart[];
+  sizeBytes: number;
+  sha256: string;
+  lengths: number[];
+}
+
+const vectorFile = new URL("../../shared/vectors/chunks.json", import.meta.url);
+const vectors = (JSON.parse(readFileSync(vectorFile, "utf8")) as { cases: Vector[] }).cases;
+const vector = (name: string): Vector => vectors.find((one) => one.name === name) as Vector;
+
+/** Cuts a content that comes in steps of these sizes, the last one again and again. */
+function cut(bytes: Uint8Array, steps: readonly number[] = [bytes.length]): { lengths: number[]; digests: string } {
+  const stream = new (coreAddon().ChunkStream)();
+  for (let at = 0, step = 0; at < bytes.length; step++) {
+    const size = Math.max(1, steps[Math.min(step, steps.length - 1)] ?? bytes.length);
+    stream.update(bytes.subarray(at, at + size));
+    at += size;
+  }
+  const chunks = stream.finish();
+  return { lengths: [...new Uint32Array(chunks.lengths)], digests: Buffer.from(chunks.digests).toString("hex") };
+}
+
+/** Where chunks end. */
+function ends(lengths: readonly number[]): number[] {
+  let at = 0;
+  return lengths.map((length) => (at += length));
+}
+
+describe("the chunker", () => {
+  for (const { name, parts, sizeBytes, sha256, lengths } of vectors) {
+    it(`cuts as the vectors say: ${name}`, () => {
+      const bytes = buildContent(parts);
+      expect(bytes.length).toBe(sizeBytes);
+      expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
+      expect(cut(bytes).lengths).toEqual(lengths);
+    });
+  }
+
+  it("cuts a content that comes byte by byte as it cuts it at once", () => {
+    for (const name of ["random", "text", "zeros, random, zeros"]) {
+      const bytes = buildContent(vector(name).parts);
+      expect(cut(bytes, [1])).toEqual(cut(bytes));
+    }
+  });
+
+  it("cuts alike however the content is split", () => {
+    const sizes = fc.array(fc.oneof(fc.nat(100), fc.nat(5000), fc.constantFrom(47, 48, 49, 2000, 2048, 65_536)), {
+      minLength: 1,
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(fc.nat(), fc.integer({ min: 1, max: 200_000 }), sizes, (seed, length, steps) => {
+        const bytes = buildContent([{ random: { seed, length } }]);
+        expect(cut(bytes, steps)).toEqual(cut(bytes));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("keeps to the minimum and the maximum", () => {
+    const content = fc.array(
+      fc.oneof(
+        fc.record({ random: fc.record({ seed: fc.nat(), length: fc.nat(100_000) }) }),
+        fc.record({ zeros: fc.nat(100_000) }),
+      ),
+      { maxLength: 4 },
+    );
+    fc.assert(
+      fc.property(content, (parts) => {
+        const bytes = buildContent(parts);
+        const { lengths } = cut(bytes);
+        expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(bytes.length);
+        for (const length of lengths) expect(length).toBeLessThanOrEqual(CHUNK.maxBytes);
+        for (const length of lengths.slice(0, -1)) expect(length).toBeGreaterThanOrEqual(CHUNK.minBytes);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("cuts a rest from a chunk border as it cut the whole", () => {
+    const bytes = buildContent(vector("random").parts);
+    const { lengths } = cut(bytes);
+    for (const border of ends(lengths).slice(0, -1)) {
+      const rest = cut(bytes.subarray(border));
+      expect(lengths.slice(-rest.lengths.length)).toEqual(rest.lengths);
+    }
+  });
+
+  it("moves only the cuts near an insertion", () => {
+    const [before, after] = ["random", "random with 100 bytes inserted in the middle"].map((name) =>
+      ends(vector(name).lengths),
+    );
+    const insertedAt = 150_000;
+    const kept = (before as number[]).filter((end) => (after as number[]).includes(end < insertedAt ? end : end + 100));
+    expect((before as number[]).length - kept.length).toBeLessThanOrEqual(2);
+    expect(kept.filter((end) => end > insertedAt).length).toBeGreaterThan(5);
+  });
+
+  it("starts anew after the end of a stream", () => {
+    const stream = new (coreAddon().ChunkStream)();
+    const bytes = Uint8Array.from(
+      { length: 10_000 },
+      (
+        (next) => () =>
+          next.next().value
+      )(generator(5)),
+    );
+    stream.update(bytes);
+    const first = stream.finish();
+    stream.update(bytes);
+    expect(stream.finish()).toEqual(first);
+    expect(new Uint32Array(stream.finish().lengths)).toHaveLength(0);
+  });
+});

@@ -1,0 +1,74 @@
+// The real disk against the contract, and what only a real one has.
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { DiskRoot } from "@runnel/shared";
+import { diskContract } from "../../shared/test/contracts/disk-contract.ts";
+import { realDisk } from "../index.ts";
+
+const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), "runnel-disk-"));
+
+diskContract("real", async () => {
+  const folder = await makeFolder();
+  return {
+    disk: realDisk(),
+    folder,
+    makeRawName: (name) => writeFile(Buffer.concat([Buffer.from(`${folder}/`), name]), ""),
+    dispose: () => rm(folder, { recursive: true }),
+  };
+});
+
+const canMount = process.platform === "linux" && process.getuid?.() === 0;
+
+/** Runs `work` with another file system mounted at `at`; not at all where even root may not mount, as in some containers. */
+async function withMount(at: string, work: () => Promise<void>): Promise<void> {
+  if (spawnSync("mount", ["-t", "tmpfs", "none", at]).status !== 0) return;
+  try {
+    await work();
+  } finally {
+    spawnSync("umount", [at]);
+  }
+}
+
+describe("another file system on the way", () => {
+  let folder: string;
+  let root: DiskRoot;
+  beforeEach(async () => {
+    folder = await makeFolder();
+    root = await realDisk().openRoot(folder);
+    await root.makeFolder("other");
+  });
+  afterEach(async () => {
+    await root.close();
+    await rm(folder, { recursive: true });
+  });
+
+  (canMount ? it : it.skip)("is unavailable", () =>
+    withMount(join(folder, "other"), async () => {
+      await writeFile(join(folder, "other", "a"), "");
+      for (const path of ["other", "other/a"]) {
+        await expect(root.stat(path)).rejects.toMatchObject({ kind: "Unavailable" });
+        await expect(root.open(path, "read")).rejects.toMatchObject({ kind: "Unavailable" });
+      }
+      await expect(root.removeFile("other/a")).rejects.toMatchObject({ kind: "Unavailable" });
+    }),
+  );
+
+  (canMount ? it : it.skip)("is not watched", () =>
+    withMount(join(folder, "other"), async () => {
+      const told: string[] = [];
+      const hasEnded = Promise.withResolvers<void>();
+      const watch = await root.watch((events) => {
+        told.push(...events.map((event) => event.path));
+        if (told.includes("end")) hasEnded.resolve();
+      });
+      await writeFile(join(folder, "other", "a"), "");
+      await writeFile(join(folder, "end"), "");
+      await hasEnded.promise;
+      await watch.close();
+      expect(told.filter((path) => path.startsWith("other"))).toEqual([]);
+    }),
+  );
+});

@@ -1,0 +1,549 @@
+// A stand-in for the agent and its server: a tree in memory, versions by number, cache files in a folder. It answers a Drive's requests as
+// the agent does and lets a test play the rest of the world: changes from elsewhere, silence, errors.
+import { mkdirSync, openSync, closeSync, readFileSync, readSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { Drive, DriveEntry, DriveNotice, DriveRequest } from "../../drive.ts";
+
+interface Node {
+  entry: DriveEntry;
+  /** Folders: name → node. */
+  names: Map<string, number>;
+  /** Files: every version's bytes. */
+  versions: Map<number, Buffer>;
+}
+
+interface Cached {
+  id: number;
+  node: number;
+  version: number;
+  path: string;
+  /** Bytes put so far, to see that nothing is fetched twice. */
+  present: { offset: number; length: number }[];
+}
+
+const ROOT = 1;
+const ENOENT = 2;
+const EEXIST = 17;
+const ENOTDIR = 20;
+const EISDIR = 21;
+const ENOTEMPTY = 39;
+const ESTALE = 116;
+const S_ISGID = 0o2000;
+
+export type RequestOf<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
+
+export class DriveDouble {
+  readonly drive: Drive;
+  readonly #folder: string;
+  readonly #bootMs: () => number;
+  readonly #nodes = new Map<number, Node>();
+  readonly #contents = new Map<number, Cached>();
+  readonly #held: DriveRequest[] = [];
+  readonly #holds = new Set<string>();
+  readonly #failures = new Map<string, number[]>();
+  /** Every request and notice, in order. */
+  readonly log: (DriveRequest | DriveNotice)[] = [];
+  #nextNode = 2;
+  #nextContent = 1;
+  #seq = 1;
+  #hasLease = false;
+  /** How much of a content is put when it is opened: nothing, so that reads fetch, or all of it. */
+  cacheWhole = false;
+  /** Whether committed layers are merged into a new content at once. */
+  rebases = true;
+
+  constructor(drive: Drive, folder: string, bootMs: () => number) {
+    this.drive = drive;
+    this.#folder = folder;
+    this.#bootMs = bootMs;
+    mkdirSync(folder, { recursive: true });
+    this.#nodes.set(ROOT, {
+      entry: this.#newEntry(ROOT, "folder", 0o777),
+      names: new Map(),
+      versions: new Map(),
+    });
+  }
+
+  #newEntry(node: number, type: DriveEntry["type"], mode: number): DriveEntry {
+    const now = BigInt(Date.now()) * 1_000_000n;
+    const nlink = type === "folder" ? 2 : 1;
+    const version = this.#seq;
+    return { node, type, mode, uid: 0, gid: 0, sizeBytes: 0, mtimeNs: now, ctimeNs: now, nlink, rdev: 0, version };
+  }
+
+  async start(): Promise<void> {
+    await this.drive.start({
+      requests: (batch) => {
+        for (const request of batch) this.#take(request);
+      },
+      notice: (notice) => this.log.push(notice),
+    });
+    this.drive.putNode(this.#get(ROOT).entry, false);
+    this.setLease(true);
+  }
+
+  /** For an hour, or not at all. */
+  setLease(has: boolean, forMs = 3_600_000): void {
+    this.#hasLease = has;
+    this.drive.setLease(has ? this.#bootMs() + forMs : 0);
+  }
+
+  // ── what a test says ──
+
+  /** Requests of this kind wait until release(). */
+  hold(...ops: DriveRequest["op"][]): void {
+    for (const op of ops) this.#holds.add(op);
+  }
+
+  release(): void {
+    this.#holds.clear();
+    for (const request of this.#held.splice(0)) this.#answer(request);
+  }
+
+  heldCount(): number {
+    return this.#held.length;
+  }
+
+  /** The next request of this kind is answered so. */
+  failNext(op: DriveRequest["op"], errno: number): void {
+    this.#failures.set(op, [...(this.#failures.get(op) ?? []), errno]);
+  }
+
+  logOf(op: string): object[] {
+    return this.log.filter((item) => item.op === op);
+  }
+
+  clearLog(): void {
+    this.log.length = 0;
+  }
+
+  setKnobs(knobs: { cacheWhole?: boolean; rebases?: boolean }): void {
+    Object.assign(this, knobs);
+  }
+
+  /** Occupies the event loop. */
+  stall(forMs: number): void {
+    const end = performance.now() + forMs;
+    while (performance.now() < end) continue;
+  }
+
+  bytesAt(path: string): Buffer | undefined {
+    const node = this.#resolve(path);
+    return node === undefined ? undefined : this.#bytes(node);
+  }
+
+  entryAt(path: string): DriveEntry | undefined {
+    const node = this.#resolve(path);
+    return node === undefined ? undefined : { ...node.entry };
+  }
+
+  /** Another client writes a file, making it if need be; the drive hears of it as of a feed item. */
+  remoteWrite(path: string, bytes: Uint8Array): number {
+    const { folder, name } = this.#split(path);
+    let node = this.#child(folder, name);
+    if (node === undefined) {
+      node = this.#newNode("file", 0o644);
+      folder.names.set(name, node.entry.node);
+    }
+    this.#commit(node, Buffer.from(bytes), BigInt(Date.now()) * 1_000_000n);
+    this.#bind(folder, name, true);
+    return node.entry.node;
+  }
+
+  remoteMkdir(path: string): void {
+    const { folder, name } = this.#split(path);
+    folder.names.set(name, this.#newNode("folder", 0o755).entry.node);
+    this.#bind(folder, name, true);
+  }
+
+  remoteRemove(path: string): void {
+    const { folder, name } = this.#split(path);
+    folder.names.delete(name);
+    this.#bind(folder, name, true);
+  }
+
+  remoteRename(path: string, newPath: string): void {
+    const from = this.#split(path);
+    const to = this.#split(newPath);
+    const node = from.folder.names.get(from.name);
+    if (node === undefined) throw new Error("no such file");
+    from.folder.names.delete(from.name);
+    to.folder.names.set(to.name, node);
+    this.#bind(to.folder, to.name, true);
+    this.#bind(from.folder, from.name, true);
+  }
+
+  remoteChmod(path: string, mode: number): void {
+    const { folder, name } = this.#split(path);
+    const node = this.#child(folder, name);
+    if (node === undefined) throw new Error("no such file");
+    node.entry = { ...node.entry, mode };
+    this.#bind(folder, name, true);
+  }
+
+  /** A folder with this many small files, put as one listing. */
+  fill(path: string, count: number): void {
+    const { folder, name } = this.#split(path);
+    const made = this.#newNode("folder", 0o755);
+    folder.names.set(name, made.entry.node);
+    for (let index = 0; index < count; index++) {
+      const node = this.#newNode("file", 0o644);
+      this.#commit(node, Buffer.from(`file ${index}`), node.entry.mtimeNs);
+      made.names.set(`f${index}`, node.entry.node);
+    }
+    this.#bind(folder, name, false);
+    this.#putFolder(made);
+  }
+
+  // ── the agent ──
+
+  #take(request: DriveRequest): void {
+    this.log.push(request);
+    const failures = this.#failures.get(request.op);
+    const errno = failures?.shift();
+    if (errno !== undefined) this.drive.fail(request.id, errno);
+    else if (this.#holds.has(request.op)) this.#held.push(request);
+    else this.#answer(request);
+  }
+
+  #answer(request: DriveRequest): void {
+    const errno = this.#handle(request);
+    if (errno > 0) this.drive.fail(request.id, errno);
+    else if (errno === 0) this.drive.done(request.id);
+  }
+
+  /** errno, 0 for done, -1 when it has answered itself. */
+  #handle(request: DriveRequest): number {
+    switch (request.op) {
+      case "lookup":
+        return this.#onLookup(request);
+      case "getattr": {
+        const node = this.#nodes.get(request.node);
+        if (node === undefined || !this.#isNamed(request.node)) return ESTALE;
+        this.drive.putNode(node.entry, false);
+        return 0;
+      }
+      case "list": {
+        const folder = this.#nodes.get(request.folder);
+        if (folder === undefined || !this.#isNamed(request.folder)) return ENOENT;
+        this.#putFolder(folder);
+        return 0;
+      }
+      case "open":
+        return this.#onOpen(request);
+      case "create":
+        return this.#onCreate(request);
+      case "make":
+        return this.#onMake(request);
+      case "link":
+        return this.#onLink(request);
+      case "remove":
+        return this.#onRemove(request);
+      case "rename":
+        return this.#onRename(request);
+      case "setattr":
+        return this.#onSetattr(request);
+      case "fetch":
+        return this.#onFetch(request);
+      case "commit":
+        return this.#onCommit(request);
+      case "statfs":
+        this.drive.statfs(request.id, {
+          totalBytes: 1 << 30,
+          freeBytes: 1 << 29,
+          availableBytes: 1 << 29,
+          totalFiles: 1000,
+          freeFiles: 500,
+        });
+        return -1;
+    }
+  }
+
+  #onLookup({ folder, name }: RequestOf<"lookup">): number {
+    const parent = this.#nodes.get(folder);
+    if (parent === undefined) return ESTALE;
+    this.#bind(parent, name, false);
+    return 0;
+  }
+
+  #onOpen({ id, node: number }: RequestOf<"open">): number {
+    const node = this.#nodes.get(number);
+    if (node === undefined) return ESTALE;
+    const { version, sizeBytes } = node.entry;
+    this.drive.opened(id, { content: sizeBytes === 0 ? 0 : this.#content(node), version });
+    return -1;
+  }
+
+  #onCreate({ id, folder, name, mode, caller }: RequestOf<"create">): number {
+    const parent = this.#nodes.get(folder);
+    if (parent === undefined) return ESTALE;
+    if (parent.names.has(name)) return EEXIST;
+    const node = this.#newNode("file", mode, parent, caller);
+    parent.names.set(name, node.entry.node);
+    this.#bind(parent, name, false);
+    this.drive.created(id, { node: node.entry.node, version: node.entry.version });
+    return -1;
+  }
+
+  #onMake({ folder, name, type, mode, rdev, target, caller }: RequestOf<"make">): number {
+    const parent = this.#nodes.get(folder);
+    if (parent === undefined) return ESTALE;
+    if (parent.names.has(name)) return EEXIST;
+    const node = this.#newNode(type, mode, parent, caller);
+    node.entry = { ...node.entry, rdev, ...(type === "symlink" ? { target, sizeBytes: Buffer.byteLength(target) } : {}) };
+    parent.names.set(name, node.entry.node);
+    if (type === "folder") this.#touch(parent, 1);
+    this.#bind(parent, name, false);
+    return 0;
+  }
+
+  #onLink({ node: number, folder, name }: RequestOf<"link">): number {
+    const node = this.#nodes.get(number);
+    const parent = this.#nodes.get(folder);
+    if (node === undefined || parent === undefined) return ESTALE;
+    if (parent.names.has(name)) return EEXIST;
+    parent.names.set(name, number);
+    node.entry = { ...node.entry, nlink: node.entry.nlink + 1, ctimeNs: BigInt(Date.now()) * 1_000_000n };
+    this.drive.putNode(node.entry, false);
+    this.#bind(parent, name, false);
+    return 0;
+  }
+
+  #onRemove({ folder, name, isFolder }: RequestOf<"remove">): number {
+    const parent = this.#nodes.get(folder);
+    const node = parent === undefined ? undefined : this.#child(parent, name);
+    if (parent === undefined) return ESTALE;
+    if (node === undefined) return ENOENT;
+    if (isFolder && node.entry.type !== "folder") return ENOTDIR;
+    if (!isFolder && node.entry.type === "folder") return EISDIR;
+    if (node.names.size > 0) return ENOTEMPTY;
+    this.#unname(parent, name, node);
+    this.#bind(parent, name, false);
+    if (isFolder) this.#touch(parent, -1);
+    return 0;
+  }
+
+  #onRename({ folder, name, toFolder, toName, how }: RequestOf<"rename">): number {
+    const parent = this.#nodes.get(folder);
+    const toParent = this.#nodes.get(toFolder);
+    if (parent === undefined || toParent === undefined) return ESTALE;
+    const node = this.#child(parent, name);
+    const victim = this.#child(toParent, toName);
+    if (node === undefined || (how === "exchange" && victim === undefined)) return ENOENT;
+    if (node === victim) return 0;
+    if (victim !== undefined && how === "keep") return EEXIST;
+    if (how === "exchange" && victim !== undefined) {
+      parent.names.set(name, victim.entry.node);
+    } else {
+      if (victim !== undefined && victim.names.size > 0) return ENOTEMPTY;
+      if (victim !== undefined) this.#unname(toParent, toName, victim);
+      parent.names.delete(name);
+    }
+    toParent.names.set(toName, node.entry.node);
+    this.#bind(toParent, toName, false);
+    this.#bind(parent, name, false);
+    return 0;
+  }
+
+  #onSetattr({ node: number, mode, uid, gid, mtimeNs, sizeBytes }: RequestOf<"setattr">): number {
+    const node = this.#nodes.get(number);
+    if (node === undefined || !this.#isNamed(number)) return ESTALE;
+    if (sizeBytes !== undefined) {
+      const bytes = Buffer.alloc(sizeBytes);
+      this.#bytes(node).copy(bytes);
+      this.#commit(node, bytes, BigInt(Date.now()) * 1_000_000n);
+    }
+    const { entry } = node;
+    node.entry = {
+      ...entry,
+      mode: mode ?? entry.mode,
+      uid: uid ?? entry.uid,
+      gid: gid ?? entry.gid,
+      mtimeNs: mtimeNs ?? entry.mtimeNs,
+      ctimeNs: BigInt(Date.now()) * 1_000_000n,
+    };
+    this.drive.putNode(node.entry, false);
+    return 0;
+  }
+
+  #onFetch({ content, offset, length }: RequestOf<"fetch">): number {
+    const cached = this.#contents.get(content);
+    const node = cached && this.#nodes.get(cached.node);
+    const bytes = cached && node?.versions.get(cached.version);
+    if (cached === undefined || bytes === undefined) return 5;
+    this.#fill(cached, bytes, offset, length);
+    return 0;
+  }
+
+  #onCommit(request: RequestOf<"commit">): number {
+    const node = this.#nodes.get(request.node);
+    if (node === undefined) return ESTALE;
+    const bytes = Buffer.alloc(request.sizeBytes);
+    const base = this.#contents.get(request.baseContent);
+    if (base !== undefined) {
+      const baseBytes = this.#nodes.get(base.node)?.versions.get(base.version) ?? Buffer.alloc(0);
+      baseBytes.copy(bytes, 0, 0, Math.min(request.baseBytes, request.sizeBytes));
+    }
+    for (const { path, extents } of request.layers) {
+      const fd = openSync(path, "r");
+      for (const { offset, length } of extents) readSync(fd, bytes, offset, length, offset);
+      closeSync(fd);
+    }
+    this.#commit(node, bytes, request.mtimeNs);
+    this.#putEverywhere(node);
+    this.drive.committed(request.id, { version: node.entry.version });
+    if (this.rebases) {
+      const before = this.cacheWhole;
+      this.cacheWhole = true;
+      this.drive.rebase(request.file, this.#content(node));
+      this.cacheWhole = before;
+      for (const { path } of request.layers) rmSync(path, { force: true });
+    }
+    return -1;
+  }
+
+  // ── its own tables ──
+
+  #get(node: number): Node {
+    const found = this.#nodes.get(node);
+    if (found === undefined) throw new Error(`no node ${node}`);
+    return found;
+  }
+
+  #newNode(type: DriveEntry["type"], mode: number, parent?: Node, caller?: { uid: number; gid: number }): Node {
+    const number = this.#nextNode++;
+    const entry = this.#newEntry(number, type, mode);
+    const isSetgid = parent !== undefined && (parent.entry.mode & S_ISGID) !== 0;
+    entry.uid = caller?.uid ?? 0;
+    entry.gid = isSetgid ? parent.entry.gid : (caller?.gid ?? 0);
+    if (isSetgid && type === "folder") entry.mode |= S_ISGID;
+    const node: Node = { entry, names: new Map(), versions: new Map([[entry.version, Buffer.alloc(0)]]) };
+    this.#nodes.set(number, node);
+    return node;
+  }
+
+  #bytes(node: Node): Buffer {
+    return node.versions.get(node.entry.version) ?? Buffer.alloc(0);
+  }
+
+  #commit(node: Node, bytes: Buffer, mtimeNs: bigint): void {
+    const version = ++this.#seq;
+    node.versions.set(version, bytes);
+    node.entry = { ...node.entry, version, sizeBytes: bytes.length, mtimeNs, ctimeNs: BigInt(Date.now()) * 1_000_000n };
+  }
+
+  #child(folder: Node, name: string): Node | undefined {
+    const node = folder.names.get(name);
+    return node === undefined ? undefined : this.#get(node);
+  }
+
+  #isNamed(node: number): boolean {
+    if (node === ROOT) return true;
+    for (const { names } of this.#nodes.values()) for (const named of names.values()) if (named === node) return true;
+    return false;
+  }
+
+  #unname(folder: Node, name: string, node: Node): void {
+    folder.names.delete(name);
+    if (node.entry.type === "folder" || node.entry.nlink < 2) return;
+    node.entry = { ...node.entry, nlink: node.entry.nlink - 1 };
+    this.drive.putNode(node.entry, false);
+  }
+
+  #touch(folder: Node, subfolders: number): void {
+    folder.entry = { ...folder.entry, nlink: folder.entry.nlink + subfolders };
+    this.drive.putNode(folder.entry, false);
+  }
+
+  #bind(folder: Node, name: string, changed: boolean): void {
+    const entry = this.#child(folder, name)?.entry;
+    this.drive.putEntries([{ folder: folder.entry.node, name, entry }], changed);
+  }
+
+  #putFolder(folder: Node): void {
+    const listing = [...folder.names].map(([name, node]) => ({ name, entry: this.#get(node).entry }));
+    this.drive.putFolder(folder.entry.node, listing);
+  }
+
+  #putEverywhere(node: Node): void {
+    this.drive.putNode(node.entry, false);
+  }
+
+  #split(path: string): { folder: Node; name: string } {
+    const names = path.split("/").filter((name) => name !== "");
+    const name = names.pop() ?? "";
+    const folder = names.reduce<Node>((at, step) => {
+      const next = this.#child(at, step);
+      if (next === undefined) throw new Error("no such folder");
+      return next;
+    }, this.#get(ROOT));
+    return { folder, name };
+  }
+
+  #resolve(path: string): Node | undefined {
+    const { folder, name } = this.#split(path);
+    return name === "" ? folder : this.#child(folder, name);
+  }
+
+  /** The cached content of a node's current version, put if it was not. */
+  #content(node: Node): number {
+    const { version } = node.entry;
+    for (const cached of this.#contents.values()) {
+      if (cached.node === node.entry.node && cached.version === version) return cached.id;
+    }
+    const id = this.#nextContent++;
+    const path = join(this.#folder, `content-${id}`);
+    const bytes = this.#bytes(node);
+    writeFileSync(path, this.cacheWhole ? bytes : "");
+    const present = this.cacheWhole && bytes.length > 0 ? [{ offset: 0, length: bytes.length }] : [];
+    this.#contents.set(id, { id, node: node.entry.node, version, path, present: [...present] });
+    this.drive.putContent({ id, node: node.entry.node, version, path, sizeBytes: bytes.length, present });
+    return id;
+  }
+
+  #fill(cached: Cached, bytes: Buffer, offset: number, length: number): void {
+    const fd = openSync(cached.path, "r+");
+    writeSync(fd, bytes, offset, length, offset);
+    closeSync(fd);
+    cached.present.push({ offset, length });
+    this.drive.putRanges(cached.id, [{ offset, length }]);
+  }
+
+  /** Puts the whole current content of a file, so that it opens and reads without a question. */
+  cache(path: string): void {
+    const node = this.#resolve(path);
+    if (node === undefined) throw new Error("no such file");
+    const id = this.#content(node);
+    const cached = this.#contents.get(id);
+    const bytes = this.#bytes(node);
+    if (cached !== undefined) this.#fill(cached, bytes, 0, bytes.length);
+  }
+
+  /** What the drive's own view of a cached file says, for tests of eviction. */
+  drop(path: string): boolean {
+    const node = this.#resolve(path);
+    for (const cached of this.#contents.values()) {
+      if (node === undefined || cached.node !== node.entry.node || cached.version !== node.entry.version) continue;
+      if (!this.drive.dropContent(cached.id)) return false;
+      this.#contents.delete(cached.id);
+      rmSync(cached.path);
+    }
+    return true;
+  }
+
+  statistics(): ReturnType<Drive["statistics"]> {
+    return this.drive.statistics();
+  }
+
+  readCacheFile(path: string): Buffer {
+    return readFileSync(path);
+  }
+
+  close(force: boolean): Promise<void> {
+    return this.drive.close(force);
+  }
+
+  get hasLease(): boolean {
+    return this.#hasLease;
+  }
+}

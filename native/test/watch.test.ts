@@ -1,0 +1,150 @@
+// Watching real trees that change fast: whoever looks at what is told ends with the truth, or is told to scan.
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { DiskRoot, DiskStat, WatchEvent } from "@runnel/shared";
+import { generator } from "../../shared/vectors/content.ts";
+import { realDisk } from "../index.ts";
+
+/** What a consumer knows of a path. Of a folder only what its own events tell: its times follow from the names in it. */
+interface State {
+  handle: string;
+  stat: Partial<DiskStat>;
+}
+type Known = Map<string, State>;
+
+async function lookAt(root: DiskRoot, path: string): Promise<State | undefined> {
+  try {
+    const handle = Buffer.from(await root.handle(path)).toString("hex");
+    const stat = await root.stat(path);
+    return { handle, stat: stat.type === "folder" ? { type: stat.type, mode: stat.mode } : stat };
+  } catch {
+    return undefined;
+  }
+}
+
+function forget(known: Known, path: string): void {
+  known.delete(path);
+  for (const other of known.keys()) if (other.startsWith(`${path}/`)) known.delete(other);
+}
+
+/** Takes in one event as a consumer should: another folder at a path has nothing of the one before it. */
+async function takeIn(root: DiskRoot, known: Known, path: string): Promise<void> {
+  const found = await lookAt(root, path);
+  if (found === undefined || found.handle !== known.get(path)?.handle) forget(known, path);
+  if (found) known.set(path, found);
+}
+
+async function scan(root: DiskRoot, path = ""): Promise<Known> {
+  const known: Known = new Map();
+  const paths: string[] = [];
+  await root.list(path, (entries) => {
+    paths.push(...entries.map(({ name }) => (path === "" ? `${name}` : `${path}/${name}`)));
+  });
+  for (const found of paths) {
+    await takeIn(root, known, found);
+    if (known.get(found)?.stat.type === "folder") {
+      for (const [inner, state] of await scan(root, found)) known.set(inner, state);
+    }
+  }
+  return known;
+}
+
+const MARKER = "the end";
+const SEEDS = process.env["RUNNEL_LONG"] ? 200 : 6;
+
+/** Watches, and hands each batch to `take` in order; `untilMarker` waits for the marker to be told. */
+async function follow(root: DiskRoot, take: (event: WatchEvent) => Promise<void>) {
+  const marker = Promise.withResolvers<void>();
+  let taking = Promise.resolve();
+  const watch = await root.watch((events) => {
+    const before = taking;
+    taking = (async () => {
+      await before;
+      for (const event of events) await take(event);
+      if (events.some((event) => event.path === MARKER)) marker.resolve();
+    })();
+    taking.catch(marker.reject);
+  });
+  return { close: () => watch.close(), untilMarker: () => marker.promise };
+}
+
+/** One random operation on a small tree, so that names collide often. Failures are part of it. */
+function disturb(folder: string, next: () => number): void {
+  const name = (): string => String.fromCharCode(97 + (next() % 4));
+  const path = (): string => join(folder, ...Array.from({ length: 1 + (next() % 4) }, name));
+  const from = path();
+  try {
+    const choice = next() % 10;
+    if (choice < 4) mkdirSync(from);
+    else if (choice < 6) writeFileSync(join(from, `file-${next() % 3}`), "x".repeat(next()));
+    else if (choice < 9) renameSync(from, path());
+    else rmSync(from, { recursive: true });
+  } catch {
+    // Whatever was not there, or was in the way.
+  }
+}
+
+describe("watching a tree that changes fast", () => {
+  let folder: string;
+  let root: DiskRoot;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "runnel-watch-"));
+    root = await realDisk().openRoot(folder);
+  });
+  afterEach(async () => {
+    await root.close();
+    await rm(folder, { recursive: true });
+  });
+
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    it(`whoever looks at what is told knows the whole tree (seed ${seed})`, async () => {
+      const random = generator(seed);
+      const next = (): number => random.next().value;
+      for (let i = 0; i < 100; i++) disturb(folder, next);
+      const known = await scan(root);
+      const watch = await follow(root, async ({ path, kind }) => {
+        expect(kind).not.toBe("overflow");
+        await takeIn(root, known, path);
+      });
+      for (let i = 0; i < 3000; i++) {
+        disturb(folder, next);
+        if (next() < 3) await new Promise((resolve) => setImmediate(resolve));
+      }
+      writeFileSync(join(folder, MARKER), "");
+      await watch.untilMarker();
+      await watch.close();
+      known.delete("");
+      expect(Object.fromEntries([...known].sort())).toEqual(Object.fromEntries([...(await scan(root))].sort()));
+    });
+  }
+
+  it("tells overflow when events were lost, and goes on after it", async () => {
+    mkdirSync(join(folder, "x"));
+    for (let i = 0; i < 200; i++) mkdirSync(join(folder, "x", `${i}`));
+    let overflows = 0;
+    const lost = Promise.withResolvers<void>();
+    const told = new Set<string>();
+    const watch = await follow(root, async ({ path, kind }) => {
+      told.add(path);
+      if (kind !== "overflow") return;
+      overflows++;
+      lost.resolve();
+    });
+    // Each rename makes the watcher look at 200 folders and the kernel queue two events; it queues 16,384.
+    for (let i = 0; i < 10_000; i++) {
+      renameSync(join(folder, "x"), join(folder, "y"));
+      renameSync(join(folder, "y"), join(folder, "x"));
+    }
+    await lost.promise;
+    writeFileSync(join(folder, "x", "77", "new"), "");
+    writeFileSync(join(folder, MARKER), "");
+    await watch.untilMarker();
+    await watch.close();
+    expect(overflows).toBeGreaterThan(0);
+    // Told by name, or after it overflow was told again.
+    expect(told.has("x/77/new") || overflows > 1).toBe(true);
+  });
+});

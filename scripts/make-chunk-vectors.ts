@@ -1,0 +1,107 @@
+// Makes shared/vectors/chunks.json: where contents are cut, computed straight from the definition (native/src/chunk/rabin.h) by
+// long division of every window, with nothing in common with the engines that are tested against it. Takes about a minute.
+//
+//   node scripts/make-chunk-vectors.ts
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { buildContent } from "../shared/vectors/content.ts";
+import type { ContentPart } from "../shared/vectors/content.ts";
+
+const POLYNOMIAL = 0xbfe6b8a5bf378d83n;
+const DEGREE = 63;
+const WINDOW_BYTES = 48;
+const BREAKPOINT_MASK = 0x1fffn;
+const BREAKPOINT_VALUE = 0x78n;
+const MIN_BYTES = 2048;
+const MAX_BYTES = 65_536;
+
+const TOP_BIT = WINDOW_BYTES * 8 - 1;
+
+/** The remainder of a polynomial of degree up to TOP_BIT divided by POLYNOMIAL, as on paper. */
+function remainder(dividend: bigint): bigint {
+  let rest = dividend;
+  for (let bit = TOP_BIT; bit >= DEGREE; bit--) {
+    if (((rest >> BigInt(bit)) & 1n) === 1n) rest ^= POLYNOMIAL << BigInt(bit - DEGREE);
+  }
+  return rest;
+}
+
+/** Whether the 48 bytes before `position` say "cut". */
+function isBreakpoint(bytes: Uint8Array, position: number): boolean {
+  const window = bytes.subarray(position - WINDOW_BYTES, position);
+  return (remainder(BigInt(`0x${Buffer.from(window).toString("hex")}`)) & BREAKPOINT_MASK) === BREAKPOINT_VALUE;
+}
+
+function cut(bytes: Uint8Array): number[] {
+  const lengths: number[] = [];
+  for (let start = 0; start < bytes.length;) {
+    let end = start + MIN_BYTES;
+    while (end < bytes.length && end < start + MAX_BYTES && !isBreakpoint(bytes, end)) end++;
+    end = Math.min(end, bytes.length);
+    lengths.push(end - start);
+    start = end;
+  }
+  return lengths;
+}
+
+/** The first seed whose random content has a breakpoint at `position`. */
+function seedWithBreakpoint(position: number): number {
+  for (let seed = 1; ; seed++) {
+    if (isBreakpoint(buildContent([{ random: { seed, length: position } }]), position)) return seed;
+  }
+}
+
+const RANDOM = { random: { seed: 1, length: 300_000 } };
+const INSERTED_AT = 150_000;
+
+const contents: { name: string; parts: ContentPart[] }[] = [
+  { name: "empty", parts: [] },
+  { name: "one byte", parts: [{ random: { seed: 7, length: 1 } }] },
+  { name: "shorter than the window", parts: [{ random: { seed: 7, length: 47 } }] },
+  { name: "exactly the minimum", parts: [{ random: { seed: 7, length: MIN_BYTES } }] },
+  { name: "one more than the minimum", parts: [{ random: { seed: 7, length: MIN_BYTES + 1 } }] },
+  {
+    name: "a breakpoint just before the minimum does not cut",
+    parts: [{ random: { seed: seedWithBreakpoint(MIN_BYTES - 1), length: 6000 } }],
+  },
+  {
+    name: "a breakpoint at the minimum cuts",
+    parts: [{ random: { seed: seedWithBreakpoint(MIN_BYTES), length: 6000 } }],
+  },
+  { name: "exactly the maximum, no breakpoint", parts: [{ zeros: MAX_BYTES }] },
+  { name: "one more than the maximum", parts: [{ zeros: MAX_BYTES + 1 }] },
+  { name: "zeros, cut at the maximum", parts: [{ zeros: 200_000 }] },
+  { name: "random", parts: [RANDOM] },
+  {
+    name: "random with 100 bytes inserted in the middle",
+    parts: [{ ...RANDOM, to: INSERTED_AT }, { random: { seed: 2, length: 100 } }, { ...RANDOM, from: INSERTED_AT }],
+  },
+  { name: "random with the first byte removed", parts: [{ ...RANDOM, from: 1 }] },
+  { name: "a short pattern repeated", parts: [{ repeat: { hex: "00ff10a5", length: 150_000 } }] },
+  {
+    name: "a pattern longer than the window",
+    parts: [{ repeat: { hex: "0123456789abcdef".repeat(9) + "5a", length: 80_000 } }],
+  },
+  { name: "text", parts: [{ words: { seed: 3, length: 120_000 } }] },
+  {
+    name: "zeros, random, zeros",
+    parts: [{ zeros: 70_000 }, { random: { seed: 4, length: 20_000 } }, { zeros: 70_000 }],
+  },
+];
+
+const cases = contents.map(({ name, parts }) => {
+  const bytes = buildContent(parts);
+  return {
+    name,
+    parts,
+    sizeBytes: bytes.length,
+    sha256: createHash("sha256").update(bytes).digest("hex"),
+    lengths: cut(bytes),
+  };
+});
+const file = new URL("../shared/vectors/chunks.json", import.meta.url);
+const about =
+  "Lengths of the chunks of each content. Made by scripts/make-chunk-vectors.ts; contents as in vectors/content.ts.";
+const lines = cases.map((one) => `    ${JSON.stringify(one)}`).join(",\n");
+writeFileSync(file, `{\n  "about": ${JSON.stringify(about)},\n  "cases": [\n${lines}\n  ]\n}\n`);
+console.log(`${cases.length} contents, ${cases.reduce((sum, one) => sum + one.lengths.length, 0)} chunks`);

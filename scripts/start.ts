@@ -1,0 +1,134 @@
+// npm start: serves ./demo (made from real files), maps it at ./drive, says what to try, and shows what crosses the wire until
+// Ctrl-C. Everything that it keeps lies in .setup/; nothing of it is left running or mounted, also not by a run that was killed.
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isRunnelError, RunnelError } from "@runnel/shared";
+import { ControlClient, type PartOf } from "../app/src/agent/control/index.ts";
+import { withAgent } from "../app/src/cli/agent-connection.ts";
+import { formatBytes, formatPercent } from "../app/src/cli/format.ts";
+import { wireTotal } from "../app/src/cli/verbs/stats.ts";
+import { makeDemo } from "./demo.ts";
+import { type DemoServer, startDemoServer } from "./demo-server.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
+const DEMO = join(ROOT, "demo");
+const DRIVE = join(ROOT, "drive");
+const SETUP = join(ROOT, ".setup");
+const LIVE_MS = 1000;
+
+const toEnd = new AbortController();
+let signals = 0;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    signals += 1;
+    if (signals > 1) process.exit(1);
+    toEnd.abort();
+  });
+}
+
+process.env["RUNNEL_HOME"] = join(SETUP, "home");
+process.exitCode = await run();
+
+async function run(): Promise<number> {
+  let server: DemoServer | undefined;
+  try {
+    mkdirSync(SETUP, { recursive: true });
+    if (!existsSync(DEMO)) {
+      console.log("Making ./demo from files of this project and its packages.");
+      makeDemo(ROOT, DEMO);
+    }
+    await withAgent(clearDrive);
+    makeMountPoint();
+    server = await startDemoServer(ROOT, DEMO, SETUP);
+    const { url, ended } = server;
+    void ended.then(() => toEnd.abort());
+    await withAgent((client) => show(client, url));
+    return 0;
+  } catch (error) {
+    console.error(isRunnelError(error) ? error.message : error);
+    return 1;
+  } finally {
+    await server?.end();
+  }
+}
+
+/** A run that was killed may have left its agent, and the drive in it. */
+async function clearDrive(client: ControlClient): Promise<void> {
+  const { mounts, lost } = await client.ask<"status">({ verb: "status" });
+  for (const { mountpoint } of [...mounts, ...lost]) {
+    await client.ask<"unmount">({ verb: "unmount", mountpoint, force: true });
+  }
+}
+
+function makeMountPoint(): void {
+  try {
+    mkdirSync(DRIVE);
+  } catch (error) {
+    // What is there is the agent's to judge: it says what is wrong with it.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+async function show(client: ControlClient, url: string): Promise<void> {
+  if (toEnd.signal.aborted) return;
+  await client.ask<"mount">({ verb: "mount", url, mountpoint: DRIVE, mode: "sync" });
+  try {
+    console.log(INTRODUCTION);
+    const live = new LiveLine();
+    await client.ask<"watch">(
+      { verb: "watch", mountpoint: DRIVE, intervalMs: LIVE_MS },
+      (part) => live.show(describe(part)),
+      toEnd.signal,
+    );
+    live.end();
+  } finally {
+    await unmountAndStop(client);
+  }
+}
+
+async function unmountAndStop(client: ControlClient): Promise<void> {
+  try {
+    await client.ask<"unmount">({ verb: "unmount", mountpoint: DRIVE, force: false });
+  } catch (error) {
+    if (isRunnelError(error, "Busy")) console.log("Programs still use ./drive. It is unmounted all the same.");
+  }
+  await client.ask<"stop">({ verb: "stop", force: true });
+  console.log("Unmounted ./drive and ended server and agent. ./demo stays.");
+}
+
+const INTRODUCTION = `
+./demo is served, and mapped at ./drive. Try in another terminal, in this folder:
+
+  cp drive/large/sqlite3.c drive/large/copy.c           # 9 MB copied, hardly a byte sent
+  sed -i '1i /* changed */' drive/large/sqlite3.c       # 9 MB saved, a few KB sent
+  head -1 demo/large/sqlite3.c                          # and there it is, a plain file
+  RUNNEL_HOME=.setup/home node_modules/.bin/runnel stats
+
+Ctrl-C unmounts and ends everything.
+`;
+
+function describe({ mounts }: PartOf<"watch">): string {
+  const [mount] = mounts;
+  if (mount === undefined) throw new RunnelError("NotFound", "start", "The drive is gone.");
+  const { applications, sent, received, savedPercent } = mount.statistics;
+  const wire = formatBytes(wireTotal(sent) + wireTotal(received));
+  const moved = `Programs wrote ${formatBytes(applications.writtenBytes)}, read ${formatBytes(applications.readBytes)}`;
+  return `${moved}; ${wire} on the wire; ${formatPercent(savedPercent)} saved`;
+}
+
+/** One line that changes in place on a terminal; in a pipe a new line, when something changed. */
+class LiveLine {
+  #shown = "";
+
+  show(text: string): void {
+    if (text === this.#shown) return;
+    this.#shown = text;
+    if (process.stdout.isTTY) process.stdout.write(`\r\u001B[2K${text.slice(0, process.stdout.columns - 1)}`);
+    else console.log(text);
+  }
+
+  end(): void {
+    if (process.stdout.isTTY && this.#shown !== "") process.stdout.write("\n");
+  }
+}

@@ -1,0 +1,261 @@
+// LiveTree: what bringing up one commit after another needs of the served folder: where things lie now, putting a file in place, keeping what
+// another program wrote, and what has to be synced and looked at afterwards. Used by one batch at a time.
+//
+// A difference that another program made is never settled by force: the rows follow the commit, and the next look at the name tells
+// the program's change as one that came after it.
+import type { Clock, DiskRoot, DiskStat, FileType, NodeState, SetStat } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
+import { conflictName } from "../../meta/conflict-name.ts";
+import type { DiskRow, MetaStore } from "../../meta/meta-store.ts";
+import type { DiskRows } from "./disk-rows.ts";
+import { ROOT_ROW } from "./disk-rows.ts";
+import { isSameContent, isSameHandle, isSameTuple } from "./same-file.ts";
+import { joinPath } from "./store-layout.ts";
+import type { Trash } from "./trash.ts";
+
+/** Other programs may take a name again and again; after this it is their fault. */
+const ATTEMPTS = 8;
+
+/** What lies at a path. */
+export interface Found {
+  stat: DiskStat;
+  handle: Uint8Array;
+}
+
+export interface LiveTreeContext {
+  root: DiskRoot;
+  rows: DiskRows;
+  trash: Trash;
+  meta: MetaStore;
+  clock: Clock;
+  /** Whether the server may give files away and open what their mode forbids (root). */
+  isPrivileged: boolean;
+  /** A divergence from another program. */
+  conflict(path: string, keptBeside: string): void;
+  lost(node: number, seq: number): void;
+}
+
+export class LiveTree {
+  readonly context: LiveTreeContext;
+  /** The commit was begun before: some of it may be done already, by us. */
+  isRetry = false;
+  /** Folders whose names changed, with the mtime that the last commit gave them. */
+  readonly #touched = new Map<number, bigint | undefined>();
+  /** Paths to be looked at when the batch is stored. */
+  readonly #looks = new Set<string>();
+  /** Folders to be listed then. */
+  readonly #lists = new Set<number>();
+  /** Folders seen to be in their places by this batch. */
+  readonly #present = new Set<number>();
+
+  constructor(context: LiveTreeContext) {
+    this.context = context;
+  }
+
+  get root(): DiskRoot {
+    return this.context.root;
+  }
+
+  get rows(): DiskRows {
+    return this.context.rows;
+  }
+
+  async find(path: string): Promise<Found | undefined> {
+    try {
+      const stat = await this.root.stat(path);
+      return { stat, handle: await this.root.handle(path) };
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
+      throw error;
+    }
+  }
+
+  /** The folder's path; the folder is there. One that another program removed is made again, since a commit puts something into it. */
+  async folder(node: number): Promise<string> {
+    const path = await this.rows.pathOf(node);
+    if (path === undefined) throw new RunnelError("Corrupt", "bring up", `Folder ${node} has no place on disk.`);
+    if (node === ROOT_NODE || this.#present.has(node)) return path;
+    const found = await this.find(path);
+    if (found?.stat.type === "folder") {
+      await this.#adopt(node, found);
+      return path;
+    }
+    const row = (await this.rows.ofNode(node))[0] as DiskRow;
+    await this.folder(row.folder);
+    if (found !== undefined) await this.keepBeside(path, row.folder, row.name, true);
+    await this.root.makeFolder(path, row.stat.mode);
+    this.touch(row.folder);
+    const made = await this.find(path);
+    if (made !== undefined) await this.#adopt(node, made);
+    return path;
+  }
+
+  /** A folder that another program put in the place of the recorded one takes its part. */
+  async #adopt(node: number, found: Found): Promise<void> {
+    this.#present.add(node);
+    const row = (await this.rows.ofNode(node))[0];
+    if (row === undefined || isSameHandle(row.handle, found.handle)) return;
+    this.rows.put({ ...row, handle: found.handle });
+    this.#lists.add(node);
+  }
+
+  /** Folders moved: whether they are in their places is to be seen anew. */
+  foldersMoved(): void {
+    this.#present.clear();
+  }
+
+  async pathIn(folder: number, name: string): Promise<string> {
+    return joinPath(await this.folder(folder), name);
+  }
+
+  /** Names in the folder changed. `state`: of the folder after the commit, when the commit changed it. */
+  touch(folder: number, state?: NodeState): void {
+    this.#touched.set(folder, state?.mtimeNs ?? this.#touched.get(folder));
+  }
+
+  lookAt(path: string): void {
+    this.#looks.add(path);
+  }
+
+  list(folder: number): void {
+    this.#lists.add(folder);
+  }
+
+  /** What has to be compared with the rows now that they are stored. */
+  takeLooks(): { paths: string[]; folders: number[] } {
+    const looks = { paths: [...this.#looks], folders: [...this.#lists] };
+    this.#looks.clear();
+    this.#lists.clear();
+    return looks;
+  }
+
+  /** Moves what another program put at `from` out of the way, to a free name beside `name`. */
+  async keepBeside(from: string, folder: number, name: string, isDivergence: boolean): Promise<void> {
+    const wallNs = this.context.clock.wallNs();
+    const inFolder = (await this.rows.pathOf(folder)) ?? "";
+    for (let count = 1; ; count++) {
+      const path = joinPath(inFolder, conflictName(name, wallNs, count));
+      try {
+        await this.root.rename(from, path, "keep");
+      } catch (error) {
+        if (isRunnelError(error, "Exists")) continue;
+        throw error;
+      }
+      this.touch(folder);
+      this.lookAt(path);
+      if (isDivergence) this.context.conflict(joinPath(inFolder, name), path);
+      return;
+    }
+  }
+
+  /** Gives `temp` a name that is new. What another program has put there is kept beside, unless `adopts` takes it for ours. */
+  async placeNew(temp: string, folder: number, name: string, adopts: (found: Found) => Promise<boolean>): Promise<"placed" | Found> {
+    for (let attempt = 1; ; attempt++) {
+      const path = await this.pathIn(folder, name);
+      try {
+        await this.root.rename(temp, path, "keep");
+        return "placed";
+      } catch (error) {
+        if (!isRunnelError(error, "Exists", "NotFound") || attempt === ATTEMPTS) throw error;
+        this.foldersMoved();
+      }
+      const found = await this.find(path);
+      if (found === undefined) continue;
+      if (await adopts(found)) return found;
+      await this.keepBeside(path, folder, name, true);
+    }
+  }
+
+  /** Attributes of a committed node, as far as the server may set them. */
+  async setAttributes(setStat: (change: SetStat) => Promise<void>, type: FileType, wanted: SetStat): Promise<void> {
+    const owner: SetStat = {};
+    if (wanted.uid !== undefined) owner.uid = wanted.uid;
+    if (wanted.gid !== undefined) owner.gid = wanted.gid;
+    // Before the mode: giving a file away clears some of its bits.
+    if (wanted.uid !== undefined || wanted.gid !== undefined) await ignoreDenied(setStat(owner));
+    const rest: SetStat = {};
+    // A symlink's own mode does not exist.
+    if (wanted.mode !== undefined && type !== "symlink") rest.mode = this.#possibleMode(type, wanted.mode);
+    if (wanted.mtimeNs !== undefined) rest.mtimeNs = wanted.mtimeNs;
+    if (rest.mode !== undefined || rest.mtimeNs !== undefined) await ignoreDenied(setStat(rest));
+  }
+
+  #possibleMode(type: FileType, mode: number): number {
+    if (this.context.isPrivileged) return mode;
+    return mode | (type === "folder" ? 0o700 : 0o600);
+  }
+
+  /**
+   * The tuple to record for a file that we touched (renamed, linked, changed attributes of): the new one if it was the recorded one before and has the
+   * same content now, else still the recorded one, so that the next look finds what another program did.
+   */
+  recorded(row: DiskRow, before: Found | undefined, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
+    const wasRecorded = this.isRecorded(row, before);
+    const isSame = wasRecorded && after !== undefined && isSameHandle(after.handle, row.handle) && isSameContent(after.stat, before.stat);
+    return { handle: row.handle, stat: isSame ? after.stat : row.stat };
+  }
+
+  /** Nothing but this engine has touched it since it was recorded. A commit begun before has changed its ctime itself. */
+  isRecorded(row: DiskRow, found: Found | undefined): found is Found {
+    if (found === undefined || !isSameHandle(found.handle, row.handle)) return false;
+    return this.isRetry ? isSameContent(found.stat, row.stat) : isSameTuple(found.stat, row.stat);
+  }
+
+  /** Begun before and interrupted: what the commit did itself to tuples since is no other program's change. */
+  async refreshRetried(): Promise<void> {
+    for (const row of this.rows.changed()) {
+      const path = await this.rows.pathOfName(row.folder, row.name);
+      const found = path === undefined ? undefined : await this.find(path);
+      if (found === undefined || !isSameHandle(found.handle, row.handle)) continue;
+      if (isSameContent(found.stat, row.stat)) this.rows.put({ ...row, stat: found.stat });
+    }
+  }
+
+  /** As `recorded` for a folder: identity and the attributes it had; its times follow its names. */
+  recordedFolder(row: DiskRow, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
+    if (after === undefined || !isSameHandle(after.handle, row.handle)) return { handle: row.handle, stat: row.stat };
+    const { mode, uid, gid } = row.stat;
+    return { handle: row.handle, stat: { ...after.stat, mode, uid, gid } };
+  }
+
+  /** The folders that the batch changed get their committed times and are synced, with the store's own. */
+  async finish(storeFolders: readonly string[]): Promise<void> {
+    for (const [node, mtimeNs] of this.#touched) await this.#finishFolder(node, mtimeNs);
+    if (this.#touched.size > 0) for (const path of storeFolders) await this.root.syncFolder(path);
+    this.#touched.clear();
+    this.#present.clear();
+  }
+
+  /** The bytes of a version that was a file of the tree are gone. */
+  async lose(row: Pick<DiskRow, "node" | "version">): Promise<void> {
+    const version = { node: row.node, seq: row.version };
+    const stored = await this.context.meta.version(version);
+    const place = this.rows.placeOf(version) ?? stored?.place;
+    if (place?.at !== "disk") return;
+    this.rows.setPlace(version, { at: "lost" });
+    this.context.lost(row.node, row.version);
+  }
+
+  async #finishFolder(node: number, mtimeNs: bigint | undefined): Promise<void> {
+    const path = await this.rows.pathOf(node);
+    if (path === undefined) return;
+    const row = node === ROOT_NODE ? await this.rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await this.rows.ofNode(node))[0];
+    try {
+      const wanted = mtimeNs ?? row?.stat.mtimeNs;
+      if (wanted !== undefined && wanted >= 0n) await ignoreDenied(this.root.setStat(path, { mtimeNs: wanted }));
+      await this.root.syncFolder(path);
+      if (row !== undefined) this.rows.put({ ...row, ...this.recordedFolder(row, await this.find(path)) });
+    } catch (error) {
+      // Removed meanwhile: nothing of it is left to be synced.
+      if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+    }
+  }
+}
+
+export async function ignoreDenied(change: Promise<void>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    if (!isRunnelError(error, "Denied", "Unsupported", "Invalid")) throw error;
+  }
+}

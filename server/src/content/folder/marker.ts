@@ -1,0 +1,117 @@
+// The marker: the file that says that this folder is a volume's, and which. A root without it is not an empty volume, it is one that
+// cannot be seen now (a disk that is not mounted) [F21].
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Disk, DiskRoot, DiskStat } from "@runnel/shared";
+import type { DiskRow } from "../../meta/meta-store.ts";
+import { isSameHandle } from "./same-file.ts";
+import { MARKER_FILE, STORE_FILE_MODE, STORE_FOLDER, STORE_FOLDER_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath } from "./store-layout.ts";
+
+/** Of everything in the store's folder [F22]. */
+export const FOLDER_FORMAT = 1;
+const MARKER_BYTES_MAX = 4096;
+
+export interface Marker {
+  format: number;
+  /** The volume's id; stays when its metadata is rebuilt. */
+  volume: string;
+}
+
+function parseMarker(bytes: Uint8Array): Marker {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString("utf8"));
+  } catch (cause) {
+    throw new RunnelError("Corrupt", "read marker", "The volume's marker is damaged.", { cause });
+  }
+  const { format, volume } = (value ?? {}) as Partial<Marker>;
+  if (typeof format !== "number" || typeof volume !== "string" || volume === "") {
+    throw new RunnelError("Corrupt", "read marker", "The volume's marker is damaged.");
+  }
+  if (format > FOLDER_FORMAT) {
+    const message = `The served folder has format ${format}; this server knows formats up to ${FOLDER_FORMAT}.`;
+    throw new RunnelError("Version", "read marker", message, { detail: { need: format } });
+  }
+  return { format, volume };
+}
+
+/** The marker, undefined when there is none. @throws Corrupt, Version, Io. */
+export async function readMarker(root: DiskRoot): Promise<Marker | undefined> {
+  try {
+    const file = await root.open(MARKER_FILE, "read");
+    try {
+      return parseMarker(await file.read(0, MARKER_BYTES_MAX));
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
+    throw error;
+  }
+}
+
+async function makeFolder(root: DiskRoot, path: string): Promise<void> {
+  try {
+    await root.makeFolder(path, STORE_FOLDER_MODE);
+  } catch (error) {
+    if (!isRunnelError(error, "Exists")) throw error;
+  }
+}
+
+/** The store's folders, which a person may have cleared away. */
+export async function makeStoreFolders(root: DiskRoot): Promise<void> {
+  for (const path of [STORE_FOLDER, TEMP_FOLDER, TRASH_FOLDER]) await makeFolder(root, path);
+}
+
+/** First serve: the marker is durable before anything else is done. */
+export async function createMarker(root: DiskRoot, marker: Marker): Promise<void> {
+  await makeStoreFolders(root);
+  const temp = `${TEMP_FOLDER}/volume`;
+  const file = await root.open(temp, "create", STORE_FILE_MODE);
+  try {
+    await file.truncate(0);
+    await file.write(0, Buffer.from(`${JSON.stringify(marker)}\n`));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await root.rename(temp, MARKER_FILE, "replace");
+  await root.syncFolder(STORE_FOLDER);
+  await root.syncFolder("");
+}
+
+/** A nested volume: another one's marker deeper down [F23]. */
+export async function isNestedVolume(root: DiskRoot, folder: string): Promise<boolean> {
+  try {
+    await root.stat(joinPath(folder, MARKER_FILE));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The folder above `path` (absolute) that is served already, if there is one: a volume inside a volume is refused [F23]. */
+export async function enclosingVolume(disk: Disk, path: string): Promise<string | undefined> {
+  const parts = path.split("/").filter((part) => part !== "");
+  while (parts.length > 0) {
+    parts.pop();
+    const above = `/${parts.join("/")}`;
+    let root: DiskRoot;
+    try {
+      root = await disk.openRoot(above);
+    } catch {
+      continue;
+    }
+    try {
+      if (await isNestedVolume(root, "")) return above;
+    } finally {
+      await root.close();
+    }
+  }
+  return undefined;
+}
+
+/** Why the folder at the root cannot be the one that was recorded, if it cannot [F21]. */
+export function rootFault(recorded: DiskRow | undefined, stat: DiskStat, handle: Uint8Array): string | undefined {
+  if (recorded === undefined || recorded.stat.dev === stat.dev || isSameHandle(recorded.handle, handle)) return undefined;
+  return "The folder lies on another device than the one that was served.";
+}

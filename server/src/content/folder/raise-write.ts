@@ -1,0 +1,122 @@
+// Bringing up write [F28]: the filled temp is exchanged with the old file, at every name the node has.
+import type { DiskFile, DiskStat } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
+import type { DiskRow } from "../../meta/meta-store.ts";
+import type { AcceptedCommit } from "../content-store.ts";
+import type { Found, LiveTree } from "./live-tree.ts";
+import type { PendingContent } from "./pending-contents.ts";
+import { lookAtRows } from "./raise-make.ts";
+import { isSameHandle } from "./same-file.ts";
+import { tempPath } from "./store-layout.ts";
+import { removeIfThere } from "./trash.ts";
+import { settleTakenOut } from "./take-out.ts";
+
+/** A content ready to be put in place. */
+export interface FilledTemp {
+  path: string;
+  handle: Uint8Array;
+  /** Open, with its tuple before the exchange; undefined when it was put in place before an interruption. */
+  open: { file: DiskFile; stat: DiskStat } | undefined;
+  mtimeNs: bigint;
+}
+
+export async function raiseWrite(tree: LiveTree, commit: AcceptedCommit, content: PendingContent, temp: FilledTemp): Promise<void> {
+  const { version, sizeBytes } = content;
+  const rows = await tree.rows.ofNode(version.node);
+  const made = commit.change.bindings.find(({ node }) => node === version.node);
+  const first = rows[0];
+  content.isRaising = true;
+  if (first !== undefined) await exchange(tree, commit.seq, temp, first, rows);
+  else if (made !== undefined) await placeBeside(tree, temp, made);
+  else return keepNameless(tree, content, temp);
+  const names = first === undefined && made !== undefined ? [made] : rows;
+  const stat = await recordedStat(tree, temp, sizeBytes, names);
+  for (const { folder, name } of names) {
+    tree.rows.put({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq });
+    tree.touch(folder, commit.change.nodes.find(({ node }) => node === folder));
+  }
+  if (sizeBytes > 0) tree.rows.setPlace(version, { at: "disk" });
+  if (stat.ctimeNs < 0n) await lookAtRows(tree, names);
+}
+
+/** A node that lost its name: its content goes to a new one. */
+async function placeBeside(tree: LiveTree, temp: FilledTemp, made: { folder: number; name: string }): Promise<void> {
+  if (temp.open === undefined) return;
+  await tree.placeNew(temp.path, made.folder, made.name, async () => false);
+}
+
+/** Unlinked while a program has it open: nobody finds it in the tree, the content is kept as an old one. */
+async function keepNameless(tree: LiveTree, { version, sizeBytes }: PendingContent, temp: FilledTemp): Promise<void> {
+  if (sizeBytes === 0) return removeIfThere(tree.root, temp.path);
+  const { trash } = tree.context;
+  const place = temp.open === undefined ? await trash.find(version, temp.handle) : await trash.take(temp.path, version, "", temp.handle);
+  tree.rows.setPlace(version, place ?? { at: "lost" });
+}
+
+async function exchange(tree: LiveTree, seq: number, temp: FilledTemp, first: DiskRow, rows: readonly DiskRow[]): Promise<void> {
+  const path = await tree.pathIn(first.folder, first.name);
+  let wasRecorded = true;
+  if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first, path);
+  for (const row of rows.slice(1)) await relink(tree, seq, path, temp.handle, row, wasRecorded);
+  const { folder, name } = first;
+  await settleTakenOut(tree, { temp: temp.path, row: first, wasRecorded, hasOtherNames: false, folder, name });
+}
+
+/** Afterwards the old file, if there was one, lies at the temp's path. Tells whether it was the recorded one. */
+async function putInPlace(tree: LiveTree, temp: FilledTemp, row: DiskRow, path: string): Promise<boolean> {
+  const before = await tree.find(path);
+  if (before !== undefined) {
+    try {
+      await tree.root.rename(temp.path, path, "exchange");
+      return tree.isRecorded(row, before);
+    } catch (error) {
+      if (!isRunnelError(error, "NotFound")) throw error;
+    }
+  }
+  await tree.placeNew(temp.path, row.folder, row.name, async () => false);
+  return false;
+}
+
+/** A further name of the node: an exchange at one name leaves the others with the old file. */
+async function relink(tree: LiveTree, seq: number, from: string, handle: Uint8Array, row: DiskRow, wasRecorded: boolean): Promise<void> {
+  const path = await tree.pathIn(row.folder, row.name);
+  const temp = tempPath(seq, "link");
+  if (isSameHandle((await tree.find(path))?.handle, handle)) return removeOwnLink(tree, temp);
+  await removeOwnLink(tree, temp);
+  await tree.root.link(from, temp);
+  try {
+    await tree.root.rename(temp, path, "exchange");
+  } catch (error) {
+    if (!isRunnelError(error, "NotFound")) throw error;
+    await tree.placeNew(temp, row.folder, row.name, async () => false);
+    return;
+  }
+  await settleTakenOut(tree, { temp, row, wasRecorded, hasOtherNames: true, folder: row.folder, name: row.name });
+}
+
+/** A link that an interruption left: of the new file or the old one, both have another name. */
+async function removeOwnLink(tree: LiveTree, temp: string): Promise<void> {
+  await removeIfThere(tree.root, temp);
+}
+
+function isAsFilled(stat: DiskStat, sizeBytes: number, mtimeNs: bigint): boolean {
+  return stat.sizeBytes === sizeBytes && stat.mtimeNs === mtimeNs;
+}
+
+/** The tuple after the exchange, if no other program has written since; else one that makes the next look find that out. */
+async function recordedStat(tree: LiveTree, temp: FilledTemp, sizeBytes: number, names: readonly { folder: number; name: string }[]): Promise<DiskStat> {
+  const now = temp.open === undefined ? await findPlaced(tree, temp, names) : { stat: await temp.open.file.stat() };
+  const mtimeNs = temp.open?.stat.mtimeNs ?? temp.mtimeNs;
+  if (now !== undefined && isAsFilled(now.stat, sizeBytes, mtimeNs)) return now.stat;
+  const like = now?.stat ?? (await tree.root.stat(""));
+  return { ...like, type: "file", sizeBytes, mtimeNs, ctimeNs: -1n };
+}
+
+async function findPlaced(tree: LiveTree, temp: FilledTemp, names: readonly { folder: number; name: string }[]): Promise<Pick<Found, "stat"> | undefined> {
+  for (const { folder, name } of names) {
+    const path = await tree.rows.pathOfName(folder, name);
+    const found = path === undefined ? undefined : await tree.find(path);
+    if (found !== undefined && isSameHandle(found.handle, temp.handle)) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,248 @@
+// Reading versions, wherever their bytes are now: the live file, the trash, or log + older versions. A place can change while a version is open
+// (a commit is brought up, the trash is cut); a read then finds the new place, or fails by name. It never yields other bytes.
+import type { DiskFile, DiskRoot, VersionId } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
+import type { MetaStore, VersionPlace, VersionRow } from "../../meta/meta-store.ts";
+import type { ContentHost, OpenVersion } from "../content-store.ts";
+import type { DiskRows } from "./disk-rows.ts";
+import { FileSource } from "./file-source.ts";
+import type { PendingContent, PendingContents, Piece } from "./pending-contents.ts";
+import { isSettled } from "./same-file.ts";
+import { TRASH_FOLDER, joinPath, stagedPath, versionKey } from "./store-layout.ts";
+
+/** A place found may be gone when it is used; more often in a row than this, something else is wrong. */
+const ATTEMPTS = 4;
+
+export interface VersionsContext {
+  root: DiskRoot;
+  meta: MetaStore;
+  rows: DiskRows;
+  pending: PendingContents;
+  host: Pick<ContentHost, "readLog">;
+  wallNs(): bigint;
+  /** Resolves when no batch is just being put in place. Never waits for the volume. */
+  steady(): Promise<void>;
+  /** Something else lies at this path than was recorded. */
+  suspect(path: string): void;
+  /** The version's file is not what it was and is in nobody's way any more: it will never be readable again. */
+  lose(version: VersionId): Promise<void>;
+  unavailable(): string | undefined;
+}
+
+type Source = FileSource | PendingContent | "empty";
+
+export class Versions {
+  readonly context: VersionsContext;
+  readonly #openings = new Map<string, number>();
+
+  constructor(context: VersionsContext) {
+    this.context = context;
+  }
+
+  /** How often the version is open: it is not dropped then. */
+  isOpen(version: VersionId): boolean {
+    return this.#openings.has(versionKey(version));
+  }
+
+  /** `isWithinBatch`: asked by the one who puts a batch in place, who must not wait for its end. */
+  async open(version: VersionId, isWithinBatch = false): Promise<FolderVersion> {
+    const key = versionKey(version);
+    this.#openings.set(key, (this.#openings.get(key) ?? 0) + 1);
+    const opened = new FolderVersion(this, version, isWithinBatch);
+    try {
+      await opened.find();
+      return opened;
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+  }
+
+  /** An OpenVersion was closed. */
+  release(version: VersionId): void {
+    const key = versionKey(version);
+    const count = (this.#openings.get(key) ?? 1) - 1;
+    if (count > 0) this.#openings.set(key, count);
+    else this.#openings.delete(key);
+  }
+
+  async row(version: VersionId): Promise<VersionRow> {
+    const row = await this.context.meta.version(version);
+    if (row === undefined) throw gone(version);
+    return row;
+  }
+
+  /** Where the bytes are at this moment; undefined when what was found is not what was recorded. */
+  async source(version: VersionId, place: VersionPlace): Promise<Source | undefined> {
+    switch (place.at) {
+      case "empty":
+        return "empty";
+      case "lost":
+        throw new RunnelError("Lost", "read version", `Version ${versionKey(version)} was destroyed by another program.`);
+      case "trash":
+        return this.#inTrash(version, place);
+      case "disk":
+        return this.#onDisk(version);
+      case "pending": {
+        const content = this.context.pending.get(version);
+        if (content === undefined) throw gone(version);
+        return content.isRaising ? undefined : content;
+      }
+    }
+  }
+
+  async #onDisk(version: VersionId): Promise<FileSource | undefined> {
+    const { rows, root } = this.context;
+    const row = (await rows.ofNode(version.node)).find((name) => name.version === version.seq);
+    const path = row && (await rows.pathOfName(row.folder, row.name));
+    if (row === undefined || path === undefined) return undefined;
+    const source = await FileSource.open(root, path, row.stat);
+    if (source === undefined) this.context.suspect(path);
+    return source;
+  }
+
+  async #inTrash(version: VersionId, place: VersionPlace & { at: "trash" }): Promise<FileSource | undefined> {
+    const source = await FileSource.open(this.context.root, joinPath(TRASH_FOLDER, place.file), place.stat);
+    // Nobody moves it from there: a file with another tuple has been written to [F27].
+    if (source === undefined) await this.context.lose(version);
+    return source;
+  }
+
+  async readPiece(piece: Piece, opened: Map<string, FolderVersion>): Promise<Uint8Array | undefined> {
+    if (piece.from === "log") return this.context.host.readLog(piece.data, piece.at, piece.length);
+    if (piece.from === "temp") return this.#readStaged(piece);
+    const key = versionKey(piece.version);
+    const version = opened.get(key) ?? (await this.open(piece.version));
+    opened.set(key, version);
+    return version.read(piece.at, piece.length);
+  }
+
+  async #readStaged(piece: Piece & { from: "temp" }): Promise<Uint8Array | undefined> {
+    if (piece.content.isRaising) return undefined;
+    const file = await this.context.root.open(stagedPath(piece.content.temp), "read");
+    try {
+      const bytes = await file.read(piece.at, piece.length);
+      return bytes.length === piece.length && !piece.content.isRaising ? bytes : undefined;
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+function gone(version: VersionId): RunnelError {
+  return new RunnelError("Gone", "read version", `Version ${versionKey(version)} is no longer kept.`);
+}
+
+/** An opened version; the engine's own copying uses `copyTo` besides what OpenVersion offers. */
+export class FolderVersion implements OpenVersion {
+  sizeBytes = 0;
+  readonly #versions: Versions;
+  readonly #version: VersionId;
+  readonly #isWithinBatch: boolean;
+  #source: Source | undefined;
+  /** Older versions that a pending one copies from. */
+  readonly #older = new Map<string, FolderVersion>();
+  /** Replaced files stay open until the version is closed: `file` may have been handed out. */
+  readonly #replaced: FileSource[] = [];
+  #isClosed = false;
+
+  constructor(versions: Versions, version: VersionId, isWithinBatch: boolean) {
+    this.#versions = versions;
+    this.#version = version;
+    this.#isWithinBatch = isWithinBatch;
+  }
+
+  get file(): { file: DiskFile; isSettled: boolean } | undefined {
+    const source = this.#source;
+    if (!(source instanceof FileSource)) return undefined;
+    return { file: source.file, isSettled: isSettled(source.stat, this.#versions.context.wallNs()) };
+  }
+
+  /** Finds where the bytes are now. @throws Gone, Lost, Stale, Unavailable. */
+  async find(): Promise<Source> {
+    const { context } = this.#versions;
+    const reason = context.unavailable();
+    if (reason !== undefined) throw new RunnelError("Unavailable", "read version", reason);
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const row = await this.#versions.row(this.#version);
+      this.sizeBytes = row.sizeBytes;
+      const place = context.rows.placeOf(this.#version) ?? row.place;
+      const source = await this.#versions.source(this.#version, place);
+      if (source !== undefined) return this.#use(source);
+      if (!this.#isWithinBatch) await context.steady();
+    }
+    throw new RunnelError("Stale", "read version", `Version ${versionKey(this.#version)} is being changed by another program.`);
+  }
+
+  async #use(source: Source): Promise<Source> {
+    if (this.#isClosed && source instanceof FileSource) await source.close();
+    if (this.#source instanceof FileSource && this.#source !== source) this.#replaced.push(this.#source);
+    this.#source = source;
+    return source;
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    this.#checkRange(offset, length);
+    if (length === 0) return new Uint8Array(0);
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const source = attempt === 1 ? (this.#source ?? (await this.find())) : await this.find();
+      const bytes = await this.#readFrom(source, offset, length);
+      if (bytes !== undefined) return bytes;
+    }
+    throw new RunnelError("Stale", "read version", `Version ${versionKey(this.#version)} changed while it was read.`);
+  }
+
+  #checkRange(offset: number, length: number): void {
+    if (offset < 0 || length < 0 || offset + length > this.sizeBytes) {
+      throw new RunnelError("Invalid", "read version", `${length} bytes at ${offset} are not in a version of ${this.sizeBytes}.`);
+    }
+  }
+
+  async #readFrom(source: Source, offset: number, length: number): Promise<Uint8Array | undefined> {
+    if (source === "empty") return new Uint8Array(length);
+    if (source instanceof FileSource) return source.read(offset, length);
+    const bytes = new Uint8Array(length);
+    let at = 0;
+    for (const piece of this.#versions.context.pending.pieces(source, offset, length)) {
+      const part = await this.#pieceOrMoved(source, piece);
+      if (part === undefined) return undefined;
+      bytes.set(part, at);
+      at += part.length;
+    }
+    return bytes;
+  }
+
+  /** A piece; undefined when it may have failed only because the version has been brought up meanwhile. */
+  async #pieceOrMoved(content: PendingContent, piece: Piece): Promise<Uint8Array | undefined> {
+    const hasMoved = (): boolean => content.isRaising || this.#versions.context.pending.get(this.#version) !== content;
+    try {
+      return await this.#versions.readPiece(piece, this.#older);
+    } catch (error) {
+      if (hasMoved()) return undefined;
+      throw error;
+    }
+  }
+
+  /** Copies a range into a file, within the system where one file holds it. @throws as read. */
+  async copyTo(target: DiskFile, offset: number, at: number, length: number, bufferBytes: number): Promise<void> {
+    this.#checkRange(offset, length);
+    for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
+      const source = attempt === 1 ? (this.#source ?? (await this.find())) : await this.find();
+      if (!(source instanceof FileSource)) break;
+      if (await source.copyTo(target, offset, at, length)) return;
+    }
+    for (let done = 0; done < length; done += bufferBytes) {
+      const count = Math.min(bufferBytes, length - done);
+      await target.write(at + done, await this.read(offset + done, count));
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#versions.release(this.#version);
+    const source = this.#source;
+    for (const file of source instanceof FileSource ? [source, ...this.#replaced] : this.#replaced) await file.close();
+    for (const older of this.#older.values()) await older.close();
+  }
+}

@@ -1,0 +1,241 @@
+// A disk in memory. What was not synced survives `crash` or does not, by a seeded coin, within what POSIX allows. It can be slow,
+// full or failing. Everything else is as on a real one: the same contract suite passes.
+import { type ErrorKind, RunnelError } from "../errors.ts";
+import { type Clock, sleep } from "./clock.ts";
+import type { Disk, DiskRoot, FileType, WatchEvent } from "./disk.ts";
+import { SeededRandom } from "./seeded-random.ts";
+import { PAGE_BYTES } from "./simulated-disk/content.ts";
+import { Inode } from "./simulated-disk/inode.ts";
+import { type NameChange, NameJournal, type Slot } from "./simulated-disk/name-journal.ts";
+import { SimulatedRoot } from "./simulated-disk/root.ts";
+
+export interface SimulatedDiskOptions {
+  clock: Clock;
+  seed: number;
+  capacityBytes?: number;
+}
+
+/** A watch of a tree, with the events not yet told. */
+export interface Watcher {
+  root: Inode;
+  events: WatchEvent[];
+  tell: (events: WatchEvent[]) => void;
+}
+
+const CAPACITY_BYTES = 2 ** 40;
+const FILES_MAX = 2 ** 24;
+const SYMLINKS_FOLLOWED_MAX = 40;
+
+export class SimulatedDisk implements Disk {
+  readonly clock: Clock;
+  readonly random: SeededRandom;
+  capacityBytes: number;
+  /** How long each operation takes on the clock. */
+  delayMs: (operation: string) => number = () => 0;
+  /** Makes an operation fail: called with its name (that of the method) and its path in the root ("" for the root). */
+  fault: ((operation: string, path: string) => ErrorKind | undefined) | undefined;
+  /** Counts crashes: what was opened in an earlier life is dead. */
+  life = 0;
+  /** Operations done so far, of any kind. */
+  operations = 0;
+  readonly watchers = new Set<Watcher>();
+  readonly names = new NameJournal();
+  readonly root: Inode;
+  #usedPages = 0;
+  #inodes = 0;
+  #generation = 1;
+  #inoMax = 1;
+  /** Numbers of inodes that are gone, with the last owner: the next file gets the last one, as on ext4. */
+  readonly #freeInos: Inode[] = [];
+  #stampNs = 0n;
+
+  constructor(options: SimulatedDiskOptions) {
+    this.clock = options.clock;
+    this.random = new SeededRandom(options.seed);
+    this.capacityBytes = options.capacityBytes ?? CAPACITY_BYTES;
+    this.root = this.makeInode("folder", 0o755).inode;
+    this.root.links = this.root.durableLinks = 1;
+  }
+
+  async openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot> {
+    await this.turn("openRoot", path, this.life);
+    let at = this.root;
+    const parts = path.split("/").filter((part) => part !== "");
+    for (let followed = 0; parts.length > 0; ) {
+      const part = parts.shift() ?? "";
+      if (at.entries === undefined) throw failure("NotFolder", "open root", `${path} is not a folder`);
+      let next = at.entries.get(part);
+      if (next?.type === "symlink" && followed++ < SYMLINKS_FOLLOWED_MAX) {
+        if (next.target.startsWith("/")) at = this.root;
+        parts.unshift(...next.target.split("/").filter((word) => word !== ""));
+        continue;
+      }
+      if (next === undefined && make !== undefined) next = this.#makeRootFolder(at, part, make.permissions);
+      if (next === undefined) throw failure("NotFound", "open root", `${path} is not there`);
+      at = next;
+    }
+    if (at.entries === undefined) throw failure("NotFolder", "open root", `${path} is not a folder`);
+    return new SimulatedRoot(this, at, path);
+  }
+
+  /** Power is cut. What was open is dead; open roots anew. */
+  crash(): void {
+    this.life += 1;
+    this.watchers.clear();
+    this.names.crash(this.root, this.random);
+    this.#usedPages = 0;
+    this.#inodes = 0;
+    this.#freeInos.length = 0;
+    const seen = new Set<Inode>();
+    const visit = (inode: Inode): void => {
+      if (seen.has(inode)) return;
+      seen.add(inode);
+      inode.links = inode.durableLinks;
+      inode.openings = 0;
+      if (this.random.coin()) inode.attributes = { ...inode.durableAttributes };
+      inode.content?.crash(this.random);
+      this.#inodes += 1;
+      this.#usedPages += inode.content?.pageCount ?? 0;
+      inode.entries?.clear();
+      for (const [name, entry] of inode.durableEntries ?? []) {
+        inode.entries?.set(name, entry);
+        if (entry.type === "folder") entry.place = { folder: inode, name };
+        visit(entry);
+      }
+    };
+    visit(this.root);
+  }
+
+  get freeBytes(): number {
+    return Math.max(0, this.capacityBytes - this.#usedPages * PAGE_BYTES);
+  }
+
+  get freeFiles(): number {
+    return FILES_MAX - this.#inodes;
+  }
+
+  /** How many of so many new pages there is room for; they are taken. A negative count gives pages back. */
+  takePages(count: number): number {
+    const taken = Math.min(count, Math.floor(this.freeBytes / PAGE_BYTES));
+    this.#usedPages += taken;
+    return taken;
+  }
+
+  /** Waits as long as the operation takes, and throws what it is to throw. `life` is that of what it is done with. */
+  async turn(operation: string, path: string, life: number): Promise<void> {
+    this.#assertAlive(operation, life);
+    const delayMs = this.delayMs(operation);
+    if (delayMs > 0) await sleep(this.clock, delayMs);
+    else await Promise.resolve();
+    this.#assertAlive(operation, life);
+    this.operations += 1;
+    const kind = this.fault?.(operation, path);
+    if (kind !== undefined) throw failure(kind, operation, `the simulated disk fails (${kind})`);
+  }
+
+  /** The wall clock, but no two stamps are the same. */
+  nowNs(): bigint {
+    const wallNs = this.clock.wallNs();
+    this.#stampNs = wallNs === this.#stampNs || wallNs === this.#stampNs - 1n ? this.#stampNs + 1n : wallNs;
+    return this.#stampNs;
+  }
+
+  makeInode(type: FileType, permissions: number, what: { rdev?: number; target?: string } = {}): { inode: Inode; reuses: Inode | undefined } {
+    const reuses = this.#freeInos.pop();
+    const id = { ino: reuses?.ino ?? this.#inoMax++, generation: this.#generation++ };
+    const inode = new Inode(type, id, { mode: permissions & 0o7777, uid: 0, gid: 0, mtimeNs: this.nowNs() }, what);
+    this.#inodes += 1;
+    return { inode, reuses };
+  }
+
+  /** Rebinds names, now for everybody and on disk when it comes to it. */
+  bind(slots: Slot[], reuses?: Inode): void {
+    const nowNs = this.nowNs();
+    this.names.add({ slots, reuses } satisfies NameChange);
+    for (const { from } of slots) if (from !== undefined) from.links -= 1;
+    for (const { folder, name, from, to } of slots) {
+      folder.touch(nowNs);
+      if (from !== undefined) from.ctimeNs = nowNs;
+      if (to === undefined) folder.entries?.delete(name);
+      else {
+        folder.entries?.set(name, to);
+        to.links += 1;
+        to.ctimeNs = nowNs;
+        if (to.type === "folder") to.place = { folder, name };
+      }
+    }
+    for (const { folder, name, from } of slots) {
+      this.report(folder, name, "changed");
+      if (from !== undefined) this.release(from);
+    }
+  }
+
+  /** Forgets an inode that has neither a name nor an opening. */
+  release(inode: Inode): void {
+    if (inode.links > 0 || inode.openings > 0) return;
+    inode.place = undefined;
+    this.#inodes -= 1;
+    this.#usedPages -= inode.content?.pageCount ?? 0;
+    this.#freeInos.push(inode);
+  }
+
+  /** Tells the watches about a name of a folder; "" is the folder itself. */
+  report(folder: Inode, name: string, kind: WatchEvent["kind"]): void {
+    for (const watcher of this.watchers) {
+      const above = pathBelow(folder, watcher.root);
+      if (above === undefined) continue;
+      this.#tell(watcher, { path: [above, name].filter((part) => part !== "").join("/"), kind });
+    }
+  }
+
+  /** The watches lose events. */
+  overflowWatches(): void {
+    for (const watcher of this.watchers) {
+      watcher.events.length = 0;
+      this.#tell(watcher, { path: "", kind: "overflow" });
+    }
+  }
+
+  /** Puts another file system on the folder at this absolute path. */
+  mountOver(path: string): void {
+    let at: Inode | undefined = this.root;
+    for (const part of path.split("/").filter((word) => word !== "")) at = at?.entries?.get(part);
+    if (at !== undefined) at.dev += 1;
+  }
+
+  #tell(watcher: Watcher, event: WatchEvent): void {
+    const last = watcher.events.at(-1);
+    if (last?.path === event.path && last.kind === event.kind) return;
+    watcher.events.push(event);
+    if (watcher.events.length > 1) return;
+    queueMicrotask(() => {
+      const events = watcher.events.splice(0);
+      if (events.length > 0 && this.watchers.has(watcher)) watcher.tell(events);
+    });
+  }
+
+  /** The way to a root is made durable with it. */
+  #makeRootFolder(folder: Inode, name: string, permissions: number): Inode {
+    const { inode, reuses } = this.makeInode("folder", permissions);
+    this.bind([{ folder, name, from: undefined, to: inode }], reuses);
+    this.names.sync(folder);
+    return inode;
+  }
+
+  #assertAlive(operation: string, life: number): void {
+    if (life !== this.life) throw failure("Io", operation, "the simulated machine crashed");
+  }
+}
+
+export function failure(kind: ErrorKind, operation: string, message: string): RunnelError {
+  return new RunnelError(kind, operation, message);
+}
+
+function pathBelow(folder: Inode, root: Inode): string | undefined {
+  const parts: string[] = [];
+  for (let at: Inode | undefined = folder; at !== root; at = at.place.folder) {
+    if (at?.place === undefined) return undefined;
+    parts.unshift(at.place.name);
+  }
+  return parts.join("/");
+}

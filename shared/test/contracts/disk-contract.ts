@@ -1,0 +1,62 @@
+// What every engine of Disk must do. Each engine's test file calls diskContract; the suites are one file per side of the
+// interface: files, names and paths, watching.
+import { afterEach, beforeEach, describe } from "@jest/globals";
+import type { Disk, DiskRoot } from "../../src/host/disk.ts";
+import { describeFiles } from "./disk-files.ts";
+import { describeFolders } from "./disk-folders.ts";
+import { describeNames } from "./disk-names.ts";
+import { describePaths } from "./disk-paths.ts";
+import { describeWatching } from "./disk-watching.ts";
+
+export interface DiskUnderTest {
+  disk: Disk;
+  /** Absolute path of an empty folder that is there. */
+  folder: string;
+  /** Makes a file in `folder` whose name is these bytes, by other means than the disk; missing where the engine cannot have one. */
+  makeRawName?: (name: Uint8Array) => Promise<void>;
+  dispose(): Promise<void>;
+}
+
+/** What a suite works with; `root` is the folder, opened anew for each test. */
+export interface DiskContext {
+  readonly disk: Disk;
+  readonly root: DiskRoot;
+  readonly folder: string;
+  readonly makeRawName: DiskUnderTest["makeRawName"];
+}
+
+export function diskContract(name: string, makeDisk: () => Promise<DiskUnderTest>): void {
+  describe(`Disk contract: ${name}`, () => {
+    let made: DiskUnderTest;
+    let root: DiskRoot;
+    const context: DiskContext = {
+      get disk() {
+        return made.disk;
+      },
+      get root() {
+        return root;
+      },
+      get folder() {
+        return made.folder;
+      },
+      get makeRawName() {
+        return made.makeRawName;
+      },
+    };
+
+    beforeEach(async () => {
+      made = await makeDisk();
+      root = await made.disk.openRoot(made.folder);
+    });
+    afterEach(async () => {
+      await root.close();
+      await made.dispose();
+    });
+
+    describeFiles(context);
+    describeFolders(context);
+    describeNames(context);
+    describePaths(context);
+    describeWatching(context);
+  });
+}

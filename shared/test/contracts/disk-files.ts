@@ -1,0 +1,129 @@
+// Disk contract: open files.
+import { describe, expect, it } from "@jest/globals";
+import type { DiskContext } from "./disk-contract.ts";
+import { bytesOf, expectKind, get, put, textOf } from "./disk-steps.ts";
+
+export function describeFiles(context: DiskContext): void {
+  describe("files", () => {
+    it("reads what was written, short only at the end", async () => {
+      const file = await context.root.open("a", "create");
+      await file.write(0, bytesOf("hello"));
+      await file.write(5, bytesOf(" world"));
+      expect(textOf(await file.read(0, 11))).toBe("hello world");
+      expect(textOf(await file.read(6, 100))).toBe("world");
+      expect(await file.read(11, 100)).toHaveLength(0);
+      expect(await file.read(1000, 1)).toHaveLength(0);
+      expect(await file.read(0, 0)).toHaveLength(0);
+      await file.close();
+    });
+
+    it("fills with zeros what was skipped", async () => {
+      const file = await context.root.open("a", "create");
+      await file.write(3, bytesOf("x"));
+      expect([...(await file.read(0, 10))]).toEqual([0, 0, 0, 120]);
+      await file.truncate(6);
+      expect([...(await file.read(0, 10))]).toEqual([0, 0, 0, 120, 0, 0]);
+      await file.truncate(2);
+      expect((await file.stat()).sizeBytes).toBe(2);
+      await file.close();
+    });
+
+    it("opens what is there or makes it, as the mode says", async () => {
+      await expectKind(context.root.open("a", "read"), "NotFound");
+      await expectKind(context.root.open("a", "write"), "NotFound");
+      await (await context.root.open("a", "createNew")).close();
+      await expectKind(context.root.open("a", "createNew"), "Exists");
+      await put(context.root, "a", "kept");
+      await (await context.root.open("a", "create")).close();
+      await (await context.root.open("a", "write")).close();
+      expect(await get(context.root, "a")).toBe("kept");
+    });
+
+    it("opens regular files only, without waiting for the others", async () => {
+      await context.root.makeFolder("folder");
+      await context.root.makeSymlink("symlink", "folder");
+      await context.root.makeSpecial("fifo", "fifo", 0o600, 0);
+      for (const mode of ["read", "write", "create"] as const) {
+        await expectKind(context.root.open("folder", mode), "IsFolder");
+        await expectKind(context.root.open("symlink", mode), "NotFolder");
+        await expectKind(context.root.open("fifo", mode), "Unsupported");
+      }
+      for (const name of ["folder", "symlink", "fifo"])
+        await expectKind(context.root.open(name, "createNew"), "Exists");
+      expect((await context.root.stat("fifo")).type).toBe("fifo");
+    });
+
+    it("gives what it makes exactly the permissions asked for", async () => {
+      await (await context.root.open("a", "createNew", 0o666)).close();
+      await (await context.root.open("b", "create", 0o600)).close();
+      await context.root.makeFolder("c", 0o777);
+      expect((await context.root.stat("a")).mode).toBe(0o666);
+      expect((await context.root.stat("b")).mode).toBe(0o600);
+      expect((await context.root.stat("c")).mode).toBe(0o777);
+    });
+
+    it("copies ranges between files, short only at the source's end", async () => {
+      await put(context.root, "a", "0123456789");
+      const source = await context.root.open("a", "read");
+      const target = await context.root.open("b", "create");
+      await target.write(0, bytesOf("________"));
+      expect(await target.copyFrom(source, 2, 4, 3)).toBe(3);
+      expect(textOf(await target.read(0, 100))).toBe("____234_");
+      expect(await target.copyFrom(source, 8, 0, 100)).toBe(2);
+      expect(await target.copyFrom(source, 10, 0, 5)).toBe(0);
+      expect(textOf(await target.read(0, 100))).toBe("89__234_");
+      await source.close();
+      await target.close();
+    });
+
+    it("copies within one file where the ranges are apart", async () => {
+      const file = await context.root.open("a", "create");
+      await file.write(0, bytesOf("abcdef"));
+      expect(await file.copyFrom(file, 0, 6, 3)).toBe(3);
+      expect(textOf(await file.read(0, 100))).toBe("abcdefabc");
+      await file.close();
+    });
+
+    it("reserves space without changing the size, and syncs", async () => {
+      const file = await context.root.open("a", "create");
+      await file.write(0, bytesOf("abc"));
+      await file.reserve(100_000);
+      await file.reserve(0);
+      await file.sync();
+      await file.sync(true);
+      expect((await file.stat()).sizeBytes).toBe(3);
+      await file.close();
+      await context.root.syncFolder("");
+    });
+
+    it("changes mode and times to the nanosecond, by file and by path", async () => {
+      const file = await context.root.open("a", "create");
+      await file.setStat({ mode: 0o640, mtimeNs: 1_700_000_000_123_456_789n });
+      expect(await file.stat()).toMatchObject({ mode: 0o640, mtimeNs: 1_700_000_000_123_456_789n });
+      await context.root.setStat("a", { mode: 0o4755, mtimeNs: -1_500_000_001n });
+      expect(await file.stat()).toMatchObject({ mode: 0o4755, mtimeNs: -1_500_000_001n });
+      await context.root.setStat("a", {});
+      expect(await context.root.stat("a")).toEqual(await file.stat());
+      await file.close();
+    });
+
+    it("keeps serving a file that has lost its name", async () => {
+      const file = await context.root.open("a", "create");
+      await file.write(0, bytesOf("still here"));
+      await context.root.removeFile("a");
+      expect(textOf(await file.read(0, 100))).toBe("still here");
+      expect((await file.stat()).nlink).toBe(0);
+      await file.close();
+    });
+
+    it("waits with close for what is under way, and refuses what comes later", async () => {
+      const file = await context.root.open("a", "create");
+      const writes = Array.from({ length: 50 }, (_, index) => file.write(index, bytesOf("x")));
+      await file.close();
+      await Promise.all(writes);
+      await expect(file.read(0, 1)).rejects.toThrow(/close/);
+      await expect(file.close()).rejects.toThrow(/close/);
+      expect(await get(context.root, "a")).toBe("x".repeat(50));
+    });
+  });
+}

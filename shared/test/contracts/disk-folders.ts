@@ -1,0 +1,122 @@
+// Disk contract: roots, folders and lists.
+import { describe, expect, it } from "@jest/globals";
+import type { DiskContext } from "./disk-contract.ts";
+import { expectKind, get, listAll, namesIn, put } from "./disk-steps.ts";
+
+const MANY = 5000;
+const BATCH_MAX = 8192;
+
+export function describeFolders(context: DiskContext): void {
+  describe("folders", () => {
+    it("lists every name once with its lstat", async () => {
+      await put(context.root, "file", "abc");
+      await context.root.makeFolder("folder");
+      await context.root.makeSymlink("symlink", "nowhere");
+      const entries = await listAll(context.root, "");
+      expect(entries.map((entry) => entry.name).sort()).toEqual(["file", "folder", "symlink"]);
+      for (const entry of entries) expect(entry.stat).toEqual(await context.root.stat(entry.name ?? ""));
+      expect(entries.find((entry) => entry.name === "symlink")?.stat.type).toBe("symlink");
+      expect(await namesIn(context.root, "folder")).toEqual([]);
+    });
+
+    it("lists a large folder in batches and waits for each to be taken", async () => {
+      await context.root.makeFolder("many");
+      const names = Array.from({ length: MANY }, (_, index) => `entry-${index}`);
+      await Promise.all(names.map((name) => context.root.makeFolder(`many/${name}`)));
+      const seen: (string | undefined)[] = [];
+      let batches = 0;
+      let isTaken = true;
+      await context.root.list("many", async (entries) => {
+        expect(isTaken).toBe(true);
+        expect(entries.length).toBeLessThanOrEqual(BATCH_MAX);
+        isTaken = false;
+        seen.push(...entries.map((entry) => entry.name));
+        batches++;
+        await Promise.resolve();
+        isTaken = true;
+      });
+      expect(batches).toBeGreaterThan(0);
+      expect(seen.sort()).toEqual(names.sort());
+    });
+
+    it("passes on what the taker of a batch throws", async () => {
+      await put(context.root, "a", "");
+      const listing = context.root.list("", () => {
+        throw new Error("enough");
+      });
+      await expect(listing).rejects.toThrow("enough");
+    });
+
+    it("gives names that are not UTF-8 as undefined", async () => {
+      if (!context.makeRawName) return;
+      await context.makeRawName(Uint8Array.of(0x66, 0xff, 0x6f));
+      await context.makeRawName(Uint8Array.of(0xed, 0xa0, 0x80));
+      await put(context.root, "grüße-🌊", "");
+      const entries = await listAll(context.root, "");
+      expect(entries.map((entry) => entry.name).sort()).toEqual(["grüße-🌊", undefined, undefined]);
+      expect(entries.every((entry) => entry.stat.type === "file")).toBe(true);
+    });
+
+    it("lists folders only", async () => {
+      await put(context.root, "file", "");
+      await expectKind(listAll(context.root, "file"), "NotFolder");
+      await expectKind(listAll(context.root, "missing"), "NotFound");
+    });
+
+    it("removes folders that are empty", async () => {
+      await context.root.makeFolder("a");
+      await expectKind(context.root.makeFolder("a"), "Exists");
+      await expectKind(context.root.makeFolder("missing/b"), "NotFound");
+      await put(context.root, "a/file", "");
+      await expectKind(context.root.removeFolder("a"), "NotEmpty");
+      await expectKind(context.root.removeFile("a"), "IsFolder");
+      await expectKind(context.root.removeFolder("a/file"), "NotFolder");
+      await context.root.removeFile("a/file");
+      await context.root.removeFolder("a");
+      await expectKind(context.root.removeFolder("a"), "NotFound");
+    });
+
+    it("syncs folders", async () => {
+      await context.root.makeFolder("a");
+      await context.root.syncFolder("a");
+      await expectKind(context.root.syncFolder("missing"), "NotFound");
+    });
+
+    it("tells the space of its file system", async () => {
+      const space = await context.root.space();
+      expect(space.totalBytes).toBeGreaterThan(0);
+      expect(space.freeBytes).toBeLessThanOrEqual(space.totalBytes);
+      expect(space.availableBytes).toBeLessThanOrEqual(space.freeBytes);
+      expect(space.freeFiles).toBeLessThanOrEqual(space.totalFiles);
+    });
+  });
+
+  describe("roots", () => {
+    it("opens what exists, and makes it with its parents when asked to", async () => {
+      const path = `${context.folder}/deep/er/root`;
+      await expectKind(context.disk.openRoot(path), "NotFound");
+      const made = await context.disk.openRoot(path, { permissions: 0o700 });
+      expect(await made.stat("")).toMatchObject({ type: "folder", mode: 0o700 });
+      expect(made.path).toBe(path);
+      await made.close();
+      const again = await context.disk.openRoot(path, { permissions: 0o755 });
+      expect((await again.stat("")).mode).toBe(0o700);
+      await again.close();
+    });
+
+    it("is a folder", async () => {
+      await put(context.root, "file", "");
+      await expectKind(context.disk.openRoot(`${context.folder}/file`), "NotFolder");
+      await expectKind(context.disk.openRoot(`${context.folder}/file`, { permissions: 0o755 }), "NotFolder");
+    });
+
+    it("may itself be reached by symlinks", async () => {
+      await context.root.makeFolder("real");
+      await put(context.root, "real/a", "found");
+      await context.root.makeSymlink("way", "real");
+      const root = await context.disk.openRoot(`${context.folder}/way`);
+      expect(await get(root, "a")).toBe("found");
+      await root.close();
+    });
+  });
+}

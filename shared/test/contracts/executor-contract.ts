@@ -1,0 +1,168 @@
+// What every engine of Executor must do.
+import { createHash, randomBytes } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { CHUNK } from "../../src/limits.ts";
+import type { DiskFile } from "../../src/host/disk.ts";
+import type { Executor } from "../../src/host/executor.ts";
+
+export interface ExecutorUnderTest {
+  executor: Executor;
+  /** An open file that holds these bytes; closed by dispose. */
+  makeFile(bytes: Uint8Array): Promise<DiskFile>;
+  dispose(): Promise<void>;
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+const DIGEST_BYTES = 32;
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, number) => total + number, 0);
+
+export function executorContract(name: string, makeExecutor: () => Promise<ExecutorUnderTest>): void {
+  describe(`Executor contract: ${name}`, () => {
+    let made: ExecutorUnderTest;
+    beforeEach(async () => {
+      made = await makeExecutor();
+    });
+    afterEach(() => made.dispose());
+
+    describeChunks(() => made);
+    describeDigests(() => made);
+    describeCompression(() => made);
+  });
+}
+
+function describeChunks(made: () => ExecutorUnderTest): void {
+  it("cuts within the limits and digests each chunk", async () => {
+    const bytes = randomBytes(1_000_000);
+    const { lengths, digests } = await made().executor.chunkBytes(bytes);
+    expect(sum(lengths)).toBe(bytes.length);
+    expect(digests).toHaveLength(lengths.length * DIGEST_BYTES);
+    expect(lengths.length).toBeGreaterThan(10);
+    let at = 0;
+    for (const [index, length] of lengths.entries()) {
+      const isLast = index === lengths.length - 1;
+      expect(length).toBeLessThanOrEqual(CHUNK.maxBytes);
+      expect(length).toBeGreaterThanOrEqual(isLast ? 1 : CHUNK.minBytes);
+      const digest = digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
+      expect(hexOf(digest)).toBe(sha256(bytes.subarray(at, at + length)));
+      at += length;
+    }
+  });
+
+  it("finds no chunk in nothing", async () => {
+    const { lengths, digests } = await made().executor.chunkBytes(new Uint8Array(0));
+    expect([lengths.length, digests.length]).toEqual([0, 0]);
+    const file = await made().makeFile(new Uint8Array(10));
+    expect((await made().executor.chunkFile(file, 5, 0)).lengths).toHaveLength(0);
+  });
+
+  it("cuts a file from a chunk border as it cuts the bytes", async () => {
+    const bytes = randomBytes(2_500_000);
+    const file = await made().makeFile(bytes);
+    const whole = await made().executor.chunkFile(file, 0, bytes.length);
+    expect(whole).toEqual(await made().executor.chunkBytes(bytes));
+    const border = sum(whole.lengths.subarray(0, 7));
+    const rest = await made().executor.chunkFile(file, border, bytes.length - border);
+    expect([...rest.lengths]).toEqual([...whole.lengths.subarray(7)]);
+    expect(hexOf(rest.digests)).toBe(hexOf(whole.digests.subarray(7 * DIGEST_BYTES)));
+  });
+
+  it("says Stale when a file is shorter than what is to be cut", async () => {
+    const file = await made().makeFile(new Uint8Array(5000));
+    await expect(made().executor.chunkFile(file, 0, 5001)).rejects.toMatchObject({ kind: "Stale" });
+    await expect(made().executor.chunkFile(file, 9000, 1)).rejects.toMatchObject({ kind: "Stale" });
+  });
+}
+
+function describeDigests(made: () => ExecutorUnderTest): void {
+  it("digests buffers one after another", async () => {
+    const buffers = [new Uint8Array(0), randomBytes(1), randomBytes(100_000)];
+    expect(hexOf(await made().executor.digest(buffers))).toBe(buffers.map(sha256).join(""));
+    expect(await made().executor.digest([])).toHaveLength(0);
+  });
+
+  it("digests a view of a larger buffer", async () => {
+    const bytes = randomBytes(100).subarray(33, 77);
+    expect(hexOf(await made().executor.digest([bytes]))).toBe(sha256(bytes));
+  });
+
+  it("digests ranges of a file", async () => {
+    const bytes = randomBytes(3_000_000);
+    const file = await made().makeFile(bytes);
+    const ranges = [
+      { offset: 0, length: bytes.length },
+      { offset: 17, length: 0 },
+      { offset: 1_048_575, length: 2 },
+    ];
+    const digests = await made().executor.digestFile(file, ranges);
+    const expected = ranges.map(({ offset, length }) => sha256(bytes.subarray(offset, offset + length)));
+    expect(hexOf(digests)).toBe(expected.join(""));
+  });
+
+  it("says Stale when a range is past the end", async () => {
+    const file = await made().makeFile(new Uint8Array(100));
+    const ranges = [
+      { offset: 0, length: 100 },
+      { offset: 50, length: 51 },
+    ];
+    await expect(made().executor.digestFile(file, ranges)).rejects.toMatchObject({ kind: "Stale" });
+  });
+}
+
+function describeCompression(made: () => ExecutorUnderTest): void {
+  it("compresses what shrinks and gives it back", async () => {
+    const bytes = Buffer.from("all is well that ends well, ".repeat(1000));
+    for (const level of [1, 3, 19]) {
+      const compressed = await made().executor.compress(bytes, level);
+      expect(compressed?.length).toBeLessThan(bytes.length / 10);
+      expect(hexOf(await made().executor.decompress(compressed as Uint8Array, bytes.length))).toBe(hexOf(bytes));
+    }
+  });
+
+  it("leaves alone what does not shrink", async () => {
+    for (const length of [0, 1, 2, 100, 100_000]) {
+      expect(await made().executor.compress(randomBytes(length), 3)).toBeUndefined();
+    }
+  });
+
+  it("refuses levels that there are not", async () => {
+    for (const level of [0, 20, 1.5, Number.NaN]) {
+      await expect(made().executor.compress(new Uint8Array(10), level)).rejects.toThrow(RangeError);
+    }
+  });
+
+  it("says Corrupt unless the result has exactly the length that was said", async () => {
+    const compressed = (await made().executor.compress(new Uint8Array(10_000), 3)) as Uint8Array;
+    for (const rawBytes of [0, 1, 9_999, 10_001, 2 ** 40]) {
+      await expect(made().executor.decompress(compressed, rawBytes)).rejects.toMatchObject({ kind: "Corrupt" });
+    }
+  });
+
+  it("says Corrupt for what is not one whole run", async () => {
+    const bytes = Buffer.from("some text that repeats, some text that repeats, some text that repeats");
+    const compressed = (await made().executor.compress(bytes, 3)) as Uint8Array;
+    const changed = Uint8Array.from(compressed, (byte, index) => (index === 6 ? byte ^ 0xff : byte));
+    const broken: Uint8Array[] = [
+      new Uint8Array(0),
+      compressed.subarray(0, -1),
+      Buffer.concat([compressed, Buffer.of(0)]),
+      Buffer.concat([compressed, compressed]),
+      randomBytes(100),
+      changed,
+    ];
+    for (const input of broken) {
+      await expect(made().executor.decompress(input, bytes.length)).rejects.toMatchObject({ kind: "Corrupt" });
+    }
+  });
+
+  it("runs many at once", async () => {
+    const inputs = Array.from({ length: 200 }, (_, index) => new Uint8Array(1000 + index).fill(index));
+    const outputs = await Promise.all(
+      inputs.map(async (bytes) => {
+        const compressed = (await made().executor.compress(bytes, 1)) as Uint8Array;
+        return made().executor.decompress(compressed, bytes.length);
+      }),
+    );
+    expect(outputs.map(hexOf)).toEqual(inputs.map(hexOf));
+  });
+}
