@@ -6,7 +6,7 @@ export default {
   testEnvironment: "node",
   testMatch: ["**/test/**/*.test.ts"],
   testPathIgnorePatterns: ["/node_modules/", "/native/build/", ...long],
-  modulePathIgnorePatterns: ["<rootDir>/native/build/"],
+  modulePathIgnorePatterns: ["<rootDir>/native/build/", "<rootDir>/demo/", "<rootDir>/drive/"],
   extensionsToTreatAsEsm: [".ts"],
   transform: { "\\.ts$": "<rootDir>/scripts/jest-strip-types.cjs" },
   reporters: ["default", "<rootDir>/scripts/jest-count-reporter.cjs"],

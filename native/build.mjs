@@ -57,6 +57,16 @@ function cmake(what, args) {
   if (done.status !== 0) fail(`${what} failed; the output above says why.`, `${done.stdout}${done.stderr}`);
 }
 
+/** True when CMake's cache is of this folder; one that came with a copy of the repository is thrown away. */
+function isConfigured() {
+  const cache = join(buildFolder, "CMakeCache.txt");
+  if (!existsSync(cache)) return false;
+  if (readFileSync(cache, "utf8").includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${here}\n`)) return true;
+  rmSync(buildFolder, { recursive: true });
+  mkdirSync(buildFolder);
+  return false;
+}
+
 function compile() {
   if (!succeeds("cmake", "--version")) {
     fail("cmake is missing: install it (Debian: apt-get install cmake g++ make), then try again.");
@@ -66,8 +76,7 @@ function compile() {
     fail("a C++20 compiler is missing: install one (Debian: apt-get install g++), then try again.");
   }
   const generator = succeeds("ninja", "--version") ? ["-G", "Ninja"] : [];
-  const isConfigured = existsSync(join(buildFolder, "CMakeCache.txt"));
-  cmake("configuring", ["-S", here, "-B", buildFolder, ...(isConfigured ? [] : generator)]);
+  cmake("configuring", ["-S", here, "-B", buildFolder, ...(isConfigured() ? [] : generator)]);
   cmake("compiling", ["--build", buildFolder, "--parallel", String(availableParallelism())]);
 }
 

@@ -90,7 +90,7 @@ export type DriveRequest = { id: number; caller: Caller } & (
   | { op: "fetch"; content: number; offset: number; length: number; ahead: number } // done
   /**
    * A dirty file is to become a version. The overlay `path` is frozen (later writes go to a new overlay) and belongs to the agent from
-   * here on. Content = for each byte below sizeBytes: the topmost layer whose `extents` hold it, else base below `baseBytes`, else zero.
+   * here on. Content = for each byte below sizeBytes: the topmost layer whose `extents` hold it, else baseVersion below `baseBytes`, else zero.
    * Answered committed, or fail (the drive keeps the layers and sends them again, with what was written since, at the next flush, fsync
    * or release; after a failed release nobody is left to: what has not been committed is the agent's).
    * One commit of a file is in flight at a time. It outlives the programs that wait for it: when they met their deadline or were
@@ -102,20 +102,18 @@ export type DriveRequest = { id: number; caller: Caller } & (
       reason: "flush" | "fsync" | "release";
       file: number;
       node: number;
-      /** Content under the layers, 0 = none (a new file): the one the file was opened over, or that of the last rebase. */
-      baseContent: number;
       /** The version this commit replaces: the one the file was opened over, or that of its last commit. */
       baseVersion: number;
-      /** How much of baseContent still shows through (0 after O_TRUNC; the base stays useful for COPY). */
+      /** How much of the content of baseVersion still shows through (0 after O_TRUNC; it stays useful for COPY). */
       baseBytes: number;
-      /** How much of baseVersion still shows through, outside the layers with version 0. baseBytes, until a layer is committed. */
-      intactBytes: number;
-      sizeBytes: number;
       /**
-       * Lowest first; a later layer covers an earlier one. `version`: that of the commit that holds it (until rebase lets it go), 0 = not
-       * committed yet. Usually one; none when only the size or times changed.
+       * The content the file reads from, 0 = none (a new file). It is of baseVersion, unless an earlier commit of this file has not been
+       * merged and rebased yet: then baseVersion is that commit's result.
        */
-      layers: { path: string; extents: ByteRange[]; version: number }[];
+      baseContent: number;
+      sizeBytes: number;
+      /** What no commit holds yet, lowest first; a later layer covers an earlier one. Usually one; none when only the size or times changed. */
+      layers: { path: string; extents: ByteRange[] }[];
       mtimeNs: bigint;
     }
   | { op: "statfs" } // answered statfs

@@ -27,9 +27,6 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-process.env["RUNNEL_HOME"] = join(SETUP, "home");
-process.exitCode = await run();
-
 async function run(): Promise<number> {
   let server: DemoServer | undefined;
   try {
@@ -132,3 +129,6 @@ class LiveLine {
     if (process.stdout.isTTY && this.#shown !== "") process.stdout.write("\n");
   }
 }
+
+process.env["RUNNEL_HOME"] = join(SETUP, "home");
+process.exitCode = await run();

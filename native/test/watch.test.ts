@@ -1,5 +1,5 @@
 // Watching real trees that change fast: whoever looks at what is told ends with the truth, or is told to scan.
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -122,29 +122,32 @@ describe("watching a tree that changes fast", () => {
   }
 
   it("tells overflow when events were lost, and goes on after it", async () => {
-    mkdirSync(join(folder, "x"));
-    for (let i = 0; i < 200; i++) mkdirSync(join(folder, "x", `${i}`));
+    const watched = join(folder, "watched");
+    mkdirSync(watched);
+    for (const name of ["a", "b"]) writeFileSync(join(watched, name), "");
+    mkdirSync(join(folder, "large"));
+    for (let i = 0; i < 20_000; i++) mkdirSync(join(folder, "large", `${i}`));
+    const watchedRoot = await realDisk().openRoot(watched);
     let overflows = 0;
     const lost = Promise.withResolvers<void>();
     const told = new Set<string>();
-    const watch = await follow(root, async ({ path, kind }) => {
+    const watch = await follow(watchedRoot, async ({ path, kind }) => {
       told.add(path);
       if (kind !== "overflow") return;
       overflows++;
       lost.resolve();
     });
-    // Each rename makes the watcher look at 200 folders and the kernel queue two events; it queues 16,384.
-    for (let i = 0; i < 10_000; i++) {
-      renameSync(join(folder, "x"), join(folder, "y"));
-      renameSync(join(folder, "y"), join(folder, "x"));
-    }
+    // A folder with many others arrives; while the watcher looks at them all, more happens than the kernel queues (16,384).
+    renameSync(join(folder, "large"), join(watched, "large"));
+    for (let i = 0; i < 40_000; i++) chmodSync(join(watched, i % 2 === 0 ? "a" : "b"), 0o600 + (i % 4));
     await lost.promise;
-    writeFileSync(join(folder, "x", "77", "new"), "");
-    writeFileSync(join(folder, MARKER), "");
+    writeFileSync(join(watched, "large", "77", "new"), "");
+    writeFileSync(join(watched, MARKER), "");
     await watch.untilMarker();
     await watch.close();
+    await watchedRoot.close();
     expect(overflows).toBeGreaterThan(0);
     // Told by name, or after it overflow was told again.
-    expect(told.has("x/77/new") || overflows > 1).toBe(true);
+    expect(told.has("large/77/new") || overflows > 1).toBe(true);
   });
 });

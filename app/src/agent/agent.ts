@@ -32,7 +32,7 @@ export class Agent {
   readonly #startedMs: number;
   readonly #mounts = new Map<string, Mount>();
   /** Mount points that are being mounted or unmounted now. */
-  readonly #busy = new Set<string>();
+  readonly #busy = new Map<string, Promise<unknown>>();
   /** Being mounted: may be there already. */
   #coming: MountRecord[] = [];
   #lost: MountRecord[];
@@ -73,6 +73,8 @@ export class Agent {
   /** Ends every mount; those that programs use stay and are Busy, unless forced. @throws RunnelError the first failure */
   async close(force: boolean): Promise<ResultOf<"stop">> {
     this.#isClosing = true;
+    // What is on its way has a deadline of its own; ended in the middle it would be left behind as a dead mount.
+    await Promise.allSettled(this.#busy.values());
     const mounts = [...this.#mounts.values()];
     const ends = await Promise.allSettled(mounts.map((mount) => mount.unmount(force)));
     for (const [index, end] of ends.entries()) {
@@ -250,10 +252,11 @@ export class Agent {
         `${mountpoint} is just being mounted or unmounted. Try again in a moment.`,
       );
     }
-    this.#busy.add(mountpoint);
+    const working = work();
+    this.#busy.set(mountpoint, working);
     this.#settings.changed?.();
     try {
-      return await work();
+      return await working;
     } finally {
       this.#busy.delete(mountpoint);
       this.#settings.changed?.();

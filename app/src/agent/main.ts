@@ -1,12 +1,10 @@
 // The agent as a process of its own, as the command line starts it: no terminal, the folder / as working directory.
 import { isRunnelError } from "@runnel/shared";
 import { productEngines } from "./product-engines.ts";
-import { endOnSignals, startAgent } from "./run-agent.ts";
+import { endOnSignals, settleProcess, startAgent } from "./run-agent.ts";
 import { VERSION } from "./version.ts";
 
-// It must not hold a folder that may become a mount point, and what it writes is for its user alone.
-process.chdir("/");
-process.umask(0o077);
+settleProcess();
 
 try {
   const agent = await startAgent({ version: VERSION, engines: productEngines });

@@ -9,6 +9,7 @@ import {
   type Call,
   ControlClient,
   ControlServer,
+  homeFolder,
   LinuxMountTable,
   LogFile,
   type Request,
@@ -172,6 +173,15 @@ class AgentProcess implements RunningAgent {
     if (this.#ending !== undefined || !this.#agent.isIdle || this.#server.connections > 0) return;
     this.#idle = this.#clock.after(this.#idleMs, () => void this.end("idle"));
   }
+}
+
+/** What the process of an agent needs besides: to be called before it starts. */
+export function settleProcess(): void {
+  // It must not hold a folder that may become a mount point; a relative RUNNEL_HOME is meant from where it was.
+  process.env["RUNNEL_HOME"] = homeFolder();
+  process.chdir("/");
+  // What it writes is for its user alone.
+  process.umask(0o077);
 }
 
 /** Ends an agent at the first signal, and the process at the second. */

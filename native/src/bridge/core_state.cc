@@ -10,6 +10,20 @@ void CoreState::Attach(Napi::Env env) {
   env.AddCleanupHook([](CoreState* ended) { Stop(ended); }, state);
 }
 
+namespace {
+
+// The task is destroyed here too, while the scope for what it holds is open.
+void RunOne(Napi::Env env, CoreState::Task* task) {
+  try {
+    const Napi::HandleScope scope(env);
+    std::exchange(*task, nullptr)(env);
+  } catch (const Napi::Error&) {
+    // Tasks handle their own failures: this is the environment refusing any call because it is being terminated.
+  }
+}
+
+}  // namespace
+
 CoreState& CoreState::Of(Napi::Env env) { return *env.GetInstanceData<CoreState>(); }
 
 CoreState::CoreState(Napi::Env env)
@@ -63,10 +77,7 @@ void CoreState::RunPosted(Napi::Env env, Napi::Function, CoreState* state, void*
     const std::lock_guard<std::mutex> lock(state->mutex_);
     tasks.swap(state->posted_);
   }
-  for (const Task& task : tasks) {
-    const Napi::HandleScope scope(env);
-    task(env);
-  }
+  for (Task& task : tasks) RunOne(env, &task);
 }
 
 }  // namespace runnel

@@ -64,7 +64,6 @@ Napi::Array LayersOf(Napi::Env env, const Message& message) {
     Setter set(env, made);
     set.String("path", layer.path);
     set.Value("extents", extents);
-    set.Id("version", layer.version);
     layers.Set(i, made);
   }
   return layers;
@@ -78,7 +77,6 @@ void SetCommit(Napi::Env env, const Message& message, Setter& set) {
   set.Id("baseContent", message.content);
   set.Id("baseVersion", message.base_version);
   set.Id("baseBytes", message.base_bytes);
-  set.Id("intactBytes", message.intact_bytes);
   set.Id("sizeBytes", message.size_bytes);
   set.Time("mtimeNs", message.mtime_ns);
   set.Value("layers", LayersOf(env, message));

@@ -267,6 +267,10 @@ void DriveCore::Write(ReplyPtr reply, Handle* handle, uint64_t offset, const cha
   reply->Written(written);
 }
 
+void DriveCore::Allocate(ReplyPtr reply, Handle* handle, int mode, uint64_t offset, uint64_t length) {
+  reply->Error(handle->file->Allocate(mode, offset, length, host_->NowWallNs()));
+}
+
 void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
   CountNative(Op::kFlush);
   if (!handle->can_write) return reply->Error(0);

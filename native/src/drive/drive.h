@@ -139,7 +139,6 @@ enum class CommitReason : uint8_t { kFlush, kFsync, kRelease };
 struct LayerRanges {
   std::string path;
   std::vector<ByteRange> extents;
-  uint64_t version = 0;
 };
 
 // One request to the agent. Which fields mean something depends on `op`; drive.ts says which.
@@ -175,7 +174,6 @@ struct Message {
   uint64_t file = 0;
   uint64_t base_version = 0;
   uint64_t base_bytes = 0;
-  uint64_t intact_bytes = 0;
   std::vector<LayerRanges> layers;
 };
 

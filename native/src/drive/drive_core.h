@@ -84,6 +84,7 @@ class DriveCore {
   void Open(ReplyPtr reply, uint64_t id, int flags);
   void Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t size);
   void Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size);
+  void Allocate(ReplyPtr reply, Handle* handle, int mode, uint64_t offset, uint64_t length);
   void Flush(ReplyPtr reply, Handle* handle);
   void Fsync(ReplyPtr reply, Handle* handle);
   void Release(Handle* handle);

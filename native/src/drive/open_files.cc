@@ -1,6 +1,7 @@
 #include "open_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -140,6 +141,41 @@ int File::Truncate(uint64_t size_bytes, int64_t now_ns) {
   return 0;
 }
 
+int File::Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns) {
+  const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
+  const bool zeroes = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
+  if ((mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0) return EOPNOTSUPP;
+  if (offset > kFileBytesMax || length > kFileBytesMax - offset) return EFBIG;
+  std::lock_guard io_lock(io_mutex_);
+  if (const int error = EnsureActive(); error != 0) return error;
+  const int fd = active_->fd.Get();
+  const uint64_t end = offset + length;
+  uint64_t size_bytes = GetState().size_bytes;
+  if (!zeroes) {
+    // Space is reserved in the overlay, as far as its file system can.
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(length)) != 0 && errno != EOPNOTSUPP) return errno;
+  }
+  if (!keeps_size) size_bytes = std::max(size_bytes, end);
+  const uint64_t zero_end = std::min(end, size_bytes);
+  const bool has_zeroes = zeroes && offset < zero_end;
+  if (has_zeroes) {
+    // A hole of the overlay, inside its length, so that it reads as zeros.
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(zero_end - offset)) != 0) {
+      return errno;
+    }
+    struct stat stat = {};
+    if (fstat(fd, &stat) != 0) return errno;
+    if (static_cast<uint64_t>(stat.st_size) < zero_end && ftruncate(fd, static_cast<off_t>(zero_end)) != 0) return errno;
+  }
+  std::lock_guard lock(mutex_);
+  if (!has_zeroes && size_bytes == size_bytes_) return 0;
+  if (has_zeroes) active_->extents.Add(offset, zero_end - offset);
+  size_bytes_ = size_bytes;
+  mtime_ns_ = ctime_ns_ = now_ns;
+  is_dirty_ = true;
+  return 0;
+}
+
 bool File::SetMtimeIfDirty(int64_t mtime_ns, int64_t now_ns) {
   std::lock_guard lock(mutex_);
   if (!NeedsCommitLocked() && commit_ == 0) return false;
@@ -194,18 +230,17 @@ File::CommitStep File::BeginCommit(Message* message, uint64_t waiter, const std:
   message->content = base_ ? base_->id : 0;
   message->base_version = version_;
   message->base_bytes = base_bytes_;
-  message->intact_bytes = base_bytes_;
   message->size_bytes = size_bytes_;
   message->mtime_ns = mtime_ns_;
   for (const auto& layer : frozen_) {
-    if (layer->version != 0) {
-      message->intact_bytes = layer->floor_bytes;
-    } else {
-      layer->is_in_flight = true;
+    if (layer->version != 0) {  // part of base_version, whether merged into the base yet or not
+      message->base_bytes = layer->floor_bytes;
+      continue;
     }
+    layer->is_in_flight = true;
     if (layer->path.empty()) continue;
     layer->is_handed_over = true;
-    message->layers.push_back({layer->path, layer->extents.Ranges(), layer->version});
+    message->layers.push_back({layer->path, layer->extents.Ranges()});
   }
   commit_ = message->id;
   if (waiter != 0) commit_waiters_.push_back(waiter);

@@ -83,6 +83,8 @@ class File {
   // 0 or errno; *written ≤ size bytes were taken.
   int Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written);
   int Truncate(uint64_t size_bytes, int64_t now_ns);
+  // fallocate(2) for the modes 0, KEEP_SIZE, PUNCH_HOLE and ZERO_RANGE; EOPNOTSUPP for others.
+  int Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns);
   // True when it was kept for the next commit; false: nothing is dirty, the agent is to be asked.
   bool SetMtimeIfDirty(int64_t mtime_ns, int64_t now_ns);
   void SetMtime(int64_t mtime_ns);

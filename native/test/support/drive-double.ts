@@ -379,11 +379,8 @@ export class DriveDouble {
     const node = this.#nodes.get(request.node);
     if (node === undefined) return ESTALE;
     const bytes = Buffer.alloc(request.sizeBytes);
-    const base = this.#contents.get(request.baseContent);
-    if (base !== undefined) {
-      const baseBytes = this.#nodes.get(base.node)?.versions.get(base.version) ?? Buffer.alloc(0);
-      baseBytes.copy(bytes, 0, 0, Math.min(request.baseBytes, request.sizeBytes));
-    }
+    const base = node.versions.get(request.baseVersion) ?? Buffer.alloc(0);
+    base.copy(bytes, 0, 0, Math.min(request.baseBytes, request.sizeBytes));
     for (const { path, extents } of request.layers) {
       const fd = openSync(path, "r");
       for (const { offset, length } of extents) readSync(fd, bytes, offset, length, offset);

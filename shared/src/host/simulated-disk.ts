@@ -20,6 +20,8 @@ export interface Watcher {
   root: Inode;
   events: WatchEvent[];
   tell: (events: WatchEvent[]) => void;
+  /** Names of the root that are not watched. */
+  leaveOut: readonly string[];
 }
 
 const CAPACITY_BYTES = 2 ** 40;
@@ -48,6 +50,7 @@ export class SimulatedDisk implements Disk {
   /** Numbers of inodes that are gone, with the last owner: the next file gets the last one, as on ext4. */
   readonly #freeInos: Inode[] = [];
   #stampNs = 0n;
+  #stampedAtNs = 0n;
 
   constructor(options: SimulatedDiskOptions) {
     this.clock = options.clock;
@@ -136,7 +139,8 @@ export class SimulatedDisk implements Disk {
   /** The wall clock, but no two stamps are the same. */
   nowNs(): bigint {
     const wallNs = this.clock.wallNs();
-    this.#stampNs = wallNs === this.#stampNs || wallNs === this.#stampNs - 1n ? this.#stampNs + 1n : wallNs;
+    this.#stampNs = wallNs === this.#stampedAtNs ? this.#stampNs + 1n : wallNs;
+    this.#stampedAtNs = wallNs;
     return this.#stampNs;
   }
 
@@ -164,8 +168,10 @@ export class SimulatedDisk implements Disk {
         if (to.type === "folder") to.place = { folder, name };
       }
     }
-    for (const { folder, name, from } of slots) {
+    for (const { folder, name, from, to } of slots) {
       this.report(folder, name, "changed");
+      // What moved with a folder is told too: whoever watches may not have known it.
+      if (slots.length > 1 && to !== undefined) this.#reportBelow(to);
       if (from !== undefined) this.release(from);
     }
   }
@@ -184,7 +190,8 @@ export class SimulatedDisk implements Disk {
     for (const watcher of this.watchers) {
       const above = pathBelow(folder, watcher.root);
       if (above === undefined) continue;
-      this.#tell(watcher, { path: [above, name].filter((part) => part !== "").join("/"), kind });
+      const path = [above, name].filter((part) => part !== "").join("/");
+      if (!watcher.leaveOut.includes(path.split("/")[0] ?? "")) this.#tell(watcher, { path, kind });
     }
   }
 
@@ -198,9 +205,30 @@ export class SimulatedDisk implements Disk {
 
   /** Puts another file system on the folder at this absolute path. */
   mountOver(path: string): void {
+    this.#folderAt(path).dev += 1;
+  }
+
+  /** Makes a file whose name is not UTF-8, which only other programs can do. */
+  makeRawName(folder: string, name: Uint8Array): void {
+    const at = this.#folderAt(folder);
+    const { inode, reuses } = this.makeInode("file", 0o600);
+    // Lone surrogates stand for bytes that no text can hold.
+    const key = Array.from(name, (byte) => String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte)).join("");
+    this.bind([{ folder: at, name: key, from: undefined, to: inode }], reuses);
+  }
+
+  #folderAt(path: string): Inode {
     let at: Inode | undefined = this.root;
     for (const part of path.split("/").filter((word) => word !== "")) at = at?.entries?.get(part);
-    if (at !== undefined) at.dev += 1;
+    if (at === undefined) throw new Error(`${path} is not there.`);
+    return at;
+  }
+
+  #reportBelow(folder: Inode): void {
+    for (const [name, entry] of folder.entries ?? []) {
+      this.report(folder, name, "changed");
+      this.#reportBelow(entry);
+    }
   }
 
   #tell(watcher: Watcher, event: WatchEvent): void {

@@ -1,5 +1,6 @@
 // CBOR (RFC 8949) as the wire uses it: definite lengths, no tags, text keys. Bytes are checked for shape before the library decodes
 // them, so that depth, lengths and item counts are bounded whatever a peer sends (rules W2, W3).
+import { isUtf8 } from "node:buffer";
 import { Encoder } from "cbor-x";
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -29,21 +30,27 @@ export function decodeCbor(bytes: Uint8Array): unknown {
   }
 }
 
-/** One pass over the heads: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite length. */
+/**
+ * One pass over the heads: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite length, keys are text, text is
+ * UTF-8 (the library would put U+FFFD for what is not, and two names would become one).
+ */
 function checkShape(bytes: Uint8Array): void {
   if (bytes.length > LIMITS.controlBytes) throw malformed("is too large", "W3");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** Items still to come at each open level. */
+  /** Items still to come at each open level, and whether the level is a map: then every second is a key. */
   const remaining: number[] = [1];
+  const isMap: boolean[] = [false];
   let at = 0;
   while (remaining.length > 0) {
     const level = remaining.length - 1;
     const left = remaining[level] ?? 0;
     if (left === 0) {
       remaining.pop();
+      isMap.pop();
       continue;
     }
     remaining[level] = left - 1;
+    const isKey = isMap[level] === true && left % 2 === 0;
     if (at >= bytes.length) throw malformed("ends too early", "W2");
     const head = bytes[at] ?? 0;
     const major = head >> 5;
@@ -61,14 +68,18 @@ function checkShape(bytes: Uint8Array): void {
       at += width;
     }
     if (major === MAJOR_TAG) throw malformed("has a tag", "W2");
+    if (isKey && major !== MAJOR_TEXT) throw malformed("has a key that is not text", "W2");
     if (major === MAJOR_BYTES || major === MAJOR_TEXT) {
       if (argument > bytes.length - at) throw malformed("declares more bytes than it has", "W2");
+      const text = bytes.subarray(at, at + argument);
+      if (major === MAJOR_TEXT && !isUtf8(text)) throw malformed("has text that is not UTF-8", "W2");
       at += argument;
     } else if (major === MAJOR_ARRAY || major === MAJOR_MAP) {
       const items = major === MAJOR_MAP ? argument * 2 : argument;
       if (items > bytes.length - at) throw malformed("declares more items than it has", "W2");
       if (remaining.length > LIMITS.cborDepth) throw malformed("is nested too deeply", "W3");
       remaining.push(items);
+      isMap.push(major === MAJOR_MAP);
     }
   }
   if (at !== bytes.length) throw malformed("has bytes after its end", "W2");

@@ -1,7 +1,8 @@
 // A recipe said as a delta: runs of chunks of recipes that both sides hold, and descriptors for the rest (rule W31). Pure.
 import { RunnelError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
 import type { Recipe } from "../model/recipe.ts";
-import { concatRecipes, decodeRecipe, digestAt, digestKey, encodeRecipe, sliceRecipe } from "../model/recipe.ts";
+import { DESCRIPTOR_BYTES, concatRecipes, decodeRecipe, digestAt, digestKey, encodeRecipe, sliceRecipe } from "../model/recipe.ts";
 
 /** [index of the held recipe, first chunk, chunks], or encoded descriptors. */
 export type RecipePart = [number, number, number] | Uint8Array;
@@ -61,8 +62,16 @@ export function encodeRecipeDelta(recipe: Recipe, held: HeldChunks): RecipePart[
   return parts;
 }
 
-/** @throws RunnelError Invalid when a part names chunks that the held recipes do not have. */
+/**
+ * @throws RunnelError Invalid when a part names chunks that the held recipes do not have, TooLarge past LIMITS.recipeDescriptors (a few bytes of runs
+ * could ask for any memory: counted before anything is copied), Corrupt for descriptors that are none.
+ */
 export function decodeRecipeDelta(parts: readonly RecipePart[], held: readonly Recipe[]): Recipe {
+  let chunks = 0;
+  for (const part of parts) chunks += part instanceof Uint8Array ? Math.ceil(part.length / DESCRIPTOR_BYTES) : part[2];
+  if (chunks > LIMITS.recipeDescriptors) {
+    throw new RunnelError("TooLarge", "decode recipe", "A recipe has too many chunks.", { detail: { limit: LIMITS.recipeDescriptors, rule: "W31" } });
+  }
   return concatRecipes(
     parts.map((part) => {
       if (part instanceof Uint8Array) return decodeRecipe(part);

@@ -1,6 +1,7 @@
 // Journal: operations not yet acknowledged, with their unsent bytes in `data/` (there before the record that names them). An append-only log
 // (shared/src/log); the only precious file of the agent. It survives a crash, and the loss of cache and replica.
 import type { ByteRange } from "@runnel/native/drive";
+import type { RunnelError } from "@runnel/shared";
 
 /** A commit of a file's content that the server has not acknowledged. */
 export interface JournalCommit {
@@ -28,17 +29,32 @@ export interface Journal {
   readonly instance: string;
   /** Absolute path of data/: overlays are created there by the drive. */
   readonly dataFolder: string;
-  /** The next operation number; never given twice for an instance, across crashes (blocks of numbers are reserved in the log). */
+  /**
+   * The next operation number; never given twice for an instance, across crashes (blocks of numbers are reserved in the log).
+   * @throws Busy when thousands were taken faster than the log could reserve more.
+   */
   nextNumber(): number;
   /** A new instance: after the server refused a number, or a new epoch. */
   renew(): Promise<void>;
-  /** Records a commit; resolves when the record is with the operating system (`isDurable`: data and record on stable storage). */
+  /**
+   * Records a commit; resolves when the record is with the operating system: it survives a killed process, and is on stable storage a
+   * second later. `isDurable`: resolves when data and record, and all that was put before, are on stable storage. On failure it is not recorded.
+   * @throws NotFound for a missing data file (durable only), NoSpace, Io.
+   */
   put(commit: JournalCommit, isDurable: boolean): Promise<void>;
-  /** The server has it (or a person gave it up): its data files may go. */
+  /** The server has it (or a person gave it up): its data files go once the record of this is on stable storage. Harmless when repeated. */
   done(instance: string, n: number): Promise<void>;
-  /** What a former life left, oldest first. */
+  /** What is not done, oldest first: after opening, what a former life left. */
   pending(): JournalCommit[];
+  /**
+   * Commits of a former life whose bytes a power cut may have taken (within a second of the put), or whose files are gone: not to be
+   * committed as they are. Their records and files stay until `done`.
+   */
+  unproven(): JournalCommit[];
+  /** Why the last attempt to bring things to stable storage in the background failed; undefined when it succeeded. */
+  problem(): RunnelError | undefined;
   /** Removes files in data/ that no record names and no open file uses. Called at start, before the drive. */
   sweep(): Promise<void>;
+  /** Brings all to stable storage first. Harmless when repeated; every other method then throws Interrupted. */
   close(): Promise<void>;
 }

@@ -1,8 +1,9 @@
 // The agent's SQLite files: indexes that can be rebuilt, so they are never synced (synchronous=OFF) and a damaged one is begun anew
 // (docs/FORMAT.md, "The agent's journal, cache and replica"). The only place that imports better-sqlite3. Synchronous, main thread.
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { RunnelError } from "@runnel/shared";
+import { systemBoot } from "../journal/system-boot.ts";
 
 export type Value = number | bigint | string | Uint8Array | null;
 type Row = Record<string, unknown>;
@@ -172,15 +173,6 @@ function endOf(db: Database.Database, format: DatabaseFormat, boot: string): Las
 function newerFormat(format: DatabaseFormat, version: number): RunnelError {
   const message = `The ${format.what} has format ${version}; this program knows up to ${format.version}.`;
   return new RunnelError("Version", `open ${format.what}`, message, { detail: { need: version } });
-}
-
-/** Linux's name of the current boot; "" where there is none. */
-export function systemBoot(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  } catch {
-    return "";
-  }
 }
 
 function databaseError(error: unknown, operation: string): RunnelError {

@@ -137,7 +137,7 @@ class SqliteReplica implements Replica {
       const gone = this.#rows.olderNamesIn.all(folder, asOf);
       if (gone.length > 0) this.#rows.dropOlderNamesIn.run(folder, asOf);
       for (const { node } of gone) this.#wasDropped(node);
-      this.#tombstones -= 0;
+      this.#tombstones -= this.#rows.dropTombstonesIn.run(folder, Math.max(asOf, seq));
       this.#rows.putFolder.run(folder, asOf);
     });
   }

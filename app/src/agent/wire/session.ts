@@ -257,7 +257,7 @@ export class Session {
       ...(from === undefined ? {} : { epoch: from.epoch, seq: from.seq, follows: from.follows }),
       wantsNodes: this.nodes.next >= this.nodes.end,
     });
-    const answer = await feed.next();
+    const answer = await this.withSilence(feed.next(), "attach", DIAL_MS);
     if (answer === undefined) throw new RunnelError("Unreachable", "attach", "The server closed the volume.");
     const attached = check(RESULTS.attached, answer, "attached");
     if (attached.nodes !== null) this.nodes = { next: attached.nodes[0], end: attached.nodes[0] + attached.nodes[1] };

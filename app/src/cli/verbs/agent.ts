@@ -8,10 +8,9 @@ import { addVerb } from "../verb.ts";
 export function addAgent(program: Command, output: Output): void {
   addVerb(program, "agent", "Runs the agent in the foreground until Ctrl-C.", ["agent"], { hidden: true }).action(
     async () => {
-      const { endOnSignals, startAgent } = await import("../../agent/run-agent.ts");
+      const { endOnSignals, settleProcess, startAgent } = await import("../../agent/run-agent.ts");
       const { productEngines } = await import("../../agent/product-engines.ts");
-      process.chdir("/");
-      process.umask(0o077);
+      settleProcess();
       const agent = await startAgent({ version: VERSION, engines: productEngines, idleMs: Infinity });
       if (agent === undefined) {
         throw new RunnelError("Exists", "start the agent", "An agent runs already. End it first: runnel stop");

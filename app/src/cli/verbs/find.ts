@@ -15,7 +15,7 @@ export function addFind(program: Command, output: Output): void {
     .argument("<where>", "a mount point, or ws://HOST:PORT/VOLUME")
     .argument(
       "[predicate...]",
-      "-name GLOB, -iname GLOB, -type f|d|l, -size ±N[kMG],\n-newer SEQ|TIME; and, or, not, ( )",
+      "-name GLOB, -iname GLOB, -type f|d|l, -size ±N[ckMG],\n-newer SEQ|TIME; and, or, not, ( )",
     )
     // The predicate's words begin with a dash, too.
     .passThroughOptions()

@@ -121,6 +121,10 @@ void Flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) { CoreOf(reques
 
 void Fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) { CoreOf(request).Fsync(ReplyTo(request), HandleOf(info)); }
 
+void Fallocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t length, fuse_file_info* info) {
+  CoreOf(request).Allocate(ReplyTo(request), HandleOf(info), mode, static_cast<uint64_t>(offset), static_cast<uint64_t>(length));
+}
+
 void Release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
   CoreOf(request).Release(HandleOf(info));
   fuse_reply_err(request, 0);
@@ -177,6 +181,7 @@ fuse_lowlevel_ops FuseOps() {
   ops.releasedir = ReleaseDir;
   ops.fsyncdir = FsyncDir;
   ops.statfs = StatFs;
+  ops.fallocate = Fallocate;
   return ops;
 }
 

@@ -13,6 +13,12 @@ const PLACES_MAX = 10_000;
 
 type Name = { folder: number; name: string };
 
+export interface UnstoredRows {
+  put: Map<string, DiskRow>;
+  removed: Map<string, Name>;
+  places: Map<string, { version: VersionId; place: VersionPlace }>;
+}
+
 function rowKey(folder: number, name: string): string {
   return `${folder}/${name}`;
 }
@@ -123,6 +129,23 @@ export class DiskRows {
   async pathOfName(folder: number, name: string): Promise<string | undefined> {
     const path = await this.pathOf(folder);
     return path === undefined ? undefined : joinPath(path, name);
+  }
+
+  /** The unstored changes as they are, to come back to with `reset`. */
+  mark(): UnstoredRows {
+    return { put: new Map(this.#put), removed: new Map(this.#removed), places: new Map(this.#places) };
+  }
+
+  reset(mark: UnstoredRows): void {
+    for (const [target, source] of [
+      [this.#put, mark.put],
+      [this.#removed, mark.removed],
+      [this.#places, mark.places],
+    ] as [Map<string, unknown>, Map<string, unknown>][]) {
+      target.clear();
+      for (const [key, value] of source) target.set(key, value);
+    }
+    this.#folders.clear();
   }
 
   /** Rows put since the last `store`. */

@@ -221,7 +221,7 @@ export class LiveTree {
   /** The folders that the batch changed get their committed times and are synced, with the store's own. */
   async finish(storeFolders: readonly string[]): Promise<void> {
     for (const [node, mtimeNs] of this.#touched) await this.#finishFolder(node, mtimeNs);
-    if (this.#touched.size > 0) for (const path of storeFolders) await this.root.syncFolder(path);
+    for (const path of storeFolders) await this.root.syncFolder(path);
     this.#touched.clear();
     this.#present.clear();
   }

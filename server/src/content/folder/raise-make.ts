@@ -77,6 +77,7 @@ export async function raiseMake(tree: LiveTree, commit: AcceptedCommit, operatio
       await clearTemp(tree.root, temp);
       await tree.setAttributes((change) => tree.root.setStat(path, change), state.type, state);
       placedHandle = placed.handle;
+      if (state.type === "folder") tree.list(node);
     }
   }
   await recordNew(tree, { node, folder, name, version: 0, handle: placedHandle }, path, state);
@@ -92,7 +93,6 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, path: strin
   const stat = isAsMade ? found.stat : { ...like, type: state.type, sizeBytes: 0, mtimeNs: state.mtimeNs, ctimeNs: -1n };
   tree.rows.put({ ...key, stat });
   if (!isAsMade) tree.lookAt(path);
-  if (state.type === "folder") tree.list(key.node);
 }
 
 export async function raiseLink(tree: LiveTree, commit: AcceptedCommit, operation: Op<"link">): Promise<void> {

@@ -81,8 +81,12 @@ async function putInPlace(tree: LiveTree, temp: FilledTemp, row: DiskRow, path: 
 async function relink(tree: LiveTree, seq: number, from: string, handle: Uint8Array, row: DiskRow, wasRecorded: boolean): Promise<void> {
   const path = await tree.pathIn(row.folder, row.name);
   const temp = tempPath(seq, "link");
-  if (isSameHandle((await tree.find(path))?.handle, handle)) return removeOwnLink(tree, temp);
-  await removeOwnLink(tree, temp);
+  const out = { temp, row, wasRecorded, hasOtherNames: true, folder: row.folder, name: row.name };
+  // An interruption left it: the new file not yet in place, or the old one not yet settled.
+  const left = tree.isRetry ? await tree.find(temp) : undefined;
+  if (isSameHandle(left?.handle, handle)) await removeIfThere(tree.root, temp);
+  else if (left !== undefined) await settleTakenOut(tree, out);
+  if (isSameHandle((await tree.find(path))?.handle, handle)) return;
   await tree.root.link(from, temp);
   try {
     await tree.root.rename(temp, path, "exchange");
@@ -91,12 +95,7 @@ async function relink(tree: LiveTree, seq: number, from: string, handle: Uint8Ar
     await tree.placeNew(temp, row.folder, row.name, async () => false);
     return;
   }
-  await settleTakenOut(tree, { temp, row, wasRecorded, hasOtherNames: true, folder: row.folder, name: row.name });
-}
-
-/** A link that an interruption left: of the new file or the old one, both have another name. */
-async function removeOwnLink(tree: LiveTree, temp: string): Promise<void> {
-  await removeIfThere(tree.root, temp);
+  await settleTakenOut(tree, out);
 }
 
 function isAsFilled(stat: DiskStat, sizeBytes: number, mtimeNs: bigint): boolean {

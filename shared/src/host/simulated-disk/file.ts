@@ -16,6 +16,8 @@ export class SimulatedFile implements DiskFile {
   readonly #path: string;
   readonly #isWritable: boolean;
   #isClosed = false;
+  #running = 0;
+  #finished: (() => void) | undefined;
   #hasWritten = false;
 
   constructor(
@@ -100,8 +102,14 @@ export class SimulatedFile implements DiskFile {
   }
 
   async close(): Promise<void> {
-    await this.#turn("close");
+    this.#assertOpen("close");
     this.#isClosed = true;
+    if (this.#running > 0) {
+      await new Promise<void>((resolve) => {
+        this.#finished = resolve;
+      });
+    }
+    await this.#disk.turn("close", this.#path, this.#life);
     this.#inode.openings -= 1;
     if (this.#hasWritten) this.#report("changed");
     this.#disk.release(this.#inode);
@@ -143,8 +151,14 @@ export class SimulatedFile implements DiskFile {
 
   async #turn(operation: string, writes = false): Promise<void> {
     this.#assertOpen(operation, writes);
-    await this.#disk.turn(operation, this.#path, this.#life);
-    this.#assertOpen(operation, writes);
+    this.#running += 1;
+    try {
+      await this.#disk.turn(operation, this.#path, this.#life);
+    } finally {
+      this.#running -= 1;
+      // What was under way is done with in the same step as its turn ends.
+      if (this.#running === 0) this.#finished?.();
+    }
   }
 }
 

@@ -56,6 +56,7 @@ export class SimulatedRoot implements DiskRoot {
       if (mode === "read" || mode === "write") throw failed("NotFound", "open", path);
       inode = this.#make("open", { folder, name, inode }, "file", permissions);
     }
+    if (inode.dev !== this.#root.dev) throw failed("Unavailable", "open", path);
     if (inode.type === "folder") throw failed("IsFolder", "open", path);
     if (inode.type === "symlink") throw failed("NotFolder", "open", path);
     if (inode.content === undefined) throw failed("Unsupported", "open", path);
@@ -79,8 +80,9 @@ export class SimulatedRoot implements DiskRoot {
 
   async link(from: string, to: string): Promise<void> {
     await this.#turn("link", from);
-    const inode = this.#inodeAt("link", from);
+    const { inode } = this.#find("link", from);
     const target = this.#find("link", to);
+    if (inode === undefined) throw failed("NotFound", "link", from);
     if (target.inode !== undefined) throw failed("Exists", "link", to);
     if (inode.type === "folder") throw failed("Denied", "link", from);
     this.#disk.bind([{ folder: target.folder, name: target.name, from: undefined, to: inode }]);
@@ -88,7 +90,8 @@ export class SimulatedRoot implements DiskRoot {
 
   async readSymlink(path: string): Promise<string> {
     await this.#turn("readSymlink", path);
-    const inode = this.#inodeAt("read symlink", path);
+    const { inode } = this.#find("read symlink", path);
+    if (inode === undefined) throw failed("NotFound", "read symlink", path);
     if (inode.type !== "symlink") throw failed("Io", "read symlink", path);
     return inode.target;
   }
@@ -152,9 +155,9 @@ export class SimulatedRoot implements DiskRoot {
     return { totalBytes: capacityBytes, freeBytes, availableBytes: freeBytes, totalFiles: freeFiles, freeFiles };
   }
 
-  async watch(tell: (events: WatchEvent[]) => void): Promise<Watch> {
+  async watch(tell: (events: WatchEvent[]) => void, leaveOut: readonly string[] = []): Promise<Watch> {
     await this.#turn("watch", "");
-    const watcher: Watcher = { root: this.#root, events: [], tell };
+    const watcher: Watcher = { root: this.#root, events: [], tell, leaveOut };
     this.#disk.watchers.add(watcher);
     return {
       close: async () => {
@@ -165,13 +168,6 @@ export class SimulatedRoot implements DiskRoot {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-  }
-
-  /** A name that is not UTF-8, which only other programs can make. */
-  plantUnreadableName(folder: string): void {
-    const inode = this.#folderAt("plant", folder);
-    const { inode: file, reuses } = this.#disk.makeInode("file", 0o600);
-    this.#disk.bind([{ folder: inode, name: "\udcff", from: undefined, to: file }], reuses);
   }
 
   #make(operation: string, at: Found, type: FileType, permissions: number, what: { rdev?: number; target?: string } = {}): Inode {
@@ -186,13 +182,13 @@ export class SimulatedRoot implements DiskRoot {
     if (path === "") return this.#root;
     const { inode } = this.#find(operation, path);
     if (inode === undefined) throw failed("NotFound", operation, path);
+    if (inode.dev !== this.#root.dev) throw failed("Unavailable", operation, path);
     return inode;
   }
 
   #folderAt(operation: string, path: string): Inode {
     const inode = this.#inodeAt(operation, path);
     if (inode.entries === undefined) throw failed("NotFolder", operation, path);
-    if (inode.dev !== this.#root.dev) throw failed("Unavailable", operation, path);
     return inode;
   }
 

@@ -1,0 +1,84 @@
+// journal/data/: the files with unsent bytes. The drive makes and writes them; here they are synced, measured and removed.
+import type { DiskRoot } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
+import type { JournalCommit } from "./journal.ts";
+
+/** Files synced at a time: the disk's own queue does better with several. */
+const SYNCS_AT_ONCE = 8;
+
+export class DataFolder {
+  readonly #root: DiskRoot;
+  readonly #folder: string;
+
+  constructor(root: DiskRoot, folder: string) {
+    this.#root = root;
+    this.#folder = folder;
+  }
+
+  /** Makes the folder if it is missing. */
+  async make(): Promise<void> {
+    try {
+      await this.#root.makeFolder(this.#folder, 0o700);
+    } catch (error) {
+      if (!isRunnelError(error, "Exists")) throw error;
+    }
+    const above = this.#folder.lastIndexOf("/");
+    await this.#root.syncFolder(above < 0 ? "" : this.#folder.slice(0, above));
+  }
+
+  /** Names and lengths of all regular files. */
+  async sizes(): Promise<Map<string, number>> {
+    const sizes = new Map<string, number>();
+    await this.#root.list(this.#folder, (entries) => {
+      for (const { name, stat } of entries) {
+        if (name !== undefined && stat.type === "file") sizes.set(name, stat.sizeBytes);
+      }
+    });
+    return sizes;
+  }
+
+  /** Brings the bytes of these files to stable storage; a missing one is told to `missing`. */
+  async sync(files: Iterable<string>, missing: (file: string) => void): Promise<void> {
+    const queue = [...new Set(files)];
+    const work = async (): Promise<void> => {
+      for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+        try {
+          await this.#syncFile(file);
+        } catch (error) {
+          if (!isRunnelError(error, "NotFound")) throw error;
+          missing(file);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(SYNCS_AT_ONCE, queue.length) }, work));
+  }
+
+  async syncNames(): Promise<void> {
+    await this.#root.syncFolder(this.#folder);
+  }
+
+  async remove(file: string): Promise<void> {
+    try {
+      await this.#root.removeFile(`${this.#folder}/${file}`);
+    } catch (error) {
+      if (!isRunnelError(error, "NotFound")) throw error;
+    }
+  }
+
+  async #syncFile(file: string): Promise<void> {
+    const open = await this.#root.open(`${this.#folder}/${file}`, "write");
+    try {
+      await open.sync(true);
+    } finally {
+      await open.close();
+    }
+  }
+}
+
+/** Whether each layer's file is there and long enough for its extents. */
+export function isHeld(commit: JournalCommit, sizes: ReadonlyMap<string, number>): boolean {
+  return commit.layers.every(({ file, extents }) => {
+    const sizeBytes = sizes.get(file);
+    return sizeBytes !== undefined && extents.every(({ offset, length }) => offset + length <= sizeBytes);
+  });
+}

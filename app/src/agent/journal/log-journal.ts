@@ -1,0 +1,302 @@
+// The journal over the shared log. Rounds run one after another: each brings the data of all unsynced commits to stable storage, then
+// says so in the log, then removes the files of what is done. Numbers, renewals and rotations take their turn between rounds.
+import { randomBytes } from "node:crypto";
+import type { Clock, DiskRoot, Log, Timer } from "@runnel/shared";
+import { RunnelError, fromSystemError, openLog } from "@runnel/shared";
+import { DataFolder, isHeld } from "./data-folder.ts";
+import type { Journal, JournalCommit } from "./journal.ts";
+import { JournalState } from "./journal-state.ts";
+import type { JournalRecord } from "./records.ts";
+import { JOURNAL_FORMAT, dataFileName, decodeJournalRecord, encodeJournalRecord } from "./records.ts";
+import { systemBoot } from "./system-boot.ts";
+
+export interface JournalOptions {
+  root: DiskRoot;
+  /** Folder of the journal in the root; "" is the root itself. Made if missing. */
+  folder: string;
+  clock: Clock;
+  /** The system's current boot; "" = unknown. */
+  boot?: string;
+  /** 32 hexadecimal digits, never the same twice. */
+  newInstance?: () => string;
+}
+
+/** Numbers reserved ahead: four times what may be outstanding, so that none has to wait for a reservation. */
+const NUMBERS_AHEAD = 16_384;
+/** WIRE: what was put is on disk within a second. */
+const ROUND_DELAY_MS = 500;
+const SEGMENT_BYTES = 4 * 1024 * 1024;
+/** Ids in one onDisk record. */
+const IDS_PER_RECORD = 4096;
+
+interface Waiting {
+  commit: JournalCommit;
+  resolve: () => void;
+  reject: (error: RunnelError) => void;
+}
+
+/**
+ * Opens or makes a journal. One process at a time. @throws RunnelError Version when a newer program wrote it, Corrupt when its log is
+ * damaged (never skipped: it is the only copy), Io, NoSpace.
+ */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const { root, folder, boot = systemBoot() } = options;
+  const within = (name: string): string => (folder === "" ? name : `${folder}/${name}`);
+  const data = new DataFolder(root, within("data"));
+  const { log } = await openLog(root, within("log"), JOURNAL_FORMAT);
+  try {
+    await data.make();
+    const state = new JournalState();
+    await log.replay(({ payload, place }) => state.take(decodeJournalRecord(payload), place));
+    const sizes = await data.sizes();
+    for (const entry of state.entries()) {
+      const wasKept = entry.unsyncedIn === "" || (boot !== "" && entry.unsyncedIn === boot);
+      entry.isUnproven = !wasKept || !isHeld(entry.commit, sizes);
+    }
+    const journal = new LogJournal({ ...options, boot }, log, data, state, `${root.path}/${within("data")}`);
+    await journal.begin();
+    return journal;
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+class LogJournal implements Journal {
+  readonly dataFolder: string;
+  readonly #options: JournalOptions & { boot: string };
+  readonly #log: Log;
+  readonly #data: DataFolder;
+  readonly #state: JournalState;
+  /** The next number to give. */
+  #next = 0;
+  #isReserving = false;
+  /** Files of done commits whose record is not yet known to be on stable storage. */
+  #removable: string[] = [];
+  #waiting: Waiting[] = [];
+  #turns: Promise<unknown> = Promise.resolve();
+  #nextRound: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #problem: RunnelError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    options: JournalOptions & { boot: string },
+    log: Log,
+    data: DataFolder,
+    state: JournalState,
+    dataFolder: string,
+  ) {
+    this.#options = options;
+    this.#log = log;
+    this.#data = data;
+    this.#state = state;
+    this.dataFolder = dataFolder;
+  }
+
+  get instance(): string {
+    return this.#state.instance;
+  }
+
+  /** Reserves the first numbers of this life: all that former lives reserved may have been given. */
+  async begin(): Promise<void> {
+    const instance = this.#state.instance === "" ? this.#newInstance() : this.#state.instance;
+    this.#next = this.#state.below;
+    await this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]);
+    await this.#dropSegments();
+    if (this.#unsynced().length > 0) this.#arm();
+  }
+
+  nextNumber(): number {
+    this.#assertOpen("number an operation");
+    if (this.#state.below - this.#next < NUMBERS_AHEAD / 2) this.#reserve();
+    if (this.#next >= this.#state.below) {
+      const sentence = "Operations are begun faster than the journal can number them.";
+      throw new RunnelError("Busy", "number an operation", sentence, { detail: { retryAfterMs: 100 }, cause: this.#problem });
+    }
+    return this.#next++;
+  }
+
+  async renew(): Promise<void> {
+    this.#assertOpen("renew journal");
+    const instance = this.#newInstance();
+    // Numbers go on: one taken while this is being written is unlike all later ones.
+    await this.#inTurn(() => this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]));
+  }
+
+  async put(commit: JournalCommit, isDurable: boolean): Promise<void> {
+    this.#assertOpen("record a save");
+    for (const { file } of commit.layers) {
+      if (!dataFileName.safeParse(file).success) throw new TypeError(`Not the name of a data file: ${file}`);
+    }
+    if (isDurable) {
+      await new Promise<void>((resolve, reject) => {
+        this.#waiting.push({ commit, resolve, reject });
+        this.#round().catch(reject);
+      });
+      return;
+    }
+    const record: JournalRecord = { kind: "commit", unsyncedIn: this.#options.boot || "unknown", commit };
+    const [place] = await this.#log.write([encodeJournalRecord(record)]);
+    if (place !== undefined) this.#state.take(record, place);
+    this.#arm();
+  }
+
+  async done(instance: string, n: number): Promise<void> {
+    this.#assertOpen("end a save");
+    if (this.#state.get({ instance, n }) === undefined) return;
+    await this.#log.write([encodeJournalRecord({ kind: "done", instance, n })]);
+    this.#removable.push(...this.#state.remove({ instance, n }));
+    this.#arm();
+  }
+
+  pending(): JournalCommit[] {
+    this.#assertOpen("read journal");
+    return this.#state.entries().flatMap((entry) => (entry.isUnproven ? [] : [entry.commit]));
+  }
+
+  unproven(): JournalCommit[] {
+    this.#assertOpen("read journal");
+    return this.#state.entries().flatMap((entry) => (entry.isUnproven ? [entry.commit] : []));
+  }
+
+  problem(): RunnelError | undefined {
+    return this.#problem;
+  }
+
+  async sweep(): Promise<void> {
+    this.#assertOpen("sweep journal");
+    const waiting = new Set(this.#removable);
+    for (const file of (await this.#data.sizes()).keys()) {
+      if (!this.#state.names(file) && !waiting.has(file)) await this.#data.remove(file);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#timer?.cancel();
+    try {
+      await this.#round();
+    } finally {
+      await this.#turns;
+      await this.#log.close();
+    }
+  }
+
+  /** Runs a round that covers all that was put before this call; calls made before it begins share it. */
+  #round(): Promise<void> {
+    this.#nextRound ??= this.#inTurn(async () => {
+      this.#nextRound = undefined;
+      const waiting = this.#waiting.splice(0);
+      try {
+        await this.#bringToDisk(waiting);
+        this.#problem = undefined;
+      } catch (error) {
+        this.#problem = fromSystemError(error, "write journal");
+        for (const { reject } of waiting) reject(this.#problem);
+        throw this.#problem;
+      }
+    });
+    return this.#nextRound;
+  }
+
+  async #bringToDisk(waiting: readonly Waiting[]): Promise<void> {
+    const removable = this.#removable.splice(0);
+    try {
+      const unsynced = this.#unsynced();
+      const commits = [...unsynced, ...waiting].map(({ commit }) => commit);
+      const missing = new Set<string>();
+      await this.#data.sync(filesOf(commits), (file) => missing.add(file));
+      if (commits.length > 0) await this.#data.syncNames();
+      const isWhole = ({ commit }: { commit: JournalCommit }): boolean => !filesOf([commit]).some((file) => missing.has(file));
+      const ids = unsynced.filter(isWhole).map(({ commit: { instance, n } }) => ({ instance, n }));
+      const kept = waiting.filter(isWhole);
+      const records: JournalRecord[] = [];
+      while (ids.length > 0) records.push({ kind: "onDisk", ids: ids.splice(0, IDS_PER_RECORD) });
+      for (const { commit } of kept) records.push({ kind: "commit", unsyncedIn: "", commit });
+      await this.#append(records);
+      for (const one of waiting) {
+        if (isWhole(one)) one.resolve();
+        else one.reject(new RunnelError("NotFound", "record a save", "The bytes of a save are not where they should be."));
+      }
+    } catch (error) {
+      this.#removable.unshift(...removable);
+      throw error;
+    }
+    for (const file of removable) if (!this.#state.names(file)) await this.#data.remove(file);
+    if (this.#log.current.sizeBytes > SEGMENT_BYTES) await this.#rotate();
+    if (removable.length > 0) await this.#dropSegments();
+  }
+
+  /** The new segment says anew what the dropped ones said of numbers. */
+  async #rotate(): Promise<void> {
+    await this.#log.rotate();
+    await this.#append([{ kind: "numbers", instance: this.#state.instance, below: this.#state.below }]);
+    await this.#dropSegments();
+  }
+
+  async #dropSegments(): Promise<void> {
+    await this.#log.dropBefore(this.#state.oldestSegment() ?? this.#log.current.segment);
+  }
+
+  /** Appends, with all that was written before, to stable storage; then takes the records in. */
+  async #append(records: readonly JournalRecord[]): Promise<void> {
+    if (records.length === 0) return this.#log.sync();
+    const places = await this.#log.append(records.map(encodeJournalRecord));
+    for (const [index, place] of places.entries()) this.#state.take(records[index] as JournalRecord, place);
+  }
+
+  #unsynced() {
+    return this.#state.entries().filter(({ unsyncedIn, isUnproven }) => unsyncedIn !== "" && !isUnproven);
+  }
+
+  #reserve(): void {
+    if (this.#isReserving) return;
+    this.#isReserving = true;
+    const reserved = this.#inTurn(async () => {
+      const { instance } = this.#state;
+      await this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]);
+    });
+    reserved.then(
+      () => {
+        this.#isReserving = false;
+      },
+      (error: unknown) => {
+        this.#isReserving = false;
+        this.#problem = fromSystemError(error, "number an operation");
+      },
+    );
+  }
+
+  #arm(): void {
+    if (this.#timer !== undefined || this.#closing !== undefined) return;
+    this.#timer = this.#options.clock.after(ROUND_DELAY_MS, () => {
+      this.#timer = undefined;
+      // What failed is kept as the problem and shown; the next put or done tries again.
+      if (this.#closing === undefined) this.#round().catch(() => {});
+    });
+  }
+
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#turns.then(act);
+    this.#turns = turn.catch(() => {});
+    return turn;
+  }
+
+  #newInstance(): string {
+    return (this.#options.newInstance ?? (() => randomBytes(16).toString("hex")))();
+  }
+
+  #assertOpen(operation: string): void {
+    if (this.#closing === undefined) return;
+    throw new RunnelError("Interrupted", operation, "The journal has been closed.");
+  }
+}
+
+function filesOf(commits: readonly JournalCommit[]): string[] {
+  return commits.flatMap(({ layers }) => layers.map(({ file }) => file));
+}

@@ -1,0 +1,11 @@
+// Which boot of the system this is: what a killed process wrote is still there in the same boot, after another one perhaps not.
+import { readFileSync } from "node:fs";
+
+/** Linux's name of the current boot; "" where there is none. */
+export function systemBoot(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,32 @@
+import { describe, expect, test } from "@jest/globals";
+import { parseListen, parseVolumes } from "../../src/cli/verbs/serve.ts";
+
+describe("where a server listens", () => {
+  test.each<[string, string, number]>([
+    ["127.0.0.1:7473", "127.0.0.1", 7473],
+    ["localhost:0", "localhost", 0],
+    ["[::1]:65535", "::1", 65_535],
+  ])("%s", (typed, host, port) => {
+    expect(parseListen(typed)).toEqual({ host, port });
+  });
+
+  test.each(["7473", ":7473", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:7473", "a:b", "a:-1", ""])(
+    "is not %j",
+    (typed) => {
+      expect(() => parseListen(typed)).toThrow(expect.objectContaining({ kind: "Invalid" }));
+    },
+  );
+});
+
+describe("a volume to serve", () => {
+  test("is a name and a folder, which may hold an equals sign", () => {
+    expect(parseVolumes(["docs=/srv/docs", "a=/b=c"])).toEqual([
+      { name: "docs", folder: "/srv/docs" },
+      { name: "a", folder: "/b=c" },
+    ]);
+  });
+
+  test.each(["docs", "=", "docs=", "=/srv"])("is not %j", (typed) => {
+    expect(() => parseVolumes([typed])).toThrow(expect.objectContaining({ kind: "Invalid" }));
+  });
+});

@@ -1,0 +1,99 @@
+// A program that uses a mount, told what to do over IPC, so that a call that hangs hangs only this process.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const [mountpoint = ""] = process.argv.slice(2);
+const at = (path: string): string => join(mountpoint, path);
+
+const open = promisify(fs.open);
+const close = promisify(fs.close);
+const read = promisify(fs.read);
+const write = promisify(fs.write);
+const fstat = promisify(fs.fstat) as (fd: number, options: { bigint: true }) => Promise<fs.BigIntStats>;
+
+interface Stat {
+  ino: number;
+  mode: number;
+  nlink: number;
+  uid: number;
+  gid: number;
+  sizeBytes: number;
+  mtimeNs: bigint;
+  ctimeNs: bigint;
+  atimeNs: bigint;
+}
+
+function plain(stat: fs.BigIntStats): Stat {
+  return {
+    ino: Number(stat.ino),
+    mode: Number(stat.mode),
+    nlink: Number(stat.nlink),
+    uid: Number(stat.uid),
+    gid: Number(stat.gid),
+    sizeBytes: Number(stat.size),
+    mtimeNs: stat.mtimeNs,
+    ctimeNs: stat.ctimeNs,
+    atimeNs: stat.atimeNs,
+  };
+}
+
+const seconds = (ns: bigint): number => Number(ns) / 1e9;
+
+const calls = {
+  stat: async (path: string) => plain(await fs.promises.stat(at(path), { bigint: true })),
+  lstat: async (path: string) => plain(await fs.promises.lstat(at(path), { bigint: true })),
+  fstat: async (fd: number) => plain(await fstat(fd, { bigint: true })),
+  readdir: async (path: string) => (await fs.promises.readdir(at(path))).sort(),
+  open: (path: string, flags: number, mode = 0o644) => open(at(path), flags, mode),
+  read: async (fd: number, offset: number, length: number) => {
+    const { bytesRead, buffer } = await read(fd, Buffer.alloc(length), 0, length, offset);
+    return buffer.subarray(0, bytesRead);
+  },
+  write: async (fd: number, offset: number, data: Uint8Array) => (await write(fd, data, 0, data.length, offset)).bytesWritten,
+  fsync: (fd: number) => promisify(fs.fsync)(fd),
+  close: (fd: number) => close(fd),
+  ftruncate: (fd: number, size: number) => promisify(fs.ftruncate)(fd, size),
+  truncate: (path: string, size: number) => fs.promises.truncate(at(path), size),
+  chmod: (path: string, mode: number) => fs.promises.chmod(at(path), mode),
+  utimes: (path: string, atimeNs: bigint, mtimeNs: bigint) => fs.promises.utimes(at(path), seconds(atimeNs), seconds(mtimeNs)),
+  futimes: (fd: number, atimeNs: bigint, mtimeNs: bigint) => promisify(fs.futimes)(fd, seconds(atimeNs), seconds(mtimeNs)),
+  mkdir: (path: string, mode = 0o755) => fs.promises.mkdir(at(path), mode),
+  symlink: (target: string, path: string) => fs.promises.symlink(target, at(path)),
+  readlink: (path: string) => fs.promises.readlink(at(path)),
+  link: (path: string, newPath: string) => fs.promises.link(at(path), at(newPath)),
+  unlink: (path: string) => fs.promises.unlink(at(path)),
+  rmdir: (path: string) => fs.promises.rmdir(at(path)),
+  rename: (path: string, newPath: string) => fs.promises.rename(at(path), at(newPath)),
+  /** Opens and reads a file over and over, for a while: how often, and the distinct results. */
+  readOften: async (path: string, forMs: number) => {
+    const seen = new Set<string>();
+    let count = 0;
+    for (const end = performance.now() + forMs; performance.now() < end; count++) {
+      try {
+        seen.add(fs.readFileSync(at(path), "utf8"));
+      } catch (error) {
+        seen.add(`error ${(error as NodeJS.ErrnoException).code}`);
+      }
+      if (count % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return { count, seen: [...seen] };
+  },
+} satisfies Record<string, (...args: never[]) => Promise<unknown>>;
+
+interface Call {
+  id: number;
+  method: keyof typeof calls;
+  args: unknown[];
+}
+
+process.on("message", ({ id, method, args }: Call) => {
+  const call = calls[method] as (...args: unknown[]) => Promise<unknown>;
+  call(...args).then(
+    (result) => process.send?.({ id, result }),
+    (error: NodeJS.ErrnoException) =>
+      process.send?.({ id, error: { message: error.message, errno: error.errno === undefined ? 0 : -error.errno } }),
+  );
+});
+process.on("disconnect", () => process.exit(0));
+process.send?.({ id: 0, result: "ready" });

@@ -1,0 +1,70 @@
+// What the drive contract needs of an engine: the agent's double, and programs that use the drive. In the memory engine both live in the
+// test's process; on a mount each is a process of its own (fuse-rig.ts).
+import type { Program } from "../../drive.ts";
+import type { DriveDouble } from "./drive-double.ts";
+
+type Methods<T> = {
+  [Name in keyof T as T[Name] extends (...args: never[]) => unknown ? Name : never]: T[Name] extends (
+    ...args: infer Args
+  ) => infer Result
+    ? (...args: Args) => Promise<Awaited<Result>>
+    : never;
+};
+
+/** The double, from wherever it runs. */
+export type Agent = Methods<DriveDouble>;
+
+/** System calls of one program. They fail with an error whose `errno` is positive. */
+export type TestProgram = Pick<
+  Program,
+  | "stat"
+  | "lstat"
+  | "fstat"
+  | "readdir"
+  | "open"
+  | "read"
+  | "write"
+  | "fsync"
+  | "close"
+  | "ftruncate"
+  | "truncate"
+  | "chmod"
+  | "utimes"
+  | "futimes"
+  | "mkdir"
+  | "symlink"
+  | "readlink"
+  | "link"
+  | "unlink"
+  | "rmdir"
+  | "rename"
+>;
+
+export interface DriveRig {
+  agent: Agent;
+  program: TestProgram;
+  /** Opens a file for reading, and gives up once the agent holds the request; resolves when the program has got away. */
+  openInterrupted(path: string): Promise<void>;
+  /** Waits until something is so. */
+  until(what: () => Promise<boolean>): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RigSettings {
+  deadlinesMs: Record<string, number>;
+  entriesMax: number;
+}
+
+export const RIG_SETTINGS: RigSettings = {
+  deadlinesMs: Object.fromEntries(
+    ["lookup", "getattr", "list", "open", "create", "make", "link", "remove", "rename", "setattr", "fetch", "commit"].map(
+      (op) => [op, 5000],
+    ),
+  ),
+  entriesMax: 10_000,
+};
+
+/** Waits for a condition; the test's own timeout is the bound. */
+export async function until(what: () => Promise<boolean>): Promise<void> {
+  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -1,0 +1,53 @@
+// Serves a mount with the agent's double behind it. A process of its own: it never touches its mount, and whoever does must not be it.
+// Over IPC: {id, method, args} → {id, result} or {id, error}.
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fuseDrive, type DriveSettings } from "../../drive.ts";
+import { DriveDouble } from "./drive-double.ts";
+
+const [mountpoint = "", folder = "", settingsJson = "{}"] = process.argv.slice(2);
+process.chdir("/");
+
+/** CLOCK_BOOTTIME to a hundredth. */
+const bootMs = (): number => Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 1000;
+
+const overlayFolder = join(folder, "overlay");
+mkdirSync(overlayFolder, { recursive: true });
+const settings: DriveSettings = {
+  mountpoint,
+  source: "runnel:test",
+  overlayFolder,
+  overlayPrefix: "test",
+  isReadOnly: false,
+  deadlinesMs: {},
+  entriesMax: 10_000,
+  ...(JSON.parse(settingsJson) as Partial<DriveSettings>),
+};
+
+const double = new DriveDouble(fuseDrive(settings), join(folder, "cache"), bootMs);
+
+interface Call {
+  id: number;
+  method: string;
+  args: unknown[];
+}
+
+process.on("message", (call: Call) => {
+  void answer(call);
+});
+
+async function answer({ id, method, args }: Call): Promise<void> {
+  try {
+    const what: unknown = Reflect.get(double, method, double);
+    if (typeof what !== "function") throw new Error(`no method ${method}`);
+    const result: unknown = await what.apply(double, args);
+    process.send?.({ id, result });
+  } catch (error) {
+    const { message, kind } = error as { message: string; kind?: string };
+    process.send?.({ id, error: { message, kind } });
+  }
+}
+
+// The test has ended or died: without this process the kernel ends the mount.
+process.on("disconnect", () => process.exit(0));
+process.send?.({ id: 0, result: "ready" });

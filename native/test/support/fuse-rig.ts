@@ -1,0 +1,217 @@
+// A mount as the contract's engine: one process serves it, another uses it, both in a mount namespace of their own where we may make one.
+// The test's process never touches the mount. A watchdog ends what hangs: it aborts the kernel's connection, then kills.
+import { spawn, type ChildProcess } from "node:child_process";
+import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings, type TestProgram } from "./drive-rig.ts";
+
+const CALL_TIMEOUT_MS = 20_000;
+const EXIT_TIMEOUT_MS = 5_000;
+
+/** Whether this machine and user can mount. */
+export function canMount(): boolean {
+  try {
+    accessSync("/dev/fuse", constants.R_OK | constants.W_OK);
+    return existsSync(fileURLToPath(new URL("../../build/drive.node", import.meta.url)));
+  } catch {
+    return false;
+  }
+}
+
+const isRoot = process.getuid?.() === 0;
+
+interface Answer {
+  id: number;
+  result?: unknown;
+  error?: { message: string; errno?: number; kind?: string };
+}
+
+/** A child that answers calls over IPC. */
+class Remote {
+  readonly child: ChildProcess;
+  readonly ready: Promise<unknown>;
+  readonly exited: Promise<void>;
+  readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
+  #nextId = 1;
+
+  constructor(command: string[]) {
+    const [program = "", ...args] = command;
+    this.child = spawn(program, args, {
+      cwd: "/",
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      serialization: "advanced",
+      env: { ...process.env, UV_THREADPOOL_SIZE: "16", NODE_OPTIONS: "" },
+    });
+    this.ready = this.#wait(0);
+    this.exited = new Promise((resolve) => {
+      this.child.once("exit", () => {
+        for (const { reject } of this.#waiting.values()) reject(new Error("the process has ended"));
+        this.#waiting.clear();
+        resolve();
+      });
+    });
+    this.child.on("message", (answer: Answer) => this.#take(answer));
+  }
+
+  #take({ id, result, error }: Answer): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (error === undefined) waiting?.resolve(result);
+    else waiting?.reject(Object.assign(new Error(error.message), { errno: error.errno, kind: error.kind }));
+  }
+
+  #wait(id: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(id);
+        reject(new Error("no answer in time"));
+      }, CALL_TIMEOUT_MS);
+      this.#waiting.set(id, {
+        resolve: (result) => (clearTimeout(timer), resolve(result)),
+        reject: (error) => (clearTimeout(timer), reject(error)),
+      });
+    });
+  }
+
+  call(method: string, args: unknown[]): Promise<unknown> {
+    const id = this.#nextId++;
+    const answer = this.#wait(id);
+    this.child.send({ id, method, args });
+    return answer;
+  }
+
+  /** True when it has ended in time. */
+  async end(signal: NodeJS.Signals): Promise<boolean> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return true;
+    this.child.kill(signal);
+    const late = new Promise<boolean>((resolve) => {
+      setTimeout(() => resolve(false), EXIT_TIMEOUT_MS).unref();
+    });
+    return Promise.race([this.exited.then(() => true), late]);
+  }
+}
+
+/** Every method a call of the remote process. */
+function proxy<T>(remote: Remote): T {
+  return new Proxy(
+    {},
+    {
+      get: (_target, name) =>
+        name === "then" ? undefined : (...args: unknown[]): Promise<unknown> => remote.call(String(name), args),
+    },
+  ) as T;
+}
+
+export interface FuseRig extends DriveRig {
+  mountpoint: string;
+  /** Runs a shell command in the mount's namespace; its exit code, or the signal that ended it. */
+  shell(command: string): Promise<number | string>;
+  readOften(path: string, forMs: number): Promise<{ count: number; seen: string[] }>;
+  serverExited: Promise<void>;
+}
+
+interface Parts {
+  folder: string;
+  mountpoint: string;
+  server: Remote;
+  inside: string[];
+}
+
+async function startServer(settings: object): Promise<Parts> {
+  const folder = await mkdtemp(join(tmpdir(), "runnel-fuse-"));
+  const mountpoint = join(folder, "mount");
+  await mkdir(mountpoint);
+  const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+  const serve = [process.execPath, script("drive-server.ts"), mountpoint, folder, JSON.stringify(settings)];
+  const server = new Remote(isRoot ? ["unshare", "-m", "--propagation", "private", ...serve] : serve);
+  await server.ready;
+  // unshare executes the server in place, so its id is the server's.
+  const inside = isRoot ? ["nsenter", "-t", String(server.child.pid), "-m", "--"] : [];
+  return { folder, mountpoint, server, inside };
+}
+
+/** The mount's connection to the kernel ends: every call on it fails at once. */
+function abortConnection({ server, mountpoint }: Parts): void {
+  try {
+    const mounts = readFileSync(`/proc/${server.child.pid}/mountinfo`, "utf8");
+    const line = mounts.split("\n").find((each) => each.split(" ")[4] === mountpoint);
+    const minor = line?.split(" ")[2]?.split(":")[1];
+    if (minor !== undefined) writeFileSync(`/sys/fs/fuse/connections/${minor}/abort`, "1");
+  } catch {
+    // Without fusectl the server's end does the same.
+  }
+}
+
+async function tearDown(parts: Parts, others: Remote[]): Promise<void> {
+  const { server, folder, mountpoint, inside } = parts;
+  if (server.child.exitCode === null && server.child.signalCode === null) {
+    await Promise.race([server.call("close", [true]), server.exited]).catch(() => abortConnection(parts));
+    if (!isRoot) spawn("fusermount3", ["-u", "-q", "-z", mountpoint], { stdio: "ignore" });
+  }
+  for (const other of others) await other.end("SIGKILL");
+  void inside;
+  if (!(await server.end("SIGTERM"))) await server.end("SIGKILL");
+  // Outside the namespace the mountpoint is, and always was, an empty folder: rmdir proves it before anything is removed below it.
+  await rmdir(mountpoint);
+  await rm(folder, { recursive: true, force: true });
+}
+
+export async function fuseRig(changes: Partial<RigSettings> = {}): Promise<FuseRig> {
+  const parts = await startServer({ ...RIG_SETTINGS, ...changes });
+  const { server, inside, mountpoint } = parts;
+  const others: Remote[] = [];
+  try {
+    await server.call("start", []);
+    const script = fileURLToPath(new URL("drive-program.ts", import.meta.url));
+    const user = new Remote([...inside, process.execPath, script, mountpoint]);
+    others.push(user);
+    await user.ready;
+    const agent = proxy<Agent>(server);
+    const shell = (command: string): Promise<number | string> => {
+      const child = spawn("timeout", ["-k", "1", "15", ...inside, "sh", "-c", command], { cwd: "/", stdio: "ignore" });
+      return new Promise((resolve) => {
+        child.once("exit", (code, signal) => resolve(code ?? signal ?? ""));
+      });
+    };
+    return {
+      agent,
+      program: proxy<TestProgram>(user),
+      mountpoint,
+      shell,
+      until,
+      serverExited: server.exited,
+      readOften: (path, forMs) => user.call("readOften", [path, forMs]) as Promise<{ count: number; seen: string[] }>,
+      openInterrupted: async (path) => {
+        const [command = "", ...args] = [...inside, "cat", join(mountpoint, path)];
+        const child = spawn(command, args, { cwd: "/", stdio: "ignore" });
+        const exited = new Promise<NodeJS.Signals | null>((resolve) => {
+          child.once("exit", (_code, signal) => resolve(signal));
+        });
+        await until(async () => (await agent.heldCount()) > 0);
+        child.kill("SIGTERM");
+        const signal = await exited;
+        if (signal !== "SIGTERM") throw new Error("the program ended by itself");
+      },
+      close: () => tearDown(parts, others),
+    };
+  } catch (error) {
+    await tearDown(parts, others);
+    throw error;
+  }
+}
+
+/** Starts a server only: for what start() refuses. */
+export async function refusedStart(settings: object): Promise<{ message: string; kind?: string }> {
+  const parts = await startServer({ ...RIG_SETTINGS, ...settings });
+  try {
+    await parts.server.call("start", []);
+    throw new Error("the drive started");
+  } catch (error) {
+    return error as { message: string; kind?: string };
+  } finally {
+    await tearDown(parts, []);
+  }
+}

@@ -1,0 +1,66 @@
+// The memory drive as the contract's engine, on the machine's own clock.
+import { constants } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "@runnel/shared";
+import { memoryDrive, type MemoryDrive } from "../../drive.ts";
+import { DriveDouble } from "./drive-double.ts";
+import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
+
+const processClock: Clock = {
+  bootMs: () => performance.now(),
+  wallNs: () => BigInt(Date.now()) * 1_000_000n,
+  after: (delayMs, fire) => {
+    const timer = setTimeout(fire, delayMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+export interface MemoryRig extends DriveRig {
+  drive: MemoryDrive;
+  double: DriveDouble;
+}
+
+export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly = false): Promise<MemoryRig> {
+  const folder = await mkdtemp(join(tmpdir(), "runnel-drive-"));
+  const overlayFolder = join(folder, "overlay");
+  await mkdir(overlayFolder);
+  const settings = { ...RIG_SETTINGS, ...changes };
+  const drive = memoryDrive(
+    { mountpoint: "", source: "runnel:test", overlayFolder, overlayPrefix: "test", isReadOnly, ...settings },
+    processClock,
+  );
+  const double = new DriveDouble(drive, join(folder, "cache"), () => processClock.bootMs());
+  await double.start();
+  const agent = new Proxy(double, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name, target);
+      return typeof method === "function" ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args) : method;
+    },
+  }) as unknown as Agent;
+  const program = drive.program();
+  return {
+    drive,
+    double,
+    agent,
+    program,
+    until,
+    openInterrupted: async (path) => {
+      const controller = new AbortController();
+      const opening = program.open(path, constants.O_RDONLY, 0, controller.signal);
+      const outcome = opening.then(
+        () => "opened",
+        (error: { errno?: number }) => error.errno,
+      );
+      await until(async () => double.heldCount() > 0);
+      controller.abort();
+      const got = await outcome;
+      if (got !== 4) throw new Error(`an interrupted open ended with ${got}, not with EINTR`);
+    },
+    close: async () => {
+      await drive.close(true);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

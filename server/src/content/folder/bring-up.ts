@@ -1,0 +1,373 @@
+// Bringing up: accepted commits become plain files, in seq order, one at a time, several to a sync. A batch is prepared beside the tree (other work
+// goes on), its handles are logged, then it is put in place in the lane, synced, and stored. A failure stops at the commit that
+// failed; it is begun again later, as after a crash.
+import type { Clock, Timer, VersionId } from "@runnel/shared";
+import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import type { MetaStore } from "../../meta/meta-store.ts";
+import type { AcceptedCommit, ContentHost } from "../content-store.ts";
+import type { DiskRows } from "./disk-rows.ts";
+import type { Lane } from "./lane.ts";
+import { eachOf } from "./lane.ts";
+import type { LiveTree } from "./live-tree.ts";
+import type { PendingContents } from "./pending-contents.ts";
+import { contentOf } from "./pending-contents.ts";
+import type { PrepareContext, Prepared } from "./prepare.ts";
+import { closePrepared, prepare } from "./prepare.ts";
+import { raise } from "./raise.ts";
+import { isSameHandle } from "./same-file.ts";
+import { TEMP_FOLDER, TRASH_FOLDER, versionKey } from "./store-layout.ts";
+import type { Versions } from "./versions.ts";
+
+/** Commits to one sync; as many bytes as are copied in a fraction of a second. */
+const BATCH_COMMITS = 64;
+const BATCH_BYTES = 64 * 1024 * 1024;
+/** Preparations at once: their fsyncs share journal commits. */
+const PREPARED_AT_ONCE = 4;
+/** Copying a smaller file costs less than the loss of an old version. */
+const OVERTAKEN_BYTES_MIN = 1024 * 1024;
+/** What a commit copies from may change its tuple without its bytes (chmod): the look that settles it takes less than this many tries. */
+const STALE_TRIES = 4;
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 30_000;
+
+export interface BringUpContext {
+  tree: LiveTree;
+  rows: DiskRows;
+  pending: PendingContents;
+  versions: Versions;
+  lane: Lane;
+  clock: Clock;
+  meta: MetaStore;
+  host: Pick<ContentHost, "noteHandle" | "up" | "readLog">;
+  prepare: Pick<PrepareContext, "executor">;
+  unavailable(): string | undefined;
+  /** Makes room on the disk. */
+  cutTrash(bytes: number): Promise<void>;
+  /** To be compared with the rows. */
+  lookAt(paths: readonly string[], folders: readonly number[]): void;
+  /** The file system refused or failed in a way that may mean that it is gone. */
+  doubt(): void;
+}
+
+interface Waiter {
+  seq: number;
+  resolve: () => void;
+}
+
+export class BringUp {
+  readonly #context: BringUpContext;
+  readonly #queue: AcceptedCommit[] = [];
+  /** In place, not yet stored. */
+  #raised: AcceptedCommit[] = [];
+  readonly #noted: Map<number, Uint8Array>;
+  /** Begun before. */
+  readonly #begun = new Set<number>();
+  readonly #staleTries = new Map<number, number>();
+  /** By the seq of the commit that overtook them. */
+  readonly #overtaken = new Map<number, VersionId[]>();
+  #waiters: Waiter[] = [];
+  #upSeq: number;
+  #seenSeq: number;
+  #stuck: string | undefined;
+  #retryMs = RETRY_MS_MIN;
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #applying: Promise<unknown> | undefined;
+  #isClosed = false;
+
+  /** `seq`: the last of the volume; all after `upSeq` that are not given to `accept` are on disk already. */
+  constructor(context: BringUpContext, seq: number, upSeq: number, handles: ReadonlyMap<number, Uint8Array>) {
+    this.#context = context;
+    this.#seenSeq = seq;
+    this.#upSeq = upSeq;
+    this.#noted = new Map(handles);
+  }
+
+  get pendingCommits(): number {
+    return this.#queue.length + this.#raised.length;
+  }
+
+  get stuck(): string | undefined {
+    return this.#stuck;
+  }
+
+  get upSeq(): number {
+    return this.#upSeq;
+  }
+
+  /** `wasBegun`: it may have been, before a crash. */
+  accept(commit: AcceptedCommit, wasBegun = false): void {
+    const content = contentOf(commit);
+    if (content !== undefined) this.#context.pending.add(content);
+    if (wasBegun) this.#begun.add(commit.seq);
+    this.#queue.push(commit);
+    this.#seenSeq = Math.max(this.#seenSeq, commit.seq);
+    this.go();
+  }
+
+  /** Another program's change was committed as `seq`: it is on disk. */
+  async noteExternal(seq: number): Promise<void> {
+    this.#seenSeq = Math.max(this.#seenSeq, seq);
+    await this.#advance();
+  }
+
+  /** With nothing left to bring up, all is up. */
+  async #advance(): Promise<void> {
+    if (this.pendingCommits > 0 || this.#seenSeq <= this.#upSeq) return;
+    const seq = this.#seenSeq;
+    await this.#context.rows.store(seq);
+    this.#tellUp(seq);
+  }
+
+  #tellUp(seq: number): void {
+    if (seq <= this.#upSeq) return;
+    this.#upSeq = seq;
+    this.#context.host.up(seq);
+    const ready = this.#waiters.filter((waiter) => waiter.seq <= seq);
+    this.#waiters = this.#waiters.filter((waiter) => waiter.seq > seq);
+    for (const { resolve } of ready) resolve();
+  }
+
+  whenUp(seq: number): Promise<void> {
+    if (seq <= this.#upSeq) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push({ seq, resolve }));
+  }
+
+  /** Resolves when no batch is just being put in place. */
+  async steady(): Promise<void> {
+    await this.#applying;
+  }
+
+  /** Begins or goes on; a wait for the next try ends. */
+  go(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#running !== undefined || this.#isClosed) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.pendingCommits > 0 && this.#timer === undefined) this.go();
+    });
+  }
+
+  async #run(): Promise<void> {
+    // Commits accepted in the same turn share the batch.
+    await Promise.resolve();
+    try {
+      while (this.pendingCommits > 0 && !this.#isClosed) await this.#round();
+      if (!this.#isClosed) await this.#context.lane.run(() => this.#advance());
+    } catch (error) {
+      await this.#fail(error);
+    }
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    const failure = fromSystemError(error, "bring up");
+    this.#stuck = `${failure.kind}: ${failure.message}`;
+    this.#context.doubt();
+    const delayMs = this.#retryMs;
+    this.#retryMs = Math.min(2 * delayMs, RETRY_MS_MAX);
+    if (failure.kind === "NoSpace") await this.#context.cutTrash(this.#bytesWanted()).catch(() => undefined);
+    if (!this.#isClosed) this.#timer = this.#context.clock.after(delayMs, () => this.go());
+  }
+
+  #bytesWanted(): number {
+    const first = this.#queue[0];
+    const content = first && contentOf(first);
+    return (content?.sizeBytes ?? 0) + OVERTAKEN_BYTES_MIN;
+  }
+
+  async #round(): Promise<void> {
+    const reason = this.#context.unavailable();
+    if (reason !== undefined) throw new RunnelError("Unavailable", "bring up", reason);
+    if (this.#raised.length > 0) await this.#inLane(() => this.#store());
+    const batch = this.#takeBatch();
+    if (batch.length === 0) return;
+    const { prepared, problem } = await this.#prepare(batch);
+    try {
+      await this.#noteHandles(batch, prepared);
+      await this.#inLane(() => this.#apply(batch, prepared));
+    } finally {
+      for (const each of prepared) await closePrepared(each);
+    }
+    if (problem !== undefined) throw problem;
+    this.#stuck = undefined;
+    this.#retryMs = RETRY_MS_MIN;
+  }
+
+  async #inLane(task: () => Promise<void>): Promise<void> {
+    await this.#context.lane.run(async () => {
+      const applying = task();
+      this.#applying = applying.catch(() => undefined);
+      try {
+        await applying;
+      } finally {
+        this.#applying = undefined;
+      }
+    });
+  }
+
+  #takeBatch(): AcceptedCommit[] {
+    const batch: AcceptedCommit[] = [];
+    let bytes = 0;
+    for (const commit of this.#queue) {
+      bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
+      if (batch.length > 0 && (batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES)) break;
+      batch.push(commit);
+    }
+    return batch;
+  }
+
+  /** Prepares all up to the first that fails. */
+  async #prepare(batch: readonly AcceptedCommit[]): Promise<{ prepared: Prepared[]; problem: unknown }> {
+    const overtakers = this.#findOvertaken(batch);
+    const results: (Prepared | undefined)[] = [];
+    const problems: unknown[] = [];
+    await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
+      try {
+        results[index] = await this.#prepareOne(commit, overtakers.has(index));
+      } catch (error) {
+        problems[index] = error;
+      }
+    });
+    let end = problems.findIndex((problem) => problem !== undefined);
+    if (end < 0) end = batch.length;
+    const problem = problems[end];
+    // One that was overtaken by what could not be prepared has not been overtaken yet.
+    for (let index = end - 1; index >= 0; index--) if ((overtakers.get(index) ?? -1) >= end) end = index;
+    for (const late of results.slice(end)) if (late !== undefined) await closePrepared(late);
+    this.#rememberOvertaken(batch, overtakers, end);
+    return { prepared: results.slice(0, end) as Prepared[], problem };
+  }
+
+  async #prepareOne(commit: AcceptedCommit, isOvertaken: boolean): Promise<Prepared> {
+    const { tree, pending, versions, meta, host } = this.#context;
+    const content = contentOf(commit);
+    const known = content && (pending.get(content.version) ?? content);
+    if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
+    const context: PrepareContext = { tree, versions, meta, host, noted: this.#noted, executor: this.#context.prepare.executor };
+    try {
+      return await prepare(context, commit, known);
+    } catch (error) {
+      const tries = (this.#staleTries.get(commit.seq) ?? 0) + 1;
+      this.#staleTries.set(commit.seq, tries);
+      if (known !== undefined && isRunnelError(error, "Stale") && tries >= STALE_TRIES) return { kind: "lost", content: known };
+      throw error;
+    }
+  }
+
+  /** Index in the batch → that of the commit which overtakes it: large files saved again before they are up, that nobody else needs. */
+  #findOvertaken(batch: readonly AcceptedCommit[]): Map<number, number> {
+    const seqs = new Set(batch.map(({ seq }) => seq));
+    const later = new Map<number, number>();
+    const overtakers = new Map<number, number>();
+    for (let index = batch.length - 1; index >= 0; index--) {
+      const commit = batch[index] as AcceptedCommit;
+      const content = contentOf(commit);
+      if (content === undefined) continue;
+      const { node } = content.version;
+      const overtaker = later.get(node);
+      later.set(node, index);
+      if (overtaker === undefined || content.temp !== "" || content.sizeBytes < OVERTAKEN_BYTES_MIN) continue;
+      if (this.#begun.has(commit.seq) || this.#context.versions.isOpen(content.version)) continue;
+      if (!this.#context.pending.isNeeded(content.version, seqs)) overtakers.set(index, overtaker);
+    }
+    return overtakers;
+  }
+
+  #rememberOvertaken(batch: readonly AcceptedCommit[], overtakers: ReadonlyMap<number, number>, end: number): void {
+    for (const [index, overtaker] of overtakers) {
+      const content = index < end ? contentOf(batch[index] as AcceptedCommit) : undefined;
+      const by = batch[overtaker]?.seq ?? 0;
+      if (content !== undefined) this.#overtaken.set(by, [...(this.#overtaken.get(by) ?? []), content.version]);
+    }
+  }
+
+  /** Durable before anything gets into the tree [F28]. */
+  async #noteHandles(batch: readonly AcceptedCommit[], prepared: readonly Prepared[]): Promise<void> {
+    const notes: { seq: number; handle: Uint8Array }[] = [];
+    for (const [index, each] of prepared.entries()) {
+      const seq = batch[index]?.seq ?? 0;
+      const handle = each.kind === "made" ? each.handle : each.kind === "filled" ? each.temp.handle : undefined;
+      if (handle !== undefined && !this.#noted.has(seq)) notes.push({ seq, handle });
+    }
+    if (notes.length === 0) return;
+    await this.#context.tree.root.syncFolder(TEMP_FOLDER);
+    await Promise.all(notes.map(({ seq, handle }) => this.#context.host.noteHandle(seq, handle)));
+    for (const { seq, handle } of notes) this.#noted.set(seq, handle);
+  }
+
+  async #apply(batch: readonly AcceptedCommit[], prepared: readonly Prepared[]): Promise<void> {
+    const { tree, rows } = this.#context;
+    let isRetried = false;
+    let problem: unknown;
+    for (const [index, each] of prepared.entries()) {
+      const commit = batch[index] as AcceptedCommit;
+      const mark = rows.mark();
+      tree.isRetry = this.#begun.has(commit.seq);
+      isRetried ||= tree.isRetry;
+      this.#begun.add(commit.seq);
+      try {
+        await raise(tree, commit, each);
+      } catch (error) {
+        rows.reset(mark);
+        await this.#unraise(each);
+        problem = error;
+        break;
+      }
+      this.#queue.shift();
+      this.#raised.push(commit);
+    }
+    if (isRetried) await tree.refreshRetried();
+    await this.#store();
+    if (problem !== undefined) throw problem;
+  }
+
+  /** Its temp can be read from again if it is still there. */
+  async #unraise(prepared: Prepared): Promise<void> {
+    if (prepared.kind !== "filled") return;
+    const { content, temp } = prepared;
+    try {
+      content.isRaising = !isSameHandle((await this.#context.tree.find(temp.path))?.handle, temp.handle);
+    } catch {
+      content.isRaising = true;
+    }
+  }
+
+  /** What was put in place becomes durable and known. */
+  async #store(): Promise<void> {
+    const { tree, rows, lookAt } = this.#context;
+    if (this.#raised.length === 0) return;
+    await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
+    const next = this.#queue[0];
+    const upSeq = next === undefined ? this.#seenSeq : next.seq - 1;
+    await rows.store(upSeq);
+    const raised = this.#raised;
+    this.#raised = [];
+    for (const commit of raised) await this.#settle(commit);
+    this.#tellUp(upSeq);
+    const looks = tree.takeLooks();
+    lookAt(looks.paths, looks.folders);
+  }
+
+  async #settle(commit: AcceptedCommit): Promise<void> {
+    const { pending, meta } = this.#context;
+    const content = contentOf(commit);
+    const overtaken = this.#overtaken.get(commit.seq) ?? [];
+    for (const version of overtaken) {
+      pending.delete(version);
+      await meta.forgetVersion(version);
+    }
+    const isKept = content !== undefined && [...this.#overtaken.values()].flat().some((version) => versionKey(version) === versionKey(content.version));
+    if (content !== undefined && !isKept) pending.delete(content.version);
+    this.#overtaken.delete(commit.seq);
+    this.#noted.delete(commit.seq);
+    this.#begun.delete(commit.seq);
+    this.#staleTries.delete(commit.seq);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#running;
+  }
+}

@@ -1,0 +1,150 @@
+// Looking: compares names of the served folder with their rows. Says what differs; what it means is for tell.ts. Never follows a symlink, never
+// leaves the file system, never sees a store's folder.
+import type { DiskEntry, DiskRoot, DiskStat } from "@runnel/shared";
+import { ROOT_NODE, isRunnelError } from "@runnel/shared";
+import type { DiskRow } from "../../meta/meta-store.ts";
+import type { DiskRows } from "./disk-rows.ts";
+import { eachOf } from "./lane.ts";
+import type { LeftOut } from "./left-out.ts";
+import type { Found } from "./live-tree.ts";
+import { isNestedVolume } from "./marker.ts";
+import { isSameHandle, isSameTuple } from "./same-file.ts";
+import { STORE_FOLDER, joinPath } from "./store-layout.ts";
+
+/** Names looked at at once. */
+const LOOKS_AT_ONCE = 16;
+
+/** A name that differs from what was recorded. */
+export interface Seen {
+  folder: number;
+  name: string;
+  path: string;
+  /** What was recorded; undefined for a name that is new. */
+  row: DiskRow | undefined;
+  /** What lies there; undefined when nothing does. */
+  found: Found | undefined;
+}
+
+export interface Listed {
+  seen: Seen[];
+  /** Folders in it that are as recorded. */
+  folders: number[];
+}
+
+export function isFolderChanged(row: DiskStat, stat: DiskStat): boolean {
+  return row.mode !== stat.mode || row.uid !== stat.uid || row.gid !== stat.gid || row.mtimeNs !== stat.mtimeNs;
+}
+
+/** As recorded, as far as stat tells; the handle need not be asked for. */
+function isSurelySame(row: DiskRow, stat: DiskStat): boolean {
+  if (stat.type !== "folder") return isSameTuple(row.stat, stat);
+  return row.stat.type === "folder" && row.stat.ino === stat.ino && !isFolderChanged(row.stat, stat);
+}
+
+export class Looker {
+  readonly #root: DiskRoot;
+  readonly #rows: DiskRows;
+  readonly #leftOut: LeftOut;
+  readonly #dev: number;
+
+  constructor(root: DiskRoot, rows: DiskRows, leftOut: LeftOut, dev: number) {
+    this.#root = root;
+    this.#rows = rows;
+    this.#leftOut = leftOut;
+    this.#dev = dev;
+  }
+
+  /** What differs at the name, if anything does. */
+  async see(folder: number, name: string, path: string): Promise<Seen | undefined> {
+    if (name === STORE_FOLDER) return undefined;
+    const row = await this.#rows.get(folder, name);
+    let stat: DiskStat;
+    try {
+      stat = await this.#root.stat(path);
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder")) return row && { folder, name, path, row, found: undefined };
+      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(`${path} (another file system)`);
+      throw error;
+    }
+    return this.#compare({ folder, name, path, row, found: undefined }, stat);
+  }
+
+  /** `name` has its path and row; it is what differs, when something does. */
+  async #compare(name: Seen, stat: DiskStat): Promise<Seen | undefined> {
+    const { row, path } = name;
+    if (stat.dev !== this.#dev) return this.#leaveOut(`${path} (another file system)`);
+    if (row !== undefined && isSurelySame(row, stat)) return undefined;
+    let handle: Uint8Array;
+    try {
+      handle = await this.#root.handle(path);
+    } catch (error) {
+      // Gone since: an event tells.
+      if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
+      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(`${path} (another file system)`);
+      throw error;
+    }
+    if (stat.type === "folder") {
+      if (row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat)) return undefined;
+      if (row === undefined && (await isNestedVolume(this.#root, path))) return this.#leaveOut(`${path} (a volume of its own)`);
+    }
+    return { ...name, found: { stat, handle } };
+  }
+
+  #leaveOut(shown: string): undefined {
+    this.#leftOut.add(shown);
+    return undefined;
+  }
+
+  async seeAll(names: readonly { folder: number; name: string; path: string }[]): Promise<Seen[]> {
+    const seen: Seen[] = [];
+    await eachOf(names, LOOKS_AT_ONCE, async ({ folder, name, path }) => {
+      const one = await this.see(folder, name, path);
+      if (one !== undefined) seen.push(one);
+    });
+    return seen;
+  }
+
+  /** The whole folder: only this proves that a name is absent. Undefined when it cannot be listed. */
+  async list(folder: number): Promise<Listed | undefined> {
+    const inFolder = await this.#rows.pathOf(folder);
+    if (inFolder === undefined) return undefined;
+    const rows = new Map((await this.#rows.ofFolder(folder)).map((row) => [row.name, row]));
+    const folders: number[] = [];
+    const different: { name: Seen; stat: DiskStat }[] = [];
+    let isStore = false;
+    let strange = 0;
+    const visit = (entries: DiskEntry[]): void => {
+      for (const { name, stat } of entries) {
+        if (name === STORE_FOLDER) isStore = true;
+        else if (name === undefined) strange++;
+        else {
+          const row = rows.get(name);
+          rows.delete(name);
+          if (row?.stat.type === "folder" && stat.type === "folder") folders.push(row.node);
+          if (row !== undefined && stat.dev === this.#dev && isSurelySame(row, stat)) continue;
+          different.push({ name: { folder, name, path: joinPath(inFolder, name), row, found: undefined }, stat });
+        }
+      }
+    };
+    try {
+      await this.#root.list(inFolder, visit);
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied")) return this.#unlisted(inFolder, error.kind);
+      throw error;
+    }
+    if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder))) return this.#leaveOut(`${inFolder} (a volume of its own)`);
+    if (strange > 0) this.#leftOut.add(`${joinPath(inFolder, "…")} (not UTF-8)`, strange);
+    const seen: Seen[] = [];
+    await eachOf(different, LOOKS_AT_ONCE, async ({ name, stat }) => {
+      const one = await this.#compare(name, stat);
+      if (one !== undefined) seen.push(one);
+    });
+    for (const row of rows.values()) seen.push({ folder, name: row.name, path: joinPath(inFolder, row.name), row, found: undefined });
+    return { seen, folders };
+  }
+
+  #unlisted(path: string, kind: string): undefined {
+    if (kind === "Denied") this.#leftOut.add(`${path} (may not be read)`);
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+// Preparing a commit: everything that takes time and shows nowhere yet. A new file is filled and synced in temp/, a new name's object is made
+// there; its handle is then logged, so that after a crash it can be told whether it has been put in place [F28].
+import type { DiskFile } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { AcceptedCommit } from "../content-store.ts";
+import type { FillContext } from "./fill.ts";
+import { fill } from "./fill.ts";
+import type { LiveTree } from "./live-tree.ts";
+import type { PendingContent } from "./pending-contents.ts";
+import { prepareMake, stateAfter } from "./raise-make.ts";
+import type { FilledTemp } from "./raise-write.ts";
+import { isSameHandle } from "./same-file.ts";
+import { STORE_FILE_MODE, stagedPath, tempPath } from "./store-layout.ts";
+
+export type Prepared =
+  | { kind: "made"; handle: Uint8Array; isPlaced: boolean }
+  | { kind: "filled"; content: PendingContent; temp: FilledTemp }
+  /** Its bytes cannot be had any more. */
+  | { kind: "lost"; content: PendingContent }
+  /** Overtaken by a later commit of the batch. */
+  | { kind: "overtaken"; content: PendingContent }
+  | { kind: "nothing" };
+
+export interface PrepareContext extends FillContext {
+  tree: LiveTree;
+  /** Handles logged for commits that were begun before. */
+  noted: ReadonlyMap<number, Uint8Array>;
+}
+
+export function pathOfTemp(seq: number, content: PendingContent): string {
+  return content.temp === "" ? tempPath(seq, "new") : stagedPath(content.temp);
+}
+
+export async function prepare(context: PrepareContext, commit: AcceptedCommit, content: PendingContent | undefined): Promise<Prepared> {
+  if (content !== undefined) return prepareWrite(context, commit, content);
+  if (commit.operation.op !== "make") return { kind: "nothing" };
+  const noted = context.noted.get(commit.seq);
+  if (noted !== undefined) {
+    const left = await context.tree.find(tempPath(commit.seq, "new"));
+    return { kind: "made", handle: noted, isPlaced: !isSameHandle(left?.handle, noted) };
+  }
+  const handle = await prepareMake(context.tree, commit);
+  return handle === undefined ? { kind: "nothing" } : { kind: "made", handle, isPlaced: false };
+}
+
+async function prepareWrite(context: PrepareContext, commit: AcceptedCommit, content: PendingContent): Promise<Prepared> {
+  const path = pathOfTemp(commit.seq, content);
+  const mtimeNs = stateAfter(commit, content.version.node)?.mtimeNs ?? 0n;
+  const noted = context.noted.get(commit.seq);
+  if (noted !== undefined) {
+    const left = await context.tree.find(path);
+    if (isSameHandle(left?.handle, noted)) return filled(context, content, path, mtimeNs, await context.tree.root.open(path, "write"));
+    if (!(await isTempGone(context, content, left?.handle))) {
+      return { kind: "filled", content, temp: { path, handle: noted, open: undefined, mtimeNs } };
+    }
+  }
+  let file: DiskFile | undefined;
+  try {
+    file = await openTemp(context, content, path);
+    await fill(context, file, content, false);
+    await setAttributes(context.tree, commit, content, file);
+    await file.sync();
+    return await filled(context, content, path, mtimeNs, file);
+  } catch (error) {
+    await file?.close();
+    if (isRunnelError(error, "Lost", "Gone")) return { kind: "lost", content };
+    throw error;
+  }
+}
+
+/** The handle was logged, and what has it is neither in temp/ nor in the tree, since the old file still is: someone cleared temp/. */
+async function isTempGone({ tree }: PrepareContext, { version }: PendingContent, left: Uint8Array | undefined): Promise<boolean> {
+  const row = (await tree.rows.ofNode(version.node))[0];
+  const path = row && (await tree.rows.pathOfName(row.folder, row.name));
+  if (row === undefined || path === undefined || left !== undefined) return false;
+  return isSameHandle((await tree.find(path))?.handle, row.handle);
+}
+
+async function openTemp({ tree }: PrepareContext, content: PendingContent, path: string): Promise<DiskFile> {
+  if (content.temp === "") {
+    const file = await tree.root.open(path, "create", STORE_FILE_MODE);
+    await file.truncate(0);
+    return file;
+  }
+  try {
+    return await tree.root.open(path, "write");
+  } catch (error) {
+    if (!isRunnelError(error, "NotFound")) throw error;
+    throw new RunnelError("Lost", "bring up", "A staged file is gone.", { cause: error });
+  }
+}
+
+async function setAttributes(tree: LiveTree, commit: AcceptedCommit, content: PendingContent, file: DiskFile): Promise<void> {
+  const state = stateAfter(commit, content.version.node);
+  if (state !== undefined) await tree.setAttributes((change) => file.setStat(change), "file", state);
+}
+
+async function filled(context: PrepareContext, content: PendingContent, path: string, mtimeNs: bigint, file: DiskFile): Promise<Prepared> {
+  const handle = await file.handle();
+  const stat = await file.stat();
+  return { kind: "filled", content, temp: { path, handle, open: { file, stat }, mtimeNs } };
+}
+
+/** Closes what was opened; the batch is over. */
+export async function closePrepared(prepared: Prepared): Promise<void> {
+  if (prepared.kind === "filled") await prepared.temp.open?.file.close();
+}

@@ -1,0 +1,56 @@
+// Raising: what one prepared commit does to the served folder. Each step can be done again from any point where a crash or a failure left it;
+// docs/FORMAT.md has the table [F28].
+import type { AcceptedCommit } from "../content-store.ts";
+import type { LiveTree } from "./live-tree.ts";
+import type { PendingContent } from "./pending-contents.ts";
+import type { Prepared } from "./prepare.ts";
+import { pathOfTemp } from "./prepare.ts";
+import { raiseAttributes } from "./raise-attributes.ts";
+import { lookAtRows, raiseLink, raiseMake } from "./raise-make.ts";
+import { raiseRemove } from "./raise-remove.ts";
+import { raiseRename } from "./raise-rename.ts";
+import { raiseWrite } from "./raise-write.ts";
+import { removeIfThere } from "./trash.ts";
+
+export async function raise(tree: LiveTree, commit: AcceptedCommit, prepared: Prepared): Promise<void> {
+  const { operation } = commit;
+  switch (operation.op) {
+    case "make":
+      if (prepared.kind === "made") await raiseMake(tree, commit, operation, prepared.handle, prepared.isPlaced);
+      return;
+    case "link":
+      return raiseLink(tree, commit, operation);
+    case "rename":
+      return raiseRename(tree, commit, operation);
+    case "remove":
+      return raiseRemove(tree, commit, operation);
+    case "setAttr":
+      return raiseAttributes(tree, commit, operation);
+    case "write":
+      if (prepared.kind === "filled") await raiseWrite(tree, commit, prepared.content, prepared.temp);
+      if (prepared.kind === "lost") await raiseLost(tree, commit, prepared.content);
+  }
+}
+
+/**
+ * The commit copied bytes that another program has destroyed, and nobody has them: the version is lost. The rows say that it is what lies there, so
+ * the next look tells the program's content as one that came after it.
+ */
+async function raiseLost(tree: LiveTree, commit: AcceptedCommit, content: PendingContent): Promise<void> {
+  const { version } = content;
+  await removeIfThere(tree.root, pathOfTemp(commit.seq, content));
+  const rows = await tree.rows.ofNode(version.node);
+  for (const row of rows) {
+    await tree.lose(row);
+    tree.rows.put({ ...row, version: version.seq, stat: { ...row.stat, ctimeNs: -1n } });
+  }
+  // A node made beside never gets onto the disk: the look says so.
+  const stat = await tree.root.stat("");
+  const made = commit.change.bindings.filter(({ node }) => node === version.node);
+  for (const { folder, name } of made) {
+    tree.rows.put({ ...version, folder, name, handle: new Uint8Array(0), stat: { ...stat, type: "file", ctimeNs: -1n }, version: version.seq });
+  }
+  tree.rows.setPlace(version, { at: "lost" });
+  tree.context.lost(version.node, version.seq);
+  await lookAtRows(tree, [...rows, ...made]);
+}

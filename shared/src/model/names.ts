@@ -1,0 +1,64 @@
+// Names and paths of a volume: what may be one, and the key under which names that look the same are found. Names are stored as
+// they are given; nothing here changes them.
+import { RunnelError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+
+/** The store's own folder in a served folder: invisible, and no name in any folder of a volume. */
+export const STORE_FOLDER = ".runnel-store";
+
+/** Sent as detail.rule of BadName. */
+export type NameRule = "reserved" | "UTF-8" | "characters" | "length" | "depth";
+
+const SENTENCES: Record<NameRule, string> = {
+  reserved: `A name must not be empty, ".", ".." or "${STORE_FOLDER}".`,
+  "UTF-8": "A name must be text that UTF-8 can carry.",
+  characters: 'A name must not have "/" or a NUL in it.',
+  length: `A name must not be longer than ${LIMITS.nameBytes} bytes in UTF-8.`,
+  depth: `A path must not lead through more than ${LIMITS.depth} folders.`,
+};
+
+/** The rule that a name breaks, if it breaks one. */
+export function nameFault(name: string): NameRule | undefined {
+  if (name === "" || name === "." || name === ".." || name === STORE_FOLDER) return "reserved";
+  if (!name.isWellFormed()) return "UTF-8";
+  if (name.includes("/") || name.includes("\0")) return "characters";
+  return Buffer.byteLength(name) > LIMITS.nameBytes ? "length" : undefined;
+}
+
+/** @throws RunnelError BadName. */
+export function checkName(name: string): void {
+  const rule = nameFault(name);
+  if (rule !== undefined) throw badName(rule);
+}
+
+/**
+ * The names on the way from the root of a volume: of "a/b", or of names one by one; none for the root itself, "".
+ * @throws RunnelError BadName for a name that is none (also for "/a", "a/" and "a//b"), and beyond the depth limit.
+ */
+export function pathNames(path: string | readonly string[]): string[] {
+  const names = typeof path !== "string" ? [...path] : path === "" ? [] : path.split("/");
+  if (names.length > LIMITS.depth + 1) throw badName("depth");
+  for (const name of names) checkName(name);
+  return names;
+}
+
+/**
+ * What names have in common that differ in case, or in how their accents are composed, only: NFC of each character's full case folding (as far
+ * as Unicode's upper and lower case give it). An index on it is not unique: a policy looks there before a name is made.
+ */
+export function foldKey(name: string): string {
+  if (/^[\x20-\x7e]*$/.test(name)) return name.toLowerCase();
+  let key = "";
+  for (const character of name.normalize("NFC")) key += foldCharacter(character);
+  return key.normalize("NFC");
+}
+
+/** By way of the upper case, so that ß is ss and both sigmas are one; dotless i has the upper case of i and yet is another letter. */
+function foldCharacter(character: string): string {
+  if (character === "\u0131") return character;
+  return character.toLowerCase().toUpperCase().toLowerCase();
+}
+
+function badName(rule: NameRule): RunnelError {
+  return new RunnelError("BadName", "check name", SENTENCES[rule], { detail: { rule } });
+}
