@@ -1,12 +1,14 @@
 // The server as a library: what `runnel serve` starts.
 import { isAbsolute, join, relative } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
+import type { Disk } from "@runnel/shared";
 import { RealClock, RunnelError, TIMING, WsAcceptor } from "@runnel/shared";
 import type { ContentStatus } from "./content/content-store.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
 import { serve } from "./server.ts";
+import { volumeId } from "./volume/volume-id.ts";
 import { Volume } from "./volume/volume.ts";
 
 export interface VolumeSettings {
@@ -52,16 +54,20 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   try {
     for (const { name, folder } of settings.volumes) {
       const volumeData = join(settings.dataFolder, name);
+      const volumeRoot = await disk.openRoot(volumeData, { permissions: DATA_FOLDER_MODE });
       const volume = await Volume.open({
         name,
         clock,
         executor,
         disk,
         folder,
-        data: await disk.openRoot(volumeData, { permissions: DATA_FOLDER_MODE }),
+        data: volumeRoot,
         termMs: settings.termMs ?? TIMING.leaseTermMs,
-        openMeta: (create) => openMeta(join(volumeData, "meta"), create),
-        openContent: (root, meta, host) => openFolderStore({ root, meta, clock, host }),
+        openMeta: (create) => openMeta(disk, join(volumeData, "meta"), create),
+        openContent: async (root, meta, host) => {
+          const id = await volumeId(volumeRoot);
+          return openFolderStore({ root, meta, clock, host, executor, settings: { volume: id.id, wasServed: id.isKnown } });
+        },
         warn,
       });
       opened.push({ volume, folder });
@@ -75,7 +81,8 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
 }
 
 /** A fresh meta store takes the place of a damaged one. */
-async function openMeta(folder: string, create: { epoch: string } | undefined): Promise<MetaStore> {
+async function openMeta(disk: Disk, folder: string, create: { epoch: string } | undefined): Promise<MetaStore> {
+  await (await disk.openRoot(folder, { permissions: DATA_FOLDER_MODE })).close();
   if (create !== undefined) await removeSqliteMetaStore(folder);
   return openSqliteMetaStore(folder, create === undefined ? {} : { create });
 }

@@ -9,6 +9,8 @@ export * from "./host/real-clock.ts";
 export * from "./host/seeded-random.ts";
 export * from "./host/simulated-clock.ts";
 export * from "./host/simulated-disk.ts";
+export * from "./host/simulated-link.ts";
+export * from "./host/simulated-network.ts";
 export * from "./host/ws-link.ts";
 export * from "./log/log.ts";
 export { openLog } from "./log/open-log.ts";

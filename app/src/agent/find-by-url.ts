@@ -12,17 +12,18 @@ import { Session } from "./wire/session.ts";
 const nothing = (): void => undefined;
 
 export async function* findByUrl(url: string, predicate: Predicate): AsyncGenerator<FoundEntry> {
+  const instance = randomBytes(16).toString("hex");
   const session = new Session({
     url,
     volume: decodeURIComponent(new URL(url).pathname.slice(1)),
     clock: new RealClock(),
     dialer: new WsDialer(),
     executor: threadExecutor(),
-    instance: randomBytes(16).toString("hex"),
+    instance: () => instance,
     software: `Runnel ${VERSION} on ${hostname()}`,
     wasUsed: () => false,
     resume: () => undefined,
-    events: { attached: () => Promise.resolve(), changes: nothing, up: nothing, listAgain: nothing, lease: nothing, waiting: nothing, link: nothing },
+    events: { attached: () => Promise.resolve(), changes: nothing, up: nothing, current: nothing, listAgain: nothing, lease: nothing, waiting: nothing, link: nothing },
   });
   await session.start();
   try {

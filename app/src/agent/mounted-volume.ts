@@ -76,7 +76,7 @@ export class MountedVolume implements Mount {
       clock,
       dialer,
       executor,
-      instance: journal.instance,
+      instance: () => journal.instance,
       software: `${parts.software} on ${hostname()}`,
       wasUsed: () => this.wasUsed(),
       resume: () => this.resume(),
@@ -84,6 +84,7 @@ export class MountedVolume implements Mount {
         attached: (facts) => this.attached(facts),
         changes: (changes) => this.changes(changes),
         up: () => undefined,
+        current: (seq) => replica.advance(seq),
         listAgain: () => this.listAgain(),
         lease: (untilMs) => drive.setLease(untilMs),
         waiting: (n, whom, untilMs) => this.waiting.push({ n, for: [...whom], untilMs }),
@@ -179,7 +180,6 @@ export class MountedVolume implements Mount {
   }
 
   async flush(up: boolean): Promise<void> {
-    await this.parts.drive.commitAll();
     await this.commits.idle();
     const unsent = this.commits.unsentCommits();
     if (unsent.length > 0) {
@@ -238,7 +238,7 @@ export class MountedVolume implements Mount {
     if (replica.facts()?.epoch !== facts.epoch) {
       if (this.epoch !== "" && this.epoch !== facts.epoch) this.problem("The server's volume was made anew; the drive was listed again.");
       replica.reset(facts.epoch, facts.root);
-      cache.forgetVersions(facts.epoch);
+      cache.forgetVersions();
       drive.dropFolder(0);
       if (this.epoch !== "") await journal.renew();
     } else if (!facts.isResumed) {

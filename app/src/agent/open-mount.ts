@@ -1,12 +1,12 @@
 // Opens a mount with the real engines: FUSE, WebSocket, disk, threads, SQLite.
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
 import { fuseDrive } from "@runnel/native/drive";
 import { RealClock, WsDialer } from "@runnel/shared";
 import type { Disk, DiskRoot } from "@runnel/shared";
-import { openCache } from "./cache/open-cache.ts";
-import { openJournal } from "./journal/open-journal.ts";
+import { openCache } from "./cache/content-cache.ts";
+import { openJournal } from "./journal/log-journal.ts";
 import { MountedVolume } from "./mounted-volume.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import { openReplica } from "./replica/sqlite-replica.ts";
@@ -34,12 +34,15 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
     const statePath = settings.stateFolder;
     const cachePath = join(settings.cacheFolder, createHash("sha256").update(settings.url).digest("hex").slice(0, 16));
     const state = keep(opened, await disk.openRoot(statePath, { permissions: FOLDER_MODE }));
-    const cacheRoot = keep(opened, await disk.openRoot(cachePath, { permissions: FOLDER_MODE }));
+    keep(opened, await disk.openRoot(cachePath, { permissions: FOLDER_MODE }));
+    // Where the cache lies beside the state, a committed overlay becomes a cached content by a second name; elsewhere it is copied.
+    const shared = commonFolder(statePath, cachePath);
+    const cacheRoot = keep(opened, await disk.openRoot(shared));
     const replica = keep(opened, openReplica(join(statePath, "replica.sqlite")));
-    const journal = keep(opened, await openJournal({ root: state, path: statePath, clock }));
+    const journal = keep(opened, await openJournal({ root: state, folder: "", clock }));
     await journal.sweep();
     const data = keep(opened, await openData(disk, journal.dataFolder));
-    const cache = keep(opened, await openCache({ root: cacheRoot, path: cachePath, executor, clock }));
+    const cache = keep(opened, await openCache({ root: cacheRoot, folder: relative(shared, join(cachePath, "contents")), path: join(cachePath, "cache.sqlite"), executor, clock, adoptFrom: state }));
     const drive = fuseDrive({
       mountpoint: settings.mountpoint,
       source: `runnel:${volume}`,
@@ -69,6 +72,15 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
     await release();
     throw error;
   }
+}
+
+/** The folder that holds both. */
+function commonFolder(one: string, other: string): string {
+  const parts = one.split(sep);
+  const others = other.split(sep);
+  let count = 0;
+  while (count < parts.length && parts[count] === others[count]) count++;
+  return parts.slice(0, count).join(sep) || sep;
 }
 
 function openData(disk: Disk, path: string): Promise<DiskRoot> {

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import type { Entry } from "@runnel/shared";
 import { ROOT_NODE, SeededRandom } from "@runnel/shared";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import type { Replica } from "../../src/agent/replica/replica.ts";
 import type { Step } from "./model-tree.ts";

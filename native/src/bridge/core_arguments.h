@@ -1,4 +1,5 @@
-// Arguments of the addon's functions. The TypeScript face has checked ranges; a wrong type is a programmer's error and throws.
+// Arguments of the addon's functions. The TypeScript face has checked ranges; a wrong type is a programmer's error and
+// throws.
 #ifndef RUNNEL_BRIDGE_CORE_ARGUMENTS_H_
 #define RUNNEL_BRIDGE_CORE_ARGUMENTS_H_
 

@@ -1,4 +1,5 @@
-// Each of these adds one family of functions to the addon's exports. What they take and give is written in core-addon.ts.
+// Each of these adds one family of functions to the addon's exports. What they take and give is written in
+// core-addon.ts.
 #ifndef RUNNEL_BRIDGE_CORE_EXPORTS_H_
 #define RUNNEL_BRIDGE_CORE_EXPORTS_H_
 

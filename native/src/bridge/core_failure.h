@@ -8,7 +8,8 @@ namespace runnel {
 
 // An errno number or one of our own codes; neither when all went well.
 struct Failure {
-  Failure(int errno_number = 0) : error_number(errno_number) {}  // NOLINT: implicit, so that errno results can be returned
+  // Implicit, so that a function's errno result can be returned as it is.
+  Failure(int errno_number = 0) : error_number(errno_number) {}
   explicit Failure(const char* own_code) : code(own_code) {}
 
   bool is_failure() const { return error_number != 0 || code != nullptr; }

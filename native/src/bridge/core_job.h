@@ -1,7 +1,8 @@
-// A job: `run` on a thread of the pool, then a promise settled on JavaScript's thread with what `finish` makes of the state.
+// A job: `run` on a thread of the pool, then a promise settled on JavaScript's thread with what `finish` makes of the
+// state.
 //
-// Buffers that JavaScript passed are not copied: the job keeps a reference to each until the promise is settled, and the
-// caller must neither change nor transfer them before.
+// Buffers that JavaScript passed are not copied: the job keeps a reference to each until the promise is settled, and
+// the caller must neither change nor transfer them before.
 #ifndef RUNNEL_BRIDGE_CORE_JOB_H_
 #define RUNNEL_BRIDGE_CORE_JOB_H_
 
@@ -55,7 +56,8 @@ void Settle(Napi::Env env, Job<State>& job, Finish finish) {
   }
 }
 
-// run: Failure(State&), on the pool. finish: Napi::Value(Napi::Env, State&), on JavaScript's thread, only without a failure.
+// run: Failure(State&), on the pool. finish: Napi::Value(Napi::Env, State&), on JavaScript's thread, only without a
+// failure.
 template <typename State, typename Run, typename Finish>
 Napi::Value StartJob(Napi::Env env, Lane lane, State state, std::initializer_list<Napi::Object> kept, Run run,
                      Finish finish) {

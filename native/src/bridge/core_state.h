@@ -1,5 +1,6 @@
-// What one loaded instance of the addon owns: the pool, the way back to JavaScript's thread, and the watchers. Made when the
-// addon is loaded, ended by a clean-up hook before the environment goes: from then on nothing reaches JavaScript.
+// What one loaded instance of the addon owns: the pool, the way back to JavaScript's thread, and the watchers. Made
+// when the addon is loaded, ended by a clean-up hook before the environment goes: from then on nothing reaches
+// JavaScript.
 #ifndef RUNNEL_BRIDGE_CORE_STATE_H_
 #define RUNNEL_BRIDGE_CORE_STATE_H_
 
@@ -39,8 +40,8 @@ class CoreState {
   uint32_t AddWatch(Watch watch);
   Watch TakeWatch(uint32_t number);
 
-  // Runs `task` on JavaScript's thread soon, or only destroys it there when the environment ends first. From any thread.
-  // `task` must not throw.
+  // Runs `task` on JavaScript's thread soon, or only destroys it there when the environment ends first. From any
+  // thread. `task` must not throw.
   void Post(Task task);
 
   // The event loop lives while any job is held. On JavaScript's thread.

@@ -153,8 +153,8 @@ Napi::Value DriveObject::Call(const Napi::CallbackInfo& info) {
   const auto arguments = info[2].As<Napi::Object>();
   drive::DriveCore& core = this->core();
   drive::Caller caller;
-  caller.uid = Uint32At(arguments, "uid");
-  caller.gid = Uint32At(arguments, "gid");
+  caller.uid = Uint32At(arguments, "callerUid");
+  caller.gid = Uint32At(arguments, "callerGid");
   const drive::ReplyPtr reply = memory_->ReplyTo(ticket, caller);
   if (op == "lookup") {
     core.Lookup(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"));

@@ -1,6 +1,7 @@
-// Cuts a stream of bytes into chunks: the first breakpoint at least kChunkBytesMin after the last cut, kChunkBytesMax at the
-// latest, and the end. Whether a position is a breakpoint depends on the 48 bytes before it alone, and the minimum is longer
-// than the window, so cuts do not depend on how the stream is split into calls nor on anything before the last cut.
+// Cuts a stream of bytes into chunks: the first breakpoint at least kChunkBytesMin after the last cut, kChunkBytesMax
+// at the latest, and the end. Whether a position is a breakpoint depends on the 48 bytes before it alone, and the
+// minimum is longer than the window, so cuts do not depend on how the stream is split into calls nor on anything before
+// the last cut.
 #ifndef RUNNEL_CHUNK_CHUNKER_H_
 #define RUNNEL_CHUNK_CHUNKER_H_
 
@@ -18,8 +19,8 @@ static_assert(kChunkBytesMin >= kWindowBytes);
 
 class Chunker {
  public:
-  // Takes bytes up to the next cut. Returns how many were taken; `is_cut` says whether a chunk ended after the last of them.
-  // When it is false all `length` bytes were taken.
+  // Takes bytes up to the next cut. Returns how many were taken; `is_cut` says whether a chunk ended after the last of
+  // them. When it is false all `length` bytes were taken.
   size_t Next(const uint8_t* bytes, size_t length, bool* is_cut);
 
   // Bytes taken since the last cut: the length of the last chunk when the stream ends here, 0 when there is none.

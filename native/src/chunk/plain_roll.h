@@ -16,7 +16,8 @@ class PlainRoll {
   void Reset();
 
   // Rolls over `bytes` until the first position in [check_from, length] (a count of bytes taken; check_from is 1 … 48)
-  // where the window before it is a breakpoint. Returns how many bytes were taken; `found` says whether the last one ended at a breakpoint.
+  // where the window before it is a breakpoint. Returns how many bytes were taken; `found` says whether the last one
+  // ended at a breakpoint.
   size_t Run(const uint8_t* bytes, size_t length, size_t check_from, bool* found);
 
  private:

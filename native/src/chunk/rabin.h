@@ -1,9 +1,9 @@
 // The Rabin fingerprint that decides where content may be cut, with LBFS's parameters (LBFS, SOSP 2001, section 3.1.1).
 //
-// Bits are coefficients over GF(2): in a byte and in a 64-bit word the most significant bit is the highest power. A window
-// b[0] … b[47], oldest byte first, is the polynomial sum of b[i] * x^(8 * (47 - i)); its fingerprint is that polynomial modulo
-// kPolynomial, a value below 2^63. Leading zero bytes add nothing, so a roll that starts from fingerprint 0 and 48 zero bytes
-// has the fingerprint of the last 48 bytes as soon as it has seen 48.
+// Bits are coefficients over GF(2): in a byte and in a 64-bit word the most significant bit is the highest power. A
+// window b[0] … b[47], oldest byte first, is the polynomial sum of b[i] * x^(8 * (47 - i)); its fingerprint is that
+// polynomial modulo kPolynomial, a value below 2^63. Leading zero bytes add nothing, so a roll that starts from
+// fingerprint 0 and 48 zero bytes has the fingerprint of the last 48 bytes as soon as it has seen 48.
 #ifndef RUNNEL_CHUNK_RABIN_H_
 #define RUNNEL_CHUNK_RABIN_H_
 
@@ -29,8 +29,8 @@ constexpr uint64_t TimesX(uint64_t value) {
 }
 
 struct RabinTables {
-  // For the 8 bits that a shift by one byte pushes to x^63 and above: what reduces them. The lowest of the 8 is still in the
-  // word as bit 63, and this takes it out too.
+  // For the 8 bits that a shift by one byte pushes to x^63 and above: what reduces them. The lowest of the 8 is still
+  // in the word as bit 63, and this takes it out too.
   std::array<uint64_t, 256> reduce;
   // What a byte is worth once 48 more have followed it: b * x^(8 * 48) modulo kPolynomial.
   std::array<uint64_t, 256> leave;

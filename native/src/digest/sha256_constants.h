@@ -1,5 +1,6 @@
-// The round constants of FIPS 180-4, section 4.2.2, computed from their definition: the first 32 bits of the fractional parts
-// of the cube roots of the first 64 primes. The start values (5.3.3) are the same of the square roots of the first eight.
+// The round constants of FIPS 180-4, section 4.2.2, computed from their definition: the first 32 bits of the fractional
+// parts of the cube roots of the first 64 primes. The start values (5.3.3) are the same of the square roots of the
+// first eight.
 #ifndef RUNNEL_DIGEST_SHA256_CONSTANTS_H_
 #define RUNNEL_DIGEST_SHA256_CONSTANTS_H_
 

@@ -1,8 +1,8 @@
 // SHA-256 with the SHA extensions of x86 (Intel SDM, volume 2: SHA256RNDS2, SHA256MSG1, SHA256MSG2).
 //
-// SHA256RNDS2 keeps the state as two registers, from the high lane down: {a, b, e, f} and {c, d, g, h}. It does two rounds
-// with the low two lanes of its third operand (words plus round constants) and returns the new {a, b, e, f}; the old one is
-// the new {c, d, g, h}. Message words come four to a register, the first in the low lane.
+// SHA256RNDS2 keeps the state as two registers, from the high lane down: {a, b, e, f} and {c, d, g, h}. It does two
+// rounds with the low two lanes of its third operand (words plus round constants) and returns the new {a, b, e, f}; the
+// old one is the new {c, d, g, h}. Message words come four to a register, the first in the low lane.
 #include <cpuid.h>
 #include <immintrin.h>
 

@@ -123,6 +123,7 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   EntryAnswer answer;
   answer.id = kernel_node->id;
   answer.attributes = AttributesLocked(*kernel_node, &entry);
+  kernel_node->atime_ns = answer.attributes.atime_ns;
   answer.entry_timeout_ms = TimeoutLocked(entry, *kernel_node, found.binding->changed_ms, now_ms);
   answer.attribute_timeout_ms = answer.entry_timeout_ms;
   kernel_node->told_version = kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version;
@@ -143,6 +144,7 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
     return false;
   }
   *attributes = AttributesLocked(kernel_node, entry);
+  kernel_node.atime_ns = attributes->atime_ns;
   *timeout_ms = 0;
   if (entry != nullptr && kernel_node.removed == nullptr) {
     const uint64_t version = kernel_node.file != nullptr ? kernel_node.file->GetState().version : entry->version;

@@ -54,7 +54,9 @@ class FuseDrive extends AgentSide implements Drive {
   }
 
   #failStart(reason: string): void {
-    this.#starting?.reject(new RunnelError("Unavailable", "mount", `The drive ended while it was being mounted. ${reason}`));
+    this.#starting?.reject(
+      new RunnelError("Unavailable", "mount", `The drive ended while it was being mounted. ${reason}`),
+    );
     this.#starting = undefined;
   }
 
@@ -65,7 +67,9 @@ class FuseDrive extends AgentSide implements Drive {
     if (isDone) {
       closing?.resolve();
     } else {
-      closing?.reject(new RunnelError("Busy", "unmount", "Programs use the drive: close their files and windows, then try again."));
+      closing?.reject(
+        new RunnelError("Busy", "unmount", "Programs use the drive: close their files and windows, then try again."),
+      );
     }
   }
 

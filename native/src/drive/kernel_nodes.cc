@@ -32,7 +32,8 @@ KernelNode& KernelNodes::Next(uint64_t node) {
     current_.erase(node);
     return own != nullptr ? *own : Make(IdOf(node), node);
   }
-  const uint64_t id = next_alias_++;
+  const uint64_t id = next_alias_;
+  next_alias_ += 2;
   current_[node] = id;
   aliases_.emplace(node, id);
   return Make(id, node);

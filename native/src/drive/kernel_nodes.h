@@ -31,7 +31,8 @@ struct KernelNode {
   int64_t changed_ms = -(int64_t{1} << 40);  // when the agent last put a change of it
   // This mount took its last name: what fstat still shows.
   std::unique_ptr<Entry> removed;
-  int64_t atime_ns = 0;  // set by utimens; kept no longer than this record. 0: as mtime
+  // The mtime when the kernel first saw it, or what utimens said; kept no longer than this record.
+  int64_t atime_ns = 0;
 };
 
 class KernelNodes {
@@ -63,7 +64,7 @@ class KernelNodes {
   KernelNode& Make(uint64_t id, uint64_t node);
 
   const uint64_t root_;
-  uint64_t next_alias_ = kAliasBase;
+  uint64_t next_alias_ = kAliasBase;  // even ones only: they pass through JavaScript's numbers in the memory drive
   std::unordered_map<uint64_t, KernelNode> nodes_;
   std::unordered_map<uint64_t, uint64_t> current_;       // node → id, where it is an alias
   std::unordered_multimap<uint64_t, uint64_t> aliases_;  // node → id

@@ -137,7 +137,11 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
   async close(force: boolean): Promise<void> {
     if (this.#isClosed) return;
     if (!force && this.statistics().openFiles > 0) {
-      throw new RunnelError("Busy", "unmount", "Programs use the drive: close their files and windows, then try again.");
+      throw new RunnelError(
+        "Busy",
+        "unmount",
+        "Programs use the drive: close their files and windows, then try again.",
+      );
     }
     this.#isClosed = true;
     this.#pump.before();

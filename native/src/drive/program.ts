@@ -70,13 +70,13 @@ interface Found {
 
 export class Program {
   readonly #request: Request;
-  readonly #caller: { uid: number; gid: number };
+  readonly #caller: { callerUid: number; callerGid: number };
   readonly #open = new Map<number, OpenFile>();
   #nextFd = 3;
 
   constructor(request: Request, caller: { uid: number; gid: number } = { uid: 0, gid: 0 }) {
     this.#request = request;
-    this.#caller = caller;
+    this.#caller = { callerUid: caller.uid, callerGid: caller.gid };
   }
 
   async #call(op: string, args: object, signal?: AbortSignal): Promise<RequestResult> {
@@ -169,8 +169,9 @@ export class Program {
       const { handle } = await this.#call("opendir", { id: stat.id });
       const names: string[] = [];
       try {
-        for (let offset = 0; ; ) {
-          const page = (await this.#call("readdir", { handle, offset, count: NAMES_PER_PAGE, plus: false })).names ?? [];
+        for (let offset = 0; ;) {
+          const page =
+            (await this.#call("readdir", { handle, offset, count: NAMES_PER_PAGE, plus: false })).names ?? [];
           if (page.length === 0) break;
           offset += page.length;
           for (const { name } of page) if (name !== "." && name !== "..") names.push(name);

@@ -17,8 +17,8 @@ int ReadAt(int fd, uint64_t offset, uint8_t* bytes, size_t length, size_t* count
 // Writes all of it; after a failure some of it may have been written.
 int WriteAt(int fd, uint64_t offset, const uint8_t* bytes, size_t length);
 
-// Copies within the system where it can, else through memory. `count` is short only at the source's end. EINVAL when both
-// are the same file and the ranges overlap. After a failure some of it may have been written.
+// Copies within the system where it can, else through memory. `count` is short only at the source's end. EINVAL when
+// both are the same file and the ranges overlap. After a failure some of it may have been written.
 int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count);
 
 int Truncate(int fd, uint64_t length);
@@ -30,7 +30,8 @@ int Sync(int fd, bool data_only);
 int StatFile(int fd, Stat* stat);
 int ChangeStat(int fd, const StatChange& change);
 
-// name_to_handle_at(2): the type, 4 bytes little-endian, and the handle's bytes. Takes an O_PATH descriptor of anything.
+// name_to_handle_at(2): the type, 4 bytes little-endian, and the handle's bytes. Takes an O_PATH descriptor of
+// anything.
 int HandleOf(int fd, std::vector<uint8_t>* handle);
 
 // Tells the system that the range will be read soon.

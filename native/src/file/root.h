@@ -1,9 +1,10 @@
-// Operations on paths beneath a root: an open folder. A path is relative, "/"-separated, without ".", ".." or empty parts (the
-// TypeScript face has checked it); "" is the root itself. No operation follows a symlink or leaves the root's file system:
-// folders on the way are opened with openat2(2) and a last part is only ever named relative to one.
+// Operations on paths beneath a root: an open folder. A path is relative, "/"-separated, without ".", ".." or empty
+// parts (the TypeScript face has checked it); "" is the root itself. No operation follows a symlink or leaves the
+// root's file system: folders on the way are opened with openat2(2) and a last part is only ever named relative to one.
 //
-// All block, are safe to call from any thread, and return 0 or an errno number: ENOTDIR or ELOOP for a file or a symlink on
-// the way, EXDEV for another file system. `root` is borrowed: the caller keeps it open until the call returns.
+// All block, are safe to call from any thread, and return 0 or an errno number: ENOTDIR or ELOOP for a file or a
+// symlink on the way, EXDEV for another file system. `root` is borrowed: the caller keeps it open until the call
+// returns.
 #ifndef RUNNEL_FILE_ROOT_H_
 #define RUNNEL_FILE_ROOT_H_
 
@@ -31,8 +32,8 @@ int OpenReference(int root, const std::string& path, Descriptor* reference);
 // Opens a folder to list or to sync it.
 int OpenFolder(int root, const std::string& path, Descriptor* folder);
 
-// Opens a regular file; never waits on a fifo or a device. EISDIR for a folder, ELOOP for a symlink, EOPNOTSUPP for others.
-// `permissions` are those of a file that is made, whatever the process's umask.
+// Opens a regular file; never waits on a fifo or a device. EISDIR for a folder, ELOOP for a symlink, EOPNOTSUPP for
+// others. `permissions` are those of a file that is made, whatever the process's umask.
 int OpenFile(int root, const std::string& path, OpenMode mode, uint32_t permissions, Descriptor* file);
 
 int StatPath(int root, const std::string& path, Stat* stat);
@@ -55,8 +56,8 @@ struct Entry {
   Stat stat;
 };
 
-// The next entries of a folder from OpenFolder, some thousand at a time, none at its end. One that vanishes meanwhile is left
-// out; the place is kept in the descriptor.
+// The next entries of a folder from OpenFolder, some thousand at a time, none at its end. One that vanishes meanwhile
+// is left out; the place is kept in the descriptor.
 int ListNext(int folder, std::vector<Entry>* entries);
 
 }  // namespace runnel

@@ -1,5 +1,5 @@
-// Events waiting to be told: one per path, a folder before what is in it, so that whoever looks at them in order never takes
-// something in a new folder for a rest of the old one.
+// Events waiting to be told: one per path, a folder before what is in it, so that whoever looks at them in order never
+// takes something in a new folder for a rest of the old one.
 #ifndef RUNNEL_FILE_WATCH_BATCH_H_
 #define RUNNEL_FILE_WATCH_BATCH_H_
 

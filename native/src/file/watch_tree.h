@@ -1,5 +1,5 @@
-// The folders that are watched, by the number of their watch and by where they are. Only a record: nothing here looks at the
-// disk, so a folder may be somewhere else by now.
+// The folders that are watched, by the number of their watch and by where they are. Only a record: nothing here looks
+// at the disk, so a folder may be somewhere else by now.
 #ifndef RUNNEL_FILE_WATCH_TREE_H_
 #define RUNNEL_FILE_WATCH_TREE_H_
 
@@ -33,8 +33,8 @@ class WatchTree {
 
   WatchedFolder* Add(WatchedFolder* parent, const std::string& name, int watch);
 
-  // Puts a folder, with what is beneath it, into a place that is free. False when that place is beneath the folder itself,
-  // which says that the record is out of date.
+  // Puts a folder, with what is beneath it, into a place that is free. False when that place is beneath the folder
+  // itself, which says that the record is out of date.
   bool Move(WatchedFolder* folder, WatchedFolder* parent, const std::string& name);
 
   // Takes it out of its place; it stays known, without a path.

@@ -35,8 +35,8 @@ class Watcher {
   virtual ~Watcher() = default;
 };
 
-// Starts watching everything beneath `root` on its file system, but not `leave_out`, names in the root itself. What happens
-// after this returns 0 is told. `root` is borrowed for the call. Blocks for about 10 µs per folder.
+// Starts watching everything beneath `root` on its file system, but not `leave_out`, names in the root itself. What
+// happens after this returns 0 is told. `root` is borrowed for the call. Blocks for about 10 µs per folder.
 int StartWatcher(int root, std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener,
                  std::unique_ptr<Watcher>* watcher);
 

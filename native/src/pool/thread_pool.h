@@ -1,6 +1,6 @@
-// Threads for work that must not run on JavaScript's thread. Three lanes share them, so that slow work of one lane never
-// starves the others: any number of quick jobs run at once, but only kSyncJobsMax that wait for stable storage and one per
-// processor that compute. All methods are safe from any thread.
+// Threads for work that must not run on JavaScript's thread. Three lanes share them, so that slow work of one lane
+// never starves the others: any number of quick jobs run at once, but only kSyncJobsMax that wait for stable storage
+// and one per processor that compute. All methods are safe from any thread.
 #ifndef RUNNEL_POOL_THREAD_POOL_H_
 #define RUNNEL_POOL_THREAD_POOL_H_
 

@@ -27,7 +27,10 @@ const EEXIST = 17;
 const ENOTDIR = 20;
 const EISDIR = 21;
 const ENOTEMPTY = 39;
+const EFBIG = 27;
 const ESTALE = 116;
+/** It keeps every version in memory. */
+const FILE_MAX = 1 << 30;
 const S_ISGID = 0o2000;
 
 export type RequestOf<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
@@ -290,7 +293,11 @@ export class DriveDouble {
     if (parent === undefined) return ESTALE;
     if (parent.names.has(name)) return EEXIST;
     const node = this.#newNode(type, mode, parent, caller);
-    node.entry = { ...node.entry, rdev, ...(type === "symlink" ? { target, sizeBytes: Buffer.byteLength(target) } : {}) };
+    node.entry = {
+      ...node.entry,
+      rdev,
+      ...(type === "symlink" ? { target, sizeBytes: Buffer.byteLength(target) } : {}),
+    };
     parent.names.set(name, node.entry.node);
     if (type === "folder") this.#touch(parent, 1);
     this.#bind(parent, name, false);
@@ -349,6 +356,7 @@ export class DriveDouble {
     const node = this.#nodes.get(number);
     if (node === undefined || !this.#isNamed(number)) return ESTALE;
     if (sizeBytes !== undefined) {
+      if (sizeBytes > FILE_MAX) return EFBIG;
       const bytes = Buffer.alloc(sizeBytes);
       this.#bytes(node).copy(bytes);
       this.#commit(node, bytes, BigInt(Date.now()) * 1_000_000n);
@@ -378,6 +386,7 @@ export class DriveDouble {
   #onCommit(request: RequestOf<"commit">): number {
     const node = this.#nodes.get(request.node);
     if (node === undefined) return ESTALE;
+    if (request.sizeBytes > FILE_MAX) return EFBIG;
     const bytes = Buffer.alloc(request.sizeBytes);
     const base = node.versions.get(request.baseVersion) ?? Buffer.alloc(0);
     base.copy(bytes, 0, 0, Math.min(request.baseBytes, request.sizeBytes));

@@ -1,4 +1,5 @@
 // A program that uses a mount, told what to do over IPC, so that a call that hangs hangs only this process.
+import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -50,14 +51,20 @@ const calls = {
     const { bytesRead, buffer } = await read(fd, Buffer.alloc(length), 0, length, offset);
     return buffer.subarray(0, bytesRead);
   },
-  write: async (fd: number, offset: number, data: Uint8Array) => (await write(fd, data, 0, data.length, offset)).bytesWritten,
+  write: async (fd: number, offset: number, data: Uint8Array) =>
+    (await write(fd, data, 0, data.length, offset)).bytesWritten,
   fsync: (fd: number) => promisify(fs.fsync)(fd),
   close: (fd: number) => close(fd),
   ftruncate: (fd: number, size: number) => promisify(fs.ftruncate)(fd, size),
-  truncate: (path: string, size: number) => fs.promises.truncate(at(path), size),
+  // truncate(2) itself: Node opens the file and calls ftruncate.
+  truncate: async (path: string, size: number) => {
+    await promisify(execFile)("perl", ["-e", "truncate($ARGV[0], $ARGV[1]) or die $!", at(path), String(size)]);
+  },
   chmod: (path: string, mode: number) => fs.promises.chmod(at(path), mode),
-  utimes: (path: string, atimeNs: bigint, mtimeNs: bigint) => fs.promises.utimes(at(path), seconds(atimeNs), seconds(mtimeNs)),
-  futimes: (fd: number, atimeNs: bigint, mtimeNs: bigint) => promisify(fs.futimes)(fd, seconds(atimeNs), seconds(mtimeNs)),
+  utimes: (path: string, atimeNs: bigint, mtimeNs: bigint) =>
+    fs.promises.utimes(at(path), seconds(atimeNs), seconds(mtimeNs)),
+  futimes: (fd: number, atimeNs: bigint, mtimeNs: bigint) =>
+    promisify(fs.futimes)(fd, seconds(atimeNs), seconds(mtimeNs)),
   mkdir: (path: string, mode = 0o755) => fs.promises.mkdir(at(path), mode),
   symlink: (target: string, path: string) => fs.promises.symlink(target, at(path)),
   readlink: (path: string) => fs.promises.readlink(at(path)),

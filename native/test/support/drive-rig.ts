@@ -57,9 +57,20 @@ export interface RigSettings {
 
 export const RIG_SETTINGS: RigSettings = {
   deadlinesMs: Object.fromEntries(
-    ["lookup", "getattr", "list", "open", "create", "make", "link", "remove", "rename", "setattr", "fetch", "commit"].map(
-      (op) => [op, 5000],
-    ),
+    [
+      "lookup",
+      "getattr",
+      "list",
+      "open",
+      "create",
+      "make",
+      "link",
+      "remove",
+      "rename",
+      "setattr",
+      "fetch",
+      "commit",
+    ].map((op) => [op, 5000]),
   ),
   entriesMax: 10_000,
 };

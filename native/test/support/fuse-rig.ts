@@ -120,11 +120,12 @@ interface Parts {
   inside: string[];
 }
 
+const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
 async function startServer(settings: object): Promise<Parts> {
   const folder = await mkdtemp(join(tmpdir(), "runnel-fuse-"));
   const mountpoint = join(folder, "mount");
   await mkdir(mountpoint);
-  const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
   const serve = [process.execPath, script("drive-server.ts"), mountpoint, folder, JSON.stringify(settings)];
   const server = new Remote(isRoot ? ["unshare", "-m", "--propagation", "private", ...serve] : serve);
   await server.ready;
@@ -165,8 +166,7 @@ export async function fuseRig(changes: Partial<RigSettings> = {}): Promise<FuseR
   const others: Remote[] = [];
   try {
     await server.call("start", []);
-    const script = fileURLToPath(new URL("drive-program.ts", import.meta.url));
-    const user = new Remote([...inside, process.execPath, script, mountpoint]);
+    const user = new Remote([...inside, process.execPath, script("drive-program.ts"), mountpoint]);
     others.push(user);
     await user.ready;
     const agent = proxy<Agent>(server);

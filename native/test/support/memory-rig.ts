@@ -36,7 +36,9 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
   const agent = new Proxy(double, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name, target);
-      return typeof method === "function" ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args) : method;
+      return typeof method === "function"
+        ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args)
+        : method;
     },
   }) as unknown as Agent;
   const program = drive.program();

@@ -16,9 +16,12 @@ export interface AcceptedCommit {
 
 /** What the engine needs of the volume. All are asynchronous; the engine calls them one batch at a time. */
 export interface ContentHost {
-  /** Decide, log, index and publish what other programs did. The engine's next batch waits for it. */
+  /**
+   * Decide, log, index and publish what other programs did. The engine's next batch waits for it, bringing up included: it resolves when the batch is
+   * in the index, without waiting for acknowledgements. Before it resolves, commits with lower seqs have been given to `accept`.
+   */
   external(operations: ExternalOperation[]): Promise<Planned[]>;
-  /** Make durable in the commit log that the commit `seq` is about to put the file with this handle in place. */
+  /** Must not wait for the engine. Make durable in the commit log that the commit `seq` is about to put the file with this handle in place. */
   noteHandle(seq: number, handle: Uint8Array): Promise<void>;
   readLog(place: { segment: number; offset: number; length: number }, offset: number, length: number): Promise<Uint8Array>;
   /** All commits up to this seq are in the plain folder, durably. */
@@ -38,7 +41,7 @@ export interface OpenVersion {
    * `isSettled`: its stat tuple is the recorded one and older than 2 s, so recorded digests still hold.
    */
   readonly file: { file: DiskFile; isSettled: boolean } | undefined;
-  /** Exactly these bytes. @throws Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */
+  /** Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
@@ -77,9 +80,13 @@ export interface ContentStore {
   /** Rebuild after loss of the meta store: forget nothing on disk, take everything in as new (a whole scan). Resolves when the scan is done. */
   scan(): Promise<void>;
 
+  /**
+   * Never waits for the volume. @throws Gone, Lost, Unavailable; Stale when another program changes it just now: the volume is told of that within 2 s.
+   * An open version is not dropped: a version that a commit's runs name is to be open from the check until the commit has been accepted.
+   */
   open(version: VersionId): Promise<OpenVersion>;
   stage(): Promise<StagedFile>;
-  /** Reserves room for what a commit will need on disk. @throws NoSpace. Released when it is up, or by the returned function. */
+  /** Reserves room for what a commit will need on disk. @throws NoSpace. Released by the returned function, when the commit is up or failed. */
   reserve(bytes: number): Promise<() => void>;
   /** In order of seq. */
   accept(commit: AcceptedCommit): void;

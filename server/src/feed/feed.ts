@@ -6,8 +6,12 @@ import type { FeedSender } from "./holder.ts";
 import { Holder } from "./holder.ts";
 
 interface Wait {
-  seq: number;
-  missing: Set<Holder>;
+  change: Change;
+  /**
+   * Who has not acknowledged, and until when that matters: the end of its lease when the change was sent. A renewal after that reaches the client
+   * behind the change, so it counts only for one that has applied it: no commit waits longer than a term.
+   */
+  missing: Map<Holder, number>;
   resolve(): void;
   timer: Timer | undefined;
 }
@@ -17,6 +21,8 @@ export class Feed {
   readonly termMs: number;
   private readonly holders = new Map<string, Holder>();
   private waits: Wait[] = [];
+  /** Set while some item is unacknowledged: when the oldest becomes overdue. */
+  private overdueTimer: Timer | undefined;
   /** Leases are neither given nor used while the folder's state is uncertain. */
   private isWithdrawn = false;
 
@@ -32,30 +38,41 @@ export class Feed {
     }
   }
 
-  /** An instance's connection. `seq`: what it has applied, when it resumes. */
+  /**
+   * An instance's connection. `seq`: what it has applied, when it resumes. A lease of before goes on, and so does waiting for it; what it follows is
+   * to be said again.
+   */
   attach(instance: string, who: string, sender: FeedSender, seq: number): Holder {
     const before = this.holders.get(instance);
     before?.sender?.close("The same client attached again.");
     const holder = new Holder(instance, who);
     if (before !== undefined) {
+      before.sender = undefined;
       holder.leaseUntilMs = before.leaseUntilMs;
       holder.probationUntilMs = before.probationUntilMs;
-      for (const wait of this.waits) if (wait.missing.delete(before)) wait.missing.add(holder);
+      if (holder.hasLease(this.clock.bootMs())) holder.uncertainUntil = 0;
+      for (const { missing } of this.waits) {
+        const untilMs = missing.get(before);
+        if (untilMs !== undefined) missing.set(holder, untilMs);
+        missing.delete(before);
+      }
     }
     holder.ackedSeq = seq;
     holder.sender = sender;
     this.holders.set(instance, holder);
+    this.applied(holder);
     return holder;
   }
 
   /** The connection is gone; the lease goes on until it ends, unless it was given up. */
   detach(holder: Holder, givesUpLease: boolean): void {
     holder.sender = undefined;
-    if (givesUpLease) {
-      holder.leaseUntilMs = 0;
-      if (this.holders.get(holder.instance) === holder) this.holders.delete(holder.instance);
-      this.release(holder);
-    }
+    if (!givesUpLease) return;
+    holder.leaseUntilMs = 0;
+    // One on probation is remembered: leaving and coming back is no way out of it.
+    const isForgotten = this.clock.bootMs() >= holder.probationUntilMs;
+    if (isForgotten && this.holders.get(holder.instance) === holder) this.holders.delete(holder.instance);
+    this.release(holder);
   }
 
   follow(holder: Holder, folder: number): void {
@@ -69,18 +86,20 @@ export class Feed {
   /** Sends a change to its followers. The promise resolves when those with a lease, `committer` excepted, have it or lost their lease. */
   publish(change: Change, committer: Holder | undefined, n: number): Promise<void> {
     const nowMs = this.clock.bootMs();
-    const missing = new Set<Holder>();
+    const missing = new Map<Holder, number>();
     for (const holder of this.holders.values()) {
-      if (!holder.touches(change)) continue;
-      if (holder !== committer && holder.hasLease(nowMs)) missing.add(holder);
-      if (holder.sender === undefined) continue;
+      const isTold = holder.touches(change);
+      if (!isTold && holder.uncertainUntil === undefined) continue;
+      if (holder.instance !== committer?.instance && holder.hasLease(nowMs)) missing.set(holder, holder.leaseUntilMs);
+      if (!isTold || holder.sender === undefined) continue;
       holder.due.push({ seq: change.seq, sentMs: nowMs });
       holder.sender.changes([change]);
       if (holder.due.length > LIMITS.feedBacklogItems) this.overflow(holder, change.seq);
     }
+    this.watchOverdue(nowMs);
     if (missing.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const wait: Wait = { seq: change.seq, missing, resolve, timer: undefined };
+      const wait: Wait = { change, missing, resolve, timer: undefined };
       this.waits.push(wait);
       this.arm(wait, nowMs);
       // Said only when it takes longer than a quick answer would.
@@ -90,8 +109,8 @@ export class Feed {
 
   acknowledge(holder: Holder, seq: number): void {
     holder.acknowledge(seq);
-    for (const wait of this.waits) if (wait.seq <= holder.ackedSeq) wait.missing.delete(holder);
-    this.settle();
+    if (holder.uncertainUntil !== undefined && seq >= holder.uncertainUntil) holder.uncertainUntil = undefined;
+    this.applied(holder);
   }
 
   /**
@@ -99,8 +118,10 @@ export class Feed {
    */
   renew(holder: Holder): boolean {
     const nowMs = this.clock.bootMs();
+    if (holder.sender === undefined) return false;
+    this.heard(holder);
     if (holder.isOverdue(nowMs, this.termMs)) {
-      if (holder.hasLease((holder.due[0]?.sentMs ?? 0) + this.termMs) || holder.hasLease(nowMs)) this.punish(holder, nowMs);
+      if (holder.isToBlame(nowMs, this.termMs)) this.punish(holder, nowMs);
       return false;
     }
     if (this.isWithdrawn || nowMs < holder.probationUntilMs) return false;
@@ -145,6 +166,7 @@ export class Feed {
   }
 
   close(): void {
+    this.overdueTimer?.cancel();
     for (const wait of this.waits) wait.timer?.cancel();
     for (const holder of this.holders.values()) holder.sender?.close("The server is stopping.");
     this.waits = [];
@@ -162,8 +184,26 @@ export class Feed {
   private overflow(holder: Holder, seq: number): void {
     holder.follows.clear();
     holder.followsAll = false;
-    holder.due.length = 0;
+    const sentMs = holder.due[0]?.sentMs ?? this.clock.bootMs();
+    holder.due.splice(0, holder.due.length, { seq, sentMs });
+    holder.uncertainUntil = seq;
     holder.sender?.listAgain(seq);
+  }
+
+  /** The client has spoken on its new feed: it knows whether it was resumed, and from there on what it follows here is what it holds. */
+  private heard(holder: Holder): void {
+    if (holder.uncertainUntil !== 0) return;
+    holder.uncertainUntil = undefined;
+    this.applied(holder);
+  }
+
+  /** Nothing waits for a holder that has applied a change, nor, once that is certain, for one that does not follow what changed. */
+  private applied(holder: Holder): void {
+    const isCertain = holder.uncertainUntil === undefined;
+    for (const { change, missing } of this.waits) {
+      if (change.seq <= holder.ackedSeq || (isCertain && !holder.touches(change))) missing.delete(holder);
+    }
+    this.settle();
   }
 
   private release(holder: Holder): void {
@@ -174,7 +214,7 @@ export class Feed {
   private settle(): void {
     const nowMs = this.clock.bootMs();
     this.waits = this.waits.filter((wait) => {
-      for (const holder of wait.missing) if (!holder.hasLease(nowMs)) wait.missing.delete(holder);
+      for (const [holder, untilMs] of wait.missing) if (untilMs <= nowMs) wait.missing.delete(holder);
       if (wait.missing.size > 0) return true;
       wait.timer?.cancel();
       wait.resolve();
@@ -184,25 +224,40 @@ export class Feed {
 
   private arm(wait: Wait, nowMs: number): void {
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const holder of wait.missing) nextMs = Math.min(nextMs, holder.leaseUntilMs);
-    wait.timer = this.clock.after(Math.max(0, nextMs - nowMs) + 1, () => {
-      const laterMs = this.clock.bootMs();
-      for (const holder of wait.missing) {
-        if (holder.hasLease(laterMs)) continue;
-        // Its lease ran out with this item unacknowledged: it was connected and silent, or away.
-        if (holder.sender !== undefined && holder.isOverdue(laterMs, this.termMs)) this.punish(holder, laterMs);
-      }
+    for (const untilMs of wait.missing.values()) nextMs = Math.min(nextMs, untilMs);
+    wait.timer = this.clock.after(Math.max(0, nextMs - nowMs), () => {
       this.settle();
-      if (this.waits.includes(wait)) this.arm(wait, laterMs);
+      if (this.waits.includes(wait)) this.arm(wait, this.clock.bootMs());
+    });
+  }
+
+  private watchOverdue(nowMs: number): void {
+    if (this.overdueTimer !== undefined) return;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const holder of this.holders.values()) {
+      // One that is overdue already was without a lease then, and gets none until it acknowledges.
+      if (holder.sender === undefined || holder.due[0] === undefined || holder.isOverdue(nowMs, this.termMs)) continue;
+      nextMs = Math.min(nextMs, holder.due[0].sentMs + this.termMs);
+    }
+    if (nextMs === Number.POSITIVE_INFINITY) return;
+    this.overdueTimer = this.clock.after(nextMs - nowMs + 1, () => {
+      this.overdueTimer = undefined;
+      const laterMs = this.clock.bootMs();
+      for (const holder of this.holders.values()) {
+        if (holder.sender !== undefined && holder.isToBlame(laterMs, this.termMs)) this.punish(holder, laterMs);
+      }
+      this.watchOverdue(laterMs);
     });
   }
 
   private sayWaiting(wait: Wait, committer: Holder | undefined, n: number): void {
-    if (committer?.sender === undefined || !this.waits.includes(wait)) return;
+    // It may have connected again meanwhile.
+    const sender = committer === undefined ? undefined : this.holders.get(committer.instance)?.sender;
+    if (sender === undefined || !this.waits.includes(wait)) return;
     let untilMs = 0;
-    for (const holder of wait.missing) untilMs = Math.max(untilMs, holder.leaseUntilMs);
+    for (const until of wait.missing.values()) untilMs = Math.max(untilMs, until);
     const untilWallMs = Number(this.clock.wallNs() / 1_000_000n) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
-    committer.sender.waiting(n, [...wait.missing].map((holder) => holder.who), untilWallMs);
+    sender.waiting(n, [...wait.missing.keys()].map((holder) => holder.who), untilWallMs);
   }
 }
 

@@ -1,6 +1,6 @@
 // One follower of a volume: an instance with its lease, what it follows and what it has acknowledged. A holder outlives its connection, as
 // its lease does: the client may still answer programs under it (WIRE: Feed, lease, close-to-open).
-import type { Change } from "@runnel/shared";
+import type { Change, NodeState } from "@runnel/shared";
 
 export interface FeedSender {
   changes(changes: readonly Change[]): void;
@@ -23,6 +23,11 @@ export class Holder {
   /** Until then it asks at every open: it once held a lease and did not acknowledge. */
   probationUntilMs = 0;
   ackedSeq = 0;
+  /**
+   * Its replica may be behind what is known of it here: it attached again under a lease of before (0), or was told to list again at this seq. Until it
+   * says something (0), or acknowledges that, it may answer under its lease from what it no longer follows: every commit waits for it.
+   */
+  uncertainUntil: number | undefined;
   /** Items sent and not yet acknowledged, oldest first. */
   readonly due: { seq: number; sentMs: number }[] = [];
 
@@ -31,13 +36,12 @@ export class Holder {
     this.who = who;
   }
 
-  /** While it is away, what it followed is not forgotten: it may still hold entries of it under its lease. */
+  /** Whether the change is told to it. While it is away, what it followed is not forgotten: it may still hold entries of it under its lease. */
   touches(change: Change): boolean {
     if (this.followsAll) return true;
+    if (this.follows.size === 0) return false;
     for (const binding of change.bindings) if (this.follows.has(binding.folder)) return true;
-    // A change of attributes or content names no folder: whoever follows anything may have the node listed.
-    if (change.bindings.length === 0) return this.follows.size > 0;
-    for (const node of change.nodes) if (this.follows.has(node.node)) return true;
+    for (const state of change.nodes) if (this.follows.has(state.node) || mayBeListedElsewhere(state, change)) return true;
     return false;
   }
 
@@ -45,14 +49,30 @@ export class Holder {
     return this.leaseUntilMs > nowMs;
   }
 
-  /** Sent when the oldest item became overdue: longer than a term without an acknowledgement. */
+  /** The oldest item has been without an acknowledgement for longer than a term. */
   isOverdue(nowMs: number, termMs: number): boolean {
     const oldest = this.due[0];
     return oldest !== undefined && nowMs - oldest.sentMs > termMs;
+  }
+
+  /** It held a lease when that item became overdue: it was there, renewed, and did not acknowledge. One that slept was not. */
+  isToBlame(nowMs: number, termMs: number): boolean {
+    const oldest = this.due[0];
+    return oldest !== undefined && this.isOverdue(nowMs, termMs) && this.hasLease(oldest.sentMs + termMs);
   }
 
   acknowledge(seq: number): void {
     if (seq > this.ackedSeq) this.ackedSeq = seq;
     while (this.due[0] !== undefined && this.due[0].seq <= seq) this.due.shift();
   }
+}
+
+/**
+ * A change of attributes or content names no folder, and a file may have names that the change does not mention: whoever follows anything may have it
+ * listed. Not so the times of a folder whose names changed: they are told to those who follow the folder itself.
+ */
+function mayBeListedElsewhere(state: NodeState, change: Change): boolean {
+  if (change.bindings.length === 0) return true;
+  if (state.type === "folder") return false;
+  return state.nlink > change.bindings.filter((binding) => binding.node === state.node).length;
 }

@@ -64,7 +64,7 @@ export class SimulatedDisk implements Disk {
     await this.turn("openRoot", path, this.life);
     let at = this.root;
     const parts = path.split("/").filter((part) => part !== "");
-    for (let followed = 0; parts.length > 0; ) {
+    for (let followed = 0; parts.length > 0;) {
       const part = parts.shift() ?? "";
       if (at.entries === undefined) throw failure("NotFolder", "open root", `${path} is not a folder`);
       let next = at.entries.get(part);
@@ -144,7 +144,11 @@ export class SimulatedDisk implements Disk {
     return this.#stampNs;
   }
 
-  makeInode(type: FileType, permissions: number, what: { rdev?: number; target?: string } = {}): { inode: Inode; reuses: Inode | undefined } {
+  makeInode(
+    type: FileType,
+    permissions: number,
+    what: { rdev?: number; target?: string } = {},
+  ): { inode: Inode; reuses: Inode | undefined } {
     const reuses = this.#freeInos.pop();
     const id = { ino: reuses?.ino ?? this.#inoMax++, generation: this.#generation++ };
     const inode = new Inode(type, id, { mode: permissions & 0o7777, uid: 0, gid: 0, mtimeNs: this.nowNs() }, what);

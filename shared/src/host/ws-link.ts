@@ -174,7 +174,8 @@ function addressOf(url: string): { host: string; port: number } {
   if (parsed === null || parsed.hostname === "" || !/^wss?:$/.test(parsed.protocol)) {
     throw new RunnelError("Invalid", "dial", "A server's address looks like ws://127.0.0.1:PORT/VOLUME.");
   }
-  if (parsed.protocol === "wss:") throw new RunnelError("Unsupported", "dial", "Runnel does not speak wss yet: use ws on loopback.");
+  if (parsed.protocol === "wss:")
+    throw new RunnelError("Unsupported", "dial", "Runnel does not speak wss yet: use ws on loopback.");
   if (!isLoopback(parsed.hostname)) throw notLoopback(parsed.hostname);
   return { host: parsed.hostname, port: parsed.port === "" ? WS_PORT : Number(parsed.port) };
 }
@@ -185,7 +186,11 @@ export function isLoopback(host: string): boolean {
 }
 
 function notLoopback(host: string): RunnelError {
-  return new RunnelError("Denied", "dial", `Runnel dials plain ws on loopback only, and ${host} is not: use an SSH tunnel to it.`);
+  return new RunnelError(
+    "Denied",
+    "dial",
+    `Runnel dials plain ws on loopback only, and ${host} is not: use an SSH tunnel to it.`,
+  );
 }
 
 function interrupted(place: string): RunnelError {
@@ -193,7 +198,11 @@ function interrupted(place: string): RunnelError {
 }
 
 function refused(place: string, answer: string): RunnelError {
-  return new RunnelError("Unreachable", "dial", `${place} answers, but not as a Runnel server of this version (HTTP ${answer}).`);
+  return new RunnelError(
+    "Unreachable",
+    "dial",
+    `${place} answers, but not as a Runnel server of this version (HTTP ${answer}).`,
+  );
 }
 
 function unreachable(place: string, cause: Error): RunnelError {
@@ -220,4 +229,3 @@ function cutUtf8(text: string, bytesMax: number): string {
   while (Buffer.byteLength(cut) > bytesMax) cut = [...cut].slice(0, -1).join("");
   return cut;
 }
-

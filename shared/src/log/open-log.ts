@@ -3,7 +3,13 @@ import { isRunnelError } from "../errors.ts";
 import type { DiskRoot } from "../host/disk.ts";
 import type { OpenedLog } from "./log.ts";
 import { type Segment, SegmentFiles } from "./segment-files.ts";
-import { type LogFormat, SEGMENT_HEADER_BYTES, decodeSegmentHeader, segmentName, segmentOfName } from "./segment-format.ts";
+import {
+  type LogFormat,
+  SEGMENT_HEADER_BYTES,
+  decodeSegmentHeader,
+  segmentName,
+  segmentOfName,
+} from "./segment-format.ts";
 import { createSegment, pathIn, removeSegment } from "./segment-lifecycle.ts";
 import { damaged, scanRecords, wasSynced } from "./segment-scan.ts";
 import { type LogStore, SegmentedLog } from "./segmented-log.ts";
@@ -48,7 +54,8 @@ async function findSegments(store: LogStore, segments: Segment[]): Promise<{ num
     try {
       const { sizeBytes } = await file.stat();
       const header = decodeSegmentHeader(await file.read(0, SEGMENT_HEADER_BYTES), store.format);
-      if (header !== undefined && header.segment !== number) throw damaged(number, 8, "its header names another segment");
+      if (header !== undefined && header.segment !== number)
+        throw damaged(number, 8, "its header names another segment");
       if (header !== undefined) {
         segments.push({ header, file, sizeBytes });
         continue;
@@ -101,13 +108,20 @@ function checkSequence(segments: readonly Segment[]): void {
     if (header.segment !== segment + 1) throw damaged(segment + 1, 0, "the segment is missing");
     if (header.previousBytes !== previous.sizeBytes) {
       const at = Math.min(header.previousBytes, previous.sizeBytes);
-      throw damaged(segment, at, `the segment has ${previous.sizeBytes} bytes and was finished with ${header.previousBytes}`);
+      throw damaged(
+        segment,
+        at,
+        `the segment has ${previous.sizeBytes} bytes and was finished with ${header.previousBytes}`,
+      );
     }
   }
 }
 
 /** [F6] and [F9]. */
-async function recoverTail({ root, folder }: LogStore, current: Segment): Promise<{ tornBytes: number; isClosed: boolean }> {
+async function recoverTail(
+  { root, folder }: LogStore,
+  current: Segment,
+): Promise<{ tornBytes: number; isClosed: boolean }> {
   const { file, header, sizeBytes } = current;
   const { end, syncedTo, isClosed } = await scanRecords(file, header.salt, sizeBytes);
   const tornBytes = sizeBytes - end;
@@ -126,4 +140,3 @@ async function recoverTail({ root, folder }: LogStore, current: Segment): Promis
   await root.syncFolder(folder);
   return { tornBytes, isClosed };
 }
-

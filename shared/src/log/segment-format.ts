@@ -65,7 +65,7 @@ export function encodeSegmentHeader(magic: string, header: SegmentHeader): Uint8
  */
 export function decodeSegmentHeader(bytes: Uint8Array, format: LogFormat): SegmentHeader | undefined {
   if (bytes.length < SEGMENT_HEADER_BYTES) return undefined;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   if (Buffer.from(bytes.subarray(0, 4)).toString("latin1") !== format.magic) return undefined;
   const version = view.getUint32(4, true);
   if (version > format.version) {
@@ -82,36 +82,52 @@ export function decodeSegmentHeader(bytes: Uint8Array, format: LogFormat): Segme
 }
 
 /** [F4]: length u32, distance back to the synced offset u32, check of the payload u32, check of the head u32; then the payload. */
-export function encodeRecord(into: Uint8Array, at: number, offset: number, salt: number, syncedTo: number, payload: Uint8Array): void {
-  const view = new DataView(into.buffer, into.byteOffset + at, RECORD_HEAD_BYTES);
-  view.setUint32(0, payload.length, true);
-  view.setUint32(4, Math.min(offset - syncedTo, DISTANCE_UNKNOWN), true);
-  view.setUint32(8, crc32(payload, salt), true);
-  view.setUint32(12, headCheck(view, offset, salt), true);
+export function encodeRecord(
+  into: Uint8Array,
+  at: number,
+  offset: number,
+  salt: number,
+  syncedTo: number,
+  payload: Uint8Array,
+): void {
+  const view = viewOf(into);
+  view.setUint32(at, payload.length, true);
+  view.setUint32(at + 4, Math.min(offset - syncedTo, DISTANCE_UNKNOWN), true);
+  view.setUint32(at + 8, crc32(payload, salt), true);
+  view.setUint32(at + 12, headCheck(view, at, offset, salt), true);
   into.set(payload, at + RECORD_HEAD_BYTES);
 }
 
 /** undefined: no record begins here. `at` is where in `bytes` the segment's `offset` lies. */
-export function decodeRecordHead(bytes: Uint8Array, at: number, offset: number, salt: number): RecordHead | undefined {
-  if (at + RECORD_HEAD_BYTES > bytes.length) return undefined;
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, RECORD_HEAD_BYTES);
-  const [length, distance, check] = [view.getUint32(0, true), view.getUint32(4, true), view.getUint32(12, true)];
+export function decodeRecordHead(bytes: DataView, at: number, offset: number, salt: number): RecordHead | undefined {
+  if (at + RECORD_HEAD_BYTES > bytes.byteLength) return undefined;
   // Cheap first: the search after damage tries every byte.
-  if (check === 0 || length > RECORD_BYTES_MAX) return undefined;
+  const length = bytes.getUint32(at, true);
+  if (length > RECORD_BYTES_MAX) return undefined;
+  const distance = bytes.getUint32(at + 4, true);
   if (distance > offset - SEGMENT_HEADER_BYTES && distance !== DISTANCE_UNKNOWN) return undefined;
-  if (check !== headCheck(view, offset, salt)) return undefined;
+  const check = bytes.getUint32(at + 12, true);
+  if (check === 0 || check !== headCheck(bytes, at, offset, salt)) return undefined;
   const syncedTo = distance === DISTANCE_UNKNOWN ? SEGMENT_HEADER_BYTES : offset - distance;
-  return { length, syncedTo, payloadCheck: view.getUint32(8, true) };
+  return { length, syncedTo, payloadCheck: bytes.getUint32(at + 8, true) };
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 export function isPayloadWhole(head: RecordHead, payload: Uint8Array, salt: number): boolean {
   return payload.length === head.length && crc32(payload, salt) === head.payloadCheck;
 }
 
-/** [F5]: CRC-32 of the first 12 bytes, begun with that of the offset (u64), begun with the salt; 0 is written as 1. */
-function headCheck(head: DataView, offset: number, salt: number): number {
-  const place = new DataView(new ArrayBuffer(8));
-  place.setBigUint64(0, BigInt(offset), true);
-  const check = crc32(new Uint8Array(head.buffer, head.byteOffset, 12), crc32(place, salt));
+/** [F5]: CRC-32 of the offset (u64) and the head's first 12 bytes, begun with the salt; 0 is written as 1. */
+function headCheck(bytes: DataView, at: number, offset: number, salt: number): number {
+  CHECKED.setUint32(0, offset % 2 ** 32, true);
+  CHECKED.setUint32(4, Math.floor(offset / 2 ** 32), true);
+  for (let word = 0; word < 12; word += 4) CHECKED.setUint32(8 + word, bytes.getUint32(at + word, true), true);
+  const check = crc32(CHECKED, salt);
   return check === 0 ? 1 : check;
 }
+
+/** What a head check is over; filled anew each time, because the search after damage may ask millions of times. */
+const CHECKED = new DataView(new ArrayBuffer(20));

@@ -9,6 +9,7 @@ import {
   decodeRecordHead,
   isPayloadWhole,
   segmentName,
+  viewOf,
 } from "./segment-format.ts";
 
 const WINDOW_BYTES = 2 ** 20;
@@ -65,7 +66,7 @@ export async function scanRecords(
   const scanned: Scanned = { end: SEGMENT_HEADER_BYTES, syncedTo: SEGMENT_HEADER_BYTES, isClosed: false };
   for (;;) {
     const offset = scanned.end;
-    const head = decodeRecordHead(await window.take(offset, RECORD_HEAD_BYTES), 0, offset, salt);
+    const head = decodeRecordHead(viewOf(await window.take(offset, RECORD_HEAD_BYTES)), 0, offset, salt);
     if (head === undefined || offset + RECORD_HEAD_BYTES + head.length > limit) return scanned;
     const payload = await window.take(offset + RECORD_HEAD_BYTES, head.length);
     if (!isPayloadWhole(head, payload, salt)) return scanned;
@@ -83,8 +84,8 @@ export async function scanRecords(
 export async function wasSynced(file: DiskFile, salt: number, end: number, limit: number): Promise<boolean> {
   const window = new Window(file, limit);
   for (let start = end + 1; start + RECORD_HEAD_BYTES <= limit; start += WINDOW_BYTES - RECORD_HEAD_BYTES + 1) {
-    const bytes = await window.take(start, WINDOW_BYTES);
-    for (let at = 0; at + RECORD_HEAD_BYTES <= bytes.length; at++) {
+    const bytes = viewOf(await window.take(start, WINDOW_BYTES));
+    for (let at = 0; at + RECORD_HEAD_BYTES <= bytes.byteLength; at++) {
       const head = decodeRecordHead(bytes, at, start + at, salt);
       if (head !== undefined && head.syncedTo > end) return true;
     }

@@ -86,7 +86,8 @@ export class SegmentedLog implements Log {
 
   async read(place: RecordPlace, offset: number, length: number): Promise<Uint8Array> {
     this.#assertOpen("read");
-    if (offset < 0 || length < 0 || offset + length > place.length) throw new RangeError("A read must lie within its record.");
+    if (offset < 0 || length < 0 || offset + length > place.length)
+      throw new RangeError("A read must lie within its record.");
     return this.#files.use(place.segment, async ({ file }) => {
       const bytes = await file.read(place.offset + offset, length);
       if (bytes.length !== length) throw damaged(place.segment, place.offset, "the file has become shorter");
@@ -271,7 +272,8 @@ export class SegmentedLog implements Log {
   }
 
   #assertOpen(operation: string): void {
-    if (this.#closing !== undefined) throw new RunnelError("Interrupted", `${operation} log`, "The log has been closed.");
+    if (this.#closing !== undefined)
+      throw new RunnelError("Interrupted", `${operation} log`, "The log has been closed.");
   }
 
   #assertUnfailed(operation: string): void {

@@ -2,7 +2,11 @@
 // costs at most the length of the name times that of the glob, whatever they are.
 
 /** `set`: ranges of code points; a single one is a range of its own. */
-type Part = { is: "star" } | { is: "any" } | { is: "one"; point: number } | { is: "set"; isNegated: boolean; ranges: [number, number][] };
+type Part =
+  | { is: "star" }
+  | { is: "any" }
+  | { is: "one"; point: number }
+  | { is: "set"; isNegated: boolean; ranges: [number, number][] };
 
 export type Glob = (name: string) => boolean;
 

@@ -110,7 +110,8 @@ function typeLetter(value: string): TypeLetter {
 
 function size(value: string): Predicate {
   const [, sign, count, unit] = /^([+-]?)(\d{1,15})([ckMG]?)$/.exec(value) ?? [];
-  if (count === undefined) throw invalid(`-size is a number, with + or - before it and c, k, M or G behind it, not "${value}".`);
+  if (count === undefined)
+    throw invalid(`-size is a number, with + or - before it and c, k, M or G behind it, not "${value}".`);
   return ["size", sign === "+" || sign === "-" ? sign : "=", Number(count), (unit || "c") as SizeUnit];
 }
 

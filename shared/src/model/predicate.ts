@@ -77,10 +77,13 @@ function checkTest(kind: unknown, [first, second, third, ...more]: unknown[]): P
       return ["size", first, second, third as SizeUnit];
     }
   } else if (second === undefined && third === undefined && more.length === 0) {
-    if ((kind === "name" || kind === "iname") && typeof first === "string" && first.isWellFormed()) return [kind, first];
-    if (kind === "type" && typeof first === "string" && Object.hasOwn(TYPE_OF_LETTER, first)) return ["type", first as TypeLetter];
+    if ((kind === "name" || kind === "iname") && typeof first === "string" && first.isWellFormed())
+      return [kind, first];
+    if (kind === "type" && typeof first === "string" && Object.hasOwn(TYPE_OF_LETTER, first))
+      return ["type", first as TypeLetter];
     if (kind === "newerSeq" && isCount(first)) return ["newerSeq", first];
-    if (kind === "newerTime" && typeof first === "number" && Math.abs(first) <= TIME_MS_MAX) return ["newerTime", first];
+    if (kind === "newerTime" && typeof first === "number" && Math.abs(first) <= TIME_MS_MAX)
+      return ["newerTime", first];
   }
   throw invalid("A part of a predicate is none of those that find knows.");
 }

@@ -3,7 +3,7 @@ import { LIMITS } from "../limits.ts";
 import { RunnelError } from "../errors.ts";
 
 export const DIGEST_BYTES = 32;
-export const DESCRIPTOR_BYTES = 4 + DIGEST_BYTES;
+const DESCRIPTOR_BYTES = 4 + DIGEST_BYTES;
 
 /** Chunk lengths in bytes, and their SHA-256 one after another. */
 export interface Recipe {

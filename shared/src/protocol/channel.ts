@@ -36,6 +36,10 @@ export class Channel {
   private remoteEnd: { result: unknown } | { error: RunnelError } | undefined;
   private resultWaiters: Waiter<unknown>[] = [];
   private hasEnded = false;
+  /** This side's end, or its cancel, is on its way: no bulk is left before it. */
+  private hasSaidEnd = false;
+  /** What this side failed the channel with: what still comes is dropped unread. */
+  private failure: RunnelError | undefined;
 
   /** Bulk not yet sent; the connection takes from the front. */
   readonly outgoing: { bytes: Uint8Array; sent: number; done: Waiter<void> }[] = [];
@@ -71,7 +75,14 @@ export class Channel {
     this.finish({ result });
   }
 
+  /** Ends this side with an error. Nothing more is read here: whoever waits gets the error, what comes is dropped. */
   fail(error: RunnelError): void {
+    if (this.hasEnded) return;
+    this.failure = error;
+    this.items.length = 0;
+    this.bulk = [];
+    this.bulkBytes = 0;
+    this.rejectWaiters(error);
     this.finish({ error });
   }
 
@@ -79,12 +90,15 @@ export class Channel {
   cancel(): void {
     if (this.isDone) return;
     this.hasEnded = true;
+    this.hasSaidEnd = true;
     this.carrier.sendCancel(this);
     this.broken(new RunnelError("Interrupted", "cancel", "The request was cancelled."));
   }
 
-  /** The next control item, or undefined after the other side's end. @throws the error it ended with. */
+  /** The next control item, or undefined after the other side's end. One reader at a time. @throws the error it ended with. */
   async next(): Promise<unknown> {
+    if (this.itemWaiter !== undefined) throw new Error("next() is called while another call waits");
+    if (this.failure !== undefined) throw this.failure;
     if (this.items.length > 0) return this.items.shift();
     if (this.remoteEnd !== undefined) {
       if ("error" in this.remoteEnd) throw this.remoteEnd.error;
@@ -95,11 +109,15 @@ export class Channel {
     });
   }
 
-  /** Exactly `length` bytes of the bulk stream. @throws Invalid when the other side ended before. */
+  /** Exactly `length` bytes of the bulk stream. One reader at a time. @throws Invalid when the other side ended before. */
   async readBulk(length: number): Promise<Uint8Array> {
+    if (this.bulkWaiter !== undefined) throw new Error("readBulk() is called while another call waits");
+    if (this.failure !== undefined) throw this.failure;
     if (length > LIMITS.channelCreditBytes) throw new RunnelError("TooLarge", "read bulk", `A run of ${length} bytes is too large.`);
     if (this.bulkBytes >= length) return this.takeBulk(length);
-    if (this.remoteEnd !== undefined) throw this.shortError();
+    if (this.remoteEnd !== undefined) throw "error" in this.remoteEnd ? this.remoteEnd.error : this.shortError();
+    // Without what was read and not given back the rest may not fit into the credit: neither side would move.
+    if (this.readUncredited > 0 && length + this.readUncredited > LIMITS.channelCreditBytes) this.giveCredit();
     return new Promise((resolve, reject) => {
       this.bulkWaiter = { bytes: length, waiter: { resolve, reject } };
     });
@@ -116,8 +134,9 @@ export class Channel {
     });
   }
 
+  /** Both sides have ended, and all of this side is on its way. */
   get isDone(): boolean {
-    return this.hasEnded && this.remoteEnd !== undefined;
+    return this.hasSaidEnd && this.remoteEnd !== undefined;
   }
 
   // --- what the connection calls ---
@@ -125,9 +144,12 @@ export class Channel {
   /** The opening frame ended this side as well. */
   endedAtOpen(): void {
     this.hasEnded = true;
+    this.hasSaidEnd = true;
   }
 
   receiveItem(item: unknown): void {
+    this.mustNotHaveEnded();
+    if (this.failure !== undefined) return;
     if (this.itemWaiter !== undefined) {
       const waiter = this.itemWaiter;
       this.itemWaiter = undefined;
@@ -141,7 +163,8 @@ export class Channel {
   }
 
   receiveBulk(bytes: Uint8Array): void {
-    if (this.hasEnded && this.remoteEnd === undefined && this.abort.signal.aborted) return;
+    this.mustNotHaveEnded();
+    if (this.failure !== undefined) return;
     if (this.bulkBytes + this.readUncredited + bytes.length > LIMITS.channelCreditBytes) {
       throw new RunnelError("TooLarge", "receive bulk", "More bulk came than credit was given for.", { detail: { rule: "W8" } });
     }
@@ -155,20 +178,13 @@ export class Channel {
   }
 
   receiveEnd(end: { result: unknown } | { error: RunnelError }): void {
-    if (this.remoteEnd !== undefined) return;
+    this.mustNotHaveEnded();
     this.remoteEnd = end;
-    const error = "error" in end ? end.error : undefined;
-    if (this.itemWaiter !== undefined) {
-      const waiter = this.itemWaiter;
+    if ("result" in end) {
+      this.itemWaiter?.resolve(undefined);
       this.itemWaiter = undefined;
-      if (error === undefined) waiter.resolve(undefined);
-      else waiter.reject(error);
     }
-    if (this.bulkWaiter !== undefined) {
-      const { waiter } = this.bulkWaiter;
-      this.bulkWaiter = undefined;
-      waiter.reject(error ?? this.shortError());
-    }
+    this.rejectWaiters("error" in end ? end.error : this.shortError());
     for (const waiter of this.resultWaiters.splice(0)) {
       if ("error" in end) waiter.reject(end.error);
       else waiter.resolve(end.result);
@@ -177,8 +193,8 @@ export class Channel {
 
   receiveCredit(bytes: number): void {
     this.creditBytes += bytes;
-    if (this.creditBytes > 2 * LIMITS.channelCreditBytes) {
-      throw new RunnelError("Invalid", "receive credit", "More credit was given than a channel can have.", { detail: { rule: "W8" } });
+    if (this.creditBytes > LIMITS.channelCreditBytes) {
+      throw new RunnelError("Invalid", "receive credit", "More credit was given back than bytes were sent.", { detail: { rule: "W8" } });
     }
     this.carrier.pump();
   }
@@ -186,7 +202,9 @@ export class Channel {
   /** The link broke or the other side cancelled: everything that waits fails with `error`. */
   broken(error: RunnelError): void {
     this.hasEnded = true;
-    this.receiveEnd({ error });
+    this.hasSaidEnd = true;
+    this.endAfterBulk = undefined;
+    if (this.remoteEnd === undefined) this.receiveEnd({ error });
     for (const queued of this.outgoing.splice(0)) queued.done.reject(error);
     this.abort.abort(error);
   }
@@ -207,7 +225,7 @@ export class Channel {
       const end = this.endAfterBulk;
       this.endAfterBulk = undefined;
       // After this frame has gone.
-      queueMicrotask(() => this.carrier.sendEnd(this, end));
+      queueMicrotask(() => this.sayEnd(end));
     }
     return bytes;
   }
@@ -217,7 +235,31 @@ export class Channel {
     this.hasEnded = true;
     if ("error" in end) for (const queued of this.outgoing.splice(0)) queued.done.reject(end.error);
     if (this.outgoing.length > 0) this.endAfterBulk = end;
-    else this.carrier.sendEnd(this, end);
+    else this.sayEnd(end);
+  }
+
+  private sayEnd(end: { result: unknown } | { error: RunnelError }): void {
+    if (this.hasSaidEnd) return;
+    this.hasSaidEnd = true;
+    this.carrier.sendEnd(this, end);
+  }
+
+  private mustNotHaveEnded(): void {
+    if (this.remoteEnd === undefined) return;
+    throw new RunnelError("Invalid", "receive", "Something came after the end of a channel.", { detail: { rule: "W6" } });
+  }
+
+  private rejectWaiters(error: RunnelError): void {
+    const { itemWaiter, bulkWaiter } = this;
+    this.itemWaiter = undefined;
+    this.bulkWaiter = undefined;
+    itemWaiter?.reject(error);
+    bulkWaiter?.waiter.reject(error);
+  }
+
+  private giveCredit(): void {
+    this.carrier.sendCredit(this, this.readUncredited);
+    this.readUncredited = 0;
   }
 
   private takeBulk(length: number): Uint8Array {
@@ -234,10 +276,7 @@ export class Channel {
     }
     this.bulkBytes -= length;
     this.readUncredited += length;
-    if (this.readUncredited >= CREDIT_STEP_BYTES && this.remoteEnd === undefined) {
-      this.carrier.sendCredit(this, this.readUncredited);
-      this.readUncredited = 0;
-    }
+    if (this.readUncredited >= CREDIT_STEP_BYTES && this.remoteEnd === undefined) this.giveCredit();
     return out;
   }
 

@@ -45,6 +45,8 @@ export class Connection {
   private readonly channels = new Map<number, Channel>();
   private readonly pacing = new Pacing();
   private nextChannel: number;
+  /** Ids are used once, in order: what names a channel below is about one that was, what names one above is wrong. */
+  private highestTheirs = 0;
   private failure: RunnelError | undefined;
   private receivedBulk = 0;
   private acknowledgedBulk = 0;
@@ -101,11 +103,12 @@ export class Connection {
     if (this.channels.size >= LIMITS.channels) {
       throw new RunnelError("Busy", operation, "Too many requests are under way.", { detail: { retryAfterMs: 100 } });
     }
+    const payload = encodeMessage([operation, request], operation);
     const channel = new Channel(this.nextChannel, this.carrier);
     this.nextChannel += 2;
     this.channels.set(channel.id, channel);
     if (kind === FRAME.call) channel.endedAtOpen();
-    this.sendControl(kind, channel.id, encodeCbor([operation, request]));
+    this.sendControl(kind, channel.id, payload);
     return channel;
   }
 
@@ -116,7 +119,7 @@ export class Connection {
   }
 
   private readonly carrier = {
-    sendItem: (channel: Channel, item: unknown) => this.sendControl(FRAME.item, channel.id, encodeCbor(item)),
+    sendItem: (channel: Channel, item: unknown) => this.sendControl(FRAME.item, channel.id, encodeMessage(item, "send item")),
     sendEnd: (channel: Channel, end: { result: unknown } | { error: RunnelError }) => {
       this.sendControl(FRAME.end, channel.id, encodeEnd(end));
       this.forgetIfDone(channel);
@@ -137,14 +140,16 @@ export class Connection {
       return;
     }
     const previous = this.outgoingControl ?? Promise.resolve();
-    const mine = previous.then(async () => {
-      const packed = mayCompress ? await this.pack(payload) : undefined;
-      this.transmit(kind, channel, packed !== undefined, packed ?? payload);
-      if (this.outgoingControl === mine) {
-        this.outgoingControl = undefined;
-        this.pump();
-      }
-    });
+    const mine = previous
+      .then(async () => {
+        const packed = mayCompress ? await this.pack(payload) : undefined;
+        this.transmit(kind, channel, packed !== undefined, packed ?? payload);
+        if (this.outgoingControl === mine) {
+          this.outgoingControl = undefined;
+          this.pump();
+        }
+      })
+      .catch((error: unknown) => this.refuse(error));
     this.outgoingControl = mine;
   }
 
@@ -188,7 +193,7 @@ export class Connection {
       if (frame.kind === FRAME.bulk) this.counts.receivedBulk += message.length;
       else this.counts.receivedControl += message.length;
       if (frame.kind === FRAME.ack) {
-        this.receiveAck(frame.payload);
+        this.receiveAck(frame.channel, frame.payload);
         return;
       }
       if (frame.kind === FRAME.bulk) this.countBulk(frame.payload.length);
@@ -217,7 +222,11 @@ export class Connection {
     if (length.value > LIMITS.controlBytes) {
       throw new RunnelError("TooLarge", "receive", "A control message is too large.", { detail: { limit: LIMITS.controlBytes, rule: "W5" } });
     }
-    return this.settings.executor.decompress(payload.subarray(length.end), length.value);
+    try {
+      return await this.settings.executor.decompress(payload.subarray(length.end), length.value);
+    } catch (cause) {
+      throw new RunnelError("Invalid", "receive", "A control message is not what it was compressed from.", { detail: { rule: "W5" }, cause });
+    }
   }
 
   private handle(kind: FrameKind, id: number, payload: Uint8Array): void {
@@ -226,11 +235,14 @@ export class Connection {
       return;
     }
     const channel = this.channels.get(id);
-    // A frame may cross the end or the cancel of its channel: then it is old news.
-    if (channel === undefined) return;
+    if (channel === undefined) {
+      // A frame may cross the end or the cancel of its channel: then it is old news.
+      if (this.hasBeen(id)) return;
+      throw new RunnelError("Invalid", "receive", `Channel ${id} was never opened.`, { detail: { rule: "W6" } });
+    }
     if (kind === FRAME.item) channel.receiveItem(decodeCbor(payload));
     else if (kind === FRAME.bulk) channel.receiveBulk(payload);
-    else if (kind === FRAME.credit) channel.receiveCredit(decodeVarint(payload, 0).value);
+    else if (kind === FRAME.credit) channel.receiveCredit(decodeNumber(payload));
     else if (kind === FRAME.end) {
       channel.receiveEnd(decodeEnd(decodeCbor(payload)));
       this.forgetIfDone(channel);
@@ -240,15 +252,23 @@ export class Connection {
     }
   }
 
+  private isTheirs(id: number): boolean {
+    return id % 2 === (this.settings.isClient ? 0 : 1);
+  }
+
+  private hasBeen(id: number): boolean {
+    return id > 0 && (this.isTheirs(id) ? id <= this.highestTheirs : id < this.nextChannel);
+  }
+
   private receiveOpen(id: number, payload: Uint8Array, isCall: boolean): void {
-    const isTheirs = id > 0 && id % 2 === (this.settings.isClient ? 0 : 1);
-    if (!isTheirs || this.channels.has(id)) {
+    if (!this.isTheirs(id) || id <= this.highestTheirs) {
       throw new RunnelError("Invalid", "open channel", `Channel ${id} cannot be opened by the other side.`, { detail: { rule: "W6" } });
     }
     const message = decodeCbor(payload);
     if (!Array.isArray(message) || message.length !== 2 || typeof message[0] !== "string") {
       throw new RunnelError("Invalid", "open channel", "An opening message has the wrong form.", { detail: { rule: "W6" } });
     }
+    this.highestTheirs = id;
     const channel = new Channel(id, this.carrier);
     if (isCall) channel.receiveEnd({ result: undefined });
     if (this.channels.size >= LIMITS.channels) {
@@ -262,9 +282,9 @@ export class Connection {
       .catch((error: unknown) => channel.fail(asRunnelError(error, operation)));
   }
 
-  private receiveAck(payload: Uint8Array): void {
-    if (!this.pacing.acknowledged(decodeVarint(payload, 0).value, this.settings.clock.bootMs())) {
-      throw new RunnelError("Invalid", "receive acknowledgement", "More bulk was acknowledged than was sent.", { detail: { rule: "W9" } });
+  private receiveAck(channel: number, payload: Uint8Array): void {
+    if (channel !== 0 || !this.pacing.acknowledged(decodeNumber(payload), this.settings.clock.bootMs())) {
+      throw new RunnelError("Invalid", "receive acknowledgement", "What was acknowledged was never sent.", { detail: { rule: "W9" } });
     }
     this.pump();
   }
@@ -302,10 +322,32 @@ export class Connection {
 }
 
 const NOTHING = new Uint8Array(0);
+/** Characters of an error's sentence. */
+const MESSAGE_MAX = 1000;
+
+/** @throws TooLarge: the other side would close the connection over it (rule W3), so it concerns its own request only. */
+function encodeMessage(message: unknown, operation: string): Uint8Array {
+  const bytes = encodeCbor(message);
+  if (bytes.length <= LIMITS.controlBytes) return bytes;
+  throw new RunnelError("TooLarge", operation, `A message of ${bytes.length} bytes is too large to be sent.`, {
+    detail: { limit: LIMITS.controlBytes, rule: "W3" },
+  });
+}
 
 function encodeEnd(end: { result: unknown } | { error: RunnelError }): Uint8Array {
-  if ("result" in end) return encodeCbor(end.result === undefined ? [0] : [0, end.result]);
-  return encodeCbor([1, end.error.kind, end.error.operation, end.error.message, end.error.detail]);
+  if ("error" in end) return encodeCbor([1, end.error.kind, end.error.operation, end.error.message.slice(0, MESSAGE_MAX), end.error.detail]);
+  try {
+    return encodeMessage(end.result === undefined ? [0] : [0, end.result], "send result");
+  } catch (error) {
+    return encodeEnd({ error: asRunnelError(error, "send result") });
+  }
+}
+
+/** A payload that is one varint and nothing else. */
+function decodeNumber(payload: Uint8Array): number {
+  const { value, end } = decodeVarint(payload, 0);
+  if (end === payload.length) return value;
+  throw new RunnelError("Invalid", "decode frame", "A frame has bytes after its number.", { detail: { rule: "W1" } });
 }
 
 function decodeEnd(message: unknown): { result: unknown } | { error: RunnelError } {
@@ -313,7 +355,7 @@ function decodeEnd(message: unknown): { result: unknown } | { error: RunnelError
   if (Array.isArray(message) && message[0] === 1) {
     const [, kind, operation, words, detail] = message as unknown[];
     const known = ERROR_KINDS.includes(kind as ErrorKind) ? (kind as ErrorKind) : "Io";
-    const text = typeof words === "string" ? words.slice(0, 1000) : "The other side gave no reason.";
+    const text = typeof words === "string" ? words.slice(0, MESSAGE_MAX) : "The other side gave no reason.";
     return { error: new RunnelError(known, typeof operation === "string" ? operation : "request", text, { detail: checkDetail(detail) }) };
   }
   throw new RunnelError("Invalid", "receive end", "An end has the wrong form.", { detail: { rule: "W6" } });

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { RunnelError } from "../errors.ts";
 import type { FileType } from "../host/disk.ts";
 import { LIMITS } from "../limits.ts";
+import { nameFault } from "../model/names.ts";
 import type { Change, NodeState, VersionId } from "../model/node.ts";
 import { NODE_LIMIT } from "../model/node.ts";
 
@@ -30,7 +31,10 @@ const fileType = z
   .min(0)
   .max(TYPES.length - 1)
   .transform((code) => TYPES[code] as FileType);
+/** A name that is asked for: whether it may be one is the server's answer (BadName). */
 const name = z.string().min(1).max(LIMITS.nameBytes);
+/** A name that the server tells of goes to the kernel as it is. */
+const toldName = name.refine((word) => nameFault(word) === undefined, "not a name");
 const bytes = z.instanceof(Uint8Array);
 const mode = z.int().min(0).max(0o7777);
 const id32 = z.int().min(0).max(2 ** 32 - 1);
@@ -83,7 +87,7 @@ export function packVersion(version: VersionId): [number, number] {
 
 /** [seq, [[folder, name, node]…], [state…], replaced version or null] */
 const change = z
-  .tuple([count, z.array(z.tuple([nodeId, name, nodeId])).max(4), z.array(state).max(16), versionId.nullable()])
+  .tuple([count, z.array(z.tuple([nodeId, toldName, nodeId])).max(4), z.array(state).max(16), versionId.nullable()])
   .transform(
     ([seq, bindings, nodes, replaces]): Change => ({
       seq,
@@ -193,7 +197,7 @@ export const REQUESTS = {
 export type RequestName = keyof typeof REQUESTS;
 export type RequestOf<Name extends RequestName> = z.output<(typeof REQUESTS)[Name]>;
 
-/** Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", folder…] */
+/** Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", [folder…]] */
 export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("ack"), count]),
   z.tuple([z.literal("current"), count]),
@@ -204,7 +208,7 @@ export type FeedFromClient = z.output<typeof FEED_FROM_CLIENT>;
 
 /**
  * Items of the attach channel, server to client: ["changes", [change…]] · ["up", seq] · ["current", k, seq] (lease renewed, counted from sending k) ·
- * ["not", k] (no lease now: ask at every open) · ["listAgain"] (the backlog was too long: everything is unknown) ·
+ * ["not", k] (no lease now: ask at every open) · ["listAgain", seq] (the backlog was too long: everything is unknown) ·
  * ["waiting", n, [who…], untilMs] (the commit n waits for these).
  */
 export const FEED_FROM_SERVER = z.union([
@@ -249,7 +253,7 @@ export const FETCH_ITEM = z.union([
 export type FetchItem = z.output<typeof FETCH_ITEM>;
 
 /** Items of a find: [folder, as of seq, isLast, [[name, state]…]] for one folder's next entries; with a predicate: [path of folder, …]. */
-export const FIND_ITEM = z.tuple([nodeId, count, z.boolean(), z.array(z.tuple([name, state])).max(4096), z.string().max(LIMITS.symlinkBytes * 16).optional()]);
+export const FIND_ITEM = z.tuple([nodeId, count, z.boolean(), z.array(z.tuple([toldName, state])).max(4096), z.string().max(LIMITS.symlinkBytes * 16).optional()]);
 export type FindItem = z.output<typeof FIND_ITEM>;
 
 export const RESULTS = {

@@ -1,9 +1,12 @@
 // How much bulk may be under way: at most 1.5 × rate × round trip unacknowledged, in frames of at most 20 ms of the measured rate, so
 // that a control frame never waits behind more than that. Rate and round trip are estimated from acknowledgements as in BBR
-// (Cardwell et al., 2016): the largest delivery rate and the smallest round trip seen lately. Pure: times are given.
+// (Cardwell et al., 2016): the largest delivery rate and the smallest round trip seen lately. What is sent on an idle line measures the
+// round trip; a transfer that leaves no gap keeps a queue in the line and would measure that with it, ever more, so it pauses for one round
+// trip in SAMPLE_LIFE_MS. Pure: times are given.
 import { LIMITS } from "../limits.ts";
 
 const FRAME_BYTES_MIN = 1024;
+const STARTUP_FRAME_BYTES = 4 * 1024;
 const FRAME_SECONDS = 0.02;
 const WINDOW_GAIN = 1.5;
 /** While the rate still grows from acknowledgement to acknowledgement: doubling per round trip needs 2/ln 2 (BBR's startup gain). */
@@ -22,6 +25,8 @@ interface Sent {
   /** What was acknowledged when it was sent, and when that acknowledgement came. */
   ackedThen: number;
   ackedThenMs: number;
+  /** Nothing was under way before it: its round trip has no queue of ours in it. */
+  isAlone: boolean;
 }
 
 export class Pacing {
@@ -30,7 +35,9 @@ export class Pacing {
   private ackedMs = 0;
   private readonly flight: Sent[] = [];
   private rates: { perSecond: number; atMs: number }[] = [];
-  private roundTrips: { ms: number; atMs: number }[] = [];
+  private roundTrip: { ms: number; atMs: number } | undefined;
+  /** Waiting for the line to be empty, then for the one small frame that measures the round trip. */
+  private isProbing = false;
   private isStarting = true;
   private startupBest = 0;
   private startupRounds = 0;
@@ -42,7 +49,7 @@ export class Pacing {
   }
 
   get roundTripMs(): number {
-    return this.roundTrips[0]?.ms ?? 0;
+    return this.roundTrip?.ms ?? 0;
   }
 
   get unacknowledgedBytes(): number {
@@ -51,7 +58,9 @@ export class Pacing {
 
   get frameBytes(): number {
     const rate = this.ratePerSecond;
-    if (rate === 0) return 4 * FRAME_BYTES_MIN;
+    // The first frame, and the one that probes, are small: they measure the round trip and not themselves.
+    if (this.sentBytes === 0 || this.isProbing) return FRAME_BYTES_MIN;
+    if (rate === 0) return STARTUP_FRAME_BYTES;
     return Math.min(LIMITS.bulkFrameBytes, Math.max(FRAME_BYTES_MIN, Math.floor(rate * FRAME_SECONDS)));
   }
 
@@ -64,15 +73,16 @@ export class Pacing {
   }
 
   get mayStart(): boolean {
+    if (this.isProbing) return this.unacknowledgedBytes === 0;
     return this.unacknowledgedBytes < this.windowBytes;
   }
 
   sent(bytes: number, nowMs: number): void {
-    if (this.flight.length === 0 && this.ackedMs === 0) this.ackedMs = nowMs;
+    const isAlone = this.flight.length === 0;
     // After a pause the time since the last acknowledgement says nothing about the line.
-    const since = this.flight.length === 0 ? nowMs : this.ackedMs;
+    if (isAlone) this.ackedMs = nowMs;
     this.sentBytes += bytes;
-    this.flight.push({ upTo: this.sentBytes, sentMs: nowMs, ackedThen: this.ackedBytes, ackedThenMs: since });
+    this.flight.push({ upTo: this.sentBytes, sentMs: nowMs, ackedThen: this.ackedBytes, ackedThenMs: this.ackedMs, isAlone });
   }
 
   /** `total`: the peer's count of all bulk bytes received. Returns false for a count that cannot be. */
@@ -81,13 +91,28 @@ export class Pacing {
     this.ackedBytes = total;
     this.ackedMs = nowMs;
     let last: Sent | undefined;
-    while (this.flight[0] !== undefined && this.flight[0].upTo <= total) last = this.flight.shift();
+    let alone: Sent | undefined;
+    while (this.flight[0] !== undefined && this.flight[0].upTo <= total) {
+      last = this.flight.shift();
+      if (last?.isAlone === true) alone = last;
+    }
     if (last === undefined) return true;
-    keepSmallest(this.roundTrips, { ms: nowMs - last.sentMs, atMs: nowMs });
+    this.measureRoundTrip(last, alone, nowMs);
     const spanMs = nowMs - last.ackedThenMs;
     if (spanMs > 0) keepLargest(this.rates, { perSecond: ((total - last.ackedThen) * 1000) / spanMs, atMs: nowMs });
     if (this.isStarting && total >= this.roundEnd) this.endRound();
     return true;
+  }
+
+  private measureRoundTrip(last: Sent, alone: Sent | undefined, nowMs: number): void {
+    const isOld = this.roundTrip !== undefined && nowMs - this.roundTrip.atMs > SAMPLE_LIFE_MS;
+    const ms = nowMs - (alone ?? last).sentMs;
+    if (this.roundTrip === undefined || ms <= this.roundTrip.ms || (alone !== undefined && (isOld || this.isProbing))) {
+      this.roundTrip = { ms, atMs: nowMs };
+      this.isProbing = false;
+    } else if (isOld) {
+      this.isProbing = true;
+    }
   }
 
   private endRound(): void {
@@ -108,8 +133,3 @@ function keepLargest(samples: { perSecond: number; atMs: number }[], sample: { p
   while (samples.length > 1 && (samples[0]?.atMs ?? 0) < sample.atMs - SAMPLE_LIFE_MS) samples.shift();
 }
 
-function keepSmallest(samples: { ms: number; atMs: number }[], sample: { ms: number; atMs: number }): void {
-  while (samples.length > 0 && (samples.at(-1)?.ms ?? 0) >= sample.ms) samples.pop();
-  samples.push(sample);
-  while (samples.length > 1 && (samples[0]?.atMs ?? 0) < sample.atMs - SAMPLE_LIFE_MS) samples.shift();
-}

@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import type { Link } from "../../src/host/link.ts";
 
+/** `left` is the end that dialed. */
 export interface LinkPair {
   left: Link;
   right: Link;
@@ -9,6 +10,8 @@ export interface LinkPair {
   until(condition: () => boolean): Promise<void>;
   dispose(): Promise<void>;
 }
+
+const message = (number: number, length = 4): Uint8Array => new Uint8Array(length).fill(number);
 
 /** What a receiver heard, in order. */
 export class Ear {
@@ -37,7 +40,6 @@ export function linkContract(makePair: () => Promise<LinkPair>): void {
       await pair.dispose();
     }
   };
-  const message = (number: number, length = 4): Uint8Array => new Uint8Array(length).fill(number);
 
   test("delivers whole messages in order, both ways", () =>
     withPair(async (pair, left, right) => {
@@ -49,7 +51,7 @@ export function linkContract(makePair: () => Promise<LinkPair>): void {
       }
       await pair.until(() => left.messages.length === 100 && right.messages.length === 100);
       right.messages.forEach((payload, number) => {
-        expect([...payload]).toEqual([...message(number, number * 97)]);
+        expect(Buffer.compare(payload, message(number, number * 97))).toBe(0);
       });
       expect(left.messages.map((payload) => payload[0])).toEqual([...Array(100).keys()]);
     }));
@@ -112,6 +114,24 @@ export function linkContract(makePair: () => Promise<LinkPair>): void {
       for (let number = 0; number < 32; number++) pair.left.send(message(number, 2 ** 20));
       expect(pair.left.bufferedBytes).toBeGreaterThan(0);
       await pair.until(() => right.messages.length === 32 && pair.left.bufferedBytes === 0);
+    }));
+
+  test("counts what was sent and received, with the carrier's headers", () =>
+    withPair(async (pair, left, right) => {
+      pair.left.listen(left);
+      pair.right.listen(right);
+      const before = [pair.left, pair.right].map(({ sentBytes, receivedBytes }) => ({ sentBytes, receivedBytes }));
+      pair.left.send(message(1, 1000));
+      pair.left.send(message(2, 70_000));
+      pair.right.send(message(3, 10));
+      await pair.until(() => right.messages.length === 2 && left.messages.length === 1);
+      const [leftBefore, rightBefore] = before;
+      if (leftBefore === undefined || rightBefore === undefined) throw new Error("no counts");
+      // Headers of 4 and 10 bytes, each with a mask of 4; and one of 2.
+      expect(pair.left.sentBytes - leftBefore.sentBytes).toBe(71_000 + 8 + 14);
+      expect(pair.right.receivedBytes - rightBefore.receivedBytes).toBe(71_000 + 8 + 14);
+      expect(pair.right.sentBytes - rightBefore.sentBytes).toBe(12);
+      expect(pair.left.receivedBytes - leftBefore.receivedBytes).toBe(12);
     }));
 
   test("can be closed by the receiver while it is being told of a message", () =>

@@ -6,7 +6,13 @@ describe("the simulated clock", () => {
   test("fires in order of time, then of making, each at its time", async () => {
     const clock = new SimulatedClock({ bootMs: 0 });
     const fired: string[] = [];
-    for (const [name, delayMs] of [["c", 30], ["a", 10], ["b", 10], ["e", 41], ["d", 30]] as const) {
+    for (const [name, delayMs] of [
+      ["c", 30],
+      ["a", 10],
+      ["b", 10],
+      ["e", 41],
+      ["d", 30],
+    ] as const) {
       clock.after(delayMs, () => fired.push(`${name}@${clock.bootMs()}`));
     }
     await clock.advance(40);

@@ -21,7 +21,10 @@ diskContract("simulated", async () => {
 });
 
 /** Runs the same steps on many seeds, cuts the power, and gathers what came out. */
-async function outcomes(steps: (root: DiskRoot) => Promise<void>, look: (root: DiskRoot) => Promise<string>): Promise<Set<string>> {
+async function outcomes(
+  steps: (root: DiskRoot) => Promise<void>,
+  look: (root: DiskRoot) => Promise<string>,
+): Promise<Set<string>> {
   const seen = new Set<string>();
   for (let seed = 0; seed < 200; seed++) {
     const disk = makeDisk(seed);
@@ -41,81 +44,106 @@ async function write(root: DiskRoot, path: string, text: string, sync: boolean):
   await file.close();
 }
 
+async function filesAfterCrash(seed: number): Promise<string> {
+  const disk = makeDisk(seed);
+  const root = await disk.openRoot("/r", { permissions: 0o700 });
+  for (let count = 0; count < 30; count++) await put(root, `${count}`, "x".repeat(count * 100));
+  disk.crash();
+  const again = await disk.openRoot("/r");
+  const names = await namesIn(again, "");
+  return (await Promise.all(names.map(async (name) => `${name}:${(await get(again, name ?? "")).length}`))).join(" ");
+}
+
 describe("a power cut on the simulated disk", () => {
   test("keeps what was synced, by file and by folder", async () => {
-    const steps = async (root: DiskRoot): Promise<void> => {
-      await write(root, "a", "kept", true);
-      await root.syncFolder("");
-    };
-    expect(await outcomes(steps, (root) => get(root, "a"))).toEqual(new Set(["kept"]));
+    expect(
+      await outcomes(
+        async (root) => {
+          await write(root, "a", "kept", true);
+          await root.syncFolder("");
+        },
+        (root) => get(root, "a"),
+      ),
+    ).toEqual(new Set(["kept"]));
   });
 
   test("may lose a name whose folder was not synced, though the file was", async () => {
-    const steps = (root: DiskRoot): Promise<void> => write(root, "a", "x", true);
-    expect(await outcomes(steps, lookAtNames)).toEqual(new Set(["", "a"]));
+    expect(await outcomes((root) => write(root, "a", "x", true), lookAtNames)).toEqual(new Set(["", "a"]));
   });
 
   test("may lose one of two names, either of them", async () => {
-    const steps = async (root: DiskRoot): Promise<void> => {
-      await put(root, "a", "");
-      await put(root, "b", "");
-    };
-    expect(await outcomes(steps, lookAtNames)).toEqual(new Set(["", "a", "b", "a b"]));
+    expect(
+      await outcomes(async (root) => {
+        await put(root, "a", "");
+        await put(root, "b", "");
+      }, lookAtNames),
+    ).toEqual(new Set(["", "a", "b", "a b"]));
   });
 
   test("keeps a rename whole", async () => {
-    const steps = async (root: DiskRoot): Promise<void> => {
-      await write(root, "a", "new", true);
-      await write(root, "b", "old", true);
-      await root.makeFolder("f");
-      await root.syncFolder("");
-      await root.rename("a", "b", "replace");
-      await root.rename("b", "f/c", "replace");
-    };
-    const look = async (root: DiskRoot): Promise<string> =>
-      `${await lookAtNames(root)} / ${(await namesIn(root, "f")).join(" ")}`;
-    expect(await outcomes(steps, look)).toEqual(new Set(["a b f / ", "b f / ", "f / c"]));
+    expect(
+      await outcomes(
+        async (root) => {
+          await write(root, "a", "new", true);
+          await write(root, "b", "old", true);
+          await root.makeFolder("f");
+          await root.syncFolder("");
+          await root.rename("a", "b", "replace");
+          await root.rename("b", "f/c", "replace");
+        },
+        async (root) => `${await lookAtNames(root)} / ${(await namesIn(root, "f")).join(" ")}`,
+      ),
+    ).toEqual(new Set(["a b f / ", "b f / ", "f / c"]));
   });
 
   test("never loses a synced file that was moved into a folder that was not synced", async () => {
-    const steps = async (root: DiskRoot): Promise<void> => {
-      await write(root, "a", "x", true);
-      await root.syncFolder("");
-      await root.makeFolder("f");
-      await root.rename("a", "f/a", "replace");
-    };
-    const look = async (root: DiskRoot): Promise<string> => {
-      const names = await lookAtNames(root);
-      return names === "f" ? `f/${(await namesIn(root, "f")).join(" ")}` : names;
-    };
-    expect(await outcomes(steps, look)).toEqual(new Set(["a", "a f", "f/a"]));
+    expect(
+      await outcomes(
+        async (root) => {
+          await write(root, "a", "x", true);
+          await root.syncFolder("");
+          await root.makeFolder("f");
+          await root.rename("a", "f/a", "replace");
+        },
+        async (root) => {
+          const names = await lookAtNames(root);
+          return names === "f" ? `f/${(await namesIn(root, "f")).join(" ")}` : names;
+        },
+      ),
+    ).toEqual(new Set(["a", "a f", "f/a"]));
   });
 
   test("keeps with a synced folder what its names cannot be without", async () => {
-    const steps = async (root: DiskRoot): Promise<void> => {
-      await root.makeFolder("f");
-      await write(root, "a", "x", true);
-      await root.rename("a", "f/a", "replace");
-      await root.syncFolder("f");
-    };
-    expect(await outcomes(steps, async (root) => get(root, "f/a"))).toEqual(new Set(["x"]));
+    expect(
+      await outcomes(
+        async (root) => {
+          await root.makeFolder("f");
+          await write(root, "a", "x", true);
+          await root.rename("a", "f/a", "replace");
+          await root.syncFolder("f");
+        },
+        async (root) => get(root, "f/a"),
+      ),
+    ).toEqual(new Set(["x"]));
   });
 
   test("may keep any sector of what was written since the sync, and the length of any moment", async () => {
-    const steps = async (root: DiskRoot): Promise<void> => {
-      const file = await root.open("a", "create");
-      await file.write(0, new Uint8Array(1024).fill(65));
-      await file.sync();
-      await root.syncFolder("");
-      await file.write(0, new Uint8Array(512).fill(66));
-      await file.write(512, new Uint8Array(1024).fill(67));
-    };
-    const look = async (root: DiskRoot): Promise<string> => {
-      const text = await get(root, "a");
-      return `${text.length} ${[0, 512, 1024].map((at) => text.slice(at, at + 1).replace("\0", "-")).join("")}`;
-    };
-    const seen = await outcomes(steps, look);
-    for (const one of ["1024 AA", "1024 BA", "1536 BCC", "1536 AA-", "1024 AC", "1536 BAC"]) expect(seen).toContain(one);
+    const seen = await outcomes(
+      async (root) => {
+        const file = await root.open("a", "create");
+        await file.write(0, new Uint8Array(1024).fill(65));
+        await file.sync();
+        await root.syncFolder("");
+        await file.write(0, new Uint8Array(512).fill(66));
+        await file.write(512, new Uint8Array(1024).fill(67));
+      },
+      async (root) => {
+        const text = await get(root, "a");
+        return `${text.length} ${[0, 512, 1024].map((at) => text.slice(at, at + 1).replace("\0", "-")).join("")}`;
+      },
+    );
+    for (const one of ["1024 AA", "1024 BA", "1536 BCC", "1536 AA-", "1024 AC", "1536 BAC"])
+      expect(seen).toContain(one);
     for (const one of seen) expect(one).toMatch(/^(1024 [AB][AC]|1536 [AB][AC][-C])$/);
   });
 
@@ -129,7 +157,10 @@ describe("a power cut on the simulated disk", () => {
       await root.syncFolder("");
       await file.write(0, bytesOf("1"));
       disk.delayMs = (operation) => (operation === "sync" ? 10 : 0);
-      const synced = file.sync().then(() => "synced", (error: { kind: string }) => error.kind);
+      const synced = file.sync().then(
+        () => "synced",
+        (error: { kind: string }) => error.kind,
+      );
       await file.write(1, bytesOf("2"));
       if (seed % 2 === 0) await clock.advance(10);
       disk.crash();
@@ -152,17 +183,8 @@ describe("a power cut on the simulated disk", () => {
   });
 
   test("repeats itself with the same seed", async () => {
-    const run = async (seed: number): Promise<string> => {
-      const disk = makeDisk(seed);
-      const root = await disk.openRoot("/r", { permissions: 0o700 });
-      for (let count = 0; count < 30; count++) await put(root, `${count}`, "x".repeat(count * 100));
-      disk.crash();
-      const again = await disk.openRoot("/r");
-      const names = await namesIn(again, "");
-      return (await Promise.all(names.map(async (name) => `${name}:${(await get(again, name ?? "")).length}`))).join(" ");
-    };
-    expect(await run(5)).toBe(await run(5));
-    expect(await run(5)).not.toBe(await run(6));
+    expect(await filesAfterCrash(5)).toBe(await filesAfterCrash(5));
+    expect(await filesAfterCrash(5)).not.toBe(await filesAfterCrash(6));
   });
 });
 
@@ -196,13 +218,14 @@ describe("the simulated disk", () => {
   });
 
   test("never shows one number on two files after a power cut", async () => {
-    const steps = async (root: DiskRoot): Promise<void> => {
-      await put(root, "a", "");
-      await root.syncFolder("");
-      await root.removeFile("a");
-      await put(root, "b", "");
-    };
-    expect(await outcomes(steps, lookAtNames)).toEqual(new Set(["a", "", "b"]));
+    expect(
+      await outcomes(async (root) => {
+        await put(root, "a", "");
+        await root.syncFolder("");
+        await root.removeFile("a");
+        await put(root, "b", "");
+      }, lookAtNames),
+    ).toEqual(new Set(["a", "", "b"]));
   });
 
   test("changes ctime with every change, even if the clock stands still", async () => {

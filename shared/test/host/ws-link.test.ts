@@ -167,7 +167,9 @@ describe("listening", () => {
     for (const host of ["0.0.0.0", "::", "192.168.1.2", "example.org"]) {
       await expect(acceptor.listen(host, 7300, () => {})).rejects.toMatchObject({
         kind: "Denied",
-        message: expect.stringMatching(/^Runnel serves plain ws on loopback only until wss exists: use 127\.0\.0\.1:7300/),
+        message: expect.stringMatching(
+          /^Runnel serves plain ws on loopback only until wss exists: use 127\.0\.0\.1:7300/,
+        ),
       });
     }
   });

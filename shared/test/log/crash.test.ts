@@ -37,9 +37,9 @@ class Life {
     const { machine, random } = this;
     const opened = await machine.open();
     await this.check(opened);
-    let rest = random.below(60);
+    const meter = { rest: random.below(60) };
     machine.disk.fault = (operation) => {
-      if (rest-- <= 0) {
+      if (meter.rest-- <= 0) {
         machine.disk.life += 1;
         return "Io";
       }
@@ -48,7 +48,7 @@ class Life {
     // Writes overtake syncs.
     machine.disk.delayMs = (operation) => (operation === "sync" ? random.below(10) : random.below(3));
     const calls: Promise<unknown>[] = [];
-    for (let call = 0; call < 40 && rest > 0; call++) {
+    for (let call = 0; call < 40 && meter.rest > 0; call++) {
       calls.push(this.call(opened).catch(() => {}));
       if (random.coin(0.3)) await machine.clock.runUntilIdle();
       else await machine.clock.advance(random.below(4));
@@ -128,27 +128,27 @@ describe("a power cut", () => {
   });
 });
 
-describe("a changed byte", () => {
-  async function changed(machine: LogMachine, segment: number, at: number): Promise<string> {
-    const bytes = await machine.read(segment);
-    const damaged = bytes.slice();
-    damaged[at] = (damaged[at] ?? 0) ^ (1 << at % 8);
-    await machine.replace(segment, damaged);
-    try {
-      const opened = await machine.open();
-      const texts = await replayed(opened);
-      const cut = await machine.read(segment);
-      return `${texts.join(" ")}, ${opened.tornBytes} torn, ${cut.length} left`;
-    } catch (error) {
-      const { kind, message } = error as { kind: string; message: string };
-      expect(kind === "Version" || message.includes(`000000000${segment}.log`)).toBe(true);
-      expect(await machine.read(segment)).toEqual(damaged);
-      return kind;
-    } finally {
-      await machine.replace(segment, bytes);
-    }
+async function changed(machine: LogMachine, segment: number, at: number): Promise<string> {
+  const bytes = await machine.read(segment);
+  const damaged = bytes.slice();
+  damaged[at] = (damaged[at] ?? 0) ^ (1 << (at % 8));
+  await machine.replace(segment, damaged);
+  try {
+    const opened = await machine.open();
+    const texts = await replayed(opened);
+    const cut = await machine.read(segment);
+    return `${texts.join(" ")}, ${opened.tornBytes} torn, ${cut.length} left`;
+  } catch (error) {
+    const { kind, message } = error as { kind: string; message: string };
+    expect(kind === "Version" || message.includes(`000000000${segment}.log`)).toBe(true);
+    expect(await machine.read(segment)).toEqual(damaged);
+    return kind;
+  } finally {
+    await machine.replace(segment, bytes);
   }
+}
 
+describe("a changed byte", () => {
   test("[F7] [F8] is noticed wherever it is in a log that was closed; only that of the mark costs nothing", async () => {
     const machine = new LogMachine();
     const { log } = await machine.open();
@@ -210,7 +210,10 @@ describe("a changed byte", () => {
     await expectCorrupt(2, 40);
     await machine.replace(2, Uint8Array.from([...whole, 0]));
     await expectCorrupt(2, whole.length);
-    await machine.replace(2, Uint8Array.from(whole, (byte, at) => (at === 50 ? byte ^ 1 : byte)));
+    await machine.replace(
+      2,
+      Uint8Array.from(whole, (byte, at) => (at === 50 ? byte ^ 1 : byte)),
+    );
     await expectCorrupt(2, 32);
     await machine.replace(2, await machine.read(1));
     await expectCorrupt(2, 8);
@@ -235,10 +238,10 @@ describe("a changed byte", () => {
   });
 });
 
-describe("a sample of format 1", () => {
-  const sample = (segment: number): Uint8Array =>
-    readFileSync(join(import.meta.dirname, `samples/format-1/000000000${segment}.bin`));
+const sample = (segment: number): Uint8Array =>
+  readFileSync(join(import.meta.dirname, `samples/format-1/000000000${segment}.bin`));
 
+describe("a sample of format 1", () => {
   test("[F1] [F2] [F4] [F8] is read as it was written", async () => {
     const machine = new LogMachine();
     await (await machine.open()).log.close();
@@ -250,7 +253,12 @@ describe("a sample of format 1", () => {
     await opened.log.replay(({ place, version }) => {
       places.push({ ...place, version });
     });
-    expect(await replayed(opened)).toEqual(["first record", "second, of the same group", "é".repeat(600), "after the rotation"]);
+    expect(await replayed(opened)).toEqual([
+      "first record",
+      "second, of the same group",
+      "é".repeat(600),
+      "after the rotation",
+    ]);
     expect(places).toEqual([
       { segment: 1, offset: 48, length: 12, version: 1 },
       { segment: 1, offset: 76, length: 25, version: 1 },

@@ -137,7 +137,9 @@ describe("a log", () => {
     await opened.log.append([bytesOf("kept")]);
     const before = opened.log.current.sizeBytes;
     machine.disk.capacityBytes = machine.disk.capacityBytes - machine.disk.freeBytes + 3 * 4096;
-    await expect(opened.log.append([bytesOf("small"), new Uint8Array(100_000)])).rejects.toMatchObject({ kind: "NoSpace" });
+    await expect(opened.log.append([bytesOf("small"), new Uint8Array(100_000)])).rejects.toMatchObject({
+      kind: "NoSpace",
+    });
     expect(opened.log.current.sizeBytes).toBe(before);
     expect((await machine.read(1)).length).toBe(before);
     // The failure was told, so no power cut may bring the record back.
@@ -156,7 +158,12 @@ describe("a log", () => {
     machine.disk.fault = (operation) => (operation === "write" && ++writes === 2 ? "NoSpace" : undefined);
     const results: Promise<string>[] = [];
     for (let number = 0; number < 3; number++) {
-      results.push(opened.log.append([bytesOf(`${number}`)]).then(() => "done", (error: { kind: string }) => error.kind));
+      results.push(
+        opened.log.append([bytesOf(`${number}`)]).then(
+          () => "done",
+          (error: { kind: string }) => error.kind,
+        ),
+      );
       await settle();
       await machine.clock.advance(number === 0 ? 1 : 5);
     }
@@ -230,7 +237,8 @@ describe("a log", () => {
       const opened = await machine.open();
       await opened.log.append([bytesOf("a")]);
       let failures = 0;
-      machine.disk.fault = (name, path) => (name === operation && !path.includes("1.log") && failures++ === 0 ? "NoSpace" : undefined);
+      machine.disk.fault = (name, path) =>
+        name === operation && !path.includes("1.log") && failures++ === 0 ? "NoSpace" : undefined;
       await expect(opened.log.rotate()).rejects.toMatchObject({ kind: "NoSpace" });
       await opened.log.append([bytesOf("b")]);
       expect(await opened.log.rotate()).toBe(2);

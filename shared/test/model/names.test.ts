@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { LIMITS } from "../../src/limits.ts";
 import { checkName, foldKey, nameFault, pathNames } from "../../src/model/names.ts";
 
@@ -54,7 +54,9 @@ describe("a path", () => {
   test("leads through so many folders and no more", () => {
     const names = Array<string>(LIMITS.depth + 1).fill("d");
     expect(pathNames(names)).toHaveLength(LIMITS.depth + 1);
-    expect(() => pathNames([...names, "d"])).toThrow(expect.objectContaining({ kind: "BadName", detail: { rule: "depth" } }));
+    expect(() => pathNames([...names, "d"])).toThrow(
+      expect.objectContaining({ kind: "BadName", detail: { rule: "depth" } }),
+    );
   });
 });
 

@@ -1,10 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { LIMITS } from "../../src/limits.ts";
 import { parsePredicate } from "../../src/model/parse-predicate.ts";
 import { type Candidate, type Predicate, checkPredicate, matches } from "../../src/model/predicate.ts";
 
-const FILE: Candidate = { name: "Report.txt", type: "file", sizeBytes: 1500, mtimeNs: 1_772_357_400_000_000_001n, seq: 70 };
+const FILE: Candidate = {
+  name: "Report.txt",
+  type: "file",
+  sizeBytes: 1500,
+  mtimeNs: 1_772_357_400_000_000_001n,
+  seq: 70,
+};
 
 describe("words", () => {
   test.each<[string, Predicate]>([
@@ -158,7 +164,7 @@ describe("a predicate", () => {
     let deep: unknown = ["type", "f"];
     for (let level = 0; level < 100_000; level++) deep = ["not", deep];
     expect(() => checkPredicate(deep)).toThrow(expect.objectContaining({ kind: "TooLarge" }));
-    const wide = ["and", ...Array<unknown>(100_000).fill(["type", "f"])];
+    const wide = ["and", ...Array.from({ length: 100_000 }, () => ["type", "f"])];
     expect(() => checkPredicate(wide)).toThrow(expect.objectContaining({ kind: "TooLarge" }));
     const text = ["and", ["name", "x".repeat(3000)], ["iname", "é".repeat(600)]];
     expect(() => checkPredicate(text)).toThrow(expect.objectContaining({ kind: "TooLarge" }));

@@ -6,6 +6,7 @@ import type { DiskFile, Recipe, VersionId } from "@runnel/shared";
 export interface CachedContent {
   /** Never reused while the cache lives; also the drive's content id. */
   readonly id: number;
+  /** { node: 0, seq: 0 } while it belongs to no version (forgetVersions, replaced). */
   readonly version: VersionId;
   readonly sizeBytes: number;
   /** Absolute path of the sparse file. */
@@ -24,23 +25,50 @@ export interface FoundChunk {
   length: number;
 }
 
+/** The file of a content on its way to another version. End it with `finish` or `abandon`, once. */
+export interface Transformation {
+  /** Where the file lies now; its bytes are those of the old content. */
+  readonly path: string;
+  /** Open for writing; closed by finish and abandon. */
+  readonly file: DiskFile;
+  /** Gives it its new identity as a complete or partial content; the file is cut or extended to `sizeBytes`. */
+  finish(
+    version: VersionId,
+    sizeBytes: number,
+    recipe: Recipe,
+    oid: Uint8Array,
+    present: readonly ByteRange[],
+  ): Promise<CachedContent>;
+  /** Drops it. */
+  abandon(): Promise<void>;
+}
+
+/** Methods given a content that is no longer in the cache throw Gone; after close all but close throw Interrupted. */
 export interface Cache {
-  /** The content of a version, if any of it is here. A content known by OID from an older epoch is found through `oid`. */
+  /**
+   * The content of a version, if any of it is here. A content known by OID from an older epoch is found through `oid`. Bytes that a
+   * power cut may have taken count as not present until `verify`.
+   */
   find(version: VersionId, oid?: Uint8Array): CachedContent | undefined;
+  /** Digests what a power cut may have taken and keeps what is right. At once when there is no doubt. undefined: nothing is left. */
+  verify(content: CachedContent): Promise<CachedContent | undefined>;
   byId(id: number): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
-  /** A new, empty sparse file of that size. @throws NoSpace. */
+  /** A new, empty sparse file of that size; the present content of that version where there is one of that size. @throws NoSpace. */
   create(version: VersionId, sizeBytes: number): Promise<CachedContent>;
-  /** Takes over a complete file (a committed overlay of a new file) by renaming it in. */
+  /**
+   * Takes in a complete file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the
+   * cache's root, else by a copy within the system. The file stays where it is (the journal removes it with `done`). `path` is absolute,
+   * below the cache's root or `adoptFrom`. @throws NotFound, NoSpace.
+   */
   adopt(path: string, version: VersionId, sizeBytes: number, recipe: Recipe, oid: Uint8Array): Promise<CachedContent>;
   /**
-   * The file of `content` becomes that of another version: between `begin` and `finish` it belongs to no version (a crash loses it, never mixes it).
-   * `finish` gives it its new identity as a complete or partial content.
+   * The file of `content` becomes that of another version: from here to `finish` it belongs to no version (a crash loses it, never mixes
+   * it), and `content` is gone. @throws Busy while it is held.
    */
-  transform(content: CachedContent): Promise<{
-    finish(version: VersionId, sizeBytes: number, recipe: Recipe, oid: Uint8Array, present: readonly ByteRange[]): Promise<CachedContent>;
-  }>;
+  transform(content: CachedContent): Promise<Transformation>;
+  /** The recipe of the whole content. */
   setRecipe(content: CachedContent, recipe: Recipe, oid: Uint8Array): CachedContent;
 
   present(content: CachedContent): readonly ByteRange[];
@@ -48,13 +76,14 @@ export interface Cache {
   missing(content: CachedContent, range: ByteRange): ByteRange[];
   /** Writes bytes and records them present (bytes first). */
   write(content: CachedContent, offset: number, bytes: Uint8Array): Promise<void>;
-  /** Copies from another cached content, and records. */
+  /** Copies present bytes from another cached content, and records. @throws Gone when `from` lacks them. */
   copy(from: CachedContent, fromOffset: number, to: CachedContent, offset: number, length: number): Promise<void>;
+  /** @throws Gone when not all of them are present. */
   read(content: CachedContent, offset: number, length: number): Promise<Uint8Array>;
   /** For core.node's threads; read only. Close it. */
   openFile(content: CachedContent): Promise<DiskFile>;
 
-  /** First present chunk found for each digest (32 bytes each in `digests`). */
+  /** A present chunk for each digest (32 bytes each in `digests`). Its bytes are not checked: digest them before they are used. */
   findChunks(digests: Uint8Array): (FoundChunk | undefined)[];
 
   /** While held, a content is not evicted (open files, transfers). */
@@ -63,7 +92,7 @@ export interface Cache {
   usedBytes(): number;
   /** Least recently used contents above the budget are removed. */
   evict(budgetBytes: number): Promise<void>;
-  /** Called with contents that eviction removed, so that the drive forgets them. */
+  /** Called with contents that were removed (evicted, replaced, failed verification), so that the drive forgets them. */
   onEvicted(tell: (id: number) => void): void;
   /** A new epoch: versions mean nothing any more; contents with an OID stay findable by it. */
   forgetVersions(): void;

@@ -1,9 +1,9 @@
 // Commits of contents: a dirty file of the drive becomes a version at the server, through the journal. Also sends again what a former life of
 // the agent, or a link that stayed away, left unsent.
-import { basename } from "node:path";
+import { basename, parse } from "node:path";
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, DiskFile, DiskRoot, Executor, NodeState, Recipe } from "@runnel/shared";
-import { RunnelError, TIMING, encodeRecipe, isRunnelError } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, TIMING, encodeRecipe, isRunnelError, packType } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { Downloads } from "../transfer/download.ts";
@@ -98,12 +98,13 @@ export class Commits {
       };
       await journal.put(record, false);
       const replaced = this.unsent.get(node);
-      const { result, content } = await this.transmit(record, base);
+      const { result, content, release } = await this.transmit(record, base);
       this.unsent.delete(node);
       if (replaced !== undefined) await journal.done(replaced.instance, replaced.n);
       drive.committed(request.id, { version: result.version });
       this.rebase(request.file, content);
       await journal.done(record.instance, n);
+      await release();
     } catch (error) {
       if (isRunnelError(error, "Unreachable")) await this.keepUnsent(node, n);
       throw error;
@@ -124,7 +125,7 @@ export class Commits {
     const base = state.sizeBytes === 0 ? undefined : (cache.find(version) ?? (await cache.create(version, state.sizeBytes)));
     const n = operations.begin();
     try {
-      await this.transmit(
+      const { release } = await this.transmit(
         {
           n,
           instance: journal.instance,
@@ -141,6 +142,7 @@ export class Commits {
         },
         base,
       );
+      await release();
     } finally {
       operations.answered(n);
     }
@@ -163,12 +165,62 @@ export class Commits {
     }
   }
 
+  /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it is kept beside: never an overwrite in doubt. */
   private async replayOne(record: JournalCommit): Promise<void> {
-    const { cache, journal, conflict } = this.parts;
-    const base = cache.find({ node: record.node, seq: record.baseVersion });
-    const { result } = await this.transmit(record, base, true);
+    const { cache, journal, tree } = this.parts;
+    const base = cache.find({ node: record.node, seq: record.baseVersion }, record.baseOid.length > 0 ? record.baseOid : undefined);
+    let release: () => Promise<void>;
+    try {
+      if (record.epoch !== this.parts.epoch() || record.instance !== journal.instance) throw new RunnelError("Stale", "replay", "The volume was made anew.");
+      const state = await tree.node(record.node).catch(() => undefined);
+      const isCurrent = (): boolean => state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
+      ({ release } = await this.transmit(record, base, isCurrent));
+    } catch (error) {
+      if (!isRunnelError(error, "Stale", "NotFound")) throw error;
+      release = await this.keepBeside(record, base);
+    }
     await journal.done(record.instance, record.n);
-    if (result.conflict) conflict(record.path, result);
+    await release();
+  }
+
+  /** Sends a commit as a new file: under its own path if that is free, else beside it. */
+  private async keepBeside(record: JournalCommit, base: CachedContent | undefined): Promise<() => Promise<void>> {
+    const { operations, journal, problem } = this.parts;
+    const { folder, name } = await this.freePlace(record.path);
+    const node = await operations.newNode();
+    const attributes = { type: packType("file"), mode: KEPT_MODE, uid: 0, gid: 0, mtimeNs: record.mtimeNs, rdev: 0, target: "" };
+    await operations.change("make", { folder, name, node, attributes }, []);
+    const n = operations.begin();
+    try {
+      const kept = { ...record, n, instance: journal.instance, epoch: this.parts.epoch(), node, baseVersion: 0 };
+      const { release } = await this.transmit(kept, base);
+      if (name !== basename(record.path)) problem(`${record.path} was changed elsewhere while it waited to be sent; this version is kept as ${name}.`);
+      return release;
+    } finally {
+      operations.answered(n);
+    }
+  }
+
+  private async freePlace(path: string): Promise<{ folder: number; name: string }> {
+    const { tree, clock } = this.parts;
+    const parts = path.split("/");
+    const name = parts.pop() ?? "file";
+    let folder = ROOT_NODE;
+    for (const part of parts) {
+      const state = await tree.lookup(folder, part);
+      if (state?.type !== "folder") {
+        folder = ROOT_NODE;
+        break;
+      }
+      folder = state.node;
+    }
+    let free = name;
+    const { name: stem, ext } = parse(name);
+    const when = new Date(Number(clock.wallNs() / 1_000_000n)).toISOString().slice(0, 19).replace("T", " ").replaceAll(":", ".");
+    for (let count = 1; (await tree.lookup(folder, free)) !== undefined; count++) {
+      free = `${stem} (unsent ${when}${count > 1 ? ` ${count}` : ""})${ext}`;
+    }
+    return { folder, name: free };
   }
 
   private async keepUnsent(node: number, n: number): Promise<void> {
@@ -180,22 +232,29 @@ export class Commits {
   }
 
   /** Prepares, sends, and puts the content in the cache. */
-  private async transmit(record: JournalCommit, base: CachedContent | undefined, isResumed = false): Promise<{ result: WriteResult; content: CachedContent }> {
+  private async transmit(
+    record: JournalCommit,
+    base: CachedContent | undefined,
+    mayStart?: () => boolean,
+  ): Promise<{ result: WriteResult; content: CachedContent; release(): Promise<void> }> {
     const { cache, data, conflict } = this.parts;
     const prepared = await this.prepare(record, base);
+    const release = async (): Promise<void> => {
+      if (prepared.isComposed) await data.removeFile(prepared.fileName);
+    };
     let result: WriteResult;
     try {
-      result = await this.deliver(record, prepared, base, isResumed);
+      result = await this.deliver(record, prepared, base, mayStart);
     } catch (error) {
       await prepared.file.close();
-      if (prepared.isComposed) await data.removeFile(prepared.fileName);
+      await release();
       throw error;
     }
     await prepared.file.close();
     if (result.conflict) conflict(record.path, result);
     const version = { node: result.node, seq: result.version };
     const content = await cache.adopt(`${this.parts.journal.dataFolder}/${prepared.fileName}`, version, record.sizeBytes, prepared.recipe, prepared.oid);
-    return { result, content };
+    return { result, content, release };
   }
 
   private async prepare(record: JournalCommit, base: CachedContent | undefined): Promise<Prepared> {
@@ -228,11 +287,11 @@ export class Commits {
   }
 
   /** Tries until committed, refused, or the patience is over. */
-  private async deliver(record: JournalCommit, prepared: Prepared, base: CachedContent | undefined, isRepeated: boolean): Promise<WriteResult> {
+  private async deliver(record: JournalCommit, prepared: Prepared, base: CachedContent | undefined, mayStart: (() => boolean) | undefined): Promise<WriteResult> {
     const { uploads, operations, session, clock } = this.parts;
     const { file, recipe, oid } = prepared;
     const { sizeBytes } = record;
-    let isResumed = isRepeated;
+    let isResumed = mayStart !== undefined;
     let mayRefer = true;
     let heardMs = clock.bootMs();
     for (;;) {
@@ -245,9 +304,10 @@ export class Commits {
           base: record.baseVersion,
           mtimeNs: record.mtimeNs,
           isResumed,
+          ...(mayStart === undefined ? {} : { mayStart }),
         });
       } catch (error) {
-        if (isMendedByData(error) && mayRefer) mayRefer = false;
+        if (isMendedByData(error) && mayRefer && mayStart === undefined) mayRefer = false;
         else if (isRunnelError(error, "Unreachable")) {
           if (session.isConnected) heardMs = clock.bootMs();
           await session.connected(Math.max(1, heardMs + TIMING.patienceMs - clock.bootMs()));
@@ -267,6 +327,7 @@ export class Commits {
 }
 
 const OWN_FILE_MODE = 0o600;
+const KEPT_MODE = 0o644;
 
 function knownBase(base: CachedContent | undefined): Outgoing["base"] {
   return base?.recipe === undefined ? undefined : { version: base.version, recipe: base.recipe };

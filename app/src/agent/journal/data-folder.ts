@@ -15,15 +15,17 @@ export class DataFolder {
     this.#folder = folder;
   }
 
-  /** Makes the folder if it is missing. */
+  /** Makes the folder, and those above it in the root, where they are missing. */
   async make(): Promise<void> {
-    try {
-      await this.#root.makeFolder(this.#folder, 0o700);
-    } catch (error) {
-      if (!isRunnelError(error, "Exists")) throw error;
+    const parts = this.#folder.split("/");
+    for (let count = 1; count <= parts.length; count++) {
+      try {
+        await this.#root.makeFolder(parts.slice(0, count).join("/"), 0o700);
+      } catch (error) {
+        if (!isRunnelError(error, "Exists")) throw error;
+      }
+      await this.#root.syncFolder(parts.slice(0, count - 1).join("/"));
     }
-    const above = this.#folder.lastIndexOf("/");
-    await this.#root.syncFolder(above < 0 ? "" : this.#folder.slice(0, above));
   }
 
   /** Names and lengths of all regular files. */

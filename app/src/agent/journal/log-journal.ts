@@ -43,9 +43,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { root, folder, boot = systemBoot() } = options;
   const within = (name: string): string => (folder === "" ? name : `${folder}/${name}`);
   const data = new DataFolder(root, within("data"));
+  await data.make();
   const { log } = await openLog(root, within("log"), JOURNAL_FORMAT);
   try {
-    await data.make();
     const state = new JournalState();
     await log.replay(({ payload, place }) => state.take(decodeJournalRecord(payload), place));
     const sizes = await data.sizes();
@@ -112,7 +112,10 @@ class LogJournal implements Journal {
     if (this.#state.below - this.#next < NUMBERS_AHEAD / 2) this.#reserve();
     if (this.#next >= this.#state.below) {
       const sentence = "Operations are begun faster than the journal can number them.";
-      throw new RunnelError("Busy", "number an operation", sentence, { detail: { retryAfterMs: 100 }, cause: this.#problem });
+      throw new RunnelError("Busy", "number an operation", sentence, {
+        detail: { retryAfterMs: 100 },
+        cause: this.#problem,
+      });
     }
     return this.#next++;
   }
@@ -212,7 +215,8 @@ class LogJournal implements Journal {
       const missing = new Set<string>();
       await this.#data.sync(filesOf(commits), (file) => missing.add(file));
       if (commits.length > 0) await this.#data.syncNames();
-      const isWhole = ({ commit }: { commit: JournalCommit }): boolean => !filesOf([commit]).some((file) => missing.has(file));
+      const isWhole = ({ commit }: { commit: JournalCommit }): boolean =>
+        !filesOf([commit]).some((file) => missing.has(file));
       const ids = unsynced.filter(isWhole).map(({ commit: { instance, n } }) => ({ instance, n }));
       const kept = waiting.filter(isWhole);
       const records: JournalRecord[] = [];
@@ -221,7 +225,8 @@ class LogJournal implements Journal {
       await this.#append(records);
       for (const one of waiting) {
         if (isWhole(one)) one.resolve();
-        else one.reject(new RunnelError("NotFound", "record a save", "The bytes of a save are not where they should be."));
+        else
+          one.reject(new RunnelError("NotFound", "record a save", "The bytes of a save are not where they should be."));
       }
     } catch (error) {
       this.#removable.unshift(...removable);
@@ -257,19 +262,15 @@ class LogJournal implements Journal {
   #reserve(): void {
     if (this.#isReserving) return;
     this.#isReserving = true;
-    const reserved = this.#inTurn(async () => {
-      const { instance } = this.#state;
-      await this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]);
-    });
-    reserved.then(
-      () => {
-        this.#isReserving = false;
-      },
-      (error: unknown) => {
-        this.#isReserving = false;
+    const append = (): Promise<void> =>
+      this.#append([{ kind: "numbers", instance: this.#state.instance, below: this.#next + NUMBERS_AHEAD }]);
+    void this.#inTurn(append)
+      .catch((error: unknown) => {
         this.#problem = fromSystemError(error, "number an operation");
-      },
-    );
+      })
+      .finally(() => {
+        this.#isReserving = false;
+      });
   }
 
   #arm(): void {

@@ -19,7 +19,9 @@ export type Statements = ReturnType<typeof prepareStatements>;
 export function prepareStatements(db: IndexDatabase) {
   const query = <R>(sql: string): Query<R> => db.query<R>(sql);
   return {
-    facts: query<{ epoch: string; root: number; seq: number; isWhole: number }>("SELECT epoch, root, seq, isWhole FROM facts"),
+    facts: query<{ epoch: string; root: number; seq: number; isWhole: number }>(
+      "SELECT epoch, root, seq, isWhole FROM facts",
+    ),
     putFacts: query("INSERT OR REPLACE INTO facts VALUES (1, ?, ?, ?, ?)"),
     clear: ["nodes", "names", "folders", "facts"].map((table) => query(`DELETE FROM ${table}`)),
 
@@ -58,7 +60,9 @@ export function prepareStatements(db: IndexDatabase) {
     dropPassedTombstones: query(
       "DELETE FROM names WHERE node = 0 AND seq <= ? AND folder IN (SELECT folder FROM folders)",
     ),
-    tombstones: query<{ n: number; seq: number | null }>("SELECT count(*) AS n, max(seq) AS seq FROM names WHERE node = 0"),
+    tombstones: query<{ n: number; seq: number | null }>(
+      "SELECT count(*) AS n, max(seq) AS seq FROM names WHERE node = 0",
+    ),
 
     folder: query<{ asOf: number }>("SELECT asOf FROM folders WHERE folder = ?"),
     putFolder: query("INSERT OR REPLACE INTO folders VALUES (?, ?)"),

@@ -43,6 +43,8 @@ export interface WriteRequest {
   base: number;
   mtimeNs: bigint;
   isResumed: boolean;
+  /** Asked when it turns out that a resumed write was not executed before: false = do not send it (Stale). */
+  mayStart?: () => boolean;
 }
 
 export interface WriteResult {
@@ -95,6 +97,7 @@ export class Uploads {
     try {
       const from = request.isResumed ? await this.resumeAt(channel) : 0;
       if (from !== undefined) {
+        if (request.mayStart?.() === false) throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
         await this.sendItems(channel, outgoing, items.slice(from));
         await this.serveNeeds(channel, outgoing, items);
       }
@@ -123,7 +126,9 @@ export class Uploads {
       else if (item.is === "hash") {
         const descriptors = encodeRecipe(sliceRecipe(outgoing.recipe, item.from, item.from + item.count));
         this.session.recipeBytes.sent += descriptors.length;
-        channel.send(["h", descriptors, [item.version.node, item.version.seq], item.at]);
+        const { node, seq } = item.version;
+        // A content kept from another epoch: by digest alone.
+        channel.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
       } else sending.push((await this.sendRun(channel, outgoing, item.offset, item.length, [])).sent);
       if (sending.length > AHEAD) await sending.shift();
     }

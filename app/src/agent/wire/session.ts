@@ -10,6 +10,8 @@ export interface SessionEvents {
   /** Applies feed items; acknowledged when it returns. Must not wait for the kernel. */
   changes(changes: readonly Change[]): void;
   up(seq: number): void;
+  /** What is followed is current as of this seq. */
+  current(seq: number): void;
   /** The backlog was too long: everything is unknown. */
   listAgain(): void;
   /** Until this boot time what is followed is current; 0 = no lease. */
@@ -38,7 +40,8 @@ export interface SessionParts {
   clock: Clock;
   dialer: Dialer;
   executor: Executor;
-  instance: string;
+  /** Of the journal; asked at each attach. */
+  instance(): string;
   software: string;
   /** Programs used the drive since the last call, answered without this side hearing of it. */
   wasUsed(): boolean;
@@ -249,11 +252,11 @@ export class Session {
   }
 
   private async attach(connection: Connection): Promise<void> {
-    const { volume, instance, resume, events } = this.parts;
+    const { volume, resume, events } = this.parts;
     const from = resume();
     const feed = connection.open("attach", {
       volume,
-      instance,
+      instance: this.parts.instance(),
       ...(from === undefined ? {} : { epoch: from.epoch, seq: from.seq, follows: from.follows }),
       wantsNodes: this.nodes.next >= this.nodes.end,
     });
@@ -298,6 +301,7 @@ export class Session {
         events.up(item[1]);
         return;
       case "current":
+        events.current(item[2]);
         this.answered(item[1], true);
         return;
       case "not":

@@ -9,7 +9,8 @@
 
 namespace runnel {
 
-// openat2(2) with RESOLVE_BENEATH, NO_SYMLINKS, NO_MAGICLINKS and NO_XDEV. Paths longer than PATH_MAX are walked in parts.
+// openat2(2) with RESOLVE_BENEATH, NO_SYMLINKS, NO_MAGICLINKS and NO_XDEV. Paths longer than PATH_MAX are walked in
+// parts.
 int OpenBeneath(int root, const std::string& path, uint64_t flags, uint32_t permissions, Descriptor* opened);
 
 // Where a last part lives: for calls that take a folder and a name.

@@ -61,7 +61,8 @@ int ChangeMtime(int fd, int64_t mtime_ns) {
 
 int StatAt(int folder, const char* name, Stat* stat) {
   struct statx from;
-  const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_SYNC_AS_STAT | (name[0] == '\0' ? AT_EMPTY_PATH : 0);
+  const int of_itself = name[0] == '\0' ? AT_EMPTY_PATH : 0;
+  const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_SYNC_AS_STAT | of_itself;
   const int error = Try([&] { return statx(folder, name, flags, STATX_BASIC_STATS, &from); });
   if (error != 0) return error;
   stat->type = TypeOf(from.stx_mode);

@@ -1,4 +1,5 @@
-// Shared by the Linux files of this folder: system calls with the retry that every caller needs, and statx read into a Stat.
+// Shared by the Linux files of this folder: system calls with the retry that every caller needs, and statx read into a
+// Stat.
 #ifndef RUNNEL_FILE_LINUX_CALLS_H_
 #define RUNNEL_FILE_LINUX_CALLS_H_
 
@@ -29,7 +30,8 @@ int StatAt(int folder, const char* name, Stat* stat);
 // Changes a regular file, folder or special by any descriptor of it, O_PATH too.
 int ChangeStatOfReference(int fd, const Stat& now, const StatChange& change);
 
-// Gives something just made exactly these permissions (the umask took some away), but keeps set-group-id from its folder.
+// Gives something just made exactly these permissions (the umask took some away), but keeps set-group-id from its
+// folder.
 int GivePermissions(int fd, uint32_t permissions);
 
 }  // namespace runnel

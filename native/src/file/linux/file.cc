@@ -20,7 +20,7 @@ constexpr uint64_t kCopyCallBytes = 64 * 1024 * 1024;
 
 // copy_file_range(2) says these when this pair of files cannot be copied inside the kernel.
 bool MustCopyThroughMemory(int error) {
-  return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EBADF || error == EPERM;
+  return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
 }
 
 int CopyThroughMemory(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count) {
@@ -63,7 +63,8 @@ int ReadAt(int fd, uint64_t offset, uint8_t* bytes, size_t length, size_t* count
 int WriteAt(int fd, uint64_t offset, const uint8_t* bytes, size_t length) {
   size_t done = 0;
   while (done < length) {
-    const ssize_t put = Retry([&] { return pwrite(fd, bytes + done, length - done, static_cast<off_t>(offset + done)); });
+    const off_t at = static_cast<off_t>(offset + done);
+    const ssize_t put = Retry([&] { return pwrite(fd, bytes + done, length - done, at); });
     if (put < 0) return errno;
     done += static_cast<size_t>(put);
   }

@@ -14,8 +14,8 @@
 
 namespace runnel {
 
-// Calls `take(name, type)`, which returns 0 or an errno number that ends it, for what one system call gives; `type` is a DT_
-// constant and may be DT_UNKNOWN. "." and ".." are left out. `is_end` says that there was nothing more.
+// Calls `take(name, type)`, which returns 0 or an errno number that ends it, for what one system call gives; `type` is
+// a DT_ constant and may be DT_UNKNOWN. "." and ".." are left out. `is_end` says that there was nothing more.
 template <typename Take>
 int ReadSomeNames(int folder, bool* is_end, Take take) {
   constexpr size_t kReadBytes = 64 * 1024;

@@ -50,8 +50,8 @@ void InotifyWatcher::LookAt(WatchedFolder* parent, const std::string& name) {
   if (folder != nullptr && is_arrival) Scan(folder, true);
 }
 
-// Makes the record of one name true. Returns the folder that is there, if it is one and is watched; `is_arrival` when it was
-// not known to be there.
+// Makes the record of one name true. Returns the folder that is there, if it is one and is watched; `is_arrival` when
+// it was not known to be there.
 WatchedFolder* InotifyWatcher::Attach(WatchedFolder* parent, int parent_fd, const std::string& name, bool* is_arrival) {
   *is_arrival = false;
   Descriptor opened;
@@ -80,7 +80,8 @@ void InotifyWatcher::Vacate(WatchedFolder* parent, const std::string& name) {
   leaving_.push_back({folder->watch, Clock::now() + kLeavingTime});
 }
 
-// Watches all folders from `start` on; `is_told` tells every name found, since what happened before the watch was not heard.
+// Watches all folders from `start` on; `is_told` tells every name found, since what happened before the watch was not
+// heard.
 void InotifyWatcher::Scan(WatchedFolder* start, bool is_told) {
   ++scan_;
   std::vector<WatchedFolder*> waiting = {start};

@@ -1,9 +1,10 @@
 // A whole tree under inotify(7): one watch per folder. Its one thread owns everything but the listener.
 //
-// An event about a folder's name only makes the watcher look at what is there now: the watch of what it finds is added, which
-// the kernel answers with the number it already has for that folder, so renames, exchanges and reused inode numbers come out
-// right whatever has happened since. Before that it makes sure that the parent is still where the record has it; if not, the
-// rename that moved it is still in the queue, and a folder that arrives anywhere is told with all that is in it.
+// An event about a folder's name only makes the watcher look at what is there now: the watch of what it finds is added,
+// which the kernel answers with the number it already has for that folder, so renames, exchanges and reused inode
+// numbers come out right whatever has happened since. Before that it makes sure that the parent is still where the
+// record has it; if not, the rename that moved it is still in the queue, and a folder that arrives anywhere is told
+// with all that is in it.
 #ifndef RUNNEL_FILE_LINUX_INOTIFY_WATCHER_H_
 #define RUNNEL_FILE_LINUX_INOTIFY_WATCHER_H_
 

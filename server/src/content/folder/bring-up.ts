@@ -345,6 +345,7 @@ export class BringUp {
     this.#raised = [];
     for (const commit of raised) await this.#settle(commit);
     this.#tellUp(upSeq);
+    if (tree.context.trash.isOver) await tree.context.trash.cut();
     const looks = tree.takeLooks();
     lookAt(looks.paths, looks.folders);
   }

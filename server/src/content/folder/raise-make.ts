@@ -68,6 +68,8 @@ export async function raiseMake(tree: LiveTree, commit: AcceptedCommit, operatio
   const { node } = commit.result;
   const state = stateAfter(commit, node);
   if (state === undefined) return;
+  // Stored before the interruption; what another program did since may be in it.
+  if (tree.isRetry && (await tree.rows.get(folder, name))?.node === node) return;
   const temp = tempPath(commit.seq, "new");
   const path = await tree.pathIn(folder, name);
   let placedHandle = handle;

@@ -26,6 +26,10 @@ export async function raiseWrite(tree: LiveTree, commit: AcceptedCommit, content
   const made = commit.change.bindings.find(({ node }) => node === version.node);
   const first = rows[0];
   content.isRaising = true;
+  if (first !== undefined && first.version > version.seq) {
+    // Another program overwrote it before the interruption, which the log knows and the rows say already.
+    return tree.rows.setPlace(version, { at: "lost" });
+  }
   if (first !== undefined) await exchange(tree, commit.seq, temp, first, rows);
   else if (made !== undefined) await placeBeside(tree, temp, made);
   else return keepNameless(tree, content, temp);

@@ -22,6 +22,8 @@ interface Telling {
   operation: ExternalOperation;
   /** The name it is about. */
   seen: Seen | undefined;
+  /** The row that a removal is about. */
+  removed?: DiskRow;
 }
 
 export interface TellerContext {
@@ -97,16 +99,22 @@ export class Teller {
       if (source !== undefined) moves.set(one as Arrival, source);
     }
     if (moves.size === 0) return [...seen];
+    const batch: Telling[] = [];
     for (const [one, { source, isLink }] of inOrder(moves)) {
       const { row, folder, name, found } = one;
       const disk = { ...source, folder, name, handle: found.handle, stat: statAfterMove(source, found) };
       const isOverFolder = row?.stat.type === "folder" || (row !== undefined && found.stat.type === "folder");
-      if (row !== undefined && (isOverFolder || isLink)) await this.tellRemoved(row);
+      if (row !== undefined && (isOverFolder || isLink)) {
+        await this.#external(batch.splice(0));
+        await this.tellRemoved([row]);
+      }
       const operation: ExternalOperation = isLink
         ? { op: "externalLink", node: source.node, folder, name, disk }
         : { op: "externalRename", node: source.node, folder: source.folder, name: source.name, toFolder: folder, toName: name, disk };
-      await this.#external([{ operation, seen: one }]);
+      batch.push({ operation, seen: one });
+      if (batch.length >= BATCH_OPERATIONS) await this.#external(batch.splice(0));
     }
+    await this.#external(batch);
     this.#context.rows.movedFolders();
     return Promise.all(seen.map(async (one) => ({ ...one, row: await this.#context.rows.get(one.folder, one.name) })));
   }
@@ -146,7 +154,7 @@ export class Teller {
     if (row !== undefined) {
       const isReplaced = row.stat.type === "file" && found.stat.type === "file";
       if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1) return [this.#written({ ...one, row })];
-      await this.tellRemoved(row);
+      await this.tellRemoved([row]);
     }
     const attributes = await this.#attributes(one);
     if (attributes === undefined) return [];
@@ -213,10 +221,11 @@ export class Teller {
     if (stat.type === "file" && !isSettled(stat, this.#context.clock.wallNs())) this.#context.unsettled(path);
   }
 
-  /** Tells the removal of a name, of a folder with all that was recorded in it. */
-  async tellRemoved(row: DiskRow): Promise<void> {
+  /** Tells the removal of names, of a folder with all that was recorded in it. */
+  async tellRemoved(removed: readonly DiskRow[]): Promise<void> {
+    if (removed.length === 0) return;
     const batch: Telling[] = [];
-    const stack: { row: DiskRow; isEmptied: boolean }[] = [{ row, isEmptied: false }];
+    const stack = removed.map((row) => ({ row, isEmptied: false }));
     for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
       if (top.row.stat.type === "folder" && !top.isEmptied) {
         stack.push({ row: top.row, isEmptied: true });
@@ -224,7 +233,7 @@ export class Teller {
         continue;
       }
       const { folder, name, node } = top.row;
-      batch.push({ operation: { op: "externalRemove", folder, name, node }, seen: undefined });
+      batch.push({ operation: { op: "externalRemove", folder, name, node }, seen: undefined, removed: top.row });
       if (batch.length >= BATCH_OPERATIONS) await this.#external(batch.splice(0));
     }
     await this.#external(batch);
@@ -269,15 +278,19 @@ export class Teller {
     const planned = await this.#context.host.external(batch.map(({ operation }) => operation));
     const folders: number[] = [];
     let seq = 0;
+    const hasPending = this.#context.hasPending();
     for (const [index, told] of batch.entries()) {
       const answer = planned[index];
       if (answer === undefined) continue;
+      // The tree does not bind the name and nothing will: the row is a leftover.
+      if (told.removed !== undefined && answer.ok && answer.change === undefined && !hasPending) this.#context.rows.remove(told.removed);
       if (answer.ok && answer.change !== undefined) {
         seq = Math.max(seq, answer.change.seq);
         if (isNewFolder(told)) folders.push(answer.result.node);
       }
       this.#settle(told, answer);
     }
+    if (this.#context.rows.hasChanges) await this.#context.rows.store((await this.#context.meta.facts()).upSeq);
     if (seq > 0) await this.#context.noteExternal(seq);
     return folders;
   }

@@ -12,6 +12,8 @@ const RECORD_BYTES_MAX = 16 * 1024;
 const DAY_MS = 24 * 3_600_000;
 const NS_PER_MS = 1_000_000n;
 const GiB = 1024 ** 3;
+const DAYS_MAX = 30;
+const FILES_MAX = 100_000;
 
 export interface TrashSettings {
   /** Undefined: a fifth of the file system or 10 GiB, whichever is smaller. */
@@ -63,8 +65,12 @@ export class Trash {
     this.#context = context;
   }
 
-  get sizeBytes(): number {
-    return this.#bytes;
+  get isOver(): boolean {
+    return this.#bytes > this.#bytesMax || this.#kept.size > this.#filesMax;
+  }
+
+  get #filesMax(): number {
+    return this.#context.settings.filesMax ?? FILES_MAX;
   }
 
   /** Finds what lies there, and removes records that have lost their file. */
@@ -174,11 +180,10 @@ export class Trash {
   /** Drops the oldest until the budget holds and `freeBytes` more are free. */
   async cut(freeBytes = 0): Promise<void> {
     const { clock, settings } = this.#context;
-    const oldestNs = clock.wallNs() - BigInt(Math.round((settings.daysMax ?? 30) * DAY_MS)) * NS_PER_MS;
-    const filesMax = settings.filesMax ?? 100_000;
+    const oldestNs = clock.wallNs() - BigInt(Math.round((settings.daysMax ?? DAYS_MAX) * DAY_MS)) * NS_PER_MS;
     let toFree = freeBytes;
     for (const kept of [...this.#kept.values()]) {
-      const isOver = this.#bytes > this.#bytesMax || this.#kept.size > filesMax || kept.sinceNs < oldestNs;
+      const isOver = this.isOver || kept.sinceNs < oldestNs;
       if (!isOver && toFree <= 0) return;
       if (await this.#drop(kept)) toFree -= kept.sizeBytes;
     }

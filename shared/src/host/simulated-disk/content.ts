@@ -203,7 +203,7 @@ export class Content {
 
 /** Cuts a range at unit borders: [unit, offset in the unit, offset in the range, length]. */
 function* pieces(offset: number, length: number, unitBytes: number): Generator<[number, number, number, number]> {
-  for (let at = 0; at < length; ) {
+  for (let at = 0; at < length;) {
     const unit = Math.floor((offset + at) / unitBytes);
     const from = offset + at - unit * unitBytes;
     const count = Math.min(unitBytes - from, length - at);

@@ -55,7 +55,19 @@ export class Inode {
   stat(): DiskStat {
     const { mode, uid, gid, mtimeNs } = this.attributes;
     const { type, ctimeNs, dev, ino, rdev } = this;
-    return { type, mode, uid, gid, sizeBytes: this.#sizeBytes(), mtimeNs, ctimeNs, dev, ino, nlink: this.#nlink(), rdev };
+    return {
+      type,
+      mode,
+      uid,
+      gid,
+      sizeBytes: this.#sizeBytes(),
+      mtimeNs,
+      ctimeNs,
+      dev,
+      ino,
+      nlink: this.#nlink(),
+      rdev,
+    };
   }
 
   /** Inode number and generation, 8 bytes each: what name_to_handle_at gives. */

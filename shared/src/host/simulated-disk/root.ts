@@ -1,7 +1,18 @@
 // A root of the simulated disk: names, looked up without following a symlink or leaving the file system.
 import { type ErrorKind, RunnelError } from "../../errors.ts";
 import { LIMITS } from "../../limits.ts";
-import type { DiskEntry, DiskFile, DiskRoot, DiskSpace, DiskStat, FileType, OpenMode, SetStat, Watch, WatchEvent } from "../disk.ts";
+import type {
+  DiskEntry,
+  DiskFile,
+  DiskRoot,
+  DiskSpace,
+  DiskStat,
+  FileType,
+  OpenMode,
+  SetStat,
+  Watch,
+  WatchEvent,
+} from "../disk.ts";
 import type { SimulatedDisk, Watcher } from "../simulated-disk.ts";
 import { SimulatedFile } from "./file.ts";
 import type { Inode } from "./inode.ts";
@@ -43,7 +54,10 @@ export class SimulatedRoot implements DiskRoot {
   async list(path: string, batch: (entries: DiskEntry[]) => void | Promise<void>): Promise<void> {
     await this.#turn("list", path);
     const names = this.#folderAt("list", path).entries ?? new Map<string, Inode>();
-    const entries = [...names].map(([name, inode]) => ({ name: name.isWellFormed() ? name : undefined, stat: inode.stat() }));
+    const entries = [...names].map(([name, inode]) => ({
+      name: name.isWellFormed() ? name : undefined,
+      stat: inode.stat(),
+    }));
     for (let at = 0; at < entries.length; at += BATCH_ENTRIES) await batch(entries.slice(at, at + BATCH_ENTRIES));
   }
 
@@ -170,7 +184,13 @@ export class SimulatedRoot implements DiskRoot {
     this.#isClosed = true;
   }
 
-  #make(operation: string, at: Found, type: FileType, permissions: number, what: { rdev?: number; target?: string } = {}): Inode {
+  #make(
+    operation: string,
+    at: Found,
+    type: FileType,
+    permissions: number,
+    what: { rdev?: number; target?: string } = {},
+  ): Inode {
     if (at.inode !== undefined) throw failed("Exists", operation, at.name);
     if (this.#disk.freeFiles <= 0) throw failed("NoSpace", operation, at.name);
     const { inode, reuses } = this.#disk.makeInode(type, permissions, what);

@@ -1,0 +1,194 @@
+// The contents of the cache: those in use or used lately in memory, all of them in the index. Owns what is written to the index and
+// when: ranges go there after their bytes, at the latest a second later, when the last holder lets go, and at close.
+import type { Clock, DiskFile, Timer } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { IndexDatabase } from "../replica/database.ts";
+import type { CachedContent } from "./cache.ts";
+import type { ContentFiles } from "./content-files.ts";
+import type { ContentRow, ContentStatements } from "./content-index.ts";
+import { Content } from "./content.ts";
+import { encodeRanges, sumOf } from "./ranges.ts";
+
+/** Contents kept in memory that nobody holds. */
+const LOADED_MAX = 512;
+const STORE_DELAY_MS = 1000;
+
+export class ContentTable {
+  readonly boot: string;
+  readonly #db: IndexDatabase;
+  readonly #rows: ContentStatements;
+  readonly #files: ContentFiles;
+  readonly #clock: Clock;
+  /** Insertion order is the order of last use. */
+  readonly #loaded = new Map<number, Content>();
+  readonly #changed = new Set<Content>();
+  /** Last uses that the index does not know yet. */
+  readonly #uses = new Map<number, number>();
+  #lastUse: number;
+  #lastId: number;
+  #timer: Timer | undefined;
+  #isStopped = false;
+  #usedBytes: number;
+
+  constructor(db: IndexDatabase, rows: ContentStatements, files: ContentFiles, clock: Clock, boot: string) {
+    this.#db = db;
+    this.#rows = rows;
+    this.#files = files;
+    this.#clock = clock;
+    this.boot = boot;
+    const totals = rows.totals.get();
+    this.#usedBytes = totals?.held ?? 0;
+    this.#lastUse = totals?.used ?? 0;
+    this.#lastId = rows.lastId.get()?.seq ?? 0;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  get(id: number): Content | undefined {
+    const known = this.#loaded.get(id);
+    if (known !== undefined) {
+      this.#loaded.delete(id);
+      this.#loaded.set(id, known);
+      return known;
+    }
+    const row = this.#rows.byId.get(id);
+    if (row === undefined) return undefined;
+    const content = this.#read(row);
+    if (content === undefined) return undefined;
+    this.#loaded.set(id, content);
+    this.#unload();
+    return content;
+  }
+
+  /** @throws RunnelError Gone. */
+  require(view: CachedContent): Content {
+    const content = this.get(view.id);
+    if (content === undefined) throw gone();
+    return content;
+  }
+
+  /** A row without version, recipe and bytes. `lineage` undefined begins one. */
+  insert(sizeBytes: number, lineage?: number): Content {
+    const id = this.#lastId + 1;
+    this.#rows.insert.run(id, lineage ?? id, 0, 0, sizeBytes, this.boot || "unknown", ++this.#lastUse);
+    this.#lastId = id;
+    return this.get(id) as Content;
+  }
+
+  /** The content has been used: it is the last to be evicted. */
+  touch(content: Content): void {
+    this.#uses.set(content.id, ++this.#lastUse);
+    this.#arm();
+  }
+
+  /** Bytes were written or dropped: the index learns of it later. */
+  wasChanged(content: Content, addedBytes: number): void {
+    this.#usedBytes += addedBytes;
+    content.unsyncedIn = this.boot || "unknown";
+    content.isChanged = true;
+    this.#changed.add(content);
+    this.#arm();
+  }
+
+  /** Removes the content from table and index; its file is the caller's to remove. */
+  remove(content: Content): void {
+    this.#db.atomic(() => {
+      this.#rows.remove.run(content.id);
+      this.#rows.removeRecipe.run(content.id);
+    });
+    content.isGone = true;
+    this.#usedBytes -= sumOf(content.ranges) + sumOf(content.doubtful);
+    this.#loaded.delete(content.id);
+    this.#changed.delete(content);
+    this.#uses.delete(content.id);
+  }
+
+  /** Writes to the index what it does not know yet. */
+  store(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#changed.size === 0 && this.#uses.size === 0) return;
+    this.#db.atomic(() => {
+      for (const content of this.#changed) this.#storeOne(content);
+      for (const [id, use] of this.#uses) this.#rows.setUsed.run(use, id);
+    });
+    this.#changed.clear();
+    this.#uses.clear();
+  }
+
+  storeContent(content: Content): void {
+    if (!this.#changed.delete(content)) return;
+    this.#storeOne(content);
+  }
+
+  /** The content's file, opened for writing; kept open while it is in use. */
+  file(content: Content): Promise<DiskFile> {
+    content.file ??= this.#files.open(content.id, "write").catch((error: unknown) => {
+      content.file = undefined;
+      throw error;
+    });
+    return content.file;
+  }
+
+  /** Closes the file of a content that is no longer in use. */
+  async rest(content: Content): Promise<void> {
+    if (content.isInUse) return;
+    const file = content.file;
+    content.file = undefined;
+    await (await file?.catch(() => undefined))?.close();
+  }
+
+  /** Stops writing by itself. */
+  stop(): void {
+    this.store();
+    this.#isStopped = true;
+  }
+
+  loaded(): Content[] {
+    return [...this.#loaded.values()];
+  }
+
+  /** A row that cannot be read is dropped: it can be fetched again. Its file is unknown at the next opening. */
+  #read(row: ContentRow): Content | undefined {
+    try {
+      return new Content(row, this.#rows.recipe.get(row.id)?.recipe, this.#files.pathOf(row.id), this.boot);
+    } catch (error) {
+      if (!isRunnelError(error, "Corrupt", "TooLarge")) throw error;
+      this.#rows.remove.run(row.id);
+      this.#rows.removeRecipe.run(row.id);
+      this.#usedBytes -= row.held;
+      return undefined;
+    }
+  }
+
+  #storeOne(content: Content): void {
+    content.isChanged = false;
+    const held = sumOf(content.ranges);
+    this.#rows.setPresent.run(encodeRanges(content.ranges), held, content.unsyncedIn, content.id);
+  }
+
+  #unload(): void {
+    if (this.#loaded.size <= LOADED_MAX) return;
+    for (const [id, content] of this.#loaded) {
+      if (this.#loaded.size <= LOADED_MAX) return;
+      if (content.isInUse || content.file !== undefined || content.isReplaced || content.verifying !== undefined)
+        continue;
+      this.storeContent(content);
+      this.#loaded.delete(id);
+    }
+  }
+
+  #arm(): void {
+    if (this.#isStopped) return;
+    this.#timer ??= this.#clock.after(STORE_DELAY_MS, () => {
+      this.#timer = undefined;
+      this.store();
+    });
+  }
+}
+
+export function gone(): RunnelError {
+  return new RunnelError("Gone", "use cache", "The cache no longer holds this content.");
+}

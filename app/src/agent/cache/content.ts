@@ -1,0 +1,118 @@
+// One cached content in memory.
+import type { ByteRange } from "@runnel/native/drive";
+import type { DiskFile, Recipe } from "@runnel/shared";
+import { DIGEST_BYTES, chunkOffsets, decodeRecipe, digestAt } from "@runnel/shared";
+import type { CachedContent } from "./cache.ts";
+import type { ContentRow } from "./content-index.ts";
+import { decodeRanges } from "./ranges.ts";
+
+export class Content {
+  readonly id: number;
+  readonly lineage: number;
+  readonly path: string;
+  node: number;
+  seq: number;
+  sizeBytes: number;
+  recipe: Recipe | undefined;
+  oid: Uint8Array | undefined;
+  indexed: number;
+  /** Bytes that are here, sorted and disjoint. */
+  ranges: ByteRange[];
+  /** Bytes that a power cut may have taken; not in `ranges`. */
+  doubtful: ByteRange[] = [];
+  /** The boot in which bytes were written that may not be on stable storage; "" = none. */
+  unsyncedIn: string;
+  /** `ranges` or `unsyncedIn` is newer than the index. */
+  isChanged = false;
+  isGone = false;
+  /** To be removed once nobody holds it. */
+  isReplaced = false;
+  holds = 0;
+  /** Operations under way. */
+  working = 0;
+  file: Promise<DiskFile> | undefined;
+  verifying: Promise<void> | undefined;
+  #view: CachedContent | undefined;
+  #offsets: Float64Array | undefined;
+  #table: Uint32Array | undefined;
+
+  constructor(row: ContentRow, recipe: Uint8Array | undefined, path: string, boot: string) {
+    this.id = row.id;
+    this.lineage = row.lineage;
+    this.path = path;
+    this.node = row.node;
+    this.seq = row.version;
+    this.sizeBytes = row.size;
+    this.oid = row.oid === null ? undefined : Uint8Array.from(row.oid);
+    this.recipe = recipe && decodeRecipe(recipe);
+    this.indexed = row.indexed;
+    this.unsyncedIn = row.unsyncedIn;
+    this.ranges = decodeRanges(row.present, row.size);
+    if (row.unsyncedIn === "" || row.unsyncedIn === boot) return;
+    [this.ranges, this.doubtful] = [[], this.ranges];
+  }
+
+  get isInUse(): boolean {
+    return this.holds > 0 || this.working > 0;
+  }
+
+  view(): CachedContent {
+    this.#view ??= {
+      id: this.id,
+      version: { node: this.node, seq: this.seq },
+      sizeBytes: this.sizeBytes,
+      path: this.path,
+      recipe: this.recipe,
+      oid: this.oid,
+    };
+    return this.#view;
+  }
+
+  identify(
+    node: number,
+    seq: number,
+    sizeBytes: number,
+    recipe: Recipe | undefined,
+    oid: Uint8Array | undefined,
+  ): void {
+    [this.node, this.seq, this.sizeBytes, this.oid] = [node, seq, sizeBytes, oid];
+    if (recipe !== this.recipe) this.#table = this.#offsets = undefined;
+    this.recipe = recipe;
+    this.#view = undefined;
+  }
+
+  /** Offsets of the recipe's chunks, and its total last. */
+  offsets(): Float64Array {
+    this.#offsets ??= chunkOffsets(this.recipe ?? { lengths: new Uint32Array(0), digests: new Uint8Array(0) });
+    return this.#offsets;
+  }
+
+  /** Index of the first chunk with this digest, or -1. */
+  indexOf(digest: Uint8Array): number {
+    if (this.recipe === undefined) return -1;
+    this.#table ??= makeTable(this.recipe);
+    return (this.#table[slotOf(this.#table, this.recipe, digest)] ?? 0) - 1;
+  }
+}
+
+/** Open addressing, at most half full: slot → index + 1. Of equal chunks the first. Built in a millisecond per 100,000 chunks. */
+function makeTable(recipe: Recipe): Uint32Array {
+  const count = recipe.lengths.length;
+  const table = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)));
+  for (let index = 0; index < count; index++) {
+    const slot = slotOf(table, recipe, digestAt(recipe, index));
+    if (table[slot] === 0) table[slot] = index + 1;
+  }
+  return table;
+}
+
+/** Where the digest stands, or the free slot where it would. */
+function slotOf(table: Uint32Array, recipe: Recipe, digest: Uint8Array): number {
+  const mask = table.length - 1;
+  let slot = new DataView(digest.buffer, digest.byteOffset, DIGEST_BYTES).getUint32(8) & mask;
+  for (let held = table[slot] ?? 0; held !== 0; held = table[slot] ?? 0) {
+    if (Buffer.compare(digestAt(recipe, held - 1), digest) === 0) return slot;
+    slot = (slot + 1) & mask;
+  }
+  return slot;
+}

@@ -1,0 +1,237 @@
+import { expect, test } from "@jest/globals";
+import type { Journal } from "../../src/agent/journal/journal.ts";
+import { decodeJournalRecord, encodeJournalRecord } from "../../src/agent/journal/records.ts";
+import { JournalMachine, dataOf, makeCommit } from "./journal-machine.ts";
+
+async function putOne(machine: JournalMachine, journal: Journal, isDurable: boolean): Promise<number> {
+  const n = journal.nextNumber();
+  await machine.writeData(`overlay-${n}`, dataOf(n));
+  await journal.put(makeCommit(journal.instance, n), isDurable);
+  return n;
+}
+
+test("[F40] every record comes back as it was written", () => {
+  const instance = "0123456789abcdef".repeat(2);
+  const commit = makeCommit(instance, 2 ** 34);
+  commit.layers.push({ file: "overlay-x.2", extents: Array.from({ length: 100_000 }, (_, at) => ({ offset: at * 9, length: 4 })) });
+  for (const record of [
+    { kind: "numbers" as const, instance, below: 2 ** 40 },
+    { kind: "commit" as const, unsyncedIn: "a boot", commit },
+    { kind: "onDisk" as const, ids: [{ instance, n: 2 ** 34 }] },
+    { kind: "done" as const, instance, n: 0 },
+  ]) {
+    expect(decodeJournalRecord(encodeJournalRecord(record))).toEqual(record);
+  }
+});
+
+test("[F40] a record of another form is damage", () => {
+  const whole = encodeJournalRecord({ kind: "commit", unsyncedIn: "", commit: makeCommit("0".repeat(32), 1) });
+  for (const bytes of [
+    whole.subarray(0, 3),
+    whole.subarray(0, whole.length - 1),
+    whole.subarray(0, whole.length - 16),
+    encodeJournalRecord({ kind: "done", instance: "no instance", n: 1 }),
+    encodeJournalRecord({ kind: "commit", unsyncedIn: "", commit: makeCommit("0".repeat(32), 1, "../passwd") }),
+  ]) {
+    expect(() => decodeJournalRecord(bytes)).toThrow(expect.objectContaining({ kind: "Corrupt" }));
+  }
+});
+
+test("[F41] numbers go on over lives and instances, and none is given twice", async () => {
+  const machine = new JournalMachine();
+  const given = new Set<string>();
+  let journal = await machine.open();
+  const born = journal.instance;
+  for (let life = 0; life < 4; life++) {
+    for (let count = 0; count < 9000; count++) given.add(`${journal.instance}/${journal.nextNumber()}`);
+    if (life === 2) await journal.renew();
+    if (life % 2 === 0) await machine.cutPower();
+    else await journal.close();
+    journal = await machine.open();
+    if (life < 2) expect(journal.instance).toBe(born);
+  }
+  expect(journal.instance).not.toBe(born);
+  expect(given.size).toBe(4 * 9000);
+});
+
+test("[F41] more numbers at once than are reserved are refused as busy, and come later", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  for (let count = 0; count < 16_384; count++) journal.nextNumber();
+  expect(() => journal.nextNumber()).toThrow(expect.objectContaining({ kind: "Busy" }));
+  await machine.clock.advance(100);
+  expect(journal.nextNumber()).toBe(16_384);
+  await journal.close();
+});
+
+test("[F42] what a killed process put is pending, with its data", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  const n = await putOne(machine, journal, false);
+  const next = await machine.open();
+  expect(next.pending()).toEqual([makeCommit(journal.instance, n)]);
+  expect(next.unproven()).toEqual([]);
+  expect(await machine.readData(`overlay-${n}`)).toEqual(dataOf(n));
+});
+
+test("[F43] a durable put and all puts before it survive a power cut", async () => {
+  const machine = new JournalMachine(3);
+  const journal = await machine.open();
+  const numbers = [await putOne(machine, journal, false), await putOne(machine, journal, true)];
+  await machine.cutPower();
+  const next = await machine.open();
+  expect(next.pending().map(({ n }) => n)).toEqual(numbers);
+  for (const n of numbers) expect(await machine.readData(`overlay-${n}`)).toEqual(dataOf(n));
+});
+
+test("[F43] a put is on stable storage within a second", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  const n = await putOne(machine, journal, false);
+  await machine.clock.advance(1000);
+  await machine.cutPower();
+  expect((await machine.open()).pending().map((commit) => commit.n)).toEqual([n]);
+});
+
+test("[F43] what a power cut may have taken is unproven until it is done, also lives later", async () => {
+  for (let seed = 0, seen = 0; seen < 3; seed++) {
+    const machine = new JournalMachine(seed);
+    const journal = await machine.open();
+    const n = await putOne(machine, journal, false);
+    await machine.cutPower();
+    let next = await machine.open();
+    expect(next.pending()).toEqual([]);
+    if (next.unproven().length === 0) continue;
+    seen++;
+    await next.close();
+    next = await machine.open();
+    expect(next.unproven().map((commit) => commit.n)).toEqual([n]);
+    await next.done(journal.instance, n);
+    expect(next.unproven()).toEqual([]);
+    await next.close();
+  }
+});
+
+test("[F43] a commit whose data file is gone is unproven", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  const n = await putOne(machine, journal, true);
+  await journal.close();
+  await machine.root.removeFile(`journal/data/overlay-${n}`);
+  expect((await machine.open()).unproven().map((commit) => commit.n)).toEqual([n]);
+});
+
+test("[F43] a durable put without its data file fails and is not recorded", async () => {
+  const journal = await new JournalMachine().open();
+  await expect(journal.put(makeCommit(journal.instance, 1), true)).rejects.toMatchObject({ kind: "NotFound" });
+  expect(journal.pending()).toEqual([]);
+});
+
+test("[F44] done removes data files once its record is on stable storage, and not those that another commit names", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  const n = await putOne(machine, journal, true);
+  const again = journal.nextNumber();
+  const merged = makeCommit(journal.instance, again, `overlay-${n}`);
+  await machine.writeData("overlay-x", dataOf(1));
+  await journal.put({ ...merged, layers: [...merged.layers, { file: "overlay-x", extents: [] }] }, false);
+  await journal.done(journal.instance, n);
+  await machine.clock.advance(1000);
+  expect(await machine.dataFiles()).toEqual([`overlay-${n}`, "overlay-x"]);
+  await journal.done(journal.instance, again);
+  await journal.done(journal.instance, again);
+  expect(await machine.dataFiles()).toEqual([`overlay-${n}`, "overlay-x"]);
+  await machine.clock.advance(1000);
+  expect(await machine.dataFiles()).toEqual([]);
+  expect(journal.pending()).toEqual([]);
+});
+
+test("[F44] sweep removes files that no commit names", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  const n = await putOne(machine, journal, true);
+  await machine.writeData("overlay-lost", dataOf(1));
+  await journal.sweep();
+  expect(await machine.dataFiles()).toEqual([`overlay-${n}`]);
+});
+
+test("[F45] segments are dropped when all their commits are done, and numbers outlive them", async () => {
+  const machine = new JournalMachine();
+  let journal = await machine.open();
+  const first = await putOne(machine, journal, true);
+  const path = "p".repeat(500_000);
+  let last = first;
+  for (let count = 0; count < 20; count++) {
+    last = journal.nextNumber();
+    await journal.put({ ...makeCommit(journal.instance, last), layers: [], path }, true);
+    await journal.done(journal.instance, last);
+  }
+  expect((await machine.segments()).length).toBe(3);
+  await journal.done(journal.instance, first);
+  await machine.clock.advance(1000);
+  expect((await machine.segments()).length).toBe(1);
+  const { instance } = journal;
+  await machine.cutPower();
+  journal = await machine.open();
+  expect(journal.instance).toBe(instance);
+  expect(journal.nextNumber()).toBeGreaterThan(last);
+  expect(journal.pending()).toEqual([]);
+});
+
+test("[F46] damage before the tail is reported and nothing is skipped", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  for (let count = 0; count < 5; count++) await putOne(machine, journal, true);
+  await journal.close();
+  const [segment] = await machine.segments();
+  const file = await machine.root.open(`journal/log/${segment}`, "write");
+  await file.write(100, Uint8Array.of(0xff, 0xfe, 0xfd));
+  await file.close();
+  await expect(machine.open()).rejects.toMatchObject({ kind: "Corrupt" });
+  expect((await machine.dataFiles()).length).toBe(5);
+});
+
+test("a failed background round is shown, and the next put tries again", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  const n = await putOne(machine, journal, false);
+  machine.disk.fault = (operation, path) => (operation === "sync" && path.includes("data/") ? "NoSpace" : undefined);
+  await machine.clock.advance(1000);
+  expect(journal.problem()).toMatchObject({ kind: "NoSpace" });
+  machine.disk.fault = undefined;
+  await putOne(machine, journal, true);
+  expect(journal.problem()).toBeUndefined();
+  await machine.cutPower();
+  expect((await machine.open()).pending()[0]?.n).toBe(n);
+});
+
+test("a failed put is not recorded", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  machine.disk.fault = (operation, path) => (operation === "write" && path.includes("log/") ? "NoSpace" : undefined);
+  const n = journal.nextNumber();
+  machine.disk.fault = (operation) => (operation === "write" ? "NoSpace" : undefined);
+  await expect(journal.put({ ...makeCommit(journal.instance, n), layers: [] }, false)).rejects.toMatchObject({ kind: "NoSpace" });
+  await expect(journal.put({ ...makeCommit(journal.instance, n), layers: [] }, true)).rejects.toMatchObject({ kind: "NoSpace" });
+  machine.disk.fault = undefined;
+  expect(journal.pending()).toEqual([]);
+  await journal.close();
+});
+
+test("after close every operation is interrupted, and closing again is harmless", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  const putting = journal.put({ ...makeCommit(journal.instance, 1), layers: [] }, true);
+  const closing = journal.close();
+  await putting;
+  const interrupted = expect.objectContaining({ kind: "Interrupted" });
+  expect(() => journal.nextNumber()).toThrow(interrupted);
+  expect(() => journal.pending()).toThrow(interrupted);
+  for (const operation of [() => journal.renew(), () => journal.done("", 0), () => journal.sweep()]) {
+    await expect(operation()).rejects.toMatchObject({ kind: "Interrupted" });
+  }
+  await expect(journal.put(makeCommit("", 1), false)).rejects.toMatchObject({ kind: "Interrupted" });
+  await closing;
+  await journal.close();
+  expect((await machine.open()).pending().length).toBe(1);
+});

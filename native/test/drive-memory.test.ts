@@ -1,0 +1,244 @@
+// The drive without a kernel against the contract, and what only it can show: marks, lookups, read-only, and a model of an open file.
+import { constants } from "node:fs";
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { driveContract } from "./support/drive-contract.ts";
+import { memoryRig, type MemoryRig } from "./support/memory-rig.ts";
+
+driveContract("memory drive", memoryRig);
+
+const { O_RDONLY, O_RDWR, O_CREAT, O_WRONLY } = constants;
+const ESTALE = 116;
+const EROFS = 30;
+const ALIAS_BASE = 2 ** 53;
+
+async function withRig(run: (rig: MemoryRig) => Promise<void>): Promise<void> {
+  const rig = await memoryRig();
+  try {
+    await run(rig);
+  } finally {
+    await rig.close();
+  }
+}
+
+const ROOT = { folder: 1, callerUid: 0, callerGid: 0 };
+
+/** A name the kernel keeps for a second: one that did not change lately. */
+async function settledFile(rig: MemoryRig, name: string): Promise<number> {
+  const { double, drive } = rig;
+  double.remoteWrite(name, Buffer.from(name));
+  double.cache(name);
+  drive.dropFolder(0);
+  await rig.program.readdir("");
+  const { stat } = await drive.request("lookup", { ...ROOT, name });
+  expect(stat?.entryTimeoutMs).toBe(1000);
+  return stat?.id ?? 0;
+}
+
+describe("what the kernel may still believe", () => {
+  test("an open through a name that leads elsewhere now is sent back to look again", () =>
+    withRig(async (rig) => {
+      const { double, drive } = rig;
+      const id = await settledFile(rig, "a");
+      drive.holdInvalidations(true);
+      double.remoteWrite("b", Buffer.from("other"));
+      double.remoteRename("b", "a");
+      for (const op of ["open", "getattr"]) {
+        expect(await drive.request(op, { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 })).toMatchObject({
+          error: ESTALE,
+        });
+      }
+      const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
+      expect(stat?.id).not.toBe(id);
+      drive.holdInvalidations(false);
+      expect((await drive.request("getattr", { id, callerUid: 0, callerGid: 0 })).error).toBe(ESTALE);
+    }));
+
+  test("a name just answered ESTALE gets no timeout, and its next open is served", () =>
+    withRig(async (rig) => {
+      const { double, drive } = rig;
+      const id = await settledFile(rig, "a");
+      drive.holdInvalidations(true);
+      double.remoteRename("a", "b");
+      const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
+      expect((await drive.request("open", open)).error).toBe(ESTALE);
+      const { stat } = await drive.request("lookup", { ...ROOT, name: "b" });
+      expect(stat).toMatchObject({ id, entryTimeoutMs: 0 });
+      const { error, handle } = await drive.request("open", open);
+      expect(error).toBe(0);
+      await drive.request("release", { ...open, handle });
+    }));
+
+  test("a new version is opened only after its size has been told", () =>
+    withRig(async (rig) => {
+      const { double, drive } = rig;
+      const id = await settledFile(rig, "a");
+      double.remoteWrite("a", Buffer.from("longer than it was"));
+      double.cache("a");
+      const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
+      expect((await drive.request("open", open)).error).toBe(ESTALE);
+      const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
+      expect(stat).toMatchObject({ id, sizeBytes: 18, entryTimeoutMs: 0 });
+      const { error, handle } = await drive.request("open", open);
+      expect(error).toBe(0);
+      await drive.request("release", { ...open, handle });
+    }));
+
+  test("while it is open at an older version a node has an alias, and later its own id again", () =>
+    withRig(async (rig) => {
+      const { double, drive, program } = rig;
+      double.remoteWrite("a", Buffer.from("one"));
+      const fd = await program.open("a", O_RDONLY);
+      const own = (await program.stat("a")).id;
+      double.remoteWrite("a", Buffer.from("two"));
+      const alias = await program.stat("a");
+      expect(alias.id).toBeGreaterThanOrEqual(ALIAS_BASE);
+      expect(alias.ino).toBe(own);
+      expect((await program.fstat(fd)).id).toBe(0);
+      await program.close(fd);
+      expect((await program.stat("a")).id).toBe(own);
+      expect(drive.statistics().kernelNodes).toBe(1);
+    }));
+
+  test("names that changed lately, folders and hard links get no timeout", () =>
+    withRig(async (rig) => {
+      const { double, drive, program } = rig;
+      await settledFile(rig, "a");
+      double.remoteMkdir("d");
+      expect(await program.stat("d")).toMatchObject({ entryTimeoutMs: 0, attributeTimeoutMs: 0 });
+      await program.link("a", "b");
+      expect(await program.stat("b")).toMatchObject({ entryTimeoutMs: 0 });
+      double.remoteWrite("c", Buffer.from("new"));
+      expect(await program.stat("c")).toMatchObject({ entryTimeoutMs: 0 });
+      double.setLease(true, 400);
+      double.remoteWrite("e", Buffer.from("e"));
+      drive.dropFolder(0);
+      await program.readdir("");
+      expect((await program.stat("e")).entryTimeoutMs).toBeLessThanOrEqual(400);
+    }));
+});
+
+test("a read-only drive refuses every change", async () => {
+  const rig = await memoryRig({}, true);
+  try {
+    rig.double.remoteWrite("a", Buffer.from("text"));
+    const { program } = rig;
+    const changes = [
+      program.open("a", O_WRONLY),
+      program.open("b", O_WRONLY | O_CREAT),
+      program.mkdir("d"),
+      program.unlink("a"),
+      program.rename("a", "c"),
+      program.truncate("a", 1),
+      program.chmod("a", 0o600),
+    ];
+    for (const change of changes) await expect(change).rejects.toMatchObject({ errno: EROFS });
+    await program.close(await program.open("a", O_RDONLY));
+  } finally {
+    await rig.close();
+  }
+});
+
+test("an open that meets a file made meanwhile opens that one", () =>
+  withRig(async (rig) => {
+    const { double, program } = rig;
+    double.remoteWrite("a", Buffer.from("text"));
+    rig.drive.putEntries([{ folder: 1, name: "a", entry: undefined }], false);
+    double.setLease(false);
+    const opening = program.open("a", O_RDWR | O_CREAT);
+    expect((await program.fstat(await opening)).sizeBytes).toBe(4);
+  }));
+
+test("a file with unsaved bytes is committed when the drive closes", () =>
+  withRig(async (rig) => {
+    const { double, program } = rig;
+    const fd = await program.open("a", O_RDWR | O_CREAT);
+    await program.write(fd, 0, Buffer.from("text"));
+    await expect(rig.drive.close(false)).rejects.toMatchObject({ kind: "Busy" });
+    await rig.drive.close(true);
+    expect(double.bytesAt("a")?.toString()).toBe("text");
+  }));
+
+// ── an open file against a model: one buffer ──
+
+const SIZE_MAX = 64;
+
+type Step =
+  | { do: "write"; offset: number; length: number }
+  | { do: "cut"; size: number }
+  | { do: "save" }
+  | { do: "failSave" }
+  | { do: "rebases"; on: boolean }
+  | { do: "reopen" }
+  | { do: "elsewhere"; length: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("write" as const),
+      offset: fc.nat(SIZE_MAX),
+      length: fc.integer({ min: 1, max: 24 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("cut" as const), size: fc.nat(SIZE_MAX) }) },
+  { weight: 3, arbitrary: fc.constant({ do: "save" as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: "failSave" as const }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("rebases" as const), on: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.constant({ do: "reopen" as const }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("elsewhere" as const), length: fc.nat(SIZE_MAX) }) },
+);
+
+test("whatever is written, cut, saved and merged, a file reads as one buffer would", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
+      withRig(async ({ double, program, drive }) => {
+        let letter = 0;
+        let model = Buffer.from("the first content of the file");
+        let isDirty = false;
+        double.remoteWrite("a", model);
+        let fd = await program.open("a", O_RDWR);
+        for (const each of steps) {
+          if (each.do === "write") {
+            const data = Buffer.alloc(each.length, 65 + (letter++ % 26));
+            await program.write(fd, each.offset, data);
+            const grown = Buffer.alloc(Math.max(model.length, each.offset + each.length));
+            model.copy(grown);
+            data.copy(grown, each.offset);
+            model = grown;
+            isDirty = true;
+          } else if (each.do === "cut") {
+            await program.ftruncate(fd, each.size);
+            isDirty ||= each.size !== model.length;
+            const cut = Buffer.alloc(each.size);
+            model.copy(cut);
+            model = cut;
+          } else if (each.do === "save") {
+            await program.fsync(fd);
+            isDirty = false;
+          } else if (each.do === "failSave" && isDirty) {
+            double.failNext("commit", 5);
+            await expect(program.fsync(fd)).rejects.toMatchObject({ errno: 5 });
+          } else if (each.do === "rebases") {
+            double.setKnobs({ rebases: each.on });
+          } else if (each.do === "reopen") {
+            await program.close(fd);
+            isDirty = false;
+            fd = await program.open("a", O_RDWR);
+          } else if (each.do === "elsewhere" && !isDirty) {
+            await program.close(fd);
+            model = Buffer.alloc(each.length, 97);
+            double.remoteWrite("a", model);
+            fd = await program.open("a", O_RDWR);
+          }
+          expect((await program.fstat(fd)).sizeBytes).toBe(model.length);
+          expect(Buffer.from(await program.read(fd, 0, 2 * SIZE_MAX)).equals(model)).toBe(true);
+        }
+        await program.close(fd);
+        expect(double.bytesAt("a")?.equals(model)).toBe(true);
+        expect(drive.statistics()).toMatchObject({ openFiles: 0, pendingRequests: 0 });
+      }),
+    ),
+    { numRuns: 150 },
+  );
+});

@@ -1,0 +1,479 @@
+// The contract of Drive: what every engine does for programs and asks of the agent. Each engine's test file calls it.
+import { constants } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { DriveNotice } from "../../drive.ts";
+import type { RequestOf } from "./drive-double.ts";
+import type { DriveRig, RigSettings } from "./drive-rig.ts";
+
+const { O_RDONLY, O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_APPEND } = constants;
+const EIO = 5;
+const ENOENT = 2;
+const EEXIST = 17;
+const ENOSPC = 28;
+const ENOTEMPTY = 39;
+const ENAMETOOLONG = 36;
+
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+const bytes = (what: string): Buffer => Buffer.from(what);
+
+/** The kernel may answer names and attributes itself for so long. */
+const KERNEL_MS = 1_000;
+
+export function driveContract(name: string, make: (changes?: Partial<RigSettings>) => Promise<DriveRig>): void {
+  let rig: DriveRig;
+
+  async function remake(changes: Partial<RigSettings>): Promise<void> {
+    await rig.close();
+    rig = await make(changes);
+  }
+
+  async function commits(): Promise<RequestOf<"commit">[]> {
+    return (await rig.agent.logOf("commit")) as RequestOf<"commit">[];
+  }
+
+  async function count(op: string): Promise<number> {
+    return (await rig.agent.logOf(op)).length;
+  }
+
+  /** Reads a file from open to close. */
+  async function readFile(path: string): Promise<string> {
+    const fd = await rig.program.open(path, O_RDONLY);
+    try {
+      const { sizeBytes } = await rig.program.fstat(fd);
+      return text(await rig.program.read(fd, 0, sizeBytes + 1));
+    } finally {
+      await rig.program.close(fd);
+    }
+  }
+
+  async function writeFile(path: string, what: string, flags = O_WRONLY | O_CREAT | O_TRUNC): Promise<void> {
+    const fd = await rig.program.open(path, flags);
+    await rig.program.write(fd, 0, bytes(what));
+    await rig.program.close(fd);
+  }
+
+  async function agentText(path: string): Promise<string | undefined> {
+    const got = await rig.agent.bytesAt(path);
+    return got === undefined ? undefined : text(got);
+  }
+
+  beforeEach(async () => {
+    rig = await make();
+  });
+
+  afterEach(async () => {
+    await rig.close();
+  });
+
+  describe(`${name}: names and attributes`, () => {
+    test("shows what the agent put, and asks nothing that it was told", async () => {
+      await rig.agent.fill("folder", 300);
+      await rig.agent.clearLog();
+      const names = await rig.program.readdir("folder");
+      expect(names).toHaveLength(300);
+      expect((await rig.program.stat("folder/f7")).sizeBytes).toBe(6);
+      await expect(rig.program.stat("folder/none")).rejects.toMatchObject({ errno: ENOENT });
+      expect(await count("lookup")).toBe(0);
+      expect(await count("list")).toBe(0);
+      expect(await count("getattr")).toBe(0);
+    });
+
+    test("asks for every name without a lease, and again under the next", async () => {
+      await rig.agent.remoteWrite("a", bytes("one"));
+      await rig.agent.setLease(false);
+      await rig.agent.clearLog();
+      await rig.program.stat("a");
+      await rig.program.stat("a");
+      expect(await count("lookup")).toBeGreaterThanOrEqual(2);
+      await rig.program.readdir("");
+      await rig.program.readdir("");
+      expect(await count("list")).toBe(2);
+    });
+
+    test("makes, links, renames and removes", async () => {
+      const { program } = rig;
+      await program.mkdir("d");
+      await writeFile("d/a", "text");
+      await program.link("d/a", "b");
+      expect(await program.stat("b")).toMatchObject({ nlink: 2, ino: (await program.stat("d/a")).ino });
+      await expect(program.rmdir("d")).rejects.toMatchObject({ errno: ENOTEMPTY });
+      await program.symlink("d/a", "s");
+      expect(await program.readlink("s")).toBe("d/a");
+      expect(await readFile("s")).toBe("text");
+      await program.rename("d/a", "c");
+      await program.rmdir("d");
+      await program.unlink("b");
+      expect(await program.stat("c")).toMatchObject({ nlink: 1 });
+      expect(await program.readdir("")).toEqual(["c", "s"]);
+      await expect(program.open("c", O_WRONLY | O_CREAT | O_EXCL)).rejects.toMatchObject({ errno: EEXIST });
+    });
+
+    test("refuses names that are too long", async () => {
+      await expect(rig.program.stat("x".repeat(256))).rejects.toMatchObject({ errno: ENAMETOOLONG });
+      expect(await count("lookup")).toBe(0);
+    });
+
+    test("hears of changes elsewhere within what the kernel may keep", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("one"));
+      await program.stat("a");
+      await agent.remoteChmod("a", 0o600);
+      await agent.remoteWrite("b", bytes("two"));
+      await agent.remoteRename("b", "a");
+      await new Promise((resolve) => setTimeout(resolve, KERNEL_MS));
+      expect(await program.stat("a")).toMatchObject({ sizeBytes: 3, ino: (await agent.entryAt("a"))?.node });
+      expect(await readFile("a")).toBe("two");
+      await expect(program.stat("b")).rejects.toMatchObject({ errno: ENOENT });
+    });
+
+    test("keeps to its bound of entries and asks again", async () => {
+      await remake({ entriesMax: 400 });
+      await rig.agent.fill("one", 300);
+      await rig.agent.fill("two", 300);
+      expect((await rig.agent.statistics()).entries).toBeLessThanOrEqual(400);
+      expect(await rig.program.readdir("one")).toHaveLength(300);
+      expect((await rig.program.stat("one/f9")).sizeBytes).toBe(6);
+    });
+
+    test("chmod and utimes of a closed file are the agent's", async () => {
+      await rig.agent.remoteWrite("a", bytes("one"));
+      await rig.program.chmod("a", 0o600);
+      await rig.program.utimes("a", 5_000_000_000n, 7_000_000_000n);
+      expect(await rig.program.stat("a")).toMatchObject({ mtimeNs: 7_000_000_000n });
+      expect(await rig.agent.entryAt("a")).toMatchObject({ mode: 0o600, mtimeNs: 7_000_000_000n });
+    });
+  });
+
+  describe(`${name}: reading`, () => {
+    test("fetches what the cache lacks, once", async () => {
+      await rig.agent.remoteWrite("a", bytes("0123456789".repeat(1000)));
+      expect(await readFile("a")).toBe("0123456789".repeat(1000));
+      const fetched = await count("fetch");
+      expect(fetched).toBeGreaterThan(0);
+      expect(await readFile("a")).toBe("0123456789".repeat(1000));
+      expect(await count("fetch")).toBe(fetched);
+    });
+
+    test("opens and reads what is cached without a question", async () => {
+      await rig.agent.remoteWrite("a", bytes("cached"));
+      await rig.agent.cache("a");
+      await rig.agent.clearLog();
+      expect(await readFile("a")).toBe("cached");
+      expect(await count("open")).toBe(0);
+      expect(await count("fetch")).toBe(0);
+    });
+
+    test("a fetch that fails is the reader's error, and the next read asks again", async () => {
+      await rig.agent.remoteWrite("a", bytes("text"));
+      const fd = await rig.program.open("a", O_RDONLY);
+      await rig.agent.failNext("fetch", EIO);
+      // A kernel may try a failed read-ahead once more by itself.
+      await rig.agent.failNext("fetch", EIO);
+      await expect(rig.program.read(fd, 0, 4)).rejects.toMatchObject({ errno: EIO });
+      await rig.until(async () => {
+        try {
+          return text(await rig.program.read(fd, 0, 4)) === "text";
+        } catch {
+          return false;
+        }
+      });
+      await rig.program.close(fd);
+    });
+
+    test("an open file reads one version, the next open the new one, under the same inode number", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("old"));
+      const before = await program.open("a", O_RDONLY);
+      await agent.remoteWrite("a", bytes("new and longer"));
+      expect(await readFile("a")).toBe("new and longer");
+      expect((await program.fstat(before)).sizeBytes).toBe(3);
+      expect(text(await program.read(before, 0, 100))).toBe("old");
+      const after = await program.open("a", O_RDONLY);
+      expect((await program.fstat(after)).ino).toBe((await program.fstat(before)).ino);
+      expect((await program.fstat(after)).sizeBytes).toBe(14);
+      await program.close(before);
+      expect(text(await program.read(after, 0, 100))).toBe("new and longer");
+      await program.close(after);
+    });
+
+    test("a content under an open file is not dropped", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("text"));
+      const fd = await program.open("a", O_RDONLY);
+      expect(await agent.drop("a")).toBe(false);
+      await program.close(fd);
+      await rig.until(async () => (await count("closed")) === 1);
+      expect(await agent.drop("a")).toBe(true);
+      expect(await readFile("a")).toBe("text");
+    });
+  });
+
+  describe(`${name}: writing`, () => {
+    test("commits at close what was written, and nothing twice", async () => {
+      const { agent, program } = rig;
+      const fd = await program.open("a", O_RDWR | O_CREAT);
+      await program.write(fd, 0, bytes("hello"));
+      expect(await agentText("a")).toBe("");
+      await program.fsync(fd);
+      expect(await agentText("a")).toBe("hello");
+      await program.fsync(fd);
+      await program.close(fd);
+      expect(await count("commit")).toBe(1);
+      await rig.until(async () => (await agent.statistics()).openFiles === 0);
+      expect(await readFile("a")).toBe("hello");
+    });
+
+    test("a new file that nobody wrote to is clean", async () => {
+      await rig.program.close(await rig.program.open("a", O_WRONLY | O_CREAT));
+      expect(await count("commit")).toBe(0);
+      expect((await rig.program.stat("a")).sizeBytes).toBe(0);
+    });
+
+    test("an edit commits its extents over the version it was opened at", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("0123456789"));
+      const version = (await agent.entryAt("a"))?.version;
+      const fd = await program.open("a", O_RDWR);
+      await program.write(fd, 3, bytes("xy"));
+      expect(text(await program.read(fd, 0, 20))).toBe("012xy56789");
+      await program.close(fd);
+      expect(await agentText("a")).toBe("012xy56789");
+      const [commit] = await commits();
+      expect(commit).toMatchObject({ reason: "flush", baseVersion: version, baseBytes: 10, sizeBytes: 10 });
+      expect(commit?.layers).toHaveLength(1);
+      expect(commit?.layers[0]?.extents).toEqual([{ offset: 3, length: 2 }]);
+    });
+
+    test("O_TRUNC keeps the base version to commit against", async () => {
+      await rig.agent.remoteWrite("a", bytes("0123456789"));
+      const version = (await rig.agent.entryAt("a"))?.version;
+      await writeFile("a", "new", O_WRONLY | O_TRUNC);
+      expect(await agentText("a")).toBe("new");
+      expect((await commits())[0]).toMatchObject({ baseVersion: version, baseBytes: 0, sizeBytes: 3 });
+      expect(await readFile("a")).toBe("new");
+    });
+
+    test("cutting and growing reads as zeros where nothing is left", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("0123456789"));
+      const fd = await program.open("a", O_RDWR);
+      await program.ftruncate(fd, 4);
+      await program.ftruncate(fd, 8);
+      expect(text(await program.read(fd, 0, 20))).toBe("0123\0\0\0\0");
+      await program.write(fd, 10, bytes("end"));
+      expect((await program.fstat(fd)).sizeBytes).toBe(13);
+      await program.close(fd);
+      expect(await agentText("a")).toBe("0123\0\0\0\0\0\0end");
+    });
+
+    test("truncate by path: the agent's while closed, the open file's while open", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("0123456789"));
+      await program.truncate("a", 6);
+      expect(await agentText("a")).toBe("012345");
+      expect(await count("setattr")).toBe(1);
+      const fd = await program.open("a", O_RDWR);
+      await program.truncate("a", 2);
+      expect((await program.fstat(fd)).sizeBytes).toBe(2);
+      expect(await count("setattr")).toBe(1);
+      await program.close(fd);
+      expect(await agentText("a")).toBe("01");
+      const reader = await program.open("a", O_RDONLY);
+      await program.truncate("a", 1);
+      expect(text(await program.read(reader, 0, 10))).toBe("0");
+      expect(await agentText("a")).toBe("0");
+      await program.close(reader);
+    });
+
+    test("appends go to the end, whoever wrote it", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("one"));
+      await program.stat("a");
+      await agent.remoteWrite("a", bytes("one, two"));
+      const fd = await program.open("a", O_WRONLY | O_APPEND);
+      await program.write(fd, 0, bytes(", three"));
+      await program.close(fd);
+      expect(await agentText("a")).toBe("one, two, three");
+    });
+
+    test("all who have it open here see one content", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("0123456789"));
+      const reader = await program.open("a", O_RDONLY);
+      const one = await program.open("a", O_RDWR);
+      const two = await program.open("a", O_RDWR);
+      await program.write(one, 0, bytes("AA"));
+      await program.write(two, 8, bytes("BB"));
+      expect(text(await program.read(reader, 0, 20))).toBe("AA234567BB");
+      expect(text(await program.read(one, 0, 20))).toBe("AA234567BB");
+      await program.close(reader);
+      expect(await count("commit")).toBe(0);
+      await program.close(one);
+      await program.close(two);
+      expect(await agentText("a")).toBe("AA234567BB");
+      expect(await count("commit")).toBe(1);
+    });
+
+    test("a save while another is under way waits for it and commits again", async () => {
+      const { agent, program } = rig;
+      const one = await program.open("a", O_RDWR | O_CREAT);
+      const two = await program.open("a", O_RDWR);
+      await program.write(one, 0, bytes("first"));
+      await agent.hold("commit");
+      const first = program.close(one);
+      await rig.until(async () => (await agent.heldCount()) === 1);
+      await program.write(two, 5, bytes(" second"));
+      const second = program.close(two);
+      expect(await agentText("a")).toBe("");
+      await agent.release();
+      await Promise.all([first, second]);
+      expect(await agentText("a")).toBe("first second");
+      expect((await commits()).map(({ sizeBytes }) => sizeBytes)).toEqual([5, 12]);
+    });
+
+    test("layers stay readable while they are not merged", async () => {
+      const { agent, program } = rig;
+      await agent.setKnobs({ rebases: false });
+      await agent.remoteWrite("a", bytes("0123456789"));
+      const fd = await program.open("a", O_RDWR);
+      await program.write(fd, 0, bytes("A"));
+      await program.fsync(fd);
+      await program.write(fd, 5, bytes("B"));
+      await program.fsync(fd);
+      await program.ftruncate(fd, 7);
+      await program.write(fd, 9, bytes("C"));
+      await program.fsync(fd);
+      expect(text(await program.read(fd, 0, 20))).toBe("A1234B6\0\0C");
+      expect(await agentText("a")).toBe("A1234B6\0\0C");
+      await program.close(fd);
+      expect(await count("commit")).toBe(3);
+      expect((await commits())[2]).toMatchObject({ baseBytes: 7 });
+    });
+
+    test("a commit that fails is the program's error, and is sent again with what came since", async () => {
+      const { agent, program } = rig;
+      const fd = await program.open("a", O_RDWR | O_CREAT);
+      await program.write(fd, 0, bytes("first"));
+      await agent.failNext("commit", ENOSPC);
+      await expect(program.fsync(fd)).rejects.toMatchObject({ errno: ENOSPC });
+      await program.write(fd, 5, bytes(" second"));
+      await program.fsync(fd);
+      expect(await agentText("a")).toBe("first second");
+      expect((await commits())[1]?.layers).toHaveLength(2);
+      await program.close(fd);
+    });
+
+    test("a failed close is tried once more at the release, and the file is let go", async () => {
+      const { agent, program } = rig;
+      const fd = await program.open("a", O_WRONLY | O_CREAT);
+      await program.write(fd, 0, bytes("text"));
+      await agent.failNext("commit", EIO);
+      await agent.failNext("commit", EIO);
+      await expect(program.close(fd)).rejects.toMatchObject({ errno: EIO });
+      await rig.until(async () => (await count("closed")) === 1);
+      expect((await commits()).map(({ reason }) => reason)).toEqual(["flush", "release"]);
+      expect((await agent.statistics()).openFiles).toBe(0);
+    });
+
+    test("times set on a dirty file go with its commit", async () => {
+      const { agent, program } = rig;
+      const fd = await program.open("a", O_WRONLY | O_CREAT);
+      await program.write(fd, 0, bytes("text"));
+      await program.futimes(fd, 1_000_000_000n, 2_000_000_000n);
+      await program.close(fd);
+      expect(await agent.entryAt("a")).toMatchObject({ mtimeNs: 2_000_000_000n });
+      expect(await count("setattr")).toBe(0);
+      expect((await program.stat("a")).mtimeNs).toBe(2_000_000_000n);
+    });
+
+    test("a file that lost its name lives in its handles and is never committed", async () => {
+      const { agent, program } = rig;
+      const fd = await program.open("a", O_RDWR | O_CREAT);
+      await program.write(fd, 0, bytes("text"));
+      await program.unlink("a");
+      await program.write(fd, 4, bytes(" more"));
+      expect(text(await program.read(fd, 0, 20))).toBe("text more");
+      expect(await program.fstat(fd)).toMatchObject({ nlink: 0, sizeBytes: 9 });
+      await program.close(fd);
+      expect(await count("commit")).toBe(0);
+      await rig.until(async () => (await agent.statistics()).openFiles === 0);
+    });
+
+    test("a rename over an open file leaves its readers what they opened", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("victim"));
+      await writeFile("b", "source");
+      const fd = await program.open("a", O_RDONLY);
+      await program.rename("b", "a");
+      expect(await readFile("a")).toBe("source");
+      expect(text(await program.read(fd, 0, 20))).toBe("victim");
+      expect(await program.fstat(fd)).toMatchObject({ nlink: 0 });
+      await program.close(fd);
+      expect(await agentText("a")).toBe("source");
+    });
+  });
+
+  describe(`${name}: an agent that is slow, or silent`, () => {
+    test("answers EIO at the deadline, and drops what comes later", async () => {
+      await remake({ deadlinesMs: { lookup: 150 } });
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("text"));
+      await agent.setLease(false);
+      await agent.hold("lookup");
+      await expect(program.stat("a")).rejects.toMatchObject({ errno: EIO });
+      await agent.release();
+      expect(await program.stat("a")).toMatchObject({ sizeBytes: 4 });
+      expect((await agent.statistics()).pendingRequests).toBe(0);
+    });
+
+    test("a commit that outlives its program's patience still counts", async () => {
+      await remake({ deadlinesMs: { commit: 150 } });
+      const { agent, program } = rig;
+      const fd = await program.open("a", O_RDWR | O_CREAT);
+      await program.write(fd, 0, bytes("text"));
+      await agent.hold("commit");
+      await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+      await agent.release();
+      await program.close(fd);
+      expect(await count("commit")).toBe(1);
+      expect(await agentText("a")).toBe("text");
+    });
+
+    test("a program may give up, and the agent is told", async () => {
+      const { agent } = rig;
+      await agent.remoteWrite("a", bytes("text"));
+      await agent.hold("open");
+      await rig.openInterrupted("a");
+      const [open] = (await agent.logOf("open")) as RequestOf<"open">[];
+      const notices = (await agent.logOf("interrupted")) as Extract<DriveNotice, { op: "interrupted" }>[];
+      expect(notices.map(({ id }) => id)).toEqual([open?.id]);
+      await agent.release();
+      expect(await readFile("a")).toBe("text");
+    });
+
+    test("a waiting request holds up nobody else", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("text"));
+      await agent.remoteWrite("b", bytes("other"));
+      await agent.cache("b");
+      await agent.hold("open");
+      const slow = Array.from({ length: 8 }, () => program.open("a", O_RDONLY));
+      await rig.until(async () => (await agent.heldCount()) === 8);
+      expect(await readFile("b")).toBe("other");
+      await agent.release();
+      for (const fd of await Promise.all(slow)) await program.close(fd);
+    });
+
+    test("leaves nothing behind", async () => {
+      const { agent, program } = rig;
+      for (let round = 0; round < 5; round++) {
+        await writeFile("a", `round ${round}`);
+        await readFile("a");
+        await program.unlink("a");
+      }
+      await rig.until(async () => (await agent.statistics()).openFiles === 0);
+      expect((await agent.statistics()).pendingRequests).toBe(0);
+      expect(await count("closed")).toBeGreaterThanOrEqual(5);
+    });
+  });
+}

@@ -1,0 +1,147 @@
+// Comparing: keeps the volume in step with what other programs do to the served folder. Watches, looks at what events name, scans when events may
+// have been lost, and tells the volume. All looks pass through the lane, so they never see half of a commit.
+import type { Clock, DiskRoot, Timer, Watch } from "@runnel/shared";
+import type { ContentHost } from "../content-store.ts";
+import { Absences } from "./absences.ts";
+import type { DiskRows } from "./disk-rows.ts";
+import type { Lane } from "./lane.ts";
+import type { LeftOut } from "./left-out.ts";
+import { lookAtPaths } from "./look-at-paths.ts";
+import { Looker } from "./look.ts";
+import { Scanner } from "./scan.ts";
+import type { TellerContext } from "./tell.ts";
+import { Teller } from "./tell.ts";
+import { Gatherer } from "./watch.ts";
+
+/** A scan that failed is begun again. */
+const RESCAN_MS = 1000;
+/** What a pending commit stood in the way of is looked at again when it is up, at the latest then. */
+const OVERTAKEN_MS = 1000;
+
+export interface ComparingContext extends Omit<TellerContext, "overtaken" | "unsettled"> {
+  root: DiskRoot;
+  rows: DiskRows;
+  lane: Lane;
+  clock: Clock;
+  leftOut: LeftOut;
+  host: Pick<ContentHost, "external" | "uncertain" | "scanned">;
+  checkPresence(): Promise<void>;
+}
+
+export class Comparing {
+  readonly #context: ComparingContext;
+  readonly #teller: Teller;
+  readonly #absences: Absences;
+  readonly #scanner: Scanner;
+  readonly #looker: Looker;
+  readonly #gatherer: Gatherer;
+  #watch: Watch | undefined;
+  #scan: Promise<void> | undefined;
+  #isScanWanted = false;
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  /** `dev`: of the root. */
+  constructor(context: ComparingContext, dev: number) {
+    this.#context = context;
+    const { root, rows, leftOut, clock } = context;
+    this.#gatherer = new Gatherer(
+      clock,
+      (paths) => this.#look(paths),
+      () => void this.scan(),
+      () => this.#absences.nextDueMs(),
+    );
+    this.#teller = new Teller({
+      ...context,
+      overtaken: (path) => this.#gatherer.again([path], OVERTAKEN_MS),
+      unsettled: (path) => this.#gatherer.unsettled(path),
+    });
+    this.#looker = new Looker(root, rows, leftOut, dev);
+    this.#absences = new Absences({ ...context, looker: this.#looker, teller: this.#teller });
+    this.#scanner = new Scanner({
+      ...context,
+      looker: this.#looker,
+      teller: this.#teller,
+      absences: this.#absences,
+      isClosed: () => this.#isClosed,
+    });
+  }
+
+  get isScanning(): boolean {
+    return this.#scan !== undefined;
+  }
+
+  /** Begins to watch; resolves before the first scan ends. */
+  async start(): Promise<void> {
+    this.#watch = await this.#context.root.watch((events) => this.#gatherer.add(events));
+    void this.scan();
+  }
+
+  /** A whole scan, beginning now or as soon as the one that runs has ended. Resolves when it has passed. */
+  scan(): Promise<void> {
+    this.#isScanWanted = true;
+    this.#context.host.uncertain();
+    this.#scan ??= this.#scanUntilDone().finally(() => {
+      this.#scan = undefined;
+    });
+    return this.#scan;
+  }
+
+  async #scanUntilDone(): Promise<void> {
+    while (this.#isScanWanted && !this.#isClosed) {
+      this.#isScanWanted = false;
+      try {
+        await this.#scanner.scanAll();
+      } catch {
+        // The folder or the log failed for now: begun again, until then leases stay withdrawn.
+        this.#isScanWanted = true;
+        await this.#pause();
+      }
+    }
+    if (!this.#isClosed) this.#context.host.scanned();
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endPause = resolve;
+      this.#timer = this.#context.clock.after(RESCAN_MS, resolve);
+    });
+  }
+
+  #endPause: () => void = () => undefined;
+
+  /** To be looked at now; bringing up has met something there. */
+  lookAt(paths: readonly string[], folders: readonly number[]): void {
+    if (paths.length > 0) this.#gatherer.again(paths, 0);
+    // A failure is met again by the next scan.
+    if (folders.length > 0) this.#scanner.scanFolders(folders).then(() => this.#gatherer.rearm(), () => void this.scan());
+  }
+
+  async #look(paths: readonly string[]): Promise<void> {
+    const { lane, rows } = this.#context;
+    const folders: number[] = [];
+    await lane.run(async () => {
+      if (this.#isClosed) return;
+      const { seen, isRootNamed } = await lookAtPaths(rows, this.#looker, paths);
+      if (isRootNamed) await this.#teller.tellRoot();
+      if (seen.length > 0) {
+        if (seen.some(({ found }) => found === undefined)) await this.#context.checkPresence();
+        const told = await this.#teller.tell(seen);
+        this.#absences.hold(told.absent);
+        for (const folder of told.folders) folders.push(folder);
+      }
+      await this.#absences.tellDue();
+    });
+    await this.#scanner.scanFolders(folders);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#gatherer.close();
+    this.#timer?.cancel();
+    this.#endPause();
+    await this.#watch?.close();
+    await this.#scan;
+    await this.#context.lane.idle();
+  }
+}

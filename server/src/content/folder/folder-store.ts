@@ -1,0 +1,290 @@
+// The folder engine of ContentStore: the live tree is a plain folder that other programs may read and write. Parts: bring-up.ts (commits → folder),
+// comparing.ts (folder → volume), versions.ts (reading), trash.ts (old files). This file only puts them together.
+import type { Clock, DiskRoot, DiskSpace, Executor, Timer, VersionId } from "@runnel/shared";
+import type { MetaStore } from "../../meta/meta-store.ts";
+import type { AcceptedCommit, ContentHost, ContentStatus, ContentStore, OpenVersion, StagedFile } from "../content-store.ts";
+import { BringUp } from "./bring-up.ts";
+import { Comparing } from "./comparing.ts";
+import { DiskRows, ROOT_ROW } from "./disk-rows.ts";
+import { Lane } from "./lane.ts";
+import { LeftOut } from "./left-out.ts";
+import { LiveTree } from "./live-tree.ts";
+import { makeStoreFolders } from "./marker.ts";
+import { PendingContents, contentOf } from "./pending-contents.ts";
+import { Presence } from "./presence.ts";
+import { Reservations } from "./space.ts";
+import { StagedFiles } from "./staged.ts";
+import { versionKey } from "./store-layout.ts";
+import type { TrashSettings } from "./trash.ts";
+import { Trash } from "./trash.ts";
+import { Versions } from "./versions.ts";
+
+/** Listed in the status; the newest stay. */
+const LISTED_MAX = 1000;
+const CUT_TRASH_MS = 60_000;
+
+export interface FolderSettings {
+  /** The volume's id, in its marker. The same through a rebuild of the metadata. */
+  volume: string;
+  /** The volume is known to have been served: a folder without a marker is then unavailable, even with a new meta store. */
+  wasServed?: boolean;
+  trash?: TrashSettings;
+  /** Whether the server may give files away and open any file (root). Default true; refusals are met either way. */
+  isPrivileged?: boolean;
+}
+
+export interface FolderOptions {
+  root: DiskRoot;
+  meta: MetaStore;
+  clock: Clock;
+  host: ContentHost;
+  settings: FolderSettings;
+  /** Digests what commits copy from older versions; without it the stat tuples alone vouch for them. */
+  executor?: Executor;
+}
+
+/** The root stays the caller's to close, after the store. */
+export function openFolderStore(options: FolderOptions): ContentStore {
+  return new FolderStore(options);
+}
+
+class FolderStore implements ContentStore {
+  readonly #options: FolderOptions;
+  readonly #rows: DiskRows;
+  readonly #lane = new Lane();
+  readonly #pending = new PendingContents();
+  readonly #leftOut = new LeftOut();
+  readonly #lost = new Map<string, VersionId>();
+  readonly #conflicts: ContentStatus["conflicts"] = [];
+  readonly #versions: Versions;
+  readonly #staged: StagedFiles;
+  readonly #reservations: Reservations;
+  #presence: Presence | undefined;
+  #trash: Trash | undefined;
+  #bringUp: BringUp | undefined;
+  #comparing: Comparing | undefined;
+  #kept: { seqs: Set<number>; temps: Set<string> } = { seqs: new Set(), temps: new Set() };
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: FolderOptions) {
+    this.#options = options;
+    const { root, meta, host, clock } = options;
+    this.#rows = new DiskRows(meta);
+    this.#staged = new StagedFiles(root);
+    this.#reservations = new Reservations(root, (bytes) => this.#cutTrash(bytes));
+    this.#versions = new Versions({
+      root,
+      meta,
+      rows: this.#rows,
+      pending: this.#pending,
+      host,
+      wallNs: () => clock.wallNs(),
+      steady: async () => this.#bringUp?.steady(),
+      suspect: (path) => this.#comparing?.lookAt([path], []),
+      lose: async (version) => {
+        await meta.setPlace(version, { at: "lost" });
+        this.#addLost(version);
+      },
+      unavailable: () => this.#presence?.reason,
+    });
+  }
+
+  async start(commits: AcceptedCommit[], handles: ReadonlyMap<number, Uint8Array>): Promise<void> {
+    const { meta } = this.#options;
+    const facts = await meta.facts();
+    const wasServed = (await meta.diskRow(ROOT_ROW.folder, ROOT_ROW.name)) !== undefined;
+    this.#makeParts(facts, wasServed, handles);
+    for (const commit of commits) {
+      this.#kept.seqs.add(commit.seq);
+      const content = contentOf(commit);
+      if (content !== undefined) this.#kept.temps.add(content.temp);
+    }
+    // Queued, and begun when the folder is known to be there.
+    const isThere = await this.#isThere();
+    if (isThere) await this.#begin();
+    for (const commit of commits) this.#bringUp?.accept(commit, true);
+    this.#bringUp?.go();
+  }
+
+  #makeParts(facts: { epoch: string; seq: number; upSeq: number }, wasServed: boolean, handles: ReadonlyMap<number, Uint8Array>): void {
+    const { root, meta, clock, host, settings, executor } = this.#options;
+    const rows = this.#rows;
+    const presence = new Presence({
+      root,
+      rows,
+      clock,
+      volume: settings.volume,
+      wasServed: wasServed || settings.wasServed === true,
+      changed: (reason) => this.#availability(reason),
+    });
+    const trash = new Trash({
+      root,
+      meta,
+      clock,
+      epoch: facts.epoch,
+      settings: settings.trash ?? {},
+      isNeeded: (version) => this.#versions.isOpen(version) || this.#pending.isNeeded(version, new Set()),
+    });
+    const tree = new LiveTree({
+      root,
+      rows,
+      trash,
+      meta,
+      clock,
+      isPrivileged: settings.isPrivileged ?? true,
+      conflict: (path, keptBeside) => this.#addConflict(path, keptBeside),
+      lost: (node, seq) => this.#addLost({ node, seq }),
+    });
+    this.#presence = presence;
+    this.#trash = trash;
+    this.#bringUp = new BringUp(
+      {
+        tree,
+        rows,
+        pending: this.#pending,
+        versions: this.#versions,
+        lane: this.#lane,
+        clock,
+        meta,
+        host,
+        prepare: { executor },
+        unavailable: () => presence.reason,
+        cutTrash: (bytes) => this.#cutTrash(bytes),
+        lookAt: (paths, folders) => this.#comparing?.lookAt(paths, folders),
+        doubt: () => presence.doubt(),
+      },
+      facts.seq,
+      facts.upSeq,
+      handles,
+    );
+  }
+
+  /** @throws what only a person can settle: Version. */
+  async #isThere(): Promise<boolean> {
+    try {
+      await this.#presence?.check();
+    } catch (error) {
+      if (this.#presence?.reason === undefined) throw error;
+    }
+    return this.#presence?.reason === undefined;
+  }
+
+  /** The folder is there: cleans the store, then watches and scans. */
+  async #begin(): Promise<void> {
+    const { root, clock, host, meta } = this.#options;
+    await makeStoreFolders(root);
+    await this.#staged.clean(this.#kept.seqs, this.#kept.temps);
+    await this.#trash?.start();
+    const { dev } = await root.stat("");
+    this.#comparing = new Comparing(
+      {
+        root,
+        rows: this.#rows,
+        lane: this.#lane,
+        clock,
+        host,
+        meta,
+        leftOut: this.#leftOut,
+        checkPresence: async () => this.#presence?.check(),
+        noteExternal: async (seq) => this.#bringUp?.noteExternal(seq),
+        hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
+        lost: (version) => this.#addLost(version),
+      },
+      dev,
+    );
+    await this.#comparing.start();
+    this.#cutTrashLater();
+  }
+
+  #availability(reason: string | undefined): void {
+    this.#options.host.availability(reason);
+    if (reason !== undefined || this.#isClosed) return;
+    this.#comeBack().catch(() => this.#presence?.doubt());
+  }
+
+  /** The folder is back, with whatever has been done to it meanwhile. */
+  async #comeBack(): Promise<void> {
+    if (this.#comparing === undefined) await this.#begin();
+    else void this.#comparing.scan();
+    this.#bringUp?.go();
+  }
+
+  async scan(): Promise<void> {
+    await this.#comparing?.scan();
+  }
+
+  async open(version: VersionId): Promise<OpenVersion> {
+    return this.#versions.open(version);
+  }
+
+  async stage(): Promise<StagedFile> {
+    return this.#staged.make();
+  }
+
+  async reserve(bytes: number): Promise<() => void> {
+    return this.#reservations.take(bytes);
+  }
+
+  accept(commit: AcceptedCommit): void {
+    this.#bringUp?.accept(commit);
+  }
+
+  async whenUp(seq: number): Promise<void> {
+    await this.#bringUp?.whenUp(seq);
+  }
+
+  async space(): Promise<DiskSpace> {
+    return this.#options.root.space();
+  }
+
+  #addLost(version: VersionId): void {
+    addNewest(this.#lost, versionKey(version), version);
+  }
+
+  #addConflict(path: string, keptBeside: string): void {
+    this.#conflicts.push({ path, keptBeside });
+    if (this.#conflicts.length > LISTED_MAX) this.#conflicts.shift();
+  }
+
+  async #cutTrash(bytes: number): Promise<void> {
+    await this.#lane.run(async () => this.#trash?.cut(bytes));
+  }
+
+  #cutTrashLater(): void {
+    if (this.#isClosed) return;
+    this.#timer = this.#options.clock.after(CUT_TRASH_MS, () => {
+      // A failure is met again next time.
+      this.#cutTrash(0).then(() => this.#cutTrashLater(), () => this.#cutTrashLater());
+    });
+  }
+
+  status(): ContentStatus {
+    return {
+      pendingCommits: this.#bringUp?.pendingCommits ?? 0,
+      stuck: this.#bringUp?.stuck,
+      unavailable: this.#presence?.reason,
+      isScanning: this.#comparing?.isScanning ?? false,
+      leftOut: this.#leftOut.status(),
+      lost: [...this.#lost.values()],
+      conflicts: [...this.#conflicts],
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#presence?.close();
+    await this.#bringUp?.close();
+    await this.#comparing?.close();
+    await this.#lane.idle();
+  }
+}
+
+function addNewest(list: Map<string, VersionId>, key: string, version: VersionId): void {
+  list.delete(key);
+  list.set(key, version);
+  if (list.size <= LISTED_MAX) return;
+  const oldest = list.keys().next();
+  if (oldest.done !== true) list.delete(oldest.value);
+}

@@ -1,0 +1,65 @@
+// Looking at paths that events named: which folder's name is meant follows the rows, from the root down. Below a folder that is not known yet
+// the folder itself is what has to be looked at.
+import { ROOT_NODE } from "@runnel/shared";
+import type { DiskRows } from "./disk-rows.ts";
+import type { Looker, Seen } from "./look.ts";
+import { joinPath } from "./store-layout.ts";
+
+/** So many names of one folder are seen faster by listing it. */
+const LIST_FROM = 256;
+
+interface Name {
+  folder: number;
+  name: string;
+  path: string;
+}
+
+/** The name to look at for a path; undefined for the root. `known`: folders by path, found so far. */
+async function nameOf(rows: DiskRows, path: string, known: Map<string, number | undefined>): Promise<Name | undefined> {
+  const parts = path.split("/").filter((part) => part !== "");
+  let folder = ROOT_NODE;
+  let at = "";
+  for (const [index, name] of parts.entries()) {
+    const below = joinPath(at, name);
+    if (index === parts.length - 1) return { folder, name, path: below };
+    if (!known.has(below)) {
+      const row = await rows.get(folder, name);
+      known.set(below, row?.stat.type === "folder" ? row.node : undefined);
+    }
+    const node = known.get(below);
+    if (node === undefined) return { folder, name, path: below };
+    folder = node;
+    at = below;
+  }
+  return undefined;
+}
+
+export interface LookedAt {
+  seen: Seen[];
+  isRootNamed: boolean;
+}
+
+export async function lookAtPaths(rows: DiskRows, looker: Looker, paths: readonly string[]): Promise<LookedAt> {
+  const known = new Map<string, number | undefined>();
+  const byFolder = new Map<number, Map<string, Name>>();
+  let isRootNamed = false;
+  for (const path of paths) {
+    const name = await nameOf(rows, path, known);
+    if (name === undefined) {
+      isRootNamed = true;
+      continue;
+    }
+    const names = byFolder.get(name.folder) ?? new Map<string, Name>();
+    names.set(name.path, name);
+    byFolder.set(name.folder, names);
+  }
+  const seen: Seen[] = [];
+  const single: Name[] = [];
+  for (const [folder, names] of byFolder) {
+    const listed = names.size >= LIST_FROM ? await looker.list(folder) : undefined;
+    if (listed === undefined) single.push(...names.values());
+    else for (const one of listed.seen) seen.push(one);
+  }
+  for (const one of await looker.seeAll(single)) seen.push(one);
+  return { seen, isRootNamed };
+}

@@ -1,0 +1,118 @@
+// Watching: gathers events and says when a path is to be looked at. A change is looked at once (a batch gathers for a moment), a file
+// that is being written after a second of quiet, but so that it shows within 2 s even if the writer never pauses.
+import type { Clock, Timer, WatchEvent } from "@runnel/shared";
+import { SETTLE_MS } from "./same-file.ts";
+import { isInStore } from "./store-layout.ts";
+
+const GATHER_MS = 50;
+const QUIET_MS = 1000;
+/** From the first write that has not been looked at. */
+const WRITING_MS_MAX = 1500;
+/** More are a reason to scan all. */
+const PATHS_MAX = 50_000;
+/** A look that failed is repeated. */
+const RETRY_MS = 1000;
+
+interface Gathered {
+  firstMs: number;
+  dueMs: number;
+}
+
+export class Gatherer {
+  readonly #clock: Clock;
+  readonly #look: (paths: string[]) => Promise<void>;
+  readonly #overflow: () => void;
+  /** Something else that is due, on the boot clock. */
+  readonly #otherDueMs: () => number | undefined;
+  readonly #paths = new Map<string, Gathered>();
+  #timer: Timer | undefined;
+  #timerMs = Infinity;
+  #isLooking = false;
+  #isClosed = false;
+
+  /** `look` gets what is due, also when that is only the other thing. */
+  constructor(clock: Clock, look: (paths: string[]) => Promise<void>, overflow: () => void, otherDueMs: () => number | undefined) {
+    this.#clock = clock;
+    this.#look = look;
+    this.#overflow = overflow;
+    this.#otherDueMs = otherDueMs;
+  }
+
+  add(events: readonly WatchEvent[]): void {
+    const nowMs = this.#clock.bootMs();
+    for (const { path, kind } of events) {
+      if (kind === "overflow") this.#overflowed();
+      else if (!isInStore(path)) this.#gather(path, nowMs, kind === "writing" ? QUIET_MS : GATHER_MS, kind === "writing");
+    }
+    this.#arm();
+  }
+
+  /** To be looked at after a delay, if nothing brings it earlier. */
+  again(paths: Iterable<string>, delayMs: number): void {
+    const nowMs = this.#clock.bootMs();
+    for (const path of paths) this.#gather(path, nowMs, delayMs, false);
+    this.#arm();
+  }
+
+  unsettled(path: string): void {
+    if (!this.#paths.has(path)) this.again([path], SETTLE_MS);
+  }
+
+  #gather(path: string, nowMs: number, delayMs: number, isWriting: boolean): void {
+    const before = this.#paths.get(path);
+    const firstMs = before?.firstMs ?? nowMs;
+    let dueMs = nowMs + delayMs;
+    if (before !== undefined) dueMs = isWriting ? Math.max(before.dueMs, dueMs) : Math.min(before.dueMs, dueMs);
+    if (isWriting) dueMs = Math.min(dueMs, firstMs + WRITING_MS_MAX);
+    this.#paths.set(path, { firstMs, dueMs });
+    if (this.#paths.size > PATHS_MAX) this.#overflowed();
+  }
+
+  #overflowed(): void {
+    this.#paths.clear();
+    this.#overflow();
+  }
+
+  /** Runs when the first is due. */
+  #arm(): void {
+    if (this.#isLooking || this.#isClosed) return;
+    let dueMs = this.#otherDueMs() ?? Infinity;
+    for (const gathered of this.#paths.values()) dueMs = Math.min(dueMs, gathered.dueMs);
+    if (dueMs === this.#timerMs && this.#timer !== undefined) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerMs = dueMs;
+    if (dueMs === Infinity) return;
+    this.#timer = this.#clock.after(Math.max(0, dueMs - this.#clock.bootMs()), () => {
+      this.#timer = undefined;
+      void this.#lookAtDue();
+    });
+  }
+
+  /** Something may have come due besides. */
+  rearm(): void {
+    this.#arm();
+  }
+
+  async #lookAtDue(): Promise<void> {
+    if (this.#isLooking || this.#isClosed) return;
+    this.#isLooking = true;
+    const nowMs = this.#clock.bootMs();
+    const due: string[] = [];
+    for (const [path, { dueMs }] of this.#paths) if (dueMs <= nowMs) due.push(path);
+    for (const path of due) this.#paths.delete(path);
+    try {
+      await this.#look(due);
+    } catch {
+      // The disk or the volume failed for now; what was to be seen still is.
+      this.again(due, RETRY_MS);
+    }
+    this.#isLooking = false;
+    this.#arm();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+}
