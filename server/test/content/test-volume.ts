@@ -6,10 +6,10 @@ import type { AcceptedCommit, ContentHost, ContentStore } from "../../src/conten
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
-import type { ExternalOperation, MetaStore, Operation, OperationResult, Planned, Run } from "../../src/meta/meta-store.ts";
+import type { ExternalOperation, MetaStore, Operation, OperationId, OperationResult, Planned, Run } from "../../src/meta/meta-store.ts";
 
 type LogRecord =
-  | { kind: "commit"; operation: Operation | ExternalOperation; wallNs: bigint; change: Change | undefined; result: OperationResult; data: Uint8Array }
+  | { kind: "commit"; id: OperationId | undefined; operation: Operation | ExternalOperation; wallNs: bigint; change: Change | undefined; result: OperationResult; data: Uint8Array }
   | { kind: "handle"; seq: number; handle: Uint8Array };
 
 export const FOLDER = "/srv/docs";
@@ -122,9 +122,9 @@ export class TestVolume implements ContentHost {
     const { logOffset } = await this.meta.facts();
     for (const [index, record] of this.log.entries()) {
       if (index < logOffset || record.kind !== "commit") continue;
-      const { operation, wallNs, change, result, data } = record;
+      const { id, operation, wallNs, change, result, data } = record;
       const seq = change?.seq ?? result.seq;
-      await this.meta.plan([{ id: undefined, operation, wallNs, replayed: { seq, change, result } }]);
+      await this.meta.plan([{ id, operation, wallNs, replayed: { seq, change, result } }]);
       await this.meta.commit(new Map([[0, { segment: 1, offset: index, length: data.length }]]), { segment: 1, offset: index + 1 });
     }
   }
@@ -140,16 +140,25 @@ export class TestVolume implements ContentHost {
   }
 
   /** Decides, logs and indexes one after another, as the commit queue does. */
-  #commit(operations: readonly (Operation | ExternalOperation)[], data: Uint8Array): Promise<Planned[]> {
+  #commit(operations: readonly (Operation | ExternalOperation)[], data: Uint8Array, instance?: string): Promise<Planned[]> {
     const done = this.#turn.then(async () => {
       const wallNs = this.clock.wallNs();
-      const planned = await this.meta.plan(operations.map((operation) => ({ id: undefined, operation, wallNs })));
+      const requests = operations.map((operation) => ({ id: this.#id(instance), operation, wallNs }));
+      const planned = await this.meta.plan(requests);
       const places = new Map<number, { segment: number; offset: number; length: number }>();
       const commits: AcceptedCommit[] = [];
       for (const [index, answer] of planned.entries()) {
         const operation = operations[index];
         if (!answer.ok || answer.change === undefined || operation === undefined) continue;
-        const record: LogRecord = { kind: "commit", operation, wallNs, change: answer.change, result: answer.result, data };
+        const record: LogRecord = {
+          kind: "commit",
+          id: requests[index]?.id,
+          operation,
+          wallNs,
+          change: answer.change,
+          result: answer.result,
+          data,
+        };
         places.set(index, { segment: 1, offset: this.log.length, length: data.length });
         const commit = accepted(this.log.length, record);
         this.log.push(record);
@@ -161,6 +170,12 @@ export class TestVolume implements ContentHost {
     });
     this.#turn = done.catch(() => undefined);
     return done;
+  }
+
+  #n = 0;
+
+  #id(instance: string | undefined): OperationId | undefined {
+    return instance === undefined ? undefined : { instance, n: this.#n++, digest: new Uint8Array(0) };
   }
 
   async external(operations: ExternalOperation[]): Promise<Planned[]> {
@@ -195,8 +210,8 @@ export class TestVolume implements ContentHost {
   }
 
   /** Commits an operation. @throws the planner's refusal. */
-  async commit(operation: Operation, data: Uint8Array = new Uint8Array(0)): Promise<OperationResult> {
-    const [answer] = await this.#commit([operation], data);
+  async commit(operation: Operation, data: Uint8Array = new Uint8Array(0), instance = "client"): Promise<OperationResult> {
+    const [answer] = await this.#commit([operation], data, instance);
     if (answer?.ok !== true) throw new Error(`Refused: ${JSON.stringify(answer)}`);
     return answer.result;
   }

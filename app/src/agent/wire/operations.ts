@@ -22,11 +22,11 @@ export class Operations {
     this.clock = parts.clock;
   }
 
-  /** All numbers up to this one have been answered. */
+  /** All numbers up to this one have been answered; 0 says nothing. */
   get received(): number {
     let received = this.highest;
     for (const n of this.outstanding) received = Math.min(received, n - 1);
-    return received;
+    return Math.max(0, received);
   }
 
   /** Resolves when all that was begun until now has been answered. */

@@ -18,7 +18,7 @@ const RESCAN_MS = 1000;
 /** What a pending commit stood in the way of is looked at again when it is up, at the latest then. */
 const OVERTAKEN_MS = 1000;
 
-export interface ComparingContext extends Omit<TellerContext, "overtaken" | "unsettled"> {
+export interface ComparingContext extends Omit<TellerContext, "overtaken" | "affected" | "unsettled"> {
   root: DiskRoot;
   rows: DiskRows;
   lane: Lane;
@@ -54,6 +54,7 @@ export class Comparing {
     this.#teller = new Teller({
       ...context,
       overtaken: (path) => this.#gatherer.again([path], OVERTAKEN_MS),
+      affected: (path) => this.#gatherer.again([path], 0),
       unsettled: (path) => this.#gatherer.unsettled(path),
     });
     this.#looker = new Looker(root, rows, leftOut, dev);

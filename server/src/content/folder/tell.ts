@@ -39,6 +39,8 @@ export interface TellerContext {
   lost(version: VersionId): void;
   /** A commit not yet up stands in the way: to be looked at when it is up. */
   overtaken(path: string): void;
+  /** Its tuple is another one, through a change elsewhere. */
+  affected(path: string): void;
   /** A young tuple: to be looked at again when it has settled. */
   unsettled(path: string): void;
 }
@@ -238,6 +240,15 @@ export class Teller {
     }
     await this.#external(batch);
     this.#context.rows.movedFolders();
+    for (const { node, stat } of removed) if (stat.type !== "folder" && stat.nlink > 1) await this.#lookAtOtherNames(node);
+  }
+
+  /** The link count and ctime of a file's other names have changed. */
+  async #lookAtOtherNames(node: number): Promise<void> {
+    for (const { folder, name } of await this.#context.rows.ofNode(node)) {
+      const path = await this.#context.rows.pathOfName(folder, name);
+      if (path !== undefined) this.#context.affected(path);
+    }
   }
 
   /** Names came and went: a folder's own times are those on disk. Skipped while commits are to be brought up, which set them. */

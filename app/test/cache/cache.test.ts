@@ -1,0 +1,275 @@
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { EMPTY_RECIPE, digestAt } from "@runnel/shared";
+import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
+import { CacheMachine } from "./cache-machine.ts";
+import type { Sample } from "./cache-machine.ts";
+
+let machine: CacheMachine;
+let cache: Cache;
+
+beforeEach(async () => {
+  machine = new CacheMachine();
+  cache = await machine.open();
+});
+
+afterEach(async () => {
+  await cache.close();
+  machine.clean();
+});
+
+const VERSION = { node: 2 ** 40, seq: 2 ** 35 };
+
+async function fill(sample: Sample, version = VERSION): Promise<CachedContent> {
+  const content = await cache.create(version, sample.bytes.length);
+  await cache.write(content, 0, sample.bytes);
+  return cache.setRecipe(content, sample.recipe, sample.oid);
+}
+
+test("what was written is present, the rest is missing", async () => {
+  const content = await cache.create(VERSION, 1000);
+  expect(cache.present(content)).toEqual([]);
+  await cache.write(content, 100, new Uint8Array(50).fill(1));
+  await cache.write(content, 150, new Uint8Array(50).fill(2));
+  expect(cache.present(content)).toEqual([{ offset: 100, length: 100 }]);
+  expect(cache.missing(content, { offset: 90, length: 120 })).toEqual([
+    { offset: 90, length: 10 },
+    { offset: 200, length: 10 },
+  ]);
+  expect([...(await cache.read(content, 149, 2))]).toEqual([1, 2]);
+  await expect(cache.read(content, 199, 2)).rejects.toMatchObject({ kind: "Gone" });
+  await expect(cache.write(content, 990, new Uint8Array(11))).rejects.toThrow(RangeError);
+  expect(cache.usedBytes()).toBe(100);
+});
+
+test("a content is found by its version, once made", async () => {
+  expect(cache.find(VERSION)).toBeUndefined();
+  const [content, again] = await Promise.all([cache.create(VERSION, 10), cache.create(VERSION, 10)]);
+  expect(again.id).toBe(content.id);
+  expect(cache.find(VERSION)).toBe(content);
+  expect(cache.byId(content.id)).toBe(content);
+  await cache.create({ ...VERSION, seq: 7 }, 5);
+  expect(cache.versionsOf(VERSION.node).map(({ version }) => version.seq)).toEqual([2 ** 35, 7]);
+});
+
+test("a content of another size takes the place of a version's content, which goes when its holder lets go", async () => {
+  const content = await cache.create(VERSION, 10);
+  const told: number[] = [];
+  cache.onEvicted((id) => told.push(id));
+  cache.hold(content);
+  const other = await cache.create(VERSION, 11);
+  await cache.write(content, 0, new Uint8Array(10));
+  expect(cache.find(VERSION)?.id).toBe(other.id);
+  cache.release(content);
+  expect(cache.byId(content.id)).toBeUndefined();
+  expect(told).toEqual([content.id]);
+  await expect(cache.write(content, 0, new Uint8Array(1))).rejects.toMatchObject({ kind: "Gone" });
+});
+
+test("copies are of present bytes only", async () => {
+  const [from, to] = [await cache.create(VERSION, 100), await cache.create({ ...VERSION, seq: 1 }, 100)];
+  await cache.write(from, 0, Uint8Array.from({ length: 50 }, (_, at) => at));
+  await cache.copy(from, 10, to, 20, 30);
+  expect(cache.present(to)).toEqual([{ offset: 20, length: 30 }]);
+  expect([...(await cache.read(to, 20, 2))]).toEqual([10, 11]);
+  await expect(cache.copy(from, 40, to, 0, 20)).rejects.toMatchObject({ kind: "Gone" });
+});
+
+test("contents outlive a close, with ranges, recipe and OID", async () => {
+  const sample = await machine.sample(1, 100_000);
+  const content = await cache.create(VERSION, 100_000);
+  await cache.write(content, 0, sample.bytes.subarray(0, 60_000));
+  cache.setRecipe(content, sample.recipe, sample.oid);
+  await cache.close();
+  machine.boot++;
+  cache = await machine.open();
+  const found = cache.find(VERSION) as CachedContent;
+  expect(found).toMatchObject({ id: content.id, sizeBytes: 100_000, recipe: sample.recipe, oid: sample.oid });
+  expect(found.path).toBe(`/cache/contents/01/${content.id}`);
+  expect(cache.present(found)).toEqual([{ offset: 0, length: 60_000 }]);
+  expect(cache.usedBytes()).toBe(60_000);
+  expect(await cache.read(found, 0, 60_000)).toEqual(sample.bytes.subarray(0, 60_000));
+});
+
+test("an adopted file is whole; below the cache's root it gets a second name, elsewhere it is copied; it stays where it was", async () => {
+  const sample = await machine.sample(2, 50_000);
+  await machine.writeFile(machine.journal, "overlay-1", sample.bytes);
+  await machine.writeFile(machine.root, "overlay-2", sample.bytes);
+  const copied = await cache.adopt("/journal/overlay-1", VERSION, 50_000, sample.recipe, sample.oid);
+  const linked = await cache.adopt("/cache/overlay-2", { ...VERSION, seq: 3 }, 50_000, sample.recipe, sample.oid);
+  for (const content of [copied, linked]) {
+    expect(cache.present(content)).toEqual([{ offset: 0, length: 50_000 }]);
+    expect(await cache.read(content, 0, 50_000)).toEqual(sample.bytes);
+  }
+  expect((await machine.root.stat("overlay-2")).nlink).toBe(2);
+  await machine.journal.stat("overlay-1");
+  await expect(cache.adopt("/journal/none", VERSION, 50_000, sample.recipe, sample.oid)).rejects.toMatchObject({ kind: "NotFound" });
+  await expect(cache.adopt("/elsewhere/x", VERSION, 50_000, sample.recipe, sample.oid)).rejects.toThrow(TypeError);
+  expect(cache.find(VERSION)?.id).toBe(copied.id);
+  expect((await machine.files()).length).toBe(2);
+});
+
+test("[F55] a transformed content has a new id, the new version, and the chunks of both ends", async () => {
+  const sample = await machine.sample(3, 200_000);
+  const content = await fill(sample);
+  const edited = Uint8Array.from(sample.bytes);
+  edited.fill(7, 100_000, 100_500);
+  const next = await machine.sampleOf(edited.subarray(0, 190_000));
+  cache.hold(content);
+  await expect(cache.transform(content)).rejects.toMatchObject({ kind: "Busy" });
+  cache.release(content);
+  const transformation = await cache.transform(content);
+  expect(cache.find(VERSION)).toBeUndefined();
+  expect(cache.byId(content.id)).toBeUndefined();
+  await transformation.file.write(100_000, edited.subarray(100_000, 100_500));
+  const whole = [{ offset: 0, length: 190_000 }];
+  const changed = await transformation.finish({ ...VERSION, seq: 9 }, 190_000, next.recipe, next.oid, whole);
+  expect(changed.id).not.toBe(content.id);
+  expect(changed.path).toBe(transformation.path);
+  expect(cache.find({ ...VERSION, seq: 9 })).toBe(changed);
+  expect(await cache.read(changed, 0, 190_000)).toEqual(next.bytes);
+  const found = cache.findChunks(next.recipe.digests);
+  for (const chunk of found) expect(chunk?.content.id).toBe(changed.id);
+  const old = cache.findChunks(sample.recipe.digests).filter((chunk) => chunk === undefined);
+  expect(old.length).toBeGreaterThan(0);
+  expect(old.length).toBeLessThan(10);
+  expect(cache.usedBytes()).toBe(190_000);
+});
+
+test("[F55] an abandoned transformation leaves nothing", async () => {
+  const transformation = await cache.transform(await fill(await machine.sample(3, 10_000)));
+  await transformation.abandon();
+  expect(await machine.files()).toEqual([]);
+  expect(cache.usedBytes()).toBe(0);
+});
+
+test("[F54] chunks are found only where their bytes are present", async () => {
+  const sample = await machine.sample(4, 100_000);
+  const content = await cache.create(VERSION, 100_000);
+  cache.setRecipe(content, sample.recipe, sample.oid);
+  await cache.write(content, 0, sample.bytes.subarray(0, 50_000));
+  const found = cache.findChunks(sample.recipe.digests);
+  let offset = 0;
+  for (const [index, length] of sample.recipe.lengths.entries()) {
+    const expected = offset + length <= 50_000 ? { content: cache.byId(content.id), index, offset, length } : undefined;
+    expect(found[index]).toEqual(expected);
+    offset += length;
+  }
+  expect(cache.findChunks(new Uint8Array(64))).toEqual([undefined, undefined]);
+  await cache.evict(0);
+  expect(cache.findChunks(digestAt(sample.recipe, 0))).toEqual([undefined]);
+});
+
+test("[F54] a long recipe is indexed in slices, also over a restart", async () => {
+  const count = 20_000;
+  const random = await machine.sample(5, count * 32);
+  const recipe = { lengths: new Uint32Array(count).fill(1), digests: random.bytes };
+  const content = await cache.create(VERSION, count);
+  await cache.write(content, 0, new Uint8Array(count));
+  cache.setRecipe(content, recipe, random.oid);
+  const last = digestAt(recipe, count - 1);
+  expect(cache.findChunks(last)).toEqual([undefined]);
+  await cache.close();
+  cache = await machine.open();
+  expect(cache.findChunks(last)).toEqual([undefined]);
+  await machine.clock.advance(100);
+  expect(cache.findChunks(last)[0]).toMatchObject({ index: count - 1, offset: count - 1, length: 1 });
+});
+
+test("a file of a hundred thousand equal chunks is indexed in no time", async () => {
+  const count = 100_000;
+  const content = await cache.create(VERSION, count);
+  cache.setRecipe(content, { lengths: new Uint32Array(count).fill(1), digests: new Uint8Array(count * 32) }, new Uint8Array(32));
+  await cache.write(content, 0, new Uint8Array(10));
+  expect(cache.findChunks(new Uint8Array(32))[0]).toMatchObject({ index: 0 });
+});
+
+test("the least recently used contents are evicted first, held ones never", async () => {
+  const contents: CachedContent[] = [];
+  for (let seq = 1; seq <= 4; seq++) {
+    const content = await cache.create({ ...VERSION, seq }, 100);
+    await cache.write(content, 0, new Uint8Array(100));
+    contents.push(content);
+  }
+  const told: number[] = [];
+  cache.onEvicted((id) => told.push(id));
+  cache.find({ ...VERSION, seq: 1 });
+  cache.hold(contents[1] as CachedContent);
+  await cache.evict(200);
+  expect(told).toEqual([contents[2]?.id, contents[3]?.id]);
+  expect(cache.usedBytes()).toBe(200);
+  await cache.evict(0);
+  expect(told.length).toBe(3);
+  expect((await machine.files()).length).toBe(1);
+  cache.release(contents[1] as CachedContent);
+  await cache.evict(0);
+  expect(await machine.files()).toEqual([]);
+  expect(cache.usedBytes()).toBe(0);
+});
+
+test("in a new epoch contents are found by OID only, and those without one are gone", async () => {
+  const sample = await machine.sample(6, 20_000);
+  const named = await fill(sample);
+  await cache.create({ ...VERSION, seq: 2 }, 10);
+  cache.forgetVersions();
+  expect(cache.find(VERSION)).toBeUndefined();
+  const other = { node: 5, seq: 6 };
+  const found = cache.find(other, sample.oid);
+  expect(found).toMatchObject({ id: named.id, version: other });
+  expect(cache.find(other)?.id).toBe(named.id);
+  expect(cache.find({ node: 7, seq: 8 }, sample.oid)).toBeUndefined();
+  await cache.close();
+  cache = await machine.open();
+  expect((await machine.files()).length).toBe(1);
+});
+
+test("an empty content is a content", async () => {
+  const content = cache.setRecipe(await cache.create(VERSION, 0), EMPTY_RECIPE, new Uint8Array(32));
+  expect(cache.missing(content, { offset: 0, length: 0 })).toEqual([]);
+  expect(await cache.read(content, 0, 0)).toEqual(new Uint8Array(0));
+});
+
+test("no room leaves no content", async () => {
+  machine.disk.fault = (operation) => (operation === "truncate" ? "NoSpace" : undefined);
+  await expect(cache.create(VERSION, 100)).rejects.toMatchObject({ kind: "NoSpace" });
+  machine.disk.fault = undefined;
+  expect(cache.find(VERSION)).toBeUndefined();
+  expect(await machine.files()).toEqual([]);
+});
+
+test("[F50] files that the index does not know, or knows with another length, are removed at opening; others are left alone", async () => {
+  const keep = await cache.create(VERSION, 100);
+  const cut = await cache.create({ ...VERSION, seq: 1 }, 100);
+  const lost = await cache.create({ ...VERSION, seq: 2 }, 100);
+  await cache.close();
+  await machine.writeFile(machine.root, "mine.txt", new Uint8Array(1));
+  await machine.writeFile(machine.root, "contents/01/999", new Uint8Array(1));
+  await machine.writeFile(machine.root, `contents/01/${cut.id}`, new Uint8Array(100));
+  await machine.writeFile(machine.root, "contents/01/x", new Uint8Array(1));
+  await machine.root.makeSymlink("contents/01/4", "/etc/passwd");
+  await machine.root.removeFile(`contents/03/${lost.id}`);
+  const file = await machine.root.open(`contents/02/${cut.id}`, "write");
+  await file.truncate(99);
+  await file.close();
+  cache = await machine.open();
+  expect(await machine.files()).toEqual([String(keep.id)]);
+  expect(cache.versionsOf(VERSION.node).map(({ id }) => id)).toEqual([keep.id]);
+  await machine.root.stat("mine.txt");
+});
+
+test("after close operations are interrupted; close waits for those under way", async () => {
+  const content = await cache.create(VERSION, 100);
+  const writing = cache.write(content, 0, new Uint8Array(100));
+  const transformation = await cache.transform(await cache.create({ ...VERSION, seq: 1 }, 1));
+  const closing = cache.close();
+  await writing;
+  const interrupted = { kind: "Interrupted" };
+  expect(() => cache.find(VERSION)).toThrow(expect.objectContaining(interrupted));
+  await expect(cache.read(content, 0, 1)).rejects.toMatchObject(interrupted);
+  await closing;
+  await expect(transformation.finish(VERSION, 0, EMPTY_RECIPE, new Uint8Array(32), [])).rejects.toMatchObject(interrupted);
+  await transformation.abandon();
+  await cache.close();
+  cache = await machine.open();
+  expect(cache.present(cache.find(VERSION) as CachedContent)).toEqual([{ offset: 0, length: 100 }]);
+  expect(await machine.files()).toEqual([String(content.id)]);
+});
