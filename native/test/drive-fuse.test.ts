@@ -59,6 +59,9 @@ if (canMount()) {
     await agent.remoteWrite("a", Buffer.from(contentOf(0)));
     const forMs = 2_000;
     const reading = rig.readOften("a", forMs);
+    // Others at the same time: what one makes the kernel believe must not reach another.
+    const cat = `for i in $(seq 300); do cat ${rig.mountpoint}/a > /dev/null || exit 7; done`;
+    const others = [rig.shell(cat), rig.shell(cat)];
     let round = 0;
     for (const end = performance.now() + forMs; performance.now() < end;) {
       round++;
@@ -71,6 +74,7 @@ if (canMount()) {
       await new Promise((resolve) => setTimeout(resolve, round % 7));
     }
     const { count, seen } = await reading;
+    expect(await Promise.all(others)).toEqual([0, 0]);
     expect(count).toBeGreaterThan(100);
     const known = new Set(Array.from({ length: round + 1 }, (_, each) => contentOf(each)));
     expect(seen.filter((each) => !known.has(each))).toEqual([]);

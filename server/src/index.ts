@@ -5,6 +5,7 @@ import type { Disk } from "@runnel/shared";
 import { RealClock, RunnelError, TIMING, WsAcceptor } from "@runnel/shared";
 import type { ContentStatus } from "./content/content-store.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
+import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
 import { serve } from "./server.ts";
@@ -81,7 +82,7 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
 }
 
 /** A fresh meta store takes the place of a damaged one. */
-async function openMeta(disk: Disk, folder: string, create: { epoch: string } | undefined): Promise<MetaStore> {
+async function openMeta(disk: Disk, folder: string, create: Creation | undefined): Promise<MetaStore> {
   await (await disk.openRoot(folder, { permissions: DATA_FOLDER_MODE })).close();
   if (create !== undefined) await removeSqliteMetaStore(folder);
   return openSqliteMetaStore(folder, create === undefined ? {} : { create });

@@ -67,7 +67,11 @@ test("a content of another size takes the place of a version's content, which go
 
 test("copies are of present bytes only", async () => {
   const [from, to] = [await cache.create(VERSION, 100), await cache.create({ ...VERSION, seq: 1 }, 100)];
-  await cache.write(from, 0, Uint8Array.from({ length: 50 }, (_, at) => at));
+  await cache.write(
+    from,
+    0,
+    Uint8Array.from({ length: 50 }, (_, at) => at),
+  );
   await cache.copy(from, 10, to, 20, 30);
   expect(cache.present(to)).toEqual([{ offset: 20, length: 30 }]);
   expect([...(await cache.read(to, 20, 2))]).toEqual([10, 11]);
@@ -102,7 +106,9 @@ test("an adopted file is whole; below the cache's root it gets a second name, el
   }
   expect((await machine.root.stat("overlay-2")).nlink).toBe(2);
   await machine.journal.stat("overlay-1");
-  await expect(cache.adopt("/journal/none", VERSION, 50_000, sample.recipe, sample.oid)).rejects.toMatchObject({ kind: "NotFound" });
+  await expect(cache.adopt("/journal/none", VERSION, 50_000, sample.recipe, sample.oid)).rejects.toMatchObject({
+    kind: "NotFound",
+  });
   await expect(cache.adopt("/elsewhere/x", VERSION, 50_000, sample.recipe, sample.oid)).rejects.toThrow(TypeError);
   expect(cache.find(VERSION)?.id).toBe(copied.id);
   expect((await machine.files()).length).toBe(2);
@@ -178,7 +184,11 @@ test("[F54] a long recipe is indexed in slices, also over a restart", async () =
 test("a file of a hundred thousand equal chunks is indexed in no time", async () => {
   const count = 100_000;
   const content = await cache.create(VERSION, count);
-  cache.setRecipe(content, { lengths: new Uint32Array(count).fill(1), digests: new Uint8Array(count * 32) }, new Uint8Array(32));
+  cache.setRecipe(
+    content,
+    { lengths: new Uint32Array(count).fill(1), digests: new Uint8Array(count * 32) },
+    new Uint8Array(32),
+  );
   await cache.write(content, 0, new Uint8Array(10));
   expect(cache.findChunks(new Uint8Array(32))[0]).toMatchObject({ index: 0 });
 });
@@ -266,7 +276,9 @@ test("after close operations are interrupted; close waits for those under way", 
   expect(() => cache.find(VERSION)).toThrow(expect.objectContaining(interrupted));
   await expect(cache.read(content, 0, 1)).rejects.toMatchObject(interrupted);
   await closing;
-  await expect(transformation.finish(VERSION, 0, EMPTY_RECIPE, new Uint8Array(32), [])).rejects.toMatchObject(interrupted);
+  await expect(transformation.finish(VERSION, 0, EMPTY_RECIPE, new Uint8Array(32), [])).rejects.toMatchObject(
+    interrupted,
+  );
   await transformation.abandon();
   await cache.close();
   cache = await machine.open();

@@ -34,9 +34,15 @@ test("[F52] ranges are a set of bytes, sorted, disjoint and not touching", () =>
 test("[F52] ranges out of order, empty, overlapping, ragged or past the end are damage", () => {
   const corrupt = expect.objectContaining({ kind: "Corrupt" });
   for (const ranges of [
-    [{ offset: 8, length: 4 }, { offset: 0, length: 4 }],
+    [
+      { offset: 8, length: 4 },
+      { offset: 0, length: 4 },
+    ],
     [{ offset: 0, length: 0 }],
-    [{ offset: 0, length: 4 }, { offset: 3, length: 4 }],
+    [
+      { offset: 0, length: 4 },
+      { offset: 3, length: 4 },
+    ],
     [{ offset: 30, length: 11 }],
   ]) {
     expect(() => decodeRanges(encodeRanges(ranges), SIZE)).toThrow(corrupt);

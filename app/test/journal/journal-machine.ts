@@ -20,7 +20,13 @@ export class JournalMachine {
   async open(): Promise<Journal> {
     this.root ??= await this.disk.openRoot("/state", { permissions: 0o700 });
     const newInstance = (): string => (++this.#instances).toString(16).padStart(32, "0");
-    return openJournal({ root: this.root, folder: "journal", clock: this.clock, boot: `boot ${this.boot}`, newInstance });
+    return openJournal({
+      root: this.root,
+      folder: "journal",
+      clock: this.clock,
+      boot: `boot ${this.boot}`,
+      newInstance,
+    });
   }
 
   /** Power is cut and comes back. */

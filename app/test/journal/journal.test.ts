@@ -13,7 +13,10 @@ async function putOne(machine: JournalMachine, journal: Journal, isDurable: bool
 test("[F40] every record comes back as it was written", () => {
   const instance = "0123456789abcdef".repeat(2);
   const commit = makeCommit(instance, 2 ** 34);
-  commit.layers.push({ file: "overlay-x.2", extents: Array.from({ length: 100_000 }, (_, at) => ({ offset: at * 9, length: 4 })) });
+  commit.layers.push({
+    file: "overlay-x.2",
+    extents: Array.from({ length: 100_000 }, (_, at) => ({ offset: at * 9, length: 4 })),
+  });
   for (const record of [
     { kind: "numbers" as const, instance, below: 2 ** 40 },
     { kind: "commit" as const, unsyncedIn: "a boot", commit },
@@ -211,8 +214,12 @@ test("a failed put is not recorded", async () => {
   machine.disk.fault = (operation, path) => (operation === "write" && path.includes("log/") ? "NoSpace" : undefined);
   const n = journal.nextNumber();
   machine.disk.fault = (operation) => (operation === "write" ? "NoSpace" : undefined);
-  await expect(journal.put({ ...makeCommit(journal.instance, n), layers: [] }, false)).rejects.toMatchObject({ kind: "NoSpace" });
-  await expect(journal.put({ ...makeCommit(journal.instance, n), layers: [] }, true)).rejects.toMatchObject({ kind: "NoSpace" });
+  await expect(journal.put({ ...makeCommit(journal.instance, n), layers: [] }, false)).rejects.toMatchObject({
+    kind: "NoSpace",
+  });
+  await expect(journal.put({ ...makeCommit(journal.instance, n), layers: [] }, true)).rejects.toMatchObject({
+    kind: "NoSpace",
+  });
   machine.disk.fault = undefined;
   expect(journal.pending()).toEqual([]);
   await journal.close();

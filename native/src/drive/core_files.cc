@@ -61,22 +61,46 @@ FilePtr DriveCore::AttachLocked(KernelNode& kernel_node, uint64_t version, Conte
   return file;
 }
 
-Handle* DriveCore::AddHandleLocked(const FilePtr& file, int flags) {
+Handle* DriveCore::AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache) {
   auto handle = std::make_unique<Handle>();
   handle->file = file;
   handle->can_write = WantsWrite(flags);
+  handle->confirms_pages = !keeps_cache;
   ++file->handles;
   if (handle->can_write) ++file->writers;
   handles_.insert(handle.get());
   return handle.release();
 }
 
-void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file,
-                           bool keeps_cache, int flags) {
-  Handle* handle = AddHandleLocked(file, flags);
+void DriveCore::ConfirmPages(Handle* handle) {
+  if (!handle->confirms_pages.load(std::memory_order_relaxed) || !handle->confirms_pages.exchange(false)) return;
+  std::lock_guard lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(handle->file->kernel_id);
+  if (kernel_node == nullptr || kernel_node->file != handle->file) return;
+  kernel_node->has_pages = true;
+  kernel_node->pages_version = handle->file->GetState().version;
+}
+
+FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, int64_t now_ms, bool* is_stale) {
+  const FilePtr& file = kernel_node.file;
+  *is_stale = false;
+  if (file != nullptr && IsShared(*file)) return file;
+  const bool is_same = file == nullptr || file->GetState().version == version;
+  if (is_same && kernel_node.told_version == version) return file;
+  // The kernel knows another size, or shares pages with an older handle. After one retry what there is has to do: the program looked the
+  // name up before this change came, so it may have either version.
+  if (kernel_node.retry == KernelNode::Retry::kLookedUp || now_ms < kernel_node.looked_up_until_ms) return file;
+  kernel_node.retry = KernelNode::Retry::kAsked;
+  answered_stale_ms_ = now_ms;
+  *is_stale = true;
+  return nullptr;
+}
+
+void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags) {
+  const bool keeps_cache = kernel_node.has_pages && kernel_node.pages_version == file->GetState().version;
+  kernel_node.has_pages = keeps_cache;
   kernel_node.retry = KernelNode::Retry::kNone;
-  kernel_node.has_pages = true;
-  kernel_node.pages_version = file->GetState().version;
+  Handle* handle = AddHandleLocked(file, flags, keeps_cache);
   lock.unlock();
   if ((flags & O_TRUNC) != 0) file->Truncate(0, host_->NowWallNs());
   if (!reply->Opened(handle, keeps_cache)) Release(handle);
@@ -91,27 +115,24 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
     lock.unlock();
     return reply->Error(ESTALE);
   }
-  FilePtr file = kernel_node->file;
-  if (file != nullptr && IsShared(*file)) {
-    CountNative(Op::kOpen);
-    return FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), true, flags);
-  }
   const Entry* entry = entries_.FindNode(kernel_node->node);
-  if (entry != nullptr && HasLease(now_ms)) {
-    const uint64_t version = entry->version;
-    const bool is_as_told = kernel_node->told_version == version || kernel_node->retry == KernelNode::Retry::kLookedUp;
-    if (!is_as_told || (file != nullptr && file->GetState().version != version)) {
-      kernel_node->retry = KernelNode::Retry::kAsked;
-      lock.unlock();
-      return reply->Error(ESTALE);
-    }
-    ContentPtr content = file == nullptr ? contents_.FindVersion(kernel_node->node, version) : nullptr;
-    if (file != nullptr || content != nullptr || entry->size_bytes == 0) {
-      const bool keeps_cache = file != nullptr || (kernel_node->has_pages && kernel_node->pages_version == version);
-      if (file == nullptr) file = AttachLocked(*kernel_node, version, std::move(content));
-      CountNative(Op::kOpen);
-      return FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), keeps_cache, flags);
-    }
+  const bool is_known = entry != nullptr && HasLease(now_ms);
+  bool is_stale = false;
+  FilePtr file = kernel_node->file;
+  if (file == nullptr || !IsShared(*file)) {
+    file = is_known ? FileToShareLocked(*kernel_node, entry->version, now_ms, &is_stale) : nullptr;
+  }
+  if (is_stale) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
+  if (file == nullptr && is_known) {
+    ContentPtr content = contents_.FindVersion(kernel_node->node, entry->version);
+    if (content != nullptr || entry->size_bytes == 0) file = AttachLocked(*kernel_node, entry->version, std::move(content));
+  }
+  if (file != nullptr) {
+    CountNative(Op::kOpen);
+    return FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
   }
   Message message;
   message.op = Op::kOpen;
@@ -126,29 +147,22 @@ void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, const An
   if (answer.error != 0) return reply->Error(answer.error == ENOENT ? ESTALE : answer.error);
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr) {
+  bool is_stale = kernel_node == nullptr;
+  FilePtr file;
+  if (!is_stale) file = FileToShareLocked(*kernel_node, answer.version, host_->NowBootMs(), &is_stale);
+  if (is_stale) {
     lock.unlock();
     return reply->Error(ESTALE);
   }
-  FilePtr file = kernel_node->file;
-  if (file != nullptr && IsShared(*file)) {
-    return FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), true, flags);
+  if (file == nullptr) {
+    ContentPtr content = answer.content == 0 ? nullptr : contents_.Find(answer.content);
+    if (answer.content != 0 && content == nullptr) {
+      lock.unlock();
+      return reply->Error(EIO);
+    }
+    file = AttachLocked(*kernel_node, answer.version, std::move(content));
   }
-  // The kernel knows the size of what it looked up; a version that came since is opened after one more look.
-  const bool is_as_told = kernel_node->told_version == answer.version || kernel_node->retry == KernelNode::Retry::kLookedUp;
-  if (!is_as_told || (file != nullptr && file->GetState().version != answer.version)) {
-    kernel_node->retry = KernelNode::Retry::kAsked;
-    lock.unlock();
-    return reply->Error(ESTALE);
-  }
-  ContentPtr content = answer.content == 0 ? nullptr : contents_.Find(answer.content);
-  if (answer.content != 0 && content == nullptr) {
-    lock.unlock();
-    return reply->Error(EIO);
-  }
-  const bool keeps_cache = file != nullptr || (kernel_node->has_pages && kernel_node->pages_version == answer.version);
-  if (file == nullptr) file = AttachLocked(*kernel_node, answer.version, std::move(content));
-  FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), keeps_cache, flags);
+  FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
 }
 
 void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags) {
@@ -184,9 +198,9 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
     kernel_node.told_version = answer.version;
     FilePtr file = kernel_node.file;
     if (file == nullptr) file = AttachLocked(kernel_node, answer.version, nullptr);
-    Handle* handle = AddHandleLocked(file, flags);
+    Handle* handle = AddHandleLocked(file, flags, true);
     kernel_node.retry = KernelNode::Retry::kNone;
-    kernel_node.has_pages = true;
+    kernel_node.has_pages = true;  // none at all
     kernel_node.pages_version = answer.version;
     lock.unlock();
     if (reply->Created(entry, handle)) return;
@@ -196,6 +210,7 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
 }
 
 void DriveCore::Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t size) {
+  ConfirmPages(handle);
   const uint64_t next = handle->next_offset.load(std::memory_order_relaxed);
   uint64_t run = handle->run_bytes.load(std::memory_order_relaxed);
   const bool goes_on = offset + kRunSlack >= next && offset <= next + kRunSlack;
@@ -273,6 +288,7 @@ void DriveCore::Allocate(ReplyPtr reply, Handle* handle, int mode, uint64_t offs
 
 void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
   CountNative(Op::kFlush);
+  ConfirmPages(handle);
   if (!handle->can_write) return reply->Error(0);
   Commit(reply, handle->file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1, [reply](int error) { reply->Error(error); });
 }
@@ -337,7 +353,7 @@ void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
     if (answer.error == 0 && kernel_node != nullptr && kernel_node->file == file) {
       // The kernel's pages and size are this file's, so they are of the new version.
       kernel_node->told_version = answer.version;
-      kernel_node->pages_version = answer.version;
+      if (kernel_node->has_pages) kernel_node->pages_version = answer.version;
       file->entry.version = answer.version;
     }
   }

@@ -67,13 +67,14 @@ bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_
 bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int64_t now_ms) {
   if (kernel_node.stale_until_ms <= now_ms || kernel_node.retry == KernelNode::Retry::kLookedUp) return false;
   kernel_node.retry = KernelNode::Retry::kAsked;
+  answered_stale_ms_ = now_ms;
   return true;
 }
 
 uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const {
   if (entry.type == FileType::kFolder || entry.nlink != 1) return 0;
   if (now_ms - std::max(changed_ms, kernel_node.changed_ms) < kJustChangedMs) return 0;
-  if (kernel_node.retry != KernelNode::Retry::kNone || kernel_node.stale_until_ms > now_ms) return 0;
+  if (kernel_node.retry != KernelNode::Retry::kNone || kernel_node.stale_until_ms > now_ms || kernel_node.looked_up_until_ms > now_ms) return 0;
   if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
   const int64_t left_ms = lease_until_ms_.load(std::memory_order_acquire) - now_ms;
   return static_cast<uint32_t>(std::clamp<int64_t>(left_ms, 0, kTimeoutMs));
@@ -120,6 +121,7 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   }
   ++kernel_node->lookups;
   if (is_lookup && kernel_node->retry == KernelNode::Retry::kAsked) kernel_node->retry = KernelNode::Retry::kLookedUp;
+  if (is_lookup && now_ms - answered_stale_ms_ < kRetryMs) kernel_node->looked_up_until_ms = now_ms + kRetryOpenMs;
   EntryAnswer answer;
   answer.id = kernel_node->id;
   answer.attributes = AttributesLocked(*kernel_node, &entry);

@@ -123,6 +123,9 @@ class DriveCore {
   static constexpr int64_t kTimeoutMs = 1000;      // the most the kernel may answer by itself
   static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
   static constexpr int64_t kMarkMs = 1000;
+  // How long after an ESTALE a lookup may be its retry, and how long after that lookup its open.
+  static constexpr int64_t kRetryMs = 1000;
+  static constexpr int64_t kRetryOpenMs = 250;
 
   void AskAgent(const ReplyPtr& reply, Message message, Resume resume);
   void CountNative(Op op) { native_[static_cast<size_t>(op)].fetch_add(1, std::memory_order_relaxed); }
@@ -157,9 +160,12 @@ class DriveCore {
 
   void SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set);
 
-  Handle* AddHandleLocked(const FilePtr& file, int flags);
+  // What is open there, if an open of `version` may share it; else the open is to be answered ESTALE when *is_stale.
+  FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, int64_t now_ms, bool* is_stale);
+  Handle* AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache);
+  void ConfirmPages(Handle* handle);
   FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
-  void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, bool keeps_cache, int flags);
+  void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags);
   void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, const Answer& answer);
   void ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead, uint64_t last_missing);
   void FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset, size_t size, uint64_t ahead);
@@ -189,6 +195,7 @@ class DriveCore {
   std::unordered_set<FolderHandle*> folder_handles_;
   uint64_t next_file_ = 1;
   uint64_t next_mark_ = 1;
+  int64_t answered_stale_ms_ = EntryTable::kNeverMs;
 };
 
 }  // namespace runnel::drive

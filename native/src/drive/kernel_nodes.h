@@ -20,7 +20,9 @@ struct KernelNode {
   uint64_t lookups = 0;        // what FORGET counts down
   std::shared_ptr<File> file;  // at most one per kernel id: its handles share pages and size in the kernel
   uint64_t told_version = 0;   // whose size and times the kernel was last told
-  bool has_pages = false;      // the kernel may hold pages, of this version:
+  // All pages that the kernel holds are of this version. Not so from an open without KEEP_CACHE until a request by its handle shows that
+  // the kernel has dropped the older ones.
+  bool has_pages = false;
   uint64_t pages_version = 0;
   int64_t attributes_until_ms = 0;  // the kernel may answer stat itself until then
   // The name it was found under is bound to something else, and the kernel may not know it before this moment.
@@ -28,6 +30,9 @@ struct KernelNode {
   uint64_t stale_mark = 0;
   // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN is served.
   enum class Retry : uint8_t { kNone, kAsked, kLookedUp } retry = Retry::kNone;
+  // Looked up just after some request was answered ESTALE, so perhaps by the one that may not be answered so again: until then it is
+  // opened even if its version has changed once more.
+  int64_t looked_up_until_ms = 0;
   int64_t changed_ms = -(int64_t{1} << 40);  // when the agent last put a change of it
   // This mount took its last name: what fstat still shows.
   std::unique_ptr<Entry> removed;

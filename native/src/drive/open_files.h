@@ -128,6 +128,8 @@ using FilePtr = std::shared_ptr<File>;
 struct Handle {
   FilePtr file;
   bool can_write = false;
+  // Opened without KEEP_CACHE: the first request by it shows that the kernel has dropped older pages.
+  std::atomic<bool> confirms_pages{false};
   // A sequential reader: where it would go on, and how much it has read so.
   std::atomic<uint64_t> next_offset{0};
   std::atomic<uint64_t> run_bytes{0};

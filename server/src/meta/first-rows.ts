@@ -6,7 +6,17 @@ import type { Facts } from "./meta-tables.ts";
 /** Of the rows and their meaning. Newer is refused, older is migrated. */
 export const META_FORMAT = 1;
 
-export function firstFacts(epoch: string): Facts {
+export interface Creation {
+  /** 32 hex digits. */
+  epoch: string;
+  /**
+   * The first id given to a node. A volume made anew begins elsewhere than its last epoch did: a kernel may still hold ids of that one, which then mean
+   * nothing rather than another file.
+   */
+  firstNode?: number;
+}
+
+export function firstFacts({ epoch, firstNode }: Creation): Facts {
   return {
     formatVersion: META_FORMAT,
     epoch,
@@ -14,7 +24,7 @@ export function firstFacts(epoch: string): Facts {
     upSeq: 0,
     logSegment: 0,
     logOffset: 0,
-    nextNode: ROOT_NODE + 1,
+    nextNode: firstNode ?? ROOT_NODE + 1,
     forgottenSeq: 0,
   };
 }

@@ -1,5 +1,6 @@
 // The memory engine of MetaStore: for simulations and as the reference the sqlite engine is tested against.
 import { RunnelError } from "@runnel/shared";
+import type { Creation } from "./first-rows.ts";
 import { firstFacts, firstRoot } from "./first-rows.ts";
 import { MemoryChunks, MemoryTables } from "./memory-tables.ts";
 import { MetaCore } from "./meta-core.ts";
@@ -22,12 +23,12 @@ export class MemoryMetaImage {
 /** As openSqliteMetaStore. @throws Exists, NotFound. */
 export async function openMemoryMetaStore(
   image: MemoryMetaImage,
-  options: { create?: { epoch: string } } = {},
+  options: { create?: Creation } = {},
 ): Promise<MetaStore> {
   const { tables, chunks } = image;
   if (options.create !== undefined) {
     if (tables.isCreated) throw new RunnelError("Exists", "create meta store", "There is a meta store already.");
-    tables.putFacts(firstFacts(options.create.epoch));
+    tables.putFacts(firstFacts(options.create));
     tables.putNode(firstRoot());
     tables.checkpoint();
   }

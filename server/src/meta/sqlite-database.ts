@@ -7,6 +7,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync } from "node:fs";
 import Database from "better-sqlite3";
 import { RunnelError } from "@runnel/shared";
+import type { Creation } from "./first-rows.ts";
 import { META_FORMAT, firstFacts, firstRoot } from "./first-rows.ts";
 import { chunkFile, metaFile, removeDatabase } from "./sqlite-files.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
@@ -77,7 +78,7 @@ function syncFolder(folder: string): void {
 }
 
 /** Makes a database beside and renames it, so that a crash leaves a whole one or none. */
-export function createMetaFile(folder: string, epoch: string): void {
+export function createMetaFile(folder: string, creation: Creation): void {
   const path = metaFile(folder);
   if (existsSync(path)) throw new RunnelError("Exists", "create meta store", "There is a meta store already.");
   const making = `${path}.new`;
@@ -85,7 +86,7 @@ export function createMetaFile(folder: string, epoch: string): void {
   const database = new Database(making);
   database.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${META_FORMAT};`);
   const tables = new SqliteTables(database, { isWriter: false });
-  tables.putFacts(firstFacts(epoch));
+  tables.putFacts(firstFacts(creation));
   tables.putNode(firstRoot());
   database.exec("COMMIT");
   database.close();

@@ -5,6 +5,7 @@ import { RunnelError } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
 import type { SyncMetaStore } from "./meta-core.ts";
 import { MetaFront } from "./meta-front.ts";
+import type { Creation } from "./first-rows.ts";
 import type { MetaStore } from "./meta-store.ts";
 import { ownCopy } from "./own-copy.ts";
 
@@ -12,7 +13,7 @@ export { removeSqliteMetaStore } from "./sqlite-files.ts";
 
 export interface Opening {
   folder: string;
-  create?: { epoch: string };
+  create?: Creation;
 }
 
 export interface Call {
@@ -102,7 +103,7 @@ class MetaWorker {
  */
 export async function openSqliteMetaStore(
   folder: string,
-  options: { create?: { epoch: string } } = {},
+  options: { create?: Creation } = {},
 ): Promise<MetaStore> {
   const worker = new MetaWorker({ folder, ...options });
   try {

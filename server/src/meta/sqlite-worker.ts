@@ -62,7 +62,7 @@ class SqliteTransactions implements Transactions {
 }
 
 function openCore({ folder, create }: Opening): MetaCore {
-  if (create !== undefined) createMetaFile(folder, create.epoch);
+  if (create !== undefined) createMetaFile(folder, create);
   const { reader, writer } = openMetaFile(folder);
   const write = new SqliteTables(writer, { isWriter: true });
   const read = new SqliteTables(reader, { isWriter: false });

@@ -1,11 +1,12 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. Opening it rolls the log
 // forward; a lost or damaged meta store is rebuilt from folder and trash, in a new epoch.
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import type { Change, Clock, Disk, DiskRoot, Executor, Log, RecordPlace } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
 import type { AcceptedCommit, ContentHost, ContentStore } from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
+import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, decodeRecord, encodeRecord } from "./commit-record.ts";
@@ -25,12 +26,15 @@ export interface VolumeParts {
   data: DiskRoot;
   termMs: number;
   /** Opens the meta store; `create` makes a fresh one in place of whatever is there. NotFound when there is none, Corrupt when it is damaged. */
-  openMeta(create: { epoch: string } | undefined): Promise<MetaStore>;
+  openMeta(create: Creation | undefined): Promise<MetaStore>;
   openContent(root: DiskRoot, meta: MetaStore, host: ContentHost): Promise<ContentStore>;
   warn(message: string, error?: unknown): void;
 }
 
 const LOG_FOLDER = "log";
+/** Where the ids of an epoch begin: anywhere below 2^32, in steps that leave room for a million nodes. */
+const FIRST_NODE_STEP = 2 ** 20;
+const FIRST_NODE_PLACES = 4095;
 
 export class Volume {
   readonly name: string;
@@ -162,7 +166,8 @@ async function openMeta(parts: VolumeParts): Promise<{ meta: MetaStore; isFresh:
   } catch (error) {
     if (!isRunnelError(error, "NotFound", "Corrupt")) throw error;
     if (error.kind === "Corrupt") parts.warn(`The index of ${parts.name} is damaged and is made anew from the folder.`, error);
-    return { meta: await parts.openMeta({ epoch: randomBytes(16).toString("hex") }), isFresh: true };
+    const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;
+    return { meta: await parts.openMeta({ epoch: randomBytes(16).toString("hex"), firstNode }), isFresh: true };
   }
 }
 

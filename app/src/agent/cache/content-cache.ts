@@ -26,57 +26,10 @@ import type { RecipeDifference } from "./recipe-difference.ts";
 import { changedChunks } from "./recipe-difference.ts";
 import { verifyChunks } from "./verify-chunks.ts";
 
-export interface CacheOptions {
-  root: DiskRoot;
-  /** Folder of the sparse files in the root, used for nothing else: what is not known in it is removed. Made if missing. */
-  folder?: string;
-  /** The index: an absolute path, or ":memory:". */
-  path: string;
-  executor: Executor;
-  clock: Clock;
-  /** Where else `adopt` may take files from. */
-  adoptFrom?: DiskRoot;
-  /** The system's current boot; "" = unknown. */
-  boot?: string;
-}
-
 /** Files synced at close; bytes in others are digested before use if the system is started anew. */
 const SYNCED_AT_CLOSE = 256;
 
-/** Opens or makes a cache; a damaged index means an empty one. @throws RunnelError Version when a newer program made it, Io, NoSpace. */
-export async function openCache(options: CacheOptions): Promise<Cache> {
-  const boot = options.boot ?? systemBoot();
-  const db = openDatabase(options.path, CACHE_FORMAT, boot);
-  try {
-    const rows = prepareContentStatements(db);
-    const files = new ContentFiles(options.root, options.folder ?? "contents");
-    await dropUseless(db, rows, files, boot);
-    return new ContentCache(options, db, rows, files, boot);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
-
-/** Index and files are made to agree: rows without a whole file go, and files without a row. */
-async function dropUseless(
-  db: IndexDatabase,
-  rows: ContentStatements,
-  files: ContentFiles,
-  boot: string,
-): Promise<void> {
-  const remove = ({ id }: { id: number }): void => {
-    rows.remove.run(id);
-    rows.removeRecipe.run(id);
-  };
-  db.atomic(() => rows.useless.all(boot || "unknown boot").forEach(remove));
-  const places = rows.places.all();
-  const present = await files.sweep(new Map(places.map(({ id, size }) => [id, size])));
-  db.atomic(() => places.filter(({ id }) => !present.has(id)).forEach(remove));
-  if (db.lastEnd !== "closed") rows.sweepChunks.run();
-}
-
-class ContentCache implements Cache {
+export class ContentCache implements Cache {
   readonly #options: CacheOptions;
   readonly #db: IndexDatabase;
   readonly #rows: ContentStatements;
@@ -160,7 +113,7 @@ class ContentCache implements Cache {
     const content = this.#contents.insert(sizeBytes);
     return this.#working(content, async () => {
       try {
-        await this.#takeIn(path, content);
+        await takeIn(path, content, this.#files, this.#options);
         if (content.isGone) throw gone();
       } catch (error) {
         await this.#remove(content);
@@ -432,25 +385,6 @@ class ContentCache implements Cache {
     });
   }
 
-  async #takeIn(path: string, content: Content): Promise<void> {
-    const { root, adoptFrom } = this.#options;
-    const own = below(root, path);
-    if (own !== undefined && (await root.stat(own)).sizeBytes === content.sizeBytes) {
-      await this.#files.link(own, content.id);
-      return;
-    }
-    const foreign = adoptFrom && below(adoptFrom, path);
-    const source = await (own !== undefined ? root.open(own, "read") : adoptFrom?.open(foreign ?? "", "read"));
-    if (source === undefined) throw new TypeError("adopt was given a path outside its roots.");
-    try {
-      content.file = this.#files.make(content.id, content.sizeBytes);
-      // Short where the file ends early: the rest is a hole, zeros.
-      await (await content.file).copyFrom(source, 0, 0, content.sizeBytes);
-    } finally {
-      await source.close();
-    }
-  }
-
   #findChunk(digest: Uint8Array): FoundChunk | undefined {
     for (const lineage of this.#chunks.lineagesOf(digest)) {
       const row = this.#rows.byLineage.get(lineage);
@@ -547,15 +481,6 @@ class ContentCache implements Cache {
   }
 }
 
-/** Chunks that an edit took away. */
-function chunksOnlyIn(old: Recipe, changed: RecipeDifference, content: Content): Recipe {
-  const dropped: Recipe[] = [];
-  for (let index = changed.from; index < changed.oldTo; index++) {
-    if (content.indexOf(digestAt(old, index)) < 0) dropped.push(sliceRecipe(old, index, index + 1));
-  }
-  return concatRecipes(dropped);
-}
-
 function checkRecipe(recipe: Recipe, sizeBytes: number): void {
   if (recipeSize(recipe) !== sizeBytes)
     throw new TypeError(`A recipe of ${recipeSize(recipe)} bytes for ${sizeBytes}.`);
@@ -567,10 +492,4 @@ function checkWithin(content: Content, offset: number, length: number): void {
 
 function lacking(): RunnelError {
   return new RunnelError("Gone", "read cache", "The cache does not hold these bytes.");
-}
-
-/** The path relative to the root, or undefined when it is not below it. The root itself refuses "." and "..". */
-function below(root: DiskRoot, path: string): string | undefined {
-  const prefix = root.path.endsWith("/") ? root.path : `${root.path}/`;
-  return path.startsWith(prefix) ? path.slice(prefix.length) : undefined;
 }

@@ -63,6 +63,7 @@ export class Session {
   private isEnding = false;
   private readonly whenConnected: { resolve(): void; reject(error: RunnelError): void }[] = [];
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
+  private epoch = "";
   private nodes = { next: 0, end: 0 };
   private nodesAsked: Promise<void> | undefined;
 
@@ -265,6 +266,9 @@ export class Session {
     const attached = check(RESULTS.attached, answer, "attached");
     if (attached.nodes !== null) this.nodes = { next: attached.nodes[0], end: attached.nodes[0] + attached.nodes[1] };
     this.termMs = attached.termMs;
+    // Ids of another epoch mean nothing in this one.
+    if (attached.epoch !== this.epoch && attached.nodes === null) this.nodes = { next: 0, end: 0 };
+    this.epoch = attached.epoch;
     await events.attached({ epoch: attached.epoch, seq: attached.seq, root: attached.root, isResumed: attached.isResumed });
     this.connection = connection;
     this.feed = feed;

@@ -5,6 +5,7 @@ import type { Clock, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type { AcceptedCommit, ContentHost } from "../content-store.ts";
+import type { BusyNames } from "./busy-names.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
 import { eachOf } from "./lane.ts";
@@ -36,6 +37,7 @@ export interface BringUpContext {
   pending: PendingContents;
   versions: Versions;
   lane: Lane;
+  busy: BusyNames;
   clock: Clock;
   meta: MetaStore;
   host: Pick<ContentHost, "noteHandle" | "up" | "readLog">;
@@ -99,10 +101,16 @@ export class BringUp {
   accept(commit: AcceptedCommit, wasBegun = false): void {
     const content = contentOf(commit);
     if (content !== undefined) this.#context.pending.add(content);
-    if (wasBegun) this.#begun.add(commit.seq);
+    if (wasBegun) this.#begin(commit);
     this.#queue.push(commit);
     this.#seenSeq = Math.max(this.#seenSeq, commit.seq);
     this.go();
+  }
+
+  #begin(commit: AcceptedCommit): void {
+    if (this.#begun.has(commit.seq)) return;
+    this.#begun.add(commit.seq);
+    this.#context.busy.add(commit);
   }
 
   /** Another program's change was committed as `seq`: it is on disk. */
@@ -211,8 +219,11 @@ export class BringUp {
     let bytes = 0;
     for (const commit of this.#queue) {
       bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
-      if (batch.length > 0 && (batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES)) break;
+      // A link is prepared from the file that the commits before have put in place, so those come first, by themselves.
+      const isAlone = commit.operation.op === "link";
+      if (batch.length > 0 && (isAlone || batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES)) break;
       batch.push(commit);
+      if (isAlone) break;
     }
     return batch;
   }
@@ -305,7 +316,7 @@ export class BringUp {
       const mark = rows.mark();
       tree.isRetry = this.#begun.has(commit.seq);
       isRetried ||= tree.isRetry;
-      this.#begun.add(commit.seq);
+      this.#begin(commit);
       try {
         await raise(tree, commit, each);
       } catch (error) {
@@ -362,7 +373,7 @@ export class BringUp {
     if (content !== undefined && !isKept) pending.delete(content.version);
     this.#overtaken.delete(commit.seq);
     this.#noted.delete(commit.seq);
-    this.#begun.delete(commit.seq);
+    if (this.#begun.delete(commit.seq)) this.#context.busy.delete(commit);
     this.#staleTries.delete(commit.seq);
   }
 

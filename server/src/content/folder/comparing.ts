@@ -57,7 +57,8 @@ export class Comparing {
       affected: (path) => this.#gatherer.again([path], 0),
       unsettled: (path) => this.#gatherer.unsettled(path),
     });
-    this.#looker = new Looker(root, rows, leftOut, dev);
+    const defer = (path: string): void => this.#gatherer.again([path], OVERTAKEN_MS);
+    this.#looker = new Looker({ root, rows, leftOut, busy: context.busy, defer, dev });
     this.#absences = new Absences({ ...context, looker: this.#looker, teller: this.#teller });
     this.#scanner = new Scanner({
       ...context,

@@ -4,6 +4,7 @@ import type { Clock, DiskRoot, DiskSpace, Executor, Timer, VersionId } from "@ru
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type { AcceptedCommit, ContentHost, ContentStatus, ContentStore, OpenVersion, StagedFile } from "../content-store.ts";
 import { BringUp } from "./bring-up.ts";
+import { BusyNames } from "./busy-names.ts";
 import { Comparing } from "./comparing.ts";
 import { DiskRows, ROOT_ROW } from "./disk-rows.ts";
 import { Lane } from "./lane.ts";
@@ -52,6 +53,7 @@ class FolderStore implements ContentStore {
   readonly #options: FolderOptions;
   readonly #rows: DiskRows;
   readonly #lane = new Lane();
+  readonly #busy = new BusyNames();
   readonly #pending = new PendingContents();
   readonly #leftOut = new LeftOut();
   readonly #lost = new Map<string, VersionId>();
@@ -145,6 +147,7 @@ class FolderStore implements ContentStore {
         pending: this.#pending,
         versions: this.#versions,
         lane: this.#lane,
+        busy: this.#busy,
         clock,
         meta,
         host,
@@ -182,6 +185,7 @@ class FolderStore implements ContentStore {
         root,
         rows: this.#rows,
         lane: this.#lane,
+        busy: this.#busy,
         clock,
         host,
         meta,

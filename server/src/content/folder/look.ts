@@ -3,6 +3,7 @@
 import type { DiskEntry, DiskRoot, DiskStat } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../meta/meta-store.ts";
+import type { BusyNames } from "./busy-names.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { eachOf } from "./lane.ts";
 import type { LeftOut } from "./left-out.ts";
@@ -25,6 +26,17 @@ export interface Seen {
   found: Found | undefined;
 }
 
+export interface LookerContext {
+  root: DiskRoot;
+  rows: DiskRows;
+  leftOut: LeftOut;
+  busy: BusyNames;
+  /** To be looked at later. */
+  defer(path: string): void;
+  /** Of the root. */
+  dev: number;
+}
+
 export interface Listed {
   seen: Seen[];
   /** Folders in it that are as recorded. */
@@ -45,19 +57,31 @@ export class Looker {
   readonly #root: DiskRoot;
   readonly #rows: DiskRows;
   readonly #leftOut: LeftOut;
+  readonly #busy: BusyNames;
+  readonly #defer: (path: string) => void;
   readonly #dev: number;
 
-  constructor(root: DiskRoot, rows: DiskRows, leftOut: LeftOut, dev: number) {
+  constructor({ root, rows, leftOut, busy, defer, dev }: LookerContext) {
     this.#root = root;
     this.#rows = rows;
     this.#leftOut = leftOut;
+    this.#busy = busy;
+    this.#defer = defer;
     this.#dev = dev;
+  }
+
+  /** A commit is half done there: to be looked at later. */
+  #isBusy(folder: number, name: string, row: DiskRow | undefined, path: string): boolean {
+    if (!this.#busy.has(folder, name, row?.node)) return false;
+    this.#defer(path);
+    return true;
   }
 
   /** What differs at the name, if anything does. */
   async see(folder: number, name: string, path: string): Promise<Seen | undefined> {
     if (name === STORE_FOLDER) return undefined;
     const row = await this.#rows.get(folder, name);
+    if (this.#isBusy(folder, name, row, path)) return undefined;
     let stat: DiskStat;
     try {
       stat = await this.#root.stat(path);
@@ -122,7 +146,8 @@ export class Looker {
           rows.delete(name);
           if (row?.stat.type === "folder" && stat.type === "folder") folders.push(row.node);
           if (row !== undefined && stat.dev === this.#dev && isSurelySame(row, stat)) continue;
-          different.push({ name: { folder, name, path: joinPath(inFolder, name), row, found: undefined }, stat });
+          const path = joinPath(inFolder, name);
+          if (!this.#isBusy(folder, name, row, path)) different.push({ name: { folder, name, path, row, found: undefined }, stat });
         }
       }
     };
@@ -139,7 +164,10 @@ export class Looker {
       const one = await this.#compare(name, stat);
       if (one !== undefined) seen.push(one);
     });
-    for (const row of rows.values()) seen.push({ folder, name: row.name, path: joinPath(inFolder, row.name), row, found: undefined });
+    for (const row of rows.values()) {
+      const path = joinPath(inFolder, row.name);
+      if (!this.#isBusy(folder, row.name, row, path)) seen.push({ folder, name: row.name, path, row, found: undefined });
+    }
     return { seen, folders };
   }
 

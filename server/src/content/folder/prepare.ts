@@ -7,7 +7,7 @@ import type { FillContext } from "./fill.ts";
 import { fill } from "./fill.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { PendingContent } from "./pending-contents.ts";
-import { prepareMake, stateAfter } from "./raise-make.ts";
+import { prepareLink, prepareMake, stateAfter } from "./raise-make.ts";
 import type { FilledTemp } from "./raise-write.ts";
 import { isSameHandle } from "./same-file.ts";
 import { STORE_FILE_MODE, stagedPath, tempPath } from "./store-layout.ts";
@@ -33,13 +33,14 @@ export function pathOfTemp(seq: number, content: PendingContent): string {
 
 export async function prepare(context: PrepareContext, commit: AcceptedCommit, content: PendingContent | undefined): Promise<Prepared> {
   if (content !== undefined) return prepareWrite(context, commit, content);
-  if (commit.operation.op !== "make") return { kind: "nothing" };
+  const { operation } = commit;
+  if (operation.op !== "make" && operation.op !== "link") return { kind: "nothing" };
   const noted = context.noted.get(commit.seq);
   if (noted !== undefined) {
     const left = await context.tree.find(tempPath(commit.seq, "new"));
     return { kind: "made", handle: noted, isPlaced: !isSameHandle(left?.handle, noted) };
   }
-  const handle = await prepareMake(context.tree, commit);
+  const handle = await (operation.op === "make" ? prepareMake(context.tree, commit) : prepareLink(context.tree, commit, operation));
   return handle === undefined ? { kind: "nothing" } : { kind: "made", handle, isPlaced: false };
 }
 

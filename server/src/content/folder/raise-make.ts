@@ -4,7 +4,7 @@ import { isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../content-store.ts";
 import type { DiskRow, Operation } from "../../meta/meta-store.ts";
 import type { Found, LiveTree } from "./live-tree.ts";
-import { isSameHandle } from "./same-file.ts";
+import { isSameContent, isSameHandle } from "./same-file.ts";
 import { STORE_FILE_MODE, STORE_FOLDER_MODE, tempPath } from "./store-layout.ts";
 import { removeIfThere } from "./trash.ts";
 
@@ -70,24 +70,26 @@ export async function raiseMake(tree: LiveTree, commit: AcceptedCommit, operatio
   if (state === undefined) return;
   // Stored before the interruption; what another program did since may be in it.
   if (tree.isRetry && (await tree.rows.get(folder, name))?.node === node) return;
-  const temp = tempPath(commit.seq, "new");
-  const path = await tree.pathIn(folder, name);
-  let placedHandle = handle;
-  if (!isPlaced) {
-    const placed = await tree.placeNew(temp, folder, name, (found) => isSameThing(tree, path, found, state));
-    if (placed !== "placed") {
-      await clearTemp(tree.root, temp);
-      await tree.setAttributes((change) => tree.root.setStat(path, change), state.type, state);
-      placedHandle = placed.handle;
-      if (state.type === "folder") tree.list(node);
-    }
-  }
-  await recordNew(tree, { node, folder, name, version: 0, handle: placedHandle }, path, state);
+  const placed = isPlaced ? handle : await placeMade(tree, commit.seq, operation, state, handle);
+  await recordNew(tree, { node, folder, name, version: 0, handle: placed }, state);
   tree.touch(folder, stateAfter(commit, folder));
 }
 
+/** Resolves to the handle of what has the name now. */
+async function placeMade(tree: LiveTree, seq: number, { folder, name }: Op<"make">, state: NodeState, handle: Uint8Array): Promise<Uint8Array> {
+  const temp = tempPath(seq, "new");
+  const path = await tree.pathIn(folder, name);
+  const placed = await tree.placeNew(temp, folder, name, (found) => isSameThing(tree, path, found, state));
+  if (placed === "placed") return handle;
+  await clearTemp(tree.root, temp);
+  await tree.setAttributes((change) => tree.root.setStat(path, change), state.type, state);
+  if (state.type === "folder") tree.list(state.node);
+  return placed.handle;
+}
+
 /** The row of a name just put in place. What another program has done to it since is for the next look to find. */
-async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, path: string, state: NodeState): Promise<void> {
+async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: NodeState): Promise<void> {
+  const path = (await tree.rows.pathOfName(key.folder, key.name)) ?? key.name;
   const found = await tree.find(path);
   const isOurs = found !== undefined && isSameHandle(found.handle, key.handle);
   const isAsMade = isOurs && (found.stat.type !== "file" || found.stat.sizeBytes === 0);
@@ -97,27 +99,43 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, path: strin
   if (!isAsMade) tree.lookAt(path);
 }
 
-export async function raiseLink(tree: LiveTree, commit: AcceptedCommit, operation: Op<"link">): Promise<void> {
+/**
+ * A further name for a file, in temp/. Resolves to the file's handle; undefined when another program has taken all its names. The commits before
+ * are up: the file is the one that the new name is for.
+ */
+export async function prepareLink(tree: LiveTree, commit: AcceptedCommit, operation: Op<"link">): Promise<Uint8Array | undefined> {
+  const source = await sourceOfLink(tree, await tree.rows.ofNode(operation.node));
+  if (source === undefined) return undefined;
+  const temp = tempPath(commit.seq, "new");
+  await removeIfThere(tree.root, temp);
+  await tree.root.link(source.path, temp);
+  return source.found.handle;
+}
+
+/** `handle`: of the link in temp/, undefined when there is none to be put in place. */
+export async function raiseLink(tree: LiveTree, commit: AcceptedCommit, operation: Op<"link">, handle: Uint8Array | undefined): Promise<void> {
   const { node, folder, name } = operation;
   const rows = await tree.rows.ofNode(node);
   const first = rows[0];
-  if (first === undefined) return;
-  const source = await sourceOfLink(tree, rows);
+  if (first === undefined || rows.some((row) => row.folder === folder && row.name === name)) return;
+  const before = await sourceOfLink(tree, rows);
+  if (handle !== undefined) await placeLink(tree, tempPath(commit.seq, "new"), operation, handle);
   tree.touch(folder, stateAfter(commit, folder));
-  if (source === undefined) {
-    // Another program took all its names: the next look says that the new one is absent too.
-    tree.rows.put({ ...first, folder, name });
-    await lookAtRows(tree, [...rows, { ...first, folder, name }]);
-    return;
-  }
-  const temp = tempPath(commit.seq, "link");
-  await removeIfThere(tree.root, temp);
-  await tree.root.link(source.path, temp);
-  const isOurs = async (found: Found): Promise<boolean> => isSameHandle(found.handle, source.found.handle);
-  if ((await tree.placeNew(temp, folder, name, isOurs)) !== "placed") await removeIfThere(tree.root, temp);
-  const after = await tree.find(source.path);
-  const recorded = tree.recorded(first, source.found, after);
+  const after = before && (await tree.find(before.path));
+  const recorded = tree.recorded(first, before?.found && withoutLink(before.found, first), after);
   for (const row of [...rows, { ...first, folder, name }]) tree.rows.put({ ...row, ...recorded });
+  // What another program took away meanwhile is for the next look to find.
+  if (recorded.stat === first.stat) await lookAtRows(tree, [...rows, { folder, name }]);
+}
+
+/** The tuple before: the link in temp/ has changed the ctime already. */
+function withoutLink(found: Found, row: DiskRow): Found {
+  return isSameContent(found.stat, row.stat) ? { ...found, stat: row.stat } : found;
+}
+
+async function placeLink(tree: LiveTree, temp: string, { folder, name }: Op<"link">, handle: Uint8Array): Promise<void> {
+  const placed = await tree.placeNew(temp, folder, name, async (found) => isSameHandle(found.handle, handle));
+  if (placed !== "placed") await removeIfThere(tree.root, temp);
 }
 
 async function sourceOfLink(tree: LiveTree, rows: readonly DiskRow[]): Promise<{ path: string; found: Found } | undefined> {

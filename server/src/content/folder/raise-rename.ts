@@ -29,8 +29,8 @@ export async function raiseRename(tree: LiveTree, commit: AcceptedCommit, operat
   tree.touch(toFolder, stateAfter(commit, toFolder));
   const source = await tree.rows.get(folder, name);
   const from = await tree.rows.pathOfName(folder, name);
-  const to = await tree.pathIn(toFolder, toName);
-  if (from === undefined) return;
+  const to = await tree.rows.pathOfName(toFolder, toName);
+  if (from === undefined || to === undefined) return;
   if (source === undefined || source.node !== node) {
     tree.lookAt(from);
     return tree.lookAt(to);
@@ -99,6 +99,7 @@ async function replace(tree: LiveTree, move: Move, over: DiskRow): Promise<void>
 }
 
 async function exchangeOrMove(tree: LiveTree, move: Move): Promise<void> {
+  await tree.folder(move.operation.toFolder);
   try {
     await tree.root.rename(move.from, move.to, "exchange");
   } catch (error) {

@@ -58,16 +58,16 @@ async function keepNameless(tree: LiveTree, { version, sizeBytes }: PendingConte
 }
 
 async function exchange(tree: LiveTree, seq: number, temp: FilledTemp, first: DiskRow, rows: readonly DiskRow[]): Promise<void> {
-  const path = await tree.pathIn(first.folder, first.name);
   let wasRecorded = true;
-  if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first, path);
-  for (const row of rows.slice(1)) await relink(tree, seq, path, temp.handle, row, wasRecorded);
+  if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first);
+  for (const row of rows.slice(1)) await relink(tree, seq, first, temp.handle, row, wasRecorded);
   const { folder, name } = first;
   await settleTakenOut(tree, { temp: temp.path, row: first, wasRecorded, hasOtherNames: false, folder, name });
 }
 
 /** Afterwards the old file, if there was one, lies at the temp's path. Tells whether it was the recorded one. */
-async function putInPlace(tree: LiveTree, temp: FilledTemp, row: DiskRow, path: string): Promise<boolean> {
+async function putInPlace(tree: LiveTree, temp: FilledTemp, row: DiskRow): Promise<boolean> {
+  const path = await tree.pathIn(row.folder, row.name);
   const before = await tree.find(path);
   if (before !== undefined) {
     try {
@@ -82,15 +82,20 @@ async function putInPlace(tree: LiveTree, temp: FilledTemp, row: DiskRow, path: 
 }
 
 /** A further name of the node: an exchange at one name leaves the others with the old file. */
-async function relink(tree: LiveTree, seq: number, from: string, handle: Uint8Array, row: DiskRow, wasRecorded: boolean): Promise<void> {
-  const path = await tree.pathIn(row.folder, row.name);
+async function relink(tree: LiveTree, seq: number, first: DiskRow, handle: Uint8Array, row: DiskRow, wasRecorded: boolean): Promise<void> {
   const temp = tempPath(seq, "link");
   const out = { temp, row, wasRecorded, hasOtherNames: true, folder: row.folder, name: row.name };
   // An interruption left it: the new file not yet in place, or the old one not yet settled.
   const left = tree.isRetry ? await tree.find(temp) : undefined;
   if (isSameHandle(left?.handle, handle)) await removeIfThere(tree.root, temp);
   else if (left !== undefined) await settleTakenOut(tree, out);
+  const from = await tree.rows.pathOfName(first.folder, first.name);
+  const path = await tree.rows.pathOfName(row.folder, row.name);
+  if (from === undefined || path === undefined) return;
+  // Gone on since an interruption, both names.
+  if (tree.isRetry && !isSameHandle((await tree.find(from))?.handle, handle)) return;
   if (isSameHandle((await tree.find(path))?.handle, handle)) return;
+  await tree.folder(row.folder);
   await tree.root.link(from, temp);
   try {
     await tree.root.rename(temp, path, "exchange");

@@ -4,6 +4,7 @@ import type { AttributeChange, Clock, DiskRoot, DiskStat, NewAttributes, Version
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { DiskRow, ExternalOperation, MetaStore, Planned } from "../../meta/meta-store.ts";
 import type { ContentHost } from "../content-store.ts";
+import type { BusyNames } from "./busy-names.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
 import type { LeftOut } from "./left-out.ts";
@@ -33,6 +34,7 @@ export interface TellerContext {
   clock: Clock;
   host: Pick<ContentHost, "external">;
   leftOut: LeftOut;
+  busy: BusyNames;
   /** A commit of other programs is on disk by nature. */
   noteExternal(seq: number): Promise<void>;
   hasPending(): boolean;
@@ -96,11 +98,14 @@ export class Teller {
   /** Tells renames and links. Returns all with their rows as they are afterwards. */
   async #tellMoves(seen: readonly Seen[]): Promise<Seen[]> {
     const moves = new Map<Arrival, { source: DiskRow; isLink: boolean }>();
+    const rest: Seen[] = [];
     for (const one of seen) {
       const source = isArrival(one) ? await this.#sourceOf(one) : undefined;
-      if (source !== undefined) moves.set(one as Arrival, source);
+      if (source === "busy") this.#context.overtaken(one.path);
+      else rest.push(one);
+      if (source !== undefined && source !== "busy") moves.set(one as Arrival, source);
     }
-    if (moves.size === 0) return [...seen];
+    if (moves.size === 0) return rest;
     const batch: Telling[] = [];
     for (const [one, { source, isLink }] of inOrder(moves)) {
       const { row, folder, name, found } = one;
@@ -118,14 +123,15 @@ export class Teller {
     }
     await this.#external(batch);
     this.#context.rows.movedFolders();
-    return Promise.all(seen.map(async (one) => ({ ...one, row: await this.#context.rows.get(one.folder, one.name) })));
+    return Promise.all(rest.map(async (one) => ({ ...one, row: await this.#context.rows.get(one.folder, one.name) })));
   }
 
   /** The row whose file has come to this name. */
-  async #sourceOf({ folder, name, found }: Arrival): Promise<{ source: DiskRow; isLink: boolean } | undefined> {
+  async #sourceOf({ folder, name, found }: Arrival): Promise<{ source: DiskRow; isLink: boolean } | "busy" | undefined> {
     const { rows, root } = this.#context;
     const source = await rows.byHandle(found.handle);
     if (source === undefined || (source.folder === folder && source.name === name)) return undefined;
+    if (this.#context.busy.has(source.folder, source.name, source.node)) return "busy";
     const path = await rows.pathOfName(source.folder, source.name);
     if (path === undefined) return undefined;
     let isStillThere = false;
