@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { CHUNK } from "@runnel/shared";
 import * as fc from "fast-check";
-import { buildContent, generator } from "../../shared/vectors/content.ts";
-import type { ContentPart } from "../../shared/vectors/content.ts";
+import { buildContent, generator } from "@runnel/shared/vectors/content.ts";
+import type { ContentPart } from "@runnel/shared/vectors/content.ts";
 import { coreAddon } from "../src/host/core-addon.ts";
 
 interface Vector {

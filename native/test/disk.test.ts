@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
-import { diskContract } from "../../shared/test/contracts/disk-contract.ts";
+import { diskContract } from "@runnel/shared/test/contracts/disk-contract.ts";
 import { realDisk } from "../index.ts";
 
 const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), "runnel-disk-"));

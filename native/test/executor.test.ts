@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DiskFile, Executor } from "@runnel/shared";
-import { executorContract } from "../../shared/test/contracts/executor-contract.ts";
-import type { ExecutorUnderTest } from "../../shared/test/contracts/executor-contract.ts";
+import { executorContract } from "@runnel/shared/test/contracts/executor-contract.ts";
+import type { ExecutorUnderTest } from "@runnel/shared/test/contracts/executor-contract.ts";
 import { inlineExecutor, realDisk, threadExecutor } from "../index.ts";
 
 /** `seenAs` is how the executor gets to see the files. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { DiskRoot, DiskStat, WatchEvent } from "@runnel/shared";
-import { generator } from "../../shared/vectors/content.ts";
+import { generator } from "@runnel/shared/vectors/content.ts";
 import { realDisk } from "../index.ts";
 
 /** What a consumer knows of a path. Of a folder only what its own events tell: its times follow from the names in it. */

@@ -58,7 +58,12 @@ export const SINGLE_FOLDER: readonly { module: RegExp; shown: string; folders: r
     shown: "better-sqlite3",
     folders: ["server/src/meta/", "app/src/agent/replica/"],
   },
-  { module: /^(node:)?fs(\/promises)?$/, shown: "node:fs", folders: ["host/", "app/bin/"] },
+  // SQLite opens its files by path itself: whoever opens a database also removes a damaged one. native/src/ looks for its addons.
+  {
+    module: /^(node:)?fs(\/promises)?$/,
+    shown: "node:fs",
+    folders: ["host/", "app/bin/", "native/src/", "server/src/meta/", "app/src/agent/replica/"],
+  },
   { module: /^electron(\/|$)/, shown: "electron", folders: ["app/src/main/"] },
   { module: /^napi\.h$|^node_api\.h$/, shown: "napi.h", folders: ["native/src/bridge/"] },
   { module: /^fuse(3\/|_)|^fuse\.h$/, shown: "libfuse's headers", folders: ["native/src/drive/fuse/"] },

@@ -6,7 +6,7 @@
 namespace runnel::drive {
 
 void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name) {
-  if (const int error = CheckName(name); error != 0) return reply->Error(error);
+  if (const int error = CheckName(name); error != 0) return reply->Error(error == EILSEQ ? ENOENT : error);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
   if (folder == nullptr) {

@@ -109,7 +109,6 @@ async function disturbed(at: number, how: "kill" | "cutPower"): Promise<{ volume
   await volume.clock.advance(0);
   volume[how]();
   await volume.restart();
-  await volume.settle();
   return { volume, wasStopped };
 }
 
@@ -123,6 +122,7 @@ describe.each(["kill", "cutPower"] as const)("a server stopped by %s", (how) => 
     for (let at = 0; at < operations; at += LONG ? 1 : 3) {
       const { volume, wasStopped } = await disturbed(at, how);
       try {
+        await volume.settle();
         expect(wasStopped).toBe(true);
         expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, conflicts: [], lost: [] });
         expect(await endOf(volume)).toEqual(end);

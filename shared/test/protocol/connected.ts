@@ -1,13 +1,13 @@
-// Two connections over a line in memory, and what their owners hear.
+// Two connections over a simulated line, what their owners hear and what went over it.
 import type { RunnelError } from "../../src/errors.ts";
+import type { Link, LinkEvents } from "../../src/host/link.ts";
+import { SeededRandom } from "../../src/host/seeded-random.ts";
 import { SimulatedClock } from "../../src/host/simulated-clock.ts";
-import { settle } from "../../src/host/simulated-clock.ts";
+import { SimulatedLink } from "../../src/host/simulated-link.ts";
 import type { Channel } from "../../src/protocol/channel.ts";
 import { Connection } from "../../src/protocol/connection.ts";
-import type { Frame } from "../../src/protocol/frame.ts";
-import { decodeFrame } from "../../src/protocol/frame.ts";
-import type { PairedLink } from "./link-pair.ts";
-import { linkPair } from "./link-pair.ts";
+import type { Frame, FrameKind } from "../../src/protocol/frame.ts";
+import { decodeFrame, encodeFrame } from "../../src/protocol/frame.ts";
 import { zlibExecutor } from "./zlib-executor.ts";
 
 export interface Opened {
@@ -16,16 +16,66 @@ export interface Opened {
   request: unknown;
 }
 
+type Handle = (opened: Opened) => void | Promise<void>;
+
+/** A link that keeps what it sent and how it ended. */
+export class WatchedLink implements Link {
+  readonly sent: { atMs: number; bytes: Uint8Array }[] = [];
+  readonly closings: { code: number; reason: string }[] = [];
+  readonly #link: SimulatedLink;
+  readonly #clock: SimulatedClock;
+
+  constructor(link: SimulatedLink, clock: SimulatedClock) {
+    this.#link = link;
+    this.#clock = clock;
+  }
+
+  listen(events: LinkEvents): void {
+    this.#link.listen({
+      message: (payload) => events.message(payload),
+      closed: (code, reason) => {
+        this.closings.push({ code, reason });
+        events.closed(code, reason);
+      },
+    });
+  }
+
+  send(payload: Uint8Array): void {
+    this.sent.push({ atMs: this.#clock.bootMs(), bytes: payload });
+    this.#link.send(payload);
+  }
+
+  close(code: number, reason: string): void {
+    this.#link.close(code, reason);
+  }
+
+  cut(): void {
+    this.#link.cut();
+  }
+
+  get bufferedBytes(): number {
+    return this.#link.bufferedBytes;
+  }
+
+  get sentBytes(): number {
+    return this.#link.sentBytes;
+  }
+
+  get receivedBytes(): number {
+    return this.#link.receivedBytes;
+  }
+}
+
 export class End {
   readonly connection: Connection;
-  readonly link: PairedLink;
+  readonly link: WatchedLink;
   readonly opened: Opened[] = [];
   readonly closings: RunnelError[] = [];
 
-  constructor(link: PairedLink, clock: SimulatedClock, isClient: boolean, turns: number, handle: (opened: Opened) => void | Promise<void>) {
-    this.link = link;
+  constructor(link: SimulatedLink, clock: SimulatedClock, isClient: boolean, turns: number, handle: Handle) {
+    this.link = new WatchedLink(link, clock);
     this.connection = new Connection({
-      link,
+      link: this.link,
       isClient,
       clock,
       executor: zlibExecutor(turns),
@@ -40,7 +90,7 @@ export class End {
 
   /** Frames that left this end. */
   get frames(): Frame[] {
-    return this.link.carried.map(({ bytes }) => decodeFrame(bytes));
+    return this.link.sent.map(({ bytes }) => decodeFrame(bytes));
   }
 }
 
@@ -50,23 +100,53 @@ export interface Connected {
   server: End;
 }
 
+/** `turns`: how long (de)compression takes. */
 export function connected(
-  options: { ratePerSecond?: number; delayMs?: number; turns?: number; serve?: (opened: Opened) => void | Promise<void> } = {},
+  options: { bytesPerSecond?: number; delayMs?: number; turns?: number; serve?: Handle } = {},
 ): Connected {
   const clock = new SimulatedClock();
-  const [left, right] = linkPair(clock, options.ratePerSecond, options.delayMs);
-  const client = new End(left, clock, true, options.turns ?? 1, () => {});
-  const server = new End(right, clock, false, options.turns ?? 1, options.serve ?? (() => {}));
+  const { bytesPerSecond = Infinity, delayMs = 0, turns = 1 } = options;
+  const line = { delayMs, jitterMs: 0, bytesPerSecond, isBlackHole: false };
+  const [left, right] = SimulatedLink.pair(clock, new SeededRandom(1), line);
+  const client = new End(left, clock, true, turns, () => {});
+  const server = new End(right, clock, false, turns, options.serve ?? (() => {}));
   return { clock, client, server };
 }
 
-/** Lets everything that needs no time happen. */
-export async function quiet(turns = 12): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) await settle();
+export interface RawPeer {
+  clock: SimulatedClock;
+  /** What the peer heard: the frames of the connection under test, and how it was closed. */
+  link: WatchedLink;
+  heard: Frame[];
+  server: End;
+  say(kind: FrameKind, channel: number, payload: Uint8Array, isCompressed?: boolean): void;
+}
+
+/** A server's connection whose peer is the test itself, frame by frame. */
+export function rawPeer(serve: Handle = () => {}): RawPeer {
+  const clock = new SimulatedClock();
+  const line = { delayMs: 0, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
+  const [left, right] = SimulatedLink.pair(clock, new SeededRandom(1), line);
+  const server = new End(right, clock, false, 1, serve);
+  const link = new WatchedLink(left, clock);
+  const heard: Frame[] = [];
+  link.listen({ message: (payload) => void heard.push(decodeFrame(payload)), closed: () => {} });
+  return {
+    clock,
+    link,
+    heard,
+    server,
+    say: (kind, channel, payload, isCompressed = false) => link.send(encodeFrame({ kind, channel, isCompressed, payload })),
+  };
+}
+
+/** Lets everything happen that needs no time. */
+export async function quiet({ clock }: { clock: SimulatedClock }, turns = 12): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await clock.advance(0);
 }
 
 /** How a promise stands: its kind of error, "waits", or what it resolved to. */
-export async function outcome(promise: Promise<unknown>): Promise<unknown> {
+export async function outcome(pair: Connected, promise: Promise<unknown>): Promise<unknown> {
   let found: unknown = "waits";
   promise.then(
     (value) => {
@@ -76,14 +156,14 @@ export async function outcome(promise: Promise<unknown>): Promise<unknown> {
       found = (error as { kind?: unknown }).kind ?? String(error);
     },
   );
-  await quiet();
+  await quiet(pair);
   return found;
 }
 
 /** A channel opened by the client, with the server's end of it. */
 export async function channelPair(pair: Connected, isCall = false): Promise<{ ours: Channel; theirs: Channel }> {
   const ours = isCall ? pair.client.connection.ask("test", null) : pair.client.connection.open("test", null);
-  await quiet(2);
+  await quiet(pair, 2);
   const theirs = pair.server.opened.at(-1)?.channel;
   if (theirs === undefined) throw new Error("the channel did not open");
   return { ours, theirs };

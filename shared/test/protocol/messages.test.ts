@@ -115,6 +115,8 @@ describe("a message", () => {
     let fields = 0;
     for (const [where, put] of spoiled(value)) {
       for (const [what, wrong] of WRONG) {
+        // All its fields may be left out.
+        if (where === ".attributes" && vector.name === "write" && what === "an object") continue;
         fields++;
         expect([where, what, isAccepted(schema, put(wrong))]).toEqual([where, what, false]);
       }

@@ -130,7 +130,8 @@ describe("pacing", () => {
     line.run(15_000);
     for (let minute = 0; minute < 10; minute++) {
       const seen = line.run(60_000);
-      expect(seen.queueMsMax).toBeLessThan(roundTripMs + 90);
+      // After the pause that measures the round trip, a whole window goes at once.
+      expect(seen.queueMsMax).toBeLessThan(1.7 * (roundTripMs + 5 + (1024 * 1000) / rate) + 25);
       expect(seen.goodput).toBeGreaterThan(0.93);
     }
   });

@@ -50,7 +50,7 @@ export interface Cache {
    * power cut may have taken count as not present until `verify`.
    */
   find(version: VersionId, oid?: Uint8Array): CachedContent | undefined;
-  /** Digests what a power cut may have taken and keeps what is right. At once when there is no doubt. undefined: nothing is left. */
+  /** Digests what a power cut may have taken and keeps what is right. At once when there is no doubt. undefined: it is gone. */
   verify(content: CachedContent): Promise<CachedContent | undefined>;
   byId(id: number): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */

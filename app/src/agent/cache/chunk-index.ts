@@ -1,10 +1,15 @@
 // Which lineage of contents has a chunk with a given digest key. A hint: rows may be missing, stale or wrong. Filled and cleared in
 // slices, so that a large file does not hold up the event loop.
 import type { Clock, Recipe, Timer } from "@runnel/shared";
-import { digestAt, digestKey } from "@runnel/shared";
+import { DIGEST_BYTES, concatRecipes, digestAt, digestKey, sliceRecipe } from "@runnel/shared";
 import type { IndexDatabase } from "../replica/database.ts";
 import type { ContentStatements } from "./content-index.ts";
+import type { FoundChunk } from "./cache.ts";
+import type { ContentTable } from "./content-table.ts";
 import type { Content } from "./content.ts";
+import { holdsRange } from "./ranges.ts";
+import type { RecipeDifference } from "./recipe-difference.ts";
+import { changedChunks } from "./recipe-difference.ts";
 
 /** Rows written at a time: about 10 ms. */
 const SLICE_ROWS = 4096;
@@ -22,42 +27,69 @@ interface Job {
 export class ChunkIndex {
   readonly #db: IndexDatabase;
   readonly #rows: ContentStatements;
+  readonly #contents: ContentTable;
   readonly #clock: Clock;
   readonly #jobs: Job[] = [];
   #timer: Timer | undefined;
 
-  constructor(db: IndexDatabase, rows: ContentStatements, clock: Clock) {
+  constructor(db: IndexDatabase, rows: ContentStatements, contents: ContentTable, clock: Clock) {
     this.#db = db;
     this.#rows = rows;
+    this.#contents = contents;
     this.#clock = clock;
   }
 
-  /** Adds the chunks [from, to) of the content's recipe; the others are in the index already. */
-  add(content: Content, from: number, to: number): void {
+  /** The content stands in its lineage where `old` stood, if anything did: only what differs is written. */
+  replace(old: Content | undefined, content: Content): void {
     if (content.recipe === undefined) return;
-    this.#rows.setIndexed.run(from, content.id);
-    content.indexed = from;
-    this.#begin({ lineage: content.lineage, recipe: content.recipe, at: from, to, content });
+    const changed = changedChunks(old?.recipe, old?.indexed ?? 0, content.recipe);
+    this.#add(content, content.recipe, changed.from, changed.to);
+    if (old?.recipe !== undefined) this.remove(content.lineage, chunksGone(old.recipe, changed, content));
   }
 
-  /** Removes the rows of a lineage that has ended. */
+  /** Goes on where a former life stopped. */
+  goOn(content: Content): void {
+    if (content.recipe !== undefined)
+      this.#add(content, content.recipe, content.indexed, content.recipe.lengths.length);
+  }
+
+  /** Removes rows of a lineage: all when it has ended. */
   remove(lineage: number, recipe: Recipe): void {
-    this.#begin({ lineage, recipe, at: 0, to: recipe.lengths.length, content: undefined });
+    if (recipe.lengths.length > 0) {
+      this.#begin({ lineage, recipe, at: 0, to: recipe.lengths.length, content: undefined });
+    }
   }
 
-  /** Lineages that may have the chunk. */
-  lineagesOf(digest: Uint8Array): number[] {
-    return this.#rows.lineagesOf.all(rowKey(digest)).map((row) => row.lineage);
-  }
-
-  forget(digest: Uint8Array, lineage: number): void {
-    this.#rows.removeChunk.run(rowKey(digest), lineage);
+  find(digests: Uint8Array): (FoundChunk | undefined)[] {
+    // What is looked for together is mostly found together: in the last content that had one.
+    let last: Content | undefined;
+    return Array.from({ length: digests.length / DIGEST_BYTES }, (_, at) => {
+      const digest = digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
+      const near = last && presentChunk(last, digest);
+      if (near !== undefined) return near;
+      for (const { lineage } of this.#rows.lineagesOf.all(rowKey(digest))) {
+        const row = this.#rows.byLineage.get(lineage);
+        const content = row && this.#contents.get(row.id);
+        if (content === undefined) this.#rows.removeChunk.run(rowKey(digest), lineage);
+        const found = content && presentChunk(content, digest);
+        if (found === undefined) continue;
+        last = content;
+        return found;
+      }
+      return undefined;
+    });
   }
 
   close(): void {
     this.#timer?.cancel();
     if (this.#jobs.some((job) => job.content === undefined)) this.#rows.sweepChunks.run();
     this.#jobs.length = 0;
+  }
+
+  #add(content: Content, recipe: Recipe, from: number, to: number): void {
+    this.#rows.setIndexed.run(from, content.id);
+    content.indexed = from;
+    this.#begin({ lineage: content.lineage, recipe, at: from, to, content });
   }
 
   #begin(job: Job): void {
@@ -87,6 +119,22 @@ export class ChunkIndex {
     });
     return job.at >= job.to;
   }
+}
+
+function presentChunk(content: Content, digest: Uint8Array): FoundChunk | undefined {
+  const index = content.indexOf(digest);
+  const [offset, length] = [content.offsets()[index], content.recipe?.lengths[index]];
+  if (offset === undefined || length === undefined || !holdsRange(content.ranges, offset, length)) return undefined;
+  return { content: content.view(), index, offset, length };
+}
+
+/** Chunks that an edit took away. */
+function chunksGone(old: Recipe, changed: RecipeDifference, content: Content): Recipe {
+  const dropped: Recipe[] = [];
+  for (let index = changed.from; index < changed.oldTo; index++) {
+    if (content.indexOf(digestAt(old, index)) < 0) dropped.push(sliceRecipe(old, index, index + 1));
+  }
+  return concatRecipes(dropped);
 }
 
 /** SQLite's integers are signed. */

@@ -173,8 +173,7 @@ export class ContentTable {
     if (this.#loaded.size <= LOADED_MAX) return;
     for (const [id, content] of this.#loaded) {
       if (this.#loaded.size <= LOADED_MAX) return;
-      if (content.isInUse || content.file !== undefined || content.isReplaced || content.verifying !== undefined)
-        continue;
+      if (content.isInUse || content.file !== undefined || content.isReplaced) continue;
       this.storeContent(content);
       this.#loaded.delete(id);
     }

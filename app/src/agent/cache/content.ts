@@ -53,7 +53,7 @@ export class Content {
   }
 
   get isInUse(): boolean {
-    return this.holds > 0 || this.working > 0;
+    return this.holds > 0 || this.working > 0 || this.verifying !== undefined;
   }
 
   view(): CachedContent {

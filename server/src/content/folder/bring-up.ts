@@ -13,10 +13,10 @@ import type { LiveTree } from "./live-tree.ts";
 import type { PendingContents } from "./pending-contents.ts";
 import { contentOf } from "./pending-contents.ts";
 import type { PrepareContext, Prepared } from "./prepare.ts";
-import { closePrepared, prepare } from "./prepare.ts";
+import { closePrepared, pathOfTemp, prepare } from "./prepare.ts";
 import { raise } from "./raise.ts";
 import { isSameHandle } from "./same-file.ts";
-import { TEMP_FOLDER, TRASH_FOLDER, versionKey } from "./store-layout.ts";
+import { TEMP_FOLDER, TRASH_FOLDER, tempPath, versionKey } from "./store-layout.ts";
 import type { Versions } from "./versions.ts";
 
 /** Commits to one sync; as many bytes as are copied in a fraction of a second. */
@@ -311,10 +311,12 @@ export class BringUp {
     const { tree, rows } = this.#context;
     let isRetried = false;
     let problem: unknown;
-    for (const [index, each] of prepared.entries()) {
+    for (const [index, first] of prepared.entries()) {
       const commit = batch[index] as AcceptedCommit;
       const mark = rows.mark();
       tree.isRetry = this.#begun.has(commit.seq);
+      // One that was in place may have been put back since, for the sake of an earlier one.
+      const each = tree.isRetry && isPlaced(first) ? await this.#prepareOne(commit, false) : first;
       isRetried ||= tree.isRetry;
       this.#begin(commit);
       try {
@@ -325,12 +327,24 @@ export class BringUp {
         problem = error;
         break;
       }
+      if (each !== first) await closePrepared(each);
       this.#queue.shift();
       this.#raised.push(commit);
     }
     if (isRetried) await tree.refreshRetried();
     await this.#store();
     if (problem !== undefined) throw problem;
+  }
+
+  /** Where a file was before it was put in place, by its logged handle. */
+  tempOf(handle: Uint8Array): string | undefined {
+    for (const [seq, noted] of this.#noted) {
+      if (!isSameHandle(noted, handle)) continue;
+      const commit = this.#queue.find((queued) => queued.seq === seq);
+      const content = commit && contentOf(commit);
+      return content === undefined ? tempPath(seq, "new") : pathOfTemp(seq, content);
+    }
+    return undefined;
   }
 
   /** Its temp can be read from again if it is still there. */
@@ -382,4 +396,9 @@ export class BringUp {
     this.#timer?.cancel();
     await this.#running;
   }
+}
+
+/** In the tree since before an interruption. */
+function isPlaced(prepared: Prepared): boolean {
+  return prepared.kind === "made" ? prepared.isPlaced : prepared.kind === "filled" && prepared.temp.open === undefined;
 }

@@ -137,6 +137,7 @@ class FolderStore implements ContentStore {
       isPrivileged: settings.isPrivileged ?? true,
       conflict: (path, keptBeside) => this.#addConflict(path, keptBeside),
       lost: (node, seq) => this.#addLost({ node, seq }),
+      tempOf: (handle) => this.#bringUp?.tempOf(handle),
     });
     this.#presence = presence;
     this.#trash = trash;

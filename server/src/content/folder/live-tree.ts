@@ -33,6 +33,8 @@ export interface LiveTreeContext {
   /** A divergence from another program. */
   conflict(path: string, keptBeside: string): void;
   lost(node: number, seq: number): void;
+  /** Where the file of a logged handle was before it was put in place. */
+  tempOf(handle: Uint8Array): string | undefined;
 }
 
 export class LiveTree {
@@ -161,9 +163,18 @@ export class LiveTree {
       }
       const found = await this.find(path);
       if (found === undefined) continue;
+      if (this.isRetry && (await this.#putBack(path, found))) continue;
       if (await adopts(found)) return found;
       await this.keepBeside(path, folder, name, true);
     }
+  }
+
+  /** After a power cut a later commit of ours can be in place without an earlier one: its turn comes again. */
+  async #putBack(path: string, found: Found): Promise<boolean> {
+    const temp = this.context.tempOf(found.handle);
+    if (temp === undefined || (await this.find(temp)) !== undefined) return false;
+    await this.root.rename(path, temp, "keep");
+    return true;
   }
 
   /** Attributes of a committed node, as far as the server may set them. */

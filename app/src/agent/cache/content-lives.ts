@@ -1,0 +1,153 @@
+// How a content comes, is used and goes: which version it stands for, who works with it, and its removal once nobody does.
+import type { ByteRange } from "@runnel/native/drive";
+import type { Recipe, VersionId } from "@runnel/shared";
+import { encodeRecipe } from "@runnel/shared";
+import type { IndexDatabase } from "../replica/database.ts";
+import type { ChunkIndex } from "./chunk-index.ts";
+import type { ContentFiles } from "./content-files.ts";
+import type { ContentStatements } from "./content-index.ts";
+import type { ContentTable } from "./content-table.ts";
+import type { Content } from "./content.ts";
+import { addRange, sumOf } from "./ranges.ts";
+
+export interface Identity {
+  version: VersionId;
+  sizeBytes: number;
+  recipe: Recipe | undefined;
+  oid: Uint8Array | undefined;
+}
+
+export class ContentLives {
+  readonly #db: IndexDatabase;
+  readonly #rows: ContentStatements;
+  readonly #files: ContentFiles;
+  readonly #contents: ContentTable;
+  readonly #chunks: ChunkIndex;
+  readonly #listeners: ((id: number) => void)[] = [];
+  readonly #operations = new Set<Promise<unknown>>();
+
+  constructor(
+    db: IndexDatabase,
+    rows: ContentStatements,
+    files: ContentFiles,
+    contents: ContentTable,
+    chunks: ChunkIndex,
+  ) {
+    this.#db = db;
+    this.#rows = rows;
+    this.#files = files;
+    this.#contents = contents;
+    this.#chunks = chunks;
+  }
+
+  onRemoved(tell: (id: number) => void): void {
+    this.#listeners.push(tell);
+  }
+
+  byVersion(version: VersionId): Content | undefined {
+    const row = version.node === 0 ? undefined : this.#rows.byVersion.get(version.node, version.seq);
+    return row && this.#contents.get(row.id);
+  }
+
+  /** A content of no version with this OID becomes the version's. */
+  adoptByOid(version: VersionId, oid: Uint8Array): Content | undefined {
+    const row = this.#rows.byOid.get(oid);
+    const content = row && this.#contents.get(row.id);
+    if (content === undefined || content.isReplaced) return undefined;
+    const { sizeBytes, recipe } = content;
+    this.identify(content, { version, sizeBytes, recipe, oid: content.oid });
+    return content;
+  }
+
+  /** The version's former content, if any, belongs to no version from here on. */
+  identify(content: Content, { version, sizeBytes, recipe, oid }: Identity): void {
+    const former = this.byVersion(version);
+    this.#db.atomic(() => {
+      if (former !== undefined) this.#rows.identify.run(0, 0, former.sizeBytes, former.oid ?? null, former.id);
+      this.#rows.identify.run(version.node, version.seq, sizeBytes, oid ?? null, content.id);
+      if (recipe !== undefined && recipe !== content.recipe) this.#rows.putRecipe.run(content.id, encodeRecipe(recipe));
+    });
+    content.identify(version.node, version.seq, sizeBytes, recipe, oid && Uint8Array.from(oid));
+    if (former === undefined || former === content) return;
+    former.identify(0, 0, former.sizeBytes, former.recipe, former.oid);
+    this.replace(former);
+  }
+
+  /** Gives it the recipe of its bytes. */
+  name(content: Content, recipe: Recipe, oid: Uint8Array): void {
+    const { node, seq, sizeBytes } = content;
+    this.#db.atomic(() => {
+      this.#rows.putRecipe.run(content.id, encodeRecipe(recipe));
+      this.#rows.identify.run(node, seq, sizeBytes, oid, content.id);
+    });
+    content.identify(node, seq, sizeBytes, recipe, Uint8Array.from(oid));
+    this.#chunks.replace(undefined, content);
+  }
+
+  /** A file that now holds these bytes becomes the content of a version. `old`: what the lineage's chunks in the index are those of. */
+  complete(content: Content, identity: Identity, present: readonly ByteRange[], old: Content | undefined): void {
+    const ranges: ByteRange[] = [];
+    for (const { offset, length } of present) addRange(ranges, { offset, length });
+    this.#db.atomic(() => {
+      this.identify(content, identity);
+      content.ranges = ranges;
+      this.#contents.wasChanged(content, sumOf(ranges));
+      this.#contents.storeContent(content);
+      this.#chunks.replace(old, content);
+    });
+  }
+
+  /** Removes now, or when the last holder lets go. */
+  replace(content: Content): void {
+    content.isReplaced = true;
+    if (!content.isInUse) void this.track(this.remove(content));
+  }
+
+  /** close waits for it. */
+  track<T>(operation: Promise<T>): Promise<T> {
+    const ended = operation.finally(() => this.#operations.delete(ended));
+    this.#operations.add(ended);
+    return ended;
+  }
+
+  /** While `work` runs the content is in use. */
+  working<T>(content: Content, work: () => Promise<T>): Promise<T> {
+    return this.track(this.#work(content, work));
+  }
+
+  async #work<T>(content: Content, work: () => Promise<T>): Promise<T> {
+    content.working++;
+    try {
+      return await work();
+    } finally {
+      content.working--;
+      await this.wasUsed(content);
+    }
+  }
+
+  /** Somebody has ended using it. */
+  async wasUsed(content: Content): Promise<void> {
+    if (content.isInUse) return;
+    if (content.isReplaced && !content.isGone) await this.remove(content);
+    else {
+      if (content.holds === 0) this.#contents.storeContent(content);
+      await this.#contents.rest(content);
+    }
+  }
+
+  /** A file that cannot be removed now is removed at the next opening, being unknown then. */
+  async remove(content: Content): Promise<void> {
+    if (content.isGone) return;
+    this.#contents.remove(content);
+    if (content.recipe !== undefined) this.#chunks.remove(content.lineage, content.recipe);
+    for (const tell of this.#listeners) tell(content.id);
+    content.holds = 0;
+    await this.#contents.rest(content).catch(() => {});
+    await this.#files.remove(content.id).catch(() => {});
+  }
+
+  /** Resolves when nothing that was under way at the call is any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#operations);
+  }
+}
