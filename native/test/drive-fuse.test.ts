@@ -97,6 +97,16 @@ if (canMount()) {
     expect(await rig.program.stat("a")).toMatchObject({ atimeNs: 5_000_000_000n });
   });
 
+  test("a name that is not UTF-8 is absent, and is not made", async () => {
+    const name = `${rig.mountpoint}/$(printf 'x\\377')`;
+    expect(
+      await rig.shell(
+        `! test -e "${name}" && ! touch "${name}" && ! mkdir "${name}" && ! ln -s "$(printf 'x\\377')" ${rig.mountpoint}/s`,
+      ),
+    ).toBe(0);
+    expect(await rig.program.readdir("")).toEqual([]);
+  });
+
   test("large writes and reads come through whole", async () => {
     const command = `cd ${rig.mountpoint} && head -c 30000000 /dev/urandom > one && cp one two && cmp one two && tail -c +1000001 one | cmp - two -i 0:1000000`;
     expect(await rig.shell(command)).toBe(0);

@@ -23,7 +23,16 @@ export async function* findByUrl(url: string, predicate: Predicate): AsyncGenera
     software: `Runnel ${VERSION} on ${hostname()}`,
     wasUsed: () => false,
     resume: () => undefined,
-    events: { attached: () => Promise.resolve(), changes: nothing, up: nothing, current: nothing, listAgain: nothing, lease: nothing, waiting: nothing, link: nothing },
+    events: {
+      attached: () => Promise.resolve(),
+      changes: nothing,
+      up: nothing,
+      current: nothing,
+      listAgain: nothing,
+      lease: nothing,
+      waiting: nothing,
+      link: nothing,
+    },
   });
   await session.start();
   try {

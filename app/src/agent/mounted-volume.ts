@@ -94,7 +94,10 @@ export class MountedVolume implements Mount {
     this.session = session;
     this.listings = new Listings({ session, replica });
     this.operations = new Operations({ session, journal, clock });
-    this.tree = new Tree(replica, { list: (folder) => this.listings.list(folder), stat: (nodes) => this.listings.stat(nodes) });
+    this.tree = new Tree(replica, {
+      list: (folder) => this.listings.list(folder),
+      stat: (nodes) => this.listings.stat(nodes),
+    });
     this.figures = new Statistics(drive, session);
     const { reused } = this.figures;
     const downloads = new Downloads({ cache, session, executor, reused });
@@ -188,7 +191,11 @@ export class MountedVolume implements Mount {
       const [first] = left;
       if (first !== undefined) {
         const others = left.length > 1 ? ` and ${left.length - 1} more` : "";
-        throw new RunnelError("Unreachable", "flush", `${first.path}${others} could not be sent yet: ${this.session.why}`);
+        throw new RunnelError(
+          "Unreachable",
+          "flush",
+          `${first.path}${others} could not be sent yet: ${this.session.why}`,
+        );
       }
     }
     await this.operations.idle();
@@ -236,7 +243,8 @@ export class MountedVolume implements Mount {
   private async attached(facts: AttachFacts): Promise<void> {
     const { replica, cache, drive, journal } = this.parts;
     if (replica.facts()?.epoch !== facts.epoch) {
-      if (this.epoch !== "" && this.epoch !== facts.epoch) this.problem("The server's volume was made anew; the drive was listed again.");
+      if (this.epoch !== "" && this.epoch !== facts.epoch)
+        this.problem("The server's volume was made anew; the drive was listed again.");
       replica.reset(facts.epoch, facts.root);
       cache.forgetVersions();
       drive.dropFolder(0);
@@ -276,7 +284,8 @@ export class MountedVolume implements Mount {
     this.listings
       .listAll()
       .catch((error: unknown) => {
-        if (!isRunnelError(error, "Unreachable")) this.problem(`The drive could not be listed: ${fromSystemError(error, "list").message}`);
+        if (!isRunnelError(error, "Unreachable"))
+          this.problem(`The drive could not be listed: ${fromSystemError(error, "list").message}`);
       })
       .finally(() => {
         this.isFilling = false;
@@ -305,7 +314,8 @@ export class MountedVolume implements Mount {
   }
 
   private sentence(state: MountStatus["state"], unsentFiles: number): string {
-    const unsent = unsentFiles === 0 ? "" : ` ${unsentFiles} ${unsentFiles === 1 ? "file waits" : "files wait"} and will be sent.`;
+    const unsent =
+      unsentFiles === 0 ? "" : ` ${unsentFiles} ${unsentFiles === 1 ? "file waits" : "files wait"} and will be sent.`;
     if (state === "offline") return `Offline.${unsent === "" ? " Files in the cache can be read." : unsent}`;
     if (state === "listing") return `Connected, reading the folder list.${unsent}`;
     return unsent === "" ? "Everything is saved on the server." : `Connected.${unsent}`;

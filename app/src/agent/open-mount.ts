@@ -42,13 +42,29 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
     const journal = keep(opened, await openJournal({ root: state, folder: "", clock }));
     await journal.sweep();
     const data = keep(opened, await openData(disk, journal.dataFolder));
-    const cache = keep(opened, await openCache({ root: cacheRoot, folder: relative(shared, join(cachePath, "contents")), path: join(cachePath, "cache.sqlite"), executor, clock, adoptFrom: state }));
+    const cache = keep(
+      opened,
+      await openCache({
+        root: cacheRoot,
+        folder: relative(shared, join(cachePath, "contents")),
+        path: join(cachePath, "cache.sqlite"),
+        executor,
+        clock,
+        adoptFrom: state,
+      }),
+    );
     const drive = fuseDrive({
       mountpoint: settings.mountpoint,
       source: `runnel:${volume}`,
       overlayFolder: journal.dataFolder,
       overlayPrefix: `overlay-${process.pid}-${Math.round(clock.bootMs())}`,
-      deadlinesMs: { lookup: READ_DEADLINE_MS, getattr: READ_DEADLINE_MS, list: READ_DEADLINE_MS, statfs: READ_DEADLINE_MS, open: READ_DEADLINE_MS },
+      deadlinesMs: {
+        lookup: READ_DEADLINE_MS,
+        getattr: READ_DEADLINE_MS,
+        list: READ_DEADLINE_MS,
+        statfs: READ_DEADLINE_MS,
+        open: READ_DEADLINE_MS,
+      },
       entriesMax: ENTRIES_MAX,
       isReadOnly: false,
     });

@@ -10,11 +10,12 @@ import type { Sample } from "./cache-machine.ts";
 
 const NODES = 4;
 const SEQS = 6;
-const SIZE = 60_000;
+const SIZE = 30_000;
+
+const samples = new Map<string, Sample>();
 
 class Volume {
   readonly machine: CacheMachine;
-  readonly #samples = new Map<string, Sample>();
 
   constructor(machine: CacheMachine) {
     this.machine = machine;
@@ -23,12 +24,12 @@ class Volume {
   /** Versions of a node share most of their bytes. */
   async sample(node: number, seq: number): Promise<Sample> {
     const key = `${node}/${seq}`;
-    const known = this.#samples.get(key);
+    const known = samples.get(key);
     if (known !== undefined) return known;
     const bytes = new SeededRandom(node).bytes(SIZE);
-    bytes.set(new SeededRandom(seq * 100 + node).bytes(500), seq * 9000);
+    bytes.set(new SeededRandom(seq * 100 + node).bytes(500), seq * 4500);
     const made = await this.machine.sampleOf(bytes);
-    this.#samples.set(key, made);
+    samples.set(key, made);
     return made;
   }
 }
@@ -66,7 +67,7 @@ async function transform(
   const present = cache.present(base).map(({ offset, length }) => ({ offset, length }));
   const transformation = await cache.transform(base);
   for (const seq of [base.version.seq, next.seq]) {
-    const offset = seq * 9000;
+    const offset = seq * 4500;
     await transformation.file.write(offset, sample.bytes.subarray(offset, offset + 500));
     present.push({ offset, length: 500 });
   }
@@ -109,21 +110,22 @@ async function scenario(seed: number, isPowerCut: boolean): Promise<number> {
   for (let life = 0; life < 3; life++) {
     const cache = await machine.open(path);
     await check(cache, volume);
-    const copies: string[] = [];
-    let isDead = false;
+    const copies = [join(machine.folder, `${life}-first.sqlite`)];
+    copyIndex(path, copies[0] as string);
+    const power = { isCut: false };
     const dieAt = machine.disk.operations + random.below(80);
     machine.disk.fault = () => {
-      if (isDead) return "Io";
+      if (power.isCut) return "Io";
       if (machine.disk.operations < dieAt || life === 0) return undefined;
-      isDead = true;
+      power.isCut = true;
       if (isPowerCut) machine.disk.crash();
       return "Io";
     };
-    for (let count = 0; count < 14 && !isDead; count++) {
+    for (let count = 0; count < 14 && !power.isCut; count++) {
       await work(cache, volume, random).catch((error: unknown) => {
-        if (!isDead || !isRunnelError(error)) throw error;
+        if (!power.isCut || !isRunnelError(error)) throw error;
       });
-      if (isDead && !isPowerCut) break;
+      if (power.isCut && !isPowerCut) break;
       const copy = join(machine.folder, `${life}-${count}.sqlite`);
       copyIndex(path, copy);
       copies.push(copy);
@@ -156,13 +158,39 @@ async function runAll(isPowerCut: boolean, runs: number): Promise<void> {
     }
   }
   // Otherwise nothing was looked at.
-  expect(held).toBeGreaterThan(runs * SIZE);
+  expect(held).toBeGreaterThan(runs * 1000);
 }
 
 test("[F51] [F52] [F53] [F55] a power cut at any disk operation loses bytes but never mixes versions", async () => {
-  await runAll(true, 120);
+  await runAll(true, 60);
 });
 
 test("[F51] [F52] [F55] a killed process leaves at most what was written, and never mixes versions", async () => {
-  await runAll(false, 80);
+  await runAll(false, 40);
+});
+
+test("[F51] an index that a power cut threw back behind a transformation does not find the file under its old id", async () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const machine = new CacheMachine(seed);
+    const volume = new Volume(machine);
+    const [old, next] = [await volume.sample(1, 1), await volume.sample(1, 2)];
+    let cache = await machine.open();
+    const content = await cache.create({ node: 1, seq: 1 }, SIZE);
+    await cache.write(content, 0, old.bytes);
+    cache.setRecipe(content, old.recipe, old.oid);
+    // As long ago: the names are on disk too.
+    await machine.root.syncFolder("contents/01");
+    await machine.root.syncFolder("contents");
+    await cache.close();
+    cache = await machine.open();
+    const before = join(machine.folder, "before.sqlite");
+    copyIndex(machine.indexPath, before);
+    const transformation = await cache.transform(cache.find({ node: 1, seq: 1 }) as CachedContent);
+    await transformation.file.write(0, next.bytes);
+    await machine.cutPower();
+    cache = await machine.open(before);
+    await check(cache, volume);
+    await cache.close();
+    machine.clean();
+  }
 });

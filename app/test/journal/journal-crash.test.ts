@@ -9,7 +9,8 @@ class History {
   /** instance/n of puts that resolved and were never given to done. */
   readonly durable = new Set<string>();
   readonly put = new Set<string>();
-  readonly ended = new Set<string>();
+  /** Durable puts, ended or not. */
+  readonly proven = new Set<string>();
 
   number(journal: Journal): number {
     const n = journal.nextNumber();
@@ -35,10 +36,12 @@ async function live(machine: JournalMachine, history: History, random: SeededRan
       const isDurable = random.coin();
       history.put.add(key);
       await journal.put(makeCommit(instance, n, file), isDurable);
-      if (isDurable) history.durable.add(key);
+      if (isDurable) {
+        history.durable.add(key);
+        history.proven.add(key);
+      }
       if (random.coin(0.4)) {
         history.durable.delete(key);
-        history.ended.add(key);
         await journal.done(instance, n);
       }
       if (random.coin(0.1)) await journal.renew();
@@ -81,7 +84,7 @@ async function crashAt(seed: number): Promise<boolean> {
   }
   for (const key of history.durable) if (!pending.has(key)) throw new Error(`${key} was lost`);
   for (const { instance, n } of journal.unproven()) {
-    if (history.durable.has(`${instance}/${n}`)) throw new Error("a durable put is unproven");
+    if (history.proven.has(`${instance}/${n}`)) throw new Error("a durable put is unproven");
   }
   history.number(journal);
   await journal.close();

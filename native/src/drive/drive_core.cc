@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "src/file/utf8.h"
+
 namespace runnel::drive {
 
 uint32_t ModeOf(FileType type) {
@@ -58,7 +60,8 @@ void DriveCore::AskAgent(const ReplyPtr& reply, Message message, Resume resume) 
 
 int DriveCore::CheckName(std::string_view name) {
   if (name.size() > kNameBytesMax) return ENAMETOOLONG;
-  return name.empty() ? EINVAL : 0;
+  if (name.empty()) return EINVAL;
+  return IsUtf8(name) ? 0 : EILSEQ;
 }
 
 bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_removed || file.GetState().is_dirty; }

@@ -9,8 +9,8 @@ import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { Composition } from "../transfer/compose.ts";
 import { compose, isWholeLayer } from "../transfer/compose.ts";
-import type { Outgoing, Uploads, WriteResult } from "../transfer/upload.ts";
-import { isMendedByData } from "../transfer/upload.ts";
+import type { Outgoing, References, Uploads, WriteResult } from "../transfer/upload.ts";
+import { fewerReferences } from "../transfer/upload.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { RequestOfOp } from "./names.ts";
@@ -122,7 +122,8 @@ export class Commits {
     if (sizeBytes === state.sizeBytes) return;
     operations.mustBeOnline("truncate");
     const version = { node: state.node, seq: state.version };
-    const base = state.sizeBytes === 0 ? undefined : (cache.find(version) ?? (await cache.create(version, state.sizeBytes)));
+    const base =
+      state.sizeBytes === 0 ? undefined : (cache.find(version) ?? (await cache.create(version, state.sizeBytes)));
     const n = operations.begin();
     try {
       const { release } = await this.transmit(
@@ -160,7 +161,9 @@ export class Commits {
       } catch (error) {
         if (isRunnelError(error, "Unreachable")) return;
         this.unsent.set(record.node, record);
-        problem(`Changes to ${record.path} could not be sent: ${error instanceof Error ? error.message : String(error)}`);
+        problem(
+          `Changes to ${record.path} could not be sent: ${error instanceof Error ? error.message : String(error)}`,
+        );
       }
     }
   }
@@ -168,10 +171,14 @@ export class Commits {
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it is kept beside: never an overwrite in doubt. */
   private async replayOne(record: JournalCommit): Promise<void> {
     const { cache, journal, tree } = this.parts;
-    const base = cache.find({ node: record.node, seq: record.baseVersion }, record.baseOid.length > 0 ? record.baseOid : undefined);
+    const base = cache.find(
+      { node: record.node, seq: record.baseVersion },
+      record.baseOid.length > 0 ? record.baseOid : undefined,
+    );
     let release: () => Promise<void>;
     try {
-      if (record.epoch !== this.parts.epoch() || record.instance !== journal.instance) throw new RunnelError("Stale", "replay", "The volume was made anew.");
+      if (record.epoch !== this.parts.epoch() || record.instance !== journal.instance)
+        throw new RunnelError("Stale", "replay", "The volume was made anew.");
       const state = await tree.node(record.node).catch(() => undefined);
       const isCurrent = (): boolean => state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
       ({ release } = await this.transmit(record, base, isCurrent));
@@ -188,13 +195,22 @@ export class Commits {
     const { operations, journal, problem } = this.parts;
     const { folder, name } = await this.freePlace(record.path);
     const node = await operations.newNode();
-    const attributes = { type: packType("file"), mode: KEPT_MODE, uid: 0, gid: 0, mtimeNs: record.mtimeNs, rdev: 0, target: "" };
+    const attributes = {
+      type: packType("file"),
+      mode: KEPT_MODE,
+      uid: 0,
+      gid: 0,
+      mtimeNs: record.mtimeNs,
+      rdev: 0,
+      target: "",
+    };
     await operations.change("make", { folder, name, node, attributes }, []);
     const n = operations.begin();
     try {
       const kept = { ...record, n, instance: journal.instance, epoch: this.parts.epoch(), node, baseVersion: 0 };
       const { release } = await this.transmit(kept, base);
-      if (name !== basename(record.path)) problem(`${record.path} was changed elsewhere while it waited to be sent; this version is kept as ${name}.`);
+      if (name !== basename(record.path))
+        problem(`${record.path} was changed elsewhere while it waited to be sent; this version is kept as ${name}.`);
       return release;
     } finally {
       operations.answered(n);
@@ -216,7 +232,11 @@ export class Commits {
     }
     let free = name;
     const { name: stem, ext } = parse(name);
-    const when = new Date(Number(clock.wallNs() / 1_000_000n)).toISOString().slice(0, 19).replace("T", " ").replaceAll(":", ".");
+    const when = new Date(Number(clock.wallNs() / 1_000_000n))
+      .toISOString()
+      .slice(0, 19)
+      .replace("T", " ")
+      .replaceAll(":", ".");
     for (let count = 1; (await tree.lookup(folder, free)) !== undefined; count++) {
       free = `${stem} (unsent ${when}${count > 1 ? ` ${count}` : ""})${ext}`;
     }
@@ -253,7 +273,13 @@ export class Commits {
     await prepared.file.close();
     if (result.conflict) conflict(record.path, result);
     const version = { node: result.node, seq: result.version };
-    const content = await cache.adopt(`${this.parts.journal.dataFolder}/${prepared.fileName}`, version, record.sizeBytes, prepared.recipe, prepared.oid);
+    const content = await cache.adopt(
+      `${this.parts.journal.dataFolder}/${prepared.fileName}`,
+      version,
+      record.sizeBytes,
+      prepared.recipe,
+      prepared.oid,
+    );
     return { result, content, release };
   }
 
@@ -261,7 +287,10 @@ export class Commits {
     const { data, executor } = this.parts;
     const isWhole = isWholeLayer({ ...record, base: undefined });
     const [layer] = record.layers;
-    const fileName = isWhole && layer !== undefined ? layer.file : `composed-${record.instance.slice(0, 8)}-${record.n}-${++this.composed}`;
+    const fileName =
+      isWhole && layer !== undefined
+        ? layer.file
+        : `composed-${record.instance.slice(0, 8)}-${record.n}-${++this.composed}`;
     if (!isWhole) await this.composeFile(fileName, record, base);
     const file = await data.open(fileName, "read");
     const recipe = await executor.chunkFile(file, 0, record.sizeBytes);
@@ -278,7 +307,12 @@ export class Commits {
     }
     const target = await data.open(fileName, "createNew", OWN_FILE_MODE);
     try {
-      const of: Composition = { base: from, baseBytes: record.baseBytes, sizeBytes: record.sizeBytes, layers: record.layers };
+      const of: Composition = {
+        base: from,
+        baseBytes: record.baseBytes,
+        sizeBytes: record.sizeBytes,
+        layers: record.layers,
+      };
       await compose(data, of, target);
     } finally {
       await target.close();
@@ -287,15 +321,27 @@ export class Commits {
   }
 
   /** Tries until committed, refused, or the patience is over. */
-  private async deliver(record: JournalCommit, prepared: Prepared, base: CachedContent | undefined, mayStart: (() => boolean) | undefined): Promise<WriteResult> {
+  private async deliver(
+    record: JournalCommit,
+    prepared: Prepared,
+    base: CachedContent | undefined,
+    mayStart: (() => boolean) | undefined,
+  ): Promise<WriteResult> {
     const { uploads, operations, session, clock } = this.parts;
     const { file, recipe, oid } = prepared;
     const { sizeBytes } = record;
     let isResumed = mayStart !== undefined;
-    let mayRefer = true;
+    let references: References = "copies";
     let heardMs = clock.bootMs();
     for (;;) {
-      const outgoing: Outgoing = { file, recipe, oid, sizeBytes, base: mayRefer ? knownBase(base) : undefined, mayRefer };
+      const outgoing: Outgoing = {
+        file,
+        recipe,
+        oid,
+        sizeBytes,
+        base: references === "copies" ? knownBase(base) : undefined,
+        references,
+      };
       try {
         return await uploads.send(outgoing, {
           n: record.n,
@@ -307,7 +353,8 @@ export class Commits {
           ...(mayStart === undefined ? {} : { mayStart }),
         });
       } catch (error) {
-        if (isMendedByData(error) && mayRefer && mayStart === undefined) mayRefer = false;
+        const fewer: References | undefined = mayStart === undefined ? fewerReferences(references, error) : undefined;
+        if (fewer !== undefined) references = fewer;
         else if (isRunnelError(error, "Unreachable")) {
           if (session.isConnected) heardMs = clock.bootMs();
           await session.connected(Math.max(1, heardMs + TIMING.patienceMs - clock.bootMs()));
@@ -321,7 +368,14 @@ export class Commits {
   private rebase(file: number, content: CachedContent): void {
     const { drive, cache } = this.parts;
     const { id, path, sizeBytes, version } = content;
-    drive.putContent({ id, node: version.node, version: version.seq, path, sizeBytes, present: cache.present(content) });
+    drive.putContent({
+      id,
+      node: version.node,
+      version: version.seq,
+      path,
+      sizeBytes,
+      present: cache.present(content),
+    });
     if (drive.rebase(file, id)) this.parts.hold(content);
   }
 }

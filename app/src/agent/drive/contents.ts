@@ -36,7 +36,8 @@ export class Contents {
   /** `isOffline`: answered from the cache or not at all. */
   async open(request: RequestOfOp<"open">, isOffline: boolean): Promise<void> {
     const state = await this.tree.node(request.node);
-    if (request.wantsWrite && isOffline) throw new RunnelError("ReadOnly", "open", "Offline: the file can be read, not changed.");
+    if (request.wantsWrite && isOffline)
+      throw new RunnelError("ReadOnly", "open", "Offline: the file can be read, not changed.");
     this.drive.putNode(driveEntry(state, request.node), false);
     if (state.version === 0 || state.sizeBytes === 0) {
       this.drive.opened(request.id, { content: 0, version: state.version });
@@ -93,14 +94,24 @@ export class Contents {
   private give(content: CachedContent): void {
     const { id, path, sizeBytes, version } = content;
     this.hold(content);
-    this.drive.putContent({ id, node: version.node, version: version.seq, path, sizeBytes, present: this.cache.present(content) });
+    this.drive.putContent({
+      id,
+      node: version.node,
+      version: version.seq,
+      path,
+      sizeBytes,
+      present: this.cache.present(content),
+    });
   }
 }
 
-function windowOf(sizeBytes: number, needed: { offset: number; length: number }, isSequential: boolean): { offset: number; length: number } {
+function windowOf(
+  sizeBytes: number,
+  needed: { offset: number; length: number },
+  isSequential: boolean,
+): { offset: number; length: number } {
   if (sizeBytes <= WHOLE_FILE_BYTES) return { offset: 0, length: sizeBytes };
   const width = Math.max(needed.length, isSequential ? SEQUENTIAL_WINDOW_BYTES : WINDOW_BYTES);
   const length = Math.min(width, sizeBytes - needed.offset);
   return { offset: needed.offset, length: Math.max(0, length) };
 }
-

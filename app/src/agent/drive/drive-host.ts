@@ -58,7 +58,9 @@ export class DriveHost {
       }
       for (const state of change.nodes) {
         if (named.has(state.node)) continue;
-        const isOwn = commits.isOwnNode(state.node) || change.bindings.some(({ folder, name }) => operations.isOwnName(folder, name));
+        const isOwn =
+          commits.isOwnNode(state.node) ||
+          change.bindings.some(({ folder, name }) => operations.isOwnName(folder, name));
         drive.putNode(driveEntry(state), !isOwn);
       }
     }

@@ -39,9 +39,11 @@ export class Names {
       target: "",
     };
     const folder = tree.real(request.folder);
-    const making = operations.change("make", { folder, name: request.name, node, attributes: packAttributes(attributes) }, [
-      [folder, request.name],
-    ]);
+    const making = operations.change(
+      "make",
+      { folder, name: request.name, node, attributes: packAttributes(attributes) },
+      [[folder, request.name]],
+    );
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
     if (request.isExclusive) {
       await making;
@@ -86,7 +88,9 @@ export class Names {
     };
     const result = check(
       RESULTS.operation,
-      await operations.change("make", { folder, name: request.name, node, attributes: packAttributes(attributes) }, [[folder, request.name]]),
+      await operations.change("make", { folder, name: request.name, node, attributes: packAttributes(attributes) }, [
+        [folder, request.name],
+      ]),
       "make result",
     );
     // A folder that somebody else made first is theirs: mkdir says so, whatever the wire binds.
@@ -111,7 +115,11 @@ export class Names {
     const folder = tree.real(request.folder);
     const state = await tree.lookup(request.folder, request.name);
     if (state === undefined) throw new RunnelError("NotFound", "remove", "There is no such file or folder.");
-    await operations.change("remove", { folder, name: request.name, node: tree.real(state.node), isFolder: request.isFolder }, [[folder, request.name]]);
+    await operations.change(
+      "remove",
+      { folder, name: request.name, node: tree.real(state.node), isFolder: request.isFolder },
+      [[folder, request.name]],
+    );
     drive.putEntries([{ folder: request.folder, name: request.name, entry: undefined }], false);
     drive.done(request.id);
   }
@@ -143,13 +151,14 @@ export class Names {
     const { drive, tree, operations } = this.parts;
     const node = tree.real(request.node);
     const { mode, uid, gid, mtimeNs } = request;
-    const change = Object.fromEntries(Object.entries({ mode, uid, gid, mtimeNs }).filter(([, value]) => value !== undefined));
+    const change = Object.fromEntries(
+      Object.entries({ mode, uid, gid, mtimeNs }).filter(([, value]) => value !== undefined),
+    );
     if (Object.keys(change).length > 0) await operations.change("setAttr", { node, change }, []);
     drive.putNode(driveEntry(await tree.node(node), request.node), false);
     drive.done(request.id);
   }
 }
-
 
 function packAttributes(attributes: NewAttributes): object {
   return { ...attributes, type: packType(attributes.type) };

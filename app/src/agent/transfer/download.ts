@@ -2,7 +2,17 @@
 // counts as present. One request for recipe and data together.
 import type { ByteRange } from "@runnel/native/drive";
 import type { Channel, Executor, FetchItem, Recipe } from "@runnel/shared";
-import { DIGEST_BYTES, FETCH_ITEM, LIMITS, RunnelError, check, chunkOffsets, decodeRecipeDelta, digestAt, encodeRecipe } from "@runnel/shared";
+import {
+  DIGEST_BYTES,
+  FETCH_ITEM,
+  LIMITS,
+  RunnelError,
+  check,
+  chunkOffsets,
+  decodeRecipeDelta,
+  digestAt,
+  encodeRecipe,
+} from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
 
@@ -33,22 +43,27 @@ export class Downloads {
   /** Resolves when the range is present. @throws Unreachable, Gone, Lost, Stale, NoSpace. */
   async ensure(content: CachedContent, range: ByteRange): Promise<CachedContent> {
     let current = this.cache.byId(content.id) ?? content;
+    // What a held version should have and does not (a cache on disk may rot) is asked for in a second round.
+    let mayReuse = true;
     while (this.cache.missing(current, range).length > 0) {
       const before = this.underway.get(content.id);
       if (before !== undefined) await before.catch(() => undefined);
       else {
-        const mine = this.bring(current, range).finally(() => this.underway.delete(content.id));
+        const mine = this.bring(current, range, mayReuse).finally(() => this.underway.delete(content.id));
         this.underway.set(content.id, mine);
         await mine;
+        mayReuse = false;
       }
       current = this.cache.byId(content.id) ?? content;
     }
     return current;
   }
 
-  private async bring(content: CachedContent, range: ByteRange): Promise<void> {
-    const held = content.recipe === undefined ? this.heldVersions(content) : [];
+  private async bring(content: CachedContent, range: ByteRange, mayReuse: boolean): Promise<void> {
+    const held = mayReuse ? this.heldVersions(content) : [];
+    if (content.recipe !== undefined) await this.reuse(content, content.recipe, held, range);
     const span = hull(this.cache.missing(content, range));
+    if (span.length === 0) return;
     const channel = this.session.open(
       "fetch",
       {
@@ -68,9 +83,15 @@ export class Downloads {
     }
   }
 
-  private async receive(channel: Channel, content: CachedContent, held: readonly CachedContent[], range: ByteRange): Promise<void> {
+  private async receive(
+    channel: Channel,
+    content: CachedContent,
+    held: readonly CachedContent[],
+    range: ByteRange,
+  ): Promise<void> {
     const first = await nextItem(channel);
-    if (first === undefined || first[0] !== "v") throw new RunnelError("Invalid", "fetch", "A fetch began without its version.");
+    if (first === undefined || first[0] !== "v")
+      throw new RunnelError("Invalid", "fetch", "A fetch began without its version.");
     if (first[1] !== content.sizeBytes) throw new RunnelError("Stale", "fetch", "The file has changed meanwhile.");
     let { recipe } = content;
     if (first[2] !== null && recipe === undefined) {
@@ -104,7 +125,12 @@ export class Downloads {
   }
 
   /** Copies the chunks of the range that held versions have; digested, since a cache on disk may rot. */
-  private async reuse(content: CachedContent, recipe: Recipe, held: readonly CachedContent[], range: ByteRange): Promise<void> {
+  private async reuse(
+    content: CachedContent,
+    recipe: Recipe,
+    held: readonly CachedContent[],
+    range: ByteRange,
+  ): Promise<void> {
     if (held.length === 0) return;
     const offsets = chunkOffsets(recipe);
     const places = new Map<string, { from: CachedContent; offset: number }>();
@@ -112,7 +138,10 @@ export class Downloads {
       if (one.recipe === undefined) continue;
       const theirs = chunkOffsets(one.recipe);
       for (let index = 0; index < one.recipe.lengths.length; index++) {
-        places.set(Buffer.from(digestAt(one.recipe, index)).toString("latin1"), { from: one, offset: theirs[index] ?? 0 });
+        places.set(Buffer.from(digestAt(one.recipe, index)).toString("latin1"), {
+          from: one,
+          offset: theirs[index] ?? 0,
+        });
       }
     }
     const end = range.offset + range.length;
@@ -130,9 +159,15 @@ export class Downloads {
     }
   }
 
-  private async takeChunks(channel: Channel, content: CachedContent, recipe: Recipe, item: Extract<FetchItem, ["d", ...unknown[]]>): Promise<void> {
+  private async takeChunks(
+    channel: Channel,
+    content: CachedContent,
+    recipe: Recipe,
+    item: Extract<FetchItem, ["d", ...unknown[]]>,
+  ): Promise<void> {
     const [, from, count, encoding, rawBytes, encodedBytes] = item;
-    if (from + count > recipe.lengths.length || rawBytes > LIMITS.runBytes) throw new RunnelError("Invalid", "fetch", "A fetch brought chunks that the recipe does not have.");
+    if (from + count > recipe.lengths.length || rawBytes > LIMITS.runBytes)
+      throw new RunnelError("Invalid", "fetch", "A fetch brought chunks that the recipe does not have.");
     const bytes = await this.decode(channel, encoding, rawBytes, encodedBytes);
     const parts: Uint8Array[] = [];
     let at = 0;
@@ -142,22 +177,36 @@ export class Downloads {
       at += length;
     }
     const digests = await this.executor.digest(parts);
-    if (at !== bytes.length || Buffer.compare(digests, recipe.digests.subarray(from * DIGEST_BYTES, (from + count) * DIGEST_BYTES)) !== 0) {
+    if (
+      at !== bytes.length ||
+      Buffer.compare(digests, recipe.digests.subarray(from * DIGEST_BYTES, (from + count) * DIGEST_BYTES)) !== 0
+    ) {
       throw new RunnelError("Corrupt", "fetch", "What came is not what the recipe says.");
     }
     await this.cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
   }
 
-  private async takeRaw(channel: Channel, content: CachedContent, item: Extract<FetchItem, ["raw", ...unknown[]]>): Promise<void> {
+  private async takeRaw(
+    channel: Channel,
+    content: CachedContent,
+    item: Extract<FetchItem, ["raw", ...unknown[]]>,
+  ): Promise<void> {
     const [, offset, encoding, rawBytes, encodedBytes] = item;
-    if (offset + rawBytes > content.sizeBytes || rawBytes > LIMITS.runBytes) throw new RunnelError("Invalid", "fetch", "A fetch brought bytes past the end.");
+    if (offset + rawBytes > content.sizeBytes || rawBytes > LIMITS.runBytes)
+      throw new RunnelError("Invalid", "fetch", "A fetch brought bytes past the end.");
     await this.cache.write(content, offset, await this.decode(channel, encoding, rawBytes, encodedBytes));
   }
 
-  private async decode(channel: Channel, encoding: "raw" | "zstd", rawBytes: number, encodedBytes: number): Promise<Uint8Array> {
+  private async decode(
+    channel: Channel,
+    encoding: "raw" | "zstd",
+    rawBytes: number,
+    encodedBytes: number,
+  ): Promise<Uint8Array> {
     const encoded = await channel.readBulk(encodedBytes);
     if (encoding === "zstd") return this.executor.decompress(encoded, rawBytes);
-    if (encoded.length !== rawBytes) throw new RunnelError("Invalid", "fetch", "A run has another length than announced.");
+    if (encoded.length !== rawBytes)
+      throw new RunnelError("Invalid", "fetch", "A run has another length than announced.");
     return encoded;
   }
 }

@@ -26,14 +26,18 @@ export interface Outgoing {
   sizeBytes: number;
   /** The version the edit started from, with its recipe, when the server has it. */
   base: { version: VersionId; recipe: Recipe } | undefined;
-  /** False: everything goes as data, whatever the server may hold. */
-  mayRefer: boolean;
+  references: References;
 }
+
+/**
+ * How much is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, descriptors (found by digest, or asked for);
+ * if what came was not right, nothing.
+ */
+export type References = "copies" | "digests" | "none";
 
 /** A part of the stream; all but data name chunks of the new recipe [from, from + count). */
 type Item =
-  | { is: "copy"; version: VersionId; at: number; from: number; count: number }
-  | { is: "hash"; version: VersionId; at: number; from: number; count: number }
+  | { is: "copy" | "hash"; version: VersionId; at: number; from: number; count: number }
   | { is: "data"; from: number; count: number; offset: number; length: number };
 
 export interface WriteRequest {
@@ -97,7 +101,8 @@ export class Uploads {
     try {
       const from = request.isResumed ? await this.resumeAt(channel) : 0;
       if (from !== undefined) {
-        if (request.mayStart?.() === false) throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
+        if (request.mayStart?.() === false)
+          throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
         await this.sendItems(channel, outgoing, items.slice(from));
         await this.serveNeeds(channel, outgoing, items);
       }
@@ -115,29 +120,42 @@ export class Uploads {
     const message = await channel.next();
     if (message === undefined) return undefined;
     const reply = check(WRITE_REPLY, message, "write reply");
-    if (reply[0] !== "from") throw new RunnelError("Invalid", "write", "The server answered a resumed write with something unexpected.");
+    if (reply[0] !== "from")
+      throw new RunnelError("Invalid", "write", "The server answered a resumed write with something unexpected.");
     return reply[1];
   }
 
   private async sendItems(channel: Channel, outgoing: Outgoing, items: readonly Item[]): Promise<void> {
     const sending: Promise<void>[] = [];
     for (const item of items) {
-      if (item.is === "copy") channel.send(["c", [item.version.node, item.version.seq], item.at, item.count]);
-      else if (item.is === "hash") {
-        const descriptors = encodeRecipe(sliceRecipe(outgoing.recipe, item.from, item.from + item.count));
-        this.session.recipeBytes.sent += descriptors.length;
-        const { node, seq } = item.version;
-        // A content kept from another epoch: by digest alone.
-        channel.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
-      } else sending.push((await this.sendRun(channel, outgoing, item.offset, item.length, [])).sent);
+      if (item.is === "data") sending.push((await this.sendRun(channel, outgoing, item.offset, item.length, [])).sent);
+      else this.sendReference(channel, outgoing, item);
       if (sending.length > AHEAD) await sending.shift();
     }
     await Promise.all(sending);
     channel.send(["e", outgoing.oid]);
   }
 
+  private sendReference(channel: Channel, outgoing: Outgoing, item: Exclude<Item, { is: "data" }>): void {
+    const { node, seq } = item.version;
+    if (item.is === "copy") {
+      channel.send(["c", [node, seq], item.at, item.count]);
+      return;
+    }
+    const descriptors = encodeRecipe(sliceRecipe(outgoing.recipe, item.from, item.from + item.count));
+    this.session.recipeBytes.sent += descriptors.length;
+    // A content kept from another epoch: by digest alone.
+    channel.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
+  }
+
   /** Reads, compresses and announces a run; `sent` resolves when its bulk is on the way. `head` names the item asked for. */
-  private async sendRun(channel: Channel, outgoing: Outgoing, offset: number, length: number, head: [] | [number]): Promise<{ sent: Promise<void> }> {
+  private async sendRun(
+    channel: Channel,
+    outgoing: Outgoing,
+    offset: number,
+    length: number,
+    head: [] | [number],
+  ): Promise<{ sent: Promise<void> }> {
     const bytes = await outgoing.file.read(offset, length);
     if (bytes.length !== length) throw new RunnelError("Io", "upload", "A file to be sent is shorter than it was.");
     const packed = await this.executor.compress(bytes, BULK_LEVEL);
@@ -161,9 +179,12 @@ export class Uploads {
       this.session.roundTrips++;
       for (const index of reply[1]) {
         const item = items[index];
-        if (item === undefined || item.is === "data") throw new RunnelError("Invalid", "write", "The server asked for an item that was not a reference.");
+        if (item === undefined || item.is === "data")
+          throw new RunnelError("Invalid", "write", "The server asked for an item that was not a reference.");
         for (const run of splitRuns(outgoing.recipe, offsets, item.from, item.count)) {
-          await (await this.sendRun(channel, outgoing, run.offset, run.length, [index])).sent;
+          await (
+            await this.sendRun(channel, outgoing, run.offset, run.length, [index])
+          ).sent;
         }
         items[index] = { is: "data", from: item.from, count: item.count, offset: offsets[item.from] ?? 0, length: 0 };
       }
@@ -175,15 +196,17 @@ export class Uploads {
     const { recipe, base } = outgoing;
     const ownPlaces = new Map<string, number>();
     if (base !== undefined) {
-      for (let index = base.recipe.lengths.length - 1; index >= 0; index--) ownPlaces.set(keyOf(base.recipe, index), index);
+      for (let index = base.recipe.lengths.length - 1; index >= 0; index--)
+        ownPlaces.set(keyOf(base.recipe, index), index);
     }
-    const known = outgoing.mayRefer ? this.cache.findChunks(recipe.digests) : [];
+    const known = outgoing.references === "none" ? [] : this.cache.findChunks(recipe.digests);
     const offsets = chunkOffsets(recipe);
     const items: Item[] = [];
     for (let index = 0; index < recipe.lengths.length; index++) {
       const length = recipe.lengths[index] ?? 0;
       const last = items.at(-1);
-      if (last?.is === "copy" && base !== undefined && isChunk(base.recipe, last.at + last.count, recipe, index)) {
+      const isInBase = last?.is === "copy" && base !== undefined && isSameVersion(last.version, base.version);
+      if (isInBase && isChunk(base.recipe, last.at + last.count, recipe, index)) {
         last.count++;
         continue;
       }
@@ -195,9 +218,10 @@ export class Uploads {
       const found = known[index];
       if (found !== undefined && found.length === length) {
         const { version } = found.content;
-        const isNext = last?.is === "hash" && last.version.node === version.node && last.version.seq === version.seq && last.at + last.count === found.index;
+        const is = outgoing.references === "copies" && version.node !== 0 ? "copy" : "hash";
+        const isNext = last?.is === is && isSameVersion(last.version, version) && last.at + last.count === found.index;
         if (isNext && last.count < LIMITS.recipeDescriptorsPerItem) last.count++;
-        else items.push({ is: "hash", version, at: found.index, from: index, count: 1 });
+        else items.push({ is, version, at: found.index, from: index, count: 1 });
         continue;
       }
       if (last?.is === "data" && last.length + length <= LIMITS.runBytes) {
@@ -210,18 +234,30 @@ export class Uploads {
 
   private countReuse(outgoing: Outgoing, item: Item): void {
     if (item.is === "data") return;
-    if (item.is === "copy") this.reused.base += item.count;
+    if (outgoing.base !== undefined && isSameVersion(item.version, outgoing.base.version))
+      this.reused.base += item.count;
     else this.reused.server += item.count;
-    for (let index = item.from; index < item.from + item.count; index++) this.reused.bytes += outgoing.recipe.lengths[index] ?? 0;
+    for (let index = item.from; index < item.from + item.count; index++)
+      this.reused.bytes += outgoing.recipe.lengths[index] ?? 0;
   }
 }
 
-/** True when an attempt failed in a way that sending everything as data mends. */
-export function isMendedByData(error: unknown): boolean {
-  return isRunnelError(error, "Gone", "Lost", "Corrupt", "Stale");
+/** What to leave to the server in the next attempt, after this failure; undefined when that does not mend it. */
+export function fewerReferences(before: References, error: unknown): References | undefined {
+  if (before === "none" || !isRunnelError(error, "Gone", "Lost", "Corrupt", "Stale")) return undefined;
+  return before === "copies" && error.kind === "Gone" ? "digests" : "none";
 }
 
-function splitRuns(recipe: Recipe, offsets: Float64Array, from: number, count: number): { offset: number; length: number }[] {
+function isSameVersion(one: VersionId, other: VersionId): boolean {
+  return one.node === other.node && one.seq === other.seq;
+}
+
+function splitRuns(
+  recipe: Recipe,
+  offsets: Float64Array,
+  from: number,
+  count: number,
+): { offset: number; length: number }[] {
   const runs: { offset: number; length: number }[] = [];
   for (let index = from; index < from + count; index++) {
     const length = recipe.lengths[index] ?? 0;
@@ -239,5 +275,7 @@ function isChunk(base: Recipe, at: number, recipe: Recipe, index: number): boole
 }
 
 function keyOf(recipe: Recipe, index: number): string {
-  return Buffer.from(recipe.digests.buffer, recipe.digests.byteOffset + index * DIGEST_BYTES, DIGEST_BYTES).toString("latin1");
+  return Buffer.from(recipe.digests.buffer, recipe.digests.byteOffset + index * DIGEST_BYTES, DIGEST_BYTES).toString(
+    "latin1",
+  );
 }

@@ -12,7 +12,11 @@ export interface ConnectionParts {
 }
 
 /** @throws RunnelError Unreachable within `dialMs`; Version when the server speaks another protocol. */
-export async function openConnection(parts: ConnectionParts, dialMs: number, closed: (error: RunnelError) => void): Promise<Connection> {
+export async function openConnection(
+  parts: ConnectionParts,
+  dialMs: number,
+  closed: (error: RunnelError) => void,
+): Promise<Connection> {
   const abort = new AbortController();
   const timer = parts.clock.after(dialMs, () => abort.abort());
   try {
@@ -28,7 +32,9 @@ export async function openConnection(parts: ConnectionParts, dialMs: number, clo
       closed,
     });
     const answer = connection.call("hello", { protocol: PROTOCOL_VERSION, software: parts.software });
-    abort.signal.addEventListener("abort", () => connection.close(new RunnelError("Unreachable", "connect", "The server does not answer.")));
+    abort.signal.addEventListener("abort", () =>
+      connection.close(new RunnelError("Unreachable", "connect", "The server does not answer.")),
+    );
     check(RESULTS.hello, await answer, "hello");
     return connection;
   } finally {

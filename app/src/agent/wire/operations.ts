@@ -45,7 +45,8 @@ export class Operations {
 
   /** Sync mode without a link is read-only. @throws ReadOnly. */
   mustBeOnline(operation: string): void {
-    if (!this.session.isConnected) throw new RunnelError("ReadOnly", operation, "Offline: changes are not possible until the server is back.");
+    if (!this.session.isConnected)
+      throw new RunnelError("ReadOnly", operation, "Offline: changes are not possible until the server is back.");
   }
 
   isOutstanding(n: number): boolean {

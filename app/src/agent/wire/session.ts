@@ -1,6 +1,17 @@
 // The agent's use of one volume: connects and connects again, attaches and resumes, keeps the feed applied and acknowledged, and the lease
 // alive while programs use the drive. Whoever asks something goes through here and gets Unreachable instead of a hang.
-import type { Change, Channel, Clock, Connection, Dialer, Executor, FeedFromServer, NodeState, RequestName, Timer } from "@runnel/shared";
+import type {
+  Change,
+  Channel,
+  Clock,
+  Connection,
+  Dialer,
+  Executor,
+  FeedFromServer,
+  NodeState,
+  RequestName,
+  Timer,
+} from "@runnel/shared";
 import { FEED_FROM_SERVER, RESULTS, RunnelError, TIMING, check, fromSystemError, sleep } from "@runnel/shared";
 import { openConnection } from "./open-connection.ts";
 
@@ -68,7 +79,10 @@ export class Session {
   private nodesAsked: Promise<void> | undefined;
 
   private question = 0;
-  private readonly asked = new Map<number, { sentMs: number; answered: (isCurrent: boolean) => void; failed: (error: RunnelError) => void }>();
+  private readonly asked = new Map<
+    number,
+    { sentMs: number; answered: (isCurrent: boolean) => void; failed: (error: RunnelError) => void }
+  >();
   private termMs: number = TIMING.leaseTermMs;
   private leaseUntilMs = 0;
   private usedMs = 0;
@@ -102,7 +116,11 @@ export class Session {
   /** Connected, and not known to be silent. */
   get isResponsive(): boolean {
     const { connection } = this;
-    return connection !== undefined && this.isConnected && (this.silentSinceMs === 0 || connection.lastHeardMs > this.silentSinceMs);
+    return (
+      connection !== undefined &&
+      this.isConnected &&
+      (this.silentSinceMs === 0 || connection.lastHeardMs > this.silentSinceMs)
+    );
   }
 
   get why(): string {
@@ -165,7 +183,10 @@ export class Session {
     const answer = this.call(name, body, 0);
     answer.catch(() => undefined);
     for (;;) {
-      const outcome = await Promise.race([answer.then((result) => ({ result })), sleep(this.parts.clock, PATIENCE_STEP_MS)]);
+      const outcome = await Promise.race([
+        answer.then((result) => ({ result })),
+        sleep(this.parts.clock, PATIENCE_STEP_MS),
+      ]);
       if (outcome !== undefined) return outcome.result;
       if (this.parts.clock.bootMs() - connection.lastHeardMs > TIMING.patienceMs) {
         throw new RunnelError("Unreachable", name, "The server does not answer: the change is not confirmed.");
@@ -269,7 +290,12 @@ export class Session {
     // Ids of another epoch mean nothing in this one.
     if (attached.epoch !== this.epoch && attached.nodes === null) this.nodes = { next: 0, end: 0 };
     this.epoch = attached.epoch;
-    await events.attached({ epoch: attached.epoch, seq: attached.seq, root: attached.root, isResumed: attached.isResumed });
+    await events.attached({
+      epoch: attached.epoch,
+      seq: attached.seq,
+      root: attached.root,
+      isResumed: attached.isResumed,
+    });
     this.connection = connection;
     this.feed = feed;
     this.silentSinceMs = 0;
@@ -412,7 +438,10 @@ export class Session {
     this.addPast(connection);
     this.connection = undefined;
     this.feed = undefined;
-    this.lastError = error.kind === "Unreachable" ? error : new RunnelError("Unreachable", "connection", error.message, { cause: error });
+    this.lastError =
+      error.kind === "Unreachable"
+        ? error
+        : new RunnelError("Unreachable", "connection", error.message, { cause: error });
     this.renewTimer?.cancel();
     for (const asked of this.asked.values()) asked.failed(this.lastError);
     this.asked.clear();
@@ -436,7 +465,9 @@ export class Session {
         try {
           await this.connect();
         } catch (error) {
-          this.lastError = new RunnelError("Unreachable", "connect", fromSystemError(error, "connect").message, { cause: error });
+          this.lastError = new RunnelError("Unreachable", "connect", fromSystemError(error, "connect").message, {
+            cause: error,
+          });
           this.parts.events.link(false, this.lastError.message);
         }
       }
