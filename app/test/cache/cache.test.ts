@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { EMPTY_RECIPE, digestAt } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { CacheMachine } from "./cache-machine.ts";
@@ -139,6 +141,19 @@ test("[F55] a transformed content has a new id, the new version, and the chunks 
   expect(old.length).toBeGreaterThan(0);
   expect(old.length).toBeLessThan(10);
   expect(cache.usedBytes()).toBe(190_000);
+});
+
+test("[F51] a transformation leaves alone an adopted file that still has its other name", async () => {
+  const sample = await machine.sample(9, 10_000);
+  await machine.writeFile(machine.root, "overlay", sample.bytes);
+  const content = await cache.adopt("/cache/overlay", VERSION, 10_000, sample.recipe, sample.oid);
+  const transformation = await cache.transform(content);
+  await transformation.file.write(0, new Uint8Array(10_000));
+  const file = await machine.root.open("overlay", "read");
+  expect(await file.read(0, 10_000)).toEqual(sample.bytes);
+  await file.close();
+  await transformation.abandon();
+  expect(await machine.files()).toEqual([]);
 });
 
 test("[F55] an abandoned transformation leaves nothing", async () => {
@@ -284,4 +299,60 @@ test("after close operations are interrupted; close waits for those under way", 
   cache = await machine.open();
   expect(cache.present(cache.find(VERSION) as CachedContent)).toEqual([{ offset: 0, length: 100 }]);
   expect(await machine.files()).toEqual([String(content.id)]);
+});
+
+test("[F47] the sample of format 1 is read", async () => {
+  await cache.close();
+  copyFileSync(join(import.meta.dirname, "samples/format-1/cache.sqlite"), machine.indexPath);
+  const sample = await machine.sample(1, 60_000);
+  for (const [id, sizeBytes] of [
+    [1, 60_000],
+    [2, 2 ** 45],
+  ] as const) {
+    await machine.root.makeFolder(`contents/0${id}`);
+    await machine.writeFile(machine.root, `contents/0${id}/${id}`, id === 1 ? sample.bytes : new Uint8Array(0));
+    const file = await machine.root.open(`contents/0${id}/${id}`, "write");
+    await file.truncate(sizeBytes);
+    await file.close();
+  }
+  cache = await machine.open();
+  const found = cache.find(VERSION) as CachedContent;
+  expect(found).toMatchObject({ id: 1, sizeBytes: 60_000, recipe: sample.recipe, oid: sample.oid });
+  expect(cache.present(found)).toEqual([{ offset: 5000, length: 55_000 }]);
+  expect(cache.findChunks(sample.recipe.digests).at(-1)).toMatchObject({ index: sample.recipe.lengths.length - 1 });
+  expect(cache.find({ node: 3, seq: 4 })).toMatchObject({ id: 2, sizeBytes: 2 ** 45, recipe: undefined });
+});
+
+test("[F47] a damaged index means an empty cache", async () => {
+  await cache.create(VERSION, 100);
+  await cache.close();
+  writeFileSync(machine.indexPath, "this is no database".repeat(1000));
+  cache = await machine.open();
+  expect(cache.find(VERSION)).toBeUndefined();
+  expect(await machine.files()).toEqual([]);
+});
+
+test("[F53] after a power cut a content counts as empty until its chunks have been digested; one without a recipe is gone", async () => {
+  const sample = await machine.sample(8, 50_000);
+  const content = await fill(sample);
+  await cache.create({ ...VERSION, seq: 1 }, 10);
+  await machine.clock.advance(2000);
+  // The disk kept all but a few bytes; the index is as the process left it.
+  const file = await machine.root.open(`contents/01/${content.id}`, "write");
+  await file.write(30_000, new Uint8Array(10));
+  await file.close();
+  const wasted = cache;
+  machine.boot++;
+  cache = await machine.open();
+  expect(cache.find({ ...VERSION, seq: 1 })).toBeUndefined();
+  const found = cache.find(VERSION) as CachedContent;
+  expect(cache.present(found)).toEqual([]);
+  expect(cache.findChunks(sample.recipe.digests)[0]).toBeUndefined();
+  const verified = (await cache.verify(found)) as CachedContent;
+  const missing = cache.missing(verified, { offset: 0, length: 50_000 });
+  expect(missing.length).toBe(1);
+  expect(missing[0]?.offset).toBeLessThanOrEqual(30_000);
+  expect(missing[0]?.length).toBeLessThanOrEqual(64 * 1024);
+  expect(cache.findChunks(sample.recipe.digests)[0]).toMatchObject({ index: 0 });
+  await wasted.close();
 });

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import type { Journal } from "../../src/agent/journal/journal.ts";
 import { decodeJournalRecord, encodeJournalRecord } from "../../src/agent/journal/records.ts";
@@ -241,4 +243,21 @@ test("after close every operation is interrupted, and closing again is harmless"
   await closing;
   await journal.close();
   expect((await machine.open()).pending().length).toBe(1);
+});
+
+test("[F40] the sample of format 1 is read", async () => {
+  const machine = new JournalMachine();
+  const empty = await machine.open();
+  await empty.close();
+  const file = await machine.root.open("journal/log/0000000001.log", "create");
+  const bytes = readFileSync(join(import.meta.dirname, "samples/format-1/journal.segment"));
+  await file.truncate(0);
+  await file.write(0, bytes);
+  await file.close();
+  for (const n of [0, 1, 2]) await machine.writeData(`overlay-${n}`, dataOf(n));
+  const journal = await machine.open();
+  const instance = "1".padStart(32, "0");
+  expect(journal.instance).toBe(instance);
+  expect(journal.pending()).toEqual([makeCommit(instance, 0), makeCommit(instance, 2)]);
+  expect(journal.nextNumber()).toBe(16_384);
 });

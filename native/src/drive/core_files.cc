@@ -362,6 +362,7 @@ void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
 }
 
 void DriveCore::Release(Handle* handle) {
+  ConfirmPages(handle);
   const FilePtr file = handle->file;
   {
     std::lock_guard lock(mutex_);

@@ -75,7 +75,7 @@ bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int64_t now_ms) {
 }
 
 uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const {
-  if (entry.type == FileType::kFolder || entry.nlink != 1) return 0;
+  if (entry.type != FileType::kFolder && entry.nlink != 1) return 0;
   if (now_ms - std::max(changed_ms, kernel_node.changed_ms) < kJustChangedMs) return 0;
   if (kernel_node.retry != KernelNode::Retry::kNone || kernel_node.stale_until_ms > now_ms || kernel_node.looked_up_until_ms > now_ms) return 0;
   if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
@@ -129,8 +129,9 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   answer.id = kernel_node->id;
   answer.attributes = AttributesLocked(*kernel_node, &entry);
   kernel_node->atime_ns = answer.attributes.atime_ns;
-  answer.entry_timeout_ms = TimeoutLocked(entry, *kernel_node, found.binding->changed_ms, now_ms);
-  answer.attribute_timeout_ms = answer.entry_timeout_ms;
+  answer.attribute_timeout_ms = TimeoutLocked(entry, *kernel_node, found.binding->changed_ms, now_ms);
+  // A folder's attributes may be kept, since every path through it has its permissions checked; its name may not.
+  answer.entry_timeout_ms = entry.type == FileType::kFolder ? 0 : answer.attribute_timeout_ms;
   kernel_node->told_version = kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version;
   kernel_node->attributes_until_ms = std::max(kernel_node->attributes_until_ms, now_ms + answer.attribute_timeout_ms);
   if (answer.entry_timeout_ms > 0) {

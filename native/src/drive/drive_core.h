@@ -137,6 +137,7 @@ class DriveCore {
   static int CheckName(std::string_view name);
   static bool IsShared(const File& file);
   bool IsStaleLocked(KernelNode& kernel_node, int64_t now_ms);
+  // How long the kernel may keep attributes, and a name unless it is a folder's.
   uint32_t TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const;
   // Attributes of what is open there, or of `known`.
   Attributes AttributesLocked(const KernelNode& kernel_node, const Entry* known) const;

@@ -106,9 +106,22 @@ export interface OperationResult {
   conflict: boolean;
 }
 
+/** Where in the tree an operation took place, by names: for its log record, which outlives the ids. */
+export interface OperationPaths {
+  /** Of the node afterwards ("" when nameless); of a removed name, what it was. */
+  path: string;
+  /** rename: where it was; link: an older name of the node; else "". */
+  from: string;
+  /** write: where other nodes were that its content copies from. */
+  sources: { node: number; path: string }[];
+}
+
 export type Planned =
-  /** `change` undefined: nothing changed (repetition of an executed operation, setRecipe, an external operation overtaken by a pending commit). */
-  | { ok: true; result: OperationResult; change: Change | undefined; isRepeated: boolean }
+  /**
+   * `change` undefined: nothing changed (repetition of an executed operation, setRecipe, an external operation overtaken by a pending commit).
+   * `paths`: of an operation decided now that changed something.
+   */
+  | { ok: true; result: OperationResult; change: Change | undefined; isRepeated: boolean; paths?: OperationPaths }
   | { ok: false; error: { kind: string; message: string; detail: object } };
 
 export interface PlanRequest {

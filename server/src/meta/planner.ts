@@ -10,6 +10,7 @@ import { decideSetAttr, decideSetRecipe, decideWrite } from "./plan-content.ts";
 import type { Decision } from "./plan-draft.ts";
 import * as external from "./plan-external.ts";
 import { decideLink, decideMake, decideRemove, decideRename } from "./plan-names.ts";
+import { pathBefore, pathsAfter } from "./plan-paths.ts";
 
 export interface PlannedRequest {
   planned: Planned;
@@ -110,7 +111,10 @@ function answerOrRefuse(tables: MetaTables, request: PlanRequest): Planned {
  */
 export function planRequest(tables: MetaTables, request: PlanRequest): PlannedRequest {
   if (request.replayed !== undefined) return replay(tables, request, request.replayed);
+  const before = pathBefore(tables, request.operation);
   const planned = answerOrRefuse(tables, request);
-  const content = planned.ok && !planned.isRepeated ? apply(tables, request, planned) : undefined;
+  if (!planned.ok || planned.isRepeated) return { planned, content: undefined };
+  const content = apply(tables, request, planned);
+  if (planned.change !== undefined) planned.paths = pathsAfter(tables, request.operation, planned.result, before);
   return { planned, content };
 }

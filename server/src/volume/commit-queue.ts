@@ -27,6 +27,12 @@ interface Queued extends Submission {
   reject(error: unknown): void;
 }
 
+/** A place between two records of the log. */
+export interface LogEnd {
+  segment: number;
+  offset: number;
+}
+
 interface Prepared {
   index: number;
   bytes: Uint8Array;
@@ -47,16 +53,21 @@ export class CommitQueue {
   private readonly queue: Queued[] = [];
   private running: Promise<void> | undefined;
   private failure: RunnelError | undefined;
+  /** Where the index ends: behind the last record that it has, all of which is on stable storage. */
+  private indexedTo: LogEnd;
 
+  /** `indexedTo`: what the meta store's facts say. */
   constructor(
     log: Log,
     meta: MetaStore,
     clock: Clock,
+    indexedTo: LogEnd,
     committed: (change: Change, submission: Submission, result: OperationResult, data: RecordPlace | undefined) => void,
   ) {
     this.log = log;
     this.meta = meta;
     this.clock = clock;
+    this.indexedTo = indexedTo;
     this.committed = committed;
   }
 
@@ -111,10 +122,11 @@ export class CommitQueue {
   }
 
   private async commit(batch: Queued[]): Promise<void> {
+    if (this.failure !== undefined) throw this.failure;
     const wallNs = this.clock.wallNs();
     const planned = await this.meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
     const places = new Map<number, RecordPlace>();
-    let end: { segment: number; offset: number };
+    let end = this.indexedTo;
     try {
       const records = this.recordsOf(batch, planned, wallNs);
       const written = records.length === 0 ? [] : await this.log.append(records.map((record) => record.bytes));
@@ -123,9 +135,9 @@ export class CommitQueue {
         if (record === undefined) continue;
         const { segment, offset, length } = place;
         places.set(record.index, { segment, offset: offset + record.dataOffset, length: length - record.dataOffset });
+        // Not the end of the log: what others wrote behind it may not be on stable storage yet, and may be gone after a crash.
+        end = { segment, offset: offset + length };
       }
-      const { segment, sizeBytes } = this.log.current;
-      end = { segment, offset: sizeBytes };
     } catch (error) {
       await this.meta.rollback();
       throw fromSystemError(error, "write commit log");
@@ -137,6 +149,7 @@ export class CommitQueue {
       this.failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", { cause: error });
       throw this.failure;
     }
+    this.indexedTo = end;
     for (const [index, queued] of batch.entries()) {
       const plan = planned[index];
       if (plan === undefined) continue;
@@ -156,7 +169,16 @@ export class CommitQueue {
       // A result without a change (a folder that was there) is kept too: a repetition must get the same answer.
       if (plan.change === undefined && id === undefined) continue;
       const { bytes, dataOffset } = encodeRecord(
-        { kind: "commit", seq: plan.result.seq, wallNs, id, operation, change: plan.change, result: plan.result },
+        {
+          kind: "commit",
+          seq: plan.result.seq,
+          wallNs,
+          id,
+          operation,
+          change: plan.change,
+          result: plan.result,
+          paths: plan.paths,
+        },
         data,
       );
       records.push({ index, bytes, dataOffset });

@@ -3,7 +3,7 @@
 import type { Change, Recipe } from "@runnel/shared";
 import { RunnelError, check, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
 import { z } from "zod";
-import type { ExternalOperation, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
+import type { ExternalOperation, Operation, OperationId, OperationPaths, OperationResult } from "../meta/meta-store.ts";
 
 export const COMMIT_LOG_FORMAT = { magic: "RNLC", version: 1 };
 
@@ -15,6 +15,8 @@ export interface CommitRecord {
   operation: Operation | ExternalOperation;
   change: Change | undefined;
   result: OperationResult;
+  /** Of one that changed something. */
+  paths: OperationPaths | undefined;
 }
 
 /** The commit `seq` is about to put the file with this handle in place. */
@@ -24,12 +26,20 @@ export interface HandleRecord {
   handle: Uint8Array;
 }
 
+/** All commits up to `seq` are in the plain folder. A hint: not synced, and one that is missing costs work only. */
+export interface UpRecord {
+  kind: "up";
+  seq: number;
+}
+
+export type LoggedRecord = CommitRecord | HandleRecord | UpRecord;
+
 const HEADER_LENGTH_BYTES = 4;
 
 /** Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked here. */
-const header = z.looseObject({ kind: z.enum(["commit", "handle"]), seq: z.number() });
+const header = z.looseObject({ kind: z.enum(["commit", "handle", "up"]), seq: z.number() });
 
-export function encodeRecord(record: CommitRecord | HandleRecord, data: Uint8Array): { bytes: Uint8Array; dataOffset: number } {
+export function encodeRecord(record: LoggedRecord, data: Uint8Array): { bytes: Uint8Array; dataOffset: number } {
   const head = encodeCbor(record.kind === "commit" ? { ...record, operation: flatten(record.operation) } : record);
   const bytes = new Uint8Array(HEADER_LENGTH_BYTES + head.length + data.length);
   new DataView(bytes.buffer).setUint32(0, head.length, true);
@@ -39,13 +49,14 @@ export function encodeRecord(record: CommitRecord | HandleRecord, data: Uint8Arr
 }
 
 /** @throws RunnelError Corrupt for a payload that our own writer cannot have made. */
-export function decodeRecord(payload: Uint8Array): { record: CommitRecord | HandleRecord; dataOffset: number } {
+export function decodeRecord(payload: Uint8Array): { record: LoggedRecord; dataOffset: number } {
   if (payload.length < HEADER_LENGTH_BYTES) throw damaged();
   const length = new DataView(payload.buffer, payload.byteOffset).getUint32(0, true);
   const dataOffset = HEADER_LENGTH_BYTES + length;
   if (dataOffset > payload.length) throw damaged();
-  const message = check(header, decodeCbor(payload.subarray(HEADER_LENGTH_BYTES, dataOffset)), "commit record");
-  if (message.kind === "handle") return { record: message as unknown as HandleRecord, dataOffset };
+  // The recipe of a large file makes a header larger than any message.
+  const message = check(header, decodeCbor(payload.subarray(HEADER_LENGTH_BYTES, dataOffset), length), "commit record");
+  if (message.kind !== "commit") return { record: message as unknown as HandleRecord | UpRecord, dataOffset };
   const record = message as unknown as CommitRecord;
   return { record: { ...record, operation: unflatten(record.operation) }, dataOffset };
 }

@@ -1,30 +1,46 @@
 // Lets log segments go: one may be dropped when the meta store is durable past it and every commit in it is in the plain folder.
 import type { Clock, Log, Timer } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../meta/meta-store.ts";
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 const CHECK_EVERY_MS = 5_000;
 
+export interface LogKeeperParts {
+  log: Log;
+  meta: MetaStore;
+  clock: Clock;
+  /** All commits up to this are in the plain folder already. */
+  upSeq: number;
+  /** A segment is closed when it has so many bytes. */
+  segmentBytesMax?: number;
+  warn(message: string, error?: unknown): void;
+}
+
 export class LogKeeper {
-  private readonly parts: { log: Log; meta: MetaStore; clock: Clock; warn(message: string, error?: unknown): void };
-  /** Highest seq of each closed or current segment that must be brought up first. */
+  private readonly parts: LogKeeperParts;
+  /** By segment, the last commit that must be brought up before it may go. */
   private readonly lastOf = new Map<number, number>();
-  private upSeq = 0;
+  private upSeq: number;
+  /** Segments before this one are gone. */
+  private keptFrom = 0;
   private timer: Timer | undefined;
   private working: Promise<void> | undefined;
   private isClosed = false;
 
-  constructor(parts: { log: Log; meta: MetaStore; clock: Clock; warn(message: string, error?: unknown): void }) {
+  constructor(parts: LogKeeperParts) {
     this.parts = parts;
+    this.upSeq = parts.upSeq;
     this.arm();
   }
 
-  wrote(seq: number, segment: number, mustComeUp: boolean): void {
-    if (mustComeUp) this.lastOf.set(segment, seq);
+  /** A commit that must be brought up has its record in this segment. */
+  wrote(seq: number, segment: number): void {
+    this.lastOf.set(segment, Math.max(seq, this.lastOf.get(segment) ?? 0));
   }
 
   up(seq: number): void {
-    this.upSeq = seq;
+    this.upSeq = Math.max(seq, this.upSeq);
   }
 
   async close(): Promise<void> {
@@ -37,21 +53,30 @@ export class LogKeeper {
     if (this.isClosed) return;
     this.timer = this.parts.clock.after(CHECK_EVERY_MS, () => {
       this.working = this.tidy()
-        .catch((error: unknown) => this.parts.warn("Old parts of the commit log could not be removed.", error))
+        .catch((error: unknown) => {
+          // Another program reads the meta store just now: next time.
+          if (!isRunnelError(error, "Busy")) this.parts.warn("Old parts of the commit log could not be removed.", error);
+        })
         .finally(() => this.arm());
     });
   }
 
   private async tidy(): Promise<void> {
-    const { log, meta } = this.parts;
-    if (log.current.sizeBytes < SEGMENT_BYTES_MAX) return;
-    const current = await log.rotate();
+    const { log, meta, segmentBytesMax } = this.parts;
+    if (log.current.sizeBytes >= (segmentBytesMax ?? SEGMENT_BYTES_MAX)) await log.rotate();
+    // What the index has says where it begins to be needed: a commit may be in the log and not in the index yet.
+    const { logSegment } = await meta.facts();
+    const keepFrom = this.neededFrom(logSegment);
+    if (keepFrom <= this.keptFrom) return;
     await meta.checkpoint();
-    let keepFrom = current;
-    for (const [segment, seq] of this.lastOf) {
-      if (segment < current && seq > this.upSeq) keepFrom = Math.min(keepFrom, segment);
-    }
     await log.dropBefore(keepFrom);
+    this.keptFrom = keepFrom;
     for (const segment of this.lastOf.keys()) if (segment < keepFrom) this.lastOf.delete(segment);
+  }
+
+  private neededFrom(indexedTo: number): number {
+    let from = indexedTo;
+    for (const [segment, seq] of this.lastOf) if (seq > this.upSeq) from = Math.min(from, segment);
+    return from;
   }
 }

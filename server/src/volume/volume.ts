@@ -80,6 +80,9 @@ export class Volume {
     const recovered = isFresh ? await startAfresh(log) : await rollForward(log, meta);
     const feed = new Feed(parts.clock, parts.termMs, await meta.attached());
 
+    // Until the folder has been looked through, nobody's picture of it counts as current.
+    feed.withdraw();
+    const looked = Promise.withResolvers<void>();
     let volume: Volume | undefined;
     let content: ContentStore | undefined;
     const queue = new CommitQueue(log, meta, parts.clock, (change, submission, result, data) => volume?.committed(change, submission, result, data));
@@ -95,17 +98,24 @@ export class Volume {
       },
       uncertain: () => feed.withdraw(),
       scanned: () => {
+        looked.resolve();
         feed.restore();
         volume?.indexer.wake();
       },
       availability: (reason) => {
-        if (reason === undefined) feed.restore();
-        else feed.withdraw();
+        if (reason === undefined) {
+          feed.restore();
+          return;
+        }
+        looked.resolve();
+        feed.withdraw();
       },
     };
     content = await parts.openContent(root, meta, host);
     volume = new Volume(parts, { root, log, meta, content, queue, feed, epoch: facts.epoch, seq: (await meta.facts()).seq });
     await content.start(recovered.commits, recovered.handles);
+    // A folder never read before would look empty to whoever came first.
+    if (isFresh) await looked.promise;
     volume.indexer.wake();
     return volume;
   }

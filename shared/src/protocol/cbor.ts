@@ -20,9 +20,12 @@ export function encodeCbor(value: unknown): Uint8Array {
   return new Uint8Array(codec.encode(value));
 }
 
-/** @throws RunnelError Invalid for anything but one well-formed item within the limits. Integers beyond 2^53 come as BigInt. */
-export function decodeCbor(bytes: Uint8Array): unknown {
-  checkShape(bytes);
+/**
+ * @throws RunnelError Invalid for anything but one well-formed item within the limits. Integers beyond 2^53 come as BigInt. `bytesMax`: for what comes
+ * from our own files.
+ */
+export function decodeCbor(bytes: Uint8Array, bytesMax: number = LIMITS.controlBytes): unknown {
+  checkShape(bytes, bytesMax);
   try {
     return codec.decode(bytes);
   } catch (cause) {
@@ -34,8 +37,8 @@ export function decodeCbor(bytes: Uint8Array): unknown {
  * One pass over the heads: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite length, keys are text, text is
  * UTF-8 (the library would put U+FFFD for what is not, and two names would become one).
  */
-function checkShape(bytes: Uint8Array): void {
-  if (bytes.length > LIMITS.controlBytes) throw malformed("is too large", "W3");
+function checkShape(bytes: Uint8Array, bytesMax: number): void {
+  if (bytes.length > bytesMax) throw malformed("is too large", "W3");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Items still to come at each open level, and whether the level is a map: then every second is a key. */
   const remaining: number[] = [1];

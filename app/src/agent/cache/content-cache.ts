@@ -3,7 +3,7 @@
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe, VersionId } from "@runnel/shared";
 import { RunnelError, recipeSize } from "@runnel/shared";
-import { systemBoot } from "../journal/system-boot.ts";
+import { systemBoot } from "../replica/system-boot.ts";
 import { openDatabase } from "../replica/database.ts";
 import type { IndexDatabase } from "../replica/database.ts";
 import { takeIn } from "./adopt.ts";

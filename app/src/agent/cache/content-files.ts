@@ -42,10 +42,17 @@ export class ContentFiles {
     await this.#root.link(from, this.#place(id));
   }
 
-  /** Moves a file to another id, on stable storage: after a crash no index that still names the old id finds it. */
+  /**
+   * Moves a file to another id, on stable storage: after a crash no index that still names the old id finds it. A file that has a second
+   * name still is somebody else's too (adopt): it is copied.
+   */
   async move(from: number, to: number): Promise<void> {
+    const { nlink, sizeBytes } = await this.#root.stat(this.#place(from));
     await this.#makeFolderOf(to);
-    await this.#root.rename(this.#place(from), this.#place(to), "keep");
+    if (nlink > 1) {
+      await this.#copy(from, to, sizeBytes);
+      await this.remove(from);
+    } else await this.#root.rename(this.#place(from), this.#place(to), "keep");
     await this.#root.syncFolder(this.#folderOf(to));
     await this.#root.syncFolder(this.#folderOf(from));
   }
@@ -68,6 +75,20 @@ export class ContentFiles {
       }
     }
     return present;
+  }
+
+  async #copy(from: number, to: number, sizeBytes: number): Promise<void> {
+    const source = await this.open(from, "read");
+    try {
+      const target = await this.make(to, sizeBytes);
+      try {
+        await target.copyFrom(source, 0, 0, sizeBytes);
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
   }
 
   async #sweepFolder(folder: string, sizes: ReadonlyMap<number, number>, present: Set<number>): Promise<void> {

@@ -8,7 +8,7 @@ import type { Journal, JournalCommit } from "./journal.ts";
 import { JournalState } from "./journal-state.ts";
 import type { JournalRecord } from "./records.ts";
 import { JOURNAL_FORMAT, dataFileName, decodeJournalRecord, encodeJournalRecord } from "./records.ts";
-import { systemBoot } from "./system-boot.ts";
+import { systemBoot } from "../replica/system-boot.ts";
 
 export interface JournalOptions {
   root: DiskRoot;

@@ -3,7 +3,7 @@
 import { rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { RunnelError } from "@runnel/shared";
-import { systemBoot } from "../journal/system-boot.ts";
+import { systemBoot } from "./system-boot.ts";
 
 export type Value = number | bigint | string | Uint8Array | null;
 type Row = Record<string, unknown>;
@@ -25,7 +25,7 @@ const PAGE_CACHE_KIB = 8 * 1024;
 /** The write-ahead log is cut back to this size, bytes. */
 const WAL_BYTES = 4 * 1024 * 1024;
 
-/** A prepared statement whose failures are RunnelErrors: NoSpace, Corrupt, Io. */
+/** A prepared statement whose failures are RunnelErrors: NoSpace, Corrupt, Io; Interrupted after close. */
 export class Query<R = Row> {
   readonly #statement: Database.Statement;
   readonly #what: string;
@@ -57,6 +57,7 @@ export class Query<R = Row> {
     try {
       return work();
     } catch (error) {
+      if (!this.#statement.database.open) throw closed(this.#what);
       throw databaseError(error, this.#what);
     }
   }
@@ -82,6 +83,7 @@ export class IndexDatabase {
   /** Runs `work` in one transaction; nested calls join the outer one. A throw undoes all. */
   atomic<T>(work: () => T): T {
     if (this.#isInTransaction) return work();
+    if (!this.#db.open) throw closed(this.#what);
     this.#isInTransaction = true;
     try {
       return this.#db.transaction(work)();
@@ -96,11 +98,6 @@ export class IndexDatabase {
   close(): void {
     if (!this.#db.open) return;
     this.#db.prepare("UPDATE life SET isClosed = 1").run();
-    this.#db.close();
-  }
-
-  /** Closes without the mark: what a killed process leaves. For tests. */
-  abandon(): void {
     this.#db.close();
   }
 }
@@ -173,6 +170,10 @@ function endOf(db: Database.Database, format: DatabaseFormat, boot: string): Las
 function newerFormat(format: DatabaseFormat, version: number): RunnelError {
   const message = `The ${format.what} has format ${version}; this program knows up to ${format.version}.`;
   return new RunnelError("Version", `open ${format.what}`, message, { detail: { need: version } });
+}
+
+function closed(what: string): RunnelError {
+  return new RunnelError("Interrupted", `use ${what}`, `The ${what} has been closed.`);
 }
 
 function databaseError(error: unknown, operation: string): RunnelError {

@@ -177,10 +177,11 @@ class SqliteReplica implements Replica {
   }
 
   close(): void {
-    this.#db.atomic(() => {
-      for (const node of this.#orphans) this.#dropOrphan(node);
-    });
-    this.#orphans.clear();
+    if (this.#orphans.size > 0) {
+      this.#db.atomic(() => {
+        for (const node of this.#orphans) this.#dropOrphan(node);
+      });
+    }
     this.#db.close();
   }
 

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "../open_files.h"
 #include "fuse_front.h"
 
 namespace runnel::drive {
@@ -82,6 +83,7 @@ bool FuseReply::Opened(Handle* handle, bool keeps_cache) {
   fuse_file_info info = {};
   info.fh = reinterpret_cast<uint64_t>(handle);
   info.keep_cache = keeps_cache;
+  info.noflush = !handle->can_write;  // nothing to commit: its close costs no request
   return fuse_reply_open(request_, &info) == 0;
 }
 

@@ -26,6 +26,7 @@ export interface AbsencesContext {
   looker: Looker;
   teller: Teller;
   clock: Clock;
+  affected(path: string): void;
   /** @throws Unavailable when the folder is not the one that was served. */
   checkPresence(): Promise<void>;
 }
@@ -94,6 +95,10 @@ export class Absences {
     const row = await rows.get(folder, name);
     if (path === undefined || row?.node !== node) return undefined;
     const seen = await looker.see(folder, name, path);
-    return seen !== undefined && seen.found === undefined ? row : undefined;
+    if (seen === undefined) return undefined;
+    if (seen.found === undefined) return row;
+    // Back, or its folder had moved: what it is now is for a look to find.
+    this.#context.affected(path);
+    return undefined;
   }
 }

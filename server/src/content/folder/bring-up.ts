@@ -9,7 +9,7 @@ import type { BusyNames } from "./busy-names.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
 import { eachOf } from "./lane.ts";
-import type { LiveTree } from "./live-tree.ts";
+import type { LiveTree, Looks } from "./live-tree.ts";
 import type { PendingContents } from "./pending-contents.ts";
 import { contentOf } from "./pending-contents.ts";
 import type { PrepareContext, Prepared } from "./prepare.ts";
@@ -46,7 +46,7 @@ export interface BringUpContext {
   /** Makes room on the disk. */
   cutTrash(bytes: number): Promise<void>;
   /** To be compared with the rows. */
-  lookAt(paths: readonly string[], folders: readonly number[]): void;
+  lookAt(looks: Looks): void;
   /** The file system refused or failed in a way that may mean that it is gone. */
   doubt(): void;
 }
@@ -347,6 +347,13 @@ export class BringUp {
     return undefined;
   }
 
+  /** Names that renames still queued give to a node. */
+  laterNames(node: number): { folder: number; name: string }[] {
+    return this.#queue.flatMap(({ operation }) => {
+      return operation.op === "rename" && operation.node === node ? [{ folder: operation.toFolder, name: operation.toName }] : [];
+    });
+  }
+
   /** Its temp can be read from again if it is still there. */
   async #unraise(prepared: Prepared): Promise<void> {
     if (prepared.kind !== "filled") return;
@@ -371,8 +378,7 @@ export class BringUp {
     for (const commit of raised) await this.#settle(commit);
     this.#tellUp(upSeq);
     if (tree.context.trash.isOver) await tree.context.trash.cut();
-    const looks = tree.takeLooks();
-    lookAt(looks.paths, looks.folders);
+    lookAt(tree.takeLooks());
   }
 
   async #settle(commit: AcceptedCommit): Promise<void> {

@@ -7,7 +7,10 @@ import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
 import type { LeftOut } from "./left-out.ts";
 import { lookAtPaths } from "./look-at-paths.ts";
+import type { Seen } from "./look.ts";
 import { Looker } from "./look.ts";
+import type { Looks } from "./live-tree.ts";
+import { MovedFolders } from "./moved-folders.ts";
 import { Scanner } from "./scan.ts";
 import type { TellerContext } from "./tell.ts";
 import { Teller } from "./tell.ts";
@@ -18,7 +21,7 @@ const RESCAN_MS = 1000;
 /** What a pending commit stood in the way of is looked at again when it is up, at the latest then. */
 const OVERTAKEN_MS = 1000;
 
-export interface ComparingContext extends Omit<TellerContext, "overtaken" | "affected" | "unsettled"> {
+export interface ComparingContext extends Omit<TellerContext, "overtaken" | "affected" | "unsettled" | "folderMoved"> {
   root: DiskRoot;
   rows: DiskRows;
   lane: Lane;
@@ -35,6 +38,7 @@ export class Comparing {
   readonly #scanner: Scanner;
   readonly #looker: Looker;
   readonly #gatherer: Gatherer;
+  readonly #moved: MovedFolders;
   #watch: Watch | undefined;
   #scan: Promise<void> | undefined;
   #isScanWanted = false;
@@ -45,6 +49,7 @@ export class Comparing {
   constructor(context: ComparingContext, dev: number) {
     this.#context = context;
     const { root, rows, leftOut, clock } = context;
+    this.#moved = new MovedFolders(clock);
     this.#gatherer = new Gatherer(
       clock,
       (paths) => this.#look(paths),
@@ -55,11 +60,13 @@ export class Comparing {
       ...context,
       overtaken: (path) => this.#gatherer.again([path], OVERTAKEN_MS),
       affected: (path) => this.#gatherer.again([path], 0),
+      folderMoved: (from, to) => this.#moved.add(from, to),
       unsettled: (path) => this.#gatherer.unsettled(path),
     });
     const defer = (path: string): void => this.#gatherer.again([path], OVERTAKEN_MS);
     this.#looker = new Looker({ root, rows, leftOut, busy: context.busy, defer, dev });
-    this.#absences = new Absences({ ...context, looker: this.#looker, teller: this.#teller });
+    const affected = (path: string): void => this.#gatherer.again([path], 0);
+    this.#absences = new Absences({ ...context, looker: this.#looker, teller: this.#teller, affected });
     this.#scanner = new Scanner({
       ...context,
       looker: this.#looker,
@@ -113,7 +120,8 @@ export class Comparing {
   #endPause: () => void = () => undefined;
 
   /** To be looked at now; bringing up has met something there. */
-  lookAt(paths: readonly string[], folders: readonly number[]): void {
+  lookAt({ paths, folders, moves }: Looks): void {
+    for (const { from, to } of moves) this.#moved.add(from, to);
     if (paths.length > 0) this.#gatherer.again(paths, 0);
     // A failure is met again by the next scan.
     if (folders.length > 0) this.#scanner.scanFolders(folders).then(() => this.#gatherer.rearm(), () => void this.scan());
@@ -124,7 +132,7 @@ export class Comparing {
     const folders: number[] = [];
     await lane.run(async () => {
       if (this.#isClosed) return;
-      const { seen, isRootNamed } = await lookAtPaths(rows, this.#looker, paths);
+      const { seen, isRootNamed, deeper } = await lookAtPaths(rows, this.#looker, paths);
       if (isRootNamed) await this.#teller.tellRoot();
       if (seen.length > 0) {
         if (seen.some(({ found }) => found === undefined)) await this.#context.checkPresence();
@@ -133,8 +141,19 @@ export class Comparing {
         for (const folder of told.folders) folders.push(folder);
       }
       await this.#absences.tellDue();
+      for (const one of seen) if (one.found !== undefined) await this.#lookDeeper(one, deeper.get(one.path) ?? []);
     });
     await this.#scanner.scanFolders(folders);
+    // Empty for paths that were led to their new places before.
+    const moved = this.#moved.nowOf(paths).filter((path) => !paths.includes(path));
+    if (moved.length > 0) this.#gatherer.again(moved, 0);
+  }
+
+  /** Paths below a name that was not known: at once when it is now, else when what stood in its way is up. */
+  async #lookDeeper({ folder, name }: Seen, paths: readonly string[]): Promise<void> {
+    if (paths.length === 0) return;
+    const isKnown = (await this.#context.rows.get(folder, name)) !== undefined;
+    this.#gatherer.again(paths, isKnown ? 0 : OVERTAKEN_MS);
   }
 
   async close(): Promise<void> {

@@ -83,7 +83,7 @@ class FolderStore implements ContentStore {
       host,
       wallNs: () => clock.wallNs(),
       steady: async () => this.#bringUp?.steady(),
-      suspect: (path) => this.#comparing?.lookAt([path], []),
+      suspect: (path) => this.#comparing?.lookAt({ paths: [path], folders: [], moves: [] }),
       lose: async (version) => {
         await meta.setPlace(version, { at: "lost" });
         this.#addLost(version);
@@ -138,6 +138,7 @@ class FolderStore implements ContentStore {
       conflict: (path, keptBeside) => this.#addConflict(path, keptBeside),
       lost: (node, seq) => this.#addLost({ node, seq }),
       tempOf: (handle) => this.#bringUp?.tempOf(handle),
+      laterNames: (node) => this.#bringUp?.laterNames(node) ?? [],
     });
     this.#presence = presence;
     this.#trash = trash;
@@ -155,7 +156,7 @@ class FolderStore implements ContentStore {
         prepare: { executor },
         unavailable: () => presence.reason,
         cutTrash: (bytes) => this.#cutTrash(bytes),
-        lookAt: (paths, folders) => this.#comparing?.lookAt(paths, folders),
+        lookAt: (looks) => this.#comparing?.lookAt(looks),
         doubt: () => presence.doubt(),
       },
       facts.seq,

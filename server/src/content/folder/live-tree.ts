@@ -22,6 +22,14 @@ export interface Found {
   handle: Uint8Array;
 }
 
+/** What has to be compared with the rows when they are stored. */
+export interface Looks {
+  paths: string[];
+  /** To be listed. */
+  folders: number[];
+  moves: { from: string; to: string }[];
+}
+
 export interface LiveTreeContext {
   root: DiskRoot;
   rows: DiskRows;
@@ -35,6 +43,8 @@ export interface LiveTreeContext {
   lost(node: number, seq: number): void;
   /** Where the file of a logged handle was before it was put in place. */
   tempOf(handle: Uint8Array): string | undefined;
+  /** Names that commits not yet stored give to the node. */
+  laterNames(node: number): { folder: number; name: string }[];
 }
 
 export class LiveTree {
@@ -47,6 +57,7 @@ export class LiveTree {
   readonly #looks = new Set<string>();
   /** Folders to be listed then. */
   readonly #lists = new Set<number>();
+  readonly #moves: Looks["moves"] = [];
   /** Folders seen to be in their places by this batch. */
   readonly #present = new Set<number>();
 
@@ -77,19 +88,35 @@ export class LiveTree {
     const path = await this.rows.pathOf(node);
     if (path === undefined) throw new RunnelError("Corrupt", "bring up", `Folder ${node} has no place on disk.`);
     if (node === ROOT_NODE || this.#present.has(node)) return path;
-    const found = await this.find(path);
+    const row = (await this.rows.ofNode(node))[0] as DiskRow;
+    let found = await this.find(path);
+    const isOther = found !== undefined && !isSameHandle(found.handle, row.handle);
+    if (found !== undefined && isOther && this.isRetry && (await this.#putBack(path, found))) found = undefined;
     if (found?.stat.type === "folder") {
       await this.#adopt(node, found);
       return path;
     }
-    const row = (await this.rows.ofNode(node))[0] as DiskRow;
     await this.folder(row.folder);
+    if (found === undefined && this.isRetry && (await this.#moveBack(row, path))) return path;
     if (found !== undefined) await this.keepBeside(path, row.folder, row.name, true);
     await this.root.makeFolder(path, row.stat.mode);
     this.touch(row.folder);
     const made = await this.find(path);
     if (made !== undefined) await this.#adopt(node, made);
     return path;
+  }
+
+  /** After a power cut a later rename of the folder can be in place without what an earlier commit put into it: its turn comes again. */
+  async #moveBack(row: DiskRow, path: string): Promise<boolean> {
+    for (const { folder, name } of this.context.laterNames(row.node)) {
+      const later = await this.rows.pathOfName(folder, name);
+      const found = later === undefined ? undefined : await this.find(later);
+      if (later === undefined || !isSameHandle(found?.handle, row.handle)) continue;
+      await this.root.rename(later, path, "keep");
+      this.#present.add(row.node);
+      return true;
+    }
+    return false;
   }
 
   /** A folder that another program put in the place of the recorded one takes its part. */
@@ -119,13 +146,18 @@ export class LiveTree {
     this.#looks.add(path);
   }
 
+  /** A folder has moved, and with it what events may still name by its old path. */
+  folderMoved(from: string, to: string): void {
+    this.#moves.push({ from, to });
+    this.foldersMoved();
+  }
+
   list(folder: number): void {
     this.#lists.add(folder);
   }
 
-  /** What has to be compared with the rows now that they are stored. */
-  takeLooks(): { paths: string[]; folders: number[] } {
-    const looks = { paths: [...this.#looks], folders: [...this.#lists] };
+  takeLooks(): Looks {
+    const looks = { paths: [...this.#looks], folders: [...this.#lists], moves: this.#moves.splice(0) };
     this.#looks.clear();
     this.#lists.clear();
     return looks;
@@ -235,6 +267,16 @@ export class LiveTree {
     for (const path of storeFolders) await this.root.syncFolder(path);
     this.#touched.clear();
     this.#present.clear();
+  }
+
+  /** The row of a name that the commit binds. A row that an interruption or another program left there is nobody's any more. */
+  async bind(row: DiskRow): Promise<void> {
+    const left = await this.rows.get(row.folder, row.name);
+    if (left !== undefined && left.node !== row.node) {
+      this.rows.remove(left);
+      if ((await this.rows.ofNode(left.node)).length === 0) await this.lose(left);
+    }
+    this.rows.put(row);
   }
 
   /** The bytes of a version that was a file of the tree are gone. */

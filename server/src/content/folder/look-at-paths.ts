@@ -37,11 +37,14 @@ async function nameOf(rows: DiskRows, path: string, known: Map<string, number | 
 export interface LookedAt {
   seen: Seen[];
   isRootNamed: boolean;
+  /** Paths whose folder is not known yet, to be looked at when it is; by the path that was looked at instead. */
+  deeper: Map<string, string[]>;
 }
 
 export async function lookAtPaths(rows: DiskRows, looker: Looker, paths: readonly string[]): Promise<LookedAt> {
   const known = new Map<string, number | undefined>();
   const byFolder = new Map<number, Map<string, Name>>();
+  const deeper = new Map<string, string[]>();
   let isRootNamed = false;
   for (const path of paths) {
     const name = await nameOf(rows, path, known);
@@ -49,6 +52,7 @@ export async function lookAtPaths(rows: DiskRows, looker: Looker, paths: readonl
       isRootNamed = true;
       continue;
     }
+    if (name.path !== path) deeper.set(name.path, [...(deeper.get(name.path) ?? []), path]);
     const names = byFolder.get(name.folder) ?? new Map<string, Name>();
     names.set(name.path, name);
     byFolder.set(name.folder, names);
@@ -61,5 +65,5 @@ export async function lookAtPaths(rows: DiskRows, looker: Looker, paths: readonl
     else for (const one of listed.seen) seen.push(one);
   }
   for (const one of await looker.seeAll(single)) seen.push(one);
-  return { seen, isRootNamed };
+  return { seen, isRootNamed, deeper };
 }

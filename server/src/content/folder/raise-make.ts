@@ -95,7 +95,7 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: Node
   const isAsMade = isOurs && (found.stat.type !== "file" || found.stat.sizeBytes === 0);
   const like = found?.stat ?? (await tree.root.stat(""));
   const stat = isAsMade ? found.stat : { ...like, type: state.type, sizeBytes: 0, mtimeNs: state.mtimeNs, ctimeNs: -1n };
-  tree.rows.put({ ...key, stat });
+  await tree.bind({ ...key, stat });
   if (!isAsMade) tree.lookAt(path);
 }
 
@@ -123,7 +123,7 @@ export async function raiseLink(tree: LiveTree, commit: AcceptedCommit, operatio
   tree.touch(folder, stateAfter(commit, folder));
   const after = before && (await tree.find(before.path));
   const recorded = tree.recorded(first, before?.found && withoutLink(before.found, first), after);
-  for (const row of [...rows, { ...first, folder, name }]) tree.rows.put({ ...row, ...recorded });
+  for (const row of [...rows, { ...first, folder, name }]) await tree.bind({ ...row, ...recorded });
   // What another program took away meanwhile is for the next look to find.
   if (recorded.stat === first.stat) await lookAtRows(tree, [...rows, { folder, name }]);
 }

@@ -30,7 +30,8 @@ export async function refreshOtherNames(tree: LiveTree, removed: DiskRow, wasRec
   const rows = await tree.rows.ofNode(removed.node);
   const first = rows[0];
   const path = first && (await tree.rows.pathOfName(first.folder, first.name));
-  if (path === undefined || !wasRecorded) return;
+  if (path === undefined) return;
+  if (!wasRecorded) return tree.lookAt(path);
   const found = await tree.find(path);
   // What was just seen at the removed name was the recorded file, so size and mtime tell whether it still is.
   const before = found && { handle: found.handle, stat: removed.stat };

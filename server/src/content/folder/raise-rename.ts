@@ -50,7 +50,7 @@ async function recordMoved(tree: LiveTree, { operation, source, from, to, before
   const isFolder = source.stat.type === "folder";
   const recorded = isFolder ? tree.recordedFolder(source, after) : tree.recorded(source, before, after);
   tree.rows.put({ ...source, ...recorded, folder: operation.toFolder, name: operation.toName });
-  if (isFolder) tree.foldersMoved();
+  if (isFolder) tree.folderMoved(from, to);
   else for (const row of await tree.rows.ofNode(source.node)) tree.rows.put({ ...row, ...recorded });
   // Another program took or replaced it: the next look finds out.
   if (!isSameHandle(after?.handle, source.handle) || recorded.stat === source.stat) {
@@ -133,8 +133,8 @@ async function exchange(tree: LiveTree, move: Move, over: DiskRow): Promise<void
     const isFolder = row.stat.type === "folder";
     const recorded = isFolder ? tree.recordedFolder(row, after) : tree.recorded(row, before, after);
     tree.rows.put({ ...row, ...recorded });
+    if (isFolder) tree.folderMoved(path === to ? from : to, path);
     if (!isFolder) for (const name of await tree.rows.ofNode(row.node)) tree.rows.put({ ...name, ...recorded });
     if (!isSameHandle(after?.handle, row.handle) || recorded.stat === row.stat) tree.lookAt(path);
   }
-  tree.foldersMoved();
 }

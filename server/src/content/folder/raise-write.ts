@@ -36,7 +36,7 @@ export async function raiseWrite(tree: LiveTree, commit: AcceptedCommit, content
   const names = first === undefined && made !== undefined ? [made] : rows;
   const stat = await recordedStat(tree, temp, sizeBytes, names);
   for (const { folder, name } of names) {
-    tree.rows.put({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq });
+    await tree.bind({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq });
     tree.touch(folder, commit.change.nodes.find(({ node }) => node === folder));
   }
   if (sizeBytes > 0) tree.rows.setPlace(version, { at: "disk" });

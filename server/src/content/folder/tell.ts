@@ -15,6 +15,8 @@ import { handleKey, isSameContent, isSameHandle, isSettled } from "./same-file.t
 
 /** Operations to one batch of the volume. */
 const BATCH_OPERATIONS = 1000;
+/** Where names changed places, the first round makes room and the second finds what is a link now. */
+const MOVE_ROUNDS = 3;
 
 type Arrival = Seen & { found: Found };
 type Settable = Omit<AttributeChange, "sizeBytes">;
@@ -43,6 +45,7 @@ export interface TellerContext {
   overtaken(path: string): void;
   /** Its tuple is another one, through a change elsewhere. */
   affected(path: string): void;
+  folderMoved(from: string, to: string): void;
   /** A young tuple: to be looked at again when it has settled. */
   unsettled(path: string): void;
 }
@@ -96,7 +99,17 @@ export class Teller {
   }
 
   /** Tells renames and links. Returns all with their rows as they are afterwards. */
-  async #tellMoves(seen: readonly Seen[]): Promise<Seen[]> {
+  async #tellMoves(seen: readonly Seen[]): Promise<readonly Seen[]> {
+    let rest = seen;
+    for (let round = 0; round < MOVE_ROUNDS; round++) {
+      const { left, hasMoves } = await this.#tellMovesOnce(rest);
+      rest = left;
+      if (!hasMoves) break;
+    }
+    return rest;
+  }
+
+  async #tellMovesOnce(seen: readonly Seen[]): Promise<{ left: Seen[]; hasMoves: boolean }> {
     const moves = new Map<Arrival, { source: DiskRow; isLink: boolean }>();
     const rest: Seen[] = [];
     for (const one of seen) {
@@ -105,7 +118,7 @@ export class Teller {
       else rest.push(one);
       if (source !== undefined && source !== "busy") moves.set(one as Arrival, source);
     }
-    if (moves.size === 0) return rest;
+    if (moves.size === 0) return { left: rest, hasMoves: false };
     const batch: Telling[] = [];
     for (const [one, { source, isLink }] of inOrder(moves)) {
       const { row, folder, name, found } = one;
@@ -119,11 +132,19 @@ export class Teller {
         ? { op: "externalLink", node: source.node, folder, name, disk }
         : { op: "externalRename", node: source.node, folder: source.folder, name: source.name, toFolder: folder, toName: name, disk };
       batch.push({ operation, seen: one });
+      if (found.stat.type === "folder") await this.#noteMoved(source, one.path);
       if (batch.length >= BATCH_OPERATIONS) await this.#external(batch.splice(0));
     }
     await this.#external(batch);
     this.#context.rows.movedFolders();
-    return Promise.all(rest.map(async (one) => ({ ...one, row: await this.#context.rows.get(one.folder, one.name) })));
+    for (const { row } of moves.keys()) if (row !== undefined && isLinked(row)) await this.#lookAtOtherNames(row.node);
+    const left = await Promise.all(rest.map(async (one) => ({ ...one, row: await this.#context.rows.get(one.folder, one.name) })));
+    return { left, hasMoves: true };
+  }
+
+  async #noteMoved(source: DiskRow, to: string): Promise<void> {
+    const from = await this.#context.rows.pathOfName(source.folder, source.name);
+    if (from !== undefined) this.#context.folderMoved(from, to);
   }
 
   /** The row whose file has come to this name. */
@@ -246,7 +267,7 @@ export class Teller {
     }
     await this.#external(batch);
     this.#context.rows.movedFolders();
-    for (const { node, stat } of removed) if (stat.type !== "folder" && stat.nlink > 1) await this.#lookAtOtherNames(node);
+    for (const { node, stat } of removed) if (isLinked({ stat })) await this.#lookAtOtherNames(node);
   }
 
   /** The link count and ctime of a file's other names have changed. */
@@ -300,7 +321,7 @@ export class Teller {
       const answer = planned[index];
       if (answer === undefined) continue;
       // The tree does not bind the name and nothing will: the row is a leftover.
-      if (told.removed !== undefined && answer.ok && answer.change === undefined && !hasPending) this.#context.rows.remove(told.removed);
+      if (told.removed !== undefined && answer.ok && answer.change === undefined && !hasPending) await this.#dropRow(told.removed);
       if (answer.ok && answer.change !== undefined) {
         seq = Math.max(seq, answer.change.seq);
         if (isNewFolder(told)) folders.push(answer.result.node);
@@ -312,6 +333,15 @@ export class Teller {
     return folders;
   }
 
+  async #dropRow(row: DiskRow): Promise<void> {
+    const { rows, meta, lost } = this.#context;
+    rows.remove(row);
+    const version = { node: row.node, seq: row.version };
+    if ((await rows.ofNode(row.node)).length > 0 || (await meta.version(version))?.place.at !== "disk") return;
+    rows.setPlace(version, { at: "lost" });
+    lost(version);
+  }
+
   #settle({ operation, seen }: Telling, answer: Planned): void {
     if (!answer.ok && answer.error.kind === "BadName") this.#context.leftOut.add(`${seen?.path ?? ""} (${answer.error.kind})`);
     else if (!answer.ok || answer.change === undefined) {
@@ -320,6 +350,11 @@ export class Teller {
       this.#context.lost({ node: seen.row.node, seq: seen.row.version });
     }
   }
+}
+
+/** It may have further names, whose tuples change with this one. */
+function isLinked({ stat }: Pick<DiskRow, "stat">): boolean {
+  return stat.type !== "folder" && stat.nlink > 1;
 }
 
 function isNewFolder({ operation }: Telling): boolean {

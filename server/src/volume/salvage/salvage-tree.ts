@@ -1,0 +1,167 @@
+// The served folder while commits are salvaged into it: what lies where, whose it is, and moving it without losing anything of another program.
+import type { DiskRoot, DiskStat, Log, NodeState, SetStat } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import { handleKey } from "../../content/folder/same-file.ts";
+import { TEMP_FOLDER, joinPath, splitPath } from "../../content/folder/store-layout.ts";
+import { conflictName } from "../../meta/conflict-name.ts";
+import { encodeRecord } from "../commit-record.ts";
+import type { NotedFile, SalvageCommit } from "./salvage-log.ts";
+
+export interface SalvageReport {
+  /** Commits that were not in the folder and are now. */
+  shown: number;
+  /** Newer files of other programs that a commit's name was taken from. */
+  keptBeside: { path: string; keptBeside: string }[];
+  /** Commits that could not be shown: their bytes could not be proved, or their place cannot be reached. */
+  missing: { path: string; seq: number }[];
+}
+
+export interface Found {
+  stat: DiskStat;
+  handle: Uint8Array;
+}
+
+const FOLDER_MODE = 0o755;
+const NO_DATA = new Uint8Array(0);
+
+export class SalvageTree {
+  readonly root: DiskRoot;
+  readonly report: SalvageReport = { shown: 0, keptBeside: [], missing: [] };
+  private readonly log: Log;
+  private readonly noted: Map<string, NotedFile>;
+  /** Folders whose names changed. */
+  private readonly touched = new Set<string>();
+  /** Paths whose ctime the server itself may have made newer. */
+  private readonly ownTouches = new Set<string>();
+  /** Old files taken out, by node. */
+  private readonly asides = new Map<number, string[]>();
+
+  constructor(root: DiskRoot, log: Log, noted: Map<string, NotedFile>) {
+    this.root = root;
+    this.log = log;
+    this.noted = noted;
+  }
+
+  async find(path: string): Promise<Found | undefined> {
+    try {
+      return { stat: await this.root.stat(path), handle: await this.root.handle(path) };
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
+      throw error;
+    }
+  }
+
+  /** The commit that the file was put in place for, as far as the log tells. */
+  notedFor(found: Found): NotedFile | undefined {
+    return this.noted.get(handleKey(found.handle));
+  }
+
+  /** Durable before the file gets its place: whoever salvages again knows it by that. */
+  async note(commit: SalvageCommit, handle: Uint8Array): Promise<void> {
+    const state = stateOf(commit, commit.result.node);
+    const { seq, result } = commit;
+    await this.log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
+    this.noted.set(handleKey(handle), { seq, node: result.node, sizeBytes: state?.sizeBytes ?? 0, mtimeNs: state?.mtimeNs ?? 0n });
+  }
+
+  /** The server touched it by a commit before: its ctime says nothing. */
+  touchedByUs(path: string): void {
+    this.ownTouches.add(path);
+  }
+
+  /** What lies there is another node's, or was put there for a later commit, as far as the log tells. */
+  isAnothers(found: Found, commit: SalvageCommit): boolean {
+    const noted = this.notedFor(found);
+    return noted !== undefined && (noted.node !== commit.result.node || noted.seq > commit.seq);
+  }
+
+  /** Another program wrote it after the commit [F66]. Of folders nothing can be said: their times follow what is in them. */
+  isNewer(path: string, found: Found, wallNs: bigint): boolean {
+    const { stat } = found;
+    if (stat.type === "folder") return false;
+    const noted = this.notedFor(found);
+    if (noted !== undefined && noted.sizeBytes === stat.sizeBytes && noted.mtimeNs === stat.mtimeNs) return false;
+    const hasOwnCtime = noted !== undefined || this.ownTouches.has(path);
+    return stat.mtimeNs > wallNs || (!hasOwnCtime && stat.ctimeNs > wallNs);
+  }
+
+  /** The folder above is there; what another program has put in its way is kept beside. */
+  async makeParents(path: string, wallNs: bigint): Promise<void> {
+    const { folder } = splitPath(path);
+    if (folder === "") return;
+    const found = await this.find(folder);
+    if (found?.stat.type === "folder") return;
+    await this.makeParents(folder, wallNs);
+    if (found !== undefined) await this.keepBeside(folder, wallNs);
+    await this.root.makeFolder(folder, FOLDER_MODE);
+    this.touch(folder);
+  }
+
+  async keepBeside(path: string, wallNs: bigint): Promise<void> {
+    const { folder, name } = splitPath(path);
+    for (let count = 1; ; count++) {
+      const beside = joinPath(folder, conflictName(name, wallNs, count));
+      try {
+        await this.root.rename(path, beside, "keep");
+      } catch (error) {
+        if (isRunnelError(error, "Exists")) continue;
+        throw error;
+      }
+      this.touch(path);
+      this.report.keptBeside.push({ path, keptBeside: beside });
+      return;
+    }
+  }
+
+  /** Takes an old file out of the tree; commits to come may copy from it. */
+  async takeOut(path: string, node: number, seq: number): Promise<void> {
+    const aside = `${TEMP_FOLDER}/salvaged-${seq}`;
+    await this.root.rename(path, aside, "replace");
+    this.touch(path);
+    this.asides.set(node, [...(this.asides.get(node) ?? []), aside]);
+  }
+
+  asidesOf(node: number): readonly string[] {
+    return this.asides.get(node) ?? [];
+  }
+
+  /** The names in the folder of this path changed. */
+  touch(path: string): void {
+    this.touched.add(splitPath(path).folder);
+  }
+
+  async setAttributes(path: string, { mode, uid, gid, mtimeNs, type }: NodeState): Promise<void> {
+    await ignoreDenied(this.root.setStat(path, { uid, gid }));
+    const rest: SetStat = type === "symlink" ? { mtimeNs } : { mode, mtimeNs };
+    await ignoreDenied(this.root.setStat(path, rest));
+  }
+
+  /** All of it is on stable storage. */
+  async sync(): Promise<void> {
+    for (const folder of [...this.touched, TEMP_FOLDER]) {
+      try {
+        await this.root.syncFolder(folder);
+      } catch (error) {
+        // Moved or removed by a later commit, with what is in it.
+        if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+      }
+    }
+  }
+}
+
+export function stateOf(commit: SalvageCommit, node: number): NodeState | undefined {
+  return commit.change.nodes.find((state) => state.node === node);
+}
+
+/** Trouble with one place in the tree, rather than with the disk. */
+export function isOfThePlace(error: unknown): error is RunnelError {
+  return isRunnelError(error, "NotFound", "Exists", "NotEmpty", "NotFolder", "IsFolder", "BadName", "Denied", "Unsupported", "Invalid", "Unavailable");
+}
+
+export async function ignoreDenied(change: Promise<void>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    if (!isRunnelError(error, "Denied", "Unsupported", "Invalid")) throw error;
+  }
+}

@@ -1,0 +1,549 @@
+// The feed of a volume on a simulated clock: whom a commit waits for, and for how long.
+import { describe, expect, test } from "@jest/globals";
+import { LIMITS, TIMING } from "@runnel/shared";
+import type { Change } from "@runnel/shared";
+import { Follower, Scene, TERM_MS, edited, made, relinked } from "./followers.ts";
+
+describe("a change", () => {
+  test("[W13] goes to those who follow its folder, the committer among them, in seq order, and to no other", async () => {
+    const scene = new Scene();
+    const here = scene.follower("here", [1, 5]);
+    const both = scene.follower("both", [1, 7]);
+    const all = scene.follower("all", "all");
+    const elsewhere = scene.follower("elsewhere", [9]);
+    const nothing = scene.follower("nothing", []);
+    for (const [seq, folder] of [1, 5, 7, 1, 8].entries()) await scene.commit(made(seq + 1, folder), here);
+    expect(here.seqs).toEqual([1, 2, 4]);
+    expect(both.seqs).toEqual([1, 3, 4]);
+    expect(all.seqs).toEqual([1, 2, 3, 4, 5]);
+    expect([...elsewhere.seqs, ...nothing.seqs]).toEqual([]);
+  });
+
+  test("[W13] of a followed folder itself is told to who follows it", async () => {
+    const scene = new Scene();
+    const one = scene.follower("one", [5]);
+    await scene.commit(made(1, 1, 5));
+    expect(one.seqs).toEqual([1]);
+  });
+
+  test.each<[string, Change, boolean]>([
+    ["new content", edited(1, 50), true],
+    ["another name for a file", relinked(1, 9, 50, 2, true), true],
+    ["one of a file's names removed", relinked(1, 9, 50, 1, false), true],
+    ["a file's last name removed", relinked(1, 9, 50, 0, false), false],
+    ["a new file's only name", relinked(1, 9, 50, 1, true), false],
+  ])("[W13] that may concern a file listed under another folder goes to whoever follows any: %s", async (_what, change, isTold) => {
+    const scene = new Scene();
+    const one = scene.follower("one", [1]);
+    const nothing = scene.follower("nothing", []);
+    await scene.commit(change);
+    expect(one.seqs).toEqual(isTold ? [1] : []);
+    expect(nothing.seqs).toEqual([]);
+  });
+
+  test("[W13] is followed in at most 200000 folders", () => {
+    const scene = new Scene();
+    const one = scene.follower("one", []);
+    for (let folder = 0; folder < LIMITS.followedFolders; folder++) scene.feed.follow(one.holder, folder);
+    scene.feed.follow(one.holder, 5);
+    expect(() => scene.feed.follow(one.holder, LIMITS.followedFolders)).toThrow(expect.objectContaining({ kind: "TooLarge" }));
+  });
+});
+
+describe("a commit", () => {
+  test("[W15] waits for every follower with a lease except the committer, until the last acknowledges", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const first = scene.follower("first");
+    const second = scene.follower("second", "all");
+    const commit = await scene.commit(made(1, 1), writer);
+    await scene.clock.advance(100);
+    first.ack(1);
+    await scene.clock.advance(100);
+    expect(commit.isAnswered).toBe(false);
+    second.ack(1);
+    expect(await scene.answeredAfter(commit)).toBe(0);
+  });
+
+  test.each(["has no lease", "is idle", "follows another folder", "follows nothing", "gave its lease up and left"])("[W15] does not wait for one that %s", async (how) => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const other = scene.follower("other", how === "follows another folder" ? [9] : how === "follows nothing" ? [] : [1], how !== "has no lease");
+    if (how === "is idle") scene.feed.idle(other.holder);
+    if (how.startsWith("gave")) scene.feed.detach(other.holder, true);
+    expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(0);
+  });
+
+  test("[W15] by nobody (another program on the server) waits for all", async () => {
+    const scene = new Scene();
+    const one = scene.follower("one");
+    const commit = await scene.commit(made(1, 1));
+    expect(commit.isAnswered).toBe(false);
+    one.ack(1);
+    expect(await scene.answeredAfter(commit)).toBe(0);
+  });
+
+  test("[W15] is answered when the lease has run out that a silent follower held", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    scene.follower("silent");
+    await scene.clock.advance(5_000);
+    expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(TERM_MS - 5_000);
+  });
+
+  test("[W15] waits at most a term, however often a follower renews without acknowledging", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const pinging = scene.follower("pinging");
+    const commit = await scene.commit(made(1, 1), writer);
+    for (let second = 0; second < 19; second++) {
+      await scene.clock.advance(1_000);
+      expect(pinging.renew()).toBe(true);
+      expect(commit.isAnswered).toBe(false);
+    }
+    // The renewals reached it behind the change: it holds them only if it has applied the change.
+    await scene.clock.advance(1_000);
+    expect(commit.isAnswered).toBe(true);
+  });
+
+  test("[W13] [W15] is acknowledged together with all before it", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const one = scene.follower("one");
+    const commits = await Promise.all([1, 2, 3, 4].map((seq) => scene.commit(made(seq, 1), writer)));
+    one.ack(3);
+    await scene.clock.advance(0);
+    expect(commits.map(({ isAnswered }) => isAnswered)).toEqual([true, true, true, false]);
+    one.ack(2);
+    await scene.clock.advance(0);
+    expect(commits[3]?.isAnswered).toBe(false);
+    one.ack(4);
+    await scene.clock.advance(0);
+    expect(commits[3]?.isAnswered).toBe(true);
+  });
+
+  test("[W15] with 200 followers takes one round: all are told at once, the last acknowledgement answers", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const others = Array.from({ length: 200 }, (_, index) => scene.follower(`follower ${index}`));
+    const commit = await scene.commit(made(1, 1), writer);
+    expect(others.every(({ seqs }) => seqs.length === 1)).toBe(true);
+    for (const [index, other] of others.entries()) scene.clock.after(50 + index / 10, () => other.ack(1));
+    expect(await scene.answeredAfter(commit)).toBeCloseTo(69.9, 5);
+    expect(scene.clock.pendingTimers).toBeLessThan(5);
+  });
+
+  test("[W17] stops waiting at once for a follower that says idle, or gives its lease up", async () => {
+    for (const how of ["idle", "leave"] as const) {
+      const scene = new Scene();
+      const writer = scene.follower("writer");
+      const other = scene.follower("other");
+      const commit = await scene.commit(made(1, 1), writer);
+      if (how === "idle") scene.feed.idle(other.holder);
+      else scene.feed.detach(other.holder, true);
+      expect(await scene.answeredAfter(commit)).toBe(0);
+    }
+  });
+
+  test("[W17] an idle follower keeps its feed, and is waited for again once it asked for its lease", async () => {
+    const scene = new Scene();
+    const other = scene.follower("other");
+    scene.feed.idle(other.holder);
+    await scene.commit(made(1, 1));
+    expect(other.seqs).toEqual([1]);
+    expect(other.renew()).toBe(true);
+    const commit = await scene.commit(made(2, 1));
+    expect(commit.isAnswered).toBe(false);
+    other.ack(2);
+    expect(await scene.answeredAfter(commit)).toBe(0);
+  });
+
+  test("[W16] says after 200 ms whom it waits for and until when, to the committer only", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const slow = scene.follower("slow");
+    scene.follower("slower");
+    const quick = scene.follower("quick");
+    await scene.clock.advance(1_000);
+    await scene.commit(made(7, 1), writer, 42);
+    quick.ack(7);
+    await scene.clock.advance(199);
+    expect(writer.said).toEqual([["changes", 7]]);
+    await scene.clock.advance(1);
+    const untilMs = Number(scene.clock.wallNs() / 1_000_000n) + TERM_MS - 1_200;
+    expect(writer.said.slice(1)).toEqual([["waiting", 42, ["slow's laptop", "slower's laptop"], untilMs]]);
+    expect(slow.said).toEqual([["changes", 7]]);
+  });
+
+  test("[W16] that is answered sooner says nothing", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const other = scene.follower("other");
+    await scene.commit(made(1, 1), writer);
+    await scene.clock.advance(100);
+    other.ack(1);
+    await scene.clock.advance(1_000);
+    expect(writer.said).toEqual([["changes", 1]]);
+  });
+
+  test("[W16] says it to the committer that has connected again meanwhile", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    scene.follower("slow");
+    await scene.commit(made(1, 1), writer, 42);
+    const again = new Follower(scene.feed, "writer", 1);
+    await scene.clock.advance(300);
+    expect(again.said).toMatchObject([["waiting", 42, ["slow's laptop"], expect.any(Number)]]);
+  });
+
+  test("[W15] does not wait for its own committer's next connection", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const before = writer.holder;
+    const again = new Follower(scene.feed, "writer").follows("all");
+    const answer = scene.feed.publish(made(1, 1), before, 1);
+    await scene.clock.advance(0);
+    await answer;
+    expect(again.seqs).toEqual([1]);
+  });
+});
+
+describe("a lease", () => {
+  test("[W14] is for one term from the request, and again from each", async () => {
+    const scene = new Scene();
+    const one = scene.follower("one", [1], false);
+    for (let step = 0; step < 3; step++) {
+      expect(one.renew()).toBe(true);
+      await scene.clock.advance(15_000);
+      expect(one.holder.hasLease(scene.clock.bootMs())).toBe(true);
+    }
+    await scene.clock.advance(4_999);
+    expect(one.holder.hasLease(scene.clock.bootMs())).toBe(true);
+    await scene.clock.advance(1);
+    expect(one.holder.hasLease(scene.clock.bootMs())).toBe(false);
+  });
+
+  test("[W14] is refused while what followers hold is uncertain; those given are waited for", async () => {
+    const scene = new Scene();
+    const one = scene.follower("one");
+    scene.feed.withdraw();
+    expect(one.renew()).toBe(false);
+    const commit = await scene.commit(made(1, 1));
+    expect(await scene.answeredAfter(commit)).toBe(TERM_MS);
+    one.ack(1);
+    expect(one.renew()).toBe(false);
+    scene.feed.restore();
+    expect(one.renew()).toBe(true);
+  });
+
+  test("[W18] of one that pings and does not acknowledge is refused after a term; its feed is closed, and for ten terms it asks at every open", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const deaf = scene.follower("deaf");
+    await scene.commit(made(1, 1), writer);
+    await scene.clock.advance(10_000);
+    expect(deaf.renew()).toBe(true);
+    await scene.clock.advance(9_999);
+    expect(deaf.isClosed).toBe(false);
+    await scene.clock.advance(2);
+    expect(deaf.isClosed).toBe(true);
+    expect(deaf.renew()).toBe(false);
+    writer.ack(1);
+
+    const again = new Follower(scene.feed, "deaf", 1).follows([1], false);
+    let waited = 0;
+    for (let term = 0; term < TIMING.probationTerms; term++) {
+      expect(again.renew()).toBe(false);
+      const seq = 2 + term;
+      waited += await scene.answeredAfter(await scene.commit(made(seq, 1), writer));
+      writer.ack(seq);
+      again.ack(seq);
+      await scene.clock.advance(TERM_MS - 100);
+    }
+    expect(waited).toBe(0);
+    await scene.clock.advance(1_000);
+    expect(again.renew()).toBe(true);
+  });
+
+  test("[W18] on probation is not got by leaving and coming back", async () => {
+    const scene = new Scene();
+    const deaf = scene.follower("deaf");
+    await scene.commit(made(1, 1));
+    await scene.clock.advance(10_000);
+    deaf.renew();
+    await scene.clock.advance(10_001);
+    expect(deaf.isClosed).toBe(true);
+    const again = new Follower(scene.feed, "deaf", 1);
+    scene.feed.detach(again.holder, true);
+    const third = new Follower(scene.feed, "deaf", 1);
+    expect(third.renew()).toBe(false);
+    await scene.clock.advance(TIMING.probationTerms * TERM_MS);
+    expect(third.renew()).toBe(true);
+  });
+
+  test("[W18] stalls writers for one term in all, not for one at each commit", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const deaf = scene.follower("deaf");
+    const pings = setPings(scene, deaf, 5_000);
+    let waited = 0;
+    for (let seq = 1; seq < 20; seq++) {
+      const commit = await scene.commit(made(seq, 1), writer);
+      waited += await scene.answeredAfter(commit);
+      writer.ack(seq);
+      writer.renew();
+    }
+    expect(waited).toBeLessThanOrEqual(TERM_MS + 1);
+    pings.stop();
+  });
+
+  test("[W18] is not taken for the future from one that slept: the item came due without a lease", async () => {
+    const scene = new Scene();
+    const asleep = scene.follower("asleep");
+    await scene.clock.advance(1_000);
+    const commit = await scene.commit(made(1, 1));
+    expect(await scene.answeredAfter(commit)).toBe(TERM_MS - 1_000);
+    await scene.clock.advance(10 * TERM_MS);
+    // It wakes: its timer asks before what came in is read.
+    expect(asleep.renew()).toBe(false);
+    expect(asleep.isClosed).toBe(false);
+    asleep.ack(1);
+    expect(asleep.renew()).toBe(true);
+  });
+
+  test("[W18] is not taken from one that is idle and acknowledges late", async () => {
+    const scene = new Scene();
+    const idle = scene.follower("idle");
+    await scene.commit(made(1, 1));
+    scene.feed.idle(idle.holder);
+    await scene.clock.advance(3 * TERM_MS);
+    expect(idle.isClosed).toBe(false);
+    expect(idle.renew()).toBe(false);
+    idle.ack(1);
+    expect(idle.renew()).toBe(true);
+  });
+});
+
+/** Asks for the lease again and again, as a client that does not read would. */
+function setPings(scene: Scene, follower: Follower, everyMs: number): { stop(): void } {
+  let isStopped = false;
+  const next = (): void => {
+    if (isStopped) return;
+    follower.renew();
+    scene.clock.after(everyMs, next);
+  };
+  scene.clock.after(everyMs, next);
+  return {
+    stop: () => {
+      isStopped = true;
+    },
+  };
+}
+
+describe("a lost connection", () => {
+  test("[W17] leaves its lease: commits wait until it ends, and no longer", async () => {
+    const scene = new Scene();
+    const lost = scene.follower("lost");
+    await scene.clock.advance(4_000);
+    scene.feed.detach(lost.holder, false);
+    expect(await scene.answeredAfter(await scene.commit(made(1, 1)))).toBe(TERM_MS - 4_000);
+    expect(await scene.answeredAfter(await scene.commit(made(2, 1)))).toBe(0);
+    expect(lost.seqs).toEqual([]);
+  });
+
+  test("[W17] takes its lease along: what waited for it waits for its new connection, which acknowledges", async () => {
+    const scene = new Scene();
+    const lost = scene.follower("lost");
+    scene.feed.detach(lost.holder, false);
+    const commit = await scene.commit(made(1, 1));
+    const again = new Follower(scene.feed, "lost", 0).follows([1], false);
+    await scene.clock.advance(1_000);
+    expect(commit.isAnswered).toBe(false);
+    again.ack(1);
+    expect(await scene.answeredAfter(commit)).toBe(0);
+  });
+
+  test("[W17] after which the client says that it had applied the change is waited for no longer", async () => {
+    const scene = new Scene();
+    const lost = scene.follower("lost");
+    const commit = await scene.commit(made(1, 1));
+    scene.feed.detach(lost.holder, false);
+    const again = new Follower(scene.feed, "lost", 1);
+    expect(await scene.answeredAfter(commit)).toBe(0);
+    expect(again.isClosed).toBe(false);
+  });
+
+  test("[W17] and the way back: until the client has spoken on its new feed, every commit waits for its old lease", async () => {
+    const scene = new Scene();
+    const lost = scene.follower("lost", [1]);
+    scene.feed.detach(lost.holder, false);
+    await scene.clock.advance(1_000);
+    // Attached, what it follows not yet said again.
+    const again = new Follower(scene.feed, "lost", 0);
+    const inItsFolder = await scene.commit(made(1, 1));
+    const elsewhere = await scene.commit(made(2, 9));
+    expect([inItsFolder.isAnswered, elsewhere.isAnswered]).toEqual([false, false]);
+    again.follows([1], true);
+    await scene.clock.advance(0);
+    // It has spoken: folder 9 is none of its, change 1 comes to it with what it missed.
+    expect([inItsFolder.isAnswered, elsewhere.isAnswered]).toEqual([false, true]);
+    again.ack(1);
+    expect(await scene.answeredAfter(inItsFolder)).toBe(0);
+  });
+
+  test("[W17] and a client that was not resumed and lists anew: waiting ends when it speaks", async () => {
+    const scene = new Scene();
+    const lost = scene.follower("lost", "all");
+    const commit = await scene.commit(made(5, 1));
+    scene.feed.detach(lost.holder, false);
+    const again = new Follower(scene.feed, "lost", 0);
+    const second = await scene.commit(made(6, 1));
+    expect([commit.isAnswered, second.isAnswered]).toEqual([false, false]);
+    again.renew();
+    await scene.clock.advance(0);
+    expect([commit.isAnswered, second.isAnswered]).toEqual([true, true]);
+  });
+
+  test("[W17] the same client's second connection closes the first, whose words count no more", async () => {
+    const scene = new Scene();
+    const first = scene.follower("one");
+    const second = new Follower(scene.feed, "one", 0).follows([1], false);
+    expect(first.isClosed).toBe(true);
+    expect(first.renew()).toBe(false);
+    await scene.commit(made(1, 1));
+    expect([first.seqs, second.seqs]).toEqual([[], [1]]);
+    scene.feed.detach(first.holder, false);
+    await scene.commit(made(2, 1));
+    expect(second.seqs).toEqual([1, 2]);
+    expect(scene.feed.attachments).toBe(1);
+  });
+
+  test("[W17] is forgotten when its lease is over, and not while it is on probation", async () => {
+    const scene = new Scene();
+    scene.feed.detach(scene.follower("lost").holder, false);
+    scene.follower("here");
+    expect(scene.feed.forgetGone()).toEqual([]);
+    await scene.clock.advance(TERM_MS);
+    expect(scene.feed.forgetGone()).toEqual(["lost"]);
+    expect(scene.feed.forgetGone()).toEqual([]);
+  });
+});
+
+describe("a restart", () => {
+  test("[W19] no commit is answered before a term has passed, whatever it touches", async () => {
+    const scene = new Scene(["a", "b"]);
+    await scene.clock.advance(7_000);
+    const commit = await scene.commit(made(1, 77));
+    expect(await scene.answeredAfter(commit)).toBe(TERM_MS - 7_000);
+    expect(await scene.answeredAfter(await scene.commit(made(2, 77)))).toBe(0);
+  });
+
+  test("[W19] or until each that was attached has come back and spoken", async () => {
+    const scene = new Scene(["a", "b"]);
+    const commit = await scene.commit(made(1, 77));
+    const a = new Follower(scene.feed, "a", 0).follows([1], false);
+    const b = new Follower(scene.feed, "b", 0).follows("all", false);
+    a.renew();
+    b.renew();
+    await scene.clock.advance(0);
+    expect(commit.isAnswered).toBe(false);
+    b.ack(1);
+    expect(await scene.answeredAfter(commit)).toBe(0);
+  });
+
+  test("[W19] the committer does not wait for itself", async () => {
+    const scene = new Scene(["a"]);
+    const a = new Follower(scene.feed, "a", 0).follows([1], false);
+    expect(await scene.answeredAfter(await scene.commit(made(1, 1), a))).toBe(0);
+  });
+
+  test("[W16] names them as what they are", async () => {
+    const scene = new Scene(["a"]);
+    const writer = scene.follower("writer");
+    await scene.commit(made(1, 1), writer, 3);
+    await scene.clock.advance(200);
+    expect(writer.said.at(-1)).toMatchObject(["waiting", 3, ["a client from before the restart"], expect.any(Number)]);
+  });
+});
+
+describe("a backlog", () => {
+  async function overflowed(scene: Scene): Promise<Follower> {
+    const slow = scene.follower("slow", "all");
+    for (let seq = 1; seq <= LIMITS.feedBacklogItems + 1; seq++) void scene.feed.publish(made(seq, 1), undefined, 0);
+    await scene.clock.advance(0);
+    return slow;
+  }
+
+  test("[W60] of more than 16384 items becomes 'list again', and nothing more is sent of what was followed", async () => {
+    const scene = new Scene();
+    const slow = await overflowed(scene);
+    const last = LIMITS.feedBacklogItems + 1;
+    expect(slow.said.at(-1)).toEqual(["listAgain", last]);
+    await scene.commit(made(last + 1, 1));
+    expect(slow.said.at(-1)).toEqual(["listAgain", last]);
+    expect(slow.holder.due).toHaveLength(1);
+  });
+
+  test("[W60] commits wait for one that was told to list again, until it acknowledges that or its lease ends", async () => {
+    const scene = new Scene();
+    const slow = await overflowed(scene);
+    const last = LIMITS.feedBacklogItems + 1;
+    const commit = await scene.commit(made(last + 1, 1));
+    slow.ack(last - 1);
+    await scene.clock.advance(100);
+    expect(commit.isAnswered).toBe(false);
+    slow.ack(last);
+    expect(await scene.answeredAfter(commit)).toBe(0);
+    expect(await scene.answeredAfter(await scene.commit(made(last + 2, 1)))).toBe(0);
+
+    const other = new Scene();
+    await overflowed(other);
+    expect(await other.answeredAfter(await other.commit(made(last + 1, 1)))).toBe(TERM_MS);
+  });
+
+  test("[W60] what is followed anew is sent again", async () => {
+    const scene = new Scene();
+    const slow = await overflowed(scene);
+    const last = LIMITS.feedBacklogItems + 1;
+    scene.feed.follow(slow.holder, 1);
+    const commit = await scene.commit(made(last + 1, 1));
+    expect(slow.seqs.at(-1)).toBe(last + 1);
+    slow.ack(last);
+    await scene.clock.advance(0);
+    expect(commit.isAnswered).toBe(false);
+    slow.ack(last + 1);
+    expect(await scene.answeredAfter(commit)).toBe(0);
+  });
+
+  test("[W18] [W60] does not start the term anew in which something must be acknowledged", async () => {
+    const scene = new Scene();
+    const slow = scene.follower("slow", "all");
+    void scene.feed.publish(made(1, 1), undefined, 0);
+    await scene.clock.advance(15_000);
+    slow.renew();
+    for (let seq = 2; seq <= LIMITS.feedBacklogItems + 1; seq++) void scene.feed.publish(made(seq, 1), undefined, 0);
+    await scene.clock.advance(5_001);
+    expect(slow.isClosed).toBe(true);
+  });
+});
+
+describe("the feed", () => {
+  test("[W13] says what is up to all who are connected", () => {
+    const scene = new Scene();
+    const one = scene.follower("one", []);
+    const gone = scene.follower("gone");
+    scene.feed.detach(gone.holder, false);
+    scene.feed.up(12);
+    expect([one.said, gone.said]).toEqual([[["up", 12]], []]);
+  });
+
+  test("closes every follower and leaves no timer", async () => {
+    const scene = new Scene();
+    const one = scene.follower("one");
+    await scene.commit(made(1, 1));
+    await scene.clock.advance(300);
+    scene.feed.close();
+    expect(one.isClosed).toBe(true);
+    expect(scene.clock.pendingTimers).toBe(0);
+  });
+});
