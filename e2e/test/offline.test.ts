@@ -1,5 +1,6 @@
 // What a drive does without its server: it answers within its deadlines, keeps what was written, and goes on when the server is back.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { randomFillSync } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox, onMount, run, waitFor } from "../src/harness/index.ts";
@@ -65,7 +66,6 @@ describe("a cut link", () => {
       'echo x > "$1/new"',
       'mkdir "$1/folder"',
       'rm "$1/cached.txt"',
-      'echo x >> "$1/cached.txt"',
       'mv "$1/cached.txt" "$1/moved"',
     ]) {
       expect((await attempt(change)).text).toContain("Read-only file system");
@@ -79,8 +79,7 @@ describe("a cut link", () => {
   test("in the middle of an upload repeats at most what was under way", async () => {
     const source = sandbox.path("source");
     const bytes = Buffer.alloc(6_000_000);
-    for (let at = 0; at < bytes.length; at += 4)
-      bytes.writeUInt32LE((Math.imul(at, 2_654_435_761) ^ (at >>> 7)) >>> 0, at);
+    randomFillSync(bytes);
     writeFileSync(source, bytes);
     await link.setShape({ upBitsPerSecond: 16e6, downBitsPerSecond: 16e6, rttMs: 20 });
     await link.resetCounts();
@@ -102,7 +101,7 @@ describe("a black hole", () => {
     await onMount('echo one > "$1/kept.txt"', [drive]);
     await link.blackHole();
     const startedMs = Date.now();
-    const written = await attempt('echo two > "$1/kept.txt"');
+    const written = await attempt('printf "two\\n" > "$1/../two"; cp "$1/../two" "$1/kept.txt"');
     expect(Date.now() - startedMs).toBeLessThan(10_000 + 20_000);
     expect(written.code).not.toBe(0);
     const listedMs = Date.now();

@@ -59,6 +59,7 @@ export class MountedVolume implements Mount {
   private epoch = "";
   private isFilling = false;
   private answeredNatively = 0;
+  private wasConnected = false;
   private readonly problems: string[] = [];
   private readonly conflicts: { path: string; keptBeside: string }[] = [];
   private waiting: { n: number; for: string[]; untilMs: number }[] = [];
@@ -260,9 +261,11 @@ export class MountedVolume implements Mount {
 
   private linked(isConnected: boolean, why: string): void {
     if (!isConnected) {
-      this.parts.log(`offline: ${why}`);
+      if (this.wasConnected) this.parts.log(`offline: ${why}`);
+      this.wasConnected = false;
       return;
     }
+    this.wasConnected = true;
     this.commits.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
     if (this.parts.replica.facts()?.isWhole !== true) this.fill();
   }

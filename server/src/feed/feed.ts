@@ -172,13 +172,14 @@ export class Feed {
     this.waits = [];
   }
 
-  /** A holder that pings but does not acknowledge must not stall writers for ever. */
+  /**
+   * A holder that pings but does not acknowledge must not stall writers for ever. The lease that it was promised last still counts: it may have
+   * applied all and only its acknowledgements be late, and then it answers programs under that lease.
+   */
   private punish(holder: Holder, nowMs: number): void {
     holder.probationUntilMs = nowMs + TIMING.probationTerms * this.termMs;
-    holder.leaseUntilMs = 0;
     holder.sender?.close("Changes were not acknowledged for a whole lease term.");
     holder.sender = undefined;
-    this.release(holder);
   }
 
   private overflow(holder: Holder, seq: number): void {

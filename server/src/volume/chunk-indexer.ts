@@ -44,6 +44,7 @@ export class ChunkIndexer {
       .catch((error: unknown) => this.parts.warn("Files could not be chunked in the background.", error))
       .finally(() => {
         this.working = undefined;
+        if (this.isWanted) this.wake();
       });
   }
 
@@ -55,19 +56,20 @@ export class ChunkIndexer {
 
   private async work(): Promise<void> {
     const { meta } = this.parts;
+    /** Those that cannot be cut now must not keep the others waiting. */
+    const later = new Set<string>();
     while (this.isWanted && !this.isClosed) {
       this.isWanted = false;
-      const versions = await meta.withoutRecipe(BATCH);
-      let done = 0;
+      const versions = (await meta.withoutRecipe(BATCH + later.size)).filter((version) => !later.has(keyOf(version)));
       for (const version of versions) {
         if (this.isClosed) return;
-        if (await this.cut(version)) done++;
+        if (!(await this.cut(version))) later.add(keyOf(version));
       }
-      if (done > 0) this.isWanted = true;
-      else if (versions.length > 0) {
-        this.timer?.cancel();
-        this.timer = this.parts.clock.after(AGAIN_MS, () => this.wake());
-      }
+      if (versions.length > 0) this.isWanted = true;
+    }
+    if (later.size > 0 && !this.isClosed) {
+      this.timer?.cancel();
+      this.timer = this.parts.clock.after(AGAIN_MS, () => this.wake());
     }
   }
 
@@ -84,4 +86,8 @@ export class ChunkIndexer {
       return false;
     }
   }
+}
+
+function keyOf({ node, seq }: VersionId): string {
+  return `${node}.${seq}`;
 }

@@ -13,7 +13,7 @@ export interface LogKeeperParts {
   /** All commits up to this are in the plain folder already. */
   upSeq: number;
   /** A segment is closed when it has so many bytes. */
-  segmentBytesMax?: number;
+  segmentBytesMax?: number | undefined;
   warn(message: string, error?: unknown): void;
 }
 

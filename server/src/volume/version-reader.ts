@@ -1,6 +1,6 @@
 // Reads chunks of versions and proves them: bytes leave here only when their digest is the recipe's.
 import type { ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
-import { LIMITS, RunnelError, chunkOffsets, digestAt, DIGEST_BYTES } from "@runnel/shared";
+import { DIGEST_BYTES, LIMITS, RunnelError, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
 import type { ContentStore, OpenVersion } from "../content/content-store.ts";
 
 /** Chunks of a version that lie one after another, at most LIMITS.runBytes. */
@@ -45,16 +45,20 @@ export async function holdsRun(open: OpenVersion, recipe: Recipe, run: ChunkRun,
   try {
     await readRun(open, recipe, run, executor);
     return true;
-  } catch {
+  } catch (error) {
+    if (!isRunnelError(error)) throw error;
     return false;
   }
 }
 
-/** Cuts a file that has no recipe yet. @throws Stale when it changed meanwhile. */
+/**
+ * Cuts a file that has no recipe yet; undefined while that cannot be done: it is not up, or its tuple is so young that a change after the cut might not
+ * show in it, and the recipe would be another content's for good. @throws Stale when it changed meanwhile.
+ */
 export async function chunkVersion(content: ContentStore, version: VersionId, executor: Executor): Promise<ChunkedRange | undefined> {
   const open = await content.open(version);
   try {
-    if (open.file === undefined) return undefined;
+    if (open.file?.isSettled !== true) return undefined;
     const before = await open.file.file.stat();
     const chunked = await executor.chunkFile(open.file.file, 0, open.sizeBytes);
     const after = await open.file.file.stat();

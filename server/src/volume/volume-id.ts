@@ -14,19 +14,33 @@ export async function volumeId(data: DiskRoot): Promise<{ id: string; isKnown: b
   if (found !== undefined) return { id: found, isKnown: true };
   const id = randomBytes(ID_BYTES).toString("hex");
   const file = await data.open(TEMP, "create", MODE);
-  await file.write(0, Buffer.from(id));
-  await file.sync();
-  await file.close();
+  try {
+    // One that a crash left may be longer.
+    await file.truncate(0);
+    await file.write(0, Buffer.from(id));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
   await data.rename(TEMP, FILE, "replace");
   await data.syncFolder("");
   return { id, isKnown: false };
 }
 
+/** The id of one that has been served from this data folder. */
+export async function knownVolumeId(data: DiskRoot): Promise<string | undefined> {
+  return read(data);
+}
+
 async function read(data: DiskRoot): Promise<string | undefined> {
   try {
     const file = await data.open(FILE, "read");
-    const text = Buffer.from(await file.read(0, ID_BYTES * 2 + 1)).toString();
-    await file.close();
+    let text: string;
+    try {
+      text = Buffer.from(await file.read(0, ID_BYTES * 2 + 1)).toString();
+    } finally {
+      await file.close();
+    }
     if (!/^[0-9a-f]{32}$/.test(text)) throw new RunnelError("Corrupt", "open volume", `The file "volume" in ${data.path} is damaged.`);
     return text;
   } catch (error) {

@@ -1,19 +1,21 @@
-// A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. Opening it rolls the log
-// forward; a lost or damaged meta store is rebuilt from folder and trash, in a new epoch.
-import { randomBytes, randomInt } from "node:crypto";
-import type { Change, Clock, Disk, DiskRoot, Executor, Log, RecordPlace } from "@runnel/shared";
+// A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What opening it makes of its log and
+// meta store is recover.ts.
+import type { Change, Clock, Disk, DiskRoot, Executor, Log, RecordPlace, Timer } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
-import type { AcceptedCommit, ContentHost, ContentStore } from "../content/content-store.ts";
+import type { ContentHost, ContentStore } from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
-import type { MetaStore, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
+import type { MetaStore, Operation, OperationId, OperationResult, VolumeFacts } from "../meta/meta-store.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
-import { COMMIT_LOG_FORMAT, decodeRecord, encodeRecord } from "./commit-record.ts";
+import { COMMIT_LOG_FORMAT, encodeRecord } from "./commit-record.ts";
 import { CommitQueue } from "./commit-queue.ts";
-import type { Submission } from "./commit-queue.ts";
-import { StagedWrites } from "./staged-writes.ts";
+import type { Committed, Submission } from "./commit-queue.ts";
 import { LogKeeper } from "./log-keeper.ts";
+import { isOwn, recover } from "./recover.ts";
+import type { Recovered } from "./recover.ts";
+import type { SalvageReport } from "./salvage/salvage.ts";
+import { StagedWrites } from "./staged-writes.ts";
 
 export interface VolumeParts {
   name: string;
@@ -28,13 +30,16 @@ export interface VolumeParts {
   /** Opens the meta store; `create` makes a fresh one in place of whatever is there. NotFound when there is none, Corrupt when it is damaged. */
   openMeta(create: Creation | undefined): Promise<MetaStore>;
   openContent(root: DiskRoot, meta: MetaStore, host: ContentHost): Promise<ContentStore>;
+  /** A segment of the commit log is closed when it has so many bytes; by default 64 MiB. */
+  logSegmentBytes?: number;
+  /** What one instance may have staged; by default LIMITS.stagedBytes. */
+  stagedBytesMax?: number;
   warn(message: string, error?: unknown): void;
 }
 
 const LOG_FOLDER = "log";
-/** Where the ids of an epoch begin: anywhere below 2^32, in steps that leave room for a million nodes. */
-const FIRST_NODE_STEP = 2 ** 20;
-const FIRST_NODE_PLACES = 4095;
+/** Stands for the clients of an epoch that nobody remembers: they may hold leases for one more term. */
+const CLIENTS_OF_BEFORE = "clients of an earlier epoch";
 
 export class Volume {
   readonly name: string;
@@ -50,73 +55,79 @@ export class Volume {
   private readonly keeper: LogKeeper;
   private readonly log: Log;
   private readonly root: DiskRoot;
+  private readonly warn: VolumeParts["warn"];
+  /** The meta store was lost before this opening: what became of changes that only the log had. */
+  readonly salvaged: SalvageReport | undefined;
   private lastSeq: number;
+  private termTimer: Timer | undefined;
+  private isStopped = false;
   /** Publications under way by seq, for submitters that wait for acknowledgements. */
   private readonly published = new Map<number, Promise<void>>();
 
-  private constructor(parts: VolumeParts, opened: { root: DiskRoot; log: Log; meta: MetaStore; content: ContentStore; queue: CommitQueue; feed: Feed; epoch: string; seq: number }) {
+  private constructor(parts: VolumeParts, opened: Opened) {
     this.name = parts.name;
     this.clock = parts.clock;
     this.executor = parts.executor;
-    this.epoch = opened.epoch;
+    this.epoch = opened.facts.epoch;
+    this.salvaged = opened.salvaged;
     this.meta = opened.meta;
     this.content = opened.content;
     this.feed = opened.feed;
     this.queue = opened.queue;
     this.log = opened.log;
     this.root = opened.root;
-    this.lastSeq = opened.seq;
-    this.stagedWrites = new StagedWrites(parts.clock);
-    this.indexer = new ChunkIndexer({ meta: this.meta, content: this.content, executor: parts.executor, clock: parts.clock, queue: this.queue, warn: parts.warn });
-    this.keeper = new LogKeeper({ log: this.log, meta: this.meta, clock: parts.clock, warn: parts.warn });
+    this.lastSeq = opened.facts.seq;
+    this.warn = parts.warn;
+    this.stagedWrites = new StagedWrites(parts.clock, parts.stagedBytesMax);
+    const { meta, content, queue, log } = this;
+    const { executor, clock, warn } = parts;
+    this.indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
+    const { upSeq } = opened.facts;
+    this.keeper = new LogKeeper({ log, meta, clock, warn, upSeq, segmentBytesMax: parts.logSegmentBytes });
+    for (const { seq, data } of opened.commits) if (data !== undefined) this.keeper.wrote(seq, data.segment);
   }
 
+  /**
+   * @throws Version, Corrupt (a damaged log), Unavailable (commits wait to be salvaged into a folder that is not there now), and what the
+   * disk throws. Nothing stays open then.
+   */
   static async open(parts: VolumeParts): Promise<Volume> {
-    const root = await parts.disk.openRoot(parts.folder);
-    const { log, tornBytes } = await openLog(parts.data, LOG_FOLDER, COMMIT_LOG_FORMAT);
-    if (tornBytes > 0) parts.warn(`The commit log of ${parts.name} ended in ${tornBytes} bytes that were never acknowledged; they were cut.`);
-    const { meta, isFresh } = await openMeta(parts);
-    const facts = await meta.facts();
-    const recovered = isFresh ? await startAfresh(log) : await rollForward(log, meta);
-    const feed = new Feed(parts.clock, parts.termMs, await meta.attached());
+    const opened: { close(): Promise<void> }[] = [];
+    try {
+      const root = await parts.disk.openRoot(parts.folder);
+      opened.push(root);
+      const { log, tornBytes } = await openLog(parts.data, LOG_FOLDER, COMMIT_LOG_FORMAT);
+      opened.push(log);
+      if (tornBytes > 0) parts.warn(`The commit log of ${parts.name} ended in ${tornBytes} bytes that were never acknowledged; they were cut.`);
+      const recovered = await recover(parts, root, log);
+      opened.push(recovered.meta);
+      return await Volume.start(parts, root, log, recovered);
+    } catch (error) {
+      for (const each of opened.toReversed()) await each.close().catch(() => undefined);
+      throw error;
+    }
+  }
 
-    // Until the folder has been looked through, nobody's picture of it counts as current.
-    feed.withdraw();
-    const looked = Promise.withResolvers<void>();
+  private static async start(parts: VolumeParts, root: DiskRoot, log: Log, recovered: Recovered): Promise<Volume> {
+    const { meta, facts, salvaged } = recovered;
+    const attached = salvaged === undefined ? await meta.attached() : [CLIENTS_OF_BEFORE];
+    const feed = new Feed(parts.clock, parts.termMs, attached);
     let volume: Volume | undefined;
-    let content: ContentStore | undefined;
-    const queue = new CommitQueue(log, meta, parts.clock, (change, submission, result, data) => volume?.committed(change, submission, result, data));
-    const host: ContentHost = {
-      external: (operations) => queue.submitAll(operations),
-      noteHandle: async (seq, handle) => {
-        await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
-      },
-      readLog: (place, offset, length) => log.read(place, offset, length),
-      up: (seq) => {
-        feed.up(seq);
-        volume?.keeper.up(seq);
-      },
-      uncertain: () => feed.withdraw(),
-      scanned: () => {
-        looked.resolve();
-        feed.restore();
-        volume?.indexer.wake();
-      },
-      availability: (reason) => {
-        if (reason === undefined) {
-          feed.restore();
-          return;
-        }
-        looked.resolve();
-        feed.withdraw();
-      },
-    };
-    content = await parts.openContent(root, meta, host);
-    volume = new Volume(parts, { root, log, meta, content, queue, feed, epoch: facts.epoch, seq: (await meta.facts()).seq });
-    await content.start(recovered.commits, recovered.handles);
-    // A folder never read before would look empty to whoever came first.
-    if (isFresh) await looked.promise;
+    const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
+    const queue = new CommitQueue(log, meta, parts.clock, indexedTo, (change, submission, result, data) => volume?.committed(change, submission, result, data));
+    const content = await parts.openContent(root, meta, hostOf(log, queue, feed, {
+      up: (seq) => volume?.keeper.up(seq),
+      scanned: () => volume?.indexer.wake(),
+    }));
+    volume = new Volume(parts, { root, log, meta, content, queue, feed, facts, salvaged, commits: recovered.commits });
+    try {
+      await content.start(recovered.commits, recovered.handles);
+    } catch (error) {
+      await volume.stop().catch(() => undefined);
+      throw error;
+    }
     volume.indexer.wake();
+    volume.forgetGone();
     return volume;
   }
 
@@ -126,34 +137,54 @@ export class Volume {
   }
 
   /**
-   * Commits one operation and waits for the acknowledgements of those with a lease. `n` is the client's operation number, for `waiting`.
-   * @throws the tree's refusals; NoSpace, Io of the log: then nothing happened.
+   * Commits one operation and waits for the acknowledgements of those with a lease.
+   * @throws the tree's refusals; NoSpace of the log: then nothing happened. Io: what happened is known after a restart only.
    */
   async commit(operation: Operation, id: OperationId | undefined, holder: Holder | undefined, data: Uint8Array = NO_DATA): Promise<OperationResult> {
+    return (await this.submit(operation, id, holder, data)).result;
+  }
+
+  /** As commit; tells whether it had been executed before. */
+  async submit(operation: Operation, id: OperationId | undefined, holder: Holder | undefined, data: Uint8Array): Promise<Committed> {
     const committed = await this.queue.submit({ operation, id, data, holder });
     await this.published.get(committed.result.seq);
-    return committed.result;
+    return committed;
   }
 
   async close(): Promise<void> {
+    await this.stop();
+    try {
+      await this.meta.checkpoint();
+    } catch (error) {
+      // Another program reads the index: the log is rolled forward at the next start.
+      if (!isRunnelError(error, "Busy")) throw error;
+    } finally {
+      await this.meta.close();
+      await this.log.close();
+      await this.root.close();
+    }
+  }
+
+  /** Ends all that is under way. */
+  private async stop(): Promise<void> {
+    this.termTimer?.cancel();
+    this.isStopped = true;
     this.feed.close();
     await this.indexer.close();
     await this.stagedWrites.close();
     await this.queue.idle();
     await this.content.close();
     await this.keeper.close();
-    await this.meta.checkpoint();
-    await this.meta.close();
-    await this.log.close();
-    await this.root.close();
   }
 
   /** Every change passes here, in seq order: it is durable and indexed. */
   private committed(change: Change, submission: Submission, result: OperationResult, data: RecordPlace | undefined): void {
     this.lastSeq = change.seq;
     const { operation } = submission;
-    if (isOwn(operation)) this.content.accept({ seq: change.seq, operation, result, change, data });
-    if (data !== undefined) this.keeper.wrote(change.seq, data.segment, isOwn(operation));
+    if (isOwn(operation)) {
+      if (data !== undefined) this.keeper.wrote(change.seq, data.segment);
+      this.content.accept({ seq: change.seq, operation, result, change, data });
+    }
     const acked = this.feed.publish(change, submission.holder, submission.id?.n ?? 0);
     this.published.set(change.seq, acked);
     void acked.then(() => this.published.delete(change.seq));
@@ -161,56 +192,62 @@ export class Volume {
       this.indexer.index({ node: result.node, seq: result.version }, operation.content.recipe);
     } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.indexer.wake();
   }
+
+  /** Once a term: no restart need wait for clients that went away for good. */
+  private forgetGone(): void {
+    if (this.isStopped) return;
+    this.termTimer = this.clock.after(this.feed.termMs, () => {
+      for (const instance of this.feed.forgetGone()) {
+        this.meta.setAttached(instance, false).catch((error: unknown) => this.warn("A client that is gone could not be forgotten.", error));
+      }
+      this.forgetGone();
+    });
+  }
 }
 
 const NO_DATA = new Uint8Array(0);
 
-interface Recovered {
-  commits: AcceptedCommit[];
-  handles: Map<number, Uint8Array>;
+interface Opened {
+  root: DiskRoot;
+  log: Log;
+  meta: MetaStore;
+  content: ContentStore;
+  queue: CommitQueue;
+  feed: Feed;
+  facts: VolumeFacts;
+  salvaged: SalvageReport | undefined;
+  commits: Recovered["commits"];
 }
 
-async function openMeta(parts: VolumeParts): Promise<{ meta: MetaStore; isFresh: boolean }> {
-  try {
-    return { meta: await parts.openMeta(undefined), isFresh: false };
-  } catch (error) {
-    if (!isRunnelError(error, "NotFound", "Corrupt")) throw error;
-    if (error.kind === "Corrupt") parts.warn(`The index of ${parts.name} is damaged and is made anew from the folder.`, error);
-    const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;
-    return { meta: await parts.openMeta({ epoch: randomBytes(16).toString("hex"), firstNode }), isFresh: true };
-  }
-}
-
-/** Records of another epoch mean nothing to a new meta store: the log begins anew. */
-async function startAfresh(log: Log): Promise<Recovered> {
-  await log.dropBefore(await log.rotate());
-  return { commits: [], handles: new Map() };
-}
-
-/** Brings the index up to the log, and finds the commits that are not in the plain folder yet. */
-async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
-  const facts = await meta.facts();
-  const recovered: Recovered = { commits: [], handles: new Map() };
-  await log.replay(async ({ place, payload }) => {
-    const { record, dataOffset } = decodeRecord(payload);
-    if (record.kind === "handle") {
-      if (record.seq > facts.upSeq) recovered.handles.set(record.seq, record.handle);
-      return;
-    }
-    const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
-    const isIndexed = place.segment < facts.logSegment || (place.segment === facts.logSegment && place.offset < facts.logOffset);
-    if (!isIndexed) {
-      const { id, operation, wallNs, seq, change, result } = record;
-      await meta.plan([{ id, operation, wallNs, replayed: { seq, change, result } }]);
-      await meta.commit(new Map([[0, data]]), { segment: place.segment, offset: place.offset + place.length });
-    }
-    if (record.change !== undefined && record.seq > facts.upSeq && isOwn(record.operation)) {
-      recovered.commits.push({ seq: record.seq, operation: record.operation, result: record.result, change: record.change, data });
-    }
-  });
-  return recovered;
-}
-
-function isOwn(operation: { op: string }): operation is Operation {
-  return !operation.op.startsWith("external") && operation.op !== "setRecipe";
+/** What the content store may ask of its volume, which is there once it calls. */
+function hostOf(log: Log, queue: CommitQueue, feed: Feed, tell: { up(seq: number): void; scanned(): void }): ContentHost {
+  let isUncertain = false;
+  let isAway = false;
+  const show = (): void => (isUncertain || isAway ? feed.withdraw() : feed.restore());
+  return {
+    external: (operations) => queue.submitAll(operations),
+    noteHandle: async (seq, handle) => {
+      await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
+    },
+    readLog: (place, offset, length) => log.read(place, offset, length),
+    up: (seq) => {
+      feed.up(seq);
+      tell.up(seq);
+      // A hint: without it salvage has more to look at.
+      log.write([encodeRecord({ kind: "up", seq }, NO_DATA).bytes]).catch(() => undefined);
+    },
+    uncertain: () => {
+      isUncertain = true;
+      show();
+    },
+    scanned: () => {
+      isUncertain = false;
+      show();
+      tell.scanned();
+    },
+    availability: (reason) => {
+      isAway = reason !== undefined;
+      show();
+    },
+  };
 }

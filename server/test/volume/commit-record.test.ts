@@ -45,6 +45,7 @@ const WRITE: CommitRecord = {
   },
   change: CHANGE,
   result: { node: 5, seq: 7, version: 7, conflict: false },
+  paths: { path: "a", from: "", sources: [{ node: 4, path: "b/c" }] },
 };
 const DATA = new Uint8Array([1, 2, 3]);
 

@@ -52,7 +52,7 @@ export class Comparing {
     this.#moved = new MovedFolders(clock);
     this.#gatherer = new Gatherer(
       clock,
-      (paths) => this.#look(paths),
+      (paths, named) => this.#look(paths, named),
       () => void this.scan(),
       () => this.#absences.nextDueMs(),
     );
@@ -127,7 +127,7 @@ export class Comparing {
     if (folders.length > 0) this.#scanner.scanFolders(folders).then(() => this.#gatherer.rearm(), () => void this.scan());
   }
 
-  async #look(paths: readonly string[]): Promise<void> {
+  async #look(paths: readonly string[], named: readonly string[]): Promise<void> {
     const { lane, rows } = this.#context;
     const folders: number[] = [];
     await lane.run(async () => {
@@ -144,9 +144,7 @@ export class Comparing {
       for (const one of seen) if (one.found !== undefined) await this.#lookDeeper(one, deeper.get(one.path) ?? []);
     });
     await this.#scanner.scanFolders(folders);
-    // Empty for paths that were led to their new places before.
-    const moved = this.#moved.nowOf(paths).filter((path) => !paths.includes(path));
-    if (moved.length > 0) this.#gatherer.again(moved, 0);
+    this.#gatherer.ledTo(this.#moved.nowOf(named));
   }
 
   /** Paths below a name that was not known: at once when it is now, else when what stood in its way is up. */

@@ -16,11 +16,13 @@ const RETRY_MS = 1000;
 interface Gathered {
   firstMs: number;
   dueMs: number;
+  /** Only because an event's path led here: not to be led further. */
+  isLed: boolean;
 }
 
 export class Gatherer {
   readonly #clock: Clock;
-  readonly #look: (paths: string[]) => Promise<void>;
+  readonly #look: (paths: string[], named: string[]) => Promise<void>;
   readonly #overflow: () => void;
   /** Something else that is due, on the boot clock. */
   readonly #otherDueMs: () => number | undefined;
@@ -30,8 +32,8 @@ export class Gatherer {
   #isLooking = false;
   #isClosed = false;
 
-  /** `look` gets what is due, also when that is only the other thing. */
-  constructor(clock: Clock, look: (paths: string[]) => Promise<void>, overflow: () => void, otherDueMs: () => number | undefined) {
+  /** `look` gets what is due, also when that is only the other thing; `named` are those of it that were not just led to. */
+  constructor(clock: Clock, look: (paths: string[], named: string[]) => Promise<void>, overflow: () => void, otherDueMs: () => number | undefined) {
     this.#clock = clock;
     this.#look = look;
     this.#overflow = overflow;
@@ -54,17 +56,24 @@ export class Gatherer {
     this.#arm();
   }
 
+  /** To be looked at at once, since what an event named has moved here. */
+  ledTo(paths: Iterable<string>): void {
+    const nowMs = this.#clock.bootMs();
+    for (const path of paths) this.#gather(path, nowMs, 0, false, true);
+    this.#arm();
+  }
+
   unsettled(path: string): void {
     if (!this.#paths.has(path)) this.again([path], SETTLE_MS);
   }
 
-  #gather(path: string, nowMs: number, delayMs: number, isWriting: boolean): void {
+  #gather(path: string, nowMs: number, delayMs: number, isWriting: boolean, isLed = false): void {
     const before = this.#paths.get(path);
     const firstMs = before?.firstMs ?? nowMs;
     let dueMs = nowMs + delayMs;
     if (before !== undefined) dueMs = isWriting ? Math.max(before.dueMs, dueMs) : Math.min(before.dueMs, dueMs);
     if (isWriting) dueMs = Math.min(dueMs, firstMs + WRITING_MS_MAX);
-    this.#paths.set(path, { firstMs, dueMs });
+    this.#paths.set(path, { firstMs, dueMs, isLed: isLed && before?.isLed !== false });
     if (this.#paths.size > PATHS_MAX) this.#overflowed();
   }
 
@@ -99,10 +108,15 @@ export class Gatherer {
     this.#isLooking = true;
     const nowMs = this.#clock.bootMs();
     const due: string[] = [];
-    for (const [path, { dueMs }] of this.#paths) if (dueMs <= nowMs) due.push(path);
+    const named: string[] = [];
+    for (const [path, { dueMs, isLed }] of this.#paths) {
+      if (dueMs > nowMs) continue;
+      due.push(path);
+      if (!isLed) named.push(path);
+    }
     for (const path of due) this.#paths.delete(path);
     try {
-      await this.#look(due);
+      await this.#look(due, named);
     } catch {
       // The disk or the volume failed for now; what was to be seen still is.
       this.again(due, RETRY_MS);

@@ -2,10 +2,11 @@
 // proved against the recipe, chunk by chunk; what cannot be proved is not used [F67].
 import type { DiskFile, DiskRoot, Executor, Log } from "@runnel/shared";
 import { DIGEST_BYTES, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
-import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath, stagedPath } from "../../content/folder/store-layout.ts";
+import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, isTrashName, joinPath, stagedPath } from "../../content/folder/store-layout.ts";
 import type { Run, WriteContent } from "../../meta/meta-store.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
 import type { SalvageTree } from "./salvage-tree.ts";
+import { stateOf } from "./salvage-tree.ts";
 
 const STEP_BYTES = 1024 * 1024;
 
@@ -22,8 +23,8 @@ export class SalvageContent {
   private readonly log: Log;
   private readonly executor: Executor;
   private readonly tree: SalvageTree;
-  /** Names in trash/ by "node-seq": which epoch they are of is not known. */
-  private readonly trash = new Map<string, string[]>();
+  /** Files in trash/ by node: which epoch they are of is not known. */
+  private readonly trash = new Map<number, { seq: number; path: string }[]>();
   /** What bringing up has left in temp/. */
   private readonly temps: string[] = [];
 
@@ -38,9 +39,10 @@ export class SalvageContent {
   async start(): Promise<void> {
     await this.root.list(TRASH_FOLDER, (entries) => {
       for (const { name } of entries) {
-        const key = name?.slice(name.indexOf("-") + 1);
-        if (name === undefined || key === undefined || name.endsWith(".json")) continue;
-        this.trash.set(key, [...(this.trash.get(key) ?? []), joinPath(TRASH_FOLDER, name)]);
+        const [, node, seq] = name?.split("-") ?? [];
+        if (name === undefined || !isTrashName(name)) continue;
+        const kept = { seq: Number(seq), path: joinPath(TRASH_FOLDER, name) };
+        this.trash.set(Number(node), [...(this.trash.get(Number(node)) ?? []), kept]);
       }
     });
     await this.root.list(TEMP_FOLDER, (entries) => {
@@ -49,7 +51,7 @@ export class SalvageContent {
   }
 
   /**
-   * A synced file in temp/ with the commit's content, or undefined when its bytes cannot be proved. `placeOf`: where a node's file is now.
+   * A synced file in temp/ with the commit's content and attributes, or undefined when its bytes cannot be proved. `placeOf`: where a node's file is now.
    * @throws what the disk throws.
    */
   async build(commit: SalvageCommit, content: WriteContent, placeOf: (node: number) => string | undefined): Promise<string | undefined> {
@@ -58,9 +60,11 @@ export class SalvageContent {
     try {
       await file.truncate(0);
       await file.truncate(content.sizeBytes);
-      const isProved = await this.fill(file, commit, content, placeOf);
-      if (isProved) await file.sync();
-      return isProved ? path : undefined;
+      if (!(await this.fill(file, commit, content, placeOf))) return undefined;
+      const state = stateOf(commit, commit.result.node);
+      if (state !== undefined) await this.tree.setAttributes(path, state);
+      await file.sync();
+      return path;
     } finally {
       await file.close();
     }
@@ -116,8 +120,9 @@ export class SalvageContent {
   private *candidates(commit: SalvageCommit, runs: readonly Run[], placeOf: (node: number) => string | undefined): Generator<string> {
     const versions = new Map<string, { node: number; seq: number }>();
     for (const run of runs) if (run.from === "version") versions.set(`${run.version.node}-${run.version.seq}`, run.version);
-    for (const [key, { node }] of versions) {
-      yield* this.trash.get(key) ?? [];
+    for (const { node, seq } of versions.values()) {
+      const old = this.trash.get(node) ?? [];
+      yield* old.toSorted((a, b) => Math.abs(a.seq - seq) - Math.abs(b.seq - seq)).map(({ path }) => path);
       const places = [placeOf(node), commit.sources.get(node), node === commit.result.node ? commit.path : undefined];
       for (const place of new Set(places)) if (place !== undefined) yield place;
       yield* this.tree.asidesOf(node).toReversed();

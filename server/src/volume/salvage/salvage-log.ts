@@ -33,6 +33,8 @@ export interface SalvageLog {
   commits: SalvageCommit[];
   /** By handle (handleKey). */
   noted: Map<string, NotedFile>;
+  /** Every path that the commits of the log concern, up or not: the server itself may have touched the files there lately. */
+  ownPaths: Set<string>;
   /** Nodes whose attributes another program set after the last commit. */
   foreignAttributes: Set<number>;
 }
@@ -46,7 +48,7 @@ interface ForeignChange {
 class Reader {
   upSeq = 0;
   commits: SalvageCommit[] = [];
-  readonly lost: number[] = [];
+  readonly ownPaths = new Set<string>();
   readonly handles: { seq: number; handle: Uint8Array }[] = [];
   readonly made = new Map<number, NotedFile>();
   readonly foreign = new Map<number, ForeignChange>();
@@ -59,6 +61,7 @@ class Reader {
     if (isForeign(operation)) return this.takeForeign(operation, result.node, seq, paths);
     const state = change.nodes.find(({ node }) => node === result.node);
     if (state !== undefined) this.made.set(seq, { seq, node: result.node, sizeBytes: state.sizeBytes, mtimeNs: state.mtimeNs });
+    this.ownPaths.add(paths.path).add(paths.from);
     const sources = new Map(paths.sources.map(({ node, path }) => [node, path]));
     this.commits.push({ seq, wallNs, operation, result, change, path: paths.path, from: paths.from, sources, data });
   }
@@ -119,7 +122,7 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     commit.path = reader.pathNow(commit.path, commit.seq);
     commit.from = reader.pathNow(commit.from, commit.seq);
   }
-  return { commits, noted, foreignAttributes: new Set(foreignAttributes) };
+  return { commits, noted, ownPaths: reader.ownPaths, foreignAttributes: new Set(foreignAttributes) };
 }
 
 function isForeign(operation: Operation | ExternalOperation): operation is ExternalOperation {

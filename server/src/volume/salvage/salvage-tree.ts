@@ -1,11 +1,13 @@
 // The served folder while commits are salvaged into it: what lies where, whose it is, and moving it without losing anything of another program.
 import type { DiskRoot, DiskStat, Log, NodeState, SetStat } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
+import { FOLDER_FORMAT } from "../../content/folder/marker.ts";
 import { handleKey } from "../../content/folder/same-file.ts";
-import { TEMP_FOLDER, joinPath, splitPath } from "../../content/folder/store-layout.ts";
+import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashName } from "../../content/folder/store-layout.ts";
+import type { TrashRecord } from "../../content/folder/trash.ts";
 import { conflictName } from "../../meta/conflict-name.ts";
 import { encodeRecord } from "../commit-record.ts";
-import type { NotedFile, SalvageCommit } from "./salvage-log.ts";
+import type { NotedFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
 
 export interface SalvageReport {
   /** Commits that were not in the folder and are now. */
@@ -22,6 +24,8 @@ export interface Found {
 }
 
 const FOLDER_MODE = 0o755;
+/** The log does not say which epoch its ids are of. */
+const UNKNOWN_EPOCH = "0".repeat(32);
 const NO_DATA = new Uint8Array(0);
 
 export class SalvageTree {
@@ -32,14 +36,15 @@ export class SalvageTree {
   /** Folders whose names changed. */
   private readonly touched = new Set<string>();
   /** Paths whose ctime the server itself may have made newer. */
-  private readonly ownTouches = new Set<string>();
+  private readonly ownTouches: Set<string>;
   /** Old files taken out, by node. */
   private readonly asides = new Map<number, string[]>();
 
-  constructor(root: DiskRoot, log: Log, noted: Map<string, NotedFile>) {
+  constructor(root: DiskRoot, log: Log, found: SalvageLog) {
     this.root = root;
     this.log = log;
-    this.noted = noted;
+    this.noted = found.noted;
+    this.ownTouches = new Set(found.ownPaths);
   }
 
   async find(path: string): Promise<Found | undefined> {
@@ -69,10 +74,10 @@ export class SalvageTree {
     this.ownTouches.add(path);
   }
 
-  /** What lies there is another node's, or was put there for a later commit, as far as the log tells. */
-  isAnothers(found: Found, commit: SalvageCommit): boolean {
+  /** What lies there is another node's, as far as the log tells. */
+  isAnothers(found: Found, node: number): boolean {
     const noted = this.notedFor(found);
-    return noted !== undefined && (noted.node !== commit.result.node || noted.seq > commit.seq);
+    return noted !== undefined && noted.node !== node;
   }
 
   /** Another program wrote it after the commit [F66]. Of folders nothing can be said: their times follow what is in them. */
@@ -113,9 +118,27 @@ export class SalvageTree {
     }
   }
 
-  /** Takes an old file out of the tree; commits to come may copy from it. */
-  async takeOut(path: string, node: number, seq: number): Promise<void> {
-    const aside = `${TEMP_FOLDER}/salvaged-${seq}`;
+  /** Takes an old file out of the tree, to the trash: commits to come may copy from it, and nothing is destroyed on a log's word alone. */
+  async takeOut(path: string, found: Found, node: number, seq: number): Promise<void> {
+    const { stat, handle } = found;
+    const version = { node, seq };
+    const aside = joinPath(TRASH_FOLDER, trashName(UNKNOWN_EPOCH, version));
+    const record: TrashRecord = {
+      format: FOLDER_FORMAT,
+      epoch: UNKNOWN_EPOCH,
+      ...version,
+      path,
+      sizeBytes: stat.sizeBytes,
+      mtimeNs: String(stat.mtimeNs),
+      handle: Buffer.from(handle).toString("hex"),
+    };
+    const file = await this.root.open(`${aside}.json`, "create", STORE_FILE_MODE);
+    try {
+      await file.truncate(0);
+      await file.write(0, Buffer.from(JSON.stringify(record)));
+    } finally {
+      await file.close();
+    }
     await this.root.rename(path, aside, "replace");
     this.touch(path);
     this.asides.set(node, [...(this.asides.get(node) ?? []), aside]);
@@ -123,6 +146,21 @@ export class SalvageTree {
 
   asidesOf(node: number): readonly string[] {
     return this.asides.get(node) ?? [];
+  }
+
+  /** Gives what lies in temp/ a place; what another program put there is kept beside, an older file is taken out. */
+  async place(temp: string, path: string, node: number, commit: SalvageCommit): Promise<void> {
+    const { seq, wallNs } = commit;
+    await this.makeParents(path, wallNs);
+    const there = await this.find(path);
+    if (there !== undefined) {
+      const isOld = there.stat.type === "file" && !this.isAnothers(there, node) && !this.isNewer(path, there, wallNs);
+      if (isOld) await this.takeOut(path, there, node, seq);
+      else await this.keepBeside(path, wallNs);
+    }
+    await this.root.rename(temp, path, "keep");
+    this.touch(path);
+    this.ownTouches.add(path);
   }
 
   /** The names in the folder of this path changed. */
@@ -138,7 +176,7 @@ export class SalvageTree {
 
   /** All of it is on stable storage. */
   async sync(): Promise<void> {
-    for (const folder of [...this.touched, TEMP_FOLDER]) {
+    for (const folder of [...this.touched, TEMP_FOLDER, TRASH_FOLDER]) {
       try {
         await this.root.syncFolder(folder);
       } catch (error) {

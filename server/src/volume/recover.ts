@@ -1,0 +1,124 @@
+// Recovery: what opening a volume makes of its log and its meta store. An index behind the log is rolled forward, in the same epoch; one that is lost,
+// damaged or does not belong to the log is made anew, in a new epoch, after what only the log has was salvaged into the folder.
+import { randomBytes, randomInt } from "node:crypto";
+import type { DiskRoot, Executor, Log } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { AcceptedCommit } from "../content/content-store.ts";
+import type { Creation } from "../meta/first-rows.ts";
+import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
+import { decodeRecord } from "./commit-record.ts";
+import { salvage } from "./salvage/salvage.ts";
+import type { SalvageReport } from "./salvage/salvage.ts";
+import { knownVolumeId } from "./volume-id.ts";
+
+export interface RecoverParts {
+  name: string;
+  executor: Executor;
+  data: DiskRoot;
+  openMeta(create: Creation | undefined): Promise<MetaStore>;
+  warn(message: string, error?: unknown): void;
+}
+
+export interface Recovered {
+  meta: MetaStore;
+  /** Once rolled forward. */
+  facts: VolumeFacts;
+  /** Those that may not be in the plain folder yet. */
+  commits: AcceptedCommit[];
+  handles: Map<number, Uint8Array>;
+  /** The meta store was lost and made anew: what became of the log's commits. */
+  salvaged: SalvageReport | undefined;
+}
+
+/** Where the ids of an epoch begin: anywhere below 2^32, in steps that leave room for a million nodes. */
+const FIRST_NODE_STEP = 2 ** 20;
+const FIRST_NODE_PLACES = 4095;
+
+/** @throws Corrupt for a damaged log: nothing of it is passed over. */
+export async function recover(parts: RecoverParts, root: DiskRoot, log: Log): Promise<Recovered> {
+  const meta = await openKept(parts);
+  if (meta !== undefined) {
+    try {
+      return await rollForward(log, meta);
+    } catch (error) {
+      await meta.close();
+      if (!(error instanceof StrangeIndex)) throw error;
+      parts.warn(`The index of ${parts.name} does not belong to its commit log and is made anew from the folder.`, error);
+    }
+  }
+  return makeAnew(parts, root, log);
+}
+
+async function openKept(parts: RecoverParts): Promise<MetaStore | undefined> {
+  try {
+    return await parts.openMeta(undefined);
+  } catch (error) {
+    if (!isRunnelError(error, "NotFound", "Corrupt")) throw error;
+    if (error.kind === "Corrupt") parts.warn(`The index of ${parts.name} is damaged and is made anew from the folder.`, error);
+    return undefined;
+  }
+}
+
+/** Salvage first, then the log, then the meta store: killed between them, the next start begins again with what is left to do [F69]. */
+async function makeAnew(parts: RecoverParts, root: DiskRoot, log: Log): Promise<Recovered> {
+  const { executor, warn } = parts;
+  let wasServed = false;
+  await log.replay(() => {
+    wasServed = true;
+  });
+  const report = wasServed ? await salvage({ root, log, executor, volume: await knownVolumeId(parts.data), warn }) : undefined;
+  // Records of another epoch mean nothing to a new meta store.
+  await log.dropBefore(await log.rotate());
+  const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;
+  const meta = await parts.openMeta({ epoch: randomBytes(16).toString("hex"), firstNode });
+  return { meta, facts: await meta.facts(), commits: [], handles: new Map(), salvaged: report };
+}
+
+/** The index and the log do not tell of one history: one of them was lost, or is an older copy. */
+class StrangeIndex extends RunnelError {
+  constructor(message: string, cause?: unknown) {
+    super("Corrupt", "roll forward", message, { cause });
+  }
+}
+
+/** Brings the index up to the log, and finds the commits that are not in the plain folder yet. */
+async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
+  const before = await ofIndex(() => meta.facts());
+  const { segment, sizeBytes } = log.current;
+  if (before.logSegment > segment || (before.logSegment === segment && before.logOffset > sizeBytes)) {
+    throw new StrangeIndex("The index is ahead of the log.");
+  }
+  const commits: AcceptedCommit[] = [];
+  const handles = new Map<number, Uint8Array>();
+  await log.replay(async ({ place, payload }) => {
+    const { record, dataOffset } = decodeRecord(payload);
+    if (record.kind === "handle" && record.seq > before.upSeq) handles.set(record.seq, record.handle);
+    if (record.kind !== "commit") return;
+    const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
+    const isIndexed = place.segment < before.logSegment || (place.segment === before.logSegment && place.offset < before.logOffset);
+    if (!isIndexed) {
+      const { id, operation, wallNs, seq, change, result } = record;
+      await ofIndex(() => meta.plan([{ id, operation, wallNs, replayed: { seq, change, result } }]));
+      await ofIndex(() => meta.commit(new Map([[0, data]]), { segment: place.segment, offset: place.offset + place.length }));
+    }
+    if (record.change !== undefined && record.seq > before.upSeq && isOwn(record.operation)) {
+      commits.push({ seq: record.seq, operation: record.operation, result: record.result, change: record.change, data });
+    }
+  });
+  return { meta, facts: await meta.facts(), commits, handles, salvaged: undefined };
+}
+
+/** Damage found here is the index's, which can be made anew; damage of the log cannot. */
+async function ofIndex<T>(use: () => Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    if (isRunnelError(error, "Corrupt")) throw new StrangeIndex(error.message, error);
+    throw error;
+  }
+}
+
+/** A commit that has to be brought up: not what other programs did, which is on disk, nor a recipe. */
+export function isOwn(operation: { op: string }): operation is Operation {
+  return !operation.op.startsWith("external") && operation.op !== "setRecipe";
+}
