@@ -69,6 +69,17 @@ describe("what the kernel may still believe", () => {
       await drive.request("release", { ...open, handle });
     }));
 
+  test("a name that a program moved is still the kernel's for the rest of its time", () =>
+    withRig(async (rig) => {
+      const { double, drive, program } = rig;
+      const id = await settledFile(rig, "a");
+      await program.rename("a", "b");
+      drive.holdInvalidations(true);
+      double.remoteWrite("c", Buffer.from("other"));
+      double.remoteRename("c", "b");
+      expect((await drive.request("open", { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 })).error).toBe(ESTALE);
+    }));
+
   test("a new version is opened only after its size has been told", () =>
     withRig(async (rig) => {
       const { double, drive } = rig;

@@ -9,11 +9,13 @@ import { Contents } from "./drive/contents.ts";
 import { DriveHost } from "./drive/drive-host.ts";
 import { Names } from "./drive/names.ts";
 import { Tree, driveEntry } from "./drive/tree.ts";
+import { Unsent } from "./drive/unsent.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus } from "./mount.ts";
 import type { Replica } from "./replica/replica.ts";
 import { Statistics } from "./statistics.ts";
 import { Downloads } from "./transfer/download.ts";
+import { Sender } from "./transfer/send-content.ts";
 import { Uploads } from "./transfer/upload.ts";
 import { Listings } from "./wire/listings.ts";
 import { Operations } from "./wire/operations.ts";
@@ -51,6 +53,7 @@ export class MountedVolume implements Mount {
   private readonly tree: Tree;
   private readonly listings: Listings;
   private readonly commits: Commits;
+  private readonly unsent: Unsent;
   private readonly contents: Contents;
   private readonly host: DriveHost;
   private readonly figures: Statistics;
@@ -106,22 +109,24 @@ export class MountedVolume implements Mount {
     const { operations, tree } = this;
     const problem = (sentence: string): void => this.problem(sentence);
     this.contents = new Contents({ drive, tree, cache, downloads, session });
+    const epoch = (): string => this.epoch;
+    const conflict = (path: string, node: number): void => this.conflict(path, node);
+    const { dataFolder } = journal;
+    const sender = new Sender({ operations, session, cache, data, dataFolder, downloads, uploads, executor, clock });
+    this.unsent = new Unsent({ tree, operations, session, cache, journal, sender, clock, epoch, conflict, problem });
     this.commits = new Commits({
       drive,
       tree,
       operations,
-      session,
       cache,
       journal,
-      data,
-      downloads,
-      uploads,
-      executor,
+      sender,
+      unsent: this.unsent,
       clock,
-      epoch: () => this.epoch,
+      epoch,
       hold: (content) => this.contents.hold(content),
-      conflict: (path, result) => this.conflict(path, result.node),
-      problem,
+      conflict,
+      log: parts.log,
     });
     const names = new Names({ drive, tree, operations, clock, problem });
     const { contents, commits } = this;
@@ -152,7 +157,7 @@ export class MountedVolume implements Mount {
   status(): MountStatus {
     const { session, parts } = this;
     const facts = parts.replica.facts();
-    const unsent = this.commits.unsentCommits();
+    const unsent = this.unsent.list();
     const state = session.isConnected ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
     return {
       url: this.settings.url,
@@ -185,10 +190,10 @@ export class MountedVolume implements Mount {
 
   async flush(up: boolean): Promise<void> {
     await this.commits.idle();
-    const unsent = this.commits.unsentCommits();
+    const unsent = this.unsent.list();
     if (unsent.length > 0) {
-      await this.commits.replay();
-      const left = this.commits.unsentCommits();
+      await this.unsent.replay();
+      const left = this.unsent.list();
       const [first] = left;
       if (first !== undefined) {
         const others = left.length > 1 ? ` and ${left.length - 1} more` : "";
@@ -266,7 +271,7 @@ export class MountedVolume implements Mount {
       return;
     }
     this.wasConnected = true;
-    this.commits.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
+    this.unsent.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
     if (this.parts.replica.facts()?.isWhole !== true) this.fill();
   }
 

@@ -4,19 +4,28 @@
 #include "drive_core.h"
 
 namespace runnel::drive {
+namespace {
+
+constexpr size_t kPutsAtOnce = 512;
+
+}  // namespace
 
 void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
-  std::lock_guard lock(mutex_);
-  const int64_t now_ms = host_->NowBootMs();
   std::vector<EntryTable::Lost> lost;
-  for (Put& put : puts) {
-    entries_.Put(put.folder, put.name, put.is_absent ? nullptr : &put.entry, now_ms, &lost);
-    if (!put.is_absent) OnPutLocked(put.entry, is_changed, now_ms);
-    if (lost.empty()) continue;
-    OnLostLocked(put.folder, lost, is_changed, now_ms);
-    lost.clear();
+  for (size_t at = 0; at < puts.size();) {
+    // In turns, so that a long batch holds up no program.
+    std::lock_guard lock(mutex_);
+    const int64_t now_ms = host_->NowBootMs();
+    for (const size_t end = std::min(at + kPutsAtOnce, puts.size()); at < end; ++at) {
+      const Put& put = puts[at];
+      entries_.Put(put.folder, put.name, put.is_absent ? nullptr : &put.entry, now_ms, &lost);
+      if (!put.is_absent) OnPutLocked(put.entry, is_changed, now_ms);
+      if (lost.empty()) continue;
+      OnLostLocked(put.folder, lost, is_changed, now_ms);
+      lost.clear();
+    }
+    EvictLocked(now_ms);
   }
-  EvictLocked(now_ms);
 }
 
 void DriveCore::PutFolder(uint64_t folder, std::vector<EntryTable::NewName> listing) {
@@ -61,6 +70,7 @@ void DriveCore::EvictLocked(int64_t now_ms) {
 void DriveCore::OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms) {
   nodes_.ForEach(entry.node, [&](KernelNode& kernel_node) {
     kernel_node.removed = nullptr;
+    kernel_node.was_removed_here = false;
     if (kernel_node.file != nullptr && !kernel_node.file->is_removed) {
       File& file = *kernel_node.file;
       if (file.GetState().version == entry.version || file.writers > 0) {
@@ -81,10 +91,10 @@ void DriveCore::OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms)
 
 void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel, int64_t now_ms) {
   for (const EntryTable::Lost& item : lost) {
-    if (item.is_rebound && entries_.FindNode(item.before.node) == nullptr) {
+    if (item.last.has_value()) {
       nodes_.ForEach(item.before.node, [&](KernelNode& kernel_node) {
-        // Its last name, as far as is known here; a change that was only dropped from the table says nothing.
-        if (kernel_node.file != nullptr && tells_kernel == false) kernel_node.file->entry.nlink = 0;
+        if (kernel_node.removed == nullptr) kernel_node.removed = std::make_unique<Entry>(*item.last);
+        if (kernel_node.file != nullptr && !tells_kernel) kernel_node.file->entry.nlink = 0;
       });
     }
     const bool kernel_may_hold = item.before.given_until_ms > now_ms;

@@ -27,7 +27,8 @@ void DriveCore::GetAttributes(ReplyPtr reply, uint64_t id) {
   lock.unlock();
   AskAgent(reply, std::move(message), [this, reply, id](const Answer& answer) {
     // The kernel knows the node, so its absence means that the name leads elsewhere now.
-    if (answer.error != 0) return reply->Error(answer.error == ENOENT ? ESTALE : answer.error);
+    if (answer.error == ENOENT || answer.error == ESTALE) return ReplyStale(reply);
+    if (answer.error != 0) return reply->Error(answer.error);
     ReplyAttributes(reply, id);
   });
 }
@@ -131,7 +132,8 @@ void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {
   message.op = Op::kGetattr;
   message.node = node;
   AskAgent(reply, std::move(message), [this, reply, node](const Answer& answer) {
-    if (answer.error != 0) return reply->Error(answer.error == ENOENT ? ESTALE : answer.error);
+    if (answer.error == ENOENT || answer.error == ESTALE) return ReplyStale(reply);
+    if (answer.error != 0) return reply->Error(answer.error);
     std::unique_lock lock(mutex_);
     const Entry* entry = entries_.FindNode(node);
     if (entry == nullptr) {

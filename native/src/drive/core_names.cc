@@ -132,6 +132,7 @@ void DriveCore::OnRemovedHere(const Victim& victim) {
   nodes_.ForEach(victim.node, [&](KernelNode& kernel_node) {
     kernel_node.removed = std::make_unique<Entry>(victim.entry);
     kernel_node.removed->nlink = 0;
+    kernel_node.was_removed_here = true;
     kernel_node.attributes_until_ms = 0;
     if (kernel_node.file == nullptr) return;
     kernel_node.file->is_removed = true;
@@ -184,14 +185,37 @@ void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name
     // Two names of one node: rename does nothing.
     if (source.known == EntryTable::Known::kBound && source.entry->node == victim.node) victim = {};
   }
+  const Given given = FindGivenLocked(folder->node, name);
+  const Given given_there = how == RenameHow::kExchange ? FindGivenLocked(to_folder->node, to_name) : Given{};
   lock.unlock();
   message.name = name;
   message.to_name = to_name;
   message.how = how;
-  AskAgent(reply, std::move(message), [this, reply, victim](const Answer& answer) {
-    if (answer.error == 0) OnRemovedHere(victim);
+  const Message moved = message;
+  AskAgent(reply, std::move(message), [this, reply, victim, given, given_there, moved](const Answer& answer) {
+    if (answer.error == 0) {
+      OnRemovedHere(victim);
+      OnMovedHere(given, moved.to_folder, moved.to_name);
+      OnMovedHere(given_there, moved.folder, moved.name);
+    }
     reply->Error(answer.error);
   });
+}
+
+DriveCore::Given DriveCore::FindGivenLocked(uint64_t folder, std::string_view name) {
+  const EntryTable::Found found = entries_.Find(folder, name);
+  if (found.known != EntryTable::Known::kBound) return {};
+  return {found.binding->node, found.binding->given_until_ms, found.binding->given_id};
+}
+
+void DriveCore::OnMovedHere(const Given& given, uint64_t folder, const std::string& name) {
+  if (given.node == 0) return;
+  std::lock_guard lock(mutex_);
+  const EntryTable::Found found = entries_.Find(folder, name);
+  if (found.known != EntryTable::Known::kBound || found.binding->node != given.node) return;
+  if (found.binding->given_until_ms >= given.until_ms) return;
+  found.binding->given_until_ms = given.until_ms;
+  found.binding->given_id = given.id;
 }
 
 }  // namespace runnel::drive

@@ -74,6 +74,14 @@ bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int64_t now_ms) {
   return true;
 }
 
+void DriveCore::ReplyStale(const ReplyPtr& reply) {
+  {
+    std::lock_guard lock(mutex_);
+    answered_stale_ms_ = host_->NowBootMs();
+  }
+  reply->Error(ESTALE);
+}
+
 uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const {
   if (entry.type != FileType::kFolder && entry.nlink != 1) return 0;
   if (now_ms - std::max(changed_ms, kernel_node.changed_ms) < kJustChangedMs) return 0;
@@ -141,11 +149,15 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   return answer;
 }
 
+const Entry* DriveCore::RemovedLocked(const KernelNode& kernel_node, int64_t now_ms) const {
+  return kernel_node.was_removed_here || now_ms < kernel_node.looked_up_until_ms ? kernel_node.removed.get() : nullptr;
+}
+
 bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms) {
   const int64_t now_ms = host_->NowBootMs();
   const Entry* entry = entries_.FindNode(kernel_node.node);
-  if (kernel_node.file == nullptr && kernel_node.removed != nullptr && entry == nullptr) {
-    entry = kernel_node.removed.get();
+  if (kernel_node.file == nullptr && entry == nullptr && (entry = RemovedLocked(kernel_node, now_ms)) != nullptr) {
+    // As it was, or as it was looked up.
   } else if (kernel_node.file == nullptr && (!trusts_table || entry == nullptr)) {
     return false;
   }

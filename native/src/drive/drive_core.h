@@ -7,7 +7,7 @@
 // leaves. File::io_mutex_ is taken without mutex_. No Reply is called and nothing posted runs under a lock.
 //
 // The methods stand in: core_names.cc (lookup, make, link, remove, rename), core_attributes.cc (getattr, setattr, readlink, statfs),
-// core_folders.cc, core_files.cc (open to release), core_agent.cc (the second group), drive_core.cc (what they share).
+// core_folders.cc, core_open.cc, core_files.cc (read, write), core_commit.cc (flush, fsync, release), core_agent.cc (the second group), drive_core.cc (what they share).
 #ifndef RUNNEL_DRIVE_DRIVE_CORE_H_
 #define RUNNEL_DRIVE_DRIVE_CORE_H_
 
@@ -136,12 +136,16 @@ class DriveCore {
   // 0, or the errno for a name that cannot be: too long, or not UTF-8 (EILSEQ), which no volume holds.
   static int CheckName(std::string_view name);
   static bool IsShared(const File& file);
+  // Answers ESTALE: the kernel looks the name up again, once.
+  void ReplyStale(const ReplyPtr& reply);
   bool IsStaleLocked(KernelNode& kernel_node, int64_t now_ms);
   // How long the kernel may keep attributes, and a name unless it is a folder's.
   uint32_t TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const;
   // Attributes of what is open there, or of `known`.
   Attributes AttributesLocked(const KernelNode& kernel_node, const Entry* known) const;
   EntryAnswer GiveEntryLocked(const EntryTable::Found& found, bool is_lookup);
+  // What may still be told of a node that has lost its last name, or null.
+  const Entry* RemovedLocked(const KernelNode& kernel_node, int64_t now_ms) const;
   // False when the table cannot say.
   bool GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms);
   void UndoLookup(uint64_t id) { Forget(id, 1); }
@@ -158,6 +162,15 @@ class DriveCore {
   };
   Victim FindVictimLocked(uint64_t folder, std::string_view name);
   void OnRemovedHere(const Victim& victim);
+  // A name as the kernel was given it, before a rename.
+  struct Given {
+    uint64_t node = 0;
+    int64_t until_ms = EntryTable::kNeverMs;
+    uint64_t id = 0;
+  };
+  Given FindGivenLocked(uint64_t folder, std::string_view name);
+  // The kernel keeps the time of a name that a program moved.
+  void OnMovedHere(const Given& given, uint64_t folder, const std::string& name);
 
   void SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set);
 

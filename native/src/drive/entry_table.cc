@@ -62,11 +62,14 @@ void EntryTable::Bind(uint64_t folder, const Entry& entry) {
   ++record.names;
 }
 
-void EntryTable::Unbind(uint64_t node) {
+std::optional<Entry> EntryTable::Unbind(uint64_t node) {
   auto at = nodes_.find(node);
-  if (at == nodes_.end()) return;
+  if (at == nodes_.end()) return std::nullopt;
   if (at->second.names > 0) --at->second.names;
-  if (at->second.names == 0 && node != root_) nodes_.erase(at);
+  if (at->second.names > 0 || node == root_) return std::nullopt;
+  std::optional<Entry> last = std::move(at->second.entry);
+  nodes_.erase(at);
+  return last;
 }
 
 void EntryTable::KeepLoose(uint64_t node) {
@@ -100,19 +103,16 @@ void EntryTable::Put(uint64_t folder, std::string_view name, const Entry* entry,
     record.parent = folder;
     if (is_other) {
       binding.changed_ms = now_ms;
-      lost->push_back({at->first, before, false, true});
+      lost->push_back({at->first, before, false, true, std::nullopt});
     }
     return;
   }
-  if (before.node != 0) {
-    binding.changed_ms = now_ms;
-    lost->push_back({at->first, before, true, false});
-  }
+  if (before.node != 0) binding.changed_ms = now_ms;
   binding.node = node;
   binding.given_until_ms = kNeverMs;
   binding.given_id = 0;
   if (node != 0) Bind(folder, *entry);
-  if (before.node != 0) Unbind(before.node);
+  if (before.node != 0) lost->push_back({at->first, before, true, false, Unbind(before.node)});
   if (node == 0 && in.is_complete) {  // a complete folder needs no row for an absent name
     in.names.erase(at);
     --bindings_;
@@ -137,11 +137,11 @@ void EntryTable::PutFolder(uint64_t folder, std::vector<NewName> listing, int64_
       binding = before->second;
       if (known != nullptr && known->version != item.entry.version) {
         binding.changed_ms = now_ms;
-        lost->push_back({item.name, before->second, false, true});
+        lost->push_back({item.name, before->second, false, true, std::nullopt});
       }
     } else {
       binding.changed_ms = now_ms;
-      if (before->second.node != 0) lost->push_back({item.name, before->second, true, false});
+      if (before->second.node != 0) lost->push_back({item.name, before->second, true, false, std::nullopt});
     }
     Bind(folder, item.entry);
     const auto [at, is_new] = in.names.insert_or_assign(std::move(item.name), binding);
@@ -150,8 +150,8 @@ void EntryTable::PutFolder(uint64_t folder, std::vector<NewName> listing, int64_
   }
   for (auto& [name, binding] : old) {
     if (binding.node == 0) continue;
-    if (in.names.find(name) == in.names.end()) lost->push_back({name, binding, true, false});
-    Unbind(binding.node);
+    std::optional<Entry> last = Unbind(binding.node);
+    if (in.names.find(name) == in.names.end()) lost->push_back({name, binding, true, false, std::move(last)});
   }
   in.is_complete = true;
 }
@@ -174,7 +174,7 @@ void EntryTable::Drop(uint64_t folder, std::vector<Lost>* lost) {
   folders_.erase(at);
   for (auto& [name, binding] : names) {
     if (binding.node == 0) continue;
-    if (binding.given_until_ms != kNeverMs) lost->push_back({name, binding, true, false});
+    if (binding.given_until_ms != kNeverMs) lost->push_back({name, binding, true, false, std::nullopt});
     Unbind(binding.node);
   }
 }

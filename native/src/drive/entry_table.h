@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -41,6 +42,7 @@ class EntryTable {
     Binding before;
     bool is_rebound;        // bound to another node now, or absent
     bool is_other_version;  // same node
+    std::optional<Entry> last;  // of a node that has no name here any longer
   };
   // A name of a listing, as handed to an open folder.
   struct Listed {
@@ -96,9 +98,9 @@ class EntryTable {
   static constexpr size_t kLooseMax = 4096;
 
   Folder& Touch(uint64_t folder);
-  // Both count names; Unbind forgets a node without one.
+  // Both count names. Unbind forgets a node without one, and returns what was known of it.
   void Bind(uint64_t folder, const Entry& entry);
-  void Unbind(uint64_t node);
+  std::optional<Entry> Unbind(uint64_t node);
   void KeepLoose(uint64_t node);
 
   const uint64_t root_;

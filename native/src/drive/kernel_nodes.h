@@ -34,8 +34,9 @@ struct KernelNode {
   // opened even if its version has changed once more.
   int64_t looked_up_until_ms = 0;
   int64_t changed_ms = -(int64_t{1} << 40);  // when the agent last put a change of it
-  // This mount took its last name: what fstat still shows.
+  // It has lost its last name. Taken here: what fstat still shows. Taken elsewhere: served only to who has just looked it up.
   std::unique_ptr<Entry> removed;
+  bool was_removed_here = false;
   // The mtime when the kernel first saw it, or what utimens said; kept no longer than this record.
   int64_t atime_ns = 0;
 };

@@ -78,7 +78,9 @@ export class Feed {
   follow(holder: Holder, folder: number): void {
     if (holder.followsAll || holder.follows.has(folder)) return;
     if (holder.follows.size >= LIMITS.followedFolders) {
-      throw new RunnelError("TooLarge", "follow folder", "Too many folders are followed.", { detail: { limit: LIMITS.followedFolders } });
+      throw new RunnelError("TooLarge", "follow folder", "Too many folders are followed.", {
+        detail: { limit: LIMITS.followedFolders },
+      });
     }
     holder.follows.add(folder);
   }
@@ -257,8 +259,13 @@ export class Feed {
     if (sender === undefined || !this.waits.includes(wait)) return;
     let untilMs = 0;
     for (const until of wait.missing.values()) untilMs = Math.max(untilMs, until);
-    const untilWallMs = Number(this.clock.wallNs() / 1_000_000n) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
-    sender.waiting(n, [...wait.missing.keys()].map((holder) => holder.who), untilWallMs);
+    const untilWallMs =
+      Number(this.clock.wallNs() / 1_000_000n) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
+    sender.waiting(
+      n,
+      [...wait.missing.keys()].map((holder) => holder.who),
+      untilWallMs,
+    );
   }
 }
 

@@ -41,7 +41,8 @@ export class Holder {
     if (this.followsAll) return true;
     if (this.follows.size === 0) return false;
     for (const binding of change.bindings) if (this.follows.has(binding.folder)) return true;
-    for (const state of change.nodes) if (this.follows.has(state.node) || mayBeListedElsewhere(state, change)) return true;
+    for (const state of change.nodes)
+      if (this.follows.has(state.node) || mayBeListedElsewhere(state, change)) return true;
     return false;
   }
 

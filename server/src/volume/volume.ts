@@ -141,14 +141,25 @@ export class Volume {
    * @throws the tree's refusals; NoSpace of the log: then nothing happened. Io: what happened is known after a restart only.
    */
   async commit(operation: Operation, id: OperationId | undefined, holder: Holder | undefined, data: Uint8Array = NO_DATA): Promise<OperationResult> {
-    return (await this.submit(operation, id, holder, data)).result;
+    const { result, acknowledged } = await this.submit(operation, id, holder, data);
+    await acknowledged;
+    return result;
   }
 
-  /** As commit; tells whether it had been executed before. */
-  async submit(operation: Operation, id: OperationId | undefined, holder: Holder | undefined, data: Uint8Array): Promise<Committed> {
+  /** As commit, in two steps: resolves when the commit is durable and accepted by the content store; `acknowledged` then waits for the others. */
+  async submit(
+    operation: Operation,
+    id: OperationId | undefined,
+    holder: Holder | undefined,
+    data: Uint8Array,
+  ): Promise<Committed & { acknowledged: Promise<void> }> {
     const committed = await this.queue.submit({ operation, id, data, holder });
-    await this.published.get(committed.result.seq);
-    return committed;
+    return { ...committed, acknowledged: this.acknowledged(committed.result.seq) };
+  }
+
+  /** Resolves when those with a lease have this change, or their leases have run out. */
+  acknowledged(seq: number): Promise<void> {
+    return this.published.get(seq) ?? Promise.resolve();
   }
 
   async close(): Promise<void> {

@@ -7,18 +7,17 @@ import {
   RunnelError,
   WRITE_ITEM,
   check,
-  chunkOffsets,
   concatRecipes,
   decodeRecipe,
   digestAt,
   encodeRecipe,
-  isRunnelError,
   recipeSize,
   sliceRecipe,
 } from "@runnel/shared";
-import type { ContentStore, OpenVersion, StagedFile } from "../content/content-store.ts";
+import type { ContentStore, StagedFile } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
-import { holdsRun, chunkRuns } from "./version-reader.ts";
+import { HeldVersions } from "./held-versions.ts";
+import type { Allowance } from "./staged-writes.ts";
 
 interface Part {
   recipe: Recipe;
@@ -32,9 +31,12 @@ interface Part {
 
 export interface FinishedWrite {
   content: WriteContent;
+  /** Of the whole. */
+  oid: Uint8Array;
   /** Goes into the log record. */
   data: Uint8Array;
-  staged: StagedFile | undefined;
+  /** On the disk already, of the content's bytes. */
+  stagedBytes: number;
 }
 
 export class WriteSession {
@@ -42,19 +44,26 @@ export class WriteSession {
   private readonly content: ContentStore;
   private readonly executor: Executor;
   private readonly sizeBytes: number;
+  private readonly allowance: Allowance;
+  private readonly held: HeldVersions;
   private readonly parts: Part[] = [];
   private offset = 0;
+  private chunks = 0;
   /** New data of at most LIMITS.inlineBytes, else `staged` has it. */
   private inline: { offset: number; bytes: Uint8Array }[] = [];
   private inlineBytes = 0;
   private staged: StagedFile | undefined;
-  private readonly open = new Map<string, { version: OpenVersion; recipe: Recipe } | undefined>();
+  private takenBytes = 0;
+  /** Its channel broke: versions were closed and may have changed since. */
+  private hasRested = false;
 
-  constructor(parts: { meta: MetaStore; content: ContentStore; executor: Executor }, sizeBytes: number) {
+  constructor(parts: { meta: MetaStore; content: ContentStore; executor: Executor }, sizeBytes: number, allowance: Allowance) {
     this.meta = parts.meta;
     this.content = parts.content;
     this.executor = parts.executor;
+    this.held = new HeldVersions(parts);
     this.sizeBytes = sizeBytes;
+    this.allowance = allowance;
   }
 
   /** Items received whole: where a repetition goes on. */
@@ -62,8 +71,12 @@ export class WriteSession {
     return this.parts.length;
   }
 
-  /** Takes items until the end item; then all is here and proved. @throws Corrupt when the whole is not what its OID says. */
+  /**
+   * Takes items until the end item; then all is here and proved. The versions copied from stay open until `finished` or `discard`.
+   * @throws Corrupt when the whole is not what its OID says.
+   */
   async receive(channel: Channel): Promise<FinishedWrite> {
+    if (this.hasRested) await this.wake();
     for (;;) {
       const message = await channel.next();
       if (message === undefined) throw wrong("A write ended without its end item.");
@@ -71,6 +84,8 @@ export class WriteSession {
       if (item[0] === "e") {
         const missing = this.parts.flatMap((part, index) => (part.runs === undefined ? [index] : []));
         if (missing.length === 0) return this.finish(item[1]);
+        // Data for an item comes from its beginning, whatever has come before.
+        for (const part of this.parts) delete part.filled;
         channel.send(["need", missing.slice(0, NEED_ITEMS_MAX)]);
       } else {
         await this.take(item, channel);
@@ -78,10 +93,39 @@ export class WriteSession {
     }
   }
 
+  /** The channel broke: nothing but what was received is kept. */
+  async rest(): Promise<void> {
+    this.hasRested = true;
+    await this.held.close();
+  }
+
+  /** The commit has been accepted: what was staged is the content store's. */
+  async finished(): Promise<void> {
+    this.giveBack();
+    this.staged = undefined;
+    await this.held.close();
+  }
+
   async discard(): Promise<void> {
-    await this.closeVersions();
+    this.giveBack();
+    await this.held.close();
     await this.staged?.discard();
     this.staged = undefined;
+  }
+
+  private giveBack(): void {
+    this.allowance.giveBack(this.takenBytes);
+    this.takenBytes = 0;
+  }
+
+  /** What has changed meanwhile is asked for. */
+  private async wake(): Promise<void> {
+    this.hasRested = false;
+    for (const part of this.parts) {
+      delete part.filled;
+      const isCopy = part.runs?.some((run) => run.from === "version") === true;
+      if (isCopy && !(await this.held.stillHave(part.runs ?? [], part.recipe))) part.runs = undefined;
+    }
   }
 
   private async take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel): Promise<void> {
@@ -90,6 +134,8 @@ export class WriteSession {
     else if (item[0] === "d") {
       const bytes = await this.decode(item[1], item[2], item[3], channel);
       const recipe = await this.executor.chunkBytes(bytes);
+      this.checkChunks(recipe.lengths.length);
+      if (this.offset + bytes.length > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
       this.add({ recipe, sizeBytes: bytes.length, runs: await this.store(this.offset, bytes) });
     } else {
       await this.fill(item[1], await this.decode(item[2], item[3], item[4], channel));
@@ -99,23 +145,28 @@ export class WriteSession {
   private add(part: Omit<Part, "offset">): void {
     this.parts.push({ ...part, offset: this.offset });
     this.offset += part.sizeBytes;
+    this.chunks += part.recipe.lengths.length;
     if (this.offset > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
-    if (this.parts.length > LIMITS.recipeDescriptors) throw wrong("A write has too many items.");
+  }
+
+  /** Counted before anything is copied: a few bytes of items could ask for any memory. */
+  private checkChunks(more: number): void {
+    if (this.chunks + more <= LIMITS.recipeDescriptors) return;
+    throw new RunnelError("TooLarge", "write", "A write has too many chunks.", { detail: { limit: LIMITS.recipeDescriptors, rule: "W20" } });
   }
 
   /** CONDWRITE by place: chunks of a version, whose recipe the client knows. */
   private async copy(version: VersionId, from: number, count: number): Promise<Omit<Part, "offset">> {
-    const held = await this.openVersion(version);
+    const held = await this.held.get(version);
     if (held === undefined) {
       // The length is unknown without the recipe: the client repeats the whole as data.
       throw new RunnelError("Gone", "copy chunks", "A version that a write copies from is no longer kept.", { detail: { rule: "W22" } });
     }
     if (from + count > held.recipe.lengths.length || count === 0) throw wrong("A copy names chunks that the version does not have.");
+    this.checkChunks(count);
     const recipe = sliceRecipe(held.recipe, from, from + count);
-    const offset = chunkOffsets(held.recipe)[from] ?? 0;
-    const sizeBytes = recipeSize(recipe);
-    const isHeld = await this.areHeld(held, from, count);
-    return { recipe, sizeBytes, runs: isHeld ? [{ from: "version", version, offset, length: sizeBytes }] : undefined };
+    const run = await this.held.run(version, held, from, count);
+    return { recipe, sizeBytes: recipeSize(recipe), runs: run && [run] };
   }
 
   /** CONDWRITE by digest, with a place that a version known to the client has; else the chunk index is asked. */
@@ -123,13 +174,12 @@ export class WriteSession {
     const recipe = decodeRecipe(descriptors);
     const count = recipe.lengths.length;
     if (count === 0 || count > LIMITS.recipeDescriptorsPerItem) throw wrong("An item has no or too many descriptors.");
+    this.checkChunks(count);
     const sizeBytes = recipeSize(recipe);
     if (place !== null) {
-      const held = await this.openVersion(place);
-      if (held !== undefined && isSame(held.recipe, index, recipe) && (await this.areHeld(held, index, count))) {
-        const offset = chunkOffsets(held.recipe)[index] ?? 0;
-        return { recipe, sizeBytes, runs: [{ from: "version", version: place, offset, length: sizeBytes }] };
-      }
+      const held = await this.held.get(place);
+      const run = held !== undefined && isSame(held.recipe, index, recipe) ? await this.held.run(place, held, index, count) : undefined;
+      if (run !== undefined) return { recipe, sizeBytes, runs: [run] };
     }
     return { recipe, sizeBytes, runs: await this.lookUp(recipe) };
   }
@@ -139,29 +189,11 @@ export class WriteSession {
     const hints = await this.meta.findChunks(recipe.digests);
     const runs: Run[] = [];
     for (const [index, hint] of hints.entries()) {
-      if (hint === undefined || hint.length !== recipe.lengths[index]) return undefined;
-      const held = await this.openVersion(hint.version);
-      if (held === undefined || !(await this.isChunkAt(held.version, hint.offset, hint.length, digestAt(recipe, index)))) return undefined;
-      runs.push({ from: "version", version: hint.version, offset: hint.offset, length: hint.length });
+      const run = hint !== undefined && hint.length === recipe.lengths[index] ? await this.held.chunk(hint, digestAt(recipe, index)) : undefined;
+      if (run === undefined) return undefined;
+      runs.push(run);
     }
     return runs;
-  }
-
-  private async isChunkAt(version: OpenVersion, offset: number, length: number, digest: Uint8Array): Promise<boolean> {
-    try {
-      if (offset + length > version.sizeBytes) return false;
-      return Buffer.compare(await this.executor.digest([await version.read(offset, length)]), digest) === 0;
-    } catch {
-      return false;
-    }
-  }
-
-  private async areHeld(held: { version: OpenVersion; recipe: Recipe }, from: number, count: number): Promise<boolean> {
-    const indexes = Array.from({ length: count }, (_, index) => from + index);
-    for (const run of chunkRuns(held.recipe, indexes)) {
-      if (!(await holdsRun(held.version, held.recipe, run, this.executor))) return false;
-    }
-    return true;
   }
 
   private async decode(encoding: "raw" | "zstd", rawBytes: number, from: number | Uint8Array, channel: Channel): Promise<Uint8Array> {
@@ -186,7 +218,10 @@ export class WriteSession {
     if (filled.bytes === part.sizeBytes) part.runs = filled.runs;
   }
 
+  /** @throws Quota, NoSpace. */
   private async store(offset: number, bytes: Uint8Array): Promise<Run[]> {
+    this.allowance.take(bytes.length);
+    this.takenBytes += bytes.length;
     if (this.staged === undefined && this.inlineBytes + bytes.length <= LIMITS.inlineBytes) {
       const at = this.inlineBytes;
       this.inline.push({ offset, bytes });
@@ -216,38 +251,15 @@ export class WriteSession {
     const recipe = concatRecipes(this.parts.map((part) => part.recipe));
     const proved = await this.executor.digest([encodeRecipe(recipe)]);
     if (Buffer.compare(proved, oid) !== 0) throw new RunnelError("Corrupt", "write", "What came is not what was sent: its OID differs.");
-    await this.closeVersions();
     await this.staged?.sync(this.sizeBytes);
-    const runs = this.parts.flatMap((part) => part.runs ?? []);
+    const runs = joinRuns(this.parts.flatMap((part) => part.runs ?? []));
     const data = Buffer.concat(this.inline.map((piece) => piece.bytes));
-    return { content: { recipe, sizeBytes: this.sizeBytes, runs: joinRuns(runs), temp: this.staged?.name ?? "" }, data, staged: this.staged };
-  }
-
-  private async openVersion(version: VersionId): Promise<{ version: OpenVersion; recipe: Recipe } | undefined> {
-    const key = `${version.node}:${version.seq}`;
-    if (this.open.has(key)) return this.open.get(key);
-    if (this.open.size >= OPEN_VERSIONS_MAX) await this.closeVersions();
-    const recipe = await this.meta.recipe(version);
-    let held: { version: OpenVersion; recipe: Recipe } | undefined;
-    if (recipe !== undefined) {
-      try {
-        held = { version: await this.content.open(version), recipe };
-      } catch (error) {
-        if (!isRunnelError(error)) throw error;
-      }
-    }
-    this.open.set(key, held);
-    return held;
-  }
-
-  private async closeVersions(): Promise<void> {
-    const held = [...this.open.values()];
-    this.open.clear();
-    for (const one of held) await one?.version.close();
+    let stagedBytes = 0;
+    for (const run of runs) if (run.from === "temp") stagedBytes += run.length;
+    return { content: { recipe, sizeBytes: this.sizeBytes, runs, temp: this.staged?.name ?? "" }, oid, data, stagedBytes };
   }
 }
 
-const OPEN_VERSIONS_MAX = 32;
 const NEED_ITEMS_MAX = 65_536;
 /** zstd's worst case is below this much more than the input. */
 const ENCODED_SLACK_BYTES = 1024;

@@ -3,19 +3,38 @@ import type { Change, Channel, FeedFromClient } from "@runnel/shared";
 import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
+import { changeBytes, splitBySize } from "./split-items.ts";
 
 export class Attachment implements FeedSender {
   readonly volume: Volume;
   readonly channel: Channel;
   readonly instance: string;
   holder!: Holder;
+  private readonly warn: (message: string, error?: unknown) => void;
+  /** Results up to this operation need not be kept. */
+  private forgottenTo = 0;
   /** Changes published while a resuming client is still being brought to the present. */
   private held: Change[] | undefined;
 
-  constructor(volume: Volume, channel: Channel, instance: string) {
+  constructor(volume: Volume, channel: Channel, instance: string, warn: (message: string, error?: unknown) => void) {
+    this.warn = warn;
     this.volume = volume;
     this.channel = channel;
     this.instance = instance;
+  }
+
+  /** No other connection has attached the instance since. */
+  get isCurrent(): boolean {
+    return this.holder.sender === this;
+  }
+
+  /** The client has these results. Not waited for, and in steps: one row less is not worth a write each. */
+  forgetUpTo(received: number): void {
+    if (received < this.forgottenTo + FORGET_STEP) return;
+    this.forgottenTo = received;
+    this.volume.meta
+      .forgetResults(this.instance, received)
+      .catch((error: unknown) => this.warn("Results of old operations could not be removed.", error));
   }
 
   /** Feed items are kept back until `release`, which drops those that the client has by then. */
@@ -25,7 +44,7 @@ export class Attachment implements FeedSender {
 
   /** What a resuming client missed, ahead of what is held back. */
   missed(changes: readonly Change[]): void {
-    this.channel.send(["changes", changes.map(packChange)]);
+    this.sendChanges(changes);
   }
 
   release(sentUpTo: number): void {
@@ -36,7 +55,11 @@ export class Attachment implements FeedSender {
 
   changes(changes: readonly Change[]): void {
     if (this.held !== undefined) this.held.push(...changes);
-    else this.channel.send(["changes", changes.map(packChange)]);
+    else this.sendChanges(changes);
+  }
+
+  private sendChanges(changes: readonly Change[]): void {
+    for (const part of splitBySize(changes, changeBytes)) this.channel.send(["changes", part.map(packChange)]);
   }
 
   up(seq: number): void {
@@ -76,3 +99,4 @@ export class Attachment implements FeedSender {
 }
 
 const WHOM_MAX = 20;
+const FORGET_STEP = 256;

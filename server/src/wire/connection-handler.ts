@@ -1,14 +1,13 @@
 // What a client may ask on its connection: hello first, then attach, then operations on an attachment. Every request is checked here, once.
-import { createHash } from "node:crypto";
-import type { AttributeChange, Channel, Clock, Executor, Link, NewAttributes, RequestName, RequestOf } from "@runnel/shared";
-import { Connection, LIMITS, PROTOCOL_VERSION, REQUESTS, RunnelError, check, encodeCbor, isRunnelError, packState, ROOT_NODE } from "@runnel/shared";
-import type { Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
+import type { Channel, Clock, Executor, Link, RequestName, RequestOf } from "@runnel/shared";
+import { Connection, LIMITS, PROTOCOL_VERSION, REQUESTS, ROOT_NODE, RunnelError, check, isRunnelError, packState } from "@runnel/shared";
 import type { Volume } from "../volume/volume.ts";
-import { WriteSession } from "../volume/write-session.ts";
 import { Attachment } from "./attachment.ts";
+import { serveChange } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { replayFeed } from "./resume.ts";
+import { serveWrite } from "./write.ts";
 
 export interface HandlerParts {
   link: Link;
@@ -31,6 +30,7 @@ export class ConnectionHandler {
   private readonly parts: HandlerParts;
   private readonly connection: Connection;
   private readonly attachments = new Map<number, Attachment>();
+  private attaching = 0;
   private who = "";
   private hasGreeted = false;
 
@@ -52,8 +52,7 @@ export class ConnectionHandler {
 
   private closed(error: RunnelError): void {
     if (isRunnelError(error, "Invalid", "TooLarge")) this.parts.warn(`A client was cut off: ${error.message}`);
-    for (const attachment of this.attachments.values()) attachment.volume.feed.detach(attachment.holder, false);
-    this.attachments.clear();
+    for (const id of this.attachments.keys()) this.left(id);
     this.parts.ended();
   }
 
@@ -78,17 +77,40 @@ export class ConnectionHandler {
     channel.end({ protocol: PROTOCOL_VERSION, software: this.parts.software, termMs: 0 });
   }
 
+  /** The channel stays open and carries the feed, until one side ends it. */
   private async attach(channel: Channel, request: RequestOf<"attach">): Promise<void> {
     const volume = this.parts.volumes.get(request.volume);
     if (volume === undefined) throw new RunnelError("NotFound", "attach", `This server has no volume "${request.volume}".`);
-    if (this.attachments.size >= LIMITS.attachments) throw new RunnelError("Busy", "attach", "This connection has too many attachments.");
-    const attachment = new Attachment(volume, channel, request.instance);
-    await volume.meta.setAttached(request.instance, true);
+    if (this.attachments.size + this.attaching >= LIMITS.attachments) {
+      throw new RunnelError("Busy", "attach", "This connection has too many attachments.", { detail: { limit: LIMITS.attachments } });
+    }
+    const attachment = new Attachment(volume, channel, request.instance, this.parts.warn);
+    this.attaching++;
+    try {
+      await volume.meta.setAttached(request.instance, true);
+    } finally {
+      this.attaching--;
+    }
+    // Broken meanwhile: nobody would end it.
+    if (channel.abort.signal.aborted) return;
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
     attachment.holder = volume.feed.attach(request.instance, this.who, attachment, isSameEpoch ? (request.seq ?? 0) : 0);
     this.attachments.set(channel.id, attachment);
     channel.abort.signal.addEventListener("abort", () => this.left(channel.id));
+    try {
+      await this.greet(attachment, request, isSameEpoch);
+      await attachment.serve();
+      // The client ended the feed.
+      await this.detach(channel.id);
+      channel.end();
+    } finally {
+      this.left(channel.id);
+    }
+  }
+
+  private async greet(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
+    const { volume, channel } = attachment;
     const root = await volume.meta.node(ROOT_NODE);
     if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
     const nodes = request.wantsNodes ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;
@@ -102,21 +124,25 @@ export class ConnectionHandler {
       isReadOnly: false,
       termMs: volume.feed.termMs,
     });
-    replay?.send();
+    if (replay !== undefined) attachment.missed(replay.due);
     attachment.release(replay?.upTo ?? 0);
-    await attachment.serve();
-    // The client ended the feed: it detaches, and gives up its lease.
-    this.attachments.delete(channel.id);
-    volume.feed.detach(attachment.holder, true);
-    await volume.meta.setAttached(request.instance, false);
-    channel.end();
   }
 
+  /** The link or the channel is gone; the lease goes on until it ends. */
   private left(id: number): void {
     const attachment = this.attachments.get(id);
-    if (attachment === undefined) return;
     this.attachments.delete(id);
-    attachment.volume.feed.detach(attachment.holder, false);
+    if (attachment?.isCurrent === true) attachment.volume.feed.detach(attachment.holder, false);
+  }
+
+  /** The client leaves: it gives up its lease, and no restart waits for it. */
+  private async detach(id: number): Promise<void> {
+    const attachment = this.attachments.get(id);
+    this.attachments.delete(id);
+    if (attachment?.isCurrent !== true) return;
+    const { volume, instance, holder } = attachment;
+    volume.feed.detach(holder, true);
+    await volume.meta.setAttached(instance, false);
   }
 
   private attachment(id: number): Attachment {
@@ -138,26 +164,31 @@ export class ConnectionHandler {
       case "stat":
         return this.stat(volume, message as RequestOf<"stat">, channel);
       case "write":
-        return this.write(attachment, message as RequestOf<"write">, channel);
+        return serveWrite(attachment, message as RequestOf<"write">, channel);
       case "space":
         channel.end(await volume.content.space());
         return;
       case "whenUp":
-        await volume.content.whenUp((message as RequestOf<"whenUp">).seq);
-        channel.end();
-        return;
+        return this.whenUp(volume, (message as RequestOf<"whenUp">).seq, channel);
       case "newNodes": {
         const range = await volume.meta.allocateNodes(NODES_AT_ONCE);
         channel.end([range.first, range.count]);
         return;
       }
       case "detach":
-        this.left((message as RequestOf<"detach">).attachment);
+        await this.detach((message as RequestOf<"detach">).attachment);
         channel.end();
+        attachment.channel.end();
         return;
       default:
-        channel.end(await this.change(attachment, name, message));
+        channel.end(await serveChange(attachment, name, message));
     }
+  }
+
+  private async whenUp(volume: Volume, seq: number, channel: Channel): Promise<void> {
+    if (seq > volume.seq) throw new RunnelError("Invalid", "whenUp", `There is no change ${seq} yet.`, { detail: { asOf: volume.seq } });
+    await volume.content.whenUp(seq);
+    channel.end();
   }
 
   private async stat(volume: Volume, request: RequestOf<"stat">, channel: Channel): Promise<void> {
@@ -168,57 +199,6 @@ export class ConnectionHandler {
     channel.end({ asOf, nodes: pack(nodes), names: pack(names) });
   }
 
-  /** A name operation: one answer. */
-  private async change(attachment: Attachment, name: RequestName, message: object): Promise<OperationResult> {
-    const { n, received } = message as { n: number; received: number };
-    const operation = asOperation(name, message);
-    const id = operationId(attachment.instance, n, operation);
-    this.forget(attachment, received);
-    return attachment.volume.commit(operation, id, attachment.holder);
-  }
-
-  private async write(attachment: Attachment, request: RequestOf<"write">, channel: Channel): Promise<void> {
-    const { volume, instance } = attachment;
-    this.forget(attachment, request.received);
-    let session: WriteSession | undefined;
-    if (request.isResumed) {
-      const done = await volume.meta.result(instance, request.n);
-      if (done !== undefined) {
-        channel.end(done.result);
-        return;
-      }
-      session = volume.stagedWrites.take(instance, request.n);
-      channel.send(["from", session?.received ?? 0]);
-    }
-    session ??= new WriteSession(volume, request.sizeBytes);
-    let release: (() => void) | undefined;
-    try {
-      const { content, data, staged } = await session.receive(channel);
-      release = await volume.content.reserve(content.sizeBytes);
-      const { node, base, attributes } = request;
-      const operation: Operation = { op: "write", node, base, content, attributes: clean(attributes) };
-      const id = operationId(instance, request.n, { op: "write", node, base, sizeBytes: content.sizeBytes });
-      const result = await volume.commit(operation, id, attachment.holder, data);
-      // A repetition that was executed before has staged in vain.
-      if (staged !== undefined && result.version === 0) await staged.discard();
-      channel.end(result);
-    } catch (error) {
-      if (channel.abort.signal.aborted) volume.stagedWrites.keep(instance, request.n, session);
-      else await session.discard();
-      throw error;
-    } finally {
-      release?.();
-    }
-  }
-
-  /** Not waited for: operations keep the order in which they came. */
-  private forget(attachment: Attachment, received: number): void {
-    if (received === 0 || received % FORGET_EVERY !== 0) return;
-    attachment.volume.meta
-      .forgetResults(attachment.instance, received)
-      .catch((error: unknown) => this.parts.warn("Results of old operations could not be removed.", error));
-  }
-
   private async drained(): Promise<void> {
     while (this.connection.isOpen && this.connection.link.bufferedBytes > DRAIN_BYTES) {
       await new Promise<void>((resolve) => {
@@ -226,42 +206,4 @@ export class ConnectionHandler {
       });
     }
   }
-}
-
-/** Results are forgotten in steps: one row less is not worth a write each. */
-const FORGET_EVERY = 256;
-
-/** Identity of an operation is its number and what it says: a repeated number that says something else is refused. */
-function operationId(instance: string, n: number, operation: object): OperationId {
-  const digest = new Uint8Array(createHash("sha256").update(encodeCbor(operation)).digest());
-  return { instance, n, digest };
-}
-
-function asOperation(name: RequestName, message: object): Operation {
-  if (name === "make") {
-    const { folder, name: word, node, attributes } = message as RequestOf<"make">;
-    return { op: "make", folder, name: word, node, attributes: attributes as NewAttributes };
-  }
-  if (name === "link") {
-    const { node, folder, name: word } = message as RequestOf<"link">;
-    return { op: "link", node, folder, name: word };
-  }
-  if (name === "rename") {
-    const { folder, name: word, node, toFolder, toName, how } = message as RequestOf<"rename">;
-    return { op: "rename", folder, name: word, node, toFolder, toName, how };
-  }
-  if (name === "remove") {
-    const { folder, name: word, node, isFolder } = message as RequestOf<"remove">;
-    return { op: "remove", folder, name: word, node, isFolder };
-  }
-  if (name === "setAttr") {
-    const { node, change } = message as RequestOf<"setAttr">;
-    return { op: "setAttr", node, change: clean(change) };
-  }
-  throw new RunnelError("Unsupported", name, "This server does not know the operation.");
-}
-
-/** Without the fields that were not given. */
-function clean(change: RequestOf<"setAttr">["change"]): Omit<AttributeChange, "sizeBytes"> {
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }

@@ -4,6 +4,7 @@ import type { Channel, Entry, Predicate, RequestOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, checkPredicate, matches, packState } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
+import { entryBytes, splitBySize } from "./split-items.ts";
 
 const PAGE_ENTRIES = 500;
 
@@ -38,11 +39,14 @@ async function listFolder(
   const asOf = volume.seq;
   let after = "";
   for (;;) {
+    await whenDrained();
     const page = await volume.meta.list(at.folder, after, PAGE_ENTRIES);
     const isLast = page.length < PAGE_ENTRIES;
     const chosen = predicate === undefined ? page : page.filter((entry) => isMatch(predicate, entry));
-    if (predicate === undefined || chosen.length > 0) {
-      const item: unknown[] = [at.folder, asOf, isLast, chosen.map((entry) => [entry.name, packState(entry.state)])];
+    const parts = splitBySize(chosen, entryBytes);
+    if (parts.length === 0 && predicate === undefined) parts.push([]);
+    for (const [index, part] of parts.entries()) {
+      const item: unknown[] = [at.folder, asOf, isLast && index === parts.length - 1, part.map((entry) => [entry.name, packState(entry.state)])];
       if (predicate !== undefined) item.push(at.path);
       channel.send(item);
     }
@@ -52,7 +56,6 @@ async function listFolder(
     const last = page.at(-1);
     if (isLast || last === undefined || channel.abort.signal.aborted) return;
     after = last.name;
-    await whenDrained();
   }
 }
 

@@ -9,7 +9,8 @@ const PAGE = 1000;
 export interface Replay {
   /** Seq up to which the client is then current. */
   upTo: number;
-  send(): void;
+  /** Those of them that the client follows. */
+  due: Change[];
 }
 
 /** Collects what is due; undefined when the client must list again. The attachment's own feed is held back meanwhile. */
@@ -25,19 +26,14 @@ export async function replayFeed(volume: Volume, attachment: Attachment, seq: nu
       const page = await volume.meta.changesAfter(at, PAGE);
       for (const change of page) if (holder.touches(change)) due.push(change);
       at = page.at(-1)?.seq ?? at;
-      if (page.length < PAGE) break;
       if (due.length > LIMITS.feedBacklogItems) return forgetFollows(attachment);
+      if (page.length < PAGE) break;
     }
   } catch (error) {
     if (isRunnelError(error, "Gone")) return forgetFollows(attachment);
     throw error;
   }
-  return {
-    upTo: at,
-    send: () => {
-      for (let from = 0; from < due.length; from += PAGE) attachment.missed(due.slice(from, from + PAGE));
-    },
-  };
+  return { upTo: at, due };
 }
 
 function forgetFollows(attachment: Attachment): undefined {

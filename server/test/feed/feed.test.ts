@@ -32,21 +32,26 @@ describe("a change", () => {
     ["one of a file's names removed", relinked(1, 9, 50, 1, false), true],
     ["a file's last name removed", relinked(1, 9, 50, 0, false), false],
     ["a new file's only name", relinked(1, 9, 50, 1, true), false],
-  ])("[W13] that may concern a file listed under another folder goes to whoever follows any: %s", async (_what, change, isTold) => {
-    const scene = new Scene();
-    const one = scene.follower("one", [1]);
-    const nothing = scene.follower("nothing", []);
-    await scene.commit(change);
-    expect(one.seqs).toEqual(isTold ? [1] : []);
-    expect(nothing.seqs).toEqual([]);
-  });
+  ])(
+    "[W13] that may concern a file listed under another folder goes to whoever follows any: %s",
+    async (_what, change, isTold) => {
+      const scene = new Scene();
+      const one = scene.follower("one", [1]);
+      const nothing = scene.follower("nothing", []);
+      await scene.commit(change);
+      expect(one.seqs).toEqual(isTold ? [1] : []);
+      expect(nothing.seqs).toEqual([]);
+    },
+  );
 
   test("[W13] is followed in at most 200000 folders", () => {
     const scene = new Scene();
     const one = scene.follower("one", []);
     for (let folder = 0; folder < LIMITS.followedFolders; folder++) scene.feed.follow(one.holder, folder);
     scene.feed.follow(one.holder, 5);
-    expect(() => scene.feed.follow(one.holder, LIMITS.followedFolders)).toThrow(expect.objectContaining({ kind: "TooLarge" }));
+    expect(() => scene.feed.follow(one.holder, LIMITS.followedFolders)).toThrow(
+      expect.objectContaining({ kind: "TooLarge" }),
+    );
   });
 });
 
@@ -65,14 +70,21 @@ describe("a commit", () => {
     expect(await scene.answeredAfter(commit)).toBe(0);
   });
 
-  test.each(["has no lease", "is idle", "follows another folder", "follows nothing", "gave its lease up and left"])("[W15] does not wait for one that %s", async (how) => {
-    const scene = new Scene();
-    const writer = scene.follower("writer");
-    const other = scene.follower("other", how === "follows another folder" ? [9] : how === "follows nothing" ? [] : [1], how !== "has no lease");
-    if (how === "is idle") scene.feed.idle(other.holder);
-    if (how.startsWith("gave")) scene.feed.detach(other.holder, true);
-    expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(0);
-  });
+  test.each(["has no lease", "is idle", "follows another folder", "follows nothing", "gave its lease up and left"])(
+    "[W15] does not wait for one that %s",
+    async (how) => {
+      const scene = new Scene();
+      const writer = scene.follower("writer");
+      const other = scene.follower(
+        "other",
+        how === "follows another folder" ? [9] : how === "follows nothing" ? [] : [1],
+        how !== "has no lease",
+      );
+      if (how === "is idle") scene.feed.idle(other.holder);
+      if (how.startsWith("gave")) scene.feed.detach(other.holder, true);
+      expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(0);
+    },
+  );
 
   test("[W15] by nobody (another program on the server) waits for all", async () => {
     const scene = new Scene();

@@ -104,7 +104,11 @@ export function edited(seq: number, node: number): Change {
 
 /** One name of a file that has others: `nlink` is what it has afterwards. */
 export function relinked(seq: number, folder: number, node: number, nlink: number, isMade: boolean): Change {
-  return { ...made(seq, folder, node), bindings: [{ folder, name: "n", node: isMade ? node : 0 }], nodes: [state(node, { nlink })] };
+  return {
+    ...made(seq, folder, node),
+    bindings: [{ folder, name: "n", node: isMade ? node : 0 }],
+    nodes: [state(node, { nlink })],
+  };
 }
 
 export class Commit {

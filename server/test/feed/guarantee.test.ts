@@ -55,7 +55,9 @@ class Attached implements FeedSender {
 
   changes(changes: readonly Change[]): void {
     if (this.held !== undefined) this.held.push(...changes);
-    else for (const change of changes) this.send({ is: "change", seq: change.seq, folder: change.bindings[0]?.folder ?? -1 });
+    else
+      for (const change of changes)
+        this.send({ is: "change", seq: change.seq, folder: change.bindings[0]?.folder ?? -1 });
   }
 
   waiting(): void {}
@@ -198,8 +200,10 @@ class Client {
       if (!message.isResumed) this.forget();
       this.ask();
     } else if (message.is === "change") this.apply(message.folder, message.seq);
-    else if (message.is === "listed") this.replica.set(message.folder, Math.max(message.seq, this.replica.get(message.folder) ?? 0));
-    else if (message.is === "current" && message.sentMs > this.idleMs) this.leaseUntilMs = Math.max(this.leaseUntilMs, message.sentMs + TERM_MS - TIMING.leaseMarginMs);
+    else if (message.is === "listed")
+      this.replica.set(message.folder, Math.max(message.seq, this.replica.get(message.folder) ?? 0));
+    else if (message.is === "current" && message.sentMs > this.idleMs)
+      this.leaseUntilMs = Math.max(this.leaseUntilMs, message.sentMs + TERM_MS - TIMING.leaseMarginMs);
     else if (message.is === "listAgain") {
       this.forget();
       this.acknowledge(message.seq);
@@ -255,7 +259,8 @@ class World {
       if (isResumed) for (const folder of follows) feed.follow(holder, folder);
       attached.tell({ is: "attached", isResumed });
       const missed = isResumed ? this.history.filter((change) => change.seq > seq && holder.touches(change)) : [];
-      for (const change of missed) attached.tell({ is: "change", seq: change.seq, folder: change.bindings[0]?.folder ?? -1 });
+      for (const change of missed)
+        attached.tell({ is: "change", seq: change.seq, folder: change.bindings[0]?.folder ?? -1 });
       attached.releaseAfter(isResumed ? (this.history.at(-1)?.seq ?? 0) : 0);
     });
   }
@@ -277,7 +282,8 @@ class World {
       for (const client of this.clients) {
         if (client === by || client.instance === by?.instance) continue;
         const from = client.answersFrom(folder);
-        if (from !== undefined && from < seq) this.faults.push(`${client.instance} answers from ${from} in folder ${folder} after commit ${seq}`);
+        if (from !== undefined && from < seq)
+          this.faults.push(`${client.instance} answers from ${from} in folder ${folder} after commit ${seq}`);
       }
     });
   }
@@ -309,16 +315,22 @@ async function faultsOf(seed: number): Promise<World> {
 const SEEDS = process.env["RUNNEL_LONG"] === undefined ? 8 : 300;
 
 describe("close-to-open", () => {
-  test.each(Array.from({ length: SEEDS }, (_, index) => index + 1))("[W15] [W17] [W18] [W19] holds, and no commit takes longer than a term, seed %i", async (seed) => {
-    const world = await faultsOf(seed);
-    expect(world.faults).toEqual([]);
-    expect(world.answered).toBeGreaterThan(STEPS / 5);
-    expect(world.waitedFor).toBeGreaterThan(20);
-  });
+  test.each(Array.from({ length: SEEDS }, (_, index) => index + 1))(
+    "[W15] [W17] [W18] [W19] holds, and no commit takes longer than a term, seed %i",
+    async (seed) => {
+      const world = await faultsOf(seed);
+      expect(world.faults).toEqual([]);
+      expect(world.answered).toBeGreaterThan(STEPS / 5);
+      expect(world.waitedFor).toBeGreaterThan(20);
+    },
+  );
 });
 
 describe("the simulation finds a planted bug:", () => {
-  async function isFound(method: "attach" | "publish", plant: (original: (...args: unknown[]) => unknown) => (this: Feed, ...args: unknown[]) => unknown): Promise<boolean> {
+  async function isFound(
+    method: "attach" | "publish",
+    plant: (original: (...args: unknown[]) => unknown) => (this: Feed, ...args: unknown[]) => unknown,
+  ): Promise<boolean> {
     const original = Reflect.get(Feed.prototype, method) as (...args: unknown[]) => unknown;
     Reflect.set(Feed.prototype, method, plant(original));
     try {
@@ -331,29 +343,41 @@ describe("the simulation finds a planted bug:", () => {
 
   test("a commit that waits for nobody", async () => {
     expect(
-      await isFound("publish", (original) => async function (...args) {
-        void original.apply(this, args);
-      }),
+      await isFound(
+        "publish",
+        (original) =>
+          async function (...args) {
+            void original.apply(this, args);
+          },
+      ),
     ).toBe(true);
   });
 
   test("a client that comes back and is waited for only in what it says it follows", async () => {
     expect(
-      await isFound("attach", (original) => function (...args) {
-        const holder = original.apply(this, args) as Holder;
-        holder.uncertainUntil = undefined;
-        return holder;
-      }),
+      await isFound(
+        "attach",
+        (original) =>
+          function (...args) {
+            const holder = original.apply(this, args) as Holder;
+            holder.uncertainUntil = undefined;
+            return holder;
+          },
+      ),
     ).toBe(true);
   });
 
   test("a client that comes back without its lease", async () => {
     expect(
-      await isFound("attach", (original) => function (...args) {
-        const holder = original.apply(this, args) as Holder;
-        holder.leaseUntilMs = 0;
-        return holder;
-      }),
+      await isFound(
+        "attach",
+        (original) =>
+          function (...args) {
+            const holder = original.apply(this, args) as Holder;
+            holder.leaseUntilMs = 0;
+            return holder;
+          },
+      ),
     ).toBe(true);
   });
 });

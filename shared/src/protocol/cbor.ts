@@ -29,7 +29,10 @@ export function decodeCbor(bytes: Uint8Array, bytesMax: number = LIMITS.controlB
   try {
     return codec.decode(bytes);
   } catch (cause) {
-    throw new RunnelError("Invalid", "decode message", "A message is not valid CBOR.", { detail: { rule: "W2" }, cause });
+    throw new RunnelError("Invalid", "decode message", "A message is not valid CBOR.", {
+      detail: { rule: "W2" },
+      cause,
+    });
   }
 }
 

@@ -113,7 +113,8 @@ export class Channel {
   async readBulk(length: number): Promise<Uint8Array> {
     if (this.bulkWaiter !== undefined) throw new Error("readBulk() is called while another call waits");
     if (this.failure !== undefined) throw this.failure;
-    if (length > LIMITS.channelCreditBytes) throw new RunnelError("TooLarge", "read bulk", `A run of ${length} bytes is too large.`);
+    if (length > LIMITS.channelCreditBytes)
+      throw new RunnelError("TooLarge", "read bulk", `A run of ${length} bytes is too large.`);
     if (this.bulkBytes >= length) return this.takeBulk(length);
     if (this.remoteEnd !== undefined) throw "error" in this.remoteEnd ? this.remoteEnd.error : this.shortError();
     // Without what was read and not given back the rest may not fit into the credit: neither side would move.
@@ -157,7 +158,9 @@ export class Channel {
       return;
     }
     if (this.items.length >= LIMITS.channelItems) {
-      throw new RunnelError("TooLarge", "receive item", "Too many items wait on a channel.", { detail: { limit: LIMITS.channelItems, rule: "W7" } });
+      throw new RunnelError("TooLarge", "receive item", "Too many items wait on a channel.", {
+        detail: { limit: LIMITS.channelItems, rule: "W7" },
+      });
     }
     this.items.push(item);
   }
@@ -166,7 +169,9 @@ export class Channel {
     this.mustNotHaveEnded();
     if (this.failure !== undefined) return;
     if (this.bulkBytes + this.readUncredited + bytes.length > LIMITS.channelCreditBytes) {
-      throw new RunnelError("TooLarge", "receive bulk", "More bulk came than credit was given for.", { detail: { rule: "W8" } });
+      throw new RunnelError("TooLarge", "receive bulk", "More bulk came than credit was given for.", {
+        detail: { rule: "W8" },
+      });
     }
     this.bulk.push(bytes);
     this.bulkBytes += bytes.length;
@@ -194,7 +199,9 @@ export class Channel {
   receiveCredit(bytes: number): void {
     this.creditBytes += bytes;
     if (this.creditBytes > LIMITS.channelCreditBytes) {
-      throw new RunnelError("Invalid", "receive credit", "More credit was given back than bytes were sent.", { detail: { rule: "W8" } });
+      throw new RunnelError("Invalid", "receive credit", "More credit was given back than bytes were sent.", {
+        detail: { rule: "W8" },
+      });
     }
     this.carrier.pump();
   }
@@ -246,7 +253,9 @@ export class Channel {
 
   private mustNotHaveEnded(): void {
     if (this.remoteEnd === undefined) return;
-    throw new RunnelError("Invalid", "receive", "Something came after the end of a channel.", { detail: { rule: "W6" } });
+    throw new RunnelError("Invalid", "receive", "Something came after the end of a channel.", {
+      detail: { rule: "W6" },
+    });
   }
 
   private rejectWaiters(error: RunnelError): void {

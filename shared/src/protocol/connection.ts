@@ -119,7 +119,8 @@ export class Connection {
   }
 
   private readonly carrier = {
-    sendItem: (channel: Channel, item: unknown) => this.sendControl(FRAME.item, channel.id, encodeMessage(item, "send item")),
+    sendItem: (channel: Channel, item: unknown) =>
+      this.sendControl(FRAME.item, channel.id, encodeMessage(item, "send item")),
     sendEnd: (channel: Channel, end: { result: unknown } | { error: RunnelError }) => {
       this.sendControl(FRAME.end, channel.id, encodeEnd(end));
       this.forgetIfDone(channel);
@@ -220,12 +221,17 @@ export class Connection {
   private async unpack(payload: Uint8Array): Promise<Uint8Array> {
     const length = decodeVarint(payload, 0);
     if (length.value > LIMITS.controlBytes) {
-      throw new RunnelError("TooLarge", "receive", "A control message is too large.", { detail: { limit: LIMITS.controlBytes, rule: "W5" } });
+      throw new RunnelError("TooLarge", "receive", "A control message is too large.", {
+        detail: { limit: LIMITS.controlBytes, rule: "W5" },
+      });
     }
     try {
       return await this.settings.executor.decompress(payload.subarray(length.end), length.value);
     } catch (cause) {
-      throw new RunnelError("Invalid", "receive", "A control message is not what it was compressed from.", { detail: { rule: "W5" }, cause });
+      throw new RunnelError("Invalid", "receive", "A control message is not what it was compressed from.", {
+        detail: { rule: "W5" },
+        cause,
+      });
     }
   }
 
@@ -262,17 +268,23 @@ export class Connection {
 
   private receiveOpen(id: number, payload: Uint8Array, isCall: boolean): void {
     if (!this.isTheirs(id) || id <= this.highestTheirs) {
-      throw new RunnelError("Invalid", "open channel", `Channel ${id} cannot be opened by the other side.`, { detail: { rule: "W6" } });
+      throw new RunnelError("Invalid", "open channel", `Channel ${id} cannot be opened by the other side.`, {
+        detail: { rule: "W6" },
+      });
     }
     const message = decodeCbor(payload);
     if (!Array.isArray(message) || message.length !== 2 || typeof message[0] !== "string") {
-      throw new RunnelError("Invalid", "open channel", "An opening message has the wrong form.", { detail: { rule: "W6" } });
+      throw new RunnelError("Invalid", "open channel", "An opening message has the wrong form.", {
+        detail: { rule: "W6" },
+      });
     }
     this.highestTheirs = id;
     const channel = new Channel(id, this.carrier);
     if (isCall) channel.receiveEnd({ result: undefined });
     if (this.channels.size >= LIMITS.channels) {
-      channel.fail(new RunnelError("Busy", message[0], "Too many requests are under way.", { detail: { retryAfterMs: 100 } }));
+      channel.fail(
+        new RunnelError("Busy", message[0], "Too many requests are under way.", { detail: { retryAfterMs: 100 } }),
+      );
       return;
     }
     this.channels.set(id, channel);
@@ -284,7 +296,9 @@ export class Connection {
 
   private receiveAck(channel: number, payload: Uint8Array): void {
     if (channel !== 0 || !this.pacing.acknowledged(decodeNumber(payload), this.settings.clock.bootMs())) {
-      throw new RunnelError("Invalid", "receive acknowledgement", "What was acknowledged was never sent.", { detail: { rule: "W9" } });
+      throw new RunnelError("Invalid", "receive acknowledgement", "What was acknowledged was never sent.", {
+        detail: { rule: "W9" },
+      });
     }
     this.pump();
   }
@@ -335,7 +349,14 @@ function encodeMessage(message: unknown, operation: string): Uint8Array {
 }
 
 function encodeEnd(end: { result: unknown } | { error: RunnelError }): Uint8Array {
-  if ("error" in end) return encodeCbor([1, end.error.kind, end.error.operation, end.error.message.slice(0, MESSAGE_MAX), end.error.detail]);
+  if ("error" in end)
+    return encodeCbor([
+      1,
+      end.error.kind,
+      end.error.operation,
+      end.error.message.slice(0, MESSAGE_MAX),
+      end.error.detail,
+    ]);
   try {
     return encodeMessage(end.result === undefined ? [0] : [0, end.result], "send result");
   } catch (error) {
@@ -356,7 +377,11 @@ function decodeEnd(message: unknown): { result: unknown } | { error: RunnelError
     const [, kind, operation, words, detail] = message as unknown[];
     const known = ERROR_KINDS.includes(kind as ErrorKind) ? (kind as ErrorKind) : "Io";
     const text = typeof words === "string" ? words.slice(0, MESSAGE_MAX) : "The other side gave no reason.";
-    return { error: new RunnelError(known, typeof operation === "string" ? operation : "request", text, { detail: checkDetail(detail) }) };
+    return {
+      error: new RunnelError(known, typeof operation === "string" ? operation : "request", text, {
+        detail: checkDetail(detail),
+      }),
+    };
   }
   throw new RunnelError("Invalid", "receive end", "An end has the wrong form.", { detail: { rule: "W6" } });
 }

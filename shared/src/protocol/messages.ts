@@ -24,7 +24,12 @@ const nanoseconds = z
     }
     return BigInt(value);
   })
-  .pipe(z.bigint().min(-(2n ** 63n)).max(2n ** 63n - 1n));
+  .pipe(
+    z
+      .bigint()
+      .min(-(2n ** 63n))
+      .max(2n ** 63n - 1n),
+  );
 const fileType = z
   .number()
   .int()
@@ -37,14 +42,31 @@ const name = z.string().min(1).max(LIMITS.nameBytes);
 const toldName = name.refine((word) => nameFault(word) === undefined, "not a name");
 const bytes = z.instanceof(Uint8Array);
 const mode = z.int().min(0).max(0o7777);
-const id32 = z.int().min(0).max(2 ** 32 - 1);
+const id32 = z
+  .int()
+  .min(0)
+  .max(2 ** 32 - 1);
 const instance = z.string().regex(/^[0-9a-f]{32}$/);
 
 const versionId = z.tuple([nodeId, count]).transform(([node, seq]): VersionId => ({ node, seq }));
 
 /** [node, type, mode, uid, gid, size, mtime, ctime, nlink, rdev, target, version, seq] */
 const state = z
-  .tuple([nodeId, fileType, mode, id32, id32, count, nanoseconds, nanoseconds, count, id32, z.string().max(LIMITS.symlinkBytes), count, count])
+  .tuple([
+    nodeId,
+    fileType,
+    mode,
+    id32,
+    id32,
+    count,
+    nanoseconds,
+    nanoseconds,
+    count,
+    id32,
+    z.string().max(LIMITS.symlinkBytes),
+    count,
+    count,
+  ])
   .transform(
     ([node, type, bits, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, target, version, seq]): NodeState => ({
       node,
@@ -88,14 +110,12 @@ export function packVersion(version: VersionId): [number, number] {
 /** [seq, [[folder, name, node]…], [state…], replaced version or null] */
 const change = z
   .tuple([count, z.array(z.tuple([nodeId, toldName, nodeId])).max(4), z.array(state).max(16), versionId.nullable()])
-  .transform(
-    ([seq, bindings, nodes, replaces]): Change => ({
-      seq,
-      bindings: bindings.map(([folder, word, node]) => ({ folder, name: word, node })),
-      nodes,
-      replaces: replaces ?? undefined,
-    }),
-  );
+  .transform(([seq, bindings, nodes, replaces]): Change => ({
+    seq,
+    bindings: bindings.map(([folder, word, node]) => ({ folder, name: word, node })),
+    nodes,
+    replaces: replaces ?? undefined,
+  }));
 
 export function packChange(of: Change): unknown[] {
   return [
@@ -253,7 +273,16 @@ export const FETCH_ITEM = z.union([
 export type FetchItem = z.output<typeof FETCH_ITEM>;
 
 /** Items of a find: [folder, as of seq, isLast, [[name, state]…]] for one folder's next entries; with a predicate: [path of folder, …]. */
-export const FIND_ITEM = z.tuple([nodeId, count, z.boolean(), z.array(z.tuple([toldName, state])).max(4096), z.string().max(LIMITS.symlinkBytes * 16).optional()]);
+export const FIND_ITEM = z.tuple([
+  nodeId,
+  count,
+  z.boolean(),
+  z.array(z.tuple([toldName, state])).max(4096),
+  z
+    .string()
+    .max(LIMITS.symlinkBytes * 16)
+    .optional(),
+]);
 export type FindItem = z.output<typeof FIND_ITEM>;
 
 export const RESULTS = {
@@ -281,5 +310,7 @@ export function check<Schema extends z.ZodType>(schema: Schema, message: unknown
   if (outcome.success) return outcome.data;
   const issue = outcome.error.issues[0];
   const where = issue === undefined ? "" : ` (${issue.path.join(".")}: ${issue.message})`;
-  throw new RunnelError("Invalid", what, `A message "${what}" has the wrong form${where}.`, { detail: { rule: "W10" } });
+  throw new RunnelError("Invalid", what, `A message "${what}" has the wrong form${where}.`, {
+    detail: { rule: "W10" },
+  });
 }

@@ -82,7 +82,13 @@ export class Pacing {
     // After a pause the time since the last acknowledgement says nothing about the line.
     if (isAlone) this.ackedMs = nowMs;
     this.sentBytes += bytes;
-    this.flight.push({ upTo: this.sentBytes, sentMs: nowMs, ackedThen: this.ackedBytes, ackedThenMs: this.ackedMs, isAlone });
+    this.flight.push({
+      upTo: this.sentBytes,
+      sentMs: nowMs,
+      ackedThen: this.ackedBytes,
+      ackedThenMs: this.ackedMs,
+      isAlone,
+    });
   }
 
   /** `total`: the peer's count of all bulk bytes received. Returns false for a count that cannot be. */
@@ -127,9 +133,11 @@ export class Pacing {
 }
 
 /** Sliding maximum: the first element is the largest of the last SAMPLE_LIFE_MS. */
-function keepLargest(samples: { perSecond: number; atMs: number }[], sample: { perSecond: number; atMs: number }): void {
+function keepLargest(
+  samples: { perSecond: number; atMs: number }[],
+  sample: { perSecond: number; atMs: number },
+): void {
   while (samples.length > 0 && (samples.at(-1)?.perSecond ?? 0) <= sample.perSecond) samples.pop();
   samples.push(sample);
   while (samples.length > 1 && (samples[0]?.atMs ?? 0) < sample.atMs - SAMPLE_LIFE_MS) samples.shift();
 }
-

@@ -2,7 +2,15 @@
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Recipe } from "../model/recipe.ts";
-import { DIGEST_BYTES, concatRecipes, decodeRecipe, digestAt, digestKey, encodeRecipe, sliceRecipe } from "../model/recipe.ts";
+import {
+  DIGEST_BYTES,
+  concatRecipes,
+  decodeRecipe,
+  digestAt,
+  digestKey,
+  encodeRecipe,
+  sliceRecipe,
+} from "../model/recipe.ts";
 
 /** [index of the held recipe, first chunk, chunks], or encoded descriptors. */
 export type RecipePart = [number, number, number] | Uint8Array;
@@ -72,7 +80,9 @@ export function decodeRecipeDelta(parts: readonly RecipePart[], held: readonly R
   let chunks = 0;
   for (const part of parts) chunks += part instanceof Uint8Array ? Math.ceil(part.length / DESCRIPTOR_BYTES) : part[2];
   if (chunks > LIMITS.recipeDescriptors) {
-    throw new RunnelError("TooLarge", "decode recipe", "A recipe has too many chunks.", { detail: { limit: LIMITS.recipeDescriptors, rule: "W31" } });
+    throw new RunnelError("TooLarge", "decode recipe", "A recipe has too many chunks.", {
+      detail: { limit: LIMITS.recipeDescriptors, rule: "W31" },
+    });
   }
   return concatRecipes(
     parts.map((part) => {
@@ -80,7 +90,9 @@ export function decodeRecipeDelta(parts: readonly RecipePart[], held: readonly R
       const [which, from, count] = part;
       const recipe = held[which];
       if (recipe === undefined || from + count > recipe.lengths.length) {
-        throw new RunnelError("Invalid", "decode recipe", "A recipe names chunks that are not there.", { detail: { rule: "W31" } });
+        throw new RunnelError("Invalid", "decode recipe", "A recipe names chunks that are not there.", {
+          detail: { rule: "W31" },
+        });
       }
       return sliceRecipe(recipe, from, from + count);
     }),

@@ -43,7 +43,12 @@ describe("CBOR", () => {
     );
     const key = fc.string().filter((word) => word !== "__proto__");
     const value = fc.letrec((tie) => ({
-      any: fc.oneof({ maxDepth: 4 }, leaf, fc.array(tie("any"), { maxLength: 5 }), fc.dictionary(key, tie("any"), { maxKeys: 5 })),
+      any: fc.oneof(
+        { maxDepth: 4 },
+        leaf,
+        fc.array(tie("any"), { maxLength: 5 }),
+        fc.dictionary(key, tie("any"), { maxKeys: 5 }),
+      ),
     })).any;
     fc.assert(
       fc.property(value, (message) => {
@@ -117,7 +122,11 @@ describe("CBOR", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 64 }),
       // Heads with lengths, so that more of them get past the first byte.
-      fc.array(fc.constantFrom(0x80, 0x81, 0x82, 0xa1, 0x41, 0x61, 0x18, 0x1b, 0x3b, 0xf6, 0xfb, 0, 0xff), { maxLength: 64 }).map((list) => Uint8Array.from(list)),
+      fc
+        .array(fc.constantFrom(0x80, 0x81, 0x82, 0xa1, 0x41, 0x61, 0x18, 0x1b, 0x3b, 0xf6, 0xfb, 0, 0xff), {
+          maxLength: 64,
+        })
+        .map((list) => Uint8Array.from(list)),
     );
     let values = 0;
     fc.assert(

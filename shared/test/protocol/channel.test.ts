@@ -17,7 +17,16 @@ function inject(pair: Connected, kind: FrameKind, channel: number, payload: Uint
   pair.client.link.send(encodeFrame({ kind, channel, isCompressed: false, payload }));
 }
 
-const STATES = ["open", "ended here", "ended there", "failed here", "failed there", "cancelled here", "cancelled there", "connection closed"] as const;
+const STATES = [
+  "open",
+  "ended here",
+  "ended there",
+  "failed here",
+  "failed there",
+  "cancelled here",
+  "cancelled there",
+  "connection closed",
+] as const;
 type State = (typeof STATES)[number];
 
 async function bringTo(pair: Connected, state: State): Promise<{ ours: Channel; theirs: Channel }> {
@@ -39,7 +48,11 @@ const OPERATIONS: Record<string, (pair: Connected, ours: Channel, theirs: Channe
     ours.send("hello");
     return outcome(pair, theirs.next());
   },
-  sendBulk: (pair, ours) => outcome(pair, ours.sendBulk(Uint8Array.of(1)).then(() => "sent")),
+  sendBulk: (pair, ours) =>
+    outcome(
+      pair,
+      ours.sendBulk(Uint8Array.of(1)).then(() => "sent"),
+    ),
   end: async (pair, ours, theirs) => {
     ours.end("bye");
     return outcome(pair, theirs.result());
@@ -63,14 +76,25 @@ const MATRIX: Record<string, unknown[]> = {
   sendBulk: ["sent", "Interrupted", "sent", "Interrupted", "sent", "Interrupted", "Interrupted", "Unreachable"],
   end: ["bye", undefined, "bye", "Denied", "bye", "Interrupted", "Interrupted", "Unreachable"],
   fail: ["Denied", undefined, "Denied", "Denied", "Denied", "Interrupted", "Interrupted", "Unreachable"],
-  cancel: ["Interrupted", undefined, "Interrupted", "Denied", "Interrupted", "Interrupted", "Interrupted", "Unreachable"],
+  cancel: [
+    "Interrupted",
+    undefined,
+    "Interrupted",
+    "Denied",
+    "Interrupted",
+    "Interrupted",
+    "Interrupted",
+    "Unreachable",
+  ],
   next: ["waits", "waits", undefined, "Denied", "Denied", "Interrupted", "Interrupted", "Unreachable"],
   readBulk: ["waits", "waits", "Invalid", "Denied", "Denied", "Interrupted", "Interrupted", "Unreachable"],
   result: ["waits", "waits", "done", "waits", "Denied", "Interrupted", "Interrupted", "Unreachable"],
 };
 
 describe("each operation in each state", () => {
-  const cases = Object.entries(MATRIX).flatMap(([operation, row]) => STATES.map((state, index) => ({ operation, state, expected: row[index] })));
+  const cases = Object.entries(MATRIX).flatMap(([operation, row]) =>
+    STATES.map((state, index) => ({ operation, state, expected: row[index] })),
+  );
 
   test.each(cases)("[W6] $operation, $state: $expected", async ({ operation, state, expected }) => {
     const pair = connected();
@@ -124,7 +148,12 @@ describe("a channel", () => {
     const failure = pair.client.connection.call("test", null);
     failure.catch(() => undefined);
     await quiet(pair);
-    await expect(failure).rejects.toMatchObject({ kind: "Stale", operation: "rename", message: "The name has changed.", detail: { current: 12, rule: "W10" } });
+    await expect(failure).rejects.toMatchObject({
+      kind: "Stale",
+      operation: "rename",
+      message: "The name has changed.",
+      detail: { current: 12, rule: "W10" },
+    });
   });
 
   test("[W54] has Io for what is no RunnelError, and for a kind not known here", async () => {
@@ -135,7 +164,14 @@ describe("a channel", () => {
     });
     expect(await outcome(pair, pair.client.connection.call("test", null))).toBe("Io");
     const asked = pair.client.connection.ask("test", null);
-    pair.server.link.send(encodeFrame({ kind: FRAME.end, channel: asked.id, isCompressed: false, payload: encodeCbor([1, "Newest", "x", "y", { limit: "no", current: 5, more: 1 }]) }));
+    pair.server.link.send(
+      encodeFrame({
+        kind: FRAME.end,
+        channel: asked.id,
+        isCompressed: false,
+        payload: encodeCbor([1, "Newest", "x", "y", { limit: "no", current: 5, more: 1 }]),
+      }),
+    );
     const failure = asked.result();
     failure.catch(() => undefined);
     await quiet(pair);
@@ -144,11 +180,9 @@ describe("a channel", () => {
 
   test("[W6] says its end after all bulk that was queued before, also when the other side ends first", async () => {
     const pair = connected({ bytesPerSecond: 100_000, delayMs: 10 });
-    const { ours, theirs } = await (async () => {
-      const ours = pair.client.connection.open("test", null);
-      await pair.clock.advance(20);
-      return { ours, theirs: pair.server.opened[0]?.channel as Channel };
-    })();
+    const ours = pair.client.connection.open("test", null);
+    await pair.clock.advance(20);
+    const theirs = pair.server.opened[0]?.channel as Channel;
     const length = 500_000;
     const sent = theirs.sendBulk(new Uint8Array(length).fill(7));
     theirs.end("all");
@@ -236,7 +270,10 @@ describe("bulk", () => {
     const { ours, theirs } = await channelPair(pair);
     const sending = ours.sendBulk(new Uint8Array(5 * MiB));
     await quiet(pair, 400);
-    const sent = (): number => pair.client.frames.filter(({ kind }) => kind === FRAME.bulk).reduce((sum, { payload }) => sum + payload.length, 0);
+    const sent = (): number =>
+      pair.client.frames
+        .filter(({ kind }) => kind === FRAME.bulk)
+        .reduce((sum, { payload }) => sum + payload.length, 0);
     expect(sent()).toBe(4 * MiB);
     expect(await outcome(pair, sending)).toBe("waits");
     await theirs.readBulk(MiB - 1);
@@ -246,7 +283,9 @@ describe("bulk", () => {
     await quiet(pair, 100);
     expect(sent()).toBe(5 * MiB);
     await sending;
-    expect(pair.server.frames.filter(({ kind }) => kind === FRAME.credit).map(({ payload }) => [...payload])).toEqual([[...encodeVarint(MiB)]]);
+    expect(pair.server.frames.filter(({ kind }) => kind === FRAME.credit).map(({ payload }) => [...payload])).toEqual([
+      [...encodeVarint(MiB)],
+    ]);
   });
 
   test("[W8] of a whole credit can be read in one piece after a part that was not given back", async () => {

@@ -136,7 +136,8 @@ export function rawPeer(serve: Handle = () => {}): RawPeer {
     link,
     heard,
     server,
-    say: (kind, channel, payload, isCompressed = false) => link.send(encodeFrame({ kind, channel, isCompressed, payload })),
+    say: (kind, channel, payload, isCompressed = false) =>
+      link.send(encodeFrame({ kind, channel, isCompressed, payload })),
   };
 }
 

@@ -55,7 +55,8 @@ describe("control", () => {
     const second = await channelPair(pair);
     const heard: unknown[] = [];
     const listen = async (name: string, channel: Channel): Promise<void> => {
-      for (let item = await channel.next(); item !== undefined; item = await channel.next()) heard.push([name, Array.isArray(item) ? item[0] : item]);
+      for (let item = await channel.next(); item !== undefined; item = await channel.next())
+        heard.push([name, Array.isArray(item) ? item[0] : item]);
       heard.push([name, "end"]);
     };
     const listening = [listen("first", first.theirs), listen("second", second.theirs)];
@@ -124,7 +125,9 @@ describe("control", () => {
 
   test("[W3] too large to be taken is refused where it is made; the connection goes on", async () => {
     const pair = connected({ serve: ({ channel }) => channel.end(new Uint8Array(2 * MiB)) });
-    expect(() => pair.client.connection.open("test", new Uint8Array(MiB))).toThrow(expect.objectContaining({ kind: "TooLarge" }));
+    expect(() => pair.client.connection.open("test", new Uint8Array(MiB))).toThrow(
+      expect.objectContaining({ kind: "TooLarge" }),
+    );
     const { ours } = await channelPair(pair);
     expect(() => ours.send(new Uint8Array(MiB))).toThrow(expect.objectContaining({ kind: "TooLarge" }));
     ours.send(new Uint8Array(MiB - 5));
@@ -136,7 +139,8 @@ describe("control", () => {
     const pair = connected();
     const { ours } = await channelPair(pair);
     const result = ours.result();
-    const executor = (pair.client.connection as unknown as { settings: { executor: { compress: unknown } } }).settings.executor;
+    const executor = (pair.client.connection as unknown as { settings: { executor: { compress: unknown } } }).settings
+      .executor;
     executor.compress = () => Promise.reject(new RunnelError("Io", "compress", "no memory"));
     ours.send(large(1));
     expect(await outcome(pair, result)).toBe("Io");
@@ -189,7 +193,11 @@ describe("bulk", () => {
 
   test("[W51] of several channels goes in turns", async () => {
     const pair = connected(line);
-    const channels = [pair.client.connection.open("test", 1), pair.client.connection.open("test", 2), pair.client.connection.open("test", 3)];
+    const channels = [
+      pair.client.connection.open("test", 1),
+      pair.client.connection.open("test", 2),
+      pair.client.connection.open("test", 3),
+    ];
     for (const channel of channels) void channel.sendBulk(new Uint8Array(MiB)).catch(() => undefined);
     await pair.clock.advance(4_000);
     const sent = channels.map(({ id }) => bulkBytes(pair.client.frames.filter(({ channel }) => channel === id)));
@@ -200,7 +208,10 @@ describe("bulk", () => {
   test("[W9] is acknowledged at once after 16 KiB, else within 5 ms, by the count of all of it", async () => {
     const peer = rawPeer();
     peer.say(FRAME.open, 1, encodeCbor(["test", null]));
-    const acknowledged = (): number[] => peer.heard.filter(({ kind }) => kind === FRAME.ack).map(({ channel, payload }) => channel + decodeVarint(payload, 0).value);
+    const acknowledged = (): number[] =>
+      peer.heard
+        .filter(({ kind }) => kind === FRAME.ack)
+        .map(({ channel, payload }) => channel + decodeVarint(payload, 0).value);
     peer.say(FRAME.bulk, 1, new Uint8Array(10_000));
     await peer.clock.advance(4.9);
     expect(acknowledged()).toEqual([]);
@@ -248,23 +259,38 @@ describe("opening", () => {
     expect(peer.server.closings).toMatchObject([{ kind: "Invalid", detail: { rule: "W6" } }]);
   });
 
-  test.each(["item", "bulk", "end", "cancel", "credit"] as const)("[W6] %s on a channel that never was closes the connection", async (kind) => {
-    const payloads: Record<string, Uint8Array> = { item: encodeCbor(1), bulk: new Uint8Array(1), end: encodeCbor([0]), cancel: new Uint8Array(0), credit: encodeVarint(1) };
-    for (const id of [0, 2, 7]) {
-      const peer = rawPeer();
-      peer.say(FRAME.open, 5, encodeCbor(["test", null]));
-      peer.say(FRAME[kind], id, payloads[kind] as Uint8Array);
-      await quiet(peer);
-      expect([id, peer.server.closings.map((error) => error.detail.rule)]).toEqual([id, ["W6"]]);
-    }
-  });
+  test.each(["item", "bulk", "end", "cancel", "credit"] as const)(
+    "[W6] %s on a channel that never was closes the connection",
+    async (kind) => {
+      const payloads: Record<string, Uint8Array> = {
+        item: encodeCbor(1),
+        bulk: new Uint8Array(1),
+        end: encodeCbor([0]),
+        cancel: new Uint8Array(0),
+        credit: encodeVarint(1),
+      };
+      for (const id of [0, 2, 7]) {
+        const peer = rawPeer();
+        peer.say(FRAME.open, 5, encodeCbor(["test", null]));
+        peer.say(FRAME[kind], id, payloads[kind] as Uint8Array);
+        await quiet(peer);
+        expect([id, peer.server.closings.map((error) => error.detail.rule)]).toEqual([id, ["W6"]]);
+      }
+    },
+  );
 
   test("[W6] frames that cross a cancel are old news", async () => {
     const peer = rawPeer();
     peer.say(FRAME.open, 1, encodeCbor(["test", null]));
     await quiet(peer);
     peer.server.opened[0]?.channel.cancel();
-    for (const [kind, payload] of [[FRAME.item, encodeCbor(1)], [FRAME.credit, encodeVarint(0)], [FRAME.bulk, new Uint8Array(9)], [FRAME.end, encodeCbor([0])], [FRAME.cancel, new Uint8Array(0)]] as [FrameKind, Uint8Array][]) {
+    for (const [kind, payload] of [
+      [FRAME.item, encodeCbor(1)],
+      [FRAME.credit, encodeVarint(0)],
+      [FRAME.bulk, new Uint8Array(9)],
+      [FRAME.end, encodeCbor([0])],
+      [FRAME.cancel, new Uint8Array(0)],
+    ] as [FrameKind, Uint8Array][]) {
       peer.say(kind, 1, payload);
     }
     await quiet(peer);
@@ -289,7 +315,9 @@ describe("opening", () => {
     await quiet(peer);
     expect(peer.server.opened).toHaveLength(LIMITS.channels);
     const ends = peer.heard.filter(({ kind }) => kind === FRAME.end);
-    expect(ends.map(({ channel, payload }) => [channel, (decodeCbor(payload) as unknown[])[1]])).toEqual([[2 * LIMITS.channels + 1, "Busy"]]);
+    expect(ends.map(({ channel, payload }) => [channel, (decodeCbor(payload) as unknown[])[1]])).toEqual([
+      [2 * LIMITS.channels + 1, "Busy"],
+    ]);
     expect(peer.server.closings).toEqual([]);
   });
 });
@@ -300,8 +328,22 @@ describe("the end of a connection", () => {
     const { ours, theirs } = await channelPair(pair);
     const call = pair.client.connection.call("never answered", null);
     await quiet(pair);
-    const waiting = [ours.next(), ours.readBulk(5), ours.result(), ours.sendBulk(new Uint8Array(5 * MiB)), call, theirs.next(), theirs.readBulk(5), theirs.result()];
-    const outcomes = waiting.map((one) => one.then(() => "resolved", (error: RunnelError) => error.kind));
+    const waiting = [
+      ours.next(),
+      ours.readBulk(5),
+      ours.result(),
+      ours.sendBulk(new Uint8Array(5 * MiB)),
+      call,
+      theirs.next(),
+      theirs.readBulk(5),
+      theirs.result(),
+    ];
+    const outcomes = waiting.map((one) =>
+      one.then(
+        () => "resolved",
+        (error: RunnelError) => error.kind,
+      ),
+    );
     pair.client.link.cut();
     await quiet(pair);
     expect(await Promise.all(outcomes)).toEqual(Array(8).fill("Unreachable"));
@@ -312,13 +354,16 @@ describe("the end of a connection", () => {
     expect(pair.client.closings).toHaveLength(1);
   });
 
-  test.each(ERROR_KINDS.map((kind) => ({ kind, code: CLOSE_CODE_OF_KIND[kind] ?? 4000 })))("[W55] for $kind has the code $code", async ({ kind, code }) => {
-    const pair = connected();
-    pair.server.connection.close(new RunnelError(kind, "test", "A sentence."));
-    await quiet(pair);
-    expect(pair.client.link.closings).toEqual([{ code, reason: "A sentence." }]);
-    expect(pair.client.closings).toMatchObject([{ kind: "Unreachable", message: "A sentence." }]);
-  });
+  test.each(ERROR_KINDS.map((kind) => ({ kind, code: CLOSE_CODE_OF_KIND[kind] ?? 4000 })))(
+    "[W55] for $kind has the code $code",
+    async ({ kind, code }) => {
+      const pair = connected();
+      pair.server.connection.close(new RunnelError(kind, "test", "A sentence."));
+      await quiet(pair);
+      expect(pair.client.link.closings).toEqual([{ code, reason: "A sentence." }]);
+      expect(pair.client.closings).toMatchObject([{ kind: "Unreachable", message: "A sentence." }]);
+    },
+  );
 
   test("[W55] for a malformed frame concerns only the connection that it came on", async () => {
     const pair = connected();

@@ -24,11 +24,16 @@ describe("a varint", () => {
 
   test("[W1] comes back whatever it is, wherever it stands", () => {
     fc.assert(
-      fc.property(fc.maxSafeNat(), fc.uint8Array({ maxLength: 5 }), fc.uint8Array({ maxLength: 5 }), (value, before, after) => {
-        const bytes = encodeVarint(value);
-        const found = decodeVarint(Uint8Array.of(...before, ...bytes, ...after), before.length);
-        expect(found).toEqual({ value, end: before.length + bytes.length });
-      }),
+      fc.property(
+        fc.maxSafeNat(),
+        fc.uint8Array({ maxLength: 5 }),
+        fc.uint8Array({ maxLength: 5 }),
+        (value, before, after) => {
+          const bytes = encodeVarint(value);
+          const found = decodeVarint(Uint8Array.of(...before, ...bytes, ...after), before.length);
+          expect(found).toEqual({ value, end: before.length + bytes.length });
+        },
+      ),
     );
   });
 
@@ -47,12 +52,18 @@ describe("a frame", () => {
   test("[W1] is kind, channel, payload, and comes back as it went", () => {
     const kinds = fc.constantFrom(...Object.values(FRAME));
     fc.assert(
-      fc.property(kinds, fc.maxSafeNat(), fc.boolean(), fc.uint8Array({ maxLength: 200 }), (kind, channel, wish, payload) => {
-        const isCompressed = wish && [1, 2, 4, 8].includes(kind);
-        const frame: Frame = { kind, channel, isCompressed, payload };
-        const back = decodeFrame(encodeFrame(frame));
-        expect({ ...back, payload: [...back.payload] }).toEqual({ ...frame, payload: [...payload] });
-      }),
+      fc.property(
+        kinds,
+        fc.maxSafeNat(),
+        fc.boolean(),
+        fc.uint8Array({ maxLength: 200 }),
+        (kind, channel, wish, payload) => {
+          const isCompressed = wish && [1, 2, 4, 8].includes(kind);
+          const frame: Frame = { kind, channel, isCompressed, payload };
+          const back = decodeFrame(encodeFrame(frame));
+          expect({ ...back, payload: [...back.payload] }).toEqual({ ...frame, payload: [...payload] });
+        },
+      ),
     );
   });
 
@@ -73,7 +84,9 @@ describe("a frame", () => {
   test("[W1] carries at most 64 KiB of bulk", () => {
     const full = { kind: FRAME.bulk, channel: 1, isCompressed: false, payload: new Uint8Array(LIMITS.bulkFrameBytes) };
     expect(decodeFrame(encodeFrame(full)).payload).toHaveLength(65_536);
-    expect(refusal(encodeFrame({ ...full, payload: new Uint8Array(LIMITS.bulkFrameBytes + 1) }))).toMatchObject(invalidFrame);
+    expect(refusal(encodeFrame({ ...full, payload: new Uint8Array(LIMITS.bulkFrameBytes + 1) }))).toMatchObject(
+      invalidFrame,
+    );
   });
 
   test("[W1] of any bytes is a frame or Invalid, and a frame is its own bytes", () => {

@@ -26,7 +26,12 @@ async function fuzzConversation(seed: number, inputs: number): Promise<FuzzRepor
 const CLEAN = { thrown: [], hanging: 0, strange: [] };
 
 /** Puts a bug in place of a method for as long as `use` takes. */
-async function planted(prototype: object, method: string, bug: (this: unknown, ...args: unknown[]) => unknown, use: () => Promise<void>): Promise<void> {
+async function planted(
+  prototype: object,
+  method: string,
+  bug: (this: unknown, ...args: unknown[]) => unknown,
+  use: () => Promise<void>,
+): Promise<void> {
   const original: unknown = Reflect.get(prototype, method);
   Reflect.set(prototype, method, bug);
   try {
@@ -62,10 +67,15 @@ describe("a connection under attack", () => {
 
 describe("the fuzzer finds a planted bug:", () => {
   test("waiters forgotten when the connection ends", () =>
-    planted(Channel.prototype, "rejectWaiters", () => undefined, async () => {
-      const report = await fuzzConversation(1, 2000);
-      expect(report.hanging).toBeGreaterThan(0);
-    }));
+    planted(
+      Channel.prototype,
+      "rejectWaiters",
+      () => undefined,
+      async () => {
+        const report = await fuzzConversation(1, 2000);
+        expect(report.hanging).toBeGreaterThan(0);
+      },
+    ));
 
   test("an empty message that is not expected", () => {
     const receive = Reflect.get(Connection.prototype, "receive") as (message: Uint8Array) => void;

@@ -52,7 +52,8 @@ class DirectLink implements Link {
 async function serve(channel: Channel, report: FuzzReport): Promise<void> {
   for (let item = await channel.next(); item !== undefined; item = await channel.next()) {
     report.handled++;
-    if (typeof item === "number" && item > 0 && item < 100_000) report.handled += (await channel.readBulk(item)).length > 0 ? 1 : 0;
+    if (typeof item === "number" && item > 0 && item < 100_000)
+      report.handled += (await channel.readBulk(item)).length > 0 ? 1 : 0;
     else channel.send(item);
     if (item === "bulk") void channel.sendBulk(new Uint8Array(3000)).catch(() => undefined);
     if (item === "cancel") channel.cancel();
@@ -62,7 +63,11 @@ async function serve(channel: Channel, report: FuzzReport): Promise<void> {
 }
 
 /** Each feeds one connection: frames in order. */
-export async function runStream(frames: Iterable<Uint8Array>, report: FuzzReport, clock: Clock = new SimulatedClock()): Promise<void> {
+export async function runStream(
+  frames: Iterable<Uint8Array>,
+  report: FuzzReport,
+  clock: Clock = new SimulatedClock(),
+): Promise<void> {
   const link = new DirectLink();
   let ended: RunnelError | undefined;
   let open = 0;
@@ -150,7 +155,7 @@ export function* randomFrames(random: SeededRandom, length: number): Generator<U
       continue;
     }
     const kind = pick(Object.values(FRAME));
-    const payload = random.coin(0.2)
+    const payload: Uint8Array = random.coin(0.2)
       ? random.bytes(random.below(30))
       : {
           [FRAME.open]: encodeCbor(["op", index]),
@@ -163,13 +168,20 @@ export function* randomFrames(random: SeededRandom, length: number): Generator<U
           [FRAME.ack]: encodeVarint(pick([0, 0, 3000, 2 ** 40])),
         }[kind];
     const isCompressed = random.coin(0.1) && [1, 2, 4, 8].includes(kind);
-    yield frame(kind, kind === FRAME.ack && random.coin(0.8) ? 0 : pick(ids), isCompressed && random.coin() ? Buffer.concat([encodeVarint(payload.length), zstdCompressSync(payload)]) : payload, isCompressed);
+    yield frame(
+      kind,
+      kind === FRAME.ack && random.coin(0.8) ? 0 : pick(ids),
+      isCompressed && random.coin()
+        ? Buffer.concat([encodeVarint(payload.length), zstdCompressSync(payload)])
+        : payload,
+      isCompressed,
+    );
   }
 }
 
 /** The conversation with one to three mistakes: bytes changed, frames cut, repeated, left out, moved. */
 export function mutated(random: SeededRandom, frames: readonly Uint8Array[]): Uint8Array[] {
-  const out = frames.map((bytes) => new Uint8Array(bytes));
+  const out: Uint8Array[] = frames.map((bytes) => new Uint8Array(bytes));
   for (let mistakes = 1 + random.below(3); mistakes > 0; mistakes--) {
     const at = random.below(out.length);
     const bytes = out[at] as Uint8Array;

@@ -61,7 +61,11 @@ describe("golden frames", () => {
     const bytes = payload === undefined ? encodeCbor(valueOf(message)) : fromHex(payload);
     expect(hexOf(encodeFrame({ kind: kind as FrameKind, channel, isCompressed: false, payload: bytes }))).toBe(hex);
     const frame = decodeFrame(fromHex(hex));
-    expect({ kind: frame.kind, channel: frame.channel, isCompressed: frame.isCompressed }).toEqual({ kind, channel, isCompressed: false });
+    expect({ kind: frame.kind, channel: frame.channel, isCompressed: frame.isCompressed }).toEqual({
+      kind,
+      channel,
+      isCompressed: false,
+    });
     expect(hexOf(frame.payload)).toBe(hexOf(bytes));
   });
 
@@ -79,7 +83,9 @@ describe("golden frames", () => {
     const heads = (name: string): unknown[] =>
       withForm.filter(({ schema }) => schema === name).map(({ message }) => (message as unknown[])[0]);
     expect(new Set(heads("feedFromClient"))).toEqual(new Set(["ack", "current", "idle", "unfollow"]));
-    expect(new Set(heads("feedFromServer"))).toEqual(new Set(["changes", "up", "current", "not", "listAgain", "waiting"]));
+    expect(new Set(heads("feedFromServer"))).toEqual(
+      new Set(["changes", "up", "current", "not", "listAgain", "waiting"]),
+    );
     expect(new Set(heads("writeItem"))).toEqual(new Set(["c", "h", "d", "r", "e"]));
     expect(new Set(heads("writeReply"))).toEqual(new Set(["need", "from"]));
     expect(new Set(heads("fetchItem"))).toEqual(new Set(["v", "d", "raw"]));
@@ -92,7 +98,9 @@ function* spoiled(value: unknown, where = ""): Generator<[string, (with_: unknow
   const entries: [string | number, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   for (const [key, part] of entries) {
     const put = (changed: unknown): unknown =>
-      Array.isArray(value) ? value.map((old: unknown, index) => (index === key ? changed : old)) : { ...value, [key]: changed };
+      Array.isArray(value)
+        ? value.map((old: unknown, index) => (index === key ? changed : old))
+        : { ...value, [key]: changed };
     yield [`${where}.${key}`, put];
     for (const [place, inner] of spoiled(part, `${where}.${key}`)) yield [place, (changed) => put(inner(changed))];
   }
@@ -146,18 +154,54 @@ describe("a message", () => {
     ["a negative n", REQUESTS.setAttr, { attachment: 1, n: -1, received: 0, node: 1, change: {} }],
     ["a node id of 2^53", REQUESTS.setAttr, { attachment: 1, n: 1, received: 0, node: 2 ** 53, change: {} }],
     ["an empty name", REQUESTS.link, { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "" }],
-    ["a name of 256 characters", REQUESTS.link, { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "x".repeat(256) }],
+    [
+      "a name of 256 characters",
+      REQUESTS.link,
+      { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "x".repeat(256) },
+    ],
     ["an instance that is not 32 hex digits", REQUESTS.attach, { volume: "docs", instance: "AB", wantsNodes: false }],
-    ["nine held versions", REQUESTS.fetch, { attachment: 1, version: [1, 1], held: Array(9).fill([1, 1]), hasRecipe: false, offset: 0, length: 1 }],
+    [
+      "nine held versions",
+      REQUESTS.fetch,
+      {
+        attachment: 1,
+        version: [1, 1],
+        held: Array.from({ length: 9 }, () => [1, 1]),
+        hasRecipe: false,
+        offset: 0,
+        length: 1,
+      },
+    ],
     ["1001 nodes", REQUESTS.stat, { attachment: 1, nodes: Array(1001).fill(1), names: [] }],
-    ["a file past its limit", REQUESTS.write, { attachment: 1, n: 1, received: 0, node: 1, base: 0, sizeBytes: LIMITS.fileBytes + 4, attributes: {}, isResumed: false }],
-    ["an unknown way to rename", REQUESTS.rename, { attachment: 1, n: 1, received: 0, folder: 1, name: "a", node: 5, toFolder: 1, toName: "b", how: "swap" }],
+    [
+      "a file past its limit",
+      REQUESTS.write,
+      {
+        attachment: 1,
+        n: 1,
+        received: 0,
+        node: 1,
+        base: 0,
+        sizeBytes: LIMITS.fileBytes + 4,
+        attributes: {},
+        isResumed: false,
+      },
+    ],
+    [
+      "an unknown way to rename",
+      REQUESTS.rename,
+      { attachment: 1, n: 1, received: 0, folder: 1, name: "a", node: 5, toFolder: 1, toName: "b", how: "swap" },
+    ],
     ["an unknown item", WRITE_ITEM, ["x", 1]],
     ["an item too long", FEED_FROM_CLIENT, ["idle", 1]],
     ["an unknown encoding", WRITE_ITEM, ["d", "lz4", 5, 5]],
     ["65537 items needed", WRITE_REPLY, ["need", Array(65_537).fill(0)]],
-    ["five bindings", FEED_FROM_SERVER, ["changes", [[1, Array(5).fill([1, "a", 2]), [], null]]]],
-    ["a time past 64 bits", REQUESTS.setAttr, { attachment: 1, n: 1, received: 0, node: 1, change: { mtimeNs: 2n ** 63n } }],
+    ["five bindings", FEED_FROM_SERVER, ["changes", [[1, Array.from({ length: 5 }, () => [1, "a", 2]), [], null]]]],
+    [
+      "a time past 64 bits",
+      REQUESTS.setAttr,
+      { attachment: 1, n: 1, received: 0, node: 1, change: { mtimeNs: 2n ** 63n } },
+    ],
   ])("[W10] is refused for %s", (_what, schema, value) => {
     expect(isAccepted(schema, value)).toBe(false);
   });

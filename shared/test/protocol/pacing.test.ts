@@ -106,35 +106,41 @@ const LINES = [
 ] as const;
 
 describe("pacing", () => {
-  test.each(LINES)("[W52] on %s finds the rate, keeps 1.5 × rate × round trip under way, in frames of 20 ms", (_name, rate, roundTripMs) => {
-    const line = new SimulatedLine(rate, roundTripMs);
-    line.run(5_000);
-    const seen = line.run(1_000);
-    expect(seen.rate / rate).toBeGreaterThan(0.97);
-    expect(seen.rate / rate).toBeLessThan(1.1);
-    // A round trip as it is measured has a small frame and the wait for its acknowledgement in it.
-    const longestMs = Math.max(roundTripMs + 5 + (1024 * 1000) / rate, 4);
-    expect(seen.roundTripMs).toBeGreaterThanOrEqual(roundTripMs);
-    expect(seen.roundTripMs).toBeLessThanOrEqual(longestMs + 1);
-    const product = (rate * roundTripMs) / 1000;
-    expect(seen.windowBytes).toBeGreaterThanOrEqual(1.45 * product);
-    expect(seen.windowBytes).toBeLessThanOrEqual(Math.max((1.6 * rate * longestMs) / 1000, 2 * seen.frameBytes));
-    expect(seen.frameBytes).toBeLessThanOrEqual(Math.max(1024, 1.1 * rate * 0.02));
-    expect(seen.frameBytes).toBeLessThanOrEqual(LIMITS.bulkFrameBytes);
-    expect(seen.goodput).toBeGreaterThan(0.97);
-  });
+  test.each(LINES)(
+    "[W52] on %s finds the rate, keeps 1.5 × rate × round trip under way, in frames of 20 ms",
+    (_name, rate, roundTripMs) => {
+      const line = new SimulatedLine(rate, roundTripMs);
+      line.run(5_000);
+      const seen = line.run(1_000);
+      expect(seen.rate / rate).toBeGreaterThan(0.97);
+      expect(seen.rate / rate).toBeLessThan(1.1);
+      // A round trip as it is measured has a small frame and the wait for its acknowledgement in it.
+      const longestMs = Math.max(roundTripMs + 5 + (1024 * 1000) / rate, 4);
+      expect(seen.roundTripMs).toBeGreaterThanOrEqual(roundTripMs);
+      expect(seen.roundTripMs).toBeLessThanOrEqual(longestMs + 1);
+      const product = (rate * roundTripMs) / 1000;
+      expect(seen.windowBytes).toBeGreaterThanOrEqual(1.45 * product);
+      expect(seen.windowBytes).toBeLessThanOrEqual(Math.max((1.6 * rate * longestMs) / 1000, 2 * seen.frameBytes));
+      expect(seen.frameBytes).toBeLessThanOrEqual(Math.max(1024, 1.1 * rate * 0.02));
+      expect(seen.frameBytes).toBeLessThanOrEqual(LIMITS.bulkFrameBytes);
+      expect(seen.goodput).toBeGreaterThan(0.97);
+    },
+  );
 
-  test.each(LINES)("[W52] on %s does not fill the line's queue in the course of ten minutes", (_name, rate, roundTripMs) => {
-    if (rate > 10_000 * KBIT) return;
-    const line = new SimulatedLine(rate, roundTripMs);
-    line.run(15_000);
-    for (let minute = 0; minute < 10; minute++) {
-      const seen = line.run(60_000);
-      // After the pause that measures the round trip, a whole window goes at once.
-      expect(seen.queueMsMax).toBeLessThan(1.7 * (roundTripMs + 5 + (1024 * 1000) / rate) + 25);
-      expect(seen.goodput).toBeGreaterThan(0.93);
-    }
-  });
+  test.each(LINES)(
+    "[W52] on %s does not fill the line's queue in the course of ten minutes",
+    (_name, rate, roundTripMs) => {
+      if (rate > 10_000 * KBIT) return;
+      const line = new SimulatedLine(rate, roundTripMs);
+      line.run(15_000);
+      for (let minute = 0; minute < 10; minute++) {
+        const seen = line.run(60_000);
+        // After the pause that measures the round trip, a whole window goes at once.
+        expect(seen.queueMsMax).toBeLessThan(1.7 * (roundTripMs + 5 + (1024 * 1000) / rate) + 25);
+        expect(seen.goodput).toBeGreaterThan(0.93);
+      }
+    },
+  );
 
   test("[W52] sends what is small in one go, on an idle line and again after a pause", () => {
     const line = new SimulatedLine(2_500_000, 100);

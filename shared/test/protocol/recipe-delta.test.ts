@@ -42,7 +42,9 @@ describe("a recipe delta", () => {
     fc.assert(
       fc.property(numbers, numbers, (wanted, other) => {
         const literal = delta(recipeOf(wanted), recipeOf(other)).filter((part) => part instanceof Uint8Array);
-        const isHeld = new Set(other.filter((number, index) => other.findIndex((one) => one >>> 3 === number >>> 3) === index));
+        const isHeld = new Set(
+          other.filter((number, index) => other.findIndex((one) => one >>> 3 === number >>> 3) === index),
+        );
         const lacking = wanted.filter((number) => !other.includes(number)).length;
         const said = literal.reduce((sum, part) => sum + part.length / 36, 0);
         expect(said).toBeGreaterThanOrEqual(lacking);
@@ -53,7 +55,11 @@ describe("a recipe delta", () => {
 
   test("[W31] of an edited 64 MB file is two runs and the new chunk", () => {
     const before = recipeOf(Array.from({ length: 8192 }, (_, index) => index * 8));
-    const edited = concatRecipes([sliceRecipe(before, 0, 4000), recipeOf([99_999 * 8]), sliceRecipe(before, 4001, 8192)]);
+    const edited = concatRecipes([
+      sliceRecipe(before, 0, 4000),
+      recipeOf([99_999 * 8]),
+      sliceRecipe(before, 4001, 8192),
+    ]);
     const parts = delta(edited, before);
     expect(parts).toEqual([[0, 0, 4000], expect.any(Uint8Array), [0, 4001, 4191]]);
     // array 1 + run 1+1+1+3 + descriptors 2+36 + run 1+1+3+3
@@ -79,9 +85,13 @@ describe("a recipe delta", () => {
 
   test("[W31] that unfolds to more chunks than a recipe may have is refused before any is copied", () => {
     const held = recipeOf(Array.from({ length: 1000 }, (_, index) => index * 8));
-    const parts: RecipePart[] = Array.from({ length: Math.floor(LIMITS.recipeDescriptors / 1000) + 1 }, () => [0, 0, 1000]);
+    const parts: RecipePart[] = Array.from({ length: Math.floor(LIMITS.recipeDescriptors / 1000) + 1 }, () => [
+      0, 0, 1000,
+    ]);
     const before = process.memoryUsage().arrayBuffers;
-    expect(() => decodeRecipeDelta(parts, [held])).toThrow(expect.objectContaining({ kind: "TooLarge", detail: expect.objectContaining({ rule: "W31" }) }));
+    expect(() => decodeRecipeDelta(parts, [held])).toThrow(
+      expect.objectContaining({ kind: "TooLarge", detail: expect.objectContaining({ rule: "W31" }) }),
+    );
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
   });
 });

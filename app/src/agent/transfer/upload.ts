@@ -107,6 +107,7 @@ export class Uploads {
         await this.serveNeeds(channel, outgoing, items);
       }
       const result = check(RESULTS.operation, await answer, "write result");
+      channel.end();
       for (const item of items) this.countReuse(outgoing, item);
       return result;
     } catch (error) {

@@ -35,6 +35,33 @@ int64_t NowMs(clockid_t clock) {
   return now.tv_sec * int64_t{1000} + now.tv_nsec / 1000000;
 }
 
+// Names in mountinfo have blanks and backslashes as octal numbers.
+std::string Unescape(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain.push_back(static_cast<char>(std::stoi(text.substr(i + 1, 3), nullptr, 8)));
+      i += 3;
+    } else {
+      plain.push_back(text[i]);
+    }
+  }
+  return plain;
+}
+
+// The device ("major:minor") of what is mounted on top at a place, or "".
+std::string DeviceAt(const std::string& mountpoint) {
+  std::string found;
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, device, root, at;
+    fields >> id >> parent >> device >> root >> at;
+    if (Unescape(at) == mountpoint) found = device;  // the last one is on top
+  }
+  return found;
+}
+
 // Starts a thread that takes none of the process's signals.
 template <typename Run>
 std::thread StartThread(Run run) {
@@ -78,6 +105,9 @@ std::string FuseFront::CheckMountpoint() const {
 
 std::string FuseFront::Start() {
   if (std::string problem = CheckMountpoint(); !problem.empty()) return problem;
+  char* const real = realpath(settings_.mountpoint.c_str(), nullptr);
+  mountpoint_ = real != nullptr ? real : settings_.mountpoint;
+  free(real);
   fuse_args args = FUSE_ARGS_INIT(0, nullptr);
   fuse_opt_add_arg(&args, "runnel");
   char* options = nullptr;
@@ -95,18 +125,12 @@ std::string FuseFront::Start() {
   struct sigaction action = {};
   action.sa_handler = [](int) {};
   sigaction(KickSignal(), &action, nullptr);
-  if (fuse_session_mount(session_, settings_.mountpoint.c_str()) != 0) {
+  if (fuse_session_mount(session_, mountpoint_.c_str()) != 0) {
     fuse_session_destroy(session_);
     session_ = nullptr;
     return "FUSE could not mount here: check that fusermount3 is installed and that you own the folder.";
   }
-  std::ifstream mounts("/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, device, root, at;
-    fields >> id >> parent >> device >> root >> at;
-    if (at == settings_.mountpoint) device_ = device;  // the last one is on top
-  }
+  device_ = DeviceAt(mountpoint_);
   const int servers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2u, 8u));
   serving_ = servers;
   worker_ = StartThread([this] { Work(); });
@@ -228,18 +252,12 @@ void FuseFront::Invalidate() {
   }
 }
 
-bool FuseFront::IsMounted() const {
-  std::ifstream mounts("/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    if (line.find(" " + device_ + " ") != std::string::npos) return true;
-  }
-  return false;
-}
+bool FuseFront::IsMounted() const { return !device_.empty() && DeviceAt(mountpoint_) == device_; }
 
 // Runs on the closer's thread: the kernel may write back pages and release files through our servers meanwhile.
 bool FuseFront::Unmount(bool force) {
-  if (geteuid() == 0) return umount2(settings_.mountpoint.c_str(), UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0;
-  const char* arguments[] = {"fusermount3", "-u", "-q", settings_.mountpoint.c_str(), force ? "-z" : nullptr, nullptr};
+  if (geteuid() == 0) return umount2(mountpoint_.c_str(), UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0;
+  const char* arguments[] = {"fusermount3", "-u", "-q", mountpoint_.c_str(), force ? "-z" : nullptr, nullptr};
   pid_t child = 0;
   if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0) return false;
   int status = 0;

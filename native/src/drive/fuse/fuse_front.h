@@ -77,7 +77,8 @@ class FuseFront final : public Host {
   const std::function<void()> wake_agent_;
   DriveCore core_;
   fuse_session* session_ = nullptr;
-  std::string device_;  // of the mount, "major:minor"
+  std::string mountpoint_;  // without symlinks
+  std::string device_;      // of the mount, "major:minor"
   std::atomic<bool> is_closing_{false};
 
   std::vector<std::thread> servers_;

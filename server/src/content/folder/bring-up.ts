@@ -7,6 +7,7 @@ import type { MetaStore } from "../../meta/meta-store.ts";
 import type { AcceptedCommit, ContentHost } from "../content-store.ts";
 import type { BusyNames } from "./busy-names.ts";
 import type { DiskRows } from "./disk-rows.ts";
+import { heal } from "./heal.ts";
 import type { Lane } from "./lane.ts";
 import { eachOf } from "./lane.ts";
 import type { LiveTree, Looks } from "./live-tree.ts";
@@ -64,6 +65,8 @@ export class BringUp {
   readonly #noted: Map<number, Uint8Array>;
   /** Begun before. */
   readonly #begun = new Set<number>();
+  /** Those of before a crash, until all are up. */
+  readonly #recovered: AcceptedCommit[] = [];
   readonly #staleTries = new Map<number, number>();
   /** By the seq of the commit that overtook them. */
   readonly #overtaken = new Map<number, VersionId[]>();
@@ -101,7 +104,10 @@ export class BringUp {
   accept(commit: AcceptedCommit, wasBegun = false): void {
     const content = contentOf(commit);
     if (content !== undefined) this.#context.pending.add(content);
-    if (wasBegun) this.#begin(commit);
+    if (wasBegun) {
+      this.#begin(commit);
+      this.#recovered.push(commit);
+    }
     this.#queue.push(commit);
     this.#seenSeq = Math.max(this.#seenSeq, commit.seq);
     this.go();
@@ -221,7 +227,9 @@ export class BringUp {
       bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
       // A link is prepared from the file that the commits before have put in place, so those come first, by themselves.
       const isAlone = commit.operation.op === "link";
-      if (batch.length > 0 && (isAlone || batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES)) break;
+      // What was begun before is settled first: until then the tuples of what it touched are not known.
+      const isOther = this.#begun.has(commit.seq) !== this.#begun.has(this.#queue[0]?.seq ?? 0);
+      if (batch.length > 0 && (isAlone || isOther || batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES)) break;
       batch.push(commit);
       if (isAlone) break;
     }
@@ -376,9 +384,18 @@ export class BringUp {
     const raised = this.#raised;
     this.#raised = [];
     for (const commit of raised) await this.#settle(commit);
+    await this.#healRetried();
     this.#tellUp(upSeq);
     if (tree.context.trash.isOver) await tree.context.trash.cut();
     lookAt(tree.takeLooks());
+  }
+
+  /** When all is up: until then the tree is ahead of the rows by nature. */
+  async #healRetried(): Promise<void> {
+    const { tree, rows } = this.#context;
+    if (this.pendingCommits > 0 || this.#recovered.length === 0) return;
+    await heal(tree, this.#recovered.splice(0));
+    if (rows.hasChanges) await rows.store(this.#upSeq);
   }
 
   async #settle(commit: AcceptedCommit): Promise<void> {

@@ -89,6 +89,7 @@ class FolderStore implements ContentStore {
         this.#addLost(version);
       },
       unavailable: () => this.#presence?.reason,
+      hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
     });
   }
 

@@ -51,7 +51,7 @@ async function prepareWrite(context: PrepareContext, commit: AcceptedCommit, con
   if (noted !== undefined) {
     const left = await context.tree.find(path);
     if (isSameHandle(left?.handle, noted)) return filled(context, content, path, mtimeNs, await context.tree.root.open(path, "write"));
-    if (!(await isTempGone(context, content, left?.handle))) {
+    if (!(await isTempGone(context, content, noted, left?.handle))) {
       return { kind: "filled", content, temp: { path, handle: noted, open: undefined, mtimeNs } };
     }
   }
@@ -70,10 +70,15 @@ async function prepareWrite(context: PrepareContext, commit: AcceptedCommit, con
 }
 
 /** The handle was logged, and what has it is neither in temp/ nor in the tree, since the old file still is: someone cleared temp/. */
-async function isTempGone({ tree }: PrepareContext, { version }: PendingContent, left: Uint8Array | undefined): Promise<boolean> {
+async function isTempGone(
+  { tree }: PrepareContext,
+  { version }: PendingContent,
+  noted: Uint8Array,
+  left: Uint8Array | undefined,
+): Promise<boolean> {
   const row = (await tree.rows.ofNode(version.node))[0];
   const path = row && (await tree.rows.pathOfName(row.folder, row.name));
-  if (row === undefined || path === undefined || left !== undefined) return false;
+  if (row === undefined || path === undefined || left !== undefined || isSameHandle(row.handle, noted)) return false;
   return isSameHandle((await tree.find(path))?.handle, row.handle);
 }
 

@@ -68,8 +68,8 @@ export async function raiseMake(tree: LiveTree, commit: AcceptedCommit, operatio
   const { node } = commit.result;
   const state = stateAfter(commit, node);
   if (state === undefined) return;
-  // Stored before the interruption; what another program did since may be in it.
-  if (tree.isRetry && (await tree.rows.get(folder, name))?.node === node) return;
+  // Stored before the interruption, or put by what another program did with it since.
+  if (tree.isRetry && (await tree.rows.ofNode(node)).length > 0) return;
   const placed = isPlaced ? handle : await placeMade(tree, commit.seq, operation, state, handle);
   await recordNew(tree, { node, folder, name, version: 0, handle: placed }, state);
   tree.touch(folder, stateAfter(commit, folder));

@@ -22,7 +22,7 @@ export interface FilledTemp {
 
 export async function raiseWrite(tree: LiveTree, commit: AcceptedCommit, content: PendingContent, temp: FilledTemp): Promise<void> {
   const { version, sizeBytes } = content;
-  const rows = await tree.rows.ofNode(version.node);
+  const rows = await rowsOf(tree, version.node);
   const made = commit.change.bindings.find(({ node }) => node === version.node);
   const first = rows[0];
   content.isRaising = true;
@@ -41,6 +41,18 @@ export async function raiseWrite(tree: LiveTree, commit: AcceptedCommit, content
   }
   if (sizeBytes > 0) tree.rows.setPlace(version, { at: "disk" });
   if (stat.ctimeNs < 0n) await lookAtRows(tree, names);
+}
+
+/** A node that has names in the tree and no row has lost them with the index: what lies there is unknown. */
+async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
+  const rows = await tree.rows.ofNode(node);
+  if (rows.length > 0 || !tree.isRetry) return rows;
+  const names = await tree.context.meta.namesOf(node);
+  const free = [];
+  for (const name of names) if ((await tree.rows.get(name.folder, name.name)) === undefined) free.push(name);
+  if (free.length === 0) return [];
+  const stat = { ...(await tree.root.stat("")), type: "file" as const, ctimeNs: -1n };
+  return free.map((name) => ({ ...name, node, version: 0, handle: new Uint8Array(0), stat }));
 }
 
 /** A node that lost its name: its content goes to a new one. */
@@ -62,7 +74,9 @@ async function exchange(tree: LiveTree, seq: number, temp: FilledTemp, first: Di
   if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first);
   for (const row of rows.slice(1)) await relink(tree, seq, first, temp.handle, row, wasRecorded);
   const { folder, name } = first;
-  await settleTakenOut(tree, { temp: temp.path, row: first, wasRecorded, hasOtherNames: false, folder, name });
+  // Rolling the log forward can have put the new file's handle into the old version's row: the old file's own is unknown then.
+  const row = isSameHandle(first.handle, temp.handle) ? { ...first, handle: new Uint8Array(0) } : first;
+  await settleTakenOut(tree, { temp: temp.path, row, wasRecorded, hasOtherNames: false, folder, name });
 }
 
 /** Afterwards the old file, if there was one, lies at the temp's path. Tells whether it was the recorded one. */

@@ -20,14 +20,15 @@ export interface TakenOut {
   name: string;
 }
 
-function isOldFile({ row, wasRecorded }: TakenOut, found: Found): boolean {
+function isOldFile(tree: LiveTree, { row, wasRecorded }: TakenOut, found: Found): boolean {
+  if (row.handle.length === 0) return tree.isRetry && row.version > 0;
   if (!isSameHandle(found.handle, row.handle)) return false;
   return row.stat.type !== "file" || (wasRecorded && isSameContent(found.stat, row.stat));
 }
 
 /** A file that a commit of the interrupted batch had made and another had replaced. Its handle is not recorded; it has nothing to lose. */
-function isOwnEmpty(tree: LiveTree, { stat }: Found): boolean {
-  return tree.isRetry && stat.type === "file" && stat.sizeBytes === 0;
+function isOwnEmpty(tree: LiveTree, row: DiskRow, { stat, handle }: Found): boolean {
+  return tree.isRetry && stat.type === "file" && stat.sizeBytes === 0 && !isSameHandle(handle, row.handle);
 }
 
 export async function settleTakenOut(tree: LiveTree, out: TakenOut): Promise<void> {
@@ -41,7 +42,7 @@ export async function settleTakenOut(tree: LiveTree, out: TakenOut): Promise<voi
     else if (!out.hasOtherNames) await tree.lose(row);
     return;
   }
-  if (!isOldFile(out, found) && !isOwnEmpty(tree, found)) {
+  if (!isOldFile(tree, out, found) && !isOwnEmpty(tree, row, found)) {
     await tree.keepBeside(temp, out.folder, out.name, true);
     if (!out.hasOtherNames) await tree.lose(row);
     return;

@@ -140,13 +140,13 @@ export class Trash {
     }
   }
 
-  /** The place of a version that is here already: a crash came after the move. */
+  /** The place of a version that is here already: a crash came after the move. An empty handle is an unknown one. */
   async find(version: VersionId, handle: Uint8Array): Promise<VersionPlace | undefined> {
     const { root } = this.#context;
     const file = trashName(this.#context.epoch, version);
     const path = joinPath(TRASH_FOLDER, file);
     try {
-      if (!isSameHandle(await root.handle(path), handle)) return undefined;
+      if (handle.length > 0 && !isSameHandle(await root.handle(path), handle)) return undefined;
       return { at: "trash", file, stat: await root.stat(path) };
     } catch (error) {
       if (isRunnelError(error, "NotFound")) return undefined;

@@ -27,6 +27,8 @@ export interface VersionsContext {
   /** The version's file is not what it was and is in nobody's way any more: it will never be readable again. */
   lose(version: VersionId): Promise<void>;
   unavailable(): string | undefined;
+  /** Commits are on their way into the folder. */
+  hasPending(): boolean;
 }
 
 type Source = FileSource | PendingContent | "empty";
@@ -78,7 +80,7 @@ export class Versions {
       case "empty":
         return "empty";
       case "lost":
-        throw new RunnelError("Lost", "read version", `Version ${versionKey(version)} was destroyed by another program.`);
+        throw lost(version);
       case "trash":
         return this.#inTrash(version, place);
       case "disk":
@@ -89,6 +91,13 @@ export class Versions {
         return content.isRaising ? undefined : content;
       }
     }
+  }
+
+  /** Said to be on disk, and no row knows of it: an index that lost both in a power cut found only one of them again. */
+  async isNowhere(version: VersionId): Promise<boolean> {
+    if (this.context.hasPending()) return false;
+    const place = this.context.rows.placeOf(version) ?? (await this.row(version)).place;
+    return place.at === "disk" && !(await this.context.rows.ofNode(version.node)).some((row) => row.version === version.seq);
   }
 
   async #onDisk(version: VersionId): Promise<FileSource | undefined> {
@@ -133,6 +142,10 @@ function gone(version: VersionId): RunnelError {
   return new RunnelError("Gone", "read version", `Version ${versionKey(version)} is no longer kept.`);
 }
 
+function lost(version: VersionId): RunnelError {
+  return new RunnelError("Lost", "read version", `Version ${versionKey(version)} was destroyed by another program.`);
+}
+
 /** An opened version; the engine's own copying uses `copyTo` besides what OpenVersion offers. */
 export class FolderVersion implements OpenVersion {
   sizeBytes = 0;
@@ -170,6 +183,10 @@ export class FolderVersion implements OpenVersion {
       const source = await this.#versions.source(this.#version, place);
       if (source !== undefined) return this.#use(source);
       if (!this.#isWithinBatch) await context.steady();
+    }
+    if (await this.#versions.isNowhere(this.#version)) {
+      await context.lose(this.#version);
+      throw lost(this.#version);
     }
     throw new RunnelError("Stale", "read version", `Version ${versionKey(this.#version)} is being changed by another program.`);
   }

@@ -5,42 +5,79 @@ import type { SalvageCommit } from "./salvage-log.ts";
 import type { Found, SalvageTree } from "./salvage-tree.ts";
 import { stateOf } from "./salvage-tree.ts";
 
-/** The commits that the folder does not show yet. */
-export async function notYetShown(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<SalvageCommit[]> {
+export interface ToShow {
+  /** The commits that the folder does not show yet. */
+  commits: SalvageCommit[];
+  /** Contents that should be there by then and are not, with the path they belong to now: a power cut need not keep the order of names. */
+  torn: SalvageCommit[];
+}
+
+export async function whatToShow(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<ToShow> {
   let from = await afterLastNoted(tree, commits);
   // Behind it there is nothing that a file would tell of: names that moved.
   for (let index = from; index < commits.length; index++) {
     const commit = commits[index] as SalvageCommit;
     if (await hasMoved(tree, commit, commits.slice(from, index))) from = index + 1;
   }
-  return commits.slice(from);
+  return { commits: commits.slice(from), torn: await tornContents(tree, commits.slice(0, from), commits.slice(from)) };
 }
 
-/** Behind the last commit whose own file lies in the tree. */
+/** Behind the last commit that a noted file tells of: the one it was made for, or the rename that brought it to where it lies. */
 async function afterLastNoted(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<number> {
-  for (let index = commits.length - 1; index >= 0; index--) {
-    const commit = commits[index] as SalvageCommit;
+  let after = 0;
+  for (const [index, commit] of commits.entries()) {
     if (commit.path === "" || (commit.operation.op !== "make" && commit.operation.op !== "write")) continue;
-    for (const path of placesSince(commit, commits.slice(index + 1))) {
-      const found = await tree.find(path);
-      if (found !== undefined && tree.notedFor(found)?.seq === commit.seq) return index + 1;
+    for (const [path, renamedBy] of placesSince(commit, commits, index)) {
+      if (await isNotedAt(tree, path, commit)) after = Math.max(after, renamedBy + 1);
     }
   }
-  return 0;
+  return after;
 }
 
-/** Where the commit's node can be, depending on which of the renames that followed have been done. */
-function placesSince(commit: SalvageCommit, later: readonly SalvageCommit[]): Set<string> {
+async function isNotedAt(tree: SalvageTree, path: string, commit: SalvageCommit): Promise<boolean> {
+  const found = await tree.find(path);
+  return found !== undefined && tree.notedFor(found)?.seq === commit.seq;
+}
+
+/** Where the commit's node can be, with the index of the commit that brought it there first; where it is in the end stands last. */
+function placesSince(commit: SalvageCommit, commits: readonly SalvageCommit[], index: number): Map<string, number> {
   let path = commit.path;
-  const places = new Set([path]);
-  for (const { operation, from, path: to } of later) {
+  const places = new Map([[path, index]]);
+  for (let at = index + 1; at < commits.length; at++) {
+    const { operation, from, path: to } = commits[at] as SalvageCommit;
     if (operation.op !== "rename" || from === "") continue;
+    const before = path;
     if (path === from) path = to;
     else if (path.startsWith(`${from}/`)) path = to + path.slice(from.length);
     else if (operation.how === "exchange" && path === to) path = from;
-    places.add(path);
+    if (path === before) continue;
+    const first = places.get(path) ?? at;
+    places.delete(path);
+    places.set(path, first);
   }
   return places;
+}
+
+async function tornContents(tree: SalvageTree, shown: readonly SalvageCommit[], rest: readonly SalvageCommit[]): Promise<SalvageCommit[]> {
+  const last = new Map<number, number>();
+  for (const [index, { operation, result, change }] of shown.entries()) {
+    if (operation.op === "write") last.set(result.node, index);
+    const gone = change.nodes.filter(({ nlink }) => nlink === 0);
+    for (const { node } of gone) last.delete(node);
+  }
+  const torn: SalvageCommit[] = [];
+  for (const index of last.values()) {
+    const commit = shown[index] as SalvageCommit;
+    const places = [...placesSince(commit, [...shown, ...rest], index).keys()];
+    let isThere = commit.path === "";
+    for (const path of places) isThere ||= await isNotedAt(tree, path, commit);
+    if (isThere) continue;
+    const path = [...placesSince(commit, shown, index).keys()].at(-1) ?? commit.path;
+    const found = await tree.find(path);
+    const isOlder = found === undefined || (!tree.isAnothers(found, commit.result.node) && !tree.isNewer(path, found, commit.wallNs));
+    if (isOlder) torn.push({ ...commit, path });
+  }
+  return torn;
 }
 
 async function hasMoved(tree: SalvageTree, commit: SalvageCommit, before: readonly SalvageCommit[]): Promise<boolean> {

@@ -174,7 +174,7 @@ export class SalvageTree {
     await ignoreDenied(this.root.setStat(path, rest));
   }
 
-  /** All of it is on stable storage. */
+  /** All names changed so far are on stable storage. */
   async sync(): Promise<void> {
     for (const folder of [...this.touched, TEMP_FOLDER, TRASH_FOLDER]) {
       try {
@@ -184,6 +184,7 @@ export class SalvageTree {
         if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
       }
     }
+    this.touched.clear();
   }
 }
 

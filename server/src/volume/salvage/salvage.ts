@@ -5,7 +5,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import { makeStoreFolders, readMarker } from "../../content/folder/marker.ts";
 import { isSameHandle } from "../../content/folder/same-file.ts";
 import { STORE_FILE_MODE, TEMP_FOLDER } from "../../content/folder/store-layout.ts";
-import { notYetShown } from "./already-shown.ts";
+import { whatToShow } from "./already-shown.ts";
 import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
@@ -61,7 +61,8 @@ class Salvage {
   }
 
   async run(): Promise<void> {
-    for (const commit of await notYetShown(this.tree, this.found.commits)) {
+    const { commits, torn } = await whatToShow(this.tree, this.found.commits);
+    for (const commit of [...torn, ...commits]) {
       // Without a name it shows nowhere.
       if (commit.path === "" && commit.operation.op !== "setAttr") continue;
       try {
@@ -70,6 +71,8 @@ class Salvage {
         if (!isOfThePlace(error)) throw error;
         this.miss(commit, error);
       }
+      // In order on the disk, too: that one is there tells of those before.
+      await this.tree.sync();
     }
     for (const each of this.attributes.values()) await this.setAttributes(each);
   }

@@ -1,0 +1,120 @@
+// Saving: what FLUSH, FSYNC and RELEASE do, and the end of an open file.
+#include <atomic>
+#include <cerrno>
+#include <memory>
+
+#include "drive_core.h"
+
+namespace runnel::drive {
+
+void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
+  CountNative(Op::kFlush);
+  ConfirmPages(handle);
+  if (!handle->can_write) return reply->Error(0);
+  Commit(reply, handle->file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1, [reply](int error) { reply->Error(error); });
+}
+
+void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
+  CountNative(Op::kFsync);
+  Commit(reply, handle->file, CommitReason::kFsync, requests_.DeadlineOf(Op::kCommit), 1, [reply](int error) { reply->Error(error); });
+}
+
+void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round,
+                       std::function<void(int)> done) {
+  if (!file->NeedsCommit() && !file->IsCommitting()) return done(0);
+  {
+    std::unique_lock lock(mutex_);
+    if (file->is_removed) {
+      lock.unlock();
+      return done(0);
+    }
+    file->has_failed = false;
+  }
+  auto is_sender = std::make_shared<std::atomic<bool>>(false);
+  const uint64_t waiter = reply != nullptr ? requests_.NewId() : 0;
+  if (waiter != 0) {
+    auto resume = [this, reply, file, reason, deadline_ms, round, done, is_sender](const Answer& answer) {
+      // A commit that began before this request may lack what it has to save, and its failure is not ours; one that began later has all.
+      const bool has_all = is_sender->load() || round > 1;
+      if (answer.is_given_up || has_all) return done(answer.error);
+      host_->Post([=, this] { Commit(reply, file, reason, deadline_ms, round + 1, done); });
+    };
+    auto abandon = [this, file, waiter](bool was_interrupted) {
+      uint64_t commit = 0;
+      const bool is_last = file->LeaveCommit(waiter, &commit);
+      if (is_last && was_interrupted) requests_.Tell({Notice::kInterrupted, commit, 0, {}});
+    };
+    if (!requests_.Wait(waiter, {reply, deadline_ms, resume, abandon})) return done(EIO);
+  }
+  Message message;
+  message.id = requests_.NewId();
+  message.reason = reason;
+  if (reply != nullptr) message.caller = reply->GetCaller();
+  const File::CommitStep step = file->BeginCommit(&message, waiter, [&] {
+    is_sender->store(true);
+    CountPassed(Op::kCommit);
+    requests_.Ask(std::move(message), [this, file](const Answer& answer) { OnCommitted(file, answer); });
+  });
+  if (waiter == 0) return;
+  if (step == File::CommitStep::kClean) {
+    is_sender->store(true);
+    requests_.Resume(waiter, {});
+  } else {
+    requests_.Release(waiter);
+  }
+}
+
+void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
+  std::vector<uint64_t> waiters;
+  {
+    std::lock_guard lock(mutex_);
+    waiters = file->EndCommit(answer);
+    file->has_failed = answer.error != 0;
+    KernelNode* kernel_node = nodes_.Find(file->kernel_id);
+    if (answer.error == 0 && kernel_node != nullptr && kernel_node->file == file) {
+      // The kernel's pages and size are this file's, so they are of the new version.
+      kernel_node->told_version = answer.version;
+      if (kernel_node->has_pages) kernel_node->pages_version = answer.version;
+      file->entry.version = answer.version;
+    }
+  }
+  for (const uint64_t waiter : waiters) requests_.Resume(waiter, answer);
+  host_->Post([this, file] { Finish(file); });
+}
+
+void DriveCore::Release(Handle* handle) {
+  ConfirmPages(handle);
+  const FilePtr file = handle->file;
+  {
+    std::lock_guard lock(mutex_);
+    handles_.erase(handle);
+    --file->handles;
+    if (handle->can_write) --file->writers;
+    file->has_failed = false;
+  }
+  delete handle;
+  CountNative(Op::kRelease);
+  Finish(file);
+}
+
+void DriveCore::Finish(const FilePtr& file) {
+  std::unique_lock lock(mutex_);
+  if (file->has_ended || file->writers > 0) return;
+  if (file->NeedsCommit() && !file->IsCommitting() && !file->has_failed && !file->is_removed) {
+    lock.unlock();
+    return Commit(nullptr, file, CommitReason::kRelease, 0, 1, [](int) {});
+  }
+  if (file->handles > 0 || file->IsCommitting()) return;
+  file->has_ended = true;
+  files_.erase(file->id);
+  if (KernelNode* kernel_node = nodes_.Find(file->kernel_id); kernel_node != nullptr && kernel_node->file == file) {
+    // What was lost here was in the kernel's pages too.
+    if (file->NeedsCommit()) kernel_node->has_pages = false;
+    kernel_node->file = nullptr;
+    nodes_.Settle(*kernel_node);
+  }
+  lock.unlock();
+  requests_.Tell({Notice::kClosed, file->id, file->node, {}});
+}
+
+}  // namespace runnel::drive

@@ -1,0 +1,179 @@
+// Opening and creating files: natively when the table knows the version and its content is here, else by asking the agent.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "drive_core.h"
+
+namespace runnel::drive {
+namespace {
+
+bool WantsWrite(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0; }
+
+}  // namespace
+
+FilePtr DriveCore::AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base) {
+  const Entry* known = entries_.FindNode(kernel_node.node);
+  if (known == nullptr) known = kernel_node.removed.get();
+  Entry entry = known != nullptr ? *known : Entry{};
+  entry.node = kernel_node.node;
+  entry.version = version;
+  auto file = std::make_shared<File>(next_file_++, kernel_node.node, version, std::move(base), std::move(entry), settings_);
+  file->kernel_id = kernel_node.id;
+  kernel_node.file = file;
+  files_.emplace(file->id, file);
+  return file;
+}
+
+Handle* DriveCore::AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache) {
+  auto handle = std::make_unique<Handle>();
+  handle->file = file;
+  handle->can_write = WantsWrite(flags);
+  handle->confirms_pages = !keeps_cache;
+  ++file->handles;
+  if (handle->can_write) ++file->writers;
+  handles_.insert(handle.get());
+  return handle.release();
+}
+
+void DriveCore::ConfirmPages(Handle* handle) {
+  if (!handle->confirms_pages.load(std::memory_order_relaxed) || !handle->confirms_pages.exchange(false)) return;
+  std::lock_guard lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(handle->file->kernel_id);
+  if (kernel_node == nullptr || kernel_node->file != handle->file) return;
+  kernel_node->has_pages = true;
+  kernel_node->pages_version = handle->file->GetState().version;
+}
+
+FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, int64_t now_ms, bool* is_stale) {
+  const FilePtr& file = kernel_node.file;
+  *is_stale = false;
+  if (file != nullptr && IsShared(*file)) return file;
+  const bool is_same = file == nullptr || file->GetState().version == version;
+  if (is_same && kernel_node.told_version == version) return file;
+  // The kernel knows another size, or shares pages with an older handle. After one retry what there is has to do: the program looked the
+  // name up before this change came, so it may have either version.
+  if (kernel_node.retry == KernelNode::Retry::kLookedUp || now_ms < kernel_node.looked_up_until_ms) return file;
+  kernel_node.retry = KernelNode::Retry::kAsked;
+  answered_stale_ms_ = now_ms;
+  *is_stale = true;
+  return nullptr;
+}
+
+void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags) {
+  const bool keeps_cache = kernel_node.has_pages && kernel_node.pages_version == file->GetState().version;
+  kernel_node.has_pages = keeps_cache;
+  kernel_node.retry = KernelNode::Retry::kNone;
+  Handle* handle = AddHandleLocked(file, flags, keeps_cache);
+  lock.unlock();
+  if ((flags & O_TRUNC) != 0) file->Truncate(0, host_->NowWallNs());
+  if (!reply->Opened(handle, keeps_cache)) Release(handle);
+}
+
+void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
+  if (WantsWrite(flags) && settings_.is_read_only) return reply->Error(EROFS);
+  std::unique_lock lock(mutex_);
+  const int64_t now_ms = host_->NowBootMs();
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, now_ms)) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
+  const Entry* entry = entries_.FindNode(kernel_node->node);
+  if (entry == nullptr) entry = RemovedLocked(*kernel_node, now_ms);
+  const bool is_known = entry != nullptr && HasLease(now_ms);
+  bool is_stale = false;
+  FilePtr file = kernel_node->file;
+  if (file == nullptr || !IsShared(*file)) {
+    file = is_known ? FileToShareLocked(*kernel_node, entry->version, now_ms, &is_stale) : nullptr;
+  }
+  if (is_stale) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
+  if (file == nullptr && is_known) {
+    ContentPtr content = contents_.FindVersion(kernel_node->node, entry->version);
+    if (content != nullptr || entry->size_bytes == 0) file = AttachLocked(*kernel_node, entry->version, std::move(content));
+  }
+  if (file != nullptr) {
+    CountNative(Op::kOpen);
+    return FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
+  }
+  Message message;
+  message.op = Op::kOpen;
+  message.node = kernel_node->node;
+  lock.unlock();
+  message.wants_write = WantsWrite(flags);
+  message.truncates = (flags & O_TRUNC) != 0;
+  AskAgent(reply, std::move(message), [this, reply, id, flags](const Answer& answer) { OnOpened(reply, id, flags, answer); });
+}
+
+void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, const Answer& answer) {
+  if (answer.error == ENOENT || answer.error == ESTALE) return ReplyStale(reply);
+  if (answer.error != 0) return reply->Error(answer.error);
+  std::unique_lock lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  bool is_stale = kernel_node == nullptr;
+  FilePtr file;
+  if (!is_stale) file = FileToShareLocked(*kernel_node, answer.version, host_->NowBootMs(), &is_stale);
+  if (is_stale) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
+  if (file == nullptr) {
+    ContentPtr content = answer.content == 0 ? nullptr : contents_.Find(answer.content);
+    if (answer.content != 0 && content == nullptr) {
+      lock.unlock();
+      return reply->Error(EIO);
+    }
+    file = AttachLocked(*kernel_node, answer.version, std::move(content));
+  }
+  FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
+}
+
+void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags) {
+  if (settings_.is_read_only) return reply->Error(EROFS);
+  if (const int error = CheckName(name); error != 0) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (folder == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
+  const uint64_t node = folder->node;
+  lock.unlock();
+  Message message;
+  message.op = Op::kCreate;
+  message.folder = node;
+  message.name = name;
+  message.mode = mode & 07777;
+  message.is_exclusive = (flags & O_EXCL) != 0;
+  AskAgent(reply, std::move(message), [this, reply, node, flags, name = std::string(name)](const Answer& answer) {
+    // Somebody was first: on ESTALE the kernel looks the name up again and opens what it finds.
+    if (answer.error == EEXIST && (flags & O_EXCL) == 0) return ReplyStale(reply);
+    if (answer.error != 0) return reply->Error(answer.error);
+    std::unique_lock lock(mutex_);
+    const EntryTable::Found found = entries_.Find(node, name);
+    if (found.known != EntryTable::Known::kBound || found.entry->node != answer.node) {
+      lock.unlock();
+      return reply->Error(EIO);
+    }
+    EntryAnswer entry = GiveEntryLocked(found, true);
+    entry.attribute_timeout_ms = 0;
+    KernelNode& kernel_node = *nodes_.Find(entry.id);
+    kernel_node.told_version = answer.version;
+    FilePtr file = kernel_node.file;
+    if (file == nullptr) file = AttachLocked(kernel_node, answer.version, nullptr);
+    Handle* handle = AddHandleLocked(file, flags, true);
+    kernel_node.retry = KernelNode::Retry::kNone;
+    kernel_node.has_pages = true;  // none at all
+    kernel_node.pages_version = answer.version;
+    lock.unlock();
+    if (reply->Created(entry, handle)) return;
+    Release(handle);
+    UndoLookup(entry.id);
+  });
+}
+
+}  // namespace runnel::drive

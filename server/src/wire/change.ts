@@ -1,0 +1,69 @@
+// Changes that a client asks for by message: what they ask of the tree, and which operation of which instance they are.
+import { createHash } from "node:crypto";
+import type { AttributeChange, NewAttributes, RequestName, RequestOf } from "@runnel/shared";
+import { RunnelError, encodeCbor } from "@runnel/shared";
+import type { Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
+import type { Attachment } from "./attachment.ts";
+
+/** A name operation: one answer. */
+export async function serveChange(attachment: Attachment, name: RequestName, message: object): Promise<OperationResult> {
+  const { n, received } = message as { n: number; received: number };
+  const operation = asOperation(name, message);
+  const id = operationId(attachment.instance, n, operation);
+  attachment.forgetUpTo(received);
+  return attachment.volume.commit(operation, id, attachment.holder);
+}
+
+/** Identity of an operation is its number and what it says: a repeated number that says something else is refused. */
+function operationId(instance: string, n: number, operation: Operation): OperationId {
+  return { instance, n, digest: digestOf(encodeCbor(operation)) };
+}
+
+const HALF_BYTES = 16;
+
+/** What a write says before its content is known: the first half of its digest. */
+export function digestOfOpening({ node, base, sizeBytes }: RequestOf<"write">): Uint8Array {
+  return digestOf(encodeCbor({ op: "write", node, base, sizeBytes })).subarray(0, HALF_BYTES);
+}
+
+/** Both halves: that of the opening, and one of the content. */
+export function digestOfWrite(opening: Uint8Array, oid: Uint8Array): Uint8Array {
+  return Buffer.concat([opening, digestOf(Buffer.concat([opening, oid])).subarray(0, HALF_BYTES)]);
+}
+
+export function isSameOpening(digest: Uint8Array, opening: Uint8Array): boolean {
+  return Buffer.compare(digest.subarray(0, HALF_BYTES), opening) === 0;
+}
+
+function digestOf(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(createHash("sha256").update(bytes).digest());
+}
+
+function asOperation(name: RequestName, message: object): Operation {
+  if (name === "make") {
+    const { folder, name: word, node, attributes } = message as RequestOf<"make">;
+    return { op: "make", folder, name: word, node, attributes: attributes as NewAttributes };
+  }
+  if (name === "link") {
+    const { node, folder, name: word } = message as RequestOf<"link">;
+    return { op: "link", node, folder, name: word };
+  }
+  if (name === "rename") {
+    const { folder, name: word, node, toFolder, toName, how } = message as RequestOf<"rename">;
+    return { op: "rename", folder, name: word, node, toFolder, toName, how };
+  }
+  if (name === "remove") {
+    const { folder, name: word, node, isFolder } = message as RequestOf<"remove">;
+    return { op: "remove", folder, name: word, node, isFolder };
+  }
+  if (name === "setAttr") {
+    const { node, change } = message as RequestOf<"setAttr">;
+    return { op: "setAttr", node, change: given(change) };
+  }
+  throw new RunnelError("Unsupported", name, "This server does not know the operation.");
+}
+
+/** Without the fields that were not given. */
+export function given(change: RequestOf<"setAttr">["change"]): Omit<AttributeChange, "sizeBytes"> {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}

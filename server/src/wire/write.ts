@@ -1,0 +1,71 @@
+// write: a new content as a stream of items, one commit at its end (LBFS's four operations on one channel). A repetition goes on where the broken one
+// stopped, or gets the stored result.
+import type { Channel, RequestOf } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Operation } from "../meta/meta-store.ts";
+import { WriteSession } from "../volume/write-session.ts";
+import type { FinishedWrite } from "../volume/write-session.ts";
+import type { Attachment } from "./attachment.ts";
+import { digestOfOpening, digestOfWrite, given, isSameOpening } from "./change.ts";
+
+type Request = RequestOf<"write">;
+
+export async function serveWrite(attachment: Attachment, request: Request, channel: Channel): Promise<void> {
+  const { volume, instance } = attachment;
+  attachment.forgetUpTo(request.received);
+  if (request.isResumed && (await answerAgain(attachment, request, channel))) return;
+  const session = openSession(attachment, request, channel);
+  let finished: FinishedWrite;
+  try {
+    finished = await session.receive(channel);
+  } catch (error) {
+    if (channel.abort.signal.aborted) await volume.stagedWrites.keep(instance, request.n, session);
+    else await session.discard();
+    throw error;
+  }
+  await commit(attachment, request, channel, session, finished);
+}
+
+/** False when it has not been executed before. */
+async function answerAgain({ volume, instance }: Attachment, request: Request, channel: Channel): Promise<boolean> {
+  const done = await volume.meta.result(instance, request.n);
+  if (done === undefined) return false;
+  if (!isSameOpening(done.digest, digestOfOpening(request))) {
+    throw new RunnelError("Invalid", "write", `Operation ${request.n} was another one before.`, { detail: { rule: "operation id" } });
+  }
+  await volume.acknowledged(done.result.seq);
+  channel.end(done.result);
+  return true;
+}
+
+function openSession({ volume, instance }: Attachment, request: Request, channel: Channel): WriteSession {
+  const kept = request.isResumed ? volume.stagedWrites.take(instance, request.n) : undefined;
+  if (request.isResumed) channel.send(["from", kept?.received ?? 0]);
+  return kept ?? new WriteSession(volume, request.sizeBytes, volume.stagedWrites.allowance(instance));
+}
+
+async function commit(attachment: Attachment, request: Request, channel: Channel, session: WriteSession, finished: FinishedWrite): Promise<void> {
+  const { volume, instance, holder } = attachment;
+  const { node, base, attributes, n } = request;
+  const { content, oid, data, stagedBytes } = finished;
+  let release: (() => void) | undefined;
+  try {
+    release = await volume.content.reserve(content.sizeBytes - stagedBytes);
+    const operation: Operation = { op: "write", node, base, content, attributes: given(attributes) };
+    const id = { instance, n, digest: digestOfWrite(digestOfOpening(request), oid) };
+    const { result, isRepeated, acknowledged } = await volume.submit(operation, id, holder, data);
+    // A repetition that was executed before has staged in vain.
+    if (isRepeated) await session.discard();
+    else await session.finished();
+    // The room is needed until the content is in the folder.
+    void volume.content.whenUp(result.seq).then(release, release);
+    await acknowledged;
+    channel.end(result);
+  } catch (error) {
+    release?.();
+    // With an Io error the commit may be in the log, and what it staged with it: the next start knows.
+    if (isRunnelError(error, "Io")) await session.finished();
+    else await session.discard();
+    throw error;
+  }
+}

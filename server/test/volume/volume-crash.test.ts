@@ -1,0 +1,114 @@
+// The crash table of commits (docs/FORMAT.md): killed, or its power cut, at each disk operation, a volume that is opened again has all that it
+// acknowledged, nothing mixed, and answers repetitions with what it answered then. The same with the meta store lost besides.
+import { describe, expect, it } from "@jest/globals";
+import { ROOT_NODE } from "@runnel/shared";
+import type { OperationResult } from "../../src/meta/meta-store.ts";
+import { VolumeRig, bytesOf } from "./volume-rig.ts";
+
+const LONG = process.env["RUNNEL_LONG"] === "1";
+const BIG = bytesOf(7, 60_000);
+
+interface Step {
+  path: string;
+  act(rig: VolumeRig, n: number): Promise<OperationResult>;
+}
+
+function writeStep(path: string, bytes: Uint8Array): Step {
+  return { path, act: async (rig, n) => rig.write(await rig.nodeAt(path), bytes, n) };
+}
+
+/** One after another, each acknowledged before the next. */
+const STEPS: Step[] = [
+  writeStep("docs/a", Buffer.from("a second")),
+  { path: "docs/b", act: async (rig) => rig.prepend(await rig.nodeAt("docs/b"), Buffer.from("in front of it")) },
+  { path: "docs/new", act: async (rig) => ({ node: await rig.file(await rig.nodeAt("docs"), "new", "new file"), seq: 0, version: 0, conflict: false }) },
+  { path: "docs/d", act: (rig) => rig.rename("docs/c", "docs/d") },
+  { path: "sub", act: async (rig) => ({ node: await rig.folder(ROOT_NODE, "sub"), seq: 0, version: 0, conflict: false }) },
+  { path: "sub/a", act: (rig) => rig.rename("docs/a", "sub/a") },
+  writeStep("sub/a", Buffer.from("a third, elsewhere")),
+  { path: "docs/gone", act: (rig) => rig.remove("docs/gone") },
+  { path: "docs/x", act: (rig) => rig.rename("docs/x", "docs/y", "exchange") },
+  { path: "docs/b", act: async (rig) => rig.prepend(await rig.nodeAt("docs/b"), Buffer.from("and once more, ")) },
+];
+
+async function prepared(seed: number): Promise<VolumeRig> {
+  const rig = await VolumeRig.open(seed);
+  const docs = await rig.folder(ROOT_NODE, "docs");
+  for (const name of ["a", "c", "gone", "x", "y"]) await rig.file(docs, name, `${name} first`);
+  await rig.file(docs, "b", BIG);
+  await rig.settle();
+  await rig.volume.meta.checkpoint();
+  return rig;
+}
+
+/** The tree after each step, undisturbed: before any step first. */
+async function expected(): Promise<{ trees: Map<string, string>[]; operations: number }> {
+  const rig = await prepared(0);
+  const trees = [await rig.tree()];
+  const before = rig.disk.operations;
+  for (const step of STEPS) {
+    await step.act(rig, 1_000 + trees.length);
+    trees.push(await rig.tree());
+  }
+  await rig.clock.advance(0);
+  await rig.settle();
+  const operations = rig.disk.operations - before;
+  expect(await rig.files()).toEqual(trees.at(-1));
+  await rig.close();
+  return { trees, operations };
+}
+
+async function disturbed(at: number, how: "kill" | "cutPower", losesMeta: boolean): Promise<{ rig: VolumeRig; acknowledged: number; wasStopped: boolean }> {
+  const rig = await prepared(at);
+  let left = at;
+  let acknowledged = 0;
+  rig.disk.fault = () => (left-- > 0 ? undefined : "Io");
+  try {
+    for (const [index, step] of STEPS.entries()) {
+      await step.act(rig, 1_001 + index);
+      acknowledged = index + 1;
+    }
+    await rig.clock.advance(0);
+    await rig.clock.advance(2_000);
+  } catch {
+    // Stopped.
+  }
+  const wasStopped = left < 0;
+  await rig[how]();
+  if (losesMeta) rig.loseMeta();
+  await rig.open();
+  await rig.settle();
+  return { rig, acknowledged, wasStopped };
+}
+
+describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => {
+  it.each([
+    ["[F61] rolls its index forward and has all it acknowledged", false],
+    ["[F65] [F67] salvages all it acknowledged when the meta store is lost too", true],
+  ])("%s", async (_title, losesMeta) => {
+    const { trees, operations } = await expected();
+    let stopped = 0;
+    for (let at = 0; at < operations; at += LONG ? 1 : 7) {
+      const { rig, acknowledged, wasStopped } = await disturbed(at, how, losesMeta);
+      if (wasStopped) stopped++;
+      try {
+        const tree = await rig.tree();
+        // The one under way may have happened; no other state may show.
+        const possible = [trees[acknowledged], trees[acknowledged + 1]].filter((one) => one !== undefined);
+        expect(possible.map((one) => show(one))).toContainEqual(show(tree));
+        expect(await rig.files()).toEqual(tree);
+        expect(rig.volume.content.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, lost: [] });
+        expect(rig.volume.salvaged?.missing ?? []).toEqual([]);
+        expect(rig.warnings.filter((warning) => warning.includes("could not"))).toEqual([]);
+      } catch (error) {
+        throw new Error(`Stopped after ${at} of ${operations} operations, ${acknowledged} steps acknowledged`, { cause: error });
+      }
+      await rig.close();
+    }
+    expect(stopped).toBeGreaterThan(0);
+  }, 120_000);
+});
+
+function show(tree: Map<string, string>): string[] {
+  return [...tree].map(([path, what]) => `${path}: ${what}`).sort();
+}

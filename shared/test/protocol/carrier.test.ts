@@ -1,0 +1,97 @@
+// The carrier: which WebSockets become a connection, and which do not. Real sockets on loopback.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { WebSocket } from "ws";
+import type { Link, Listener } from "../../src/host/link.ts";
+import { WsAcceptor, WsDialer } from "../../src/host/ws-link.ts";
+
+let listener: Listener;
+const accepted: Link[] = [];
+
+beforeAll(async () => {
+  listener = await new WsAcceptor().listen("127.0.0.1", 0, (link) => {
+    accepted.push(link);
+    link.listen({ message: (payload) => link.send(payload), closed: () => {} });
+  });
+});
+
+afterAll(() => listener.close());
+
+interface Attempt {
+  path?: string;
+  protocols?: string[];
+  origin?: string;
+}
+
+/** What becomes of an attempt: the HTTP status, or what was agreed on. */
+function attempt({ path = "/wire", protocols = ["runnel.1"], origin }: Attempt): Promise<unknown> {
+  const socket = new WebSocket(
+    `ws://127.0.0.1:${listener.port}${path}`,
+    protocols,
+    origin === undefined ? {} : { origin },
+  );
+  return new Promise((resolve) => {
+    socket.on("open", () => {
+      resolve({ protocol: socket.protocol, extensions: socket.extensions });
+      socket.close();
+    });
+    socket.on("unexpected-response", (_request, response) => {
+      response.resume();
+      resolve(response.statusCode);
+      socket.on("error", () => {});
+      socket.terminate();
+    });
+    socket.on("error", (error) => resolve(error.message));
+  });
+}
+
+describe("a WebSocket", () => {
+  test("[W50] at /wire with runnel.1 is a connection, without compression even when it is offered", async () => {
+    expect(await attempt({})).toEqual({ protocol: "runnel.1", extensions: "" });
+    expect(await attempt({ protocols: ["runnel.9", "runnel.1"] })).toEqual({ protocol: "runnel.1", extensions: "" });
+  });
+
+  test.each<[string, Attempt]>([
+    ["another path", { path: "/docs" }],
+    ["another subprotocol", { protocols: ["runnel.9"] }],
+    ["no subprotocol", { protocols: [] }],
+    ["a web page", { origin: "http://127.0.0.1" }],
+  ])("[W50] of %s is refused before the upgrade", async (_what, how) => {
+    const before = accepted.length;
+    expect([400, 403]).toContain(await attempt(how));
+    expect(accepted).toHaveLength(before);
+  });
+
+  test("[W50] that says text is closed with 1003", async () => {
+    const socket = new WebSocket(`ws://127.0.0.1:${listener.port}/wire`, "runnel.1");
+    const code = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("open", () => socket.send("hello"));
+    expect(await code).toBe(1003);
+  });
+
+  test("[W50] with a message above 1 MiB + 64 bytes is closed with 1009", async () => {
+    const socket = new WebSocket(`ws://127.0.0.1:${listener.port}/wire`, "runnel.1");
+    const code = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("error", () => {});
+    socket.on("open", () => socket.send(new Uint8Array(1024 * 1024 + 65)));
+    expect(await code).toBe(1009);
+  });
+});
+
+describe("beyond loopback", () => {
+  test.each(["192.0.2.1", "runnel.example", "[2001:db8::1]"])(
+    "[W50] %s is neither dialed nor listened on",
+    async (host) => {
+      await expect((async () => new WsDialer().dial(`ws://${host}:9/docs`))()).rejects.toMatchObject({
+        kind: "Denied",
+      });
+      await expect(new WsAcceptor().listen(host, 0, () => {})).rejects.toMatchObject({ kind: "Denied" });
+    },
+  );
+
+  test("[W50] wss is refused in one sentence", async () => {
+    await expect((async () => new WsDialer().dial("wss://127.0.0.1:9/docs"))()).rejects.toMatchObject({
+      kind: "Unsupported",
+      message: expect.stringMatching(/^[^.]*\.$/),
+    });
+  });
+});
