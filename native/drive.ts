@@ -189,6 +189,8 @@ export interface Drive {
    * are let go. False: the file is gone, or has no such version.
    */
   rebase(file: number, content: number): boolean;
+  /** Begins a commit of every open file with unsaved writes; nobody waits for it. How many are not saved yet: 0 = all is. */
+  commitDirty(): number;
   statfs(
     id: number,
     answer: { totalBytes: number; freeBytes: number; availableBytes: number; totalFiles: number; freeFiles: number },

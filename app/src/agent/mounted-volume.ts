@@ -108,7 +108,7 @@ export class MountedVolume implements Mount {
     const uploads = new Uploads({ cache, session, executor, reused });
     const { operations, tree } = this;
     const problem = (sentence: string): void => this.problem(sentence);
-    this.contents = new Contents({ drive, tree, cache, downloads, session });
+    this.contents = new Contents({ drive, tree, cache, downloads, settled: (node) => this.commits.settled(node) });
     const epoch = (): string => this.epoch;
     const conflict = (path: string, node: number): void => this.conflict(path, node);
     const { dataFolder } = journal;
@@ -189,6 +189,8 @@ export class MountedVolume implements Mount {
   }
 
   async flush(up: boolean): Promise<void> {
+    // What programs wrote into files that are still open counts too. A commit that fails is among the unsent.
+    while (this.parts.drive.commitDirty() > 0 && this.unsent.list().length === 0) await this.commits.idle();
     await this.commits.idle();
     const unsent = this.unsent.list();
     if (unsent.length > 0) {

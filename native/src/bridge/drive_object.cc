@@ -48,6 +48,7 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::Settle>("settle"),
                          InstanceMethod<&DriveObject::SettleStatfs>("settleStatfs"),
                          InstanceMethod<&DriveObject::Rebase>("rebase"),
+                         InstanceMethod<&DriveObject::CommitDirty>("commitDirty"),
                          InstanceMethod<&DriveObject::GetStatistics>("statistics"),
                          InstanceMethod<&DriveObject::SetTime>("setTime"),
                          InstanceMethod<&DriveObject::TakeWake>("takeWake"),
@@ -214,6 +215,10 @@ Napi::Value DriveObject::SettleStatfs(const Napi::CallbackInfo& info) {
 
 Napi::Value DriveObject::Rebase(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), core().Rebase(IdOf(info[0]), IdOf(info[1])));
+}
+
+Napi::Value DriveObject::CommitDirty(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(core().CommitDirty()));
 }
 
 Napi::Value DriveObject::GetStatistics(const Napi::CallbackInfo& info) { return ToObject(info.Env(), core().GetStatistics()); }

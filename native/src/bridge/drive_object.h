@@ -44,6 +44,7 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   Napi::Value Settle(const Napi::CallbackInfo& info);
   Napi::Value SettleStatfs(const Napi::CallbackInfo& info);
   Napi::Value Rebase(const Napi::CallbackInfo& info);
+  Napi::Value CommitDirty(const Napi::CallbackInfo& info);
   Napi::Value GetStatistics(const Napi::CallbackInfo& info);
 
   // Memory only; drive_program.cc.

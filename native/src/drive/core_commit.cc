@@ -64,6 +64,18 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
   }
 }
 
+size_t DriveCore::CommitDirty() {
+  std::vector<FilePtr> dirty;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, file] : files_) {
+      if (!file->is_removed && (file->NeedsCommit() || file->IsCommitting())) dirty.push_back(file);
+    }
+  }
+  for (const FilePtr& file : dirty) Commit(nullptr, file, CommitReason::kFsync, 0, 1, [](int) {});
+  return dirty.size();
+}
+
 void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
   std::vector<uint64_t> waiters;
   {

@@ -105,6 +105,8 @@ class DriveCore {
   bool DropContent(uint64_t content);
   void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }
   bool Rebase(uint64_t file, uint64_t content);
+  // Begins a commit of every file with unsaved writes, for nobody in particular; how many are unsaved or on their way.
+  size_t CommitDirty();
   std::vector<Outgoing> Drain(size_t most) { return requests_.Drain(most); }
   void Tell(Notice notice) { requests_.Tell(std::move(notice)); }
   Statistics GetStatistics();

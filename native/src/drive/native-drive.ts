@@ -31,6 +31,7 @@ export interface NativeDrive {
   settle(id: number, errno: number, node: number, content: number, version: number): void;
   settleStatfs(id: number, total: number, free: number, available: number, files: number, freeFiles: number): void;
   rebase(file: number, content: number): boolean;
+  commitDirty(): number;
   statistics(): DriveStatistics;
   // Memory only.
   setTime(bootMs: number, wallNs: bigint): void;
@@ -227,6 +228,10 @@ export class AgentSide {
 
   #settle(id: number, errno = 0, node = 0, content = 0, version = 0): void {
     this.#run(() => this.native.settle(id, errno, node, content, version));
+  }
+
+  commitDirty(): number {
+    return this.#run(() => this.native.commitDirty());
   }
 
   rebase(file: number, content: number): boolean {

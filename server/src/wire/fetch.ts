@@ -1,7 +1,7 @@
 // fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw ranges of a file that
 // has no recipe yet. One round trip (WIRE: Operations, read).
 import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
-import { HeldChunks, LIMITS, RunnelError, EMPTY_RECIPE, chunkOffsets, digestAt, encodeRecipe, encodeRecipeDelta, sliceRecipe } from "@runnel/shared";
+import { HeldChunks, LIMITS, RunnelError, EMPTY_RECIPE, chunkOffsets, digestAt, encodeRecipe, encodeRecipeDelta, sliceRecipe, splitRecipeParts } from "@runnel/shared";
 import type { Volume } from "../volume/volume.ts";
 import { chunkRuns, readRun } from "../volume/version-reader.ts";
 
@@ -13,7 +13,12 @@ export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, ch
   const open = await volume.content.open(request.version);
   try {
     const held = await heldRecipes(volume, request.held);
-    channel.send(["v", open.sizeBytes, recipe === undefined || request.hasRecipe ? null : encodeRecipeDelta(recipe, held.chunks)]);
+    if (recipe === undefined || request.hasRecipe) channel.send(["v", open.sizeBytes, null]);
+    else {
+      const [first = [], ...more] = splitRecipeParts(encodeRecipeDelta(recipe, held.chunks));
+      channel.send(["v", open.sizeBytes, first]);
+      for (const parts of more) channel.send(["p", parts]);
+    }
     const end = Math.min(open.sizeBytes, request.offset + request.length);
     if (recipe === undefined) {
       for (let offset = request.offset; offset < end && !channel.abort.signal.aborted; offset += LIMITS.runBytes) {

@@ -141,10 +141,17 @@ export class TestVolume implements ContentHost {
 
   /** Decides, logs and indexes one after another, as the commit queue does. */
   #commit(operations: readonly (Operation | ExternalOperation)[], data: Uint8Array, instance?: string): Promise<Planned[]> {
+    const life = this.#life;
+    const { meta } = this;
+    const assertAlive = (): void => {
+      if (life !== this.#life) throw new RunnelError("Io", "commit", "The server was killed.");
+    };
     const done = this.#turn.then(async () => {
+      assertAlive();
       const wallNs = this.clock.wallNs();
       const requests = operations.map((operation) => ({ id: this.#id(instance), operation, wallNs }));
-      const planned = await this.meta.plan(requests);
+      const planned = await meta.plan(requests);
+      assertAlive();
       const places = new Map<number, { segment: number; offset: number; length: number }>();
       const commits: AcceptedCommit[] = [];
       for (const [index, answer] of planned.entries()) {
@@ -164,7 +171,8 @@ export class TestVolume implements ContentHost {
         this.log.push(record);
         if (commit !== undefined) commits.push(commit);
       }
-      await this.meta.commit(places, { segment: 1, offset: this.log.length });
+      await meta.commit(places, { segment: 1, offset: this.log.length });
+      assertAlive();
       for (const commit of commits) this.store.accept(commit);
       return planned;
     });
@@ -342,11 +350,12 @@ export class TestVolume implements ContentHost {
   }
 
   /** Another program writes a file in place, or makes it. */
-  async writeFile(path: string, text: string): Promise<void> {
+  async writeFile(path: string, text: string, isSynced = false): Promise<void> {
     const file = await this.other.open(path, "create", 0o644);
     try {
       await file.truncate(0);
       await file.write(0, Buffer.from(text));
+      if (isSynced) await file.sync();
     } finally {
       await file.close();
     }

@@ -2,7 +2,6 @@
 // acknowledged, nothing mixed, and answers repetitions with what it answered then. The same with the meta store lost besides.
 import { describe, expect, it } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
-import type { OperationResult } from "../../src/meta/meta-store.ts";
 import { VolumeRig, bytesOf } from "./volume-rig.ts";
 
 const LONG = process.env["RUNNEL_LONG"] === "1";
@@ -10,7 +9,7 @@ const BIG = bytesOf(7, 60_000);
 
 interface Step {
   path: string;
-  act(rig: VolumeRig, n: number): Promise<OperationResult>;
+  act(rig: VolumeRig, n: number): Promise<unknown>;
 }
 
 function writeStep(path: string, bytes: Uint8Array): Step {
@@ -21,9 +20,10 @@ function writeStep(path: string, bytes: Uint8Array): Step {
 const STEPS: Step[] = [
   writeStep("docs/a", Buffer.from("a second")),
   { path: "docs/b", act: async (rig) => rig.prepend(await rig.nodeAt("docs/b"), Buffer.from("in front of it")) },
-  { path: "docs/new", act: async (rig) => ({ node: await rig.file(await rig.nodeAt("docs"), "new", "new file"), seq: 0, version: 0, conflict: false }) },
+  { path: "docs/new", act: async (rig) => rig.make(await rig.nodeAt("docs"), "new") },
+  writeStep("docs/new", Buffer.from("new file")),
   { path: "docs/d", act: (rig) => rig.rename("docs/c", "docs/d") },
-  { path: "sub", act: async (rig) => ({ node: await rig.folder(ROOT_NODE, "sub"), seq: 0, version: 0, conflict: false }) },
+  { path: "sub", act: (rig) => rig.folder(ROOT_NODE, "sub") },
   { path: "sub/a", act: (rig) => rig.rename("docs/a", "sub/a") },
   writeStep("sub/a", Buffer.from("a third, elsewhere")),
   { path: "docs/gone", act: (rig) => rig.remove("docs/gone") },

@@ -261,12 +261,15 @@ export const WRITE_REPLY = z.union([
   z.tuple([z.literal("from"), count]),
 ]);
 
+const recipeParts = z.array(z.union([bytes, z.tuple([count, count, count])]));
+
 /**
- * Items of a fetch, server to client: first ["v", size, recipe parts or null]; then ["d", first chunk, chunks, encoding, raw length, encoded length] or, without a
+ * Items of a fetch, server to client: first ["v", size, recipe parts or null], then ["p", more parts] until the recipe has that size; then ["d", first chunk, chunks, encoding, raw length, encoded length] or, without a
  * recipe, ["raw", offset, encoding, raw length, encoded length], each with its bytes on the bulk stream. Recipe parts: [held index, from, count] or descriptors.
  */
 export const FETCH_ITEM = z.union([
-  z.tuple([z.literal("v"), count, z.array(z.union([bytes, z.tuple([count, count, count])])).nullable()]),
+  z.tuple([z.literal("v"), count, recipeParts.nullable()]),
+  z.tuple([z.literal("p"), recipeParts]),
   z.tuple([z.literal("d"), count, count, z.enum(["raw", "zstd"]), count, count]),
   z.tuple([z.literal("raw"), count, z.enum(["raw", "zstd"]), count, count]),
 ]);

@@ -72,6 +72,32 @@ export function encodeRecipeDelta(recipe: Recipe, held: HeldChunks): RecipePart[
   return parts;
 }
 
+/** Splits parts into lists that fit a control item each. */
+export function splitRecipeParts(parts: readonly RecipePart[]): RecipePart[][] {
+  const lists: RecipePart[][] = [[]];
+  let bytes = 0;
+  const add = (part: RecipePart, size: number): void => {
+    if (bytes + size > LIST_BYTES_MAX) {
+      lists.push([]);
+      bytes = 0;
+    }
+    lists.at(-1)?.push(part);
+    bytes += size;
+  };
+  for (const part of parts) {
+    if (!(part instanceof Uint8Array)) add(part, RUN_BYTES);
+    else for (let at = 0; at < part.length; at += PIECE_BYTES) add(part.subarray(at, at + PIECE_BYTES), PIECE_BYTES);
+  }
+  return lists;
+}
+
+/** A control item holds 1 MiB; the rest is for its frame. */
+const LIST_BYTES_MAX = 768 * 1024;
+/** Whole descriptors. */
+const PIECE_BYTES = DESCRIPTOR_BYTES * 4096;
+/** Three numbers, at their longest. */
+const RUN_BYTES = 28;
+
 /**
  * @throws RunnelError Invalid when a part names chunks that the held recipes do not have, TooLarge past LIMITS.recipeDescriptors (a few bytes of runs
  * could ask for any memory: counted before anything is copied), Corrupt for descriptors that are none.

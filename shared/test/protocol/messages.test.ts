@@ -88,7 +88,7 @@ describe("golden frames", () => {
     );
     expect(new Set(heads("writeItem"))).toEqual(new Set(["c", "h", "d", "r", "e"]));
     expect(new Set(heads("writeReply"))).toEqual(new Set(["need", "from"]));
-    expect(new Set(heads("fetchItem"))).toEqual(new Set(["v", "d", "raw"]));
+    expect(new Set(heads("fetchItem"))).toEqual(new Set(["v", "p", "d", "raw"]));
   });
 });
 

@@ -6,7 +6,7 @@ import type { Recipe } from "../../src/model/recipe.ts";
 import { EMPTY_RECIPE, concatRecipes, sliceRecipe } from "../../src/model/recipe.ts";
 import { encodeCbor } from "../../src/protocol/cbor.ts";
 import type { RecipePart } from "../../src/protocol/recipe-delta.ts";
-import { HeldChunks, decodeRecipeDelta, encodeRecipeDelta } from "../../src/protocol/recipe-delta.ts";
+import { HeldChunks, decodeRecipeDelta, encodeRecipeDelta, splitRecipeParts } from "../../src/protocol/recipe-delta.ts";
 
 /** A chunk for each number: same number, same digest and length. */
 function recipeOf(numbers: readonly number[]): Recipe {
@@ -94,4 +94,13 @@ describe("a recipe delta", () => {
     );
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
   });
+});
+
+test("[W30] a long recipe is split into lists that fit an item each, and comes back the same", () => {
+  const chunks = 60_000;
+  const recipe = { lengths: new Uint32Array(chunks).fill(8192), digests: new Uint8Array(chunks * 32).map((_, at) => at * 7) };
+  const lists = splitRecipeParts(encodeRecipeDelta(recipe, new HeldChunks([])));
+  expect(lists.length).toBeGreaterThan(2);
+  for (const parts of lists) expect(encodeCbor(["p", parts]).length).toBeLessThan(LIMITS.controlBytes);
+  expect(concatRecipes(lists.map((parts) => decodeRecipeDelta(parts, [])))).toEqual(recipe);
 });

@@ -33,6 +33,7 @@ export class Commits {
   private readonly parts: CommitsParts;
   /** Nodes whose own commit is under way: their feed items are no news for this kernel. */
   private readonly ownNodes = new Set<number>();
+  private readonly settling = new Map<number, Promise<void>>();
   private running = 0;
   private idleWaiters: (() => void)[] = [];
 
@@ -44,6 +45,11 @@ export class Commits {
     return this.ownNodes.has(node);
   }
 
+  /** Resolves when the content of a node's last commit is in the cache: whoever opens the node finds it there. */
+  async settled(node: number): Promise<void> {
+    await this.settling.get(node);
+  }
+
   /** Resolves when no commit is under way. */
   async idle(): Promise<void> {
     if (this.running === 0) return;
@@ -51,12 +57,14 @@ export class Commits {
   }
 
   async commit(request: RequestOfOp<"commit">): Promise<void> {
-    const { tree, operations, journal, drive, cache, sender, unsent } = this.parts;
+    const { tree, operations, journal, drive, sender, unsent } = this.parts;
     this.running++;
     const node = tree.real(request.node);
     this.ownNodes.add(node);
+    // The content that the last commit made is this one's base.
+    await this.settled(node);
     const n = operations.begin();
-    const base = cache.byId(request.baseContent);
+    const base = await this.baseOf(request, node);
     const record: JournalCommit = {
       n,
       instance: journal.instance,
@@ -75,10 +83,13 @@ export class Commits {
       await journal.put(record, false);
       const sent = await sender.send(record, base);
       operations.answered(n);
+      const settling = this.settle(request.file, record, sent);
+      this.settling.set(node, settling);
       drive.committed(request.id, { version: sent.result.version });
       if (sent.result.conflict) this.parts.conflict(record.path, sent.result.node);
       await unsent.overtaken(node);
-      await this.settle(request.file, record, sent);
+      await settling;
+      if (this.settling.get(node) === settling) this.settling.delete(node);
     } catch (error) {
       // The program is told; the bytes wait, whatever the reason, until a later commit of the file takes them along or they can be sent.
       unsent.keep(record, error);
@@ -91,9 +102,23 @@ export class Commits {
     }
   }
 
+  /** The cached content of the version that was edited. Lost from the cache: a new one, to be fetched as far as it is needed. */
+  private async baseOf(request: RequestOfOp<"commit">, node: number): Promise<CachedContent | undefined> {
+    const { cache, tree } = this.parts;
+    const version = { node, seq: request.baseVersion };
+    const found = cache.find(version);
+    if (found !== undefined || request.baseBytes === 0) return found;
+    const held = cache.byId(request.baseContent);
+    if (held?.version.seq === version.seq) return held;
+    const state = await tree.node(node);
+    return state.version === version.seq ? cache.create(version, state.sizeBytes) : undefined;
+  }
+
   /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal lets go of the layers. */
   private async settle(file: number, record: JournalCommit, sent: Sent): Promise<void> {
     const { cache, drive, journal } = this.parts;
+    // After `committed`: the drive rebases a file onto a version that it has.
+    await Promise.resolve();
     try {
       if (record.sizeBytes > 0) {
         const content = await sent.keep();
@@ -121,6 +146,7 @@ export class Commits {
     const { cache, operations, journal, clock, tree, sender } = this.parts;
     if (sizeBytes === state.sizeBytes) return;
     operations.mustBeOnline("truncate");
+    await this.settled(state.node);
     const version = { node: state.node, seq: state.version };
     const base =
       state.sizeBytes === 0 ? undefined : (cache.find(version) ?? (await cache.create(version, state.sizeBytes)));

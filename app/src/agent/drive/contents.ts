@@ -4,7 +4,6 @@ import type { NodeState } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
-import type { Session } from "../wire/session.ts";
 import type { RequestOfOp } from "./names.ts";
 import type { Tree } from "./tree.ts";
 import { driveEntry } from "./tree.ts";
@@ -20,21 +19,28 @@ export class Contents {
   private readonly tree: Tree;
   private readonly cache: Cache;
   private readonly downloads: Downloads;
-  private readonly session: Session;
+  private readonly settled: (node: number) => Promise<void>;
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Set<number>>();
 
-  constructor(parts: { drive: Drive; tree: Tree; cache: Cache; downloads: Downloads; session: Session }) {
+  constructor(parts: {
+    drive: Drive;
+    tree: Tree;
+    cache: Cache;
+    downloads: Downloads;
+    settled(node: number): Promise<void>;
+  }) {
     this.drive = parts.drive;
     this.tree = parts.tree;
     this.cache = parts.cache;
     this.downloads = parts.downloads;
-    this.session = parts.session;
+    this.settled = parts.settled;
     this.cache.onEvicted((id) => this.drive.dropContent(id));
   }
 
   /** `isOffline`: answered from the cache or not at all. */
   async open(request: RequestOfOp<"open">, isOffline: boolean): Promise<void> {
+    await this.settled(this.tree.real(request.node));
     const state = await this.tree.node(request.node);
     if (request.wantsWrite && isOffline)
       throw new RunnelError("ReadOnly", "open", "Offline: the file can be read, not changed.");

@@ -27,6 +27,9 @@ export class Names {
   async create(request: RequestOfOp<"create">): Promise<void> {
     const { drive, tree, operations, clock } = this.parts;
     operations.mustBeOnline("create");
+    // The kernel then opens the file that is there.
+    if ((await tree.lookup(request.folder, request.name)) !== undefined)
+      throw new RunnelError("Exists", "create", "The file exists already.");
     const node = await operations.newNode();
     const nowNs = clock.wallNs();
     const attributes: NewAttributes = {
@@ -95,6 +98,7 @@ export class Names {
     );
     // A folder that somebody else made first is theirs: mkdir says so, whatever the wire binds.
     if (result.node !== node) throw new RunnelError("Exists", "make", "The folder exists already.");
+    if (request.type === "folder") tree.madeFolder(node, result.seq);
     drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(await tree.node(node)) }], false);
     drive.done(request.id);
   }

@@ -36,6 +36,11 @@ export class Tree {
     this.madeNames.set(key(folder, name), state.node);
   }
 
+  /** A folder just made is empty as of that seq: nothing to list. Only while the whole volume is followed. */
+  madeFolder(node: number, seq: number): void {
+    if (this.replica.facts()?.isWhole === true) this.replica.putListing(node, seq, [], true);
+  }
+
   /** The server has answered (the replica knows it) or refused. */
   dropMade(node: number): void {
     const made = this.made.get(node);

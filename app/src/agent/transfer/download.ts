@@ -1,17 +1,20 @@
 // Brings ranges of a version into the cache: what older cached versions hold is copied there, the rest is fetched, all is digested before it
 // counts as present. One request for recipe and data together.
 import type { ByteRange } from "@runnel/native/drive";
-import type { Channel, Executor, FetchItem, Recipe } from "@runnel/shared";
+import type { Channel, Executor, FetchItem, Recipe, RecipePart } from "@runnel/shared";
 import {
   DIGEST_BYTES,
+  EMPTY_RECIPE,
   FETCH_ITEM,
   LIMITS,
   RunnelError,
   check,
   chunkOffsets,
+  concatRecipes,
   decodeRecipeDelta,
   digestAt,
   encodeRecipe,
+  recipeSize,
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
@@ -95,12 +98,7 @@ export class Downloads {
     if (first[1] !== content.sizeBytes) throw new RunnelError("Stale", "fetch", "The file has changed meanwhile.");
     let { recipe } = content;
     if (first[2] !== null && recipe === undefined) {
-      recipe = decodeRecipeDelta(
-        first[2],
-        held.map((one) => one.recipe ?? { lengths: new Uint32Array(0), digests: new Uint8Array(0) }),
-      );
-      for (const part of first[2]) if (part instanceof Uint8Array) this.session.recipeBytes.received += part.length;
-      checkSize(recipe, content.sizeBytes);
+      recipe = await this.receiveRecipe(channel, first[2], content.sizeBytes, held);
       this.cache.setRecipe(content, recipe, await this.executor.digest([encodeRecipe(recipe)]));
       await this.reuse(content, recipe, held, range);
     }
@@ -110,6 +108,26 @@ export class Downloads {
       else throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
     }
     await channel.result();
+  }
+
+  /** Parts go on in further items until they come to the size of the version. */
+  private async receiveRecipe(
+    channel: Channel,
+    first: readonly RecipePart[],
+    sizeBytes: number,
+    held: readonly CachedContent[],
+  ): Promise<Recipe> {
+    const recipes = held.map((one) => one.recipe ?? EMPTY_RECIPE);
+    let recipe = EMPTY_RECIPE;
+    for (let parts = first; ;) {
+      for (const part of parts) if (part instanceof Uint8Array) this.session.recipeBytes.received += part.length;
+      recipe = concatRecipes([recipe, decodeRecipeDelta(parts, recipes)]);
+      const size = recipeSize(recipe);
+      if (size === sizeBytes) return recipe;
+      const item = size < sizeBytes ? await nextItem(channel) : undefined;
+      if (item?.[0] !== "p") throw new RunnelError("Invalid", "fetch", "A recipe has another size than its version.");
+      parts = item[1];
+    }
   }
 
   /** Older versions that are here whole; the newest first. */
@@ -214,12 +232,6 @@ export class Downloads {
 async function nextItem(channel: Channel): Promise<FetchItem | undefined> {
   const message = await channel.next();
   return message === undefined ? undefined : check(FETCH_ITEM, message, "fetch item");
-}
-
-function checkSize(recipe: Recipe, sizeBytes: number): void {
-  let sum = 0;
-  for (const length of recipe.lengths) sum += length;
-  if (sum !== sizeBytes) throw new RunnelError("Invalid", "fetch", "A recipe has another size than its version.");
 }
 
 function hull(ranges: readonly ByteRange[]): ByteRange {

@@ -61,6 +61,7 @@ export interface WriteResult {
 /** Encoded runs up to this size go inside their item: one frame instead of two. */
 const INLINE_BYTES = 16 * 1024;
 const BULK_LEVEL = 3;
+const ITEMS_MAX = LIMITS.channelItems / 2;
 /** Runs being compressed or waiting to be sent at once: memory, and overlap of work with the line. */
 const AHEAD = 3;
 
@@ -82,7 +83,9 @@ export class Uploads {
    * without base), and the server's refusals.
    */
   async send(outgoing: Outgoing, request: WriteRequest): Promise<WriteResult> {
-    const items = this.plan(outgoing);
+    let items = this.plan(outgoing);
+    // So torn that naming the pieces would cost more than it saves.
+    if (items.length > ITEMS_MAX) items = this.plan({ ...outgoing, base: undefined, references: "none" });
     const channel = this.session.open(
       "write",
       {

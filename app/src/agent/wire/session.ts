@@ -400,6 +400,9 @@ export class Session {
       this.isIdle = true;
       this.leaseUntilMs = 0;
       this.parts.events.lease(0);
+      // An answer still under way says nothing any more: the server has released the lease by then.
+      for (const asked of this.asked.values()) asked.answered(false);
+      this.asked.clear();
       this.feed?.send(["idle"]);
       return;
     }

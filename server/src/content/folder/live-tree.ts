@@ -281,6 +281,17 @@ export class LiveTree {
     this.rows.put(row);
   }
 
+  /** A name that the tree binds and whose file is unknown: the next look says what is there, or that nothing is. */
+  async bindUnknown(node: number, folder: number, name: string): Promise<void> {
+    const state = await this.context.meta.node(node);
+    if (state === undefined || this.isRetry) return;
+    const { type, sizeBytes, mtimeNs, version } = state;
+    const stat = { ...(await this.root.stat("")), type, sizeBytes, mtimeNs, ctimeNs: -1n };
+    await this.bind({ node, folder, name, handle: new Uint8Array(0), stat, version: type === "file" ? version : 0 });
+    const path = await this.rows.pathOfName(folder, name);
+    if (path !== undefined) this.lookAt(path);
+  }
+
   /** The bytes of a version that was a file of the tree are gone. */
   async lose(row: Pick<DiskRow, "node" | "version">): Promise<void> {
     const version = { node: row.node, seq: row.version };

@@ -117,7 +117,8 @@ export async function raiseLink(tree: LiveTree, commit: AcceptedCommit, operatio
   const { node, folder, name } = operation;
   const rows = await tree.rows.ofNode(node);
   const first = rows[0];
-  if (first === undefined || rows.some((row) => row.folder === folder && row.name === name)) return;
+  if (first === undefined) return tree.bindUnknown(node, folder, name);
+  if (rows.some((row) => row.folder === folder && row.name === name)) return;
   const before = await sourceOfLink(tree, rows);
   if (handle !== undefined) await placeLink(tree, tempPath(commit.seq, "new"), operation, handle);
   tree.touch(folder, stateAfter(commit, folder));

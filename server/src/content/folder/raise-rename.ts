@@ -33,7 +33,7 @@ export async function raiseRename(tree: LiveTree, commit: AcceptedCommit, operat
   if (from === undefined || to === undefined) return;
   if (source === undefined || source.node !== node) {
     tree.lookAt(from);
-    return tree.lookAt(to);
+    return tree.bindUnknown(node, toFolder, toName);
   }
   const over = await tree.rows.get(toFolder, toName);
   const move: Move = { commit, operation, source, over, from, to, before: await tree.find(from) };

@@ -320,17 +320,23 @@ export class Teller {
     for (const [index, told] of batch.entries()) {
       const answer = planned[index];
       if (answer === undefined) continue;
-      // The tree does not bind the name and nothing will: the row is a leftover.
-      if (told.removed !== undefined && answer.ok && answer.change === undefined && !hasPending) await this.#dropRow(told.removed);
+      if (told.removed !== undefined && answer.ok && answer.change === undefined) await this.#unremoved(told.removed, hasPending);
       if (answer.ok && answer.change !== undefined) {
         seq = Math.max(seq, answer.change.seq);
         if (isNewFolder(told)) folders.push(answer.result.node);
       }
-      this.#settle(told, answer);
+      await this.#settle(told, answer, hasPending);
     }
     if (this.#context.rows.hasChanges) await this.#context.rows.store((await this.#context.meta.facts()).upSeq);
     if (seq > 0) await this.#context.noteExternal(seq);
     return folders;
+  }
+
+  /** The tree does not bind the name. When no commit to come does, the row is a leftover. */
+  async #unremoved(row: DiskRow, hasPending: boolean): Promise<void> {
+    if (!hasPending) return this.#dropRow(row);
+    const path = await this.#context.rows.pathOfName(row.folder, row.name);
+    if (path !== undefined) this.#context.overtaken(path);
   }
 
   async #dropRow(row: DiskRow): Promise<void> {
@@ -342,12 +348,30 @@ export class Teller {
     lost(version);
   }
 
-  #settle({ operation, seen }: Telling, answer: Planned): void {
-    if (!answer.ok && answer.error.kind === "BadName") this.#context.leftOut.add(`${seen?.path ?? ""} (${answer.error.kind})`);
+  async #settle({ operation, seen }: Telling, answer: Planned, hasPending: boolean): Promise<void> {
+    if (seen === undefined) return;
+    if (!answer.ok && answer.error.kind === "BadName") this.#context.leftOut.add(`${seen.path} (${answer.error.kind})`);
     else if (!answer.ok || answer.change === undefined) {
-      if (seen !== undefined) this.#context.overtaken(seen.path);
-    } else if (operation.op === "externalWrite" && seen?.row !== undefined && seen.row.stat.sizeBytes > 0) {
+      if (!hasPending) await this.#reconcile(seen);
+      this.#context.overtaken(seen.path);
+    } else if (operation.op === "externalWrite" && seen.row !== undefined && seen.row.stat.sizeBytes > 0) {
       this.#context.lost({ node: seen.row.node, seq: seen.row.version });
+    }
+  }
+
+  /**
+   * The tree did not take what was told, and no commit is to come that could be the reason: row and tree disagree about the name, after a power cut
+   * that the index did not survive whole. The row follows the tree; the next look then tells the difference.
+   */
+  async #reconcile({ folder, name, found }: Seen): Promise<void> {
+    const { rows, meta } = this.#context;
+    const row = await rows.get(folder, name);
+    const bound = await meta.lookup(folder, name);
+    if (row !== undefined && row.node !== bound?.node) await this.#dropRow(row);
+    else if (row === undefined && bound !== undefined && found !== undefined) {
+      const { node, type, sizeBytes, mtimeNs, version } = bound;
+      const stat = { ...found.stat, type, sizeBytes, mtimeNs, ctimeNs: -1n };
+      rows.put({ node, folder, name, handle: new Uint8Array(0), stat, version: type === "file" ? version : 0 });
     }
   }
 }

@@ -8,9 +8,12 @@ import { stateOf } from "./salvage-tree.ts";
 export interface ToShow {
   /** The commits that the folder does not show yet. */
   commits: SalvageCommit[];
-  /** Contents that should be there by then and are not, with the path they belong to now: a power cut need not keep the order of names. */
+  /** Those before that are not shown all the same, with the path they belong to now: a power cut need not keep the order of names within a batch. */
   torn: SalvageCommit[];
 }
+
+/** What is brought up with one sync is no more than this. */
+const BATCH_COMMITS = 64;
 
 export async function whatToShow(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<ToShow> {
   let from = await afterLastNoted(tree, commits);
@@ -19,7 +22,9 @@ export async function whatToShow(tree: SalvageTree, commits: readonly SalvageCom
     const commit = commits[index] as SalvageCommit;
     if (await hasMoved(tree, commit, commits.slice(from, index))) from = index + 1;
   }
-  return { commits: commits.slice(from), torn: await tornContents(tree, commits.slice(0, from), commits.slice(from)) };
+  const batch = commits.slice(Math.max(0, from - BATCH_COMMITS), from);
+  const torn = [...(await tornNames(tree, batch)), ...(await tornContents(tree, batch, commits.slice(from)))];
+  return { commits: commits.slice(from), torn: torn.toSorted((a, b) => a.seq - b.seq) };
 }
 
 /** Behind the last commit that a noted file tells of: the one it was made for, or the rename that brought it to where it lies. */
@@ -56,6 +61,43 @@ function placesSince(commit: SalvageCommit, commits: readonly SalvageCommit[], i
     places.set(path, first);
   }
   return places;
+}
+
+/** Names that nothing later is about, and that are not as the commit left them. */
+async function tornNames(tree: SalvageTree, shown: readonly SalvageCommit[]): Promise<SalvageCommit[]> {
+  const torn: SalvageCommit[] = [];
+  for (const [index, commit] of shown.entries()) {
+    const later = shown.slice(index + 1);
+    if (commit.path === "" || later.some((other) => isAbout(other, commit.path) || isAbout(other, commit.from))) continue;
+    if (await isTorn(tree, commit)) torn.push(commit);
+  }
+  return torn;
+}
+
+/** Its own names, or the folders above. */
+function isAbout(commit: SalvageCommit, path: string): boolean {
+  if (path === "") return false;
+  return [commit.path, commit.from].some((name) => name === path || (commit.operation.op === "rename" && path.startsWith(`${name}/`)));
+}
+
+async function isTorn(tree: SalvageTree, commit: SalvageCommit): Promise<boolean> {
+  const { operation, path, from, result, wallNs } = commit;
+  const found = await tree.find(path);
+  const source = from === "" ? undefined : await tree.find(from);
+  switch (operation.op) {
+    case "make":
+      return found === undefined;
+    case "link":
+      return found === undefined && source !== undefined;
+    case "rename":
+      if (source === undefined || tree.isAnothers(source, result.node)) return false;
+      if (operation.how !== "exchange") return !isSameHandle(found?.handle, source.handle) && isLike(source, commit);
+      return found !== undefined && isLike(source, commit) && !isLike(found, commit);
+    case "remove":
+      return found !== undefined && !tree.isAnothers(found, result.node) && !tree.isNewer(path, found, wallNs);
+    default:
+      return false;
+  }
 }
 
 async function tornContents(tree: SalvageTree, shown: readonly SalvageCommit[], rest: readonly SalvageCommit[]): Promise<SalvageCommit[]> {

@@ -85,7 +85,9 @@ export class SalvageTree {
     const { stat } = found;
     if (stat.type === "folder") return false;
     const noted = this.notedFor(found);
-    if (noted !== undefined && noted.sizeBytes === stat.sizeBytes && noted.mtimeNs === stat.mtimeNs) return false;
+    // One that was just made is empty; its times may not have got onto the disk.
+    const isAsLeft = noted?.sizeBytes === stat.sizeBytes && (noted.mtimeNs === stat.mtimeNs || stat.sizeBytes === 0);
+    if (isAsLeft) return false;
     const hasOwnCtime = noted !== undefined || this.ownTouches.has(path);
     return stat.mtimeNs > wallNs || (!hasOwnCtime && stat.ctimeNs > wallNs);
   }
