@@ -21,7 +21,7 @@ export const LIMITS = {
   /** Channels open at once on a connection. */
   channels: 1024,
   /** Control items waiting to be handled on one channel. */
-  channelItems: 65_536,
+  channelItems: 16_384,
   /** Bulk credit of one channel. */
   channelCreditBytes: 4 * MiB,
   /** Attachments of one connection. */

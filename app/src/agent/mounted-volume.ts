@@ -313,7 +313,9 @@ export class MountedVolume implements Mount {
   }
 
   private conflict(path: string, node: number): void {
-    const keptBeside = this.tree.pathOf(node);
+    const now = this.tree.pathOf(node);
+    // The last close won: the other content is the version before.
+    const keptBeside = now === path ? "the server's old versions" : now;
     if (this.conflicts.length < PROBLEMS_MAX) this.conflicts.push({ path, keptBeside });
   }
 

@@ -14,7 +14,7 @@ const UNFINISHED = /\b(TOD[O]|FIXM[E]|XX[X]|HAC[K])\b/g;
 const MACHINE_PATH = /(?<![\w.~)}>*-])\/(work|tmp|home|root|Users)\//g;
 const OUTSIDE_DOCUMENT = /\bhandboo[k]\b/gi;
 const FOCUSED =
-  /\b(test|it|describe)(\.[a-zA-Z]+)*\.(only|skip|todo|failing)\b|\b(fit|fdescribe|xit|xtest|xdescribe)\s*[.(]/g;
+  /\b(test|it|describe)(\.[a-zA-Z]+)*\.(only|todo|failing)\b|(?<![?:]\s)\b(test|it|describe)(\.[a-zA-Z]+)*\.skip\b|\b(fit|fdescribe|xit|xtest|xdescribe)\s*[.(]/g;
 
 function findAll(file: ProjectFile, text: string, pattern: RegExp, says: (found: string) => string): Violation[] {
   return [...text.matchAll(pattern)].map((match) => ({

@@ -33,7 +33,9 @@ export class ChunkIndexer {
 
   /** Chunks of a version just committed. */
   index(version: VersionId, recipe: Recipe): void {
-    this.parts.meta.putChunks(version, recipe).catch((error: unknown) => this.parts.warn("The chunk index could not be written.", error));
+    this.parts.meta
+      .putChunks(version, recipe)
+      .catch((error: unknown) => this.parts.warn("The chunk index could not be written.", error));
   }
 
   /** There may be files without a recipe. */
@@ -78,7 +80,12 @@ export class ChunkIndexer {
     try {
       const recipe = await chunkVersion(content, version, executor);
       if (recipe === undefined) return false;
-      await queue.submit({ operation: { op: "setRecipe", version, recipe }, id: undefined, data: NO_DATA, holder: undefined });
+      await queue.submit({
+        operation: { op: "setRecipe", version, recipe },
+        id: undefined,
+        data: NO_DATA,
+        holder: undefined,
+      });
       await meta.putChunks(version, recipe);
       return true;
     } catch (error) {

@@ -4,7 +4,14 @@ import type { Change, Clock, Log, RecordPlace } from "@runnel/shared";
 import { ERROR_KINDS, RunnelError, fromSystemError } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
-import type { ExternalOperation, MetaStore, Operation, OperationId, OperationResult, Planned } from "../meta/meta-store.ts";
+import type {
+  ExternalOperation,
+  MetaStore,
+  Operation,
+  OperationId,
+  OperationResult,
+  Planned,
+} from "../meta/meta-store.ts";
 import { encodeRecord } from "./commit-record.ts";
 
 export interface Submission {
@@ -49,7 +56,12 @@ export class CommitQueue {
   private readonly meta: MetaStore;
   private readonly clock: Clock;
   /** Called for each change in seq order, before its submission resolves. */
-  private readonly committed: (change: Change, submission: Submission, result: OperationResult, data: RecordPlace | undefined) => void;
+  private readonly committed: (
+    change: Change,
+    submission: Submission,
+    result: OperationResult,
+    data: RecordPlace | undefined,
+  ) => void;
   private readonly queue: Queued[] = [];
   private running: Promise<void> | undefined;
   private failure: RunnelError | undefined;
@@ -80,7 +92,9 @@ export class CommitQueue {
 
   /** As submit for operations that belong together in time, with an answer each. */
   submitAll(operations: readonly (Operation | ExternalOperation)[]): Promise<Planned[]> {
-    return Promise.all(operations.map((operation) => this.plan({ operation, id: undefined, data: NO_DATA, holder: undefined })));
+    return Promise.all(
+      operations.map((operation) => this.plan({ operation, id: undefined, data: NO_DATA, holder: undefined })),
+    );
   }
 
   /** Resolves when nothing is under way. */
@@ -146,7 +160,9 @@ export class CommitQueue {
       await this.meta.commit(places, end);
     } catch (error) {
       // The log has it, the index does not: going on would give the same seq twice. A restart rolls the log forward.
-      this.failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", { cause: error });
+      this.failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", {
+        cause: error,
+      });
       throw this.failure;
     }
     this.indexedTo = end;
@@ -191,4 +207,3 @@ function rebuildError(error: { kind: string; message: string; detail: object }, 
   const kind = ERROR_KINDS.includes(error.kind as ErrorKind) ? (error.kind as ErrorKind) : "Io";
   return new RunnelError(kind, operation, error.message, { detail: error.detail as ErrorDetail });
 }
-

@@ -63,7 +63,8 @@ export function decodeRecord(payload: Uint8Array): { record: LoggedRecord; dataO
 
 /** Recipes go as their encoded bytes. */
 function flatten(operation: Operation | ExternalOperation): unknown {
-  if (operation.op === "write") return { ...operation, content: { ...operation.content, recipe: flat(operation.content.recipe) } };
+  if (operation.op === "write")
+    return { ...operation, content: { ...operation.content, recipe: flat(operation.content.recipe) } };
   if (operation.op === "setRecipe") return { ...operation, recipe: flat(operation.recipe) };
   return operation;
 }

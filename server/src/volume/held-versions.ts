@@ -55,7 +55,10 @@ export class HeldVersions {
   }
 
   /** As run, for one chunk that the chunk index says is there. */
-  async chunk(place: { version: VersionId; offset: number; length: number }, digest: Uint8Array): Promise<Run | undefined> {
+  async chunk(
+    place: { version: VersionId; offset: number; length: number },
+    digest: Uint8Array,
+  ): Promise<Run | undefined> {
     const open = (await this.get(place.version))?.open;
     if (open === undefined || !(await this.isAt(open, place.offset, place.length, digest))) return undefined;
     this.used.add(keyOf(place.version));
@@ -73,7 +76,8 @@ export class HeldVersions {
       for (let at = 0; at < run.length; index++) {
         const length = recipe.lengths[index] ?? 0;
         if (length === 0) return false;
-        const isProved = open.file?.isSettled === true || (await this.isAt(open, run.offset + at, length, digestAt(recipe, index)));
+        const isProved =
+          open.file?.isSettled === true || (await this.isAt(open, run.offset + at, length, digestAt(recipe, index)));
         if (!isProved) return false;
         at += length;
       }
@@ -108,7 +112,7 @@ export class HeldVersions {
   }
 
   private async closeUnused(): Promise<void> {
-    for (const [key, held] of [...this.held]) {
+    for (const [key, held] of this.held) {
       if (this.used.has(key)) continue;
       this.held.delete(key);
       if (held?.open === undefined) continue;

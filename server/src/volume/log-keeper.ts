@@ -55,7 +55,8 @@ export class LogKeeper {
       this.working = this.tidy()
         .catch((error: unknown) => {
           // Another program reads the meta store just now: next time.
-          if (!isRunnelError(error, "Busy")) this.parts.warn("Old parts of the commit log could not be removed.", error);
+          if (!isRunnelError(error, "Busy"))
+            this.parts.warn("Old parts of the commit log could not be removed.", error);
         })
         .finally(() => this.arm());
     });

@@ -43,7 +43,10 @@ export async function recover(parts: RecoverParts, root: DiskRoot, log: Log): Pr
     } catch (error) {
       await meta.close();
       if (!(error instanceof StrangeIndex)) throw error;
-      parts.warn(`The index of ${parts.name} does not belong to its commit log and is made anew from the folder.`, error);
+      parts.warn(
+        `The index of ${parts.name} does not belong to its commit log and is made anew from the folder.`,
+        error,
+      );
     }
   }
   return makeAnew(parts, root, log);
@@ -54,7 +57,8 @@ async function openKept(parts: RecoverParts): Promise<MetaStore | undefined> {
     return await parts.openMeta(undefined);
   } catch (error) {
     if (!isRunnelError(error, "NotFound", "Corrupt")) throw error;
-    if (error.kind === "Corrupt") parts.warn(`The index of ${parts.name} is damaged and is made anew from the folder.`, error);
+    if (error.kind === "Corrupt")
+      parts.warn(`The index of ${parts.name} is damaged and is made anew from the folder.`, error);
     return undefined;
   }
 }
@@ -66,7 +70,9 @@ async function makeAnew(parts: RecoverParts, root: DiskRoot, log: Log): Promise<
   await log.replay(() => {
     wasServed = true;
   });
-  const report = wasServed ? await salvage({ root, log, executor, volume: await knownVolumeId(parts.data), warn }) : undefined;
+  const report = wasServed
+    ? await salvage({ root, log, executor, volume: await knownVolumeId(parts.data), warn })
+    : undefined;
   // Records of another epoch mean nothing to a new meta store.
   await log.dropBefore(await log.rotate());
   const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;
@@ -95,14 +101,23 @@ async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
     if (record.kind === "handle" && record.seq > before.upSeq) handles.set(record.seq, record.handle);
     if (record.kind !== "commit") return;
     const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
-    const isIndexed = place.segment < before.logSegment || (place.segment === before.logSegment && place.offset < before.logOffset);
+    const isIndexed =
+      place.segment < before.logSegment || (place.segment === before.logSegment && place.offset < before.logOffset);
     if (!isIndexed) {
       const { id, operation, wallNs, seq, change, result } = record;
       await ofIndex(() => meta.plan([{ id, operation, wallNs, replayed: { seq, change, result } }]));
-      await ofIndex(() => meta.commit(new Map([[0, data]]), { segment: place.segment, offset: place.offset + place.length }));
+      await ofIndex(() =>
+        meta.commit(new Map([[0, data]]), { segment: place.segment, offset: place.offset + place.length }),
+      );
     }
     if (record.change !== undefined && record.seq > before.upSeq && isOwn(record.operation)) {
-      commits.push({ seq: record.seq, operation: record.operation, result: record.result, change: record.change, data });
+      commits.push({
+        seq: record.seq,
+        operation: record.operation,
+        result: record.result,
+        change: record.change,
+        data,
+      });
     }
   });
   return { meta, facts: await meta.facts(), commits, handles, salvaged: undefined };

@@ -36,7 +36,9 @@ export class StagedWrites {
     const change = (by: number): void => {
       const bytes = (this.bytes.get(instance) ?? 0) + by;
       if (bytes > this.bytesMax && by > 0) {
-        throw new RunnelError("Quota", "write", "Too much is uploaded and not yet saved.", { detail: { limit: this.bytesMax } });
+        throw new RunnelError("Quota", "write", "Too much is uploaded and not yet saved.", {
+          detail: { limit: this.bytesMax },
+        });
       }
       if (bytes > 0) this.bytes.set(instance, bytes);
       else this.bytes.delete(instance);

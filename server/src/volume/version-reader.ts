@@ -29,7 +29,12 @@ export function chunkRuns(recipe: Recipe, indexes: Iterable<number>): ChunkRun[]
 }
 
 /** @throws Stale when the bytes are no longer those of the recipe, and what ContentStore.open throws. */
-export async function readRun(open: OpenVersion, recipe: Recipe, run: ChunkRun, executor: Executor): Promise<Uint8Array> {
+export async function readRun(
+  open: OpenVersion,
+  recipe: Recipe,
+  run: ChunkRun,
+  executor: Executor,
+): Promise<Uint8Array> {
   const bytes = await open.read(run.offset, run.length);
   const digests = await executor.digest(splitRun(bytes, recipe, run));
   for (let index = 0; index < run.count; index++) {
@@ -55,14 +60,19 @@ export async function holdsRun(open: OpenVersion, recipe: Recipe, run: ChunkRun,
  * Cuts a file that has no recipe yet; undefined while that cannot be done: it is not up, or its tuple is so young that a change after the cut might not
  * show in it, and the recipe would be another content's for good. @throws Stale when it changed meanwhile.
  */
-export async function chunkVersion(content: ContentStore, version: VersionId, executor: Executor): Promise<ChunkedRange | undefined> {
+export async function chunkVersion(
+  content: ContentStore,
+  version: VersionId,
+  executor: Executor,
+): Promise<ChunkedRange | undefined> {
   const open = await content.open(version);
   try {
     if (open.file?.isSettled !== true) return undefined;
     const before = await open.file.file.stat();
     const chunked = await executor.chunkFile(open.file.file, 0, open.sizeBytes);
     const after = await open.file.file.stat();
-    if (before.ctimeNs !== after.ctimeNs || before.sizeBytes !== after.sizeBytes || after.sizeBytes !== open.sizeBytes) throw changedUnderneath();
+    if (before.ctimeNs !== after.ctimeNs || before.sizeBytes !== after.sizeBytes || after.sizeBytes !== open.sizeBytes)
+      throw changedUnderneath();
     return chunked;
   } finally {
     await open.close();

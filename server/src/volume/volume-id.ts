@@ -41,7 +41,8 @@ async function read(data: DiskRoot): Promise<string | undefined> {
     } finally {
       await file.close();
     }
-    if (!/^[0-9a-f]{32}$/.test(text)) throw new RunnelError("Corrupt", "open volume", `The file "volume" in ${data.path} is damaged.`);
+    if (!/^[0-9a-f]{32}$/.test(text))
+      throw new RunnelError("Corrupt", "open volume", `The file "volume" in ${data.path} is damaged.`);
     return text;
   } catch (error) {
     if (isRunnelError(error, "NotFound")) return undefined;

@@ -98,7 +98,10 @@ export class Volume {
       opened.push(root);
       const { log, tornBytes } = await openLog(parts.data, LOG_FOLDER, COMMIT_LOG_FORMAT);
       opened.push(log);
-      if (tornBytes > 0) parts.warn(`The commit log of ${parts.name} ended in ${tornBytes} bytes that were never acknowledged; they were cut.`);
+      if (tornBytes > 0)
+        parts.warn(
+          `The commit log of ${parts.name} ended in ${tornBytes} bytes that were never acknowledged; they were cut.`,
+        );
       const recovered = await recover(parts, root, log);
       opened.push(recovered.meta);
       return await Volume.start(parts, root, log, recovered);
@@ -114,11 +117,17 @@ export class Volume {
     const feed = new Feed(parts.clock, parts.termMs, attached);
     let volume: Volume | undefined;
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
-    const queue = new CommitQueue(log, meta, parts.clock, indexedTo, (change, submission, result, data) => volume?.committed(change, submission, result, data));
-    const content = await parts.openContent(root, meta, hostOf(log, queue, feed, {
-      up: (seq) => volume?.keeper.up(seq),
-      scanned: () => volume?.indexer.wake(),
-    }));
+    const queue = new CommitQueue(log, meta, parts.clock, indexedTo, (change, submission, result, data) =>
+      volume?.committed(change, submission, result, data),
+    );
+    const content = await parts.openContent(
+      root,
+      meta,
+      hostOf(log, queue, feed, {
+        up: (seq) => volume?.keeper.up(seq),
+        scanned: () => volume?.indexer.wake(),
+      }),
+    );
     volume = new Volume(parts, { root, log, meta, content, queue, feed, facts, salvaged, commits: recovered.commits });
     try {
       await content.start(recovered.commits, recovered.handles);
@@ -140,7 +149,12 @@ export class Volume {
    * Commits one operation and waits for the acknowledgements of those with a lease.
    * @throws the tree's refusals; NoSpace of the log: then nothing happened. Io: what happened is known after a restart only.
    */
-  async commit(operation: Operation, id: OperationId | undefined, holder: Holder | undefined, data: Uint8Array = NO_DATA): Promise<OperationResult> {
+  async commit(
+    operation: Operation,
+    id: OperationId | undefined,
+    holder: Holder | undefined,
+    data: Uint8Array = NO_DATA,
+  ): Promise<OperationResult> {
     const { result, acknowledged } = await this.submit(operation, id, holder, data);
     await acknowledged;
     return result;
@@ -189,7 +203,12 @@ export class Volume {
   }
 
   /** Every change passes here, in seq order: it is durable and indexed. */
-  private committed(change: Change, submission: Submission, result: OperationResult, data: RecordPlace | undefined): void {
+  private committed(
+    change: Change,
+    submission: Submission,
+    result: OperationResult,
+    data: RecordPlace | undefined,
+  ): void {
     this.lastSeq = change.seq;
     const { operation } = submission;
     if (isOwn(operation)) {
@@ -209,7 +228,9 @@ export class Volume {
     if (this.isStopped) return;
     this.termTimer = this.clock.after(this.feed.termMs, () => {
       for (const instance of this.feed.forgetGone()) {
-        this.meta.setAttached(instance, false).catch((error: unknown) => this.warn("A client that is gone could not be forgotten.", error));
+        this.meta
+          .setAttached(instance, false)
+          .catch((error: unknown) => this.warn("A client that is gone could not be forgotten.", error));
       }
       this.forgetGone();
     });
@@ -231,7 +252,12 @@ interface Opened {
 }
 
 /** What the content store may ask of its volume, which is there once it calls. */
-function hostOf(log: Log, queue: CommitQueue, feed: Feed, tell: { up(seq: number): void; scanned(): void }): ContentHost {
+function hostOf(
+  log: Log,
+  queue: CommitQueue,
+  feed: Feed,
+  tell: { up(seq: number): void; scanned(): void },
+): ContentHost {
   let isUncertain = false;
   let isAway = false;
   const show = (): void => (isUncertain || isAway ? feed.withdraw() : feed.restore());

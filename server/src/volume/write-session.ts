@@ -18,6 +18,7 @@ import type { ContentStore, StagedFile } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { HeldVersions } from "./held-versions.ts";
 import type { Allowance } from "./staged-writes.ts";
+import { joinRuns, toTemp } from "./write-runs.ts";
 
 interface Part {
   recipe: Recipe;
@@ -57,7 +58,11 @@ export class WriteSession {
   /** Its channel broke: versions were closed and may have changed since. */
   private hasRested = false;
 
-  constructor(parts: { meta: MetaStore; content: ContentStore; executor: Executor }, sizeBytes: number, allowance: Allowance) {
+  constructor(
+    parts: { meta: MetaStore; content: ContentStore; executor: Executor },
+    sizeBytes: number,
+    allowance: Allowance,
+  ) {
     this.meta = parts.meta;
     this.content = parts.content;
     this.executor = parts.executor;
@@ -152,7 +157,9 @@ export class WriteSession {
   /** Counted before anything is copied: a few bytes of items could ask for any memory. */
   private checkChunks(more: number): void {
     if (this.chunks + more <= LIMITS.recipeDescriptors) return;
-    throw new RunnelError("TooLarge", "write", "A write has too many chunks.", { detail: { limit: LIMITS.recipeDescriptors, rule: "W20" } });
+    throw new RunnelError("TooLarge", "write", "A write has too many chunks.", {
+      detail: { limit: LIMITS.recipeDescriptors, rule: "W20" },
+    });
   }
 
   /** CONDWRITE by place: chunks of a version, whose recipe the client knows. */
@@ -160,9 +167,12 @@ export class WriteSession {
     const held = await this.held.get(version);
     if (held === undefined) {
       // The length is unknown without the recipe: the client repeats the whole as data.
-      throw new RunnelError("Gone", "copy chunks", "A version that a write copies from is no longer kept.", { detail: { rule: "W22" } });
+      throw new RunnelError("Gone", "copy chunks", "A version that a write copies from is no longer kept.", {
+        detail: { rule: "W22" },
+      });
     }
-    if (from + count > held.recipe.lengths.length || count === 0) throw wrong("A copy names chunks that the version does not have.");
+    if (from + count > held.recipe.lengths.length || count === 0)
+      throw wrong("A copy names chunks that the version does not have.");
     this.checkChunks(count);
     const recipe = sliceRecipe(held.recipe, from, from + count);
     const run = await this.held.run(version, held, from, count);
@@ -178,7 +188,10 @@ export class WriteSession {
     const sizeBytes = recipeSize(recipe);
     if (place !== null) {
       const held = await this.held.get(place);
-      const run = held !== undefined && isSame(held.recipe, index, recipe) ? await this.held.run(place, held, index, count) : undefined;
+      const run =
+        held !== undefined && isSame(held.recipe, index, recipe)
+          ? await this.held.run(place, held, index, count)
+          : undefined;
       if (run !== undefined) return { recipe, sizeBytes, runs: [run] };
     }
     return { recipe, sizeBytes, runs: await this.lookUp(recipe) };
@@ -189,14 +202,22 @@ export class WriteSession {
     const hints = await this.meta.findChunks(recipe.digests);
     const runs: Run[] = [];
     for (const [index, hint] of hints.entries()) {
-      const run = hint !== undefined && hint.length === recipe.lengths[index] ? await this.held.chunk(hint, digestAt(recipe, index)) : undefined;
+      const run =
+        hint !== undefined && hint.length === recipe.lengths[index]
+          ? await this.held.chunk(hint, digestAt(recipe, index))
+          : undefined;
       if (run === undefined) return undefined;
       runs.push(run);
     }
     return runs;
   }
 
-  private async decode(encoding: "raw" | "zstd", rawBytes: number, from: number | Uint8Array, channel: Channel): Promise<Uint8Array> {
+  private async decode(
+    encoding: "raw" | "zstd",
+    rawBytes: number,
+    from: number | Uint8Array,
+    channel: Channel,
+  ): Promise<Uint8Array> {
     if (rawBytes === 0 || rawBytes > LIMITS.runBytes) throw wrong("A run has an impossible length.");
     const encoded = typeof from === "number" ? await channel.readBulk(checkEncoded(from, rawBytes)) : from;
     if (encoding === "zstd") return this.executor.decompress(encoded, rawBytes);
@@ -211,8 +232,11 @@ export class WriteSession {
     part.filled ??= { runs: [], chunks: 0, bytes: 0 };
     const { filled } = part;
     const recipe = await this.executor.chunkBytes(bytes);
-    if (!isSame(part.recipe, filled.chunks, recipe)) throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
-    filled.runs.push(...(await this.store(part.offset + filled.bytes, bytes)));
+    if (!isSame(part.recipe, filled.chunks, recipe))
+      throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
+    // Stored first: storing may move what came before to the temp file, and then puts other runs in place of these.
+    const runs = await this.store(part.offset + filled.bytes, bytes);
+    filled.runs.push(...runs);
     filled.chunks += recipe.lengths.length;
     filled.bytes += bytes.length;
     if (filled.bytes === part.sizeBytes) part.runs = filled.runs;
@@ -250,13 +274,19 @@ export class WriteSession {
     if (this.offset !== this.sizeBytes) throw wrong("A write has fewer bytes than it announced.");
     const recipe = concatRecipes(this.parts.map((part) => part.recipe));
     const proved = await this.executor.digest([encodeRecipe(recipe)]);
-    if (Buffer.compare(proved, oid) !== 0) throw new RunnelError("Corrupt", "write", "What came is not what was sent: its OID differs.");
+    if (Buffer.compare(proved, oid) !== 0)
+      throw new RunnelError("Corrupt", "write", "What came is not what was sent: its OID differs.");
     await this.staged?.sync(this.sizeBytes);
     const runs = joinRuns(this.parts.flatMap((part) => part.runs ?? []));
     const data = Buffer.concat(this.inline.map((piece) => piece.bytes));
     let stagedBytes = 0;
     for (const run of runs) if (run.from === "temp") stagedBytes += run.length;
-    return { content: { recipe, sizeBytes: this.sizeBytes, runs, temp: this.staged?.name ?? "" }, oid, data, stagedBytes };
+    return {
+      content: { recipe, sizeBytes: this.sizeBytes, runs, temp: this.staged?.name ?? "" },
+      oid,
+      data,
+      stagedBytes,
+    };
   }
 }
 
@@ -265,40 +295,18 @@ const NEED_ITEMS_MAX = 65_536;
 const ENCODED_SLACK_BYTES = 1024;
 
 function checkEncoded(encodedBytes: number, rawBytes: number): number {
-  if (encodedBytes === 0 || encodedBytes > rawBytes + ENCODED_SLACK_BYTES) throw wrong("A run's encoded length is impossible.");
+  if (encodedBytes === 0 || encodedBytes > rawBytes + ENCODED_SLACK_BYTES)
+    throw wrong("A run's encoded length is impossible.");
   return encodedBytes;
 }
 
 function isSame(recipe: Recipe, from: number, expected: Recipe): boolean {
   const count = expected.lengths.length;
   if (from + count > recipe.lengths.length) return false;
-  for (let index = 0; index < count; index++) if (recipe.lengths[from + index] !== expected.lengths[index]) return false;
+  for (let index = 0; index < count; index++)
+    if (recipe.lengths[from + index] !== expected.lengths[index]) return false;
   const digests = recipe.digests.subarray(from * DIGEST_BYTES, (from + count) * DIGEST_BYTES);
   return Buffer.compare(digests, expected.digests) === 0;
-}
-
-function toTemp(run: Run): Run {
-  return run.from === "log" ? { from: "temp", length: run.length } : run;
-}
-
-/** Neighbouring runs of one source become one. */
-function joinRuns(runs: readonly Run[]): Run[] {
-  const joined: Run[] = [];
-  for (const run of runs) {
-    const last = joined.at(-1);
-    if (last?.from === "log" && run.from === "log" && last.at + last.length === run.at) last.length += run.length;
-    else if (last?.from === "temp" && run.from === "temp") last.length += run.length;
-    else if (
-      last?.from === "version" &&
-      run.from === "version" &&
-      last.version.node === run.version.node &&
-      last.version.seq === run.version.seq &&
-      last.offset + last.length === run.offset
-    ) {
-      last.length += run.length;
-    } else joined.push({ ...run });
-  }
-  return joined;
 }
 
 function wrong(message: string): RunnelError {

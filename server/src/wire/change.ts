@@ -6,7 +6,11 @@ import type { Operation, OperationId, OperationResult } from "../meta/meta-store
 import type { Attachment } from "./attachment.ts";
 
 /** A name operation: one answer. */
-export async function serveChange(attachment: Attachment, name: RequestName, message: object): Promise<OperationResult> {
+export async function serveChange(
+  attachment: Attachment,
+  name: RequestName,
+  message: object,
+): Promise<OperationResult> {
   const { n, received } = message as { n: number; received: number };
   const operation = asOperation(name, message);
   const id = operationId(attachment.instance, n, operation);

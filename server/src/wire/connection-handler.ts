@@ -1,6 +1,16 @@
 // What a client may ask on its connection: hello first, then attach, then operations on an attachment. Every request is checked here, once.
 import type { Channel, Clock, Executor, Link, RequestName, RequestOf } from "@runnel/shared";
-import { Connection, LIMITS, PROTOCOL_VERSION, REQUESTS, ROOT_NODE, RunnelError, check, isRunnelError, packState } from "@runnel/shared";
+import {
+  Connection,
+  LIMITS,
+  PROTOCOL_VERSION,
+  REQUESTS,
+  ROOT_NODE,
+  RunnelError,
+  check,
+  isRunnelError,
+  packState,
+} from "@runnel/shared";
 import type { Volume } from "../volume/volume.ts";
 import { Attachment } from "./attachment.ts";
 import { serveChange } from "./change.ts";
@@ -57,20 +67,29 @@ export class ConnectionHandler {
   }
 
   private async opened(channel: Channel, operation: string, message: unknown): Promise<void> {
-    if (!(operation in REQUESTS)) throw new RunnelError("Unsupported", operation.slice(0, 50), "This server does not know the operation.");
+    if (!Object.hasOwn(REQUESTS, operation))
+      throw new RunnelError("Unsupported", operation.slice(0, 50), "This server does not know the operation.");
     const name = operation as RequestName;
     const request = check(REQUESTS[name], message, name);
     if (name === "hello") this.hello(channel, request as RequestOf<"hello">);
-    else if (!this.hasGreeted) throw new RunnelError("Invalid", name, "The first request of a connection is hello.", { detail: { rule: "W11" } });
+    else if (!this.hasGreeted)
+      throw new RunnelError("Invalid", name, "The first request of a connection is hello.", {
+        detail: { rule: "W11" },
+      });
     else if (name === "attach") await this.attach(channel, request as RequestOf<"attach">);
     else await this.serve(name, channel, request);
   }
 
   private hello(channel: Channel, request: RequestOf<"hello">): void {
     if (request.protocol !== PROTOCOL_VERSION) {
-      throw new RunnelError("Version", "hello", `This server speaks protocol ${PROTOCOL_VERSION}, the client ${request.protocol}: update the older one.`, {
-        detail: { need: PROTOCOL_VERSION },
-      });
+      throw new RunnelError(
+        "Version",
+        "hello",
+        `This server speaks protocol ${PROTOCOL_VERSION}, the client ${request.protocol}: update the older one.`,
+        {
+          detail: { need: PROTOCOL_VERSION },
+        },
+      );
     }
     this.hasGreeted = true;
     this.who = request.software;
@@ -80,9 +99,12 @@ export class ConnectionHandler {
   /** The channel stays open and carries the feed, until one side ends it. */
   private async attach(channel: Channel, request: RequestOf<"attach">): Promise<void> {
     const volume = this.parts.volumes.get(request.volume);
-    if (volume === undefined) throw new RunnelError("NotFound", "attach", `This server has no volume "${request.volume}".`);
+    if (volume === undefined)
+      throw new RunnelError("NotFound", "attach", `This server has no volume "${request.volume}".`);
     if (this.attachments.size + this.attaching >= LIMITS.attachments) {
-      throw new RunnelError("Busy", "attach", "This connection has too many attachments.", { detail: { limit: LIMITS.attachments } });
+      throw new RunnelError("Busy", "attach", "This connection has too many attachments.", {
+        detail: { limit: LIMITS.attachments },
+      });
     }
     const attachment = new Attachment(volume, channel, request.instance, this.parts.warn);
     this.attaching++;
@@ -95,7 +117,12 @@ export class ConnectionHandler {
     if (channel.abort.signal.aborted) return;
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
-    attachment.holder = volume.feed.attach(request.instance, this.who, attachment, isSameEpoch ? (request.seq ?? 0) : 0);
+    attachment.holder = volume.feed.attach(
+      request.instance,
+      this.who,
+      attachment,
+      isSameEpoch ? (request.seq ?? 0) : 0,
+    );
     this.attachments.set(channel.id, attachment);
     channel.abort.signal.addEventListener("abort", () => this.left(channel.id));
     try {
@@ -114,7 +141,10 @@ export class ConnectionHandler {
     const root = await volume.meta.node(ROOT_NODE);
     if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
     const nodes = request.wantsNodes ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;
-    const replay = isSameEpoch && request.follows !== undefined ? await replayFeed(volume, attachment, request.seq ?? 0, request.follows) : undefined;
+    const replay =
+      isSameEpoch && request.follows !== undefined
+        ? await replayFeed(volume, attachment, request.seq ?? 0, request.follows)
+        : undefined;
     channel.send({
       epoch: volume.epoch,
       seq: volume.seq,
@@ -147,7 +177,10 @@ export class ConnectionHandler {
 
   private attachment(id: number): Attachment {
     const attachment = this.attachments.get(id);
-    if (attachment === undefined) throw new RunnelError("Invalid", "request", "The request names no attachment of this connection.", { detail: { rule: "W12" } });
+    if (attachment === undefined)
+      throw new RunnelError("Invalid", "request", "The request names no attachment of this connection.", {
+        detail: { rule: "W12" },
+      });
     return attachment;
   }
 
@@ -186,7 +219,8 @@ export class ConnectionHandler {
   }
 
   private async whenUp(volume: Volume, seq: number, channel: Channel): Promise<void> {
-    if (seq > volume.seq) throw new RunnelError("Invalid", "whenUp", `There is no change ${seq} yet.`, { detail: { asOf: volume.seq } });
+    if (seq > volume.seq)
+      throw new RunnelError("Invalid", "whenUp", `There is no change ${seq} yet.`, { detail: { asOf: volume.seq } });
     await volume.content.whenUp(seq);
     channel.end();
   }
@@ -195,7 +229,8 @@ export class ConnectionHandler {
     const asOf = volume.seq;
     const nodes = await volume.meta.nodes(request.nodes);
     const names = await Promise.all(request.names.map(([folder, name]) => volume.meta.lookup(folder, name)));
-    const pack = (states: typeof nodes): (unknown[] | null)[] => states.map((state) => (state === undefined ? null : packState(state)));
+    const pack = (states: typeof nodes): (unknown[] | null)[] =>
+      states.map((state) => (state === undefined ? null : packState(state)));
     channel.end({ asOf, nodes: pack(nodes), names: pack(names) });
   }
 

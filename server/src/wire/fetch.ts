@@ -1,7 +1,18 @@
 // fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw ranges of a file that
 // has no recipe yet. One round trip (WIRE: Operations, read).
 import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
-import { HeldChunks, LIMITS, RunnelError, EMPTY_RECIPE, chunkOffsets, digestAt, encodeRecipe, encodeRecipeDelta, sliceRecipe, splitRecipeParts } from "@runnel/shared";
+import {
+  HeldChunks,
+  LIMITS,
+  RunnelError,
+  EMPTY_RECIPE,
+  chunkOffsets,
+  digestAt,
+  encodeRecipe,
+  encodeRecipeDelta,
+  sliceRecipe,
+  splitRecipeParts,
+} from "@runnel/shared";
 import type { Volume } from "../volume/volume.ts";
 import { chunkRuns, readRun } from "../volume/version-reader.ts";
 
@@ -68,6 +79,8 @@ async function heldRecipes(volume: Volume, versions: readonly VersionId[]): Prom
 function missingChunks(recipe: Recipe, from: number, to: number, held: HeldChunks): number[] {
   const offsets = chunkOffsets(recipe);
   const missing: number[] = [];
+  // A range of no bytes overlaps nothing.
+  if (from >= to) return missing;
   for (let index = 0; index < recipe.lengths.length; index++) {
     const start = offsets[index] ?? 0;
     const length = recipe.lengths[index] ?? 0;
@@ -78,7 +91,10 @@ function missingChunks(recipe: Recipe, from: number, to: number, held: HeldChunk
   return missing;
 }
 
-async function encodeRun(volume: Volume, bytes: Uint8Array): Promise<{ encoding: "raw" | "zstd"; encoded: Uint8Array }> {
+async function encodeRun(
+  volume: Volume,
+  bytes: Uint8Array,
+): Promise<{ encoding: "raw" | "zstd"; encoded: Uint8Array }> {
   const packed = await volume.executor.compress(bytes, BULK_LEVEL);
   return packed === undefined ? { encoding: "raw", encoded: bytes } : { encoding: "zstd", encoded: packed };
 }

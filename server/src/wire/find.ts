@@ -15,11 +15,14 @@ export async function serveFind(
   channel: Channel,
   whenDrained: () => Promise<void>,
 ): Promise<void> {
-  const predicate = request.predicate === undefined || request.predicate === null ? undefined : checkPredicate(request.predicate);
+  const predicate =
+    request.predicate === undefined || request.predicate === null ? undefined : checkPredicate(request.predicate);
   const top = await volume.meta.node(request.folder);
-  if (top === undefined || top.nlink === 0) throw new RunnelError("NotFound", "find", "The folder is not there.", { detail: { asOf: volume.seq } });
+  if (top === undefined || top.nlink === 0)
+    throw new RunnelError("NotFound", "find", "The folder is not there.", { detail: { asOf: volume.seq } });
   if (top.type !== "folder") throw new RunnelError("NotFolder", "find", "Only folders can be listed.");
-  if (request.follow && request.isDeep && request.folder === ROOT_NODE && predicate === undefined) holder.followsAll = true;
+  if (request.follow && request.isDeep && request.folder === ROOT_NODE && predicate === undefined)
+    holder.followsAll = true;
   const stack: { folder: number; path: string }[] = [{ folder: request.folder, path: "" }];
   for (let next = stack.pop(); next !== undefined && !channel.abort.signal.aborted; next = stack.pop()) {
     if (request.follow) volume.feed.follow(holder, next.folder);
@@ -46,12 +49,18 @@ async function listFolder(
     const parts = splitBySize(chosen, entryBytes);
     if (parts.length === 0 && predicate === undefined) parts.push([]);
     for (const [index, part] of parts.entries()) {
-      const item: unknown[] = [at.folder, asOf, isLast && index === parts.length - 1, part.map((entry) => [entry.name, packState(entry.state)])];
+      const item: unknown[] = [
+        at.folder,
+        asOf,
+        isLast && index === parts.length - 1,
+        part.map((entry) => [entry.name, packState(entry.state)]),
+      ];
       if (predicate !== undefined) item.push(at.path);
       channel.send(item);
     }
     for (const { name, state } of page) {
-      if (deeper !== undefined && state.type === "folder") deeper.push({ folder: state.node, path: at.path === "" ? name : `${at.path}/${name}` });
+      if (deeper !== undefined && state.type === "folder")
+        deeper.push({ folder: state.node, path: at.path === "" ? name : `${at.path}/${name}` });
     }
     const last = page.at(-1);
     if (isLast || last === undefined || channel.abort.signal.aborted) return;
@@ -60,5 +69,11 @@ async function listFolder(
 }
 
 function isMatch(predicate: Predicate, { name, state }: Entry): boolean {
-  return matches(predicate, { name, type: state.type, sizeBytes: state.sizeBytes, mtimeNs: state.mtimeNs, seq: state.seq });
+  return matches(predicate, {
+    name,
+    type: state.type,
+    sizeBytes: state.sizeBytes,
+    mtimeNs: state.mtimeNs,
+    seq: state.seq,
+  });
 }

@@ -14,7 +14,12 @@ export interface Replay {
 }
 
 /** Collects what is due; undefined when the client must list again. The attachment's own feed is held back meanwhile. */
-export async function replayFeed(volume: Volume, attachment: Attachment, seq: number, follows: "all" | number[]): Promise<Replay | undefined> {
+export async function replayFeed(
+  volume: Volume,
+  attachment: Attachment,
+  seq: number,
+  follows: "all" | number[],
+): Promise<Replay | undefined> {
   const { holder } = attachment;
   if (follows === "all") holder.followsAll = true;
   else for (const folder of follows) volume.feed.follow(holder, folder);

@@ -31,7 +31,9 @@ async function answerAgain({ volume, instance }: Attachment, request: Request, c
   const done = await volume.meta.result(instance, request.n);
   if (done === undefined) return false;
   if (!isSameOpening(done.digest, digestOfOpening(request))) {
-    throw new RunnelError("Invalid", "write", `Operation ${request.n} was another one before.`, { detail: { rule: "operation id" } });
+    throw new RunnelError("Invalid", "write", `Operation ${request.n} was another one before.`, {
+      detail: { rule: "operation id" },
+    });
   }
   await volume.acknowledged(done.result.seq);
   channel.end(done.result);
@@ -44,7 +46,13 @@ function openSession({ volume, instance }: Attachment, request: Request, channel
   return kept ?? new WriteSession(volume, request.sizeBytes, volume.stagedWrites.allowance(instance));
 }
 
-async function commit(attachment: Attachment, request: Request, channel: Channel, session: WriteSession, finished: FinishedWrite): Promise<void> {
+async function commit(
+  attachment: Attachment,
+  request: Request,
+  channel: Channel,
+  session: WriteSession,
+  finished: FinishedWrite,
+): Promise<void> {
   const { volume, instance, holder } = attachment;
   const { node, base, attributes, n } = request;
   const { content, oid, data, stagedBytes } = finished;

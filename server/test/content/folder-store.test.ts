@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
-import { TestVolume } from "./test-volume.ts";
+import { contentContract } from "./content-contract.ts";
+import { TestVolume, folderStore } from "./test-volume.ts";
+
+contentContract("folder", folderStore());
 
 let volume: TestVolume;
 

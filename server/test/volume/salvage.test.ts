@@ -26,7 +26,8 @@ async function stuck(): Promise<VolumeRig> {
 
 /** Nothing is brought up. */
 function hold(rig: VolumeRig): void {
-  rig.disk.fault = (_operation, path) => (path.startsWith(".runnel-store/temp/") && path.endsWith(".new") ? "Io" : undefined);
+  rig.disk.fault = (_operation, path) =>
+    path.startsWith(".runnel-store/temp/") && path.endsWith(".new") ? "Io" : undefined;
 }
 
 /** The server is killed, its meta store is gone; what another program does meanwhile; it is started again. */
@@ -55,7 +56,13 @@ describe("records that outlive the ids", () => {
     const version = { node: big, seq: (await rig.volume.meta.node(big))?.version ?? 0 };
     const recipe = await rig.volume.meta.recipe(version);
     const copy = await rig.make(docs, "copy");
-    if (recipe !== undefined) await rig.writeRuns(copy, recipe, [{ from: "version", version, offset: 0, length: BIG.length }], new Uint8Array(0));
+    if (recipe !== undefined)
+      await rig.writeRuns(
+        copy,
+        recipe,
+        [{ from: "version", version, offset: 0, length: BIG.length }],
+        new Uint8Array(0),
+      );
     await rig.rename("docs/a", "moved");
     await rig.remove("docs/b");
     await rig.kill();
@@ -91,7 +98,11 @@ describe("a meta store lost while commits were not up", () => {
     await rig.rename("docs/sub", "sub");
     await rig.remove("docs/c");
     await rig.commit({ op: "link", node: await rig.nodeAt("docs/a"), folder: ROOT_NODE, name: "a too" });
-    await rig.commit({ op: "setAttr", node: await rig.nodeAt("docs/a"), change: { mode: 0o600, mtimeNs: 1_500_000_000_000_000_000n } });
+    await rig.commit({
+      op: "setAttr",
+      node: await rig.nodeAt("docs/a"),
+      change: { mode: 0o600, mtimeNs: 1_500_000_000_000_000_000n },
+    });
     await rig.make(ROOT_NODE, "points", { type: "symlink", target: "../x" });
     await rig.folder(ROOT_NODE, "empty");
     const before = await rig.tree();
@@ -99,7 +110,11 @@ describe("a meta store lost while commits were not up", () => {
     expect(rig.volume.epoch).not.toBe(epoch);
     expect(await rig.files()).toEqual(before);
     expect(await rig.tree()).toEqual(before);
-    expect(await rig.other.stat("docs/a")).toMatchObject({ mode: 0o600, mtimeNs: 1_500_000_000_000_000_000n, nlink: 2 });
+    expect(await rig.other.stat("docs/a")).toMatchObject({
+      mode: 0o600,
+      mtimeNs: 1_500_000_000_000_000_000n,
+      nlink: 2,
+    });
     expect(rig.volume.salvaged).toMatchObject({ missing: [], keptBeside: [] });
   });
 
@@ -157,7 +172,12 @@ describe("a meta store lost while commits were not up", () => {
     await rig.prepend(big, Buffer.from("again, "));
     await rig.prepend(big, Buffer.from("and "));
     const back = await rig.make(docs, "back");
-    await rig.writeRuns(back, recipe, [{ from: "version", version: first, offset: 0, length: BIG.length }], new Uint8Array(0));
+    await rig.writeRuns(
+      back,
+      recipe,
+      [{ from: "version", version: first, offset: 0, length: BIG.length }],
+      new Uint8Array(0),
+    );
     const whole = await rig.make(docs, "whole");
     const chunked = await rig.executor.chunkBytes(bytesOf(9, 5_000));
     await rig.writeRuns(whole, chunked, [{ from: "temp", length: 5_000 }], new Uint8Array(0), undefined, staged.name);
@@ -201,42 +221,46 @@ describe("a meta store lost while commits were not up", () => {
     expect(await rig.files()).toEqual(before);
   });
 
-  it.each(["kill", "cutPower"] as const)("[F69] begins again when it is stopped by %s, at any step", async (how) => {
-    for (let at = 0, isDone = false; !isDone; at += 5) {
-      const rig = await stuck();
-      rigs.pop();
-      await rig.write(await rig.nodeAt("docs/a"), Buffer.from("a second"));
-      await rig.prepend(await rig.nodeAt("docs/big"), Buffer.from("in front "));
-      await rig.rename("docs/b", "docs/a");
-      await rig.rename("docs/c", "docs/b");
-      await rig.file(await rig.nodeAt("docs"), "c", "c, another");
-      await rig.remove("docs/b");
-      const before = await rig.tree();
-      await rig.clock.advance(2_000);
-      await rig.kill();
-      rig.loseMeta();
-      let left = at;
-      rig.disk.fault = () => (left-- > 0 ? undefined : "Io");
-      isDone = await rig.open().then(
-        () => true,
-        () => false,
-      );
-      if (!isDone && how === "cutPower") {
-        rig.disk.crash();
+  it.each(["kill", "cutPower"] as const)(
+    "[F69] begins again when it is stopped by %s, at any step",
+    async (how) => {
+      for (let at = 0, isDone = false; !isDone; at += 5) {
+        const rig = await stuck();
+        rigs.pop();
+        await rig.write(await rig.nodeAt("docs/a"), Buffer.from("a second"));
+        await rig.prepend(await rig.nodeAt("docs/big"), Buffer.from("in front "));
+        await rig.rename("docs/b", "docs/a");
+        await rig.rename("docs/c", "docs/b");
+        await rig.file(await rig.nodeAt("docs"), "c", "c, another");
+        await rig.remove("docs/b");
+        const before = await rig.tree();
+        await rig.clock.advance(2_000);
+        await rig.kill();
         rig.loseMeta();
+        let left = at;
+        rig.disk.fault = () => (left-- > 0 ? undefined : "Io");
+        isDone = await rig.open().then(
+          () => true,
+          () => false,
+        );
+        if (!isDone && how === "cutPower") {
+          rig.disk.crash();
+          rig.loseMeta();
+        }
+        rig.disk.fault = undefined;
+        if (!isDone) await rig.open();
+        await rig.settle();
+        try {
+          expect(await rig.files()).toEqual(before);
+          expect(rig.volume.salvaged?.missing ?? []).toEqual([]);
+        } catch (error) {
+          throw new Error(`Stopped after ${at} operations`, { cause: error });
+        }
+        await rig.close();
       }
-      rig.disk.fault = undefined;
-      if (!isDone) await rig.open();
-      await rig.settle();
-      try {
-        expect(await rig.files()).toEqual(before);
-        expect(rig.volume.salvaged?.missing ?? []).toEqual([]);
-      } catch (error) {
-        throw new Error(`Stopped after ${at} operations`, { cause: error });
-      }
-      await rig.close();
-    }
-  }, 60_000);
+    },
+    60_000,
+  );
 
   it("waits with the first answers for clients that may still hold a lease of the old epoch", async () => {
     const rig = await stuck();

@@ -58,7 +58,11 @@ async function expected(): Promise<{ trees: Map<string, string>[]; operations: n
   return { trees, operations };
 }
 
-async function disturbed(at: number, how: "kill" | "cutPower", losesMeta: boolean): Promise<{ rig: VolumeRig; acknowledged: number; wasStopped: boolean }> {
+async function disturbed(
+  at: number,
+  how: "kill" | "cutPower",
+  losesMeta: boolean,
+): Promise<{ rig: VolumeRig; acknowledged: number; wasStopped: boolean }> {
   const rig = await prepared(at);
   let left = at;
   let acknowledged = 0;
@@ -85,28 +89,34 @@ describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => 
   it.each([
     ["[F61] rolls its index forward and has all it acknowledged", false],
     ["[F65] [F67] salvages all it acknowledged when the meta store is lost too", true],
-  ])("%s", async (_title, losesMeta) => {
-    const { trees, operations } = await expected();
-    let stopped = 0;
-    for (let at = 0; at < operations; at += LONG ? 1 : 7) {
-      const { rig, acknowledged, wasStopped } = await disturbed(at, how, losesMeta);
-      if (wasStopped) stopped++;
-      try {
-        const tree = await rig.tree();
-        // The one under way may have happened; no other state may show.
-        const possible = [trees[acknowledged], trees[acknowledged + 1]].filter((one) => one !== undefined);
-        expect(possible.map((one) => show(one))).toContainEqual(show(tree));
-        expect(await rig.files()).toEqual(tree);
-        expect(rig.volume.content.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, lost: [] });
-        expect(rig.volume.salvaged?.missing ?? []).toEqual([]);
-        expect(rig.warnings.filter((warning) => warning.includes("could not"))).toEqual([]);
-      } catch (error) {
-        throw new Error(`Stopped after ${at} of ${operations} operations, ${acknowledged} steps acknowledged`, { cause: error });
+  ])(
+    "%s",
+    async (_title, losesMeta) => {
+      const { trees, operations } = await expected();
+      let stopped = 0;
+      for (let at = 0; at < operations; at += LONG ? 1 : 7) {
+        const { rig, acknowledged, wasStopped } = await disturbed(at, how, losesMeta);
+        if (wasStopped) stopped++;
+        try {
+          const tree = await rig.tree();
+          // The one under way may have happened; no other state may show.
+          const possible = [trees[acknowledged], trees[acknowledged + 1]].filter((one) => one !== undefined);
+          expect(possible.map((one) => show(one))).toContainEqual(show(tree));
+          expect(await rig.files()).toEqual(tree);
+          expect(rig.volume.content.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, lost: [] });
+          expect(rig.volume.salvaged?.missing ?? []).toEqual([]);
+          expect(rig.warnings.filter((warning) => warning.includes("could not"))).toEqual([]);
+        } catch (error) {
+          throw new Error(`Stopped after ${at} of ${operations} operations, ${acknowledged} steps acknowledged`, {
+            cause: error,
+          });
+        }
+        await rig.close();
       }
-      await rig.close();
-    }
-    expect(stopped).toBeGreaterThan(0);
-  }, 120_000);
+      expect(stopped).toBeGreaterThan(0);
+    },
+    120_000,
+  );
 });
 
 function show(tree: Map<string, string>): string[] {

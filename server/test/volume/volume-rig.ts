@@ -20,7 +20,15 @@ const SETTLE_MS = 10_000;
 const DATA_MODE = 0o700;
 const NO_DATA = new Uint8Array(0);
 
-export const FILE: NewAttributes = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: 1_600_000_000_000_000_000n, rdev: 0, target: "" };
+export const FILE: NewAttributes = {
+  type: "file",
+  mode: 0o644,
+  uid: 0,
+  gid: 0,
+  mtimeNs: 1_600_000_000_000_000_000n,
+  rdev: 0,
+  target: "",
+};
 
 /** Unlike any other, so that chunks are found by chance nowhere. */
 export function bytesOf(seed: number, length: number): Uint8Array {
@@ -88,7 +96,8 @@ export class VolumeRig {
         if (create !== undefined) {
           this.image = new MemoryMetaImage();
           this.isMetaDamaged = false;
-        } else if (this.isMetaDamaged) throw new RunnelError("Corrupt", "open meta store", "The meta store is damaged.");
+        } else if (this.isMetaDamaged)
+          throw new RunnelError("Corrupt", "open meta store", "The meta store is damaged.");
         return openMemoryMetaStore(this.image, create === undefined ? {} : { create });
       },
       openContent: async (root, meta, host) => {
@@ -158,7 +167,13 @@ export class VolumeRig {
 
   async make(folder: number, name: string, attributes: Partial<NewAttributes> = {}): Promise<number> {
     const { first } = await this.volume.meta.allocateNodes(1);
-    const { node } = await this.commit({ op: "make", folder, name, node: first, attributes: { ...FILE, ...attributes } });
+    const { node } = await this.commit({
+      op: "make",
+      folder,
+      name,
+      node: first,
+      attributes: { ...FILE, ...attributes },
+    });
     return node;
   }
 
@@ -172,7 +187,14 @@ export class VolumeRig {
     return this.writeRuns(node, recipe, runs, bytes, n);
   }
 
-  async writeRuns(node: number, recipe: Recipe, runs: Run[], data: Uint8Array, n?: number, temp = ""): Promise<OperationResult> {
+  async writeRuns(
+    node: number,
+    recipe: Recipe,
+    runs: Run[],
+    data: Uint8Array,
+    n?: number,
+    temp = "",
+  ): Promise<OperationResult> {
     const state = await this.volume.meta.node(node);
     const sizeBytes = recipe.lengths.reduce((sum, length) => sum + length, 0);
     const content = { recipe, sizeBytes, runs, temp };
@@ -184,7 +206,10 @@ export class VolumeRig {
     const state = await this.volume.meta.node(node);
     const version = { node, seq: state?.version ?? 0 };
     const before = await this.volume.meta.recipe(version);
-    const recipe = concatRecipes([await this.executor.chunkBytes(bytes), before ?? { lengths: new Uint32Array(0), digests: NO_DATA }]);
+    const recipe = concatRecipes([
+      await this.executor.chunkBytes(bytes),
+      before ?? { lengths: new Uint32Array(0), digests: NO_DATA },
+    ]);
     const copy: Run = { from: "version", version, offset: 0, length: state?.sizeBytes ?? 0 };
     return this.writeRuns(node, recipe, [{ from: "log", at: 0, length: bytes.length }, copy], bytes);
   }
@@ -207,7 +232,14 @@ export class VolumeRig {
 
   async rename(path: string, to: string, how: "replace" | "keep" | "exchange" = "replace"): Promise<OperationResult> {
     const [from, target] = [await this.split(path), await this.split(to)];
-    return this.commit({ op: "rename", ...from, node: await this.nodeAt(path), toFolder: target.folder, toName: target.name, how });
+    return this.commit({
+      op: "rename",
+      ...from,
+      node: await this.nodeAt(path),
+      toFolder: target.folder,
+      toName: target.name,
+      how,
+    });
   }
 
   async remove(path: string): Promise<OperationResult> {
@@ -251,7 +283,8 @@ export class VolumeRig {
     const walk = async (path: string): Promise<void> => {
       const entries: { name: string; type: string }[] = [];
       await this.other.list(path, (batch) => {
-        for (const { name, stat } of batch) if (name !== undefined && name !== ".runnel-store") entries.push({ name, type: stat.type });
+        for (const { name, stat } of batch)
+          if (name !== undefined && name !== ".runnel-store") entries.push({ name, type: stat.type });
       });
       for (const { name, type } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
         const at = path === "" ? name : `${path}/${name}`;

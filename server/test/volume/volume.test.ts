@@ -20,7 +20,9 @@ afterEach(async () => {
 
 async function segments(rig: VolumeRig): Promise<string[]> {
   const names: string[] = [];
-  await (await rig.disk.openRoot(`${DATA}/log`)).list("", (entries) => {
+  await (
+    await rig.disk.openRoot(`${DATA}/log`)
+  ).list("", (entries) => {
     for (const { name } of entries) names.push(name ?? "");
   });
   return names.sort();
@@ -53,7 +55,13 @@ describe("operations by number", () => {
     const rig = await opened();
     const folder = await rig.folder(ROOT_NODE, "d");
     const { first } = await rig.volume.meta.allocateNodes(1);
-    const again = { op: "make", folder: ROOT_NODE, name: "d", node: first, attributes: { ...FILE, type: "folder" } } as const;
+    const again = {
+      op: "make",
+      folder: ROOT_NODE,
+      name: "d",
+      node: first,
+      attributes: { ...FILE, type: "folder" },
+    } as const;
     const result = await rig.commit(again, undefined, 70);
     expect(result.node).toBe(folder);
     await rig.cutPower();
@@ -115,7 +123,10 @@ describe("an index behind the log", () => {
         rig.loseMeta();
         await (await openMemoryMetaStore(rig.image, { create: { epoch: "f".repeat(32) } })).close();
         // As if an older copy had been put back: the log's first segments are gone.
-        (rig.image.tables as unknown as { putFacts(facts: unknown): void }).putFacts({ ...rig.image.tables.facts(), seq: -5 });
+        (rig.image.tables as unknown as { putFacts(facts: unknown): void }).putFacts({
+          ...rig.image.tables.facts(),
+          seq: -5,
+        });
         rig.image.tables.checkpoint();
       },
     ],
@@ -170,7 +181,8 @@ describe("the commit log", () => {
     const node = await rig.make(ROOT_NODE, "a");
     await rig.settle();
     const hold = (): void => {
-      rig.disk.fault = (_operation, path) => (path.startsWith(".runnel-store/temp/") && path.endsWith(".new") ? "NoSpace" : undefined);
+      rig.disk.fault = (_operation, path) =>
+        path.startsWith(".runnel-store/temp/") && path.endsWith(".new") ? "NoSpace" : undefined;
     };
     hold();
     await rig.write(node, bytesOf(1, 50_000));
@@ -230,7 +242,10 @@ describe("the commit log", () => {
     await rig.settle();
     const node = await rig.file(ROOT_NODE, "a", "a first");
     isFailing = true;
-    const [first, second] = await Promise.all([kindOf(rig.write(node, Buffer.from("in the log"), 50)), kindOf(rig.write(node, Buffer.from("too late"), 51))]);
+    const [first, second] = await Promise.all([
+      kindOf(rig.write(node, Buffer.from("in the log"), 50)),
+      kindOf(rig.write(node, Buffer.from("too late"), 51)),
+    ]);
     expect([first, second]).toEqual(["Io", "Io"]);
     isFailing = false;
     expect(await kindOf(rig.write(node, Buffer.from("still too late"), 52))).toBe("Io");
@@ -248,7 +263,10 @@ describe("the commit log", () => {
     const content = { recipe, sizeBytes: 8 * chunks, runs: [], temp: "" };
     const operation = { op: "write", node: 5, base: 0, content, attributes: {} } as const;
     const result = { node: 5, seq: 1, version: 1, conflict: false };
-    const { bytes } = encodeRecord({ kind: "commit", seq: 1, wallNs: 1n, id: undefined, operation, change: undefined, result, paths: undefined }, new Uint8Array(0));
+    const { bytes } = encodeRecord(
+      { kind: "commit", seq: 1, wallNs: 1n, id: undefined, operation, change: undefined, result, paths: undefined },
+      new Uint8Array(0),
+    );
     expect(bytes.length).toBeGreaterThan(LIMITS.controlBytes);
     const { record } = decodeRecord(bytes);
     expect(record).toMatchObject({ kind: "commit", operation: { content: { recipe: { lengths: recipe.lengths } } } });
@@ -258,9 +276,11 @@ describe("the commit log", () => {
 describe("recipes of files that other programs wrote", () => {
   it("come when a file has settled, and one that cannot be cut holds up no other", async () => {
     const rig = await opened();
-    for (let index = 0; index < 70; index++) await rig.writeFile(`unreadable ${String(index).padStart(2, "0")}`, `content ${index}`);
+    for (let index = 0; index < 70; index++)
+      await rig.writeFile(`unreadable ${String(index).padStart(2, "0")}`, `content ${index}`);
     await rig.writeFile("readable", bytesOf(5, 9_000));
-    rig.disk.fault = (operation, path) => (operation === "open" && path.startsWith("unreadable") ? "Denied" : undefined);
+    rig.disk.fault = (operation, path) =>
+      operation === "open" && path.startsWith("unreadable") ? "Denied" : undefined;
     await rig.settle();
     const state = await rig.volume.meta.lookup(ROOT_NODE, "readable");
     const version = { node: state?.node ?? 0, seq: state?.version ?? 0 };

@@ -249,7 +249,7 @@ describe("a channel", () => {
     await expect(theirs.next()).rejects.toBe(DENIED);
   });
 
-  test("[W7] with more than 4096 items waiting closes the connection", async () => {
+  test("[W7] with more than 16384 items waiting closes the connection", async () => {
     const pair = connected();
     const { ours, theirs } = await channelPair(pair);
     for (let item = 0; item < LIMITS.channelItems; item++) ours.send(item);

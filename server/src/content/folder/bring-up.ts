@@ -7,7 +7,6 @@ import type { MetaStore } from "../../meta/meta-store.ts";
 import type { AcceptedCommit, ContentHost } from "../content-store.ts";
 import type { BusyNames } from "./busy-names.ts";
 import type { DiskRows } from "./disk-rows.ts";
-import { heal } from "./heal.ts";
 import type { Lane } from "./lane.ts";
 import { eachOf } from "./lane.ts";
 import type { LiveTree, Looks } from "./live-tree.ts";
@@ -48,6 +47,8 @@ export interface BringUpContext {
   cutTrash(bytes: number): Promise<void>;
   /** To be compared with the rows. */
   lookAt(looks: Looks): void;
+  /** What was pending when the server started is up. */
+  recovered(): void;
   /** The file system refused or failed in a way that may mean that it is gone. */
   doubt(): void;
 }
@@ -65,8 +66,8 @@ export class BringUp {
   readonly #noted: Map<number, Uint8Array>;
   /** Begun before. */
   readonly #begun = new Set<number>();
-  /** Those of before a crash, until all are up. */
-  readonly #recovered: AcceptedCommit[] = [];
+  /** The last seq of those begun before a crash, until it is up; then 0. */
+  #recovering = 0;
   readonly #staleTries = new Map<number, number>();
   /** By the seq of the commit that overtook them. */
   readonly #overtaken = new Map<number, VersionId[]>();
@@ -104,9 +105,10 @@ export class BringUp {
   accept(commit: AcceptedCommit, wasBegun = false): void {
     const content = contentOf(commit);
     if (content !== undefined) this.#context.pending.add(content);
+    this.#context.busy.add(commit);
     if (wasBegun) {
       this.#begin(commit);
-      this.#recovered.push(commit);
+      this.#recovering = commit.seq;
     }
     this.#queue.push(commit);
     this.#seenSeq = Math.max(this.#seenSeq, commit.seq);
@@ -116,7 +118,7 @@ export class BringUp {
   #begin(commit: AcceptedCommit): void {
     if (this.#begun.has(commit.seq)) return;
     this.#begun.add(commit.seq);
-    this.#context.busy.add(commit);
+    this.#context.busy.begin(commit);
   }
 
   /** Another program's change was committed as `seq`: it is on disk. */
@@ -239,11 +241,12 @@ export class BringUp {
   /** Prepares all up to the first that fails. */
   async #prepare(batch: readonly AcceptedCommit[]): Promise<{ prepared: Prepared[]; problem: unknown }> {
     const overtakers = this.#findOvertaken(batch);
+    const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
     const results: (Prepared | undefined)[] = [];
     const problems: unknown[] = [];
     await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
       try {
-        results[index] = await this.#prepareOne(commit, overtakers.has(index));
+        results[index] = await this.#prepareOne(commit, overtakers.has(index), written.has(commit.result.node));
       } catch (error) {
         problems[index] = error;
       }
@@ -258,14 +261,14 @@ export class BringUp {
     return { prepared: results.slice(0, end) as Prepared[], problem };
   }
 
-  async #prepareOne(commit: AcceptedCommit, isOvertaken: boolean): Promise<Prepared> {
+  async #prepareOne(commit: AcceptedCommit, isOvertaken: boolean, isReplaced: boolean): Promise<Prepared> {
     const { tree, pending, versions, meta, host } = this.#context;
     const content = contentOf(commit);
     const known = content && (pending.get(content.version) ?? content);
     if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
     const context: PrepareContext = { tree, versions, meta, host, noted: this.#noted, executor: this.#context.prepare.executor };
     try {
-      return await prepare(context, commit, known);
+      return await prepare(context, commit, known, isReplaced);
     } catch (error) {
       const tries = (this.#staleTries.get(commit.seq) ?? 0) + 1;
       this.#staleTries.set(commit.seq, tries);
@@ -324,7 +327,7 @@ export class BringUp {
       const mark = rows.mark();
       tree.isRetry = this.#begun.has(commit.seq);
       // One that was in place may have been put back since, for the sake of an earlier one.
-      const each = tree.isRetry && isPlaced(first) ? await this.#prepareOne(commit, false) : first;
+      const each = tree.isRetry && isPlaced(first) ? await this.#prepareOne(commit, false, false) : first;
       isRetried ||= tree.isRetry;
       this.#begin(commit);
       try {
@@ -384,18 +387,13 @@ export class BringUp {
     const raised = this.#raised;
     this.#raised = [];
     for (const commit of raised) await this.#settle(commit);
-    await this.#healRetried();
     this.#tellUp(upSeq);
+    if (this.#recovering > 0 && (next?.seq ?? Infinity) > this.#recovering) {
+      this.#recovering = 0;
+      this.#context.recovered();
+    }
     if (tree.context.trash.isOver) await tree.context.trash.cut();
     lookAt(tree.takeLooks());
-  }
-
-  /** When all is up: until then the tree is ahead of the rows by nature. */
-  async #healRetried(): Promise<void> {
-    const { tree, rows } = this.#context;
-    if (this.pendingCommits > 0 || this.#recovered.length === 0) return;
-    await heal(tree, this.#recovered.splice(0));
-    if (rows.hasChanges) await rows.store(this.#upSeq);
   }
 
   async #settle(commit: AcceptedCommit): Promise<void> {
@@ -410,7 +408,7 @@ export class BringUp {
     if (content !== undefined && !isKept) pending.delete(content.version);
     this.#overtaken.delete(commit.seq);
     this.#noted.delete(commit.seq);
-    if (this.#begun.delete(commit.seq)) this.#context.busy.delete(commit);
+    this.#context.busy.delete(commit, this.#begun.delete(commit.seq));
     this.#staleTries.delete(commit.seq);
   }
 

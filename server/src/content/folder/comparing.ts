@@ -29,6 +29,7 @@ export interface ComparingContext extends Omit<TellerContext, "overtaken" | "aff
   leftOut: LeftOut;
   host: Pick<ContentHost, "external" | "uncertain" | "scanned">;
   checkPresence(): Promise<void>;
+  heal(folder: number): Promise<void>;
 }
 
 export class Comparing {
@@ -42,6 +43,7 @@ export class Comparing {
   #watch: Watch | undefined;
   #scan: Promise<void> | undefined;
   #isScanWanted = false;
+  #isHealing = false;
   #timer: Timer | undefined;
   #isClosed = false;
 
@@ -60,7 +62,7 @@ export class Comparing {
       ...context,
       overtaken: (path) => this.#gatherer.again([path], OVERTAKEN_MS),
       affected: (path) => this.#gatherer.again([path], 0),
-      folderMoved: (from, to) => this.#moved.add(from, to),
+      folderMoved: (from, to) => this.#folderMoved(from, to),
       unsettled: (path) => this.#gatherer.unsettled(path),
     });
     const defer = (path: string): void => this.#gatherer.again([path], OVERTAKEN_MS);
@@ -83,7 +85,13 @@ export class Comparing {
   /** Begins to watch; resolves before the first scan ends. */
   async start(): Promise<void> {
     this.#watch = await this.#context.root.watch((events) => this.#gatherer.add(events));
-    void this.scan();
+    void this.heal();
+  }
+
+  /** A whole scan that mends rows which the tree contradicts. */
+  async heal(): Promise<void> {
+    this.#isHealing = true;
+    await this.scan();
   }
 
   /** A whole scan, beginning now or as soon as the one that runs has ended. Resolves when it has passed. */
@@ -99,9 +107,12 @@ export class Comparing {
   async #scanUntilDone(): Promise<void> {
     while (this.#isScanWanted && !this.#isClosed) {
       this.#isScanWanted = false;
+      const heals = this.#isHealing;
+      this.#isHealing = false;
       try {
-        await this.#scanner.scanAll();
+        await this.#scanner.scanAll(heals);
       } catch {
+        this.#isHealing ||= heals;
         // The folder or the log failed for now: begun again, until then leases stay withdrawn.
         this.#isScanWanted = true;
         await this.#pause();
@@ -119,9 +130,15 @@ export class Comparing {
 
   #endPause: () => void = () => undefined;
 
+  #folderMoved(from: string, to: string): void {
+    this.#moved.add(from, to);
+    // The scan that is under way may have missed it in both places.
+    if (this.isScanning) this.#isScanWanted = true;
+  }
+
   /** To be looked at now; bringing up has met something there. */
   lookAt({ paths, folders, moves }: Looks): void {
-    for (const { from, to } of moves) this.#moved.add(from, to);
+    for (const { from, to } of moves) this.#folderMoved(from, to);
     if (paths.length > 0) this.#gatherer.again(paths, 0);
     // A failure is met again by the next scan.
     if (folders.length > 0) this.#scanner.scanFolders(folders).then(() => this.#gatherer.rearm(), () => void this.scan());

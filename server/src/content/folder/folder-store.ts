@@ -7,6 +7,7 @@ import { BringUp } from "./bring-up.ts";
 import { BusyNames } from "./busy-names.ts";
 import { Comparing } from "./comparing.ts";
 import { DiskRows, ROOT_ROW } from "./disk-rows.ts";
+import { healFolder } from "./heal.ts";
 import { Lane } from "./lane.ts";
 import { LeftOut } from "./left-out.ts";
 import { LiveTree } from "./live-tree.ts";
@@ -63,6 +64,7 @@ class FolderStore implements ContentStore {
   readonly #reservations: Reservations;
   #presence: Presence | undefined;
   #trash: Trash | undefined;
+  #tree: LiveTree | undefined;
   #bringUp: BringUp | undefined;
   #comparing: Comparing | undefined;
   #kept: { seqs: Set<number>; temps: Set<string> } = { seqs: new Set(), temps: new Set() };
@@ -142,6 +144,7 @@ class FolderStore implements ContentStore {
       laterNames: (node) => this.#bringUp?.laterNames(node) ?? [],
     });
     this.#presence = presence;
+    this.#tree = tree;
     this.#trash = trash;
     this.#bringUp = new BringUp(
       {
@@ -158,6 +161,7 @@ class FolderStore implements ContentStore {
         unavailable: () => presence.reason,
         cutTrash: (bytes) => this.#cutTrash(bytes),
         lookAt: (looks) => this.#comparing?.lookAt(looks),
+        recovered: () => void this.#comparing?.heal(),
         doubt: () => presence.doubt(),
       },
       facts.seq,
@@ -197,11 +201,18 @@ class FolderStore implements ContentStore {
         noteExternal: async (seq) => this.#bringUp?.noteExternal(seq),
         hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
         lost: (version) => this.#addLost(version),
+        heal: (folder) => this.#heal(folder),
       },
       dev,
     );
     await this.#comparing.start();
     this.#cutTrashLater();
+  }
+
+  async #heal(folder: number): Promise<void> {
+    if (this.#tree === undefined) return;
+    await healFolder(this.#tree, folder, (name) => this.#busy.isPending(folder, name));
+    if (this.#rows.hasChanges) await this.#rows.store((await this.#options.meta.facts()).upSeq);
   }
 
   #availability(reason: string | undefined): void {

@@ -1,22 +1,13 @@
 // Healing: after a power cut the index may have lost rows that bringing up had stored, and rolling the log forward put other programs' later changes
-// over them. Names that the tree binds and no row knows get one, so that the next comparison tells what has become of them.
+// over them. Once what was pending is up, rows and tree have to bind the same names to the same nodes; where they do not, the row follows
+// the tree, and the next comparison tells what has become of the file [F31].
 import type { NodeState } from "@runnel/shared";
 import type { DiskRow } from "../../meta/meta-store.ts";
-import type { AcceptedCommit } from "../content-store.ts";
 import type { Found, LiveTree } from "./live-tree.ts";
 import { isSameHandle } from "./same-file.ts";
 
-type Name = { folder: number; name: string };
-
-/** The names that the commits have to do with, as the tree has them now. */
-async function namesOf(tree: LiveTree, commits: readonly AcceptedCommit[]): Promise<Map<string, Name>> {
-  const names = new Map<string, Name>();
-  for (const { change, result } of commits) {
-    for (const { folder, name } of change.bindings) names.set(`${folder}/${name}`, { folder, name });
-    for (const { folder, name } of await tree.context.meta.namesOf(result.node)) names.set(`${folder}/${name}`, { folder, name });
-  }
-  return names;
-}
+/** Entries of a folder read at once. */
+const PAGE_ENTRIES = 1000;
 
 /** What lies there is, as far as size and mtime tell, the node's current version. */
 function isCurrent(state: NodeState, { stat }: Found): boolean {
@@ -24,35 +15,45 @@ function isCurrent(state: NodeState, { stat }: Found): boolean {
   return stat.type !== "file" || (stat.sizeBytes === state.sizeBytes && stat.mtimeNs === state.mtimeNs);
 }
 
-async function isRightHandle(tree: LiveTree, node: number, found: Found): Promise<boolean> {
-  const rows = await tree.rows.ofNode(node);
-  return rows.every((row) => isSameHandle(row.handle, found.handle));
-}
-
-/** Puts the rows that are missing. To be stored by the caller. */
-export async function heal(tree: LiveTree, commits: readonly AcceptedCommit[]): Promise<void> {
+/** In the lane. `isPending`: a commit to come binds the name. The changed rows are for the caller to store. */
+export async function healFolder(tree: LiveTree, folder: number, isPending: (name: string) => boolean): Promise<void> {
+  const left = new Map((await tree.rows.ofFolder(folder)).map((row) => [row.name, row]));
   const { meta } = tree.context;
-  for (const { folder, name } of (await namesOf(tree, commits)).values()) {
-    const state = await meta.lookup(folder, name);
-    const row = await tree.rows.get(folder, name);
-    const path = await tree.rows.pathOfName(folder, name);
-    if (state === undefined || path === undefined || row?.node === state.node) continue;
-    const found = await tree.find(path);
-    await tree.bind(await rowFor(tree, { folder, name }, state, found));
-    tree.lookAt(path);
+  for (let after = ""; ;) {
+    const entries = await meta.list(folder, after, PAGE_ENTRIES);
+    for (const { name, state } of entries) {
+      if (left.get(name)?.node === state.node || isPending(name)) left.delete(name);
+      else await bindAsIs(tree, folder, name, state);
+    }
+    after = entries.at(-1)?.name ?? "";
+    if (entries.length < PAGE_ENTRIES) break;
   }
+  for (const row of left.values()) if (!isPending(row.name)) await drop(tree, row);
 }
 
-async function rowFor(tree: LiveTree, name: Name, state: NodeState, found: Found | undefined): Promise<DiskRow> {
+async function drop(tree: LiveTree, row: DiskRow): Promise<void> {
+  const now = await tree.rows.get(row.folder, row.name);
+  if (now?.node !== row.node) return;
+  tree.rows.remove(row);
+  if ((await tree.rows.ofNode(row.node)).length === 0) await tree.lose(row);
+}
+
+async function bindAsIs(tree: LiveTree, folder: number, name: string, state: NodeState): Promise<void> {
+  const path = await tree.rows.pathOfName(folder, name);
+  if (path === undefined) return;
+  await tree.bind(await rowFor(tree, { folder, name }, state, await tree.find(path)));
+}
+
+async function rowFor(tree: LiveTree, name: { folder: number; name: string }, state: NodeState, found: Found | undefined): Promise<DiskRow> {
   const key = { ...name, node: state.node, version: state.type === "file" ? state.version : 0 };
-  if (found !== undefined && isCurrent(state, found) && (await isRightHandle(tree, state.node, found))) {
+  const others = await tree.rows.ofNode(state.node);
+  const isKnown = found !== undefined && others.every((row) => isSameHandle(row.handle, found.handle));
+  if (found !== undefined && isKnown && isCurrent(state, found)) {
     const version = { node: state.node, seq: state.version };
-    const place = (await tree.context.meta.version(version))?.place.at;
-    if (state.type === "file" && state.sizeBytes > 0 && place !== "disk") tree.rows.setPlace(version, { at: "disk" });
+    if (state.type === "file" && state.sizeBytes > 0) tree.rows.setPlace(version, { at: "disk" });
     return { ...key, ...found };
   }
   const like = found?.stat ?? (await tree.root.stat(""));
-  const other = (await tree.rows.ofNode(state.node))[0];
   const stat = { ...like, type: state.type, sizeBytes: state.sizeBytes, mtimeNs: state.mtimeNs, ctimeNs: -1n };
-  return { ...key, handle: other?.handle ?? new Uint8Array(0), stat };
+  return { ...key, handle: others[0]?.handle ?? new Uint8Array(0), stat };
 }

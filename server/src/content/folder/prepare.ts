@@ -31,7 +31,13 @@ export function pathOfTemp(seq: number, content: PendingContent): string {
   return content.temp === "" ? tempPath(seq, "new") : stagedPath(content.temp);
 }
 
-export async function prepare(context: PrepareContext, commit: AcceptedCommit, content: PendingContent | undefined): Promise<Prepared> {
+/** `isReplaced`: of a make, the same batch has the node's first content. */
+export async function prepare(
+  context: PrepareContext,
+  commit: AcceptedCommit,
+  content: PendingContent | undefined,
+  isReplaced = false,
+): Promise<Prepared> {
   if (content !== undefined) return prepareWrite(context, commit, content);
   const { operation } = commit;
   if (operation.op !== "make" && operation.op !== "link") return { kind: "nothing" };
@@ -40,7 +46,7 @@ export async function prepare(context: PrepareContext, commit: AcceptedCommit, c
     const left = await context.tree.find(tempPath(commit.seq, "new"));
     return { kind: "made", handle: noted, isPlaced: !isSameHandle(left?.handle, noted) };
   }
-  const handle = await (operation.op === "make" ? prepareMake(context.tree, commit) : prepareLink(context.tree, commit, operation));
+  const handle = await (operation.op === "make" ? prepareMake(context.tree, commit, isReplaced) : prepareLink(context.tree, commit, operation));
   return handle === undefined ? { kind: "nothing" } : { kind: "made", handle, isPlaced: false };
 }
 

@@ -51,15 +51,28 @@ async function isSameThing(tree: LiveTree, path: string, { stat }: Found, state:
   }
 }
 
-/** Makes the object in temp/; resolves to its handle. */
-export async function prepareMake(tree: LiveTree, commit: AcceptedCommit): Promise<Uint8Array | undefined> {
+/** Makes the object in temp/, durably unless the same batch replaces it by the node's first content; resolves to its handle. */
+export async function prepareMake(tree: LiveTree, commit: AcceptedCommit, isReplaced: boolean): Promise<Uint8Array | undefined> {
   const state = stateAfter(commit, commit.result.node);
   if (state === undefined) return undefined;
   const temp = tempPath(commit.seq, "new");
   await clearTemp(tree.root, temp);
   await makeTemp(tree.root, temp, state);
   await tree.setAttributes((change) => tree.root.setStat(temp, change), state.type, state);
+  if (!isReplaced) await syncTemp(tree.root, temp, state);
   return tree.root.handle(temp);
+}
+
+/** Attributes too. What is neither file nor folder cannot be synced by itself; its folder's sync has to do. */
+async function syncTemp(root: DiskRoot, temp: string, { type }: NodeState): Promise<void> {
+  if (type === "folder") await root.syncFolder(temp);
+  if (type !== "file") return;
+  const file = await root.open(temp, "write");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** `isPlaced`: it is in the tree since before an interruption. */
@@ -112,16 +125,21 @@ export async function prepareLink(tree: LiveTree, commit: AcceptedCommit, operat
   return source.found.handle;
 }
 
-/** `handle`: of the link in temp/, undefined when there is none to be put in place. */
-export async function raiseLink(tree: LiveTree, commit: AcceptedCommit, operation: Op<"link">, handle: Uint8Array | undefined): Promise<void> {
+/** `made`: the link in temp/, undefined when no file was found that it could be of. */
+export async function raiseLink(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  operation: Op<"link">,
+  made: { handle: Uint8Array; isPlaced: boolean } | undefined,
+): Promise<void> {
   const { node, folder, name } = operation;
   const rows = await tree.rows.ofNode(node);
   const first = rows[0];
-  if (first === undefined) return tree.bindUnknown(node, folder, name);
+  tree.touch(folder, stateAfter(commit, folder));
+  if (first === undefined || made === undefined) return tree.bindUnknown(node, folder, name);
   if (rows.some((row) => row.folder === folder && row.name === name)) return;
   const before = await sourceOfLink(tree, rows);
-  if (handle !== undefined) await placeLink(tree, tempPath(commit.seq, "new"), operation, handle);
-  tree.touch(folder, stateAfter(commit, folder));
+  if (!made.isPlaced) await placeLink(tree, tempPath(commit.seq, "new"), operation, made.handle);
   const after = before && (await tree.find(before.path));
   const recorded = tree.recorded(first, before?.found && withoutLink(before.found, first), after);
   for (const row of [...rows, { ...first, folder, name }]) await tree.bind({ ...row, ...recorded });

@@ -19,7 +19,7 @@ export async function raise(tree: LiveTree, commit: AcceptedCommit, prepared: Pr
       if (prepared.kind === "made") await raiseMake(tree, commit, operation, prepared.handle, prepared.isPlaced);
       return;
     case "link":
-      return raiseLink(tree, commit, operation, prepared.kind === "made" && !prepared.isPlaced ? prepared.handle : undefined);
+      return raiseLink(tree, commit, operation, prepared.kind === "made" ? prepared : undefined);
     case "rename":
       return raiseRename(tree, commit, operation);
     case "remove":

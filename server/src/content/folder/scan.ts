@@ -22,17 +22,20 @@ export interface ScannerContext {
   /** @throws Unavailable when the folder is not the one that was served. */
   checkPresence(): Promise<void>;
   isClosed(): boolean;
+  /** Makes rows and tree agree about a folder's names. */
+  heal(folder: number): Promise<void>;
 }
 
 export class Scanner {
   readonly #context: ScannerContext;
+  #heals = false;
 
   constructor(context: ScannerContext) {
     this.#context = context;
   }
 
-  /** The whole tree. Absences are told at its end, when what moved has been found elsewhere. */
-  async scanAll(): Promise<void> {
+  /** The whole tree. Absences are told at its end, when what moved has been found elsewhere. `heals`: rows that the tree contradicts are mended. */
+  async scanAll(heals: boolean): Promise<void> {
     const { lane, teller, absences, leftOut } = this.#context;
     leftOut.clear();
     absences.beginScan();
@@ -42,6 +45,7 @@ export class Scanner {
       isFirst = (await this.#context.rows.ofFolder(ROOT_NODE)).length === 0;
       await teller.tellRoot();
     });
+    this.#heals = heals;
     await this.#descend([ROOT_NODE], true, isFirst);
     while (!this.#context.isClosed() && (await lane.run(() => absences.tellScanned())));
   }
@@ -63,6 +67,7 @@ export class Scanner {
     for (let count = 0; count < BATCH_FOLDERS && seen.length < BATCH_SEEN; count++) {
       const folder = stack.pop();
       if (folder === undefined) break;
+      if (isWhole && this.#heals) await this.#context.heal(folder);
       const listed = await looker.list(folder);
       if (listed === undefined) continue;
       // Not spread: a folder may have more names than a call has arguments.

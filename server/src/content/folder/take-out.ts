@@ -23,6 +23,8 @@ export interface TakenOut {
 function isOldFile(tree: LiveTree, { row, wasRecorded }: TakenOut, found: Found): boolean {
   if (row.handle.length === 0) return tree.isRetry && row.version > 0;
   if (!isSameHandle(found.handle, row.handle)) return false;
+  // An empty file has nothing to lose, whatever its mtime.
+  if (found.stat.sizeBytes === 0 && row.stat.sizeBytes === 0) return true;
   return row.stat.type !== "file" || (wasRecorded && isSameContent(found.stat, row.stat));
 }
 

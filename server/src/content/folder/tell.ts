@@ -368,6 +368,7 @@ export class Teller {
     const row = await rows.get(folder, name);
     const bound = await meta.lookup(folder, name);
     if (row !== undefined && row.node !== bound?.node) await this.#dropRow(row);
+    else if (row !== undefined && bound?.type === "file" && row.version !== bound.version) rows.put({ ...row, version: bound.version });
     else if (row === undefined && bound !== undefined && found !== undefined) {
       const { node, type, sizeBytes, mtimeNs, version } = bound;
       const stat = { ...found.stat, type, sizeBytes, mtimeNs, ctimeNs: -1n };

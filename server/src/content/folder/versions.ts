@@ -97,7 +97,9 @@ export class Versions {
   async isNowhere(version: VersionId): Promise<boolean> {
     if (this.context.hasPending()) return false;
     const place = this.context.rows.placeOf(version) ?? (await this.row(version)).place;
-    return place.at === "disk" && !(await this.context.rows.ofNode(version.node)).some((row) => row.version === version.seq);
+    if (place.at !== "disk") return false;
+    const row = (await this.context.rows.ofNode(version.node)).find((name) => name.version === version.seq);
+    return row === undefined || (await this.context.rows.pathOf(row.folder)) === undefined;
   }
 
   async #onDisk(version: VersionId): Promise<FileSource | undefined> {

@@ -68,7 +68,8 @@ async function tornNames(tree: SalvageTree, shown: readonly SalvageCommit[]): Pr
   const torn: SalvageCommit[] = [];
   for (const [index, commit] of shown.entries()) {
     const later = shown.slice(index + 1);
-    if (commit.path === "" || later.some((other) => isAbout(other, commit.path) || isAbout(other, commit.from))) continue;
+    if (commit.path === "" || later.some((other) => isAbout(other, commit.path) || isAbout(other, commit.from)))
+      continue;
     if (await isTorn(tree, commit)) torn.push(commit);
   }
   return torn;
@@ -77,7 +78,9 @@ async function tornNames(tree: SalvageTree, shown: readonly SalvageCommit[]): Pr
 /** Its own names, or the folders above. */
 function isAbout(commit: SalvageCommit, path: string): boolean {
   if (path === "") return false;
-  return [commit.path, commit.from].some((name) => name === path || (commit.operation.op === "rename" && path.startsWith(`${name}/`)));
+  return [commit.path, commit.from].some(
+    (name) => name === path || (commit.operation.op === "rename" && path.startsWith(`${name}/`)),
+  );
 }
 
 async function isTorn(tree: SalvageTree, commit: SalvageCommit): Promise<boolean> {
@@ -100,7 +103,11 @@ async function isTorn(tree: SalvageTree, commit: SalvageCommit): Promise<boolean
   }
 }
 
-async function tornContents(tree: SalvageTree, shown: readonly SalvageCommit[], rest: readonly SalvageCommit[]): Promise<SalvageCommit[]> {
+async function tornContents(
+  tree: SalvageTree,
+  shown: readonly SalvageCommit[],
+  rest: readonly SalvageCommit[],
+): Promise<SalvageCommit[]> {
   const last = new Map<number, number>();
   for (const [index, { operation, result, change }] of shown.entries()) {
     if (operation.op === "write") last.set(result.node, index);
@@ -116,7 +123,8 @@ async function tornContents(tree: SalvageTree, shown: readonly SalvageCommit[], 
     if (isThere) continue;
     const path = [...placesSince(commit, shown, index).keys()].at(-1) ?? commit.path;
     const found = await tree.find(path);
-    const isOlder = found === undefined || (!tree.isAnothers(found, commit.result.node) && !tree.isNewer(path, found, commit.wallNs));
+    const isOlder =
+      found === undefined || (!tree.isAnothers(found, commit.result.node) && !tree.isNewer(path, found, commit.wallNs));
     if (isOlder) torn.push({ ...commit, path });
   }
   return torn;

@@ -2,7 +2,14 @@
 // proved against the recipe, chunk by chunk; what cannot be proved is not used [F67].
 import type { DiskFile, DiskRoot, Executor, Log } from "@runnel/shared";
 import { DIGEST_BYTES, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
-import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, isTrashName, joinPath, stagedPath } from "../../content/folder/store-layout.ts";
+import {
+  STORE_FILE_MODE,
+  TEMP_FOLDER,
+  TRASH_FOLDER,
+  isTrashName,
+  joinPath,
+  stagedPath,
+} from "../../content/folder/store-layout.ts";
 import type { Run, WriteContent } from "../../meta/meta-store.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
 import type { SalvageTree } from "./salvage-tree.ts";
@@ -46,7 +53,8 @@ export class SalvageContent {
       }
     });
     await this.root.list(TEMP_FOLDER, (entries) => {
-      for (const { name, stat } of entries) if (name !== undefined && stat.type === "file") this.temps.push(joinPath(TEMP_FOLDER, name));
+      for (const { name, stat } of entries)
+        if (name !== undefined && stat.type === "file") this.temps.push(joinPath(TEMP_FOLDER, name));
     });
   }
 
@@ -54,7 +62,11 @@ export class SalvageContent {
    * A synced file in temp/ with the commit's content and attributes, or undefined when its bytes cannot be proved. `placeOf`: where a node's file is now.
    * @throws what the disk throws.
    */
-  async build(commit: SalvageCommit, content: WriteContent, placeOf: (node: number) => string | undefined): Promise<string | undefined> {
+  async build(
+    commit: SalvageCommit,
+    content: WriteContent,
+    placeOf: (node: number) => string | undefined,
+  ): Promise<string | undefined> {
     const path = `${TEMP_FOLDER}/salvage-${commit.seq}`;
     const file = await this.root.open(path, "create", STORE_FILE_MODE);
     try {
@@ -84,7 +96,11 @@ export class SalvageContent {
     const offsets = chunkOffsets(recipe);
     let wrong = await this.wrongOf(file, content, offsets, [...recipe.lengths.keys()]);
     for (const candidate of wrong.length === 0 ? [] : this.candidates(commit, runs, placeOf)) {
-      await this.copyFrom(candidate, file, wrong.flatMap((index) => piecesOf(runs, offsets[index] ?? 0, recipe.lengths[index] ?? 0)));
+      await this.copyFrom(
+        candidate,
+        file,
+        wrong.flatMap((index) => piecesOf(runs, offsets[index] ?? 0, recipe.lengths[index] ?? 0)),
+      );
       wrong = await this.wrongOf(file, content, offsets, wrong);
       if (wrong.length === 0) break;
     }
@@ -92,17 +108,25 @@ export class SalvageContent {
   }
 
   /** Chunks that are not what the recipe says. */
-  private async wrongOf(file: DiskFile, { recipe }: WriteContent, offsets: Float64Array, indexes: number[]): Promise<number[]> {
+  private async wrongOf(
+    file: DiskFile,
+    { recipe }: WriteContent,
+    offsets: Float64Array,
+    indexes: number[],
+  ): Promise<number[]> {
     if (recipe === undefined) return [];
     const ranges = indexes.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 }));
     const digests = await this.executor.digestFile(file, ranges);
     return indexes.filter((index, at) => {
-      return Buffer.compare(digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), digestAt(recipe, index)) !== 0;
+      return (
+        Buffer.compare(digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), digestAt(recipe, index)) !== 0
+      );
     });
   }
 
   private async copyOwn(file: DiskFile, commit: SalvageCommit, content: WriteContent, piece: Piece): Promise<void> {
-    if (piece.run.from === "temp") return this.withFile(stagedPath(content.temp), (staged) => copyRange(staged, piece.offset, file, piece));
+    if (piece.run.from === "temp")
+      return this.withFile(stagedPath(content.temp), (staged) => copyRange(staged, piece.offset, file, piece));
     if (piece.run.from !== "log") return;
     for (let done = 0; done < piece.length; done += STEP_BYTES) {
       const count = Math.min(STEP_BYTES, piece.length - done);
@@ -112,14 +136,20 @@ export class SalvageContent {
 
   private async copyFrom(path: string, file: DiskFile, pieces: readonly Piece[]): Promise<void> {
     await this.withFile(path, async (source) => {
-      for (const piece of pieces) if (piece.run.from === "version") await copyRange(source, piece.run.offset + piece.skip, file, piece);
+      for (const piece of pieces)
+        if (piece.run.from === "version") await copyRange(source, piece.run.offset + piece.skip, file, piece);
     });
   }
 
   /** Files that may hold the versions copied from, likely ones first: what they hold is proved afterwards. */
-  private *candidates(commit: SalvageCommit, runs: readonly Run[], placeOf: (node: number) => string | undefined): Generator<string> {
+  private *candidates(
+    commit: SalvageCommit,
+    runs: readonly Run[],
+    placeOf: (node: number) => string | undefined,
+  ): Generator<string> {
     const versions = new Map<string, { node: number; seq: number }>();
-    for (const run of runs) if (run.from === "version") versions.set(`${run.version.node}-${run.version.seq}`, run.version);
+    for (const run of runs)
+      if (run.from === "version") versions.set(`${run.version.node}-${run.version.seq}`, run.version);
     for (const { node, seq } of versions.values()) {
       const old = this.trash.get(node) ?? [];
       yield* old.toSorted((a, b) => Math.abs(a.seq - seq) - Math.abs(b.seq - seq)).map(({ path }) => path);
@@ -147,7 +177,12 @@ export class SalvageContent {
   }
 }
 
-async function copyRange(source: DiskFile, sourceOffset: number, target: DiskFile, { offset, length }: Piece): Promise<void> {
+async function copyRange(
+  source: DiskFile,
+  sourceOffset: number,
+  target: DiskFile,
+  { offset, length }: Piece,
+): Promise<void> {
   await target.copyFrom(source, sourceOffset, offset, length);
 }
 

@@ -60,13 +60,19 @@ class Reader {
     const paths = record.paths ?? { path: "", from: "", sources: [] };
     if (isForeign(operation)) return this.takeForeign(operation, result.node, seq, paths);
     const state = change.nodes.find(({ node }) => node === result.node);
-    if (state !== undefined) this.made.set(seq, { seq, node: result.node, sizeBytes: state.sizeBytes, mtimeNs: state.mtimeNs });
+    if (state !== undefined)
+      this.made.set(seq, { seq, node: result.node, sizeBytes: state.sizeBytes, mtimeNs: state.mtimeNs });
     this.ownPaths.add(paths.path).add(paths.from);
     const sources = new Map(paths.sources.map(({ node, path }) => [node, path]));
     this.commits.push({ seq, wallNs, operation, result, change, path: paths.path, from: paths.from, sources, data });
   }
 
-  private takeForeign(operation: ExternalOperation, node: number, seq: number, paths: { path: string; from: string }): void {
+  private takeForeign(
+    operation: ExternalOperation,
+    node: number,
+    seq: number,
+    paths: { path: string; from: string },
+  ): void {
     const last = this.foreign.get(node) ?? { name: 0, content: 0, attributes: 0 };
     if (operation.op === "externalRename" || operation.op === "externalRemove") last.name = seq;
     if (operation.op === "externalWrite" || operation.op === "externalRemove") last.content = seq;
@@ -108,7 +114,12 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     const { record, dataOffset } = decodeRecord(payload);
     if (record.kind === "up") reader.up(record.seq);
     else if (record.kind === "handle") reader.handles.push({ seq: record.seq, handle: record.handle });
-    else reader.take(record, { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset });
+    else
+      reader.take(record, {
+        segment: place.segment,
+        offset: place.offset + dataOffset,
+        length: place.length - dataOffset,
+      });
   });
   const noted = new Map<string, NotedFile>();
   for (const { seq, handle } of reader.handles) {
@@ -116,7 +127,9 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     if (file !== undefined) noted.set(handleKey(handle), file);
   }
   const lastOwn = new Map(reader.commits.map((commit) => [commit.result.node, commit.seq]));
-  const foreignAttributes = [...reader.foreign].filter(([node, { attributes }]) => attributes > (lastOwn.get(node) ?? 0)).map(([node]) => node);
+  const foreignAttributes = [...reader.foreign]
+    .filter(([node, { attributes }]) => attributes > (lastOwn.get(node) ?? 0))
+    .map(([node]) => node);
   const commits = reader.commits.filter((commit) => !reader.isShown(commit));
   for (const commit of commits) {
     commit.path = reader.pathNow(commit.path, commit.seq);

@@ -3,7 +3,14 @@ import type { DiskRoot, DiskStat, Log, NodeState, SetStat } from "@runnel/shared
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { FOLDER_FORMAT } from "../../content/folder/marker.ts";
 import { handleKey } from "../../content/folder/same-file.ts";
-import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashName } from "../../content/folder/store-layout.ts";
+import {
+  STORE_FILE_MODE,
+  TEMP_FOLDER,
+  TRASH_FOLDER,
+  joinPath,
+  splitPath,
+  trashName,
+} from "../../content/folder/store-layout.ts";
 import type { TrashRecord } from "../../content/folder/trash.ts";
 import { conflictName } from "../../meta/conflict-name.ts";
 import { encodeRecord } from "../commit-record.ts";
@@ -66,7 +73,12 @@ export class SalvageTree {
     const state = stateOf(commit, commit.result.node);
     const { seq, result } = commit;
     await this.log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
-    this.noted.set(handleKey(handle), { seq, node: result.node, sizeBytes: state?.sizeBytes ?? 0, mtimeNs: state?.mtimeNs ?? 0n });
+    this.noted.set(handleKey(handle), {
+      seq,
+      node: result.node,
+      sizeBytes: state?.sizeBytes ?? 0,
+      mtimeNs: state?.mtimeNs ?? 0n,
+    });
   }
 
   /** The server touched it by a commit before: its ctime says nothing. */
@@ -196,7 +208,19 @@ export function stateOf(commit: SalvageCommit, node: number): NodeState | undefi
 
 /** Trouble with one place in the tree, rather than with the disk. */
 export function isOfThePlace(error: unknown): error is RunnelError {
-  return isRunnelError(error, "NotFound", "Exists", "NotEmpty", "NotFolder", "IsFolder", "BadName", "Denied", "Unsupported", "Invalid", "Unavailable");
+  return isRunnelError(
+    error,
+    "NotFound",
+    "Exists",
+    "NotEmpty",
+    "NotFolder",
+    "IsFolder",
+    "BadName",
+    "Denied",
+    "Unsupported",
+    "Invalid",
+    "Unavailable",
+  );
 }
 
 export async function ignoreDenied(change: Promise<void>): Promise<void> {

@@ -33,7 +33,11 @@ export async function salvage(parts: SalvageParts): Promise<SalvageReport> {
   if (found.commits.length === 0) return tree.report;
   const marker = await readMarker(parts.root);
   if (marker === undefined || (parts.volume !== undefined && marker.volume !== parts.volume)) {
-    throw new RunnelError("Unavailable", "open volume", `${parts.root.path} is not the volume's folder now: is its disk mounted? Changes wait to be put into it.`);
+    throw new RunnelError(
+      "Unavailable",
+      "open volume",
+      `${parts.root.path} is not the volume's folder now: is its disk mounted? Changes wait to be put into it.`,
+    );
   }
   await makeStoreFolders(parts.root);
   const content = new SalvageContent({ ...parts, tree });
@@ -79,7 +83,10 @@ class Salvage {
 
   private miss(commit: SalvageCommit, error?: unknown): void {
     this.tree.report.missing.push({ path: commit.path, seq: commit.seq });
-    this.parts.warn(`Change ${commit.seq} (${commit.operation.op}) was acknowledged and could not be brought back: ${commit.path}`, error);
+    this.parts.warn(
+      `Change ${commit.seq} (${commit.operation.op}) was acknowledged and could not be brought back: ${commit.path}`,
+      error,
+    );
   }
 
   private async show(commit: SalvageCommit): Promise<void> {
@@ -102,7 +109,8 @@ class Salvage {
     const state = stateOf(commit, commit.result.node);
     const there = await tree.find(path);
     if (state === undefined || (there?.stat.type === "folder" && type === "folder")) return;
-    if (there?.stat.type === "symlink" && type === "symlink" && (await tree.root.readSymlink(path)) === state.target) return;
+    if (there?.stat.type === "symlink" && type === "symlink" && (await tree.root.readSymlink(path)) === state.target)
+      return;
     await tree.makeParents(path, wallNs);
     if (there !== undefined) await tree.keepBeside(path, wallNs);
     const temp = `${TEMP_FOLDER}/salvage-${seq}`;
@@ -176,7 +184,8 @@ class Salvage {
 
   /** Names below a folder that moved. */
   private moved(from: string, to: string): void {
-    for (const [node, path] of this.places) if (path.startsWith(`${from}/`)) this.places.set(node, to + path.slice(from.length));
+    for (const [node, path] of this.places)
+      if (path.startsWith(`${from}/`)) this.places.set(node, to + path.slice(from.length));
   }
 
   /** Only what is older than the commit: a newer file is another program's, or a later commit's. */
@@ -197,7 +206,13 @@ class Salvage {
     const path = this.places.get(state.node);
     if (path === undefined || this.found.foreignAttributes.has(state.node)) return;
     const found = await tree.find(path);
-    if (found === undefined || found.stat.type !== state.type || tree.isAnothers(found, state.node) || tree.isNewer(path, found, commit.wallNs)) return;
+    if (
+      found === undefined ||
+      found.stat.type !== state.type ||
+      tree.isAnothers(found, state.node) ||
+      tree.isNewer(path, found, commit.wallNs)
+    )
+      return;
     await tree.setAttributes(path, state);
   }
 }

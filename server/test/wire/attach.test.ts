@@ -1,0 +1,331 @@
+// hello, attach, name operations, feed and resume, as a client sees them.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { LIMITS, ROOT_NODE } from "@runnel/shared";
+import { TERM_MS } from "../volume/volume-rig.ts";
+import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
+
+let wire: WireRig;
+
+beforeEach(async () => {
+  wire = await WireRig.open();
+});
+
+afterEach(async () => {
+  await wire.close();
+});
+
+const ONE = instanceOf("1");
+const TWO = instanceOf("2");
+
+describe("a connection", () => {
+  test("[W11] begins with hello; another protocol is refused with the number that is needed", async () => {
+    const client = wire.connect();
+    expect(await kindOf(client.call("attach", { volume: "docs", instance: ONE, wantsNodes: true }))).toBe("Invalid");
+    const refusal = await client.call("hello", { protocol: 2, software: "future" }).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ kind: "Version", detail: { need: 1 } });
+    expect(await client.call("hello", { protocol: 1, software: "now" })).toMatchObject({
+      protocol: 1,
+      software: "test server",
+    });
+  });
+
+  test("[W11] does not take a longer name of the software, nor an operation that is none", async () => {
+    const client = wire.connect();
+    expect(await kindOf(client.call("hello", { protocol: 1, software: "x".repeat(201) }))).toBe("Invalid");
+    expect(await kindOf(client.call("constructor", {}))).toBe("Unsupported");
+    expect(client.closed).toBeUndefined();
+  });
+});
+
+describe("an attachment", () => {
+  test("[W12] tells epoch, seq, root and a range of ids; a volume that is not there is NotFound", async () => {
+    const client = await wire.greeted();
+    const { facts } = await client.attach(ONE);
+    const { epoch, seq } = wire.rig.volume;
+    expect(facts).toMatchObject({
+      epoch,
+      seq,
+      root: { node: ROOT_NODE, type: "folder" },
+      isResumed: false,
+      isReadOnly: false,
+      termMs: TERM_MS,
+    });
+    const second = await client.attach(TWO);
+    expect(second.facts.nodes?.[0]).toBe((facts.nodes?.[0] ?? 0) + (facts.nodes?.[1] ?? 0));
+    const channel = client.connection.open("attach", { volume: "other", instance: ONE, wantsNodes: false });
+    expect(await kindOf(wire.rig.run(channel.next()))).toBe("NotFound");
+  });
+
+  test("[W12] is needed for requests, by its channel's id, and only on its own connection", async () => {
+    const client = await wire.greeted();
+    const attached = await client.attach(ONE);
+    const other = await wire.greeted();
+    expect(await kindOf(other.call("space", { attachment: attached.channel.id }))).toBe("Invalid");
+    expect(await kindOf(client.call("space", { attachment: attached.channel.id + 2 }))).toBe("Invalid");
+    expect(await attached.call("space", {})).toMatchObject({ totalFiles: expect.any(Number) });
+  });
+
+  test("[W12] is one of at most 64, also when they are asked for at once", async () => {
+    const client = await wire.greeted();
+    const channels = Array.from({ length: LIMITS.attachments + 3 }, (_, index) => {
+      return client.connection.open("attach", {
+        volume: "docs",
+        instance: index.toString(16).padStart(32, "0"),
+        wantsNodes: false,
+      });
+    });
+    const kinds = await Promise.all(channels.map((channel) => kindOf(wire.rig.run(channel.next()))));
+    expect(kinds.filter((kind) => kind === "Busy")).toHaveLength(3);
+    expect(kinds.filter((kind) => kind === "done")).toHaveLength(LIMITS.attachments);
+  });
+
+  test("that says something impossible on its feed is gone, and nobody waits for it", async () => {
+    const client = await wire.greeted();
+    const one = await client.attach(ONE, {});
+    await one.find({ isDeep: true, follow: true });
+    await one.renew();
+    one.channel.send(["ack", "everything"]);
+    await wire.rig.clock.advance(50);
+    expect(await kindOf(one.call("space", {}))).toBe("Invalid");
+    expect(wire.rig.volume.feed.attachments).toBe(0);
+  });
+});
+
+describe("changes", () => {
+  test("[W24] [W25] of names do what they say and answer with node and seq", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const folder = await one.make(ROOT_NODE, "d", "folder");
+    const file = await one.make(folder, "a");
+    await one.change("link", { node: file, folder: ROOT_NODE, name: "b" });
+    await one.change("rename", { folder, name: "a", node: file, toFolder: folder, toName: "c", how: "keep" });
+    await one.change("setAttr", { node: file, change: { mode: 0o600 } });
+    const link = await one.make(ROOT_NODE, "points", "symlink", "d/c");
+    await one.change("remove", { folder: ROOT_NODE, name: "b", node: file, isFolder: false });
+    const [items] = await one.find({ isDeep: true });
+    expect(items?.[3].map(([name]) => name)).toEqual(["d", "points"]);
+    const stat = (await one.call("stat", {
+      nodes: [file, link, 12_345],
+      names: [
+        [folder, "c"],
+        [folder, "a"],
+      ],
+    })) as { nodes: unknown[]; names: unknown[] };
+    expect(stat.nodes).toEqual([expect.arrayContaining([file, 0o600]), expect.arrayContaining([link, "d/c"]), null]);
+    expect(stat.names).toEqual([expect.arrayContaining([file]), null]);
+  });
+
+  test("[W24] are executed once: a repetition gets the same answer, another request by the number is refused", async () => {
+    const client = await wire.greeted();
+    const one = await client.attach(ONE);
+    const node = one.newNode();
+    const make = { folder: ROOT_NODE, name: "a", node, attributes: one.attributes("file") };
+    const result = await one.change("make", make, 1);
+    expect(await one.change("make", make, 1)).toEqual(result);
+    client.link.cut();
+    const again = await (await wire.greeted()).attach(ONE);
+    expect(await again.change("make", make, 1)).toEqual(result);
+    expect(await kindOf(again.change("make", { ...make, name: "b" }, 1))).toBe("Invalid");
+  });
+
+  test("[W24] results are kept for at most 4096 operations, and forgotten once reported received", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const node = await one.make(ROOT_NODE, "a");
+    const set = (n: number, received: number): Promise<unknown> =>
+      one.rig.volume.meta
+        .result(ONE, n)
+        .then(() => one.change("setAttr", { node, change: { mode: 0o600 + (n % 8) }, received }, n));
+    for (let n = 2; n <= LIMITS.outstandingOperations; n++)
+      await one.rig.volume.commit(
+        { op: "setAttr", node, change: { mode: 0o600 } },
+        { instance: ONE, n, digest: new Uint8Array(32) },
+        undefined,
+      );
+    expect(await kindOf(set(5_000, 0))).toBe("Busy");
+    await set(5_000, 1_001).catch(() => undefined);
+    await wire.rig.clock.advance(100);
+    expect(await kindOf(set(5_001, 1_001))).toBe("done");
+    expect(await one.rig.volume.meta.result(ONE, 1_001)).toBeUndefined();
+    expect(await one.rig.volume.meta.result(ONE, 1_002)).toBeDefined();
+  });
+
+  test("are pipelined: what is sent later finds what was sent before", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const folder = one.startMake(ROOT_NODE, "d", "folder");
+    const file = one.startMake(folder.node, "a");
+    const upload = one.openWrite({ node: file.node, sizeBytes: 5 });
+    await upload.data(Buffer.from("hello"));
+    const renamed = one.start("rename", {
+      folder: folder.node,
+      name: "a",
+      node: file.node,
+      toFolder: ROOT_NODE,
+      toName: "b",
+      how: "replace",
+    });
+    const result = await upload.finish(await one.rig.executor.chunkBytes(Buffer.from("hello")));
+    await wire.rig.run(Promise.all([folder.made, file.made, renamed]));
+    expect(result.conflict).toBe(false);
+    await wire.rig.settle();
+    expect((await wire.rig.files()).get("b")).toBe("file hello");
+  });
+
+  test("that names break no rule: each fault is BadName, and nothing changes", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const { seq } = wire.rig.volume;
+    for (const name of [".", "..", "a/b", "a\0b", ".runnel-store", "é".repeat(128)])
+      expect(await kindOf(one.make(ROOT_NODE, name))).toBe("BadName");
+    expect(await kindOf(one.make(ROOT_NODE, "x".repeat(256)))).toBe("Invalid");
+    expect(await kindOf(one.make(ROOT_NODE, "link", "symlink", "é".repeat(2_048)))).toBe("BadName");
+    expect(wire.rig.volume.seq).toBe(seq);
+  });
+
+  test("are at most 256 folders deep", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    let folder = ROOT_NODE;
+    for (let depth = 1; depth <= LIMITS.depth; depth++) folder = await wire.rig.folder(folder, "d");
+    await one.make(folder, "a");
+    const below = await wire.rig.folder(folder, "d").catch(() => 0);
+    expect(await kindOf(one.make(below, "a"))).not.toBe("done");
+  });
+});
+
+describe("the feed", () => {
+  test("[W13] [W15] tells another attachment; the change is answered when that has acknowledged", async () => {
+    const writer = await (await wire.greeted()).attach(ONE);
+    const reader = await (await wire.greeted()).attach(TWO);
+    reader.acks = false;
+    await reader.find({ isDeep: true, follow: true });
+    expect((await reader.renew())?.[0]).toBe("current");
+    let isAnswered = false;
+    const { made } = writer.startMake(ROOT_NODE, "a");
+    void made.then(() => {
+      isAnswered = true;
+    });
+    await wire.rig.clock.advance(1_000);
+    const [seq] = reader.seqs;
+    expect(isAnswered).toBe(false);
+    // [W16]: it says for whom it waits.
+    expect(writer.feed.find((item) => item[0] === "waiting")).toMatchObject([
+      "waiting",
+      1,
+      ["test client"],
+      expect.any(Number),
+    ]);
+    reader.channel.send(["ack", seq]);
+    await wire.rig.clock.advance(50);
+    expect(isAnswered).toBe(true);
+  });
+
+  test("[W15] waits no longer than a term for one that does not answer, and reads do not wait at all", async () => {
+    const writer = await (await wire.greeted()).attach(ONE);
+    const client = await wire.greeted();
+    const reader = await client.attach(TWO);
+    reader.acks = false;
+    await reader.find({ follow: true });
+    await reader.renew();
+    const { made } = writer.startMake(ROOT_NODE, "a");
+    await wire.rig.clock.advance(1_000);
+    expect((await writer.find({}))[0]?.[3]).toHaveLength(1);
+    await wire.rig.clock.advance(TERM_MS);
+    expect((await made).seq).toBe(wire.rig.volume.seq);
+  });
+
+  test("[W17] detach and the end of the feed give the lease up: nothing waits, and no restart does", async () => {
+    const writer = await (await wire.greeted()).attach(ONE);
+    for (const how of ["detach", "end"] as const) {
+      const reader = await (await wire.greeted()).attach(TWO);
+      reader.acks = false;
+      await reader.find({ isDeep: true, follow: true });
+      expect((await reader.renew())?.[0]).toBe("current");
+      if (how === "detach") await reader.call("detach", {});
+      else reader.channel.end();
+      await wire.rig.clock.advance(50);
+      const before = wire.rig.clock.bootMs();
+      await writer.make(ROOT_NODE, how);
+      expect(wire.rig.clock.bootMs() - before).toBeLessThan(1_000);
+      expect(await wire.rig.volume.meta.attached()).toEqual([ONE]);
+    }
+  });
+
+  test("[W17] a lost connection leaves the lease; one that attached again meanwhile is not harmed by the old one's end", async () => {
+    const writer = await (await wire.greeted()).attach(ONE);
+    const client = await wire.greeted();
+    const reader = await client.attach(TWO);
+    await reader.find({ isDeep: true, follow: true });
+    await reader.renew();
+    client.link.cut();
+    const before = wire.rig.clock.bootMs();
+    await writer.make(ROOT_NODE, "a");
+    expect(wire.rig.clock.bootMs() - before).toBeGreaterThan(TERM_MS / 2);
+    const old = await (await wire.greeted()).attach(TWO);
+    const fresh = await (await wire.greeted()).attach(TWO);
+    expect(await kindOf(wire.rig.run(old.channel.result()))).toBe("Busy");
+    old.client.link.cut();
+    await fresh.find({ isDeep: true, follow: true });
+    expect((await fresh.renew())?.[0]).toBe("current");
+    await writer.make(ROOT_NODE, "b");
+    expect(fresh.seqs).toEqual([wire.rig.volume.seq]);
+  });
+
+  test("[W61] goes on where a client stood: what it missed comes first, once, in order", async () => {
+    const writer = await (await wire.greeted()).attach(ONE);
+    const client = await wire.greeted();
+    const reader = await client.attach(TWO);
+    await reader.find({ isDeep: true, follow: true });
+    await writer.make(ROOT_NODE, "a");
+    const { seq, epoch } = wire.rig.volume;
+    client.link.cut();
+    await wire.rig.clock.advance(50);
+    const folder = await writer.make(ROOT_NODE, "d", "folder");
+    await writer.make(folder, "in it");
+    const resumed = await (await wire.greeted()).attach(TWO, { epoch, seq, follows: "all" });
+    expect(resumed.facts.isResumed).toBe(true);
+    await writer.make(ROOT_NODE, "b");
+    await wire.rig.clock.advance(50);
+    expect(resumed.seqs).toEqual([seq + 1, seq + 2, seq + 3]);
+    const some = await (await wire.greeted()).attach(instanceOf("3"), { epoch, seq, follows: [folder] });
+    await wire.rig.clock.advance(50);
+    expect(some.seqs).toEqual([seq + 1, seq + 2]);
+  });
+
+  test("[W61] begins anew with another epoch, with changes that are not kept any more, and from a seq that is to come", async () => {
+    const writer = await (await wire.greeted()).attach(ONE);
+    await writer.make(ROOT_NODE, "a");
+    await writer.make(ROOT_NODE, "b");
+    const { epoch, seq, meta } = wire.rig.volume;
+    const isResumed = async (more: object): Promise<boolean> =>
+      (await (await wire.greeted()).attach(TWO, { follows: "all", ...more })).facts.isResumed;
+    expect(await isResumed({ epoch: "0".repeat(32), seq })).toBe(false);
+    expect(await isResumed({ epoch, seq: seq + 1 })).toBe(false);
+    expect(await isResumed({ epoch, seq })).toBe(true);
+    await meta.forgetChanges(seq);
+    expect(await isResumed({ epoch, seq: seq - 1 })).toBe(false);
+  });
+
+  test("[W61] of long names and targets is cut into messages that fit", async () => {
+    const client = await wire.greeted();
+    const writer = await client.attach(ONE);
+    const { epoch, seq } = wire.rig.volume;
+    const target = "t".repeat(LIMITS.symlinkBytes);
+    for (let index = 0; index < 400; index++)
+      await wire.rig.make(ROOT_NODE, `${index}`.padStart(LIMITS.nameBytes, "n"), { type: "symlink", target });
+    const resumed = await (await wire.greeted()).attach(TWO, { epoch, seq, follows: "all" });
+    await wire.rig.clock.advance(200);
+    expect(resumed.seqs).toHaveLength(400);
+    // [W40]: a listing of them as well.
+    const pages = await writer.find({});
+    expect(pages.flatMap((page) => page[3])).toHaveLength(400);
+    expect(pages.map((page) => page[2])).toEqual([...pages.slice(1).map(() => false), true]);
+  });
+});
+
+describe("whenUp", () => {
+  test("ends when the plain files show the change, and refuses what is to come", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const node = await one.make(ROOT_NODE, "a");
+    const { seq } = await one.write(node, 0, Buffer.from("now"));
+    await one.call("whenUp", { seq });
+    expect((await wire.rig.files()).get("a")).toBe("file now");
+    expect(await kindOf(one.call("whenUp", { seq: seq + 1 }))).toBe("Invalid");
+  });
+});

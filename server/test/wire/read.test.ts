@@ -1,0 +1,225 @@
+// find, stat, fetch and getHash, as a client sees them.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { LIMITS, ROOT_NODE, decodeRecipeDelta, encodeRecipe, recipeSize } from "@runnel/shared";
+import type { RecipePart } from "@runnel/shared";
+import { bytesOf } from "../volume/volume-rig.ts";
+import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
+import type { Attached } from "./wire-rig.ts";
+
+let wire: WireRig;
+let one: Attached;
+
+beforeEach(async () => {
+  wire = await WireRig.open(2);
+  one = await (await wire.greeted()).attach(instanceOf("1"));
+});
+
+afterEach(async () => {
+  await wire.close();
+});
+
+describe("find", () => {
+  test("[W40] lists a folder, and with isDeep those below, each as of a seq", async () => {
+    const folder = await wire.rig.folder(ROOT_NODE, "d");
+    const below = await wire.rig.folder(folder, "e");
+    await wire.rig.file(below, "deep", "x");
+    await wire.rig.file(ROOT_NODE, "a", "y");
+    const flat = await one.find({});
+    expect(flat.map(([node, asOf, isLast, entries]) => [node, asOf, isLast, entries.map(([name]) => name)])).toEqual([
+      [ROOT_NODE, wire.rig.volume.seq, true, ["a", "d"]],
+    ]);
+    const deep = await one.find({ isDeep: true });
+    expect(deep.map(([node, , isLast, entries]) => [node, isLast, entries.map(([name]) => name)])).toEqual([
+      [ROOT_NODE, true, ["a", "d"]],
+      [folder, true, ["e"]],
+      [below, true, ["deep"]],
+    ]);
+  });
+
+  test("[W40] sends more than 500 entries in pages, in order, of which the last says so", async () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => `file ${String(index).padStart(4, "0")}`);
+    for (const name of names) await wire.rig.make(ROOT_NODE, name);
+    const pages = await one.find({});
+    expect(pages.flatMap((page) => page[3].map(([name]) => name))).toEqual(names);
+    expect(pages.length).toBeGreaterThan(1);
+    expect(pages.map((page) => page[2])).toEqual([...pages.slice(1).map(() => false), true]);
+  });
+
+  test("[W40] of what is no folder, or is not there, is refused", async () => {
+    const file = await wire.rig.file(ROOT_NODE, "a", "x");
+    expect(await kindOf(one.find({ folder: file }))).toBe("NotFolder");
+    const refusal = await one.find({ folder: 999_999 }).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ kind: "NotFound", detail: { asOf: wire.rig.volume.seq } });
+  });
+
+  test("[W41] with a predicate brings what matches, with the path of its folder", async () => {
+    const folder = await wire.rig.folder(ROOT_NODE, "d");
+    const below = await wire.rig.folder(folder, "e");
+    await wire.rig.file(below, "found.txt", "x");
+    await wire.rig.file(folder, "other.md", "x");
+    await wire.rig.file(ROOT_NODE, "top.txt", "xx");
+    const items = await one.find({ isDeep: true, predicate: ["and", ["name", "*.txt"], ["type", "f"]] });
+    expect(items.map((item) => [item[4], item[3].map(([name]) => name)])).toEqual([
+      ["", ["top.txt"]],
+      ["d/e", ["found.txt"]],
+    ]);
+    const small = await one.find({ isDeep: true, predicate: ["not", ["or", ["size", "+", 1, "c"], ["type", "d"]]] });
+    expect(small.flatMap((item) => item[3].map(([name]) => name)).sort()).toEqual(["found.txt", "other.md"]);
+  });
+
+  test("[W41] takes no predicate beyond its limits, nor one that is none", async () => {
+    const many = ["or", ...Array.from({ length: LIMITS.predicateNodes }, () => ["type", "f"])];
+    expect(await kindOf(one.find({ predicate: many }))).toBe("TooLarge");
+    expect(await kindOf(one.find({ predicate: ["name", "x".repeat(LIMITS.predicateBytes + 1)] }))).toBe("TooLarge");
+    expect(await kindOf(one.find({ predicate: ["regex", ".*"] }))).toBe("Invalid");
+    expect(await kindOf(one.find({ predicate: 7 }))).toBe("Invalid");
+  });
+
+  test("[W42] follows before it reads: a change made while it lists comes as a feed item", async () => {
+    const folder = await wire.rig.folder(ROOT_NODE, "d");
+    const { meta } = wire.rig.volume;
+    const list = meta.list.bind(meta);
+    let made: Promise<unknown> | undefined;
+    meta.list = async (...args) => {
+      const entries = await list(...args);
+      // After the read, before its answer is sent.
+      if (args[0] === folder) await (made ??= wire.rig.make(folder, "meanwhile"));
+      return entries;
+    };
+    const [item] = await one.find({ folder, follow: true });
+    await wire.rig.clock.advance(50);
+    expect(item?.[3]).toEqual([]);
+    expect(one.seqs).toEqual([wire.rig.volume.seq]);
+    expect(item?.[1]).toBeLessThan(wire.rig.volume.seq);
+    await wire.rig.make(ROOT_NODE, "not followed");
+    await wire.rig.clock.advance(50);
+    expect(one.seqs).toHaveLength(1);
+  });
+
+  test("follows at most so many folders", async () => {
+    const [follower] = (
+      one.rig.volume.feed as unknown as { holders: Map<string, { follows: Set<number> }> }
+    ).holders.values();
+    for (let node = 0; node < LIMITS.followedFolders; node++) follower?.follows.add(1_000_000 + node);
+    expect(await kindOf(one.find({ follow: true }))).toBe("TooLarge");
+  });
+
+  test("[W43] stat takes at most 1000 nodes and names", async () => {
+    const nodes = Array.from({ length: 1_001 }, () => ROOT_NODE);
+    expect(await kindOf(one.call("stat", { nodes, names: [] }))).toBe("Invalid");
+    const { nodes: states } = (await one.call("stat", { nodes: nodes.slice(1), names: [] })) as { nodes: unknown[] };
+    expect(states).toHaveLength(1_000);
+  });
+});
+
+const FIRST = bytesOf(1, 300_000);
+
+async function twoVersions(): Promise<{ node: number; first: number; second: number; bytes: Uint8Array }> {
+  const node = await wire.rig.make(ROOT_NODE, "a");
+  const { version: first } = await wire.rig.write(node, FIRST);
+  await wire.rig.settle();
+  const { version: second } = await wire.rig.prepend(node, Buffer.from("in front of it"));
+  return { node, first, second, bytes: Buffer.concat([Buffer.from("in front of it"), FIRST]) };
+}
+
+describe("fetch", () => {
+  test("[W30] brings the recipe and all chunks to a client that holds nothing", async () => {
+    const { node, first } = await twoVersions();
+    const { items, bulk } = await one.fetch({ node, seq: first });
+    const recipe = await one.recipe(node, first);
+    const [head, ...runs] = items;
+    expect(
+      head?.[0] === "v" && head[2] !== null && encodeRecipe(decodeRecipeDelta(head[2] as RecipePart[], [])),
+    ).toEqual(encodeRecipe(recipe));
+    expect(runs.reduce((count, item) => count + (item[0] === "d" ? item[2] : 0), 0)).toBe(recipe.lengths.length);
+    expect(Buffer.concat(bulk).equals(FIRST)).toBe(true);
+  });
+
+  test("[W30] [W31] brings to one that holds an older version only what that lacks, the recipe as a delta", async () => {
+    const { node, first, second } = await twoVersions();
+    const { items, bulk } = await one.fetch({ node, seq: second }, { held: [[node, first]] });
+    expect(Buffer.concat(bulk).toString()).toBe("in front of it");
+    const [head] = items;
+    if (head?.[0] !== "v" || head[2] === null) throw new Error("no recipe");
+    const delta = decodeRecipeDelta(head[2] as RecipePart[], [await one.recipe(node, first)]);
+    expect(encodeRecipe(delta)).toEqual(encodeRecipe(await one.recipe(node, second)));
+    const literal = (head[2] as RecipePart[]).filter((each) => each instanceof Uint8Array);
+    expect(literal.reduce((sum, each) => sum + each.length, 0)).toBe(36);
+  });
+
+  test("[W30] a held version that is not known counts as empty and keeps its index", async () => {
+    const { node, first, second } = await twoVersions();
+    const { items } = await one.fetch(
+      { node, seq: second },
+      {
+        held: [
+          [node, 999_999],
+          [node, first],
+        ],
+      },
+    );
+    const [head] = items;
+    if (head?.[0] !== "v" || head[2] === null) throw new Error("no recipe");
+    expect((head[2] as RecipePart[]).filter(Array.isArray).every(([held]) => held === 1)).toBe(true);
+    expect(
+      await kindOf(one.fetch({ node, seq: second }, { held: Array.from({ length: 9 }, () => [node, first]) })),
+    ).toBe("Invalid");
+  });
+
+  test("[W30] brings the chunks that overlap a range, and no recipe to one that has it", async () => {
+    const { node, first } = await twoVersions();
+    const { items, bulk } = await one.fetch({ node, seq: first }, { offset: 100_000, length: 1, hasRecipe: true });
+    expect(items[0]).toEqual(["v", FIRST.length, null]);
+    expect(items).toHaveLength(2);
+    const recipe = await one.recipe(node, first);
+    const item = items[1];
+    if (item?.[0] !== "d") throw new Error("no run");
+    const before = recipeSize({ lengths: recipe.lengths.slice(0, item[1]), digests: recipe.digests });
+    expect(before).toBeLessThanOrEqual(100_000);
+    expect(Buffer.concat(bulk).equals(FIRST.subarray(before, before + (recipe.lengths[item[1]] ?? 0)))).toBe(true);
+    expect((await one.fetch({ node, seq: first }, { offset: 100_000, length: 0, hasRecipe: true })).bulk).toHaveLength(
+      0,
+    );
+    expect(
+      (await one.fetch({ node, seq: first }, { offset: FIRST.length + 5, length: 10, hasRecipe: true })).bulk,
+    ).toHaveLength(0);
+  });
+
+  test("[W30] reads raw ranges of a file that has no recipe yet, up to its end", async () => {
+    await wire.rig.writeFile("log", bytesOf(3, 5_000));
+    await wire.rig.clock.advance(2_500);
+    const state = await wire.rig.volume.meta.lookup(ROOT_NODE, "log");
+    const version = { node: state?.node ?? 0, seq: state?.version ?? 0 };
+    // Too young to be cut.
+    await wire.rig.writeFile("log", bytesOf(4, 5_000));
+    await wire.rig.clock.advance(1_200);
+    const now = await wire.rig.volume.meta.lookup(ROOT_NODE, "log");
+    const young = { ...version, seq: now?.version ?? 0 };
+    expect(await wire.rig.volume.meta.recipe(young)).toBeUndefined();
+    const { items, bulk } = await one.fetch(young, { offset: 4_000, length: 2 ** 40 });
+    expect(items[0]).toEqual(["v", 5_000, null]);
+    expect(items[1]?.slice(0, 2)).toEqual(["raw", 4_000]);
+    expect(Buffer.concat(bulk).equals(bytesOf(4, 5_000).subarray(4_000))).toBe(true);
+  });
+
+  test("[W30] of a version that is not kept is Gone; one that another program overwrote yields no other bytes", async () => {
+    const { node, first, second } = await twoVersions();
+    expect(await kindOf(one.fetch({ node, seq: first + 1_000 }))).toBe("Gone");
+    await wire.rig.settle();
+    await wire.rig.writeFile("a", "overwritten");
+    expect(["Stale", "Lost"]).toContain(await kindOf(one.fetch({ node, seq: second })));
+  });
+
+  test("[W33] getHash brings descriptors of a range, at most 4096, and the count", async () => {
+    const { node, first } = await twoVersions();
+    const recipe = await one.recipe(node, first);
+    const some = (await one.call("getHash", { version: [node, first], from: 1, count: 2 })) as { recipe: Uint8Array };
+    expect(some).toMatchObject({ sizeBytes: FIRST.length, chunks: recipe.lengths.length });
+    expect(some.recipe.length).toBe(72);
+    expect(await kindOf(one.call("getHash", { version: [node, 999_999], from: 0, count: 1 }))).toBe("Gone");
+    const past = (await one.call("getHash", { version: [node, first], from: 10_000, count: 5 })) as {
+      recipe: Uint8Array;
+    };
+    expect(past.recipe.length).toBe(0);
+  });
+});

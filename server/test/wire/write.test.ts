@@ -1,0 +1,343 @@
+// The write channel: items, what the server asks for, what it refuses, and how a broken write goes on.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { EMPTY_RECIPE, LIMITS, ROOT_NODE, concatRecipes, sliceRecipe } from "@runnel/shared";
+import type { Recipe, VersionId } from "@runnel/shared";
+import { bytesOf } from "../volume/volume-rig.ts";
+import { WireRig, instanceOf, kindOf, part } from "./wire-rig.ts";
+import type { Attached, Upload } from "./wire-rig.ts";
+
+let wire: WireRig;
+let one: Attached;
+const ONE = instanceOf("1");
+const OLD = bytesOf(1, 200_000);
+const NEW = bytesOf(2, 30_000);
+
+async function start(options: Parameters<typeof WireRig.open>[1] = {}): Promise<void> {
+  wire = await WireRig.open(3, options);
+  one = await (await wire.greeted()).attach(ONE);
+}
+
+beforeEach(() => start());
+
+afterEach(async () => {
+  await wire.close();
+});
+
+interface Base {
+  node: number;
+  version: VersionId;
+  recipe: Recipe;
+}
+
+/** A file with OLD in it, up and settled. */
+async function base(name = "a", bytes = OLD): Promise<Base> {
+  const node = await one.make(ROOT_NODE, name);
+  const { version } = await one.write(node, 0, bytes);
+  await wire.rig.settle();
+  return { node, version: { node, seq: version }, recipe: await one.recipe(node, version) };
+}
+
+async function fileAt(path: string): Promise<Uint8Array> {
+  await wire.rig.settle();
+  return wire.rig.readFile(path);
+}
+
+async function chunks(bytes: Uint8Array): Promise<Recipe> {
+  return wire.rig.executor.chunkBytes(bytes);
+}
+
+async function tempFiles(): Promise<string[]> {
+  const names: string[] = [];
+  await wire.rig.other.list(".runnel-store/temp", (entries) => {
+    for (const { name } of entries) names.push(name ?? "");
+  });
+  return names;
+}
+
+describe("a write", () => {
+  test.each([
+    ["nothing", 0],
+    ["a few bytes", 10],
+    ["several chunks in the log", 200_000],
+    ["more than a megabyte, staged in a file", 2_500_000],
+  ])("[W20] of %s becomes the file, and its version is the answer", async (_what, length) => {
+    const bytes = bytesOf(7, length);
+    const node = await one.make(ROOT_NODE, "a");
+    const result = await one.write(node, 0, bytes);
+    expect(result).toEqual({ node, seq: wire.rig.volume.seq, version: wire.rig.volume.seq, conflict: false });
+    expect(Buffer.from(await wire.rig.read(node, result.version)).equals(bytes)).toBe(true);
+    expect(Buffer.from(await fileAt("a")).equals(bytes)).toBe(true);
+    expect(await tempFiles()).toEqual([]);
+  });
+
+  test("[W20] copies chunks of versions by place and by digest, beside new data", async () => {
+    const { node, version, recipe } = await base();
+    const upload = one.openWrite({ node, base: version.seq, sizeBytes: OLD.length + NEW.length });
+    upload.copy(version, 0, 3);
+    await upload.data(NEW);
+    upload.known(sliceRecipe(recipe, 3, 5), version, 3);
+    upload.known(sliceRecipe(recipe, 5, recipe.lengths.length), null, 0);
+    const whole = concatRecipes([
+      sliceRecipe(recipe, 0, 3),
+      await chunks(NEW),
+      sliceRecipe(recipe, 3, recipe.lengths.length),
+    ]);
+    const result = await upload.finish(whole);
+    expect(result.conflict).toBe(false);
+    const before = part(OLD, recipe, 0, 3).bytes;
+    expect(Buffer.from(await fileAt("a")).equals(Buffer.concat([before, NEW, OLD.subarray(before.length)]))).toBe(true);
+  });
+
+  test("[W27] on a base that is not current is a conflict that the answer tells", async () => {
+    const { node, version } = await base();
+    await one.write(node, version.seq, Buffer.from("mine"));
+    expect((await one.write(node, version.seq, Buffer.from("theirs"))).conflict).toBe(true);
+  });
+
+  test("[W23] with another OID is Corrupt, and nothing is changed", async () => {
+    const { node, version } = await base();
+    const { seq } = wire.rig.volume;
+    const upload = one.openWrite({ node, base: version.seq, sizeBytes: NEW.length });
+    await upload.data(NEW);
+    expect(await kindOf(upload.finish(await chunks(OLD)))).toBe("Corrupt");
+    expect(wire.rig.volume.seq).toBe(seq);
+  });
+
+  test.each<[string, string, (upload: Upload, at: Base) => Promise<unknown> | unknown]>([
+    ["fewer bytes than announced", "Invalid", () => undefined],
+    ["more bytes than announced", "Invalid", (upload) => upload.data(bytesOf(1, 40_000))],
+    ["a run of no bytes", "Invalid", (upload) => upload.channel.send(["d", "raw", 0, new Uint8Array(0)])],
+    ["a run above a megabyte", "Invalid", (upload) => upload.channel.send(["d", "raw", LIMITS.runBytes + 1, 10])],
+    ["another length than announced", "Invalid", (upload) => upload.channel.send(["d", "raw", 5, new Uint8Array(4)])],
+    ["an encoded length that cannot be", "Invalid", (upload) => upload.channel.send(["d", "zstd", 10, 10_000])],
+    ["what zstd cannot decode", "Corrupt", (upload) => upload.channel.send(["d", "zstd", 10, new Uint8Array(12)])],
+    [
+      "chunks that the version has not",
+      "Invalid",
+      (upload, { version, recipe }) => upload.copy(version, recipe.lengths.length, 1),
+    ],
+    ["a copy of no chunks", "Invalid", (upload, { version }) => upload.copy(version, 0, 0)],
+    ["a copy of a version that is not kept", "Gone", (upload, { node }) => upload.copy({ node, seq: 999_999 }, 0, 1)],
+    ["no descriptors", "Invalid", (upload) => upload.known(EMPTY_RECIPE, null, 0)],
+    [
+      "too many descriptors",
+      "Invalid",
+      (upload) => upload.known({ lengths: new Uint32Array(4097).fill(1), digests: new Uint8Array(32 * 4097) }, null, 0),
+    ],
+    [
+      "data for an item that was not asked for",
+      "Invalid",
+      (upload) => upload.channel.send(["r", 0, "raw", 3, new Uint8Array(3)]),
+    ],
+    ["an item that is none", "Invalid", (upload) => upload.channel.send(["x", 1])],
+  ])("[W20] with %s is %s, and nothing is changed", async (_what, kind, act) => {
+    const at = await base();
+    const { seq } = wire.rig.volume;
+    const upload = one.openWrite({ node: at.node, base: at.version.seq, sizeBytes: NEW.length });
+    await act(upload, at);
+    expect(await kindOf(upload.finish(await chunks(NEW)))).toBe(kind);
+    expect(wire.rig.volume.seq).toBe(seq);
+    expect(await tempFiles()).toEqual([]);
+    // The connection goes on.
+    expect(await one.call("space", {})).toBeDefined();
+  });
+
+  test("[W20] has at most so many chunks, counted before anything is copied", async () => {
+    const count = 60_000;
+    const recipe = { lengths: new Uint32Array(count).fill(1), digests: bytesOf(1, 32 * count) };
+    const node = await one.make(ROOT_NODE, "a");
+    const { meta } = wire.rig.volume;
+    meta.recipe = async () => recipe;
+    const upload = one.openWrite({ node, sizeBytes: 2 ** 40 });
+    for (let item = 0; item <= Math.floor(LIMITS.recipeDescriptors / count); item++)
+      upload.copy({ node, seq: 0 }, 0, count);
+    expect(await kindOf(upload.finish(EMPTY_RECIPE))).toBe("TooLarge");
+  });
+
+  test("[W20] of a file longer than can be is refused", async () => {
+    const node = await one.make(ROOT_NODE, "a");
+    const upload = one.openWrite({ node, sizeBytes: LIMITS.fileBytes + 1 });
+    expect(await kindOf(upload.result())).toBe("Invalid");
+  });
+
+  test("is Quota beyond what one instance may stage, and what was staged is given back", async () => {
+    await wire.close();
+    await start({ stagedBytesMax: 50_000 });
+    const node = await one.make(ROOT_NODE, "a");
+    const upload = one.openWrite({ node, sizeBytes: 60_000 });
+    await upload.data(bytesOf(1, 60_000));
+    expect(await kindOf(upload.finish(await chunks(bytesOf(1, 60_000))))).toBe("Quota");
+    expect((await one.write(node, 0, bytesOf(2, 45_000))).conflict).toBe(false);
+    const { version } = (await wire.rig.volume.meta.node(node)) ?? { version: 0 };
+    expect((await one.write(node, version, bytesOf(3, 45_000))).conflict).toBe(false);
+  });
+
+  test("is NoSpace when the server's disk is full, and nothing is changed", async () => {
+    const { node, version } = await base();
+    const { seq } = wire.rig.volume;
+    wire.rig.disk.capacityBytes = 3_000_000;
+    const upload = one.openWrite({ node, base: version.seq, sizeBytes: 4_000_000 });
+    await upload.data(bytesOf(5, 4_000_000)).catch(() => undefined);
+    expect(await kindOf(upload.finish(await chunks(bytesOf(5, 4_000_000))))).toBe("NoSpace");
+    expect(wire.rig.volume.seq).toBe(seq);
+    expect(await tempFiles()).toEqual([]);
+  });
+});
+
+describe("what is not where it was said to be", () => {
+  test("[W21] is asked for: a version that another program changed, and digests that nobody has", async () => {
+    const { node, version, recipe } = await base();
+    await wire.rig.writeFile("a", bytesOf(9, OLD.length));
+    const upload = one.openWrite({ node, base: version.seq, sizeBytes: OLD.length + NEW.length });
+    upload.copy(version, 0, recipe.lengths.length);
+    const unknown = await chunks(NEW);
+    upload.known(unknown, null, 0);
+    const whole = concatRecipes([recipe, unknown]);
+    await upload.end(whole);
+    expect(await upload.reply()).toEqual(["need", [0, 1]]);
+    await upload.data(OLD, ["r", 0]);
+    await upload.data(NEW, ["r", 1]);
+    const result = await upload.finish(whole);
+    expect(Buffer.from(await wire.rig.read(node, result.version)).equals(Buffer.concat([OLD, NEW]))).toBe(true);
+  });
+
+  test("[W21] comes in several runs, and from the beginning when it is asked for again", async () => {
+    const node = await one.make(ROOT_NODE, "a");
+    const recipe = await chunks(OLD);
+    const upload = one.openWrite({ node, sizeBytes: OLD.length });
+    upload.known(recipe, null, 0);
+    await upload.end(recipe);
+    expect(await upload.reply()).toEqual(["need", [0]]);
+    await upload.data(part(OLD, recipe, 0, 4).bytes, ["r", 0]);
+    await upload.end(recipe);
+    expect(await upload.reply()).toEqual(["need", [0]]);
+    await upload.data(part(OLD, recipe, 0, 4).bytes, ["r", 0]);
+    await upload.data(part(OLD, recipe, 4, recipe.lengths.length).bytes, ["r", 0]);
+    const result = await upload.finish(recipe);
+    expect(Buffer.from(await wire.rig.read(node, result.version)).equals(OLD)).toBe(true);
+  });
+
+  test("[W21] must be what its descriptors say", async () => {
+    const node = await one.make(ROOT_NODE, "a");
+    const recipe = await chunks(NEW);
+    const upload = one.openWrite({ node, sizeBytes: NEW.length });
+    upload.known(recipe, null, 0);
+    await upload.end(recipe);
+    expect(await upload.reply()).toEqual(["need", [0]]);
+    await upload.data(bytesOf(8, NEW.length), ["r", 0]);
+    expect(await kindOf(upload.finish(recipe))).toBe("Corrupt");
+  });
+});
+
+describe("a write whose link broke", () => {
+  /** The items of one write, that can be sent from any of them on. */
+  async function planned(): Promise<{
+    at: Base;
+    whole: Recipe;
+    bytes: Uint8Array;
+    send: (upload: Upload, from: number, to: number) => Promise<void>;
+  }> {
+    const at = await base();
+    const middle = bytesOf(21, 1_400_000);
+    const bytes = Buffer.concat([NEW, OLD, middle, OLD]);
+    const whole = concatRecipes([await chunks(NEW), at.recipe, await chunks(middle), at.recipe]);
+    const [first, second] = [
+      part(middle, await chunks(middle), 0, 60),
+      part(middle, await chunks(middle), 60, (await chunks(middle)).lengths.length),
+    ];
+    const items: ((upload: Upload) => Promise<void> | void)[] = [
+      (upload) => upload.data(NEW),
+      (upload) => upload.copy(at.version, 0, at.recipe.lengths.length),
+      (upload) => upload.data(first.bytes),
+      (upload) => upload.data(second.bytes),
+      (upload) => upload.known(at.recipe, null, 0),
+    ];
+    const send = async (upload: Upload, from: number, to: number): Promise<void> => {
+      for (const item of items.slice(from, to)) await item(upload);
+    };
+    return { at, whole, bytes, send };
+  }
+
+  test.each([0, 1, 2, 3, 4, 5])("[W26] after item %i goes on there, on another connection", async (count) => {
+    const { at, whole, bytes, send } = await planned();
+    const opening = { node: at.node, base: at.version.seq, sizeBytes: bytes.length };
+    const broken = one.openWrite(opening, 50);
+    await send(broken, 0, count);
+    await wire.rig.clock.advance(200);
+    one.client.link.cut();
+    await wire.rig.clock.advance(50);
+    const again = await (await wire.greeted()).attach(ONE);
+    const upload = again.openWrite({ ...opening, isResumed: true }, 50);
+    expect(await upload.reply()).toEqual(["from", count]);
+    await send(upload, count, 5);
+    const result = await upload.finish(whole);
+    expect(Buffer.from(await wire.rig.read(at.node, result.version)).equals(bytes)).toBe(true);
+    await wire.rig.settle();
+    expect(await tempFiles()).toEqual([]);
+  });
+
+  test("[W26] asks for what has changed meanwhile", async () => {
+    const { at, whole, bytes, send } = await planned();
+    const opening = { node: at.node, base: at.version.seq, sizeBytes: bytes.length };
+    await send(one.openWrite(opening, 50), 0, 5);
+    await wire.rig.clock.advance(200);
+    one.client.link.cut();
+    await wire.rig.clock.advance(50);
+    await wire.rig.writeFile("a", "destroyed");
+    const again = await (await wire.greeted()).attach(ONE);
+    const upload = again.openWrite({ ...opening, isResumed: true }, 50);
+    expect(await upload.reply()).toEqual(["from", 5]);
+    await upload.end(whole);
+    expect(await upload.reply()).toEqual(["need", [1, 4]]);
+    await upload.data(OLD, ["r", 1]);
+    await upload.data(OLD, ["r", 4]);
+    const result = await upload.finish(whole);
+    expect(Buffer.from(await wire.rig.read(at.node, result.version)).equals(bytes)).toBe(true);
+  });
+
+  test("[W26] is forgotten after a day, with what it staged; and one that nobody began is sent from 0", async () => {
+    const { at, bytes, send } = await planned();
+    const opening = { node: at.node, base: at.version.seq, sizeBytes: bytes.length };
+    await send(one.openWrite(opening, 50), 0, 5);
+    await wire.rig.clock.advance(200);
+    one.client.link.cut();
+    await wire.rig.clock.advance(50);
+    expect(await tempFiles()).toHaveLength(1);
+    await wire.rig.clock.advance(24 * 3_600_000);
+    expect(await tempFiles()).toEqual([]);
+    const again = await (await wire.greeted()).attach(ONE);
+    const upload = again.openWrite({ ...opening, isResumed: true }, 50);
+    expect(await upload.reply()).toEqual(["from", 0]);
+    upload.channel.cancel();
+  });
+
+  test("[W24] [W26] that had been executed is answered with the stored result; another content by the number is refused", async () => {
+    const node = await one.make(ROOT_NODE, "a");
+    const big = bytesOf(5, 1_200_000);
+    const result = await one.write(node, 0, big, 50);
+    const resumed = one.openWrite({ node, sizeBytes: big.length, isResumed: true }, 50);
+    expect(await resumed.reply()).toBeUndefined();
+    expect(await resumed.result()).toEqual(result);
+    expect(await one.write(node, 0, big, 50)).toEqual(result);
+    await wire.rig.settle();
+    expect(await tempFiles()).toEqual([]);
+    expect(await kindOf(one.write(node, 0, bytesOf(6, 1_200_000), 50))).toBe("Invalid");
+    expect(await kindOf(one.openWrite({ node, sizeBytes: 7, isResumed: true }, 50).result())).toBe("Invalid");
+    expect(await tempFiles()).toEqual([]);
+  });
+});
+
+test("a version that a write copies from stays until the commit is accepted, however short of room the trash is", async () => {
+  const { node, version, recipe } = await base();
+  const upload = one.openWrite({ node, base: version.seq, sizeBytes: OLD.length });
+  upload.copy(version, 0, recipe.lengths.length);
+  await wire.rig.clock.advance(100);
+  // Overtaken: the version goes to the trash, which is emptied.
+  const { version: current } = await one.write(node, version.seq, Buffer.from("short"));
+  await wire.rig.settle();
+  await wire.rig.clock.advance(60 * 24 * 3_600_000);
+  const result = await upload.finish(recipe);
+  expect(result.conflict).toBe(true);
+  expect(current).toBeLessThan(result.version);
+  expect(Buffer.from(await fileAt("a")).equals(OLD)).toBe(true);
+});
