@@ -67,14 +67,32 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
         openMeta: (create) => openMeta(disk, join(volumeData, "meta"), create),
         openContent: async (root, meta, host) => {
           const id = await volumeId(volumeRoot);
-          return openFolderStore({ root, meta, clock, host, executor, settings: { volume: id.id, wasServed: id.isKnown } });
+          return openFolderStore({
+            root,
+            meta,
+            clock,
+            host,
+            executor,
+            settings: { volume: id.id, wasServed: id.isKnown },
+          });
         },
         warn,
       });
       opened.push({ volume, folder });
+      // Nobody shall take a folder that was never read for an empty one.
+      if (volume.isNew) await volume.looked;
     }
     const { host, port } = settings;
-    return await serve({ acceptor: new WsAcceptor(), clock, executor, host, port, software: "Runnel server", volumes: opened, warn });
+    return await serve({
+      acceptor: new WsAcceptor(),
+      clock,
+      executor,
+      host,
+      port,
+      software: "Runnel server",
+      volumes: opened,
+      warn,
+    });
   } catch (error) {
     for (const { volume } of opened) await volume.close();
     throw error;
@@ -94,14 +112,23 @@ const DATA_FOLDER_MODE = 0o700;
 function checkVolumes(volumes: readonly VolumeSettings[]): void {
   for (const [index, { name, folder }] of volumes.entries()) {
     if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u.test(name)) {
-      throw new RunnelError("Invalid", "serve", `"${name}" cannot name a volume: use letters, digits, dots, dashes and spaces.`);
+      throw new RunnelError(
+        "Invalid",
+        "serve",
+        `"${name}" cannot name a volume: use letters, digits, dots, dashes and spaces.`,
+      );
     }
     for (const other of volumes.slice(0, index)) {
-      if (other.name === name) throw new RunnelError("Invalid", "serve", `Two volumes are called ${name}: give each its own name.`);
+      if (other.name === name)
+        throw new RunnelError("Invalid", "serve", `Two volumes are called ${name}: give each its own name.`);
       const [upper, lower] = other.folder.length <= folder.length ? [other.folder, folder] : [folder, other.folder];
       const between = relative(upper, lower);
       if (between === "" || (!between.startsWith("..") && !isAbsolute(between))) {
-        throw new RunnelError("Invalid", "serve", `${lower} lies inside ${upper}: a folder can be served once, not within another.`);
+        throw new RunnelError(
+          "Invalid",
+          "serve",
+          `${lower} lies inside ${upper}: a folder can be served once, not within another.`,
+        );
       }
     }
   }

@@ -47,6 +47,8 @@ interface Prepared {
 }
 
 const NO_DATA = new Uint8Array(0);
+/** Of a recipe in a record [F61]. */
+const DESCRIPTOR_BYTES = 36;
 const BATCH_MAX = 256;
 /** A batch's records are in memory at once. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
@@ -128,7 +130,7 @@ export class CommitQueue {
     let bytes = 0;
     let count = 0;
     for (const queued of this.queue) {
-      bytes += queued.data.length;
+      bytes += queued.data.length + recipeBytes(queued.operation);
       if (count > 0 && (bytes > BATCH_BYTES_MAX || count >= BATCH_MAX)) break;
       count++;
     }
@@ -201,6 +203,11 @@ export class CommitQueue {
     }
     return records;
   }
+}
+
+function recipeBytes(operation: Operation | ExternalOperation): number {
+  if (operation.op !== "write") return 0;
+  return DESCRIPTOR_BYTES * (operation.content.recipe?.lengths.length ?? 0);
 }
 
 function rebuildError(error: { kind: string; message: string; detail: object }, operation: string): RunnelError {

@@ -47,6 +47,8 @@ export class StagedWrites {
   }
 
   async keep(instance: string, n: number, session: WriteSession): Promise<void> {
+    // First: whoever takes it must not meet it half at rest.
+    await session.rest();
     const key = `${instance}:${n}`;
     const before = this.take(instance, n);
     const timer = this.clock.after(TIMING.stagedKeepMs, () => {
@@ -54,7 +56,6 @@ export class StagedWrites {
       void session.discard();
     });
     this.kept.set(key, { instance, session, timer });
-    await session.rest();
     await before?.discard();
     const others = [...this.kept].filter(([, one]) => one.instance === instance);
     if (others.length <= KEPT_PER_INSTANCE_MAX) return;

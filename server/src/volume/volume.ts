@@ -58,6 +58,10 @@ export class Volume {
   private readonly warn: VolumeParts["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
   readonly salvaged: SalvageReport | undefined;
+  /** The folder has been looked through once since the start, or is known to be away. A folder never read before looks empty until then. */
+  readonly looked: Promise<void>;
+  /** The index was empty at the start: nothing is known but what this start's look brings. */
+  readonly isNew: boolean;
   private lastSeq: number;
   private termTimer: Timer | undefined;
   private isStopped = false;
@@ -77,6 +81,8 @@ export class Volume {
     this.log = opened.log;
     this.root = opened.root;
     this.lastSeq = opened.facts.seq;
+    this.looked = opened.looked;
+    this.isNew = opened.facts.seq === 0;
     this.warn = parts.warn;
     this.stagedWrites = new StagedWrites(parts.clock, parts.stagedBytesMax);
     const { meta, content, queue, log } = this;
@@ -116,6 +122,7 @@ export class Volume {
     const attached = salvaged === undefined ? await meta.attached() : [CLIENTS_OF_BEFORE];
     const feed = new Feed(parts.clock, parts.termMs, attached);
     let volume: Volume | undefined;
+    const looked = Promise.withResolvers<void>();
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
     const queue = new CommitQueue(log, meta, parts.clock, indexedTo, (change, submission, result, data) =>
       volume?.committed(change, submission, result, data),
@@ -126,9 +133,21 @@ export class Volume {
       hostOf(log, queue, feed, {
         up: (seq) => volume?.keeper.up(seq),
         scanned: () => volume?.indexer.wake(),
+        looked: looked.resolve,
       }),
     );
-    volume = new Volume(parts, { root, log, meta, content, queue, feed, facts, salvaged, commits: recovered.commits });
+    volume = new Volume(parts, {
+      root,
+      log,
+      meta,
+      content,
+      queue,
+      feed,
+      facts,
+      salvaged,
+      commits: recovered.commits,
+      looked: looked.promise,
+    });
     try {
       await content.start(recovered.commits, recovered.handles);
     } catch (error) {
@@ -249,6 +268,7 @@ interface Opened {
   facts: VolumeFacts;
   salvaged: SalvageReport | undefined;
   commits: Recovered["commits"];
+  looked: Promise<void>;
 }
 
 /** What the content store may ask of its volume, which is there once it calls. */
@@ -256,10 +276,12 @@ function hostOf(
   log: Log,
   queue: CommitQueue,
   feed: Feed,
-  tell: { up(seq: number): void; scanned(): void },
+  tell: { up(seq: number): void; scanned(): void; looked(): void },
 ): ContentHost {
-  let isUncertain = false;
+  // Until the folder has been looked through, nobody's picture of it counts as current.
+  let isUncertain = true;
   let isAway = false;
+  feed.withdraw();
   const show = (): void => (isUncertain || isAway ? feed.withdraw() : feed.restore());
   return {
     external: (operations) => queue.submitAll(operations),
@@ -281,10 +303,12 @@ function hostOf(
       isUncertain = false;
       show();
       tell.scanned();
+      tell.looked();
     },
     availability: (reason) => {
       isAway = reason !== undefined;
       show();
+      if (isAway) tell.looked();
     },
   };
 }

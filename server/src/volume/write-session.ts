@@ -44,7 +44,8 @@ export class WriteSession {
   private readonly meta: MetaStore;
   private readonly content: ContentStore;
   private readonly executor: Executor;
-  private readonly sizeBytes: number;
+  /** Of the whole, as announced. */
+  readonly sizeBytes: number;
   private readonly allowance: Allowance;
   private readonly held: HeldVersions;
   private readonly parts: Part[] = [];

@@ -14,7 +14,7 @@ export async function serveWrite(attachment: Attachment, request: Request, chann
   const { volume, instance } = attachment;
   attachment.forgetUpTo(request.received);
   if (request.isResumed && (await answerAgain(attachment, request, channel))) return;
-  const session = openSession(attachment, request, channel);
+  const session = await openSession(attachment, request, channel);
   let finished: FinishedWrite;
   try {
     finished = await session.receive(channel);
@@ -40,10 +40,16 @@ async function answerAgain({ volume, instance }: Attachment, request: Request, c
   return true;
 }
 
-function openSession({ volume, instance }: Attachment, request: Request, channel: Channel): WriteSession {
+async function openSession(
+  { volume, instance }: Attachment,
+  request: Request,
+  channel: Channel,
+): Promise<WriteSession> {
   const kept = request.isResumed ? volume.stagedWrites.take(instance, request.n) : undefined;
-  if (request.isResumed) channel.send(["from", kept?.received ?? 0]);
-  return kept ?? new WriteSession(volume, request.sizeBytes, volume.stagedWrites.allowance(instance));
+  const isSame = kept?.sizeBytes === request.sizeBytes;
+  if (!isSame) await kept?.discard();
+  if (request.isResumed) channel.send(["from", isSame ? kept.received : 0]);
+  return isSame ? kept : new WriteSession(volume, request.sizeBytes, volume.stagedWrites.allowance(instance));
 }
 
 async function commit(

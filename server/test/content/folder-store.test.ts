@@ -1,9 +1,10 @@
+// The served folder: commits as plain files, the store's own folder, the trash, a folder that is not there.
 import { afterEach, describe, expect, it } from "@jest/globals";
+import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
-import { contentContract } from "./content-contract.ts";
-import { TestVolume, folderStore } from "./test-volume.ts";
-
-contentContract("folder", folderStore());
+import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
+import { enclosingVolume } from "../../src/content/folder/marker.ts";
+import { FOLDER, TestVolume, folderStore } from "./test-volume.ts";
 
 let volume: TestVolume;
 
@@ -11,15 +12,23 @@ afterEach(async () => {
   await volume.store.close();
 });
 
-async function started(): Promise<TestVolume> {
-  volume = new TestVolume();
+async function started(settings: Partial<FolderSettings> = {}): Promise<TestVolume> {
+  volume = new TestVolume(1, folderStore(settings));
   await volume.start();
   await volume.settle();
   return volume;
 }
 
+async function namesIn(root: DiskRoot, path: string): Promise<string[]> {
+  const names: string[] = [];
+  await root.list(path, (entries) => {
+    for (const { name } of entries) if (name !== undefined) names.push(name);
+  });
+  return names.sort();
+}
+
 describe("commits brought up", () => {
-  it("are plain files, folders and symlinks in the served folder", async () => {
+  it("are plain files, folders and symlinks, and no other program's changes", async () => {
     await started();
     const folder = await volume.make(ROOT_NODE, "docs", { type: "folder", mode: 0o755 });
     const node = await volume.file(folder, "a.txt", "hello");
@@ -33,7 +42,6 @@ describe("commits brought up", () => {
       ]),
     );
     expect(await volume.tree()).toEqual(await volume.files());
-    expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, conflicts: [], lost: [] });
     const written = await volume.write(node, "hello world");
     await volume.store.whenUp(written.seq);
     expect(await volume.readFile("docs/a.txt")).toBe("hello world");
@@ -42,6 +50,290 @@ describe("commits brought up", () => {
     await volume.settle();
     expect([...(await volume.files()).keys()]).toEqual(["b.txt", "docs"]);
     expect(volume.externals.flat().map(({ op }) => op)).toEqual(["externalAttributes"]);
-    expect((await volume.meta.facts()).upSeq).toBe((await volume.meta.facts()).seq);
+    const { seq, upSeq } = await volume.meta.facts();
+    expect(upSeq).toBe(seq);
+  });
+
+  it("have the attributes of the commit, the folder's time too", async () => {
+    await started();
+    const node = await volume.make(ROOT_NODE, "file", { mode: 0o640, uid: 5, gid: 6 });
+    await volume.write(node, "text");
+    await volume.commit({ op: "setAttr", node, change: { mode: 0o600, mtimeNs: 1_234_567_890_123_456_789n } });
+    await volume.settle();
+    expect(await volume.other.stat("file")).toMatchObject({ mode: 0o600, uid: 5, gid: 6, mtimeNs: 1_234_567_890_123_456_789n });
+    const root = await volume.meta.node(ROOT_NODE);
+    expect((await volume.other.stat("")).mtimeNs).toBe(root?.mtimeNs);
+  });
+
+  it("keep hard links together", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "one", "first");
+    await volume.commit({ op: "link", node, folder: ROOT_NODE, name: "two" });
+    await volume.write(node, "second");
+    await volume.settle();
+    expect(await volume.readFile("two")).toBe("second");
+    expect((await volume.other.stat("one")).ino).toBe((await volume.other.stat("two")).ino);
+    expect(volume.store.status()).toMatchObject({ conflicts: [], lost: [] });
+  });
+
+  it("wait while the disk is full: the status says so, reads go on, it is tried again", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    volume.disk.fault = (operation, path) => (operation === "reserve" && path.includes("temp") ? "NoSpace" : undefined);
+    const { version, seq } = await volume.write(node, "new");
+    await volume.clock.advance(10_000);
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 1, stuck: expect.stringMatching(/^NoSpace/) });
+    expect(await volume.readVersion(node, version)).toBe("new");
+    expect(await volume.readFile("file")).toBe("old");
+    volume.disk.fault = undefined;
+    await volume.settle(30_000);
+    await volume.store.whenUp(seq);
+    expect(await volume.readFile("file")).toBe("new");
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
+  });
+
+  it("are prepared again when one of a batch fails", async () => {
+    await started();
+    let left = 7;
+    volume.disk.fault = (operation, path) => (operation === "sync" && path.includes("temp") && left-- === 0 ? "Io" : undefined);
+    for (let index = 0; index < 10; index++) await volume.file(ROOT_NODE, `file ${index}`, `content ${index}`);
+    await volume.settle(30_000);
+    expect(await volume.tree()).toEqual(await volume.files());
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, conflicts: [] });
+  });
+
+  it("overtaken by a later one of a large file are not copied for nothing", async () => {
+    await started();
+    const node = await volume.make(ROOT_NODE, "large");
+    const text = "x".repeat(1024 * 1024);
+    const { version } = await volume.write(node, `${text}1`);
+    const last = await volume.write(node, `${text}2`);
+    await volume.settle();
+    await expect(volume.store.open({ node, seq: version })).rejects.toMatchObject({ kind: "Gone" });
+    expect((await volume.readVersion(node, last.version)).endsWith("2")).toBe(true);
+  });
+});
+
+describe("the store's own folder", () => {
+  it("[F20] is never listed, wherever it lies", async () => {
+    await started();
+    await volume.other.makeFolder("deep");
+    await volume.other.makeFolder("deep/.runnel-store");
+    await volume.writeFile("deep/.runnel-store/hidden", "1");
+    await volume.settle();
+    expect([...(await volume.tree()).keys()]).toEqual(["deep"]);
+  });
+
+  it("[F22] has a marker with the format and the volume's id", async () => {
+    await started();
+    expect(JSON.parse(await volume.readFile(".runnel-store/volume"))).toEqual({ format: 1, volume: "volume 1" });
+  });
+
+  it("[F22] of a newer format is refused by name", async () => {
+    await started();
+    await volume.writeFile(".runnel-store/volume", JSON.stringify({ format: 2, volume: "volume 1" }));
+    await volume.store.close();
+    await expect(volume.start()).rejects.toMatchObject({ kind: "Version", detail: { need: 2 } });
+  });
+
+  it("[F24] keeps of temp/ what pending commits need, and nothing else", async () => {
+    await started();
+    await volume.store.stage();
+    const staged = await volume.store.stage();
+    await staged.write(0, Buffer.from("staged"));
+    await staged.sync(6);
+    volume.disk.fault = (operation) => (operation === "rename" ? "Io" : undefined);
+    const node = await volume.make(ROOT_NODE, "file");
+    await volume.write(node, "", { temp: staged.name, runs: [{ from: "temp", length: 6 }], sizeBytes: 6 });
+    await volume.clock.advance(0);
+    volume.kill();
+    await volume.restart();
+    await volume.settle();
+    expect(await volume.readFile("file")).toBe("staged");
+    expect(await namesIn(volume.other, ".runnel-store/temp")).toEqual([]);
+  });
+});
+
+describe("a folder that may be another one", () => {
+  it("[F21] without its marker is unavailable, never empty, and is back when the marker is", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "text");
+    await volume.file(ROOT_NODE, "gone", "text");
+    await volume.settle();
+    await volume.other.rename(".runnel-store/volume", ".runnel-store/away", "keep");
+    await volume.other.removeFile("gone");
+    await volume.settle();
+    expect(volume.availabilities).toEqual([expect.stringContaining("marker")]);
+    expect([...(await volume.tree()).keys()]).toEqual(["file", "gone"]);
+    await expect(volume.store.open({ node, seq: 3 })).rejects.toMatchObject({ kind: "Unavailable" });
+    await volume.write(node, "while away");
+    await volume.clock.advance(5000);
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 1, stuck: expect.stringMatching(/^Unavailable/) });
+    await volume.other.rename(".runnel-store/away", ".runnel-store/volume", "keep");
+    await volume.settle(10_000);
+    expect(volume.availabilities.at(-1)).toBeUndefined();
+    expect(await volume.tree()).toEqual(new Map([["file", "file while away"]]));
+    expect(volume.store.status()).toMatchObject({ unavailable: undefined, conflicts: [], lost: [] });
+  });
+
+  it("[F21] is not begun with when it has no marker but was served", async () => {
+    await started({ wasServed: true });
+    expect(volume.store.status().unavailable).toContain("marker");
+    expect(volume.externals).toEqual([]);
+    await volume.other.makeFolder(".runnel-store").catch(() => undefined);
+    await volume.writeFile("file", "text");
+    await volume.writeFile(".runnel-store/volume", JSON.stringify({ format: 1, volume: "volume 1" }));
+    await volume.settle();
+    expect([...(await volume.tree()).keys()]).toEqual(["file"]);
+  });
+
+  it("[F21] of another volume is unavailable", async () => {
+    await started();
+    await volume.writeFile(".runnel-store/volume", JSON.stringify({ format: 1, volume: "volume 2" }));
+    await volume.store.close();
+    await volume.start();
+    expect(volume.store.status().unavailable).toContain("another volume");
+  });
+
+  it("[F23] is left out by name when it is a volume inside this one", async () => {
+    await started();
+    await volume.other.makeFolder("nested");
+    await volume.other.makeFolder("nested/.runnel-store");
+    await volume.writeFile("nested/.runnel-store/volume", "{}");
+    await volume.writeFile("nested/file", "1");
+    await volume.settle();
+    await volume.store.scan();
+    expect(await volume.tree()).toEqual(new Map());
+    expect(volume.store.status().leftOut.examples).toEqual(["nested (a volume of its own)"]);
+    expect(await enclosingVolume(volume.disk, `${FOLDER}/nested/below`)).toBe(`${FOLDER}/nested`);
+    expect(await enclosingVolume(volume.disk, `${FOLDER}/other`)).toBe(FOLDER);
+    expect(await enclosingVolume(volume.disk, FOLDER)).toBeUndefined();
+  });
+
+  it("on another file system below is skipped, and comes to no removal", async () => {
+    await started();
+    await volume.other.makeFolder("disk");
+    await volume.writeFile("disk/file", "1");
+    await volume.settle();
+    volume.disk.mountOver(`${FOLDER}/disk`);
+    await volume.store.scan();
+    await volume.settle();
+    expect([...(await volume.meta.list(ROOT_NODE, "", 10)).map(({ name }) => name)]).toEqual(["disk"]);
+    expect(volume.store.status().leftOut.examples).toContain("disk (another file system)");
+  });
+});
+
+describe("the trash", () => {
+  it("[F25][F26] has whole old files, each with a record beside it", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    const { ino } = await volume.other.stat("file");
+    const old = (await volume.meta.node(node))?.version ?? 0;
+    await volume.write(node, "new");
+    await volume.settle();
+    const name = `01234567-${node}-${old}`;
+    expect(await namesIn(volume.other, ".runnel-store/trash")).toEqual([name, `${name}.json`]);
+    expect((await volume.other.stat(`.runnel-store/trash/${name}`)).ino).toBe(ino);
+    const record: unknown = JSON.parse(await volume.readFile(`.runnel-store/trash/${name}.json`));
+    expect(record).toMatchObject({ format: 1, node, seq: old, path: "file", sizeBytes: 3 });
+    expect(await volume.readVersion(node, old)).toBe("old");
+  });
+
+  it("drops the oldest when it is over its budget, but nothing that is open", async () => {
+    await started({ trash: { bytesMax: 10 } });
+    const node = await volume.make(ROOT_NODE, "file");
+    const versions: number[] = [];
+    for (const text of ["one 1", "two 2", "three", "four.", "five."]) {
+      versions.push((await volume.write(node, text)).version);
+      await volume.settle(3000);
+    }
+    const [one, two, three, four] = versions as [number, number, number, number];
+    for (const gone of [one, two]) await expect(volume.store.open({ node, seq: gone })).rejects.toMatchObject({ kind: "Gone" });
+    const opened = await volume.store.open({ node, seq: three });
+    await volume.write(node, "six..");
+    await volume.settle(3000);
+    expect(Buffer.from(await opened.read(0, 5)).toString()).toBe("three");
+    await expect(volume.store.open({ node, seq: four })).rejects.toMatchObject({ kind: "Gone" });
+    await opened.close();
+  });
+
+  it("drops what is older than its days", async () => {
+    await started({ trash: { daysMax: 1 } });
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    const old = (await volume.meta.node(node))?.version ?? 0;
+    await volume.write(node, "new");
+    await volume.settle();
+    expect(await volume.readVersion(node, old)).toBe("old");
+    volume.clock.suspend(25 * 3_600_000);
+    await volume.settle(120_000);
+    await expect(volume.store.open({ node, seq: old })).rejects.toMatchObject({ kind: "Gone" });
+    expect(await namesIn(volume.other, ".runnel-store/trash")).toEqual([]);
+  });
+
+  it("[F27] says that an old version is lost when a program goes on writing to its file", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    const old = (await volume.meta.node(node))?.version ?? 0;
+    const opened = await volume.other.open("file", "write");
+    await volume.write(node, "new");
+    await volume.settle();
+    await opened.write(0, Buffer.from("OLD"));
+    await expect(volume.readVersion(node, old)).rejects.toMatchObject({ kind: "Lost" });
+    expect(volume.store.status().lost).toEqual([{ node, seq: old }]);
+    await opened.close();
+  });
+
+  it("[F25] survives the loss of the database, and its names mean nothing in the new epoch", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    await volume.write(node, "new");
+    await volume.settle();
+    const before = await namesIn(volume.other, ".runnel-store/trash");
+    await volume.loseMeta();
+    await volume.start();
+    await volume.settle();
+    expect(await volume.tree()).toEqual(new Map([["file", "file new"]]));
+    const again = (await volume.meta.lookup(ROOT_NODE, "file"))?.node ?? 0;
+    await volume.write(again, "newer");
+    await volume.settle();
+    const after = await namesIn(volume.other, ".runnel-store/trash");
+    expect(after).toHaveLength(4);
+    expect(after).toEqual(expect.arrayContaining(before));
+  });
+});
+
+describe("reading", () => {
+  it("never yields other bytes while a program writes the file in place", async () => {
+    await started();
+    await volume.writeFile("file", "aaaaaaaaaa");
+    await volume.settle();
+    const state = await volume.meta.lookup(ROOT_NODE, "file");
+    const version = { node: state?.node ?? 0, seq: state?.version ?? 0 };
+    const opened = await volume.store.open(version);
+    expect(opened.file?.isSettled).toBe(true);
+    await volume.writeFile("file", "bbbbbbbbbb");
+    await expect(opened.read(0, 10)).rejects.toMatchObject({ kind: "Stale" });
+    await opened.close();
+    await volume.settle();
+    await expect(volume.store.open(version)).rejects.toMatchObject({ kind: "Lost" });
+    expect((await volume.tree()).get("file")).toBe("file bbbbbbbbbb");
+  });
+
+  it("follows a rename and a change of attributes by another program", async () => {
+    await started();
+    await volume.writeFile("file", "content");
+    await volume.settle();
+    const state = await volume.meta.lookup(ROOT_NODE, "file");
+    const opened = await volume.store.open({ node: state?.node ?? 0, seq: state?.version ?? 0 });
+    await volume.other.rename("file", "renamed", "keep");
+    await volume.other.setStat("renamed", { mode: 0o600 });
+    await volume.settle();
+    expect(Buffer.from(await opened.read(0, 7)).toString()).toBe("content");
+    await opened.close();
   });
 });

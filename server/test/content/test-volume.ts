@@ -76,7 +76,7 @@ export class TestVolume implements ContentHost {
     this.#root = await this.disk.openRoot(FOLDER, { permissions: 0o755 });
     this.#other = await this.disk.openRoot(FOLDER);
     const isNew = !this.image.tables.isCreated;
-    const epoch = EPOCH.replace(/^./, String(this.#epochs));
+    const epoch = EPOCH.replace(/^0/, String(this.#epochs));
     this.#meta = await openMemoryMetaStore(this.image, isNew ? { create: { epoch } } : {});
     if (isNew) this.#epochs += 1;
     await this.#rollForward();
@@ -290,6 +290,13 @@ export class TestVolume implements ContentHost {
     this.kill();
     this.disk.crash();
     this.image.cutPower();
+  }
+
+  /** The database and the log are gone; the folder is not. */
+  async loseMeta(): Promise<void> {
+    await this.store.close();
+    this.image = new MemoryMetaImage();
+    this.log.length = 0;
   }
 
   async restart(): Promise<void> {

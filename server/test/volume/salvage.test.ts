@@ -6,6 +6,7 @@ import type { LoggedRecord } from "../../src/volume/commit-record.ts";
 import { DATA, VolumeRig, bytesOf } from "./volume-rig.ts";
 
 const BIG = bytesOf(3, 100_000);
+const LONG = process.env["RUNNEL_LONG"] === "1";
 const rigs: VolumeRig[] = [];
 
 afterEach(async () => {
@@ -224,7 +225,7 @@ describe("a meta store lost while commits were not up", () => {
   it.each(["kill", "cutPower"] as const)(
     "[F69] begins again when it is stopped by %s, at any step",
     async (how) => {
-      for (let at = 0, isDone = false; !isDone; at += 5) {
+      for (let at = 0, isDone = false; !isDone; at += LONG ? 1 : 5) {
         const rig = await stuck();
         rigs.pop();
         await rig.write(await rig.nodeAt("docs/a"), Buffer.from("a second"));

@@ -9,11 +9,13 @@ const BIG = bytesOf(7, 60_000);
 
 interface Step {
   path: string;
+  /** It uses the number that it is given. */
+  isNumbered?: boolean;
   act(rig: VolumeRig, n: number): Promise<unknown>;
 }
 
 function writeStep(path: string, bytes: Uint8Array): Step {
-  return { path, act: async (rig, n) => rig.write(await rig.nodeAt(path), bytes, n) };
+  return { path, isNumbered: true, act: async (rig, n) => rig.write(await rig.nodeAt(path), bytes, n) };
 }
 
 /** One after another, each acknowledged before the next. */
@@ -62,14 +64,16 @@ async function disturbed(
   at: number,
   how: "kill" | "cutPower",
   losesMeta: boolean,
-): Promise<{ rig: VolumeRig; acknowledged: number; wasStopped: boolean }> {
+): Promise<{ rig: VolumeRig; acknowledged: number; wasStopped: boolean; answers: Map<number, unknown> }> {
   const rig = await prepared(at);
   let left = at;
   let acknowledged = 0;
+  const answers = new Map<number, unknown>();
   rig.disk.fault = () => (left-- > 0 ? undefined : "Io");
   try {
     for (const [index, step] of STEPS.entries()) {
-      await step.act(rig, 1_001 + index);
+      const result = await step.act(rig, 1_001 + index);
+      if (step.isNumbered === true) answers.set(1_001 + index, result);
       acknowledged = index + 1;
     }
     await rig.clock.advance(0);
@@ -82,7 +86,7 @@ async function disturbed(
   if (losesMeta) rig.loseMeta();
   await rig.open();
   await rig.settle();
-  return { rig, acknowledged, wasStopped };
+  return { rig, acknowledged, wasStopped, answers };
 }
 
 describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => {
@@ -95,7 +99,7 @@ describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => 
       const { trees, operations } = await expected();
       let stopped = 0;
       for (let at = 0; at < operations; at += LONG ? 1 : 7) {
-        const { rig, acknowledged, wasStopped } = await disturbed(at, how, losesMeta);
+        const { rig, acknowledged, wasStopped, answers } = await disturbed(at, how, losesMeta);
         if (wasStopped) stopped++;
         try {
           const tree = await rig.tree();
@@ -106,6 +110,7 @@ describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => 
           expect(rig.volume.content.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, lost: [] });
           expect(rig.volume.salvaged?.missing ?? []).toEqual([]);
           expect(rig.warnings.filter((warning) => warning.includes("could not"))).toEqual([]);
+          for (const [n, answer] of losesMeta ? [] : answers) expect(await stored(rig, n)).toEqual(answer);
         } catch (error) {
           throw new Error(`Stopped after ${at} of ${operations} operations, ${acknowledged} steps acknowledged`, {
             cause: error,
@@ -118,6 +123,12 @@ describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => 
     120_000,
   );
 });
+
+/** What a repetition of the operation is answered; those of steps that used the number. */
+async function stored(rig: VolumeRig, n: number): Promise<unknown> {
+  const { instance, digest } = rig.id(n);
+  return rig.volume.commit({ op: "setAttr", node: ROOT_NODE, change: {} }, { instance, n, digest }, undefined);
+}
 
 function show(tree: Map<string, string>): string[] {
   return [...tree].map(([path, what]) => `${path}: ${what}`).sort();

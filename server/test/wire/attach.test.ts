@@ -302,6 +302,49 @@ describe("the feed", () => {
     expect(await isResumed({ epoch, seq: seq - 1 })).toBe(false);
   });
 
+  test("[W60] [W61] begins anew when more was missed than is sent", async () => {
+    const writer = await (await wire.greeted()).attach(ONE);
+    const node = await writer.make(ROOT_NODE, "a");
+    const { epoch, seq } = wire.rig.volume;
+    const commit = (): Promise<unknown> =>
+      wire.rig.volume.commit({ op: "setAttr", node, change: { mode: 0o600 } }, undefined, undefined);
+    for (let done = 0; done <= LIMITS.feedBacklogItems; done += 256) {
+      await Promise.all(Array.from({ length: Math.min(256, LIMITS.feedBacklogItems + 1 - done) }, commit));
+    }
+    expect(wire.rig.volume.seq).toBe(seq + LIMITS.feedBacklogItems + 1);
+    const resumed = await (await wire.greeted()).attach(TWO, { epoch, seq, follows: "all" });
+    expect(resumed.facts.isResumed).toBe(false);
+    const nearly = await (await wire.greeted()).attach(TWO, { epoch, seq: seq + 1, follows: "all" });
+    expect(nearly.facts.isResumed).toBe(true);
+  });
+
+  test("[W19] holds answers back after a restart until those attached before have resumed, or for a term", async () => {
+    const client = await wire.greeted();
+    const reader = await client.attach(TWO);
+    await reader.find({ isDeep: true, follow: true });
+    const { epoch, seq } = wire.rig.volume;
+    await wire.rig.kill();
+    await wire.rig.open();
+    const writer = await (await wire.greeted()).attach(ONE);
+    let isAnswered = false;
+    void writer.startMake(ROOT_NODE, "a").made.then(() => {
+      isAnswered = true;
+    });
+    await wire.rig.clock.advance(2_000);
+    expect(isAnswered).toBe(false);
+    const resumed = await (await wire.greeted()).attach(TWO, { epoch, seq, follows: "all" });
+    await resumed.renew();
+    await wire.rig.clock.advance(100);
+    expect(isAnswered).toBe(true);
+    await wire.rig.kill();
+    await wire.rig.open();
+    const again = await (await wire.greeted()).attach(ONE);
+    again.n = writer.n;
+    const before = wire.rig.clock.bootMs();
+    await again.make(ROOT_NODE, "b");
+    expect(wire.rig.clock.bootMs() - before).toBeGreaterThan(TERM_MS / 2);
+  });
+
   test("[W61] of long names and targets is cut into messages that fit", async () => {
     const client = await wire.greeted();
     const writer = await client.attach(ONE);

@@ -311,6 +311,38 @@ describe("a write whose link broke", () => {
     upload.channel.cancel();
   });
 
+  test("[W26] of another length than what is kept under its number begins anew", async () => {
+    const node = await one.make(ROOT_NODE, "a");
+    await one.openWrite({ node, sizeBytes: NEW.length + 1 }, 50).data(NEW);
+    await wire.rig.clock.advance(200);
+    one.client.link.cut();
+    await wire.rig.clock.advance(50);
+    const again = await (await wire.greeted()).attach(ONE);
+    const upload = again.openWrite({ node, sizeBytes: 4, isResumed: true }, 50);
+    expect(await upload.reply()).toEqual(["from", 0]);
+    await upload.data(Buffer.from("anew"));
+    expect((await upload.finish(await chunks(Buffer.from("anew")))).conflict).toBe(false);
+  });
+
+  test("is one of at most 64 kept for an instance: the oldest goes", async () => {
+    const node = await one.make(ROOT_NODE, "a");
+    for (let n = 100; n < 165; n++) await one.openWrite({ node, sizeBytes: NEW.length + 1 }, n).data(NEW);
+    await wire.rig.clock.advance(200);
+    one.client.link.cut();
+    await wire.rig.clock.advance(50);
+    const again = await (await wire.greeted()).attach(ONE);
+    for (const [n, from] of [
+      [100, 0],
+      [101, 1],
+      [164, 1],
+    ]) {
+      expect(await again.openWrite({ node, sizeBytes: NEW.length + 1, isResumed: true }, n).reply()).toEqual([
+        "from",
+        from,
+      ]);
+    }
+  });
+
   test("[W24] [W26] that had been executed is answered with the stored result; another content by the number is refused", async () => {
     const node = await one.make(ROOT_NODE, "a");
     const big = bytesOf(5, 1_200_000);

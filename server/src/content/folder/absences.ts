@@ -46,7 +46,10 @@ export class Absences {
     const held = isWholeScan ? this.#ofScan : this.#held;
     for (const { folder, name, row } of absent) {
       const key = `${folder}/${name}`;
-      if (row !== undefined && !held.has(key)) held.set(key, { folder, name, node: row.node, dueMs });
+      if (row === undefined || held.get(key)?.node === row.node) continue;
+      // Set anew: the order of the map is that of the times.
+      held.delete(key);
+      held.set(key, { folder, name, node: row.node, dueMs });
     }
   }
 

@@ -84,8 +84,11 @@ async function isTempGone(
 ): Promise<boolean> {
   const row = (await tree.rows.ofNode(version.node))[0];
   const path = row && (await tree.rows.pathOfName(row.folder, row.name));
-  if (row === undefined || path === undefined || left !== undefined || isSameHandle(row.handle, noted)) return false;
-  return isSameHandle((await tree.find(path))?.handle, row.handle);
+  if (row === undefined || path === undefined || left !== undefined) return false;
+  const handle = (await tree.find(path))?.handle;
+  // A later commit's file lies there: the rows, rolled forward with the log, may know it already.
+  if (handle === undefined || isSameHandle(handle, noted) || tree.context.tempOf(handle) !== undefined) return false;
+  return isSameHandle(handle, row.handle);
 }
 
 async function openTemp({ tree }: PrepareContext, content: PendingContent, path: string): Promise<DiskFile> {

@@ -74,8 +74,9 @@ async function exchange(tree: LiveTree, seq: number, temp: FilledTemp, first: Di
   if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first);
   for (const row of rows.slice(1)) await relink(tree, seq, first, temp.handle, row, wasRecorded);
   const { folder, name } = first;
-  // Rolling the log forward can have put the new file's handle into the old version's row: the old file's own is unknown then.
-  const row = isSameHandle(first.handle, temp.handle) ? { ...first, handle: new Uint8Array(0) } : first;
+  // Rolling the log forward can have put this file's handle or a later one's into the old version's row: the old file's own is unknown then.
+  const isNewer = tree.isRetry && tree.context.tempOf(first.handle) !== undefined;
+  const row = isNewer ? { ...first, handle: new Uint8Array(0) } : first;
   await settleTakenOut(tree, { temp: temp.path, row, wasRecorded, hasOtherNames: false, folder, name });
 }
 

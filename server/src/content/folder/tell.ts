@@ -51,7 +51,7 @@ export interface TellerContext {
 }
 
 export interface Told {
-  /** New folders, to be listed. */
+  /** New folders and those that have moved, to be listed. */
   folders: number[];
   absent: Seen[];
 }
@@ -74,11 +74,11 @@ export class Teller {
   /** `isFirst`: nothing is recorded, so nothing can have been renamed. */
   async tell(seen: readonly Seen[], isFirst = false): Promise<Told> {
     const told: Told = { folders: [], absent: [] };
-    let rest = isFirst ? seen : await this.#tellMoves(seen);
+    let rest = isFirst ? seen : await this.#tellMoves(seen, told);
     while (rest.length > 0) {
       const { now, later } = this.#splitLinks(rest);
       await this.#tellRest(now, told);
-      rest = later.length > 0 ? await this.#tellMoves(later) : [];
+      rest = later.length > 0 ? await this.#tellMoves(later, told) : [];
     }
     await this.#tellFolderTimes(seen);
     return told;
@@ -99,17 +99,17 @@ export class Teller {
   }
 
   /** Tells renames and links. Returns all with their rows as they are afterwards. */
-  async #tellMoves(seen: readonly Seen[]): Promise<readonly Seen[]> {
+  async #tellMoves(seen: readonly Seen[], told: Told): Promise<readonly Seen[]> {
     let rest = seen;
     for (let round = 0; round < MOVE_ROUNDS; round++) {
-      const { left, hasMoves } = await this.#tellMovesOnce(rest);
+      const { left, hasMoves } = await this.#tellMovesOnce(rest, told);
       rest = left;
       if (!hasMoves) break;
     }
     return rest;
   }
 
-  async #tellMovesOnce(seen: readonly Seen[]): Promise<{ left: Seen[]; hasMoves: boolean }> {
+  async #tellMovesOnce(seen: readonly Seen[], told: Told): Promise<{ left: Seen[]; hasMoves: boolean }> {
     const moves = new Map<Arrival, { source: DiskRow; isLink: boolean }>();
     const rest: Seen[] = [];
     for (const one of seen) {
@@ -132,7 +132,11 @@ export class Teller {
         ? { op: "externalLink", node: source.node, folder, name, disk }
         : { op: "externalRename", node: source.node, folder: source.folder, name: source.name, toFolder: folder, toName: name, disk };
       batch.push({ operation, seen: one });
-      if (found.stat.type === "folder") await this.#noteMoved(source, one.path);
+      if (found.stat.type === "folder") {
+        await this.#noteMoved(source, one.path);
+        // While it was elsewhere than the rows said, nothing in it could be looked at.
+        told.folders.push(source.node);
+      }
       if (batch.length >= BATCH_OPERATIONS) await this.#external(batch.splice(0));
     }
     await this.#external(batch);

@@ -1,0 +1,152 @@
+// Clients and programs on the server work in one folder at once, while the server is killed and its power cut. Whatever happens, in the end the
+// tree shows the folder, and every version can be read, or is said to be lost or dropped.
+import { describe, expect, it } from "@jest/globals";
+import { ROOT_NODE, SeededRandom, isRunnelError } from "@runnel/shared";
+import { TestVolume } from "./test-volume.ts";
+
+const NAMES = ["a", "b", "c", "d"];
+const LONG = process.env["RUNNEL_LONG"] === "1";
+const SEEDS = Number(process.env["SEEDS"] ?? (LONG ? 1500 : 60));
+const FIRST_SEED = Number(process.env["SEED"] ?? 1);
+
+class Simulation {
+  readonly volume: TestVolume;
+  readonly random: SeededRandom;
+  readonly history: string[] = [];
+
+  constructor(seed: number) {
+    this.volume = new TestVolume(seed);
+    this.random = new SeededRandom(seed);
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return items[this.random.below(items.length)] as T;
+  }
+
+  /** A refusal is an answer. */
+  async try(what: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+      this.history.push(what);
+    } catch (error) {
+      this.history.push(`(${what}: ${isRunnelError(error) ? error.kind : "refused"})`);
+    }
+  }
+
+  async folder(): Promise<number> {
+    const below = await this.volume.meta.lookup(ROOT_NODE, this.pick(NAMES));
+    return below?.type === "folder" && this.random.coin(0.7) ? below.node : ROOT_NODE;
+  }
+
+  async client(): Promise<void> {
+    const { volume } = this;
+    const folder = await this.folder();
+    const name = this.pick(NAMES);
+    const to = await this.folder();
+    const toName = this.pick(NAMES);
+    const state = await volume.meta.lookup(folder, name);
+    const text = `committed ${this.random.below(1000)}`;
+    const id = `${folder}/${name}`;
+    switch (this.random.below(8)) {
+      case 0:
+        return this.try(`make folder ${id}`, () => volume.make(folder, name, { type: "folder", mode: 0o755 }));
+      case 1:
+        return this.try(`remove ${id}`, () => volume.remove(folder, name));
+      case 2:
+        return this.try(`rename ${id} ${to}/${toName}`, () => volume.rename(folder, name, to, toName, this.pick(["replace", "replace", "exchange"])));
+      case 3:
+        return this.try(`link ${id} ${to}/${toName}`, () => volume.commit({ op: "link", node: state?.node ?? 0, folder: to, name: toName }));
+      case 4:
+        return this.try(`chmod ${id}`, () => volume.commit({ op: "setAttr", node: state?.node ?? 0, change: { mode: this.pick([0o600, 0o644]) } }));
+      default:
+        if (state === undefined) return this.try(`make ${id} ${text}`, () => volume.file(folder, name, text));
+        return this.try(`write ${id} ${state.node} ${text}`, () => volume.write(state.node, text));
+    }
+  }
+
+  path(): string {
+    return this.random.coin(0.4) ? `${this.pick(NAMES)}/${this.pick(NAMES)}` : this.pick(NAMES);
+  }
+
+  async program(): Promise<void> {
+    const { other } = this.volume;
+    const path = this.path();
+    const to = this.path();
+    switch (this.random.below(8)) {
+      case 0:
+        return this.try(`! mkdir ${path}`, () => other.makeFolder(path, 0o755));
+      case 1:
+        return this.try(`! rm ${path}`, () => other.removeFile(path));
+      case 2:
+        return this.try(`! rmdir ${path}`, () => other.removeFolder(path));
+      case 3:
+        return this.try(`! mv ${path} ${to}`, () => other.rename(path, to, "replace"));
+      case 4:
+        return this.try(`! ln ${path} ${to}`, () => other.link(path, to));
+      case 5:
+        return this.try(`! chmod ${path}`, () => other.setStat(path, { mode: 0o640 }));
+      default:
+        // Unsynced, a power cut may keep the new bytes and the old tuple, which nothing but a scrub can notice.
+        return this.try(`! write ${path}`, () => this.volume.writeFile(path, `other ${this.random.below(1000)}`, true));
+    }
+  }
+
+  async disturb(): Promise<void> {
+    const how = this.pick(["kill", "cutPower"] as const);
+    this.history.push(`*** ${how}`);
+    if (this.random.coin(0.5)) await this.volume.meta.checkpoint();
+    this.volume[how]();
+    await this.volume.restart();
+  }
+
+  async run(disturbs: boolean): Promise<void> {
+    const { volume } = this;
+    await volume.start();
+    await volume.settle();
+    for (let step = 0; step < 40; step++) {
+      if (this.random.coin(0.55)) await this.client();
+      else await this.program();
+      const wait = this.pick([0, 0, 0, 60, 300, 3000]);
+      if (wait > 0) {
+        await volume.clock.advance(wait);
+        this.history.push(`… ${wait}`);
+      }
+      if (disturbs && this.random.coin(0.05)) await this.disturb();
+    }
+    await volume.settle(20_000);
+  }
+
+  async check(): Promise<void> {
+    const { volume } = this;
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, isScanning: false });
+    expect(await volume.tree()).toEqual(await volume.files());
+    for (const record of volume.log) {
+      if (record.kind !== "commit" || record.operation.op !== "write") continue;
+      const { node, version } = record.result;
+      const text = await volume.readVersion(node, version).catch((error: unknown) => error);
+      if (isRunnelError(text, "Gone", "Lost")) continue;
+      expect(text).toBe(Buffer.from(record.data).toString());
+    }
+  }
+}
+
+async function simulate(seed: number, disturbs: boolean): Promise<void> {
+  const simulation = new Simulation(seed);
+  try {
+    await simulation.run(disturbs);
+    await simulation.check();
+  } catch (error) {
+    throw new Error(`Seed ${seed}:\n${simulation.history.filter((line) => !line.startsWith("(")).join("\n")}`, { cause: error });
+  }
+  await simulation.volume.store.close();
+}
+
+describe("clients and programs in one folder", () => {
+  it(`end with the tree as the folder is (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, false);
+  }, 600_000);
+
+  it(`and with a server that is killed and loses its power (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, true).catch((e) => console.log("FAILED " + seed + " " + String((e as Error).cause).slice(0, 600)));
+  }, 600_000);
+});
