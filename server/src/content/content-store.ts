@@ -23,7 +23,11 @@ export interface ContentHost {
   external(operations: ExternalOperation[]): Promise<Planned[]>;
   /** Must not wait for the engine. Make durable in the commit log that the commit `seq` is about to put the file with this handle in place. */
   noteHandle(seq: number, handle: Uint8Array): Promise<void>;
-  readLog(place: { segment: number; offset: number; length: number }, offset: number, length: number): Promise<Uint8Array>;
+  readLog(
+    place: { segment: number; offset: number; length: number },
+    offset: number,
+    length: number,
+  ): Promise<Uint8Array>;
   /** All commits up to this seq are in the plain folder, durably. */
   up(seq: number): void;
   /** Events may have been missed: leases are withdrawn until `scanned`. */

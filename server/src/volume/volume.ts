@@ -242,7 +242,7 @@ export class Volume {
     } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.indexer.wake();
   }
 
-  /** Once a term: no restart need wait for clients that went away for good. */
+  /** Once a term: no restart need wait for clients that went away for good, and changes that long ago need no resume. */
   private forgetGone(): void {
     if (this.isStopped) return;
     this.termTimer = this.clock.after(this.feed.termMs, () => {
@@ -251,12 +251,19 @@ export class Volume {
           .setAttached(instance, false)
           .catch((error: unknown) => this.warn("A client that is gone could not be forgotten.", error));
       }
+      if (this.lastSeq > CHANGES_KEPT) {
+        this.meta
+          .forgetChanges(this.lastSeq - CHANGES_KEPT)
+          .catch((error: unknown) => this.warn("Old changes could not be forgotten.", error));
+      }
       this.forgetGone();
     });
   }
 }
 
 const NO_DATA = new Uint8Array(0);
+/** A client that missed more lists again: that costs it less than they would. */
+const CHANGES_KEPT = 200_000;
 
 interface Opened {
   root: DiskRoot;

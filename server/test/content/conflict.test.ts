@@ -23,7 +23,8 @@ async function served(): Promise<TestVolume> {
 
 /** Bringing up waits: the disk fails for the engine while other programs and commits go on. */
 async function meanwhile(work: () => Promise<void>, others: () => Promise<void>): Promise<void> {
-  volume.disk.fault = (operation) => (operation === "open" || operation === "rename" || operation === "makeFolder" ? "NoSpace" : undefined);
+  volume.disk.fault = (operation) =>
+    operation === "open" || operation === "rename" || operation === "makeFolder" ? "NoSpace" : undefined;
   await work();
   await volume.clock.advance(0);
   volume.disk.fault = undefined;
@@ -39,7 +40,6 @@ async function expectInStep(): Promise<void> {
   expect(await volume.tree()).toEqual(await volume.files());
   expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, isScanning: false });
 }
-
 
 /** The committed tree and the folder without the stamp in conflict names. */
 async function shown(): Promise<Record<string, string>> {
@@ -57,7 +57,9 @@ describe("a commit and another program's change at the same moment", () => {
       () => volume.writeFile("file", "in place"),
     );
     expect(await shown()).toMatchObject({ file: "file committed", "file (conflict)": "file in place" });
-    expect(volume.store.status().conflicts).toMatchObject([{ path: "file", keptBeside: expect.stringContaining("conflict") }]);
+    expect(volume.store.status().conflicts).toMatchObject([
+      { path: "file", keptBeside: expect.stringContaining("conflict") },
+    ]);
     expect(volume.store.status().lost).toEqual([{ node, seq: old }]);
     await expectInStep();
   });
@@ -190,7 +192,10 @@ describe("a commit and another program's change at the same moment", () => {
     let seq = 0;
     await meanwhile(
       async () => {
-        const runs = [{ from: "version" as const, version: { node, seq: base }, offset: 0, length: 5 }, { from: "log" as const, at: 0, length: 4 }];
+        const runs = [
+          { from: "version" as const, version: { node, seq: base }, offset: 0, length: 5 },
+          { from: "log" as const, at: 0, length: 4 },
+        ];
         ({ seq } = await volume.write(node, " end", { runs, sizeBytes: 9 }));
         expect(await volume.readVersion(node, seq).catch(() => "")).toBe("");
       },
@@ -208,7 +213,8 @@ describe("a scan with pending commits", () => {
   it("invents no removal and no creation", async () => {
     await served();
     const before = volume.externals.length;
-    volume.disk.fault = (operation, path) => (operation === "open" && path.startsWith(".runnel-store/temp") ? "NoSpace" : undefined);
+    volume.disk.fault = (operation, path) =>
+      operation === "open" && path.startsWith(".runnel-store/temp") ? "NoSpace" : undefined;
     const folder = await nodeOf(ROOT_NODE, "folder");
     await volume.file(folder, "made", "1");
     await volume.remove(ROOT_NODE, "file");

@@ -31,7 +31,11 @@ async function work(volume: TestVolume): Promise<void> {
   await volume.remove(docs, "nameless");
   await volume.write(nameless, "written without a name");
   const beside = (await volume.meta.lookup(docs, "beside"))?.node ?? 0;
-  await volume.commit({ op: "remove", folder: docs, name: "beside", node: beside, isFolder: false }, undefined, "another");
+  await volume.commit(
+    { op: "remove", folder: docs, name: "beside", node: beside, isFolder: false },
+    undefined,
+    "another",
+  );
   await volume.write(beside, "kept beside");
 }
 
@@ -40,7 +44,8 @@ async function prepared(seed: number): Promise<TestVolume> {
   await volume.start();
   await volume.settle();
   const docs = await volume.make(ROOT_NODE, "docs", { type: "folder", mode: 0o755 });
-  for (const name of ["a", "b", "c", "d", "e", "f", "g", "h", "nameless", "beside"]) await volume.file(docs, name, `${name} first`);
+  for (const name of ["a", "b", "c", "d", "e", "f", "g", "h", "nameless", "beside"])
+    await volume.file(docs, name, `${name} first`);
   await volume.make(ROOT_NODE, "empty");
   const linked = await volume.file(ROOT_NODE, "linked", "two names");
   await volume.commit({ op: "link", node: linked, folder: docs, name: "linked too" });
@@ -58,7 +63,10 @@ async function history(volume: TestVolume): Promise<Map<string, string>> {
   for (const record of volume.log) {
     if (record.kind !== "commit" || record.operation.op !== "write") continue;
     const { node, version } = record.result;
-    versions.set(`${node}.${version}`, await volume.readVersion(node, version).catch((error: { kind: string }) => `? ${error.kind}`));
+    versions.set(
+      `${node}.${version}`,
+      await volume.readVersion(node, version).catch((error: { kind: string }) => `? ${error.kind}`),
+    );
   }
   return versions;
 }

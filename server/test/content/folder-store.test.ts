@@ -60,7 +60,12 @@ describe("commits brought up", () => {
     await volume.write(node, "text");
     await volume.commit({ op: "setAttr", node, change: { mode: 0o600, mtimeNs: 1_234_567_890_123_456_789n } });
     await volume.settle();
-    expect(await volume.other.stat("file")).toMatchObject({ mode: 0o600, uid: 5, gid: 6, mtimeNs: 1_234_567_890_123_456_789n });
+    expect(await volume.other.stat("file")).toMatchObject({
+      mode: 0o600,
+      uid: 5,
+      gid: 6,
+      mtimeNs: 1_234_567_890_123_456_789n,
+    });
     const root = await volume.meta.node(ROOT_NODE);
     expect((await volume.other.stat("")).mtimeNs).toBe(root?.mtimeNs);
   });
@@ -96,7 +101,8 @@ describe("commits brought up", () => {
   it("are prepared again when one of a batch fails", async () => {
     await started();
     let left = 7;
-    volume.disk.fault = (operation, path) => (operation === "sync" && path.includes("temp") && left-- === 0 ? "Io" : undefined);
+    volume.disk.fault = (operation, path) =>
+      operation === "sync" && path.includes("temp") && left-- === 0 ? "Io" : undefined;
     for (let index = 0; index < 10; index++) await volume.file(ROOT_NODE, `file ${index}`, `content ${index}`);
     await volume.settle(30_000);
     expect(await volume.tree()).toEqual(await volume.files());
@@ -250,7 +256,8 @@ describe("the trash", () => {
       await volume.settle(3000);
     }
     const [one, two, three, four] = versions as [number, number, number, number];
-    for (const gone of [one, two]) await expect(volume.store.open({ node, seq: gone })).rejects.toMatchObject({ kind: "Gone" });
+    for (const gone of [one, two])
+      await expect(volume.store.open({ node, seq: gone })).rejects.toMatchObject({ kind: "Gone" });
     const opened = await volume.store.open({ node, seq: three });
     await volume.write(node, "six..");
     await volume.settle(3000);

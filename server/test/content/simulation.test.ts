@@ -53,11 +53,17 @@ class Simulation {
       case 1:
         return this.try(`remove ${id}`, () => volume.remove(folder, name));
       case 2:
-        return this.try(`rename ${id} ${to}/${toName}`, () => volume.rename(folder, name, to, toName, this.pick(["replace", "replace", "exchange"])));
+        return this.try(`rename ${id} ${to}/${toName}`, () =>
+          volume.rename(folder, name, to, toName, this.pick(["replace", "replace", "exchange"])),
+        );
       case 3:
-        return this.try(`link ${id} ${to}/${toName}`, () => volume.commit({ op: "link", node: state?.node ?? 0, folder: to, name: toName }));
+        return this.try(`link ${id} ${to}/${toName}`, () =>
+          volume.commit({ op: "link", node: state?.node ?? 0, folder: to, name: toName }),
+        );
       case 4:
-        return this.try(`chmod ${id}`, () => volume.commit({ op: "setAttr", node: state?.node ?? 0, change: { mode: this.pick([0o600, 0o644]) } }));
+        return this.try(`chmod ${id}`, () =>
+          volume.commit({ op: "setAttr", node: state?.node ?? 0, change: { mode: this.pick([0o600, 0o644]) } }),
+        );
       default:
         if (state === undefined) return this.try(`make ${id} ${text}`, () => volume.file(folder, name, text));
         return this.try(`write ${id} ${state.node} ${text}`, () => volume.write(state.node, text));
@@ -136,7 +142,9 @@ async function simulate(seed: number, disturbs: boolean): Promise<void> {
     await simulation.run(disturbs);
     await simulation.check();
   } catch (error) {
-    throw new Error(`Seed ${seed}:\n${simulation.history.filter((line) => !line.startsWith("(")).join("\n")}`, { cause: error });
+    throw new Error(`Seed ${seed}:\n${simulation.history.filter((line) => !line.startsWith("(")).join("\n")}`, {
+      cause: error,
+    });
   }
   await simulation.volume.store.close();
 }

@@ -6,22 +6,51 @@ import type { AcceptedCommit, ContentHost, ContentStore } from "../../src/conten
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
-import type { ExternalOperation, MetaStore, Operation, OperationId, OperationResult, Planned, Run } from "../../src/meta/meta-store.ts";
+import type {
+  ExternalOperation,
+  MetaStore,
+  Operation,
+  OperationId,
+  OperationResult,
+  Planned,
+  Run,
+} from "../../src/meta/meta-store.ts";
 
 type LogRecord =
-  | { kind: "commit"; id: OperationId | undefined; operation: Operation | ExternalOperation; wallNs: bigint; change: Change | undefined; result: OperationResult; data: Uint8Array }
+  | {
+      kind: "commit";
+      id: OperationId | undefined;
+      operation: Operation | ExternalOperation;
+      wallNs: bigint;
+      change: Change | undefined;
+      result: OperationResult;
+      data: Uint8Array;
+    }
   | { kind: "handle"; seq: number; handle: Uint8Array };
 
 export const FOLDER = "/srv/docs";
 const EPOCH = "0123456789abcdef0123456789abcdef";
 
-export type OpenStore = (parts: { root: DiskRoot; meta: MetaStore; clock: SimulatedClock; host: ContentHost }) => ContentStore;
+export type OpenStore = (parts: {
+  root: DiskRoot;
+  meta: MetaStore;
+  clock: SimulatedClock;
+  host: ContentHost;
+}) => ContentStore;
 
 export function folderStore(settings: Partial<FolderSettings> = {}): OpenStore {
   return (parts) => openFolderStore({ ...parts, settings: { volume: "volume 1", ...settings } });
 }
 
-export const FILE: NewAttributes = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: 1_600_000_000_000_000_000n, rdev: 0, target: "" };
+export const FILE: NewAttributes = {
+  type: "file",
+  mode: 0o644,
+  uid: 0,
+  gid: 0,
+  mtimeNs: 1_600_000_000_000_000_000n,
+  rdev: 0,
+  target: "",
+};
 
 export class TestVolume implements ContentHost {
   readonly clock = new SimulatedClock();
@@ -84,7 +113,8 @@ export class TestVolume implements ContentHost {
     const { upSeq } = await this.#meta.facts();
     const commits = this.#commitsAfter(upSeq);
     const handles = new Map<number, Uint8Array>();
-    for (const record of this.log) if (record.kind === "handle" && record.seq > upSeq) handles.set(record.seq, record.handle);
+    for (const record of this.log)
+      if (record.kind === "handle" && record.seq > upSeq) handles.set(record.seq, record.handle);
     await this.#store.start(commits, handles);
   }
 
@@ -125,7 +155,10 @@ export class TestVolume implements ContentHost {
       const { id, operation, wallNs, change, result, data } = record;
       const seq = change?.seq ?? result.seq;
       await this.meta.plan([{ id, operation, wallNs, replayed: { seq, change, result } }]);
-      await this.meta.commit(new Map([[0, { segment: 1, offset: index, length: data.length }]]), { segment: 1, offset: index + 1 });
+      await this.meta.commit(new Map([[0, { segment: 1, offset: index, length: data.length }]]), {
+        segment: 1,
+        offset: index + 1,
+      });
     }
   }
 
@@ -140,7 +173,11 @@ export class TestVolume implements ContentHost {
   }
 
   /** Decides, logs and indexes one after another, as the commit queue does. */
-  #commit(operations: readonly (Operation | ExternalOperation)[], data: Uint8Array, instance?: string): Promise<Planned[]> {
+  #commit(
+    operations: readonly (Operation | ExternalOperation)[],
+    data: Uint8Array,
+    instance?: string,
+  ): Promise<Planned[]> {
     const life = this.#life;
     const { meta } = this;
     const assertAlive = (): void => {
@@ -218,7 +255,11 @@ export class TestVolume implements ContentHost {
   }
 
   /** Commits an operation. @throws the planner's refusal. */
-  async commit(operation: Operation, data: Uint8Array = new Uint8Array(0), instance = "client"): Promise<OperationResult> {
+  async commit(
+    operation: Operation,
+    data: Uint8Array = new Uint8Array(0),
+    instance = "client",
+  ): Promise<OperationResult> {
     const [answer] = await this.#commit([operation], data, instance);
     if (answer?.ok !== true) throw new Error(`Refused: ${JSON.stringify(answer)}`);
     return answer.result;
@@ -230,7 +271,11 @@ export class TestVolume implements ContentHost {
     return first;
   }
 
-  async write(node: number, text: string, more: { runs?: Run[]; temp?: string; sizeBytes?: number } = {}): Promise<OperationResult> {
+  async write(
+    node: number,
+    text: string,
+    more: { runs?: Run[]; temp?: string; sizeBytes?: number } = {},
+  ): Promise<OperationResult> {
     const data = Buffer.from(text);
     const state = await this.meta.node(node);
     const content = {
@@ -254,7 +299,13 @@ export class TestVolume implements ContentHost {
     return this.commit({ op: "remove", folder, name, node: state.node, isFolder: state.type === "folder" });
   }
 
-  async rename(folder: number, name: string, toFolder: number, toName: string, how: "replace" | "keep" | "exchange" = "replace"): Promise<OperationResult> {
+  async rename(
+    folder: number,
+    name: string,
+    toFolder: number,
+    toName: string,
+    how: "replace" | "keep" | "exchange" = "replace",
+  ): Promise<OperationResult> {
     const state = await this.meta.lookup(folder, name);
     return this.commit({ op: "rename", folder, name, node: state?.node ?? 0, toFolder, toName, how });
   }
@@ -262,7 +313,10 @@ export class TestVolume implements ContentHost {
   /** Time passes until nothing is pending, looked at or scanned any more. */
   async settle(ms = 6000): Promise<void> {
     await this.clock.advance(ms);
-    const isDone = await this.clock.runUntil(() => this.store.status().pendingCommits === 0 && !this.store.status().isScanning, 60_000);
+    const isDone = await this.clock.runUntil(
+      () => this.store.status().pendingCommits === 0 && !this.store.status().isScanning,
+      60_000,
+    );
     if (!isDone) throw new Error(`Not settled: ${JSON.stringify(this.store.status())}`);
     await this.clock.advance(ms);
   }
@@ -334,7 +388,8 @@ export class TestVolume implements ContentHost {
     const walk = async (path: string): Promise<void> => {
       const entries: { name: string; type: string }[] = [];
       await this.other.list(path, (batch) => {
-        for (const { name, stat } of batch) if (name !== undefined && name !== ".runnel-store") entries.push({ name, type: stat.type });
+        for (const { name, stat } of batch)
+          if (name !== undefined && name !== ".runnel-store") entries.push({ name, type: stat.type });
       });
       for (const { name, type } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
         const at = path === "" ? name : `${path}/${name}`;
@@ -374,5 +429,11 @@ function accepted(index: number, record: LogRecord): AcceptedCommit | undefined 
   const { operation, change, result, data } = record;
   if (operation.op.startsWith("external") || operation.op === "setRecipe") return undefined;
   const place = { segment: 1, offset: index, length: data.length };
-  return { seq: change.seq, operation: operation as Operation, result, change, data: data.length > 0 ? place : undefined };
+  return {
+    seq: change.seq,
+    operation: operation as Operation,
+    result,
+    change,
+    data: data.length > 0 ? place : undefined,
+  };
 }

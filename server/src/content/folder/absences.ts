@@ -68,7 +68,10 @@ export class Absences {
   async tellDue(): Promise<void> {
     const nowMs = this.#context.clock.bootMs();
     const isOver = this.#held.size > HELD_MAX;
-    await this.#tell(this.#held, [...this.#held].filter(([, held]) => isOver || held.dueMs <= nowMs));
+    await this.#tell(
+      this.#held,
+      [...this.#held].filter(([, held]) => isOver || held.dueMs <= nowMs),
+    );
   }
 
   /** In the lane. Tells what the whole scan that just ended found absent, some at a time; true when there is more. */

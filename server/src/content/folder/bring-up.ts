@@ -266,13 +266,21 @@ export class BringUp {
     const content = contentOf(commit);
     const known = content && (pending.get(content.version) ?? content);
     if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
-    const context: PrepareContext = { tree, versions, meta, host, noted: this.#noted, executor: this.#context.prepare.executor };
+    const context: PrepareContext = {
+      tree,
+      versions,
+      meta,
+      host,
+      noted: this.#noted,
+      executor: this.#context.prepare.executor,
+    };
     try {
       return await prepare(context, commit, known, isReplaced);
     } catch (error) {
       const tries = (this.#staleTries.get(commit.seq) ?? 0) + 1;
       this.#staleTries.set(commit.seq, tries);
-      if (known !== undefined && isRunnelError(error, "Stale") && tries >= STALE_TRIES) return { kind: "lost", content: known };
+      if (known !== undefined && isRunnelError(error, "Stale") && tries >= STALE_TRIES)
+        return { kind: "lost", content: known };
       throw error;
     }
   }
@@ -358,10 +366,16 @@ export class BringUp {
     return undefined;
   }
 
+  notedHandle(seq: number): Uint8Array | undefined {
+    return this.#noted.get(seq);
+  }
+
   /** Names that renames still queued give to a node. */
   laterNames(node: number): { folder: number; name: string }[] {
     return this.#queue.flatMap(({ operation }) => {
-      return operation.op === "rename" && operation.node === node ? [{ folder: operation.toFolder, name: operation.toName }] : [];
+      return operation.op === "rename" && operation.node === node
+        ? [{ folder: operation.toFolder, name: operation.toName }]
+        : [];
     });
   }
 
@@ -404,7 +418,9 @@ export class BringUp {
       pending.delete(version);
       await meta.forgetVersion(version);
     }
-    const isKept = content !== undefined && [...this.#overtaken.values()].flat().some((version) => versionKey(version) === versionKey(content.version));
+    const isKept =
+      content !== undefined &&
+      [...this.#overtaken.values()].flat().some((version) => versionKey(version) === versionKey(content.version));
     if (content !== undefined && !isKept) pending.delete(content.version);
     this.#overtaken.delete(commit.seq);
     this.#noted.delete(commit.seq);

@@ -141,7 +141,11 @@ export class Comparing {
     for (const { from, to } of moves) this.#folderMoved(from, to);
     if (paths.length > 0) this.#gatherer.again(paths, 0);
     // A failure is met again by the next scan.
-    if (folders.length > 0) this.#scanner.scanFolders(folders).then(() => this.#gatherer.rearm(), () => void this.scan());
+    if (folders.length > 0)
+      this.#scanner.scanFolders(folders).then(
+        () => this.#gatherer.rearm(),
+        () => void this.scan(),
+      );
   }
 
   async #look(paths: readonly string[], named: readonly string[]): Promise<void> {

@@ -116,12 +116,13 @@ export class DiskRows {
   /** Where a folder lies; undefined when the rows do not know it. */
   async pathOf(folder: number): Promise<string | undefined> {
     const names: string[] = [];
-    for (let at = folder; at !== ROOT_NODE; ) {
+    for (let at = folder; at !== ROOT_NODE;) {
       const place = await this.#placeOfFolder(at);
       if (place === undefined) return undefined;
       names.push(place.name);
       at = place.folder;
-      if (names.length > 2 * LIMITS.depth + 2) throw new RunnelError("Corrupt", "find folder", `Folder ${folder} does not lead to the root.`);
+      if (names.length > 2 * LIMITS.depth + 2)
+        throw new RunnelError("Corrupt", "find folder", `Folder ${folder} does not lead to the root.`);
     }
     return names.reverse().join("/");
   }
@@ -160,7 +161,12 @@ export class DiskRows {
   /** Stores what has changed, and the seq now up, in one transaction. After a failure all is still to be stored. */
   async store(upSeq: number): Promise<void> {
     const put = [...this.#put.values()];
-    await this.#meta.broughtUp({ put, removed: [...this.#removed.values()], places: [...this.#places.values()], upSeq });
+    await this.#meta.broughtUp({
+      put,
+      removed: [...this.#removed.values()],
+      places: [...this.#places.values()],
+      upSeq,
+    });
     this.#put.clear();
     this.#removed.clear();
     this.#places.clear();

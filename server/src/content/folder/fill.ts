@@ -31,7 +31,12 @@ function isMissing(error: unknown): boolean {
  * Writes the content's runs into the file, which then has its length.
  * @throws Lost when bytes of older versions cannot be had from anywhere; Stale when they may be had later; NoSpace, Io.
  */
-export async function fill(context: FillContext, file: DiskFile, content: PendingContent, isWithinBatch: boolean): Promise<void> {
+export async function fill(
+  context: FillContext,
+  file: DiskFile,
+  content: PendingContent,
+  isWithinBatch: boolean,
+): Promise<void> {
   await file.reserve(content.sizeBytes);
   const copied: Range[] = [];
   let problem: unknown;
@@ -50,7 +55,14 @@ export async function fill(context: FillContext, file: DiskFile, content: Pendin
   else if (problem !== undefined) throw problem;
 }
 
-async function copyLog({ host }: FillContext, file: DiskFile, content: PendingContent, from: number, at: number, length: number): Promise<void> {
+async function copyLog(
+  { host }: FillContext,
+  file: DiskFile,
+  content: PendingContent,
+  from: number,
+  at: number,
+  length: number,
+): Promise<void> {
   if (content.data === undefined) throw new RunnelError("Corrupt", "bring up", "A commit has no data for its runs.");
   for (let done = 0; done < length; done += BUFFER_BYTES) {
     const count = Math.min(BUFFER_BYTES, length - done);
@@ -80,7 +92,12 @@ async function copyOlder(
 }
 
 /** Chunks that touch a copied range and are not what the recipe says; undefined when it cannot be told. */
-async function wrongChunks({ executor }: FillContext, file: DiskFile, recipe: Recipe | undefined, copied: readonly Range[]): Promise<number[] | undefined> {
+async function wrongChunks(
+  { executor }: FillContext,
+  file: DiskFile,
+  recipe: Recipe | undefined,
+  copied: readonly Range[],
+): Promise<number[] | undefined> {
   if (executor === undefined || recipe === undefined) return undefined;
   const touched = chunksTouching(recipe, copied);
   if (touched.length === 0) return [];
@@ -99,7 +116,8 @@ function chunksTouching(recipe: Recipe, ranges: readonly Range[]): number[] {
   let start = 0;
   for (let index = 0; index < recipe.lengths.length; index++) {
     const end = start + (recipe.lengths[index] ?? 0);
-    for (let range = ranges[next]; range !== undefined && range.offset + range.length <= start; range = ranges[next]) next++;
+    for (let range = ranges[next]; range !== undefined && range.offset + range.length <= start; range = ranges[next])
+      next++;
     const range = ranges[next];
     if (range !== undefined && range.offset < end) touched.push(index);
     start = end;
@@ -108,16 +126,29 @@ function chunksTouching(recipe: Recipe, ranges: readonly Range[]): number[] {
 }
 
 /** Looks for wrong chunks in other versions that the chunk index knows. @throws `problem`, or Lost, when one is nowhere. */
-async function repair(context: FillContext, file: DiskFile, recipe: Recipe, wrong: readonly number[], problem: unknown): Promise<void> {
+async function repair(
+  context: FillContext,
+  file: DiskFile,
+  recipe: Recipe,
+  wrong: readonly number[],
+  problem: unknown,
+): Promise<void> {
   const offsets = chunkOffsets(recipe);
   for (const index of wrong) {
     const bytes = await findChunk(context, digestAt(recipe, index), recipe.lengths[index] ?? 0);
-    if (bytes === undefined) throw problem ?? new RunnelError("Lost", "bring up", "Bytes that a commit copied were destroyed by another program.");
+    if (bytes === undefined)
+      throw (
+        problem ?? new RunnelError("Lost", "bring up", "Bytes that a commit copied were destroyed by another program.")
+      );
     await file.write(offsets[index] ?? 0, bytes);
   }
 }
 
-async function findChunk({ meta, executor, versions }: FillContext, digest: Uint8Array, length: number): Promise<Uint8Array | undefined> {
+async function findChunk(
+  { meta, executor, versions }: FillContext,
+  digest: Uint8Array,
+  length: number,
+): Promise<Uint8Array | undefined> {
   const [place] = await meta.findChunks(digest);
   if (place === undefined || place.length !== length || executor === undefined) return undefined;
   let version: FolderVersion | undefined;

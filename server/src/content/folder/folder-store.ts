@@ -2,7 +2,14 @@
 // comparing.ts (folder → volume), versions.ts (reading), trash.ts (old files). This file only puts them together.
 import type { Clock, DiskRoot, DiskSpace, Executor, Timer, VersionId } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
-import type { AcceptedCommit, ContentHost, ContentStatus, ContentStore, OpenVersion, StagedFile } from "../content-store.ts";
+import type {
+  AcceptedCommit,
+  ContentHost,
+  ContentStatus,
+  ContentStore,
+  OpenVersion,
+  StagedFile,
+} from "../content-store.ts";
 import { BringUp } from "./bring-up.ts";
 import { BusyNames } from "./busy-names.ts";
 import { Comparing } from "./comparing.ts";
@@ -112,7 +119,11 @@ class FolderStore implements ContentStore {
     this.#bringUp?.go();
   }
 
-  #makeParts(facts: { epoch: string; seq: number; upSeq: number }, wasServed: boolean, handles: ReadonlyMap<number, Uint8Array>): void {
+  #makeParts(
+    facts: { epoch: string; seq: number; upSeq: number },
+    wasServed: boolean,
+    handles: ReadonlyMap<number, Uint8Array>,
+  ): void {
     const { root, meta, clock, host, settings, executor } = this.#options;
     const rows = this.#rows;
     const presence = new Presence({
@@ -141,6 +152,7 @@ class FolderStore implements ContentStore {
       conflict: (path, keptBeside) => this.#addConflict(path, keptBeside),
       lost: (node, seq) => this.#addLost({ node, seq }),
       tempOf: (handle) => this.#bringUp?.tempOf(handle),
+      notedHandle: (seq) => this.#bringUp?.notedHandle(seq),
       laterNames: (node) => this.#bringUp?.laterNames(node) ?? [],
     });
     this.#presence = presence;
@@ -273,7 +285,10 @@ class FolderStore implements ContentStore {
     if (this.#isClosed) return;
     this.#timer = this.#options.clock.after(CUT_TRASH_MS, () => {
       // A failure is met again next time.
-      this.#cutTrash(0).then(() => this.#cutTrashLater(), () => this.#cutTrashLater());
+      this.#cutTrash(0).then(
+        () => this.#cutTrashLater(),
+        () => this.#cutTrashLater(),
+      );
     });
   }
 

@@ -44,7 +44,12 @@ async function bindAsIs(tree: LiveTree, folder: number, name: string, state: Nod
   await tree.bind(await rowFor(tree, { folder, name }, state, await tree.find(path)));
 }
 
-async function rowFor(tree: LiveTree, name: { folder: number; name: string }, state: NodeState, found: Found | undefined): Promise<DiskRow> {
+async function rowFor(
+  tree: LiveTree,
+  name: { folder: number; name: string },
+  state: NodeState,
+  found: Found | undefined,
+): Promise<DiskRow> {
   const key = { ...name, node: state.node, version: state.type === "file" ? state.version : 0 };
   const others = await tree.rows.ofNode(state.node);
   const isKnown = found !== undefined && others.every((row) => isSameHandle(row.handle, found.handle));

@@ -16,7 +16,11 @@ export class Lane {
 }
 
 /** Runs `work` on each item, so many at once. The first failure is thrown after the running ones ended. */
-export async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T, index: number) => Promise<void>): Promise<void> {
+export async function eachOf<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T, index: number) => Promise<void>,
+): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < items.length) {

@@ -43,6 +43,8 @@ export interface LiveTreeContext {
   lost(node: number, seq: number): void;
   /** Where the file of a logged handle was before it was put in place. */
   tempOf(handle: Uint8Array): string | undefined;
+  /** The handle logged for a commit, while that is not forgotten. */
+  notedHandle(seq: number): Uint8Array | undefined;
   /** Names that commits not yet stored give to the node. */
   laterNames(node: number): { folder: number; name: string }[];
 }
@@ -183,7 +185,12 @@ export class LiveTree {
   }
 
   /** Gives `temp` a name that is new. What another program has put there is kept beside, unless `adopts` takes it for ours. */
-  async placeNew(temp: string, folder: number, name: string, adopts: (found: Found) => Promise<boolean>): Promise<"placed" | Found> {
+  async placeNew(
+    temp: string,
+    folder: number,
+    name: string,
+    adopts: (found: Found) => Promise<boolean>,
+  ): Promise<"placed" | Found> {
     for (let attempt = 1; ; attempt++) {
       const path = await this.pathIn(folder, name);
       try {
@@ -234,7 +241,11 @@ export class LiveTree {
    */
   recorded(row: DiskRow, before: Found | undefined, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
     const wasRecorded = this.isRecorded(row, before);
-    const isSame = wasRecorded && after !== undefined && isSameHandle(after.handle, row.handle) && isSameContent(after.stat, before.stat);
+    const isSame =
+      wasRecorded &&
+      after !== undefined &&
+      isSameHandle(after.handle, row.handle) &&
+      isSameContent(after.stat, before.stat);
     return { handle: row.handle, stat: isSame ? after.stat : row.stat };
   }
 
@@ -305,7 +316,8 @@ export class LiveTree {
   async #finishFolder(node: number, mtimeNs: bigint | undefined): Promise<void> {
     const path = await this.rows.pathOf(node);
     if (path === undefined) return;
-    const row = node === ROOT_NODE ? await this.rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await this.rows.ofNode(node))[0];
+    const row =
+      node === ROOT_NODE ? await this.rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await this.rows.ofNode(node))[0];
     try {
       const wanted = mtimeNs ?? row?.stat.mtimeNs;
       if (wanted !== undefined && wanted >= 0n) await ignoreDenied(this.root.setStat(path, { mtimeNs: wanted }));

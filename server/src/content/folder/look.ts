@@ -109,7 +109,8 @@ export class Looker {
     }
     if (stat.type === "folder") {
       if (row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat)) return undefined;
-      if (row === undefined && (await isNestedVolume(this.#root, path))) return this.#leaveOut(`${path} (a volume of its own)`);
+      if (row === undefined && (await isNestedVolume(this.#root, path)))
+        return this.#leaveOut(`${path} (a volume of its own)`);
     }
     return { ...name, found: { stat, handle } };
   }
@@ -147,17 +148,20 @@ export class Looker {
           if (row?.stat.type === "folder" && stat.type === "folder") folders.push(row.node);
           if (row !== undefined && stat.dev === this.#dev && isSurelySame(row, stat)) continue;
           const path = joinPath(inFolder, name);
-          if (!this.#isBusy(folder, name, row, path)) different.push({ name: { folder, name, path, row, found: undefined }, stat });
+          if (!this.#isBusy(folder, name, row, path))
+            different.push({ name: { folder, name, path, row, found: undefined }, stat });
         }
       }
     };
     try {
       await this.#root.list(inFolder, visit);
     } catch (error) {
-      if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied")) return this.#unlisted(inFolder, error.kind);
+      if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied"))
+        return this.#unlisted(inFolder, error.kind);
       throw error;
     }
-    if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder))) return this.#leaveOut(`${inFolder} (a volume of its own)`);
+    if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder)))
+      return this.#leaveOut(`${inFolder} (a volume of its own)`);
     if (strange > 0) this.#leftOut.add(`${joinPath(inFolder, "…")} (not UTF-8)`, strange);
     const seen: Seen[] = [];
     await eachOf(different, LOOKS_AT_ONCE, async ({ name, stat }) => {
@@ -166,7 +170,8 @@ export class Looker {
     });
     for (const row of rows.values()) {
       const path = joinPath(inFolder, row.name);
-      if (!this.#isBusy(folder, row.name, row, path)) seen.push({ folder, name: row.name, path, row, found: undefined });
+      if (!this.#isBusy(folder, row.name, row, path))
+        seen.push({ folder, name: row.name, path, row, found: undefined });
     }
     return { seen, folders };
   }

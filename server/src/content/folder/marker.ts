@@ -4,7 +4,15 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Disk, DiskRoot, DiskStat } from "@runnel/shared";
 import type { DiskRow } from "../../meta/meta-store.ts";
 import { isSameHandle } from "./same-file.ts";
-import { MARKER_FILE, STORE_FILE_MODE, STORE_FOLDER, STORE_FOLDER_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath } from "./store-layout.ts";
+import {
+  MARKER_FILE,
+  STORE_FILE_MODE,
+  STORE_FOLDER,
+  STORE_FOLDER_MODE,
+  TEMP_FOLDER,
+  TRASH_FOLDER,
+  joinPath,
+} from "./store-layout.ts";
 
 /** Of everything in the store's folder [F22]. */
 export const FOLDER_FORMAT = 1;
@@ -112,6 +120,7 @@ export async function enclosingVolume(disk: Disk, path: string): Promise<string 
 
 /** Why the folder at the root cannot be the one that was recorded, if it cannot [F21]. */
 export function rootFault(recorded: DiskRow | undefined, stat: DiskStat, handle: Uint8Array): string | undefined {
-  if (recorded === undefined || recorded.stat.dev === stat.dev || isSameHandle(recorded.handle, handle)) return undefined;
+  if (recorded === undefined || recorded.stat.dev === stat.dev || isSameHandle(recorded.handle, handle))
+    return undefined;
   return "The folder lies on another device than the one that was served.";
 }

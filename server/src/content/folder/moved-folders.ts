@@ -34,7 +34,8 @@ export class MovedFolders {
     for (const path of paths) {
       for (const [index, move] of this.#moves.entries()) {
         const moved = follow(path, move);
-        if (moved !== undefined) now.add(this.#moves.slice(index + 1).reduce((at, later) => follow(at, later) ?? at, moved));
+        if (moved !== undefined)
+          now.add(this.#moves.slice(index + 1).reduce((at, later) => follow(at, later) ?? at, moved));
       }
     }
     return [...now];

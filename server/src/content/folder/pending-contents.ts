@@ -30,7 +30,16 @@ export function contentOf(commit: AcceptedCommit): PendingContent | undefined {
   const { operation, result, seq, data } = commit;
   if (operation.op !== "write") return undefined;
   const { sizeBytes, runs, temp, recipe } = operation.content;
-  return { seq, version: { node: result.node, seq: result.version }, sizeBytes, recipe, runs, temp, data, isRaising: false };
+  return {
+    seq,
+    version: { node: result.node, seq: result.version },
+    sizeBytes,
+    recipe,
+    runs,
+    temp,
+    data,
+    isRaising: false,
+  };
 }
 
 /** A range of a pending content, still to be led back to pieces. */
@@ -87,7 +96,8 @@ export class PendingContents {
       }
       at += run.length;
     }
-    if (length !== end - start) throw new RunnelError("Corrupt", "read version", "A pending version has a range without bytes.");
+    if (length !== end - start)
+      throw new RunnelError("Corrupt", "read version", "A pending version has a range without bytes.");
     return parts;
   }
 
@@ -95,7 +105,8 @@ export class PendingContents {
   #part(content: PendingContent, run: Run, skip: number, at: number, length: number): Range | Piece {
     if (run.from === "temp") return { from: "temp", content, at, length };
     if (run.from === "log") {
-      if (content.data === undefined) throw new RunnelError("Corrupt", "read version", "A commit has no data for its runs.");
+      if (content.data === undefined)
+        throw new RunnelError("Corrupt", "read version", "A commit has no data for its runs.");
       return { from: "log", data: content.data, at: run.at + skip, length };
     }
     const older = this.get(run.version);

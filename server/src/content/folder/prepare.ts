@@ -46,17 +46,24 @@ export async function prepare(
     const left = await context.tree.find(tempPath(commit.seq, "new"));
     return { kind: "made", handle: noted, isPlaced: !isSameHandle(left?.handle, noted) };
   }
-  const handle = await (operation.op === "make" ? prepareMake(context.tree, commit, isReplaced) : prepareLink(context.tree, commit, operation));
+  const handle = await (operation.op === "make"
+    ? prepareMake(context.tree, commit, isReplaced)
+    : prepareLink(context.tree, commit, operation));
   return handle === undefined ? { kind: "nothing" } : { kind: "made", handle, isPlaced: false };
 }
 
-async function prepareWrite(context: PrepareContext, commit: AcceptedCommit, content: PendingContent): Promise<Prepared> {
+async function prepareWrite(
+  context: PrepareContext,
+  commit: AcceptedCommit,
+  content: PendingContent,
+): Promise<Prepared> {
   const path = pathOfTemp(commit.seq, content);
   const mtimeNs = stateAfter(commit, content.version.node)?.mtimeNs ?? 0n;
   const noted = context.noted.get(commit.seq);
   if (noted !== undefined) {
     const left = await context.tree.find(path);
-    if (isSameHandle(left?.handle, noted)) return filled(context, content, path, mtimeNs, await context.tree.root.open(path, "write"));
+    if (isSameHandle(left?.handle, noted))
+      return filled(context, content, path, mtimeNs, await context.tree.root.open(path, "write"));
     if (!(await isTempGone(context, content, noted, left?.handle))) {
       return { kind: "filled", content, temp: { path, handle: noted, open: undefined, mtimeNs } };
     }
@@ -105,12 +112,23 @@ async function openTemp({ tree }: PrepareContext, content: PendingContent, path:
   }
 }
 
-async function setAttributes(tree: LiveTree, commit: AcceptedCommit, content: PendingContent, file: DiskFile): Promise<void> {
+async function setAttributes(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  content: PendingContent,
+  file: DiskFile,
+): Promise<void> {
   const state = stateAfter(commit, content.version.node);
   if (state !== undefined) await tree.setAttributes((change) => file.setStat(change), "file", state);
 }
 
-async function filled(context: PrepareContext, content: PendingContent, path: string, mtimeNs: bigint, file: DiskFile): Promise<Prepared> {
+async function filled(
+  context: PrepareContext,
+  content: PendingContent,
+  path: string,
+  mtimeNs: bigint,
+  file: DiskFile,
+): Promise<Prepared> {
   const handle = await file.handle();
   const stat = await file.stat();
   return { kind: "filled", content, temp: { path, handle, open: { file, stat }, mtimeNs } };

@@ -52,7 +52,11 @@ async function isSameThing(tree: LiveTree, path: string, { stat }: Found, state:
 }
 
 /** Makes the object in temp/, durably unless the same batch replaces it by the node's first content; resolves to its handle. */
-export async function prepareMake(tree: LiveTree, commit: AcceptedCommit, isReplaced: boolean): Promise<Uint8Array | undefined> {
+export async function prepareMake(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  isReplaced: boolean,
+): Promise<Uint8Array | undefined> {
   const state = stateAfter(commit, commit.result.node);
   if (state === undefined) return undefined;
   const temp = tempPath(commit.seq, "new");
@@ -76,7 +80,13 @@ async function syncTemp(root: DiskRoot, temp: string, { type }: NodeState): Prom
 }
 
 /** `isPlaced`: it is in the tree since before an interruption. */
-export async function raiseMake(tree: LiveTree, commit: AcceptedCommit, operation: Op<"make">, handle: Uint8Array, isPlaced: boolean): Promise<void> {
+export async function raiseMake(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  operation: Op<"make">,
+  handle: Uint8Array,
+  isPlaced: boolean,
+): Promise<void> {
   const { folder, name } = operation;
   const { node } = commit.result;
   const state = stateAfter(commit, node);
@@ -89,7 +99,13 @@ export async function raiseMake(tree: LiveTree, commit: AcceptedCommit, operatio
 }
 
 /** Resolves to the handle of what has the name now. */
-async function placeMade(tree: LiveTree, seq: number, { folder, name }: Op<"make">, state: NodeState, handle: Uint8Array): Promise<Uint8Array> {
+async function placeMade(
+  tree: LiveTree,
+  seq: number,
+  { folder, name }: Op<"make">,
+  state: NodeState,
+  handle: Uint8Array,
+): Promise<Uint8Array> {
   const temp = tempPath(seq, "new");
   const path = await tree.pathIn(folder, name);
   const placed = await tree.placeNew(temp, folder, name, (found) => isSameThing(tree, path, found, state));
@@ -107,7 +123,9 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: Node
   const isOurs = found !== undefined && isSameHandle(found.handle, key.handle);
   const isAsMade = isOurs && (found.stat.type !== "file" || found.stat.sizeBytes === 0);
   const like = found?.stat ?? (await tree.root.stat(""));
-  const stat = isAsMade ? found.stat : { ...like, type: state.type, sizeBytes: 0, mtimeNs: state.mtimeNs, ctimeNs: -1n };
+  const stat = isAsMade
+    ? found.stat
+    : { ...like, type: state.type, sizeBytes: 0, mtimeNs: state.mtimeNs, ctimeNs: -1n };
   await tree.bind({ ...key, stat });
   if (!isAsMade) tree.lookAt(path);
 }
@@ -116,7 +134,11 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: Node
  * A further name for a file, in temp/. Resolves to the file's handle; undefined when another program has taken all its names. The commits before
  * are up: the file is the one that the new name is for.
  */
-export async function prepareLink(tree: LiveTree, commit: AcceptedCommit, operation: Op<"link">): Promise<Uint8Array | undefined> {
+export async function prepareLink(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  operation: Op<"link">,
+): Promise<Uint8Array | undefined> {
   const source = await sourceOfLink(tree, await tree.rows.ofNode(operation.node));
   if (source === undefined) return undefined;
   const temp = tempPath(commit.seq, "new");
@@ -152,12 +174,20 @@ function withoutLink(found: Found, row: DiskRow): Found {
   return isSameContent(found.stat, row.stat) ? { ...found, stat: row.stat } : found;
 }
 
-async function placeLink(tree: LiveTree, temp: string, { folder, name }: Op<"link">, handle: Uint8Array): Promise<void> {
+async function placeLink(
+  tree: LiveTree,
+  temp: string,
+  { folder, name }: Op<"link">,
+  handle: Uint8Array,
+): Promise<void> {
   const placed = await tree.placeNew(temp, folder, name, async (found) => isSameHandle(found.handle, handle));
   if (placed !== "placed") await removeIfThere(tree.root, temp);
 }
 
-async function sourceOfLink(tree: LiveTree, rows: readonly DiskRow[]): Promise<{ path: string; found: Found } | undefined> {
+async function sourceOfLink(
+  tree: LiveTree,
+  rows: readonly DiskRow[],
+): Promise<{ path: string; found: Found } | undefined> {
   for (const row of rows) {
     const path = await tree.rows.pathOfName(row.folder, row.name);
     const found = path === undefined ? undefined : await tree.find(path);

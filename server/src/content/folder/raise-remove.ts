@@ -10,7 +10,11 @@ import { moveOut, settleTakenOut } from "./take-out.ts";
 
 type Remove = Extract<Operation, { op: "remove" }>;
 
-export async function raiseRemove(tree: LiveTree, commit: AcceptedCommit, { folder, name, node }: Remove): Promise<void> {
+export async function raiseRemove(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  { folder, name, node }: Remove,
+): Promise<void> {
   tree.touch(folder, stateAfter(commit, folder));
   const row = await tree.rows.get(folder, name);
   const path = await tree.rows.pathOfName(folder, name);

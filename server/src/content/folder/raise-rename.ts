@@ -91,7 +91,14 @@ async function replace(tree: LiveTree, move: Move, over: DiskRow): Promise<void>
     // What came out lies at the source's name.
     const out = await tree.find(from);
     if (out !== undefined && !isSameHandle(out.handle, source.handle)) await moveOut(tree, from, temp, over);
-    await settleTakenOut(tree, { temp, row: over, wasRecorded, hasOtherNames, folder: operation.toFolder, name: operation.toName });
+    await settleTakenOut(tree, {
+      temp,
+      row: over,
+      wasRecorded,
+      hasOtherNames,
+      folder: operation.toFolder,
+      name: operation.toName,
+    });
   }
   tree.rows.remove(over);
   if (over.stat.type === "folder") tree.foldersMoved();

@@ -20,7 +20,12 @@ export interface FilledTemp {
   mtimeNs: bigint;
 }
 
-export async function raiseWrite(tree: LiveTree, commit: AcceptedCommit, content: PendingContent, temp: FilledTemp): Promise<void> {
+export async function raiseWrite(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  content: PendingContent,
+  temp: FilledTemp,
+): Promise<void> {
   const { version, sizeBytes } = content;
   const rows = await rowsOf(tree, version.node);
   const made = commit.change.bindings.find(({ node }) => node === version.node);
@@ -37,7 +42,10 @@ export async function raiseWrite(tree: LiveTree, commit: AcceptedCommit, content
   const stat = await recordedStat(tree, temp, sizeBytes, names);
   for (const { folder, name } of names) {
     await tree.bind({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq });
-    tree.touch(folder, commit.change.nodes.find(({ node }) => node === folder));
+    tree.touch(
+      folder,
+      commit.change.nodes.find(({ node }) => node === folder),
+    );
   }
   if (sizeBytes > 0) tree.rows.setPlace(version, { at: "disk" });
   if (stat.ctimeNs < 0n) await lookAtRows(tree, names);
@@ -65,18 +73,27 @@ async function placeBeside(tree: LiveTree, temp: FilledTemp, made: { folder: num
 async function keepNameless(tree: LiveTree, { version, sizeBytes }: PendingContent, temp: FilledTemp): Promise<void> {
   if (sizeBytes === 0) return removeIfThere(tree.root, temp.path);
   const { trash } = tree.context;
-  const place = temp.open === undefined ? await trash.find(version, temp.handle) : await trash.take(temp.path, version, "", temp.handle);
+  const place =
+    temp.open === undefined
+      ? await trash.find(version, temp.handle)
+      : await trash.take(temp.path, version, "", temp.handle);
   tree.rows.setPlace(version, place ?? { at: "lost" });
 }
 
-async function exchange(tree: LiveTree, seq: number, temp: FilledTemp, first: DiskRow, rows: readonly DiskRow[]): Promise<void> {
+async function exchange(
+  tree: LiveTree,
+  seq: number,
+  temp: FilledTemp,
+  first: DiskRow,
+  rows: readonly DiskRow[],
+): Promise<void> {
   let wasRecorded = true;
   if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first);
   for (const row of rows.slice(1)) await relink(tree, seq, first, temp.handle, row, wasRecorded);
   const { folder, name } = first;
-  // Rolling the log forward can have put this file's handle or a later one's into the old version's row: the old file's own is unknown then.
+  // Rolling the log forward can have put this file's handle or a later one's into the old version's row: its own is what was logged for it.
   const isNewer = tree.isRetry && tree.context.tempOf(first.handle) !== undefined;
-  const row = isNewer ? { ...first, handle: new Uint8Array(0) } : first;
+  const row = isNewer ? { ...first, handle: tree.context.notedHandle(first.version) ?? first.handle } : first;
   await settleTakenOut(tree, { temp: temp.path, row, wasRecorded, hasOtherNames: false, folder, name });
 }
 
@@ -97,7 +114,14 @@ async function putInPlace(tree: LiveTree, temp: FilledTemp, row: DiskRow): Promi
 }
 
 /** A further name of the node: an exchange at one name leaves the others with the old file. */
-async function relink(tree: LiveTree, seq: number, first: DiskRow, handle: Uint8Array, row: DiskRow, wasRecorded: boolean): Promise<void> {
+async function relink(
+  tree: LiveTree,
+  seq: number,
+  first: DiskRow,
+  handle: Uint8Array,
+  row: DiskRow,
+  wasRecorded: boolean,
+): Promise<void> {
   const temp = tempPath(seq, "link");
   const out = { temp, row, wasRecorded, hasOtherNames: true, folder: row.folder, name: row.name };
   // An interruption left it: the new file not yet in place, or the old one not yet settled.
@@ -127,7 +151,12 @@ function isAsFilled(stat: DiskStat, sizeBytes: number, mtimeNs: bigint): boolean
 }
 
 /** The tuple after the exchange, if no other program has written since; else one that makes the next look find that out. */
-async function recordedStat(tree: LiveTree, temp: FilledTemp, sizeBytes: number, names: readonly { folder: number; name: string }[]): Promise<DiskStat> {
+async function recordedStat(
+  tree: LiveTree,
+  temp: FilledTemp,
+  sizeBytes: number,
+  names: readonly { folder: number; name: string }[],
+): Promise<DiskStat> {
   const now = temp.open === undefined ? await findPlaced(tree, temp, names) : { stat: await temp.open.file.stat() };
   const mtimeNs = temp.open?.stat.mtimeNs ?? temp.mtimeNs;
   if (now !== undefined && isAsFilled(now.stat, sizeBytes, mtimeNs)) return now.stat;
@@ -135,7 +164,11 @@ async function recordedStat(tree: LiveTree, temp: FilledTemp, sizeBytes: number,
   return { ...like, type: "file", sizeBytes, mtimeNs, ctimeNs: -1n };
 }
 
-async function findPlaced(tree: LiveTree, temp: FilledTemp, names: readonly { folder: number; name: string }[]): Promise<Pick<Found, "stat"> | undefined> {
+async function findPlaced(
+  tree: LiveTree,
+  temp: FilledTemp,
+  names: readonly { folder: number; name: string }[],
+): Promise<Pick<Found, "stat"> | undefined> {
   for (const { folder, name } of names) {
     const path = await tree.rows.pathOfName(folder, name);
     const found = path === undefined ? undefined : await tree.find(path);

@@ -48,7 +48,14 @@ async function raiseLost(tree: LiveTree, commit: AcceptedCommit, content: Pendin
   const stat = await tree.root.stat("");
   const made = commit.change.bindings.filter(({ node }) => node === version.node);
   for (const { folder, name } of made) {
-    tree.rows.put({ ...version, folder, name, handle: new Uint8Array(0), stat: { ...stat, type: "file", ctimeNs: -1n }, version: version.seq });
+    tree.rows.put({
+      ...version,
+      folder,
+      name,
+      handle: new Uint8Array(0),
+      stat: { ...stat, type: "file", ctimeNs: -1n },
+      version: version.seq,
+    });
   }
   tree.rows.setPlace(version, { at: "lost" });
   tree.context.lost(version.node, version.seq);

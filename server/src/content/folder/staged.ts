@@ -2,7 +2,15 @@
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { StagedFile } from "../content-store.ts";
-import { STORE_FILE_MODE, TEMP_FOLDER, countOfStaged, joinPath, seqOfTemp, stagedName, stagedPath } from "./store-layout.ts";
+import {
+  STORE_FILE_MODE,
+  TEMP_FOLDER,
+  countOfStaged,
+  joinPath,
+  seqOfTemp,
+  stagedName,
+  stagedPath,
+} from "./store-layout.ts";
 import { removeIfThere } from "./trash.ts";
 
 class OpenStagedFile implements StagedFile {

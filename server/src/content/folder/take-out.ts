@@ -20,8 +20,7 @@ export interface TakenOut {
   name: string;
 }
 
-function isOldFile(tree: LiveTree, { row, wasRecorded }: TakenOut, found: Found): boolean {
-  if (row.handle.length === 0) return tree.isRetry && row.version > 0;
+function isOldFile({ row, wasRecorded }: TakenOut, found: Found): boolean {
   if (!isSameHandle(found.handle, row.handle)) return false;
   // An empty file has nothing to lose, whatever its mtime.
   if (found.stat.sizeBytes === 0 && row.stat.sizeBytes === 0) return true;
@@ -44,7 +43,7 @@ export async function settleTakenOut(tree: LiveTree, out: TakenOut): Promise<voi
     else if (!out.hasOtherNames) await tree.lose(row);
     return;
   }
-  if (!isOldFile(tree, out, found) && !isOwnEmpty(tree, row, found)) {
+  if (!isOldFile(out, found) && !isOwnEmpty(tree, row, found)) {
     await tree.keepBeside(temp, out.folder, out.name, true);
     if (!out.hasOtherNames) await tree.lose(row);
     return;

@@ -130,7 +130,15 @@ export class Teller {
       }
       const operation: ExternalOperation = isLink
         ? { op: "externalLink", node: source.node, folder, name, disk }
-        : { op: "externalRename", node: source.node, folder: source.folder, name: source.name, toFolder: folder, toName: name, disk };
+        : {
+            op: "externalRename",
+            node: source.node,
+            folder: source.folder,
+            name: source.name,
+            toFolder: folder,
+            toName: name,
+            disk,
+          };
       batch.push({ operation, seen: one });
       if (found.stat.type === "folder") {
         await this.#noteMoved(source, one.path);
@@ -142,7 +150,9 @@ export class Teller {
     await this.#external(batch);
     this.#context.rows.movedFolders();
     for (const { row } of moves.keys()) if (row !== undefined && isLinked(row)) await this.#lookAtOtherNames(row.node);
-    const left = await Promise.all(rest.map(async (one) => ({ ...one, row: await this.#context.rows.get(one.folder, one.name) })));
+    const left = await Promise.all(
+      rest.map(async (one) => ({ ...one, row: await this.#context.rows.get(one.folder, one.name) })),
+    );
     return { left, hasMoves: true };
   }
 
@@ -152,7 +162,11 @@ export class Teller {
   }
 
   /** The row whose file has come to this name. */
-  async #sourceOf({ folder, name, found }: Arrival): Promise<{ source: DiskRow; isLink: boolean } | "busy" | undefined> {
+  async #sourceOf({
+    folder,
+    name,
+    found,
+  }: Arrival): Promise<{ source: DiskRow; isLink: boolean } | "busy" | undefined> {
     const { rows, root } = this.#context;
     const source = await rows.byHandle(found.handle);
     if (source === undefined || (source.folder === folder && source.name === name)) return undefined;
@@ -186,13 +200,16 @@ export class Teller {
     const disk: DiskRow = { node: 0, folder, name, version: 0, ...found };
     if (row !== undefined) {
       const isReplaced = row.stat.type === "file" && found.stat.type === "file";
-      if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1) return [this.#written({ ...one, row })];
+      if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1)
+        return [this.#written({ ...one, row })];
       await this.tellRemoved([row]);
     }
     const attributes = await this.#attributes(one);
     if (attributes === undefined) return [];
     this.#noteYoung(one);
-    return [{ operation: { op: "externalMake", folder, name, attributes, sizeBytes: found.stat.sizeBytes, disk }, seen: one }];
+    return [
+      { operation: { op: "externalMake", folder, name, attributes, sizeBytes: found.stat.sizeBytes, disk }, seen: one },
+    ];
   }
 
   async #attributes({ path, found: { stat } }: Arrival): Promise<NewAttributes | undefined> {
@@ -205,7 +222,15 @@ export class Teller {
         return undefined;
       }
     }
-    return { type: stat.type, mode: stat.mode, uid: stat.uid, gid: stat.gid, mtimeNs: stat.mtimeNs, rdev: stat.rdev, target };
+    return {
+      type: stat.type,
+      mode: stat.mode,
+      uid: stat.uid,
+      gid: stat.gid,
+      mtimeNs: stat.mtimeNs,
+      rdev: stat.rdev,
+      target,
+    };
   }
 
   #written(one: Arrival & { row: DiskRow }): Telling {
@@ -262,7 +287,8 @@ export class Teller {
     for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
       if (top.row.stat.type === "folder" && !top.isEmptied) {
         stack.push({ row: top.row, isEmptied: true });
-        for (const inside of await this.#context.rows.ofFolder(top.row.node)) stack.push({ row: inside, isEmptied: false });
+        for (const inside of await this.#context.rows.ofFolder(top.row.node))
+          stack.push({ row: inside, isEmptied: false });
         continue;
       }
       const { folder, name, node } = top.row;
@@ -292,14 +318,24 @@ export class Teller {
     for (const [index, folder] of folders.entries()) {
       const state = states[index];
       const path = await rows.pathOf(folder);
-      const row = folder === ROOT_NODE ? await rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await rows.ofNode(folder))[0];
+      const row =
+        folder === ROOT_NODE ? await rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await rows.ofNode(folder))[0];
       if (state === undefined || path === undefined || row === undefined) continue;
       const stat = await statIfThere(root, path);
-      if (stat === undefined || (stat.mtimeNs === state.mtimeNs && stat.mtimeNs === row.stat.mtimeNs) || stat.ino !== row.stat.ino) continue;
+      if (
+        stat === undefined ||
+        (stat.mtimeNs === state.mtimeNs && stat.mtimeNs === row.stat.mtimeNs) ||
+        stat.ino !== row.stat.ino
+      )
+        continue;
       const disk = { ...row, stat: { ...stat, mode: row.stat.mode, uid: row.stat.uid, gid: row.stat.gid } };
-      batch.push({ operation: { op: "externalAttributes", node: folder, change: { mtimeNs: stat.mtimeNs }, disk }, seen: undefined });
+      batch.push({
+        operation: { op: "externalAttributes", node: folder, change: { mtimeNs: stat.mtimeNs }, disk },
+        seen: undefined,
+      });
     }
-    for (let at = 0; at < batch.length; at += BATCH_OPERATIONS) await this.#external(batch.slice(at, at + BATCH_OPERATIONS));
+    for (let at = 0; at < batch.length; at += BATCH_OPERATIONS)
+      await this.#external(batch.slice(at, at + BATCH_OPERATIONS));
   }
 
   /** The root's own attributes; its row is made by the first look. */
@@ -324,7 +360,8 @@ export class Teller {
     for (const [index, told] of batch.entries()) {
       const answer = planned[index];
       if (answer === undefined) continue;
-      if (told.removed !== undefined && answer.ok && answer.change === undefined) await this.#unremoved(told.removed, hasPending);
+      if (told.removed !== undefined && answer.ok && answer.change === undefined)
+        await this.#unremoved(told.removed, hasPending);
       if (answer.ok && answer.change !== undefined) {
         seq = Math.max(seq, answer.change.seq);
         if (isNewFolder(told)) folders.push(answer.result.node);
@@ -372,7 +409,8 @@ export class Teller {
     const row = await rows.get(folder, name);
     const bound = await meta.lookup(folder, name);
     if (row !== undefined && row.node !== bound?.node) await this.#dropRow(row);
-    else if (row !== undefined && bound?.type === "file" && row.version !== bound.version) rows.put({ ...row, version: bound.version });
+    else if (row !== undefined && bound?.type === "file" && row.version !== bound.version)
+      rows.put({ ...row, version: bound.version });
     else if (row === undefined && bound !== undefined && found !== undefined) {
       const { node, type, sizeBytes, mtimeNs, version } = bound;
       const stat = { ...found.stat, type, sizeBytes, mtimeNs, ctimeNs: -1n };
@@ -405,13 +443,23 @@ function changedAttributes(before: DiskStat, now: DiskStat): Settable {
 
 /** A rename's new tuple, unless more than a rename happened: then the next comparison has to see it. */
 function statAfterMove(source: DiskRow, { stat }: Found): DiskStat {
-  if (stat.type === "folder") return { ...stat, mode: source.stat.mode, uid: source.stat.uid, gid: source.stat.gid, mtimeNs: source.stat.mtimeNs };
-  const isOnlyMoved = isSameContent(source.stat, stat) && Object.keys(changedAttributes(source.stat, stat)).length === 0;
+  if (stat.type === "folder")
+    return {
+      ...stat,
+      mode: source.stat.mode,
+      uid: source.stat.uid,
+      gid: source.stat.gid,
+      mtimeNs: source.stat.mtimeNs,
+    };
+  const isOnlyMoved =
+    isSameContent(source.stat, stat) && Object.keys(changedAttributes(source.stat, stat)).length === 0;
   return isOnlyMoved ? stat : { ...source.stat, nlink: stat.nlink };
 }
 
 /** What makes room goes first: a rename to a name whose own file moves on too comes after that one. */
-function inOrder(moves: Map<Arrival, { source: DiskRow; isLink: boolean }>): [Arrival, { source: DiskRow; isLink: boolean }][] {
+function inOrder(
+  moves: Map<Arrival, { source: DiskRow; isLink: boolean }>,
+): [Arrival, { source: DiskRow; isLink: boolean }][] {
   const bySource = new Map([...moves].map((move) => [`${move[1].source.folder}/${move[1].source.name}`, move]));
   const ordered = new Set<[Arrival, { source: DiskRow; isLink: boolean }]>();
   const entered = new Set<Arrival>();
@@ -419,7 +467,11 @@ function inOrder(moves: Map<Arrival, { source: DiskRow; isLink: boolean }>): [Ar
   const starts = [...moves].sort(([a], [b]) => a.path.length - b.path.length);
   for (const start of starts) {
     const chain = [];
-    for (let at: typeof start | undefined = start; at !== undefined && !entered.has(at[0]); at = bySource.get(`${at[0].folder}/${at[0].name}`)) {
+    for (
+      let at: typeof start | undefined = start;
+      at !== undefined && !entered.has(at[0]);
+      at = bySource.get(`${at[0].folder}/${at[0].name}`)
+    ) {
       entered.add(at[0]);
       chain.push(at);
     }

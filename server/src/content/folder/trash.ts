@@ -120,7 +120,13 @@ export class Trash {
     return { at: "trash", file: name, stat: moved };
   }
 
-  async #writeRecord(name: string, version: VersionId, path: string, handle: Uint8Array, stat: DiskStat): Promise<void> {
+  async #writeRecord(
+    name: string,
+    version: VersionId,
+    path: string,
+    handle: Uint8Array,
+    stat: DiskStat,
+  ): Promise<void> {
     const record: TrashRecord = {
       format: FOLDER_FORMAT,
       epoch: this.#context.epoch,
@@ -140,13 +146,13 @@ export class Trash {
     }
   }
 
-  /** The place of a version that is here already: a crash came after the move. An empty handle is an unknown one. */
+  /** The place of a version that is here already: a crash came after the move. */
   async find(version: VersionId, handle: Uint8Array): Promise<VersionPlace | undefined> {
     const { root } = this.#context;
     const file = trashName(this.#context.epoch, version);
     const path = joinPath(TRASH_FOLDER, file);
     try {
-      if (handle.length > 0 && !isSameHandle(await root.handle(path), handle)) return undefined;
+      if (!isSameHandle(await root.handle(path), handle)) return undefined;
       return { at: "trash", file, stat: await root.stat(path) };
     } catch (error) {
       if (isRunnelError(error, "NotFound")) return undefined;
@@ -207,7 +213,8 @@ export class Trash {
 function parseRecord(bytes: Uint8Array): TrashRecord {
   try {
     const record = JSON.parse(Buffer.from(bytes).toString("utf8")) as TrashRecord;
-    if (typeof record.format === "number" && record.format <= FOLDER_FORMAT && typeof record.path === "string") return record;
+    if (typeof record.format === "number" && record.format <= FOLDER_FORMAT && typeof record.path === "string")
+      return record;
   } catch {
     // Falls through: torn by a power cut.
   }

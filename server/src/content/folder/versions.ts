@@ -75,7 +75,7 @@ export class Versions {
   }
 
   /** Where the bytes are at this moment; undefined when what was found is not what was recorded. */
-  async source(version: VersionId, place: VersionPlace): Promise<Source | undefined> {
+  async source(version: VersionId, sizeBytes: number, place: VersionPlace): Promise<Source | undefined> {
     switch (place.at) {
       case "empty":
         return "empty";
@@ -84,7 +84,7 @@ export class Versions {
       case "trash":
         return this.#inTrash(version, place);
       case "disk":
-        return this.#onDisk(version);
+        return this.#onDisk(version, sizeBytes);
       case "pending": {
         const content = this.context.pending.get(version);
         if (content === undefined) throw gone(version);
@@ -99,14 +99,16 @@ export class Versions {
     const place = this.context.rows.placeOf(version) ?? (await this.row(version)).place;
     if (place.at !== "disk") return false;
     const row = (await this.context.rows.ofNode(version.node)).find((name) => name.version === version.seq);
-    return row === undefined || (await this.context.rows.pathOf(row.folder)) === undefined;
+    if (row === undefined || row.stat.sizeBytes !== (await this.row(version)).sizeBytes) return true;
+    return (await this.context.rows.pathOf(row.folder)) === undefined;
   }
 
-  async #onDisk(version: VersionId): Promise<FileSource | undefined> {
+  async #onDisk(version: VersionId, sizeBytes: number): Promise<FileSource | undefined> {
     const { rows, root } = this.context;
     const row = (await rows.ofNode(version.node)).find((name) => name.version === version.seq);
     const path = row && (await rows.pathOfName(row.folder, row.name));
     if (row === undefined || path === undefined) return undefined;
+    if (row.stat.sizeBytes !== sizeBytes) return undefined;
     const source = await FileSource.open(root, path, row.stat);
     if (source === undefined) this.context.suspect(path);
     return source;
@@ -182,7 +184,7 @@ export class FolderVersion implements OpenVersion {
       const row = await this.#versions.row(this.#version);
       this.sizeBytes = row.sizeBytes;
       const place = context.rows.placeOf(this.#version) ?? row.place;
-      const source = await this.#versions.source(this.#version, place);
+      const source = await this.#versions.source(this.#version, row.sizeBytes, place);
       if (source !== undefined) return this.#use(source);
       if (!this.#isWithinBatch) await context.steady();
     }
@@ -190,7 +192,11 @@ export class FolderVersion implements OpenVersion {
       await context.lose(this.#version);
       throw lost(this.#version);
     }
-    throw new RunnelError("Stale", "read version", `Version ${versionKey(this.#version)} is being changed by another program.`);
+    throw new RunnelError(
+      "Stale",
+      "read version",
+      `Version ${versionKey(this.#version)} is being changed by another program.`,
+    );
   }
 
   async #use(source: Source): Promise<Source> {
@@ -213,7 +219,11 @@ export class FolderVersion implements OpenVersion {
 
   #checkRange(offset: number, length: number): void {
     if (offset < 0 || length < 0 || offset + length > this.sizeBytes) {
-      throw new RunnelError("Invalid", "read version", `${length} bytes at ${offset} are not in a version of ${this.sizeBytes}.`);
+      throw new RunnelError(
+        "Invalid",
+        "read version",
+        `${length} bytes at ${offset} are not in a version of ${this.sizeBytes}.`,
+      );
     }
   }
 

@@ -33,7 +33,12 @@ export class Gatherer {
   #isClosed = false;
 
   /** `look` gets what is due, also when that is only the other thing; `named` are those of it that were not just led to. */
-  constructor(clock: Clock, look: (paths: string[], named: string[]) => Promise<void>, overflow: () => void, otherDueMs: () => number | undefined) {
+  constructor(
+    clock: Clock,
+    look: (paths: string[], named: string[]) => Promise<void>,
+    overflow: () => void,
+    otherDueMs: () => number | undefined,
+  ) {
     this.#clock = clock;
     this.#look = look;
     this.#overflow = overflow;
@@ -44,7 +49,8 @@ export class Gatherer {
     const nowMs = this.#clock.bootMs();
     for (const { path, kind } of events) {
       if (kind === "overflow") this.#overflowed();
-      else if (!isInStore(path)) this.#gather(path, nowMs, kind === "writing" ? QUIET_MS : GATHER_MS, kind === "writing");
+      else if (!isInStore(path))
+        this.#gather(path, nowMs, kind === "writing" ? QUIET_MS : GATHER_MS, kind === "writing");
     }
     this.#arm();
   }

@@ -3,7 +3,14 @@
 import type { DiskSpace, VersionId } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { MetaStore, Run, WriteContent } from "../../meta/meta-store.ts";
-import type { AcceptedCommit, ContentHost, ContentStatus, ContentStore, OpenVersion, StagedFile } from "../content-store.ts";
+import type {
+  AcceptedCommit,
+  ContentHost,
+  ContentStatus,
+  ContentStore,
+  OpenVersion,
+  StagedFile,
+} from "../content-store.ts";
 
 export interface MemoryOptions {
   meta: MetaStore;
@@ -76,7 +83,11 @@ class MemoryStore implements ContentStore {
       file: undefined,
       read: async (offset, length) => {
         if (offset < 0 || length < 0 || offset + length > bytes.length) {
-          throw new RunnelError("Invalid", "read version", `${length} bytes at ${offset} are not in a version of ${bytes.length}.`);
+          throw new RunnelError(
+            "Invalid",
+            "read version",
+            `${length} bytes at ${offset} are not in a version of ${bytes.length}.`,
+          );
         }
         return bytes.slice(offset, offset + length);
       },
@@ -91,7 +102,10 @@ class MemoryStore implements ContentStore {
     return {
       name,
       write: async (offset, bytes) => {
-        staged.set(name, resized(staged.get(name) ?? NO_BYTES, Math.max(staged.get(name)?.length ?? 0, offset + bytes.length)));
+        staged.set(
+          name,
+          resized(staged.get(name) ?? NO_BYTES, Math.max(staged.get(name)?.length ?? 0, offset + bytes.length)),
+        );
         staged.get(name)?.set(bytes, offset);
       },
       sync: async (lengthBytes) => {
@@ -117,9 +131,11 @@ class MemoryStore implements ContentStore {
 
   accept(commit: AcceptedCommit): void {
     this.#pending += 1;
-    this.#work = this.#work.then(() => this.#bringUp(commit)).catch((error: unknown) => {
-      this.#stuck = String(error);
-    });
+    this.#work = this.#work
+      .then(() => this.#bringUp(commit))
+      .catch((error: unknown) => {
+        this.#stuck = String(error);
+      });
   }
 
   async #bringUp(commit: AcceptedCommit): Promise<void> {
@@ -165,7 +181,13 @@ class MemoryStore implements ContentStore {
 
   async space(): Promise<DiskSpace> {
     const freeBytes = this.#capacityBytes - this.#usedBytes;
-    return { totalBytes: this.#capacityBytes, freeBytes, availableBytes: freeBytes, totalFiles: 2 ** 24, freeFiles: 2 ** 24 };
+    return {
+      totalBytes: this.#capacityBytes,
+      freeBytes,
+      availableBytes: freeBytes,
+      totalFiles: 2 ** 24,
+      freeFiles: 2 ** 24,
+    };
   }
 
   status(): ContentStatus {
