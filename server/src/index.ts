@@ -1,14 +1,16 @@
 // The server as a library: what `runnel serve` starts.
 import { isAbsolute, join, relative } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
-import type { Disk } from "@runnel/shared";
-import { RealClock, RunnelError, TIMING, WsAcceptor } from "@runnel/shared";
+import type { Clock, Disk, DiskRoot, ErrorKind, Executor } from "@runnel/shared";
+import { RealClock, RunnelError, STORE_FOLDER, WsAcceptor, fromSystemError, TIMING } from "@runnel/shared";
 import type { ContentStatus } from "./content/content-store.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
+import type { OpenedVolume } from "./server.ts";
 import { serve } from "./server.ts";
+import { ServingLock } from "./volume/serving-lock.ts";
 import { volumeId } from "./volume/volume-id.ts";
 import { Volume } from "./volume/volume.ts";
 
@@ -46,56 +48,88 @@ export interface RunningServer {
 export async function startServer(settings: ServerSettings): Promise<RunningServer> {
   const clock = new RealClock();
   const executor = threadExecutor();
-  const disk = realDisk();
   const warn = settings.warn ?? ((message, error) => console.error(message, error ?? ""));
   checkVolumes(settings.volumes);
-  const data = await disk.openRoot(settings.dataFolder, { permissions: DATA_FOLDER_MODE });
-  await data.close();
-  const opened: { volume: Volume; folder: string }[] = [];
+  const { host, port } = settings;
+  const disk = realDisk();
+  return serve({
+    acceptor: new WsAcceptor(),
+    clock,
+    executor,
+    host,
+    port,
+    software: "Runnel server",
+    warn,
+    openVolumes: async (opened) => {
+      for (const each of settings.volumes)
+        opened.push(await openVolume(each, { ...settings, clock, executor, disk, warn }));
+    },
+  });
+}
+
+interface VolumeHost {
+  clock: Clock;
+  executor: Executor;
+  disk: Disk;
+  dataFolder: string;
+  termMs?: number;
+  warn(message: string, error?: unknown): void;
+}
+
+async function openVolume({ name, folder }: VolumeSettings, host: VolumeHost): Promise<OpenedVolume> {
+  const { clock, executor, disk, warn } = host;
+  const served = await openServed(disk, folder);
+  const dataPath = join(host.dataFolder, name);
+  const data = await disk.openRoot(dataPath, { permissions: DATA_FOLDER_MODE });
+  const locks: ServingLock[] = [];
+  const release = async (): Promise<void> => {
+    for (const lock of locks) await lock.release();
+    await served.close();
+  };
   try {
-    for (const { name, folder } of settings.volumes) {
-      const volumeData = join(settings.dataFolder, name);
-      const volumeRoot = await disk.openRoot(volumeData, { permissions: DATA_FOLDER_MODE });
-      const volume = await Volume.open({
-        name,
-        clock,
-        executor,
-        disk,
-        folder,
-        data: volumeRoot,
-        termMs: settings.termMs ?? TIMING.leaseTermMs,
-        openMeta: (create) => openMeta(disk, join(volumeData, "meta"), create),
-        openContent: async (root, meta, host) => {
-          const id = await volumeId(volumeRoot);
-          return openFolderStore({
-            root,
-            meta,
-            clock,
-            host,
-            executor,
-            settings: { volume: id.id, wasServed: id.isKnown },
-          });
-        },
-        warn,
-      });
-      opened.push({ volume, folder });
-      // Nobody shall take a folder that was never read for an empty one.
-      if (volume.isNew) await volume.looked;
-    }
-    const { host, port } = settings;
-    return await serve({
-      acceptor: new WsAcceptor(),
+    await ServingLock.check(disk, served, SERVED_NOTE, folder);
+    locks.push(await ServingLock.take(disk, data, DATA_NOTE, `The volume ${name} in ${host.dataFolder}`));
+    const volume = await Volume.open({
+      name,
       clock,
       executor,
-      host,
-      port,
-      software: "Runnel server",
-      volumes: opened,
+      disk,
+      folder,
+      data,
+      termMs: host.termMs ?? TIMING.leaseTermMs,
+      openMeta: (create) => openMeta(disk, join(dataPath, "meta"), create),
+      openContent: async (root, meta, contentHost) => {
+        const id = await volumeId(data);
+        const settings = { volume: id.id, wasServed: id.isKnown };
+        return openFolderStore({ root, meta, clock, host: contentHost, executor, settings });
+      },
       warn,
     });
+    // Nobody shall take a folder that was never read for an empty one.
+    if (volume.isNew) await volume.looked;
+    if (volume.content.status().unavailable === undefined)
+      locks.push(await ServingLock.take(disk, served, SERVED_NOTE, folder));
+    return { volume, folder, release };
   } catch (error) {
-    for (const { volume } of opened) await volume.close();
+    await release();
     throw error;
+  }
+}
+
+const SERVED_NOTE = `${STORE_FOLDER}/serving`;
+const DATA_NOTE = "serving";
+
+async function openServed(disk: Disk, folder: string): Promise<DiskRoot> {
+  try {
+    return await disk.openRoot(folder);
+  } catch (error) {
+    const { kind } = fromSystemError(error, "serve");
+    const words: Partial<Record<ErrorKind, string>> = {
+      NotFound: `${folder} does not exist. Make it first, or name another folder.`,
+      NotFolder: `${folder} is not a folder.`,
+      Denied: `${folder} cannot be read by this user.`,
+    };
+    throw new RunnelError(kind, "serve", words[kind] ?? `${folder} cannot be opened.`, { cause: error });
   }
 }
 

@@ -1,9 +1,16 @@
 // The server: volumes behind one listener. Which engines they run on is for index.ts (or a simulation).
-import type { Acceptor, Clock, Executor, Listener } from "@runnel/shared";
+import type { Acceptor, Clock, Executor, Link } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { RunningServer } from "./index.ts";
 import type { Volume } from "./volume/volume.ts";
 import { ConnectionHandler } from "./wire/connection-handler.ts";
+
+export interface OpenedVolume {
+  volume: Volume;
+  folder: string;
+  /** Called after the volume is closed. */
+  release(): Promise<void>;
+}
 
 export interface ServerParts {
   acceptor: Acceptor;
@@ -12,41 +19,64 @@ export interface ServerParts {
   host: string;
   port: number;
   software: string;
-  volumes: { volume: Volume; folder: string }[];
+  /** Opens the volumes, each put into `opened` as soon as it is open. */
+  openVolumes(opened: OpenedVolume[]): Promise<void>;
   warn(message: string, error?: unknown): void;
 }
 
+/** Listens first, so that a port in use is known before any folder is touched; who connects meanwhile waits for the volumes. */
 export async function serve(parts: ServerParts): Promise<RunningServer> {
-  const byName = new Map(parts.volumes.map(({ volume }) => [volume.name, volume]));
+  const { acceptor, clock, executor, software, warn } = parts;
+  const opened: OpenedVolume[] = [];
   const handlers = new Set<ConnectionHandler>();
-  const listener: Listener = await parts.acceptor.listen(parts.host, parts.port, (link) => {
+  let volumes: ReadonlyMap<string, Volume> | undefined;
+  let early: Link[] = [];
+  const handle = (link: Link, served: ReadonlyMap<string, Volume>): void => {
+    const ended = (): void => void handlers.delete(handler);
     const handler: ConnectionHandler = new ConnectionHandler({
       link,
-      clock: parts.clock,
-      executor: parts.executor,
-      volumes: byName,
-      software: parts.software,
-      warn: parts.warn,
-      ended: () => handlers.delete(handler),
+      clock,
+      executor,
+      volumes: served,
+      software,
+      warn,
+      ended,
     });
     handlers.add(handler);
+  };
+  const listener = await acceptor.listen(parts.host, parts.port, (link) => {
+    if (volumes === undefined) early.push(link);
+    else handle(link, volumes);
   });
+  const close = async (): Promise<void> => {
+    for (const handler of handlers) handler.close(new RunnelError("Unreachable", "serve", "The server stops."));
+    await listener.close();
+    for (const { volume, release } of opened) {
+      await volume.close();
+      await release();
+    }
+  };
+  try {
+    await parts.openVolumes(opened);
+  } catch (error) {
+    await close().catch((second: unknown) => warn("The server did not end cleanly.", second));
+    throw error;
+  }
+  volumes = new Map(opened.map(({ volume }) => [volume.name, volume]));
+  for (const link of early) handle(link, volumes);
+  early = [];
   const host = parts.host.includes(":") ? `[${parts.host}]` : parts.host;
   return {
     url: `ws://${host}:${listener.port}`,
-    volumes: parts.volumes.map(({ volume, folder }) => ({ name: volume.name, folder, epoch: volume.epoch })),
+    volumes: opened.map(({ volume, folder }) => ({ name: volume.name, folder, epoch: volume.epoch })),
     status: () => ({
-      volumes: parts.volumes.map(({ volume }) => ({
+      volumes: opened.map(({ volume }) => ({
         name: volume.name,
         seq: volume.seq,
         content: volume.content.status(),
         attachments: volume.feed.attachments,
       })),
     }),
-    close: async () => {
-      for (const handler of handlers) handler.close(new RunnelError("Unreachable", "serve", "The server stops."));
-      await listener.close();
-      for (const { volume } of parts.volumes) await volume.close();
-    },
+    close,
   };
 }

@@ -101,10 +101,7 @@ class MetaWorker {
  * Opens the meta store in a folder, or creates one there. @throws Exists (create), NotFound, Version for one written by a newer Runnel,
  * Corrupt for a damaged one: it has to be removed and rebuilt (removeSqliteMetaStore).
  */
-export async function openSqliteMetaStore(
-  folder: string,
-  options: { create?: Creation } = {},
-): Promise<MetaStore> {
+export async function openSqliteMetaStore(folder: string, options: { create?: Creation } = {}): Promise<MetaStore> {
   const worker = new MetaWorker({ folder, ...options });
   try {
     await worker.opened();

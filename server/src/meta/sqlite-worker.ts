@@ -50,9 +50,19 @@ class SqliteTransactions implements Transactions {
   }
 
   checkpoint(): void {
-    const [done] = this.#writer.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
-    if (done?.busy !== 0) {
-      throw new RunnelError("Busy", "checkpoint meta store", "Another program has the meta store open.");
+    if (!this.#hasCheckpointed()) {
+      throw new RunnelError("Busy", "checkpoint meta store", "Somebody reads the meta store.");
+    }
+  }
+
+  #hasCheckpointed(): boolean {
+    try {
+      const [done] = this.#writer.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
+      return done?.busy === 0;
+    } catch (error) {
+      // A statement of this process is under way, in a transaction or in the middle of its rows.
+      if ((error as { code?: unknown }).code === "SQLITE_LOCKED") return false;
+      throw error;
     }
   }
 

@@ -4,7 +4,8 @@ import type { Clock } from "@runnel/shared";
 import type { DiskRow } from "../../meta/meta-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { eachOf } from "./lane.ts";
-import type { Looker, Seen } from "./look.ts";
+import type { Looker } from "./look.ts";
+import type { Seen } from "./seen.ts";
 import type { Teller } from "./tell.ts";
 
 /** Added to a batch's own delay it leaves room within the 2 s in which a change has to show. */

@@ -10,13 +10,16 @@ import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
 import { eachOf } from "./lane.ts";
 import type { LiveTree, Looks } from "./live-tree.ts";
+import { NotedHandles } from "./noted-handles.ts";
+import { Overtaken } from "./overtaken.ts";
 import type { PendingContents } from "./pending-contents.ts";
 import { contentOf } from "./pending-contents.ts";
 import type { PrepareContext, Prepared } from "./prepare.ts";
-import { closePrepared, pathOfTemp, prepare } from "./prepare.ts";
+import { closePrepared, prepare } from "./prepare.ts";
 import { raise } from "./raise.ts";
 import { isSameHandle } from "./same-file.ts";
-import { TEMP_FOLDER, TRASH_FOLDER, tempPath, versionKey } from "./store-layout.ts";
+import { TEMP_FOLDER, TRASH_FOLDER } from "./store-layout.ts";
+import { UpSeq } from "./up-seq.ts";
 import type { Versions } from "./versions.ts";
 
 /** Commits to one sync; as many bytes as are copied in a fraction of a second. */
@@ -24,8 +27,8 @@ const BATCH_COMMITS = 64;
 const BATCH_BYTES = 64 * 1024 * 1024;
 /** Preparations at once: their fsyncs share journal commits. */
 const PREPARED_AT_ONCE = 4;
-/** Copying a smaller file costs less than the loss of an old version. */
-const OVERTAKEN_BYTES_MIN = 1024 * 1024;
+/** Wanted of the trash besides what a commit needs. */
+const SPARE_BYTES = 1024 * 1024;
 /** What a commit copies from may change its tuple without its bytes (chmod): the look that settles it takes less than this many tries. */
 const STALE_TRIES = 4;
 const RETRY_MS_MIN = 500;
@@ -53,27 +56,19 @@ export interface BringUpContext {
   doubt(): void;
 }
 
-interface Waiter {
-  seq: number;
-  resolve: () => void;
-}
-
 export class BringUp {
   readonly #context: BringUpContext;
   readonly #queue: AcceptedCommit[] = [];
   /** In place, not yet stored. */
   #raised: AcceptedCommit[] = [];
-  readonly #noted: Map<number, Uint8Array>;
+  readonly #noted: NotedHandles;
+  readonly #overtaken = new Overtaken();
+  readonly #upSeq: UpSeq;
   /** Begun before. */
   readonly #begun = new Set<number>();
   /** The last seq of those begun before a crash, until it is up; then 0. */
   #recovering = 0;
   readonly #staleTries = new Map<number, number>();
-  /** By the seq of the commit that overtook them. */
-  readonly #overtaken = new Map<number, VersionId[]>();
-  #waiters: Waiter[] = [];
-  #upSeq: number;
-  #seenSeq: number;
   #stuck: string | undefined;
   #retryMs = RETRY_MS_MIN;
   #timer: Timer | undefined;
@@ -84,9 +79,8 @@ export class BringUp {
   /** `seq`: the last of the volume; all after `upSeq` that are not given to `accept` are on disk already. */
   constructor(context: BringUpContext, seq: number, upSeq: number, handles: ReadonlyMap<number, Uint8Array>) {
     this.#context = context;
-    this.#seenSeq = seq;
-    this.#upSeq = upSeq;
-    this.#noted = new Map(handles);
+    this.#upSeq = new UpSeq(seq, upSeq, (up) => context.host.up(up));
+    this.#noted = new NotedHandles(handles);
   }
 
   get pendingCommits(): number {
@@ -95,10 +89,6 @@ export class BringUp {
 
   get stuck(): string | undefined {
     return this.#stuck;
-  }
-
-  get upSeq(): number {
-    return this.#upSeq;
   }
 
   /** `wasBegun`: it may have been, before a crash. */
@@ -111,7 +101,7 @@ export class BringUp {
       this.#recovering = commit.seq;
     }
     this.#queue.push(commit);
-    this.#seenSeq = Math.max(this.#seenSeq, commit.seq);
+    this.#upSeq.see(commit.seq);
     this.go();
   }
 
@@ -123,30 +113,20 @@ export class BringUp {
 
   /** Another program's change was committed as `seq`: it is on disk. */
   async noteExternal(seq: number): Promise<void> {
-    this.#seenSeq = Math.max(this.#seenSeq, seq);
+    this.#upSeq.see(seq);
     await this.#advance();
   }
 
   /** With nothing left to bring up, all is up. */
   async #advance(): Promise<void> {
-    if (this.pendingCommits > 0 || this.#seenSeq <= this.#upSeq) return;
-    const seq = this.#seenSeq;
-    await this.#context.rows.store(seq);
-    this.#tellUp(seq);
-  }
-
-  #tellUp(seq: number): void {
-    if (seq <= this.#upSeq) return;
-    this.#upSeq = seq;
-    this.#context.host.up(seq);
-    const ready = this.#waiters.filter((waiter) => waiter.seq <= seq);
-    this.#waiters = this.#waiters.filter((waiter) => waiter.seq > seq);
-    for (const { resolve } of ready) resolve();
+    const { seen, up } = this.#upSeq;
+    if (this.pendingCommits > 0 || seen <= up) return;
+    await this.#context.rows.store(seen);
+    this.#upSeq.advanceTo(seen);
   }
 
   whenUp(seq: number): Promise<void> {
-    if (seq <= this.#upSeq) return Promise.resolve();
-    return new Promise((resolve) => this.#waiters.push({ seq, resolve }));
+    return this.#upSeq.when(seq);
   }
 
   /** Resolves when no batch is just being put in place. */
@@ -182,14 +162,18 @@ export class BringUp {
     this.#context.doubt();
     const delayMs = this.#retryMs;
     this.#retryMs = Math.min(2 * delayMs, RETRY_MS_MAX);
-    if (failure.kind === "NoSpace") await this.#context.cutTrash(this.#bytesWanted()).catch(() => undefined);
+    if (failure.kind === "NoSpace") await this.#cutTrash();
     if (!this.#isClosed) this.#timer = this.#context.clock.after(delayMs, () => this.go());
   }
 
-  #bytesWanted(): number {
+  async #cutTrash(): Promise<void> {
     const first = this.#queue[0];
     const content = first && contentOf(first);
-    return (content?.sizeBytes ?? 0) + OVERTAKEN_BYTES_MIN;
+    try {
+      await this.#context.cutTrash((content?.sizeBytes ?? 0) + SPARE_BYTES);
+    } catch {
+      // Tried again with the commit.
+    }
   }
 
   async #round(): Promise<void> {
@@ -200,7 +184,7 @@ export class BringUp {
     if (batch.length === 0) return;
     const { prepared, problem } = await this.#prepare(batch);
     try {
-      await this.#noteHandles(batch, prepared);
+      await this.#noted.note(this.#context.tree.root, this.#context.host, batch, prepared);
       await this.#inLane(() => this.#apply(batch, prepared));
     } finally {
       for (const each of prepared) await closePrepared(each);
@@ -240,7 +224,8 @@ export class BringUp {
 
   /** Prepares all up to the first that fails. */
   async #prepare(batch: readonly AcceptedCommit[]): Promise<{ prepared: Prepared[]; problem: unknown }> {
-    const overtakers = this.#findOvertaken(batch);
+    const seqs = new Set(batch.map(({ seq }) => seq));
+    const overtakers = this.#overtaken.find(batch, (commit, version) => this.#isNeeded(commit, version, seqs));
     const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
     const results: (Prepared | undefined)[] = [];
     const problems: unknown[] = [];
@@ -257,7 +242,7 @@ export class BringUp {
     // One that was overtaken by what could not be prepared has not been overtaken yet.
     for (let index = end - 1; index >= 0; index--) if ((overtakers.get(index) ?? -1) >= end) end = index;
     for (const late of results.slice(end)) if (late !== undefined) await closePrepared(late);
-    this.#rememberOvertaken(batch, overtakers, end);
+    this.#overtaken.remember(batch, overtakers, end);
     return { prepared: results.slice(0, end) as Prepared[], problem };
   }
 
@@ -271,7 +256,7 @@ export class BringUp {
       versions,
       meta,
       host,
-      noted: this.#noted,
+      noted: this.#noted.bySeq,
       executor: this.#context.prepare.executor,
     };
     try {
@@ -285,45 +270,10 @@ export class BringUp {
     }
   }
 
-  /** Index in the batch → that of the commit which overtakes it: large files saved again before they are up, that nobody else needs. */
-  #findOvertaken(batch: readonly AcceptedCommit[]): Map<number, number> {
-    const seqs = new Set(batch.map(({ seq }) => seq));
-    const later = new Map<number, number>();
-    const overtakers = new Map<number, number>();
-    for (let index = batch.length - 1; index >= 0; index--) {
-      const commit = batch[index] as AcceptedCommit;
-      const content = contentOf(commit);
-      if (content === undefined) continue;
-      const { node } = content.version;
-      const overtaker = later.get(node);
-      later.set(node, index);
-      if (overtaker === undefined || content.temp !== "" || content.sizeBytes < OVERTAKEN_BYTES_MIN) continue;
-      if (this.#begun.has(commit.seq) || this.#context.versions.isOpen(content.version)) continue;
-      if (!this.#context.pending.isNeeded(content.version, seqs)) overtakers.set(index, overtaker);
-    }
-    return overtakers;
-  }
-
-  #rememberOvertaken(batch: readonly AcceptedCommit[], overtakers: ReadonlyMap<number, number>, end: number): void {
-    for (const [index, overtaker] of overtakers) {
-      const content = index < end ? contentOf(batch[index] as AcceptedCommit) : undefined;
-      const by = batch[overtaker]?.seq ?? 0;
-      if (content !== undefined) this.#overtaken.set(by, [...(this.#overtaken.get(by) ?? []), content.version]);
-    }
-  }
-
-  /** Durable before anything gets into the tree [F28]. */
-  async #noteHandles(batch: readonly AcceptedCommit[], prepared: readonly Prepared[]): Promise<void> {
-    const notes: { seq: number; handle: Uint8Array }[] = [];
-    for (const [index, each] of prepared.entries()) {
-      const seq = batch[index]?.seq ?? 0;
-      const handle = each.kind === "made" ? each.handle : each.kind === "filled" ? each.temp.handle : undefined;
-      if (handle !== undefined && !this.#noted.has(seq)) notes.push({ seq, handle });
-    }
-    if (notes.length === 0) return;
-    await this.#context.tree.root.syncFolder(TEMP_FOLDER);
-    await Promise.all(notes.map(({ seq, handle }) => this.#context.host.noteHandle(seq, handle)));
-    for (const { seq, handle } of notes) this.#noted.set(seq, handle);
+  /** It is in place already, open, or copied from by a commit that is not in the batch. */
+  #isNeeded(commit: AcceptedCommit, version: VersionId, seqs: ReadonlySet<number>): boolean {
+    const { versions, pending } = this.#context;
+    return this.#begun.has(commit.seq) || versions.isOpen(version) || pending.isNeeded(version, seqs);
   }
 
   async #apply(batch: readonly AcceptedCommit[], prepared: readonly Prepared[]): Promise<void> {
@@ -357,17 +307,11 @@ export class BringUp {
 
   /** Where a file was before it was put in place, by its logged handle. */
   tempOf(handle: Uint8Array): string | undefined {
-    for (const [seq, noted] of this.#noted) {
-      if (!isSameHandle(noted, handle)) continue;
-      const commit = this.#queue.find((queued) => queued.seq === seq);
-      const content = commit && contentOf(commit);
-      return content === undefined ? tempPath(seq, "new") : pathOfTemp(seq, content);
-    }
-    return undefined;
+    return this.#noted.tempOf(handle, this.#queue);
   }
 
   notedHandle(seq: number): Uint8Array | undefined {
-    return this.#noted.get(seq);
+    return this.#noted.bySeq.get(seq);
   }
 
   /** Names that renames still queued give to a node. */
@@ -396,12 +340,12 @@ export class BringUp {
     if (this.#raised.length === 0) return;
     await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
     const next = this.#queue[0];
-    const upSeq = next === undefined ? this.#seenSeq : next.seq - 1;
+    const upSeq = next === undefined ? this.#upSeq.seen : next.seq - 1;
     await rows.store(upSeq);
     const raised = this.#raised;
     this.#raised = [];
     for (const commit of raised) await this.#settle(commit);
-    this.#tellUp(upSeq);
+    this.#upSeq.advanceTo(upSeq);
     if (this.#recovering > 0 && (next?.seq ?? Infinity) > this.#recovering) {
       this.#recovering = 0;
       this.#context.recovered();
@@ -413,17 +357,12 @@ export class BringUp {
   async #settle(commit: AcceptedCommit): Promise<void> {
     const { pending, meta } = this.#context;
     const content = contentOf(commit);
-    const overtaken = this.#overtaken.get(commit.seq) ?? [];
-    for (const version of overtaken) {
+    for (const version of this.#overtaken.take(commit.seq)) {
       pending.delete(version);
       await meta.forgetVersion(version);
     }
-    const isKept =
-      content !== undefined &&
-      [...this.#overtaken.values()].flat().some((version) => versionKey(version) === versionKey(content.version));
-    if (content !== undefined && !isKept) pending.delete(content.version);
-    this.#overtaken.delete(commit.seq);
-    this.#noted.delete(commit.seq);
+    if (content !== undefined && !this.#overtaken.has(content.version)) pending.delete(content.version);
+    this.#noted.bySeq.delete(commit.seq);
     this.#context.busy.delete(commit, this.#begun.delete(commit.seq));
     this.#staleTries.delete(commit.seq);
   }

@@ -7,12 +7,12 @@ import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
 import type { LeftOut } from "./left-out.ts";
 import { lookAtPaths } from "./look-at-paths.ts";
-import type { Seen } from "./look.ts";
+import type { Seen } from "./seen.ts";
 import { Looker } from "./look.ts";
 import type { Looks } from "./live-tree.ts";
 import { MovedFolders } from "./moved-folders.ts";
 import { Scanner } from "./scan.ts";
-import type { TellerContext } from "./tell.ts";
+import type { TellerContext } from "./tell-batch.ts";
 import { Teller } from "./tell.ts";
 import { Gatherer } from "./watch.ts";
 

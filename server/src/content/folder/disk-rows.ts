@@ -124,7 +124,7 @@ export class DiskRows {
       if (names.length > 2 * LIMITS.depth + 2)
         throw new RunnelError("Corrupt", "find folder", `Folder ${folder} does not lead to the root.`);
     }
-    return names.reverse().join("/");
+    return names.toReversed().join("/");
   }
 
   async pathOfName(folder: number, name: string): Promise<string | undefined> {

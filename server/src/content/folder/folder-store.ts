@@ -19,17 +19,15 @@ import { Lane } from "./lane.ts";
 import { LeftOut } from "./left-out.ts";
 import { LiveTree } from "./live-tree.ts";
 import { makeStoreFolders } from "./marker.ts";
+import { Notices } from "./notices.ts";
 import { PendingContents, contentOf } from "./pending-contents.ts";
 import { Presence } from "./presence.ts";
 import { Reservations } from "./space.ts";
 import { StagedFiles } from "./staged.ts";
-import { versionKey } from "./store-layout.ts";
 import type { TrashSettings } from "./trash.ts";
 import { Trash } from "./trash.ts";
 import { Versions } from "./versions.ts";
 
-/** Listed in the status; the newest stay. */
-const LISTED_MAX = 1000;
 const CUT_TRASH_MS = 60_000;
 
 export interface FolderSettings {
@@ -64,8 +62,7 @@ class FolderStore implements ContentStore {
   readonly #busy = new BusyNames();
   readonly #pending = new PendingContents();
   readonly #leftOut = new LeftOut();
-  readonly #lost = new Map<string, VersionId>();
-  readonly #conflicts: ContentStatus["conflicts"] = [];
+  readonly #notices = new Notices();
   readonly #versions: Versions;
   readonly #staged: StagedFiles;
   readonly #reservations: Reservations;
@@ -95,7 +92,7 @@ class FolderStore implements ContentStore {
       suspect: (path) => this.#comparing?.lookAt({ paths: [path], folders: [], moves: [] }),
       lose: async (version) => {
         await meta.setPlace(version, { at: "lost" });
-        this.#addLost(version);
+        this.#notices.addLost(version);
       },
       unavailable: () => this.#presence?.reason,
       hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
@@ -149,8 +146,8 @@ class FolderStore implements ContentStore {
       meta,
       clock,
       isPrivileged: settings.isPrivileged ?? true,
-      conflict: (path, keptBeside) => this.#addConflict(path, keptBeside),
-      lost: (node, seq) => this.#addLost({ node, seq }),
+      conflict: (path, keptBeside) => this.#notices.addConflict(path, keptBeside),
+      lost: (node, seq) => this.#notices.addLost({ node, seq }),
       tempOf: (handle) => this.#bringUp?.tempOf(handle),
       notedHandle: (seq) => this.#bringUp?.notedHandle(seq),
       laterNames: (node) => this.#bringUp?.laterNames(node) ?? [],
@@ -212,7 +209,7 @@ class FolderStore implements ContentStore {
         checkPresence: async () => this.#presence?.check(),
         noteExternal: async (seq) => this.#bringUp?.noteExternal(seq),
         hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
-        lost: (version) => this.#addLost(version),
+        lost: (version) => this.#notices.addLost(version),
         heal: (folder) => this.#heal(folder),
       },
       dev,
@@ -268,15 +265,6 @@ class FolderStore implements ContentStore {
     return this.#options.root.space();
   }
 
-  #addLost(version: VersionId): void {
-    addNewest(this.#lost, versionKey(version), version);
-  }
-
-  #addConflict(path: string, keptBeside: string): void {
-    this.#conflicts.push({ path, keptBeside });
-    if (this.#conflicts.length > LISTED_MAX) this.#conflicts.shift();
-  }
-
   async #cutTrash(bytes: number): Promise<void> {
     await this.#lane.run(async () => this.#trash?.cut(bytes));
   }
@@ -299,8 +287,8 @@ class FolderStore implements ContentStore {
       unavailable: this.#presence?.reason,
       isScanning: this.#comparing?.isScanning ?? false,
       leftOut: this.#leftOut.status(),
-      lost: [...this.#lost.values()],
-      conflicts: [...this.#conflicts],
+      lost: this.#notices.lost,
+      conflicts: this.#notices.conflicts,
     };
   }
 
@@ -312,12 +300,4 @@ class FolderStore implements ContentStore {
     await this.#comparing?.close();
     await this.#lane.idle();
   }
-}
-
-function addNewest(list: Map<string, VersionId>, key: string, version: VersionId): void {
-  list.delete(key);
-  list.set(key, version);
-  if (list.size <= LISTED_MAX) return;
-  const oldest = list.keys().next();
-  if (oldest.done !== true) list.delete(oldest.value);
 }

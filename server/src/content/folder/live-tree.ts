@@ -5,6 +5,7 @@
 // the program's change as one that came after it.
 import type { Clock, DiskRoot, DiskStat, FileType, NodeState, SetStat } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
+import { ignoreDenied, setAttributes } from "./attributes.ts";
 import { conflictName } from "../../meta/conflict-name.ts";
 import type { DiskRow, MetaStore } from "../../meta/meta-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
@@ -218,21 +219,7 @@ export class LiveTree {
 
   /** Attributes of a committed node, as far as the server may set them. */
   async setAttributes(setStat: (change: SetStat) => Promise<void>, type: FileType, wanted: SetStat): Promise<void> {
-    const owner: SetStat = {};
-    if (wanted.uid !== undefined) owner.uid = wanted.uid;
-    if (wanted.gid !== undefined) owner.gid = wanted.gid;
-    // Before the mode: giving a file away clears some of its bits.
-    if (wanted.uid !== undefined || wanted.gid !== undefined) await ignoreDenied(setStat(owner));
-    const rest: SetStat = {};
-    // A symlink's own mode does not exist.
-    if (wanted.mode !== undefined && type !== "symlink") rest.mode = this.#possibleMode(type, wanted.mode);
-    if (wanted.mtimeNs !== undefined) rest.mtimeNs = wanted.mtimeNs;
-    if (rest.mode !== undefined || rest.mtimeNs !== undefined) await ignoreDenied(setStat(rest));
-  }
-
-  #possibleMode(type: FileType, mode: number): number {
-    if (this.context.isPrivileged) return mode;
-    return mode | (type === "folder" ? 0o700 : 0o600);
+    await setAttributes(setStat, type, wanted, this.context.isPrivileged);
   }
 
   /**
@@ -327,13 +314,5 @@ export class LiveTree {
       // Removed meanwhile: nothing of it is left to be synced.
       if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
     }
-  }
-}
-
-export async function ignoreDenied(change: Promise<void>): Promise<void> {
-  try {
-    await change;
-  } catch (error) {
-    if (!isRunnelError(error, "Denied", "Unsupported", "Invalid")) throw error;
   }
 }

@@ -2,7 +2,8 @@
 // the folder itself is what has to be looked at.
 import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRows } from "./disk-rows.ts";
-import type { Looker, Seen } from "./look.ts";
+import type { Looker } from "./look.ts";
+import type { Seen } from "./seen.ts";
 import { joinPath } from "./store-layout.ts";
 
 /** So many names of one folder are seen faster by listing it. */

@@ -10,21 +10,12 @@ import type { LeftOut } from "./left-out.ts";
 import type { Found } from "./live-tree.ts";
 import { isNestedVolume } from "./marker.ts";
 import { isSameHandle, isSameTuple } from "./same-file.ts";
+import type { Seen } from "./seen.ts";
+import { isFolderChanged } from "./seen.ts";
 import { STORE_FOLDER, joinPath } from "./store-layout.ts";
 
 /** Names looked at at once. */
 const LOOKS_AT_ONCE = 16;
-
-/** A name that differs from what was recorded. */
-export interface Seen {
-  folder: number;
-  name: string;
-  path: string;
-  /** What was recorded; undefined for a name that is new. */
-  row: DiskRow | undefined;
-  /** What lies there; undefined when nothing does. */
-  found: Found | undefined;
-}
 
 export interface LookerContext {
   root: DiskRoot;
@@ -41,10 +32,6 @@ export interface Listed {
   seen: Seen[];
   /** Folders in it that are as recorded. */
   folders: number[];
-}
-
-export function isFolderChanged(row: DiskStat, stat: DiskStat): boolean {
-  return row.mode !== stat.mode || row.uid !== stat.uid || row.gid !== stat.gid || row.mtimeNs !== stat.mtimeNs;
 }
 
 /** As recorded, as far as stat tells; the handle need not be asked for. */

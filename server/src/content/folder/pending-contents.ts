@@ -78,7 +78,7 @@ export class PendingContents {
     const stack: (Range | Piece)[] = [{ content, start: offset, end: offset + length }];
     for (let part = stack.pop(); part !== undefined; part = stack.pop()) {
       if ("from" in part) pieces.push(part);
-      else stack.push(...this.#expand(part).reverse());
+      else stack.push(...this.#expand(part).toReversed());
     }
     return pieces;
   }

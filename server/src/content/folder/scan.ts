@@ -5,7 +5,8 @@ import type { Absences } from "./absences.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
 import type { LeftOut } from "./left-out.ts";
-import type { Looker, Seen } from "./look.ts";
+import type { Looker } from "./look.ts";
+import type { Seen } from "./seen.ts";
 import type { Teller } from "./tell.ts";
 
 /** Differences taken together; folders listed together when they are all as recorded. */

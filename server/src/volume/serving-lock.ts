@@ -1,0 +1,95 @@
+// One server at a time for a folder: a note of the process that serves it, in the folder's store and in the volume's data. A note outlives a killed
+// process; it counts only while that very process lives (same pid, start time and boot).
+import type { Disk, DiskRoot } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import { z } from "zod";
+
+const NOTE = z.object({ pid: z.int().min(1), started: z.string(), boot: z.string() });
+type Note = z.output<typeof NOTE>;
+
+const NOTE_BYTES_MAX = 1024;
+const MODE = 0o600;
+/** Of /proc/PID/stat, counted after the command's closing parenthesis (proc(5): field 22). */
+const STARTED_FIELD = 19;
+
+export class ServingLock {
+  private readonly root: DiskRoot;
+  private readonly path: string;
+
+  private constructor(root: DiskRoot, path: string) {
+    this.root = root;
+    this.path = path;
+  }
+
+  /** Leaves a note at `path`. @throws RunnelError Busy when another living process has left one. */
+  static async take(disk: Disk, root: DiskRoot, path: string, what: string): Promise<ServingLock> {
+    await ServingLock.check(disk, root, path, what);
+    const own = await noteOf(disk, process.pid);
+    const bytes = Buffer.from(JSON.stringify(own ?? { pid: process.pid, started: "", boot: "" }));
+    const file = await root.open(path, "create", MODE);
+    try {
+      await file.truncate(0);
+      await file.write(0, bytes);
+    } finally {
+      await file.close();
+    }
+    return new ServingLock(root, path);
+  }
+
+  /** @throws RunnelError Busy when a living process other than this one has left a note. */
+  static async check(disk: Disk, root: DiskRoot, path: string, what: string): Promise<void> {
+    const left = await read(root, path);
+    if (left === undefined || left.pid === process.pid) return;
+    const now = await noteOf(disk, left.pid);
+    if (now === undefined || now.started !== left.started || now.boot !== left.boot) return;
+    throw new RunnelError("Busy", "serve", `${what} is served already, by process ${left.pid}: stop that one first.`);
+  }
+
+  async release(): Promise<void> {
+    try {
+      await this.root.removeFile(this.path);
+    } catch (error) {
+      if (!isRunnelError(error)) throw error;
+    }
+  }
+}
+
+async function read(root: DiskRoot, path: string): Promise<Note | undefined> {
+  try {
+    const outcome = NOTE.safeParse(JSON.parse(await text(root, path)));
+    return outcome.success ? outcome.data : undefined;
+  } catch (error) {
+    if (isRunnelError(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** undefined: no such process, or a system that does not say. */
+async function noteOf(disk: Disk, pid: number): Promise<Note | undefined> {
+  try {
+    const stat = await textAt(disk, `/proc/${pid}`, "stat");
+    const started = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[STARTED_FIELD] ?? "";
+    return { pid, started, boot: (await textAt(disk, "/proc/sys/kernel/random", "boot_id")).trim() };
+  } catch (error) {
+    if (isRunnelError(error)) return undefined;
+    throw error;
+  }
+}
+
+async function textAt(disk: Disk, folder: string, name: string): Promise<string> {
+  const root = await disk.openRoot(folder);
+  try {
+    return await text(root, name);
+  } finally {
+    await root.close();
+  }
+}
+
+async function text(root: DiskRoot, path: string): Promise<string> {
+  const file = await root.open(path, "read");
+  try {
+    return Buffer.from(await file.read(0, NOTE_BYTES_MAX)).toString();
+  } finally {
+    await file.close();
+  }
+}
