@@ -65,19 +65,26 @@ export function encodeRecipe(recipe: Recipe): Uint8Array {
 
 /** Inverse of encodeRecipe. @throws RunnelError Corrupt for a ragged size or a length of 0, TooLarge past the limit. */
 export function decodeRecipe(bytes: Uint8Array): Recipe {
-  if (bytes.length % DESCRIPTOR_BYTES !== 0) throw new RunnelError("Corrupt", "read recipe", "A recipe has a ragged size.");
+  if (bytes.length % DESCRIPTOR_BYTES !== 0)
+    throw new RunnelError("Corrupt", "read recipe", "A recipe has a ragged size.");
   const count = bytes.length / DESCRIPTOR_BYTES;
   if (count > LIMITS.recipeDescriptors) {
-    throw new RunnelError("TooLarge", "read recipe", `A recipe has ${count} chunks, at most ${LIMITS.recipeDescriptors} are allowed.`, {
-      detail: { limit: LIMITS.recipeDescriptors },
-    });
+    throw new RunnelError(
+      "TooLarge",
+      "read recipe",
+      `A recipe has ${count} chunks, at most ${LIMITS.recipeDescriptors} are allowed.`,
+      {
+        detail: { limit: LIMITS.recipeDescriptors },
+      },
+    );
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const lengths = new Uint32Array(count);
   const digests = new Uint8Array(count * DIGEST_BYTES);
   for (let index = 0; index < count; index++) {
     const length = view.getUint32(index * DESCRIPTOR_BYTES, true);
-    if (length === 0 || length > LIMITS.runBytes) throw new RunnelError("Corrupt", "read recipe", `A chunk of ${length} bytes is not possible.`);
+    if (length === 0 || length > LIMITS.runBytes)
+      throw new RunnelError("Corrupt", "read recipe", `A chunk of ${length} bytes is not possible.`);
     lengths[index] = length;
     const from = index * DESCRIPTOR_BYTES + 4;
     digests.set(bytes.subarray(from, from + DIGEST_BYTES), index * DIGEST_BYTES);

@@ -98,7 +98,10 @@ describe("a recipe delta", () => {
 
 test("[W30] a long recipe is split into lists that fit an item each, and comes back the same", () => {
   const chunks = 60_000;
-  const recipe = { lengths: new Uint32Array(chunks).fill(8192), digests: new Uint8Array(chunks * 32).map((_, at) => at * 7) };
+  const recipe = {
+    lengths: new Uint32Array(chunks).fill(8192),
+    digests: new Uint8Array(chunks * 32).map((_, at) => at * 7),
+  };
   const lists = splitRecipeParts(encodeRecipeDelta(recipe, new HeldChunks([])));
   expect(lists.length).toBeGreaterThan(2);
   for (const parts of lists) expect(encodeCbor(["p", parts]).length).toBeLessThan(LIMITS.controlBytes);

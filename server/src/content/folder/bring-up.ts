@@ -1,21 +1,21 @@
 // Bringing up: accepted commits become plain files, in seq order, one at a time, several to a sync. A batch is prepared beside the tree (other work
 // goes on), its handles are logged, then it is put in place in the lane, synced, and stored. A failure stops at the commit that
 // failed; it is begun again later, as after a crash.
-import type { Clock, Timer, VersionId } from "@runnel/shared";
-import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import type { Clock, Executor, Timer } from "@runnel/shared";
+import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type { AcceptedCommit, ContentHost } from "../content-store.ts";
+import { BatchPreparer } from "./batch-preparer.ts";
 import type { BusyNames } from "./busy-names.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
-import { eachOf } from "./lane.ts";
 import type { LiveTree, Looks } from "./live-tree.ts";
 import { NotedHandles } from "./noted-handles.ts";
 import { Overtaken } from "./overtaken.ts";
 import type { PendingContents } from "./pending-contents.ts";
 import { contentOf } from "./pending-contents.ts";
-import type { PrepareContext, Prepared } from "./prepare.ts";
-import { closePrepared, prepare } from "./prepare.ts";
+import type { Prepared } from "./prepare.ts";
+import { closePrepared } from "./prepare.ts";
 import { raise } from "./raise.ts";
 import { isSameHandle } from "./same-file.ts";
 import { TEMP_FOLDER, TRASH_FOLDER } from "./store-layout.ts";
@@ -25,12 +25,8 @@ import type { Versions } from "./versions.ts";
 /** Commits to one sync; as many bytes as are copied in a fraction of a second. */
 const BATCH_COMMITS = 64;
 const BATCH_BYTES = 64 * 1024 * 1024;
-/** Preparations at once: their fsyncs share journal commits. */
-const PREPARED_AT_ONCE = 4;
 /** Wanted of the trash besides what a commit needs. */
 const SPARE_BYTES = 1024 * 1024;
-/** What a commit copies from may change its tuple without its bytes (chmod): the look that settles it takes less than this many tries. */
-const STALE_TRIES = 4;
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 30_000;
 
@@ -44,7 +40,7 @@ export interface BringUpContext {
   clock: Clock;
   meta: MetaStore;
   host: Pick<ContentHost, "noteHandle" | "up" | "readLog">;
-  prepare: Pick<PrepareContext, "executor">;
+  executor: Executor | undefined;
   unavailable(): string | undefined;
   /** Makes room on the disk. */
   cutTrash(bytes: number): Promise<void>;
@@ -64,11 +60,11 @@ export class BringUp {
   readonly #noted: NotedHandles;
   readonly #overtaken = new Overtaken();
   readonly #upSeq: UpSeq;
+  readonly #preparer: BatchPreparer;
   /** Begun before. */
   readonly #begun = new Set<number>();
   /** The last seq of those begun before a crash, until it is up; then 0. */
   #recovering = 0;
-  readonly #staleTries = new Map<number, number>();
   #stuck: string | undefined;
   #retryMs = RETRY_MS_MIN;
   #timer: Timer | undefined;
@@ -81,6 +77,9 @@ export class BringUp {
     this.#context = context;
     this.#upSeq = new UpSeq(seq, upSeq, (up) => context.host.up(up));
     this.#noted = new NotedHandles(handles);
+    const { tree, versions, meta, host, pending, executor } = context;
+    const parts = { tree, versions, meta, host, executor, noted: this.#noted.bySeq };
+    this.#preparer = new BatchPreparer(parts, pending, this.#overtaken, (seq) => this.#begun.has(seq));
   }
 
   get pendingCommits(): number {
@@ -182,7 +181,7 @@ export class BringUp {
     if (this.#raised.length > 0) await this.#inLane(() => this.#store());
     const batch = this.#takeBatch();
     if (batch.length === 0) return;
-    const { prepared, problem } = await this.#prepare(batch);
+    const { prepared, problem } = await this.#preparer.prepare(batch);
     try {
       await this.#noted.note(this.#context.tree.root, this.#context.host, batch, prepared);
       await this.#inLane(() => this.#apply(batch, prepared));
@@ -222,60 +221,6 @@ export class BringUp {
     return batch;
   }
 
-  /** Prepares all up to the first that fails. */
-  async #prepare(batch: readonly AcceptedCommit[]): Promise<{ prepared: Prepared[]; problem: unknown }> {
-    const seqs = new Set(batch.map(({ seq }) => seq));
-    const overtakers = this.#overtaken.find(batch, (commit, version) => this.#isNeeded(commit, version, seqs));
-    const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
-    const results: (Prepared | undefined)[] = [];
-    const problems: unknown[] = [];
-    await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
-      try {
-        results[index] = await this.#prepareOne(commit, overtakers.has(index), written.has(commit.result.node));
-      } catch (error) {
-        problems[index] = error;
-      }
-    });
-    let end = problems.findIndex((problem) => problem !== undefined);
-    if (end < 0) end = batch.length;
-    const problem = problems[end];
-    // One that was overtaken by what could not be prepared has not been overtaken yet.
-    for (let index = end - 1; index >= 0; index--) if ((overtakers.get(index) ?? -1) >= end) end = index;
-    for (const late of results.slice(end)) if (late !== undefined) await closePrepared(late);
-    this.#overtaken.remember(batch, overtakers, end);
-    return { prepared: results.slice(0, end) as Prepared[], problem };
-  }
-
-  async #prepareOne(commit: AcceptedCommit, isOvertaken: boolean, isReplaced: boolean): Promise<Prepared> {
-    const { tree, pending, versions, meta, host } = this.#context;
-    const content = contentOf(commit);
-    const known = content && (pending.get(content.version) ?? content);
-    if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
-    const context: PrepareContext = {
-      tree,
-      versions,
-      meta,
-      host,
-      noted: this.#noted.bySeq,
-      executor: this.#context.prepare.executor,
-    };
-    try {
-      return await prepare(context, commit, known, isReplaced);
-    } catch (error) {
-      const tries = (this.#staleTries.get(commit.seq) ?? 0) + 1;
-      this.#staleTries.set(commit.seq, tries);
-      if (known !== undefined && isRunnelError(error, "Stale") && tries >= STALE_TRIES)
-        return { kind: "lost", content: known };
-      throw error;
-    }
-  }
-
-  /** It is in place already, open, or copied from by a commit that is not in the batch. */
-  #isNeeded(commit: AcceptedCommit, version: VersionId, seqs: ReadonlySet<number>): boolean {
-    const { versions, pending } = this.#context;
-    return this.#begun.has(commit.seq) || versions.isOpen(version) || pending.isNeeded(version, seqs);
-  }
-
   async #apply(batch: readonly AcceptedCommit[], prepared: readonly Prepared[]): Promise<void> {
     const { tree, rows } = this.#context;
     let isRetried = false;
@@ -285,7 +230,7 @@ export class BringUp {
       const mark = rows.mark();
       tree.isRetry = this.#begun.has(commit.seq);
       // One that was in place may have been put back since, for the sake of an earlier one.
-      const each = tree.isRetry && isPlaced(first) ? await this.#prepareOne(commit, false, false) : first;
+      const each = tree.isRetry && isPlaced(first) ? await this.#preparer.one(commit) : first;
       isRetried ||= tree.isRetry;
       this.#begin(commit);
       try {
@@ -364,7 +309,7 @@ export class BringUp {
     if (content !== undefined && !this.#overtaken.has(content.version)) pending.delete(content.version);
     this.#noted.bySeq.delete(commit.seq);
     this.#context.busy.delete(commit, this.#begun.delete(commit.seq));
-    this.#staleTries.delete(commit.seq);
+    this.#preparer.forget(commit.seq);
   }
 
   async close(): Promise<void> {

@@ -166,7 +166,7 @@ class FolderStore implements ContentStore {
         clock,
         meta,
         host,
-        prepare: { executor },
+        executor,
         unavailable: () => presence.reason,
         cutTrash: (bytes) => this.#cutTrash(bytes),
         lookAt: (looks) => this.#comparing?.lookAt(looks),

@@ -7,7 +7,6 @@ import type { BusyNames } from "./busy-names.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { eachOf } from "./lane.ts";
 import type { LeftOut } from "./left-out.ts";
-import type { Found } from "./live-tree.ts";
 import { isNestedVolume } from "./marker.ts";
 import { isSameHandle, isSameTuple } from "./same-file.ts";
 import type { Seen } from "./seen.ts";

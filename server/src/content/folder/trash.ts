@@ -162,7 +162,7 @@ export class Trash {
 
   /** Records of other epochs, for a volume that has lost its database: old contents that can be reused. */
   async *strangers(): AsyncGenerator<{ file: string; record: TrashRecord }> {
-    for (const name of [...this.#kept.keys()]) {
+    for (const name of this.#kept.keys()) {
       if (versionOfTrash(this.#context.epoch, name) !== undefined) continue;
       const record = await this.#readRecord(name);
       if (record !== undefined) yield { file: name, record };
@@ -188,7 +188,7 @@ export class Trash {
     const { clock, settings } = this.#context;
     const oldestNs = clock.wallNs() - BigInt(Math.round((settings.daysMax ?? DAYS_MAX) * DAY_MS)) * NS_PER_MS;
     let toFree = freeBytes;
-    for (const kept of [...this.#kept.values()]) {
+    for (const kept of this.#kept.values()) {
       const isOver = this.isOver || kept.sinceNs < oldestNs;
       if (!isOver && toFree <= 0) return;
       if (await this.#drop(kept)) toFree -= kept.sizeBytes;

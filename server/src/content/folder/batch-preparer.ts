@@ -1,0 +1,86 @@
+// BatchPreparer: prepares the commits of a batch, several at once, up to the first that fails.
+import type { VersionId } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
+import type { AcceptedCommit } from "../content-store.ts";
+import { eachOf } from "./lane.ts";
+import type { Overtaken } from "./overtaken.ts";
+import type { PendingContents } from "./pending-contents.ts";
+import { contentOf } from "./pending-contents.ts";
+import type { PrepareContext, Prepared } from "./prepare.ts";
+import { closePrepared, prepare } from "./prepare.ts";
+
+/** Preparations at once: their fsyncs share journal commits. */
+const PREPARED_AT_ONCE = 4;
+/** What a commit copies from may change its tuple without its bytes (chmod): the look that settles it takes less than this many tries. */
+const STALE_TRIES = 4;
+
+export class BatchPreparer {
+  readonly #parts: PrepareContext;
+  readonly #pending: PendingContents;
+  readonly #overtaken: Overtaken;
+  readonly #hasBegun: (seq: number) => boolean;
+  readonly #staleTries = new Map<number, number>();
+
+  constructor(
+    parts: PrepareContext,
+    pending: PendingContents,
+    overtaken: Overtaken,
+    hasBegun: (seq: number) => boolean,
+  ) {
+    this.#parts = parts;
+    this.#pending = pending;
+    this.#overtaken = overtaken;
+    this.#hasBegun = hasBegun;
+  }
+
+  /** Prepares all up to the first that fails. */
+  async prepare(batch: readonly AcceptedCommit[]): Promise<{ prepared: Prepared[]; problem: unknown }> {
+    const seqs = new Set(batch.map(({ seq }) => seq));
+    const overtakers = this.#overtaken.find(batch, (commit, version) => this.#isNeeded(commit, version, seqs));
+    const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
+    const results: (Prepared | undefined)[] = [];
+    const problems: unknown[] = [];
+    await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
+      try {
+        results[index] = await this.one(commit, overtakers.has(index), written.has(commit.result.node));
+      } catch (error) {
+        problems[index] = error;
+      }
+    });
+    let end = problems.findIndex((problem) => problem !== undefined);
+    if (end < 0) end = batch.length;
+    const problem = problems[end];
+    // One that was overtaken by what could not be prepared has not been overtaken yet.
+    for (let index = end - 1; index >= 0; index--) if ((overtakers.get(index) ?? -1) >= end) end = index;
+    for (const late of results.slice(end)) if (late !== undefined) await closePrepared(late);
+    this.#overtaken.remember(batch, overtakers, end);
+    return { prepared: results.slice(0, end) as Prepared[], problem };
+  }
+
+  /** `isReplaced`: of a make, the same batch has the node's first content. */
+  async one(commit: AcceptedCommit, isOvertaken = false, isReplaced = false): Promise<Prepared> {
+    const content = contentOf(commit);
+    const known = content && (this.#pending.get(content.version) ?? content);
+    if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
+    try {
+      return await prepare(this.#parts, commit, known, isReplaced);
+    } catch (error) {
+      const tries = (this.#staleTries.get(commit.seq) ?? 0) + 1;
+      this.#staleTries.set(commit.seq, tries);
+      const isLost = known !== undefined && isRunnelError(error, "Stale") && tries >= STALE_TRIES;
+      if (isLost) return { kind: "lost", content: known };
+      throw error;
+    }
+  }
+
+  /** The commit is up. */
+  forget(seq: number): void {
+    this.#staleTries.delete(seq);
+  }
+
+  /** It is in place already, open, or copied from by a commit that is not in the batch. */
+  #isNeeded(commit: AcceptedCommit, version: VersionId, seqs: ReadonlySet<number>): boolean {
+    if (this.#hasBegun(commit.seq) || this.#parts.versions.isOpen(version)) return true;
+    return this.#pending.isNeeded(version, seqs);
+  }
+}
