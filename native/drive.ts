@@ -4,27 +4,16 @@
 //
 // Everything here is called from, and calls back on, JavaScript's main thread. Methods are synchronous, take effect before they
 // return, and never wait for the kernel or for a lock that is held across a system call on the mount.
-import type { FileType } from "@runnel/shared";
+import type { FileType, NodeState } from "@runnel/shared";
 
 export { fuseDrive } from "./src/drive/fuse-drive.ts";
 export { memoryDrive } from "./src/drive/memory-drive.ts";
 export type { MemoryDrive } from "./src/drive/memory-drive.ts";
 export type { Program, ProgramStat } from "./src/drive/program.ts";
 
-/** A node's attributes as programs see them. `version` is the seq of its content. */
-export interface DriveEntry {
-  node: number;
-  type: FileType;
-  mode: number;
-  uid: number;
-  gid: number;
-  sizeBytes: number;
-  mtimeNs: bigint;
-  ctimeNs: bigint;
-  nlink: number;
-  rdev: number;
-  version: number;
-  /** Target of a symlink. */
+/** A node's attributes as programs see them. */
+export interface DriveEntry extends Omit<NodeState, "seq" | "target"> {
+  /** Of a symlink. */
   target?: string;
 }
 

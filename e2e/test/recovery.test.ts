@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+import { Sandbox, costOf, mustRun, noise, onMount, waitFor } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
 
 const RESUME_MS = 30_000;
@@ -41,23 +41,8 @@ async function connected(): Promise<void> {
   await waitFor(isConnected, RESUME_MS, "the drive to be connected");
 }
 
-function noise(sizeBytes: number, seed: number): Uint8Array {
-  const bytes = Buffer.alloc(sizeBytes);
-  let state = seed >>> 0;
-  for (let at = 0; at + 4 <= sizeBytes; at += 4) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    bytes.writeUInt32LE((state ^ (state >>> 15)) >>> 0, at);
-  }
-  return bytes;
-}
-
-async function cost(script: string, ...args: string[]): Promise<number> {
-  await waitFor(async () => (await link.counts()).quietMs > 500, 30_000, "a quiet line");
-  await link.resetCounts();
-  await onMount(script, [drive, ...args], { deadlineMs: 60_000 });
-  await device.flush(drive, { up: true });
-  const { up, down } = await link.counts();
-  return up.sentBytes + down.sentBytes;
+function cost(script: string, ...args: string[]): Promise<number> {
+  return costOf({ link, device, drive }, script, ...args);
 }
 
 describe("a killed server", () => {

@@ -2,12 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+import { Sandbox, costOf, mustRun, noise, onMount, quiet } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, LinkShape, ServerProcess } from "../src/harness/index.ts";
 
 const MB = 1_000_000;
-/** Lease traffic goes on: quiet means half a second without a byte. */
-const QUIET_MS = 500;
 
 let sandbox: Sandbox;
 let server: ServerProcess;
@@ -29,30 +27,8 @@ async function mountThrough(shape: Partial<LinkShape>): Promise<void> {
   await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
 }
 
-async function quiet(of: LinkEmulator = link): Promise<void> {
-  await waitFor(async () => (await of.counts()).quietMs > QUIET_MS, 60_000, "a quiet line");
-}
-
-/** Bytes both ways that a script on the drive costs. */
-async function cost(script: string, ...args: string[]): Promise<number> {
-  await quiet();
-  await link.resetCounts();
-  await onMount(script, [drive, ...args], { deadlineMs: 120_000 });
-  await device.flush(drive, { up: true });
-  await quiet();
-  const { up, down } = await link.counts();
-  return up.sentBytes + down.sentBytes;
-}
-
-/** Bytes that no compressor shrinks, the same in every run. */
-function noise(sizeBytes: number, seed: number): Uint8Array {
-  const bytes = Buffer.alloc(sizeBytes);
-  let state = seed >>> 0;
-  for (let at = 0; at + 4 <= sizeBytes; at += 4) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    bytes.writeUInt32LE((state ^ (state >>> 15)) >>> 0, at);
-  }
-  return bytes;
+function cost(script: string, ...args: string[]): Promise<number> {
+  return costOf({ link, device, drive }, script, ...args);
 }
 
 describe("bytes on the wire", () => {

@@ -4,4 +4,5 @@ export * from "./mounts.ts";
 export * from "./product.ts";
 export * from "./run.ts";
 export * from "./sandbox.ts";
+export * from "./traffic.ts";
 export * from "./wait.ts";

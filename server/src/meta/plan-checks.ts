@@ -3,9 +3,6 @@ import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind, NodeState } from "@runnel/shared";
 import type { MetaTables } from "./meta-tables.ts";
 
-/** The store's own folder in a served folder, at any depth. */
-const STORE_FOLDER = ".runnel-store";
-
 /** Moving a folder checks its own new depth, not that of what it holds, so twice the limit can come about; more is a damaged tree. */
 const ANCESTORS_MAX = 2 * LIMITS.depth + 2;
 
@@ -15,19 +12,6 @@ export function refusal(kind: ErrorKind, message: string, detail: ErrorDetail = 
 
 export function notFound(tables: MetaTables, message: string): RunnelError {
   return refusal("NotFound", message, { asOf: tables.facts().seq });
-}
-
-function nameFault(name: string): string | undefined {
-  if (name === "" || name === "." || name === "..") return "reserved";
-  if (!name.isWellFormed()) return "UTF-8";
-  if (name.includes("/") || name.includes("\0")) return "characters";
-  if (Buffer.byteLength(name) > LIMITS.nameBytes) return "length";
-  return name === STORE_FOLDER ? "reserved" : undefined;
-}
-
-export function checkName(name: string): void {
-  const rule = nameFault(name);
-  if (rule !== undefined) throw refusal("BadName", `A name breaks the rule "${rule}".`, { rule });
 }
 
 /** A folder that still is in the tree. */

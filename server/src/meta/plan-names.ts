@@ -1,19 +1,9 @@
 // Planning of the operations on names that clients ask for: make, link, rename, remove. Pure decisions: reads tables, changes none.
-import { LIMITS } from "@runnel/shared";
+import { LIMITS, checkName } from "@runnel/shared";
 import type { NewAttributes, NodeState } from "@runnel/shared";
 import type { Operation } from "./meta-store.ts";
 import type { MetaTables } from "./meta-tables.ts";
-import {
-  boundAt,
-  checkDepth,
-  checkFree,
-  checkName,
-  folderAt,
-  isWithin,
-  nodeAt,
-  notFound,
-  refusal,
-} from "./plan-checks.ts";
+import { boundAt, checkDepth, checkFree, folderAt, isWithin, nodeAt, notFound, refusal } from "./plan-checks.ts";
 import { Draft, unchanged } from "./plan-draft.ts";
 import type { Decision } from "./plan-draft.ts";
 

@@ -210,7 +210,7 @@ describe("a commit and another program's change at the same moment", () => {
 });
 
 describe("a scan with pending commits", () => {
-  it("invents no removal and no creation", async () => {
+  it("[F30] invents no removal and no creation", async () => {
     await served();
     const before = volume.externals.length;
     volume.disk.fault = (operation, path) =>

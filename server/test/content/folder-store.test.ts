@@ -1,8 +1,10 @@
 // The served folder: commits as plain files, the store's own folder, the trash, a folder that is not there.
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
+import { Trash } from "../../src/content/folder/trash.ts";
 import { enclosingVolume } from "../../src/content/folder/marker.ts";
 import { FOLDER, TestVolume, folderStore } from "./test-volume.ts";
 
@@ -85,7 +87,7 @@ describe("commits brought up", () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "old");
     await volume.settle();
-    volume.disk.fault = (operation, path) => (operation === "reserve" && path.includes("temp") ? "NoSpace" : undefined);
+    volume.disk.fault = (operation, path) => (operation === "write" && path.includes("temp") ? "NoSpace" : undefined);
     const { version, seq } = await volume.write(node, "new");
     await volume.clock.advance(10_000);
     expect(volume.store.status()).toMatchObject({ pendingCommits: 1, stuck: expect.stringMatching(/^NoSpace/) });
@@ -311,6 +313,31 @@ describe("the trash", () => {
     const after = await namesIn(volume.other, ".runnel-store/trash");
     expect(after).toHaveLength(4);
     expect(after).toEqual(expect.arrayContaining(before));
+  });
+});
+
+describe("a sample of format 1", () => {
+  const sample = (name: string): string => readFileSync(new URL(`samples/${name}`, import.meta.url), "utf8");
+
+  it("[F22][F26] is served: marker and trash of another epoch", async () => {
+    volume = new TestVolume();
+    await volume.fillFirst(async ({ other }) => {
+      for (const folder of ["", "/temp", "/trash"]) await other.makeFolder(`.runnel-store${folder}`);
+      await volume.writeFile(".runnel-store/volume", sample("volume-1.json"));
+      await volume.writeFile(".runnel-store/trash/fedcba98-7-12", "old");
+      await volume.writeFile(".runnel-store/trash/fedcba98-7-12.json", sample("trash-record-1.json"));
+      await volume.writeFile(".runnel-store/trash/fedcba98-8-1.json", "a record without its file");
+    });
+    await volume.start();
+    await volume.settle();
+    expect(volume.store.status().unavailable).toBeUndefined();
+    expect(await namesIn(volume.other, ".runnel-store/trash")).toEqual(["fedcba98-7-12", "fedcba98-7-12.json"]);
+    const { clock, meta, other: root } = volume;
+    const trash = new Trash({ root, meta, clock, epoch: "0".repeat(32), settings: {}, isNeeded: () => false });
+    await trash.start();
+    const strangers: unknown[] = [];
+    for await (const stranger of trash.strangers()) strangers.push(stranger);
+    expect(strangers).toMatchObject([{ file: "fedcba98-7-12", record: { node: 7, seq: 12, path: "docs/report.txt" } }]);
   });
 });
 

@@ -154,7 +154,7 @@ describe("clients and programs in one folder", () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, false);
   }, 600_000);
 
-  it(`and with a server that is killed and loses its power (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
+  it(`[F31] and with a server that is killed and loses its power (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, true);
   }, 600_000);
 });

@@ -79,7 +79,7 @@ export class BringUp {
     this.#noted = new NotedHandles(handles);
     const { tree, versions, meta, host, pending, executor } = context;
     const parts = { tree, versions, meta, host, executor, noted: this.#noted.bySeq };
-    this.#preparer = new BatchPreparer(parts, pending, this.#overtaken, (seq) => this.#begun.has(seq));
+    this.#preparer = new BatchPreparer(parts, pending, this.#overtaken, (one) => this.#begun.has(one));
   }
 
   get pendingCommits(): number {

@@ -37,7 +37,8 @@ export async function fill(
   content: PendingContent,
   isWithinBatch: boolean,
 ): Promise<void> {
-  await file.reserve(content.sizeBytes);
+  // A small file finds room or fails at once.
+  if (content.sizeBytes > BUFFER_BYTES) await file.reserve(content.sizeBytes);
   const copied: Range[] = [];
   let problem: unknown;
   let at = 0;
@@ -49,7 +50,8 @@ export async function fill(
     }
     at += run.length;
   }
-  await file.truncate(content.sizeBytes);
+  // A new temp has the length of its runs.
+  if (content.temp !== "") await file.truncate(content.sizeBytes);
   const wrong = await wrongChunks(context, file, content.recipe, copied);
   if (wrong !== undefined && content.recipe !== undefined) await repair(context, file, content.recipe, wrong, problem);
   else if (problem !== undefined) throw problem;

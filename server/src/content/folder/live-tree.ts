@@ -78,8 +78,8 @@ export class LiveTree {
 
   async find(path: string): Promise<Found | undefined> {
     try {
-      const stat = await this.root.stat(path);
-      return { stat, handle: await this.root.handle(path) };
+      const [stat, handle] = await Promise.all([this.root.stat(path), this.root.handle(path)]);
+      return { stat, handle };
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
       throw error;

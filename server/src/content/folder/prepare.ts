@@ -100,9 +100,14 @@ async function isTempGone(
 
 async function openTemp({ tree }: PrepareContext, content: PendingContent, path: string): Promise<DiskFile> {
   if (content.temp === "") {
-    const file = await tree.root.open(path, "create", STORE_FILE_MODE);
-    await file.truncate(0);
-    return file;
+    try {
+      return await tree.root.open(path, "createNew", STORE_FILE_MODE);
+    } catch (error) {
+      if (!isRunnelError(error, "Exists")) throw error;
+    }
+    // Left by an interruption.
+    await tree.root.removeFile(path);
+    return tree.root.open(path, "createNew", STORE_FILE_MODE);
   }
   try {
     return await tree.root.open(path, "write");
