@@ -26,6 +26,12 @@ test("a folder that a living server serves is refused in one sentence, with othe
   expect(again.hasEnded).toBe(false);
 }, 60_000);
 
+test("a folder inside a served one is refused", async () => {
+  await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") } });
+  const inside = { volumes: { below: sandbox.makeFolder("served", "a", "b") }, data: sandbox.makeFolder("other") };
+  await expect(sandbox.startServer(inside)).rejects.toThrow(/lies inside .*served, which is served/);
+}, 60_000);
+
 test("a port in use is known before a folder is touched", async () => {
   const first = await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") } });
   const options = {

@@ -4,6 +4,7 @@ import { realDisk, threadExecutor } from "@runnel/native";
 import type { Clock, Disk, DiskRoot, ErrorKind, Executor } from "@runnel/shared";
 import { RealClock, RunnelError, STORE_FOLDER, WsAcceptor, fromSystemError, TIMING } from "@runnel/shared";
 import type { ContentStatus } from "./content/content-store.ts";
+import { enclosingVolume } from "./content/folder/marker.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
@@ -79,6 +80,15 @@ interface VolumeHost {
 async function openVolume({ name, folder }: VolumeSettings, host: VolumeHost): Promise<OpenedVolume> {
   const { clock, executor, disk, warn } = host;
   const served = await openServed(disk, folder);
+  const above = await enclosingVolume(disk, folder);
+  if (above !== undefined) {
+    await served.close();
+    throw new RunnelError(
+      "Invalid",
+      "serve",
+      `${folder} lies inside ${above}, which is served: a folder cannot be served within another.`,
+    );
+  }
   const dataPath = join(host.dataFolder, name);
   const data = await disk.openRoot(dataPath, { permissions: DATA_FOLDER_MODE });
   const locks: ServingLock[] = [];
@@ -100,7 +110,7 @@ async function openVolume({ name, folder }: VolumeSettings, host: VolumeHost): P
       openMeta: (create) => openMeta(disk, join(dataPath, "meta"), create),
       openContent: async (root, meta, contentHost) => {
         const id = await volumeId(data);
-        const settings = { volume: id.id, wasServed: id.isKnown };
+        const settings = { volume: id.id, wasServed: id.isKnown, isPrivileged: process.getuid?.() === 0 };
         return openFolderStore({ root, meta, clock, host: contentHost, executor, settings });
       },
       warn,
