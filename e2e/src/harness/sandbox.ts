@@ -90,7 +90,7 @@ export class Sandbox {
     if (this.hasBeenSwept) throw new Error(`The watchdog has swept ${this.folder} already: the test took too long.`);
     this.#watchdog.ref();
     const answer = once(createInterface({ input: this.#watchdog.stdout }), "line");
-    const exit = once(this.#watchdog, "exit").then(() => {
+    const exit = once(this.#watchdog, "close").then(() => {
       throw new Error(`The watchdog ended without an answer; look at ${this.folder}.`);
     });
     this.#watchdog.stdin.write("sweep\n");
