@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { readFileSync } from "node:fs";
 import { isRunnelError } from "@runnel/shared";
 import type { Change } from "@runnel/shared";
 import { decodeRecord, encodeRecord } from "../../src/volume/commit-record.ts";
@@ -92,5 +93,21 @@ describe("records of the commit log", () => {
       thrown = error;
     }
     expect(isRunnelError(thrown, "Corrupt", "Invalid")).toBe(true);
+  });
+});
+
+describe("a record of format 1, as it was released", () => {
+  const sample = readFileSync(new URL("samples/commit-record-1.bin", import.meta.url));
+
+  test("[F61] is read", () => {
+    const { record, dataOffset } = decodeRecord(sample);
+    expect(record).toMatchObject({
+      kind: "commit",
+      seq: 7,
+      wallNs: WRITE.wallNs,
+      result: WRITE.result,
+      change: { seq: 7 },
+    });
+    expect([...sample.subarray(dataOffset)]).toEqual([...DATA]);
   });
 });
