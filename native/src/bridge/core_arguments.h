@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "src/codec/zstd_codec.h"
 #include "src/file/stat.h"
 
 namespace runnel {
@@ -24,6 +25,7 @@ int32_t IntArgument(const Napi::CallbackInfo& info, size_t at);
 uint64_t SizeArgument(const Napi::CallbackInfo& info, size_t at);
 std::string TextArgument(const Napi::CallbackInfo& info, size_t at);
 Bytes BytesOf(const Napi::Value& value);
+inline ByteView ViewOf(const Bytes& bytes) { return {bytes.data, bytes.length}; }
 
 // Four arguments from `at` on: mode, uid, gid (numbers), mtimeNs (bigint); each may be undefined.
 StatChange StatChangeArguments(const Napi::CallbackInfo& info, size_t at);

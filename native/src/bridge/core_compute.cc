@@ -131,6 +131,7 @@ Napi::Value DigestFile(const Napi::CallbackInfo& info) {
 
 struct Compressing {
   Bytes bytes;
+  Bytes prefix;
   int level;
   bool is_smaller;
   std::vector<uint8_t> output;
@@ -138,10 +139,10 @@ struct Compressing {
 
 Napi::Value CompressBytes(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute, Compressing{BytesOf(info[0]), IntArgument(info, 1), false, {}},
-      {info[0].As<Napi::Object>()},
+      info.Env(), Lane::kCompute, Compressing{BytesOf(info[0]), BytesOf(info[1]), IntArgument(info, 2), false, {}},
+      {info[0].As<Napi::Object>(), info[1].As<Napi::Object>()},
       [](Compressing& job) -> Failure {
-        job.is_smaller = Compress(job.bytes.data, job.bytes.length, job.level, &job.output);
+        job.is_smaller = Compress(ViewOf(job.bytes), ViewOf(job.prefix), job.level, &job.output);
         return {};
       },
       [](Napi::Env env, Compressing& job) -> Napi::Value {
@@ -151,15 +152,16 @@ Napi::Value CompressBytes(const Napi::CallbackInfo& info) {
 
 struct Decompressing {
   Bytes bytes;
+  Bytes prefix;
   Bytes output;
 };
 
 Napi::Value DecompressBytes(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute, Decompressing{BytesOf(info[0]), BytesOf(info[1])},
-      {info[0].As<Napi::Object>(), info[1].As<Napi::Object>()},
+      info.Env(), Lane::kCompute, Decompressing{BytesOf(info[0]), BytesOf(info[1]), BytesOf(info[2])},
+      {info[0].As<Napi::Object>(), info[1].As<Napi::Object>(), info[2].As<Napi::Object>()},
       [](Decompressing& job) -> Failure {
-        const bool is_whole = Decompress(job.bytes.data, job.bytes.length, job.output.data, job.output.length);
+        const bool is_whole = Decompress(ViewOf(job.bytes), ViewOf(job.prefix), job.output.data, job.output.length);
         return is_whole ? Failure() : Failure(kCorruptCode);
       },
       Undefined<Decompressing>);

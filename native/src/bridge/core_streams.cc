@@ -70,19 +70,19 @@ class DigestStreamObject : public Napi::ObjectWrap<DigestStreamObject> {
 Napi::Value CompressNow(const Napi::CallbackInfo& info) {
   const Bytes bytes = BytesOf(info[0]);
   std::vector<uint8_t> output;
-  const bool is_smaller = Compress(bytes.data, bytes.length, IntArgument(info, 1), &output);
+  const bool is_smaller = Compress(ViewOf(bytes), ViewOf(BytesOf(info[1])), IntArgument(info, 2), &output);
   return is_smaller ? CopyOf(info.Env(), output.data(), output.size()) : info.Env().Undefined();
 }
 
 Napi::Value MayHoldRunNow(const Napi::CallbackInfo& info) {
   const Bytes bytes = BytesOf(info[0]);
-  return Napi::Boolean::New(info.Env(), MayHoldRun(bytes.data, bytes.length, SizeArgument(info, 1)));
+  return Napi::Boolean::New(info.Env(), MayHoldRun(ViewOf(bytes), SizeArgument(info, 1)));
 }
 
 Napi::Value DecompressNow(const Napi::CallbackInfo& info) {
   const Bytes bytes = BytesOf(info[0]);
-  const Bytes output = BytesOf(info[1]);
-  if (!Decompress(bytes.data, bytes.length, output.data, output.length)) {
+  const Bytes output = BytesOf(info[2]);
+  if (!Decompress(ViewOf(bytes), ViewOf(BytesOf(info[1])), output.data, output.length)) {
     throw MakeError(info.Env(), Failure(kCorruptCode));
   }
   return info.Env().Undefined();

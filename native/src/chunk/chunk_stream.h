@@ -19,6 +19,8 @@ struct ChunkList {
 class ChunkStream {
  public:
   void Update(const uint8_t* bytes, size_t length);
+  // Takes bytes up to the next cut. Returns how many; `is_cut` says whether a chunk ended after the last of them.
+  size_t UpdateToCut(const uint8_t* bytes, size_t length, bool* is_cut);
 
   // The chunks of the whole stream, the last one cut by its end. The stream starts anew.
   ChunkList Finish();

@@ -15,6 +15,19 @@ export interface ChunkStream {
   finish(): NativeChunks;
 }
 
+/** The new chunks; `spans` as triples of 32-bit numbers: first, kept, fresh. */
+export interface NativeRechunked extends NativeChunks {
+  spans: ArrayBuffer;
+  bytesRead: number;
+}
+
+/** Says what it wants to read until it knows all; then `finish`, once. */
+export interface Rechunk {
+  next(): { offset: number; length: number } | undefined;
+  take(bytes: Uint8Array): void;
+  finish(): NativeRechunked;
+}
+
 export interface DigestStream {
   update(bytes: Uint8Array): void;
   finish(): ArrayBuffer;
@@ -73,17 +86,21 @@ export interface CoreAddon {
   digest(buffers: readonly Uint8Array[]): Promise<ArrayBuffer>;
   /** Offset, length, offset, length, … */
   digestFile(fd: number, ranges: readonly number[]): Promise<ArrayBuffer>;
-  compress(bytes: Uint8Array, level: number): Promise<ArrayBuffer | undefined>;
+  /** `pieces`: descriptor (-1 for zeros), offset, length, … `dirty`: offset, length, … */
+  rechunk(pieces: readonly number[], baseLengths: Uint32Array, dirty: readonly number[]): Promise<NativeRechunked>;
+  /** An empty prefix is none. */
+  compress(bytes: Uint8Array, prefix: Uint8Array, level: number): Promise<ArrayBuffer | undefined>;
   /** Fills `into` or rejects. */
-  decompress(bytes: Uint8Array, into: Uint8Array): Promise<void>;
+  decompress(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): Promise<void>;
 
   ChunkStream: new () => ChunkStream;
   /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks. */
   DigestStream: new (engine?: DigestEngine) => DigestStream;
-  compressNow(bytes: Uint8Array, level: number): ArrayBuffer | undefined;
+  Rechunk: new (baseLengths: Uint32Array, dirty: readonly number[], sizeBytes: number) => Rechunk;
+  compressNow(bytes: Uint8Array, prefix: Uint8Array, level: number): ArrayBuffer | undefined;
   /** Whether these bytes are framed as one run that may have this length: to be asked before memory is taken for it. */
   mayHoldRun(bytes: Uint8Array, rawBytes: number): boolean;
-  decompressNow(bytes: Uint8Array, into: Uint8Array): void;
+  decompressNow(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): void;
 }
 
 let loaded: CoreAddon | undefined;

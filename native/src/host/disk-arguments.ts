@@ -31,6 +31,13 @@ export function checkSize(value: number, what: string): void {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${what} is ${value}`);
 }
 
+/** Offset, length, offset, length, … @throws RangeError unless all are whole numbers of bytes. */
+export function flatRanges(ranges: readonly { offset: number; length: number }[]): number[] {
+  const flat = ranges.flatMap(({ offset, length }) => [offset, length]);
+  for (const value of flat) checkSize(value, "range");
+  return flat;
+}
+
 export function statChangeArguments(
   change: SetStat,
 ): [number | undefined, number | undefined, number | undefined, bigint | undefined] {

@@ -1,12 +1,12 @@
 // Executor that computes at once on the caller's thread and reads files through DiskFile.read: for the simulation, and for
 // files without a descriptor. The same C++ as the thread executor's, so the same results.
 import { RunnelError } from "@runnel/shared";
-import type { DiskFile, Executor } from "@runnel/shared";
-import { toChunkedRange } from "./chunk-result.ts";
+import type { DiskFile, Executor, Piece } from "@runnel/shared";
+import { toChunkedRange, toRechunked } from "./chunk-result.ts";
 import { coreAddon } from "./core-addon.ts";
 import type { CoreAddon } from "./core-addon.ts";
-import { checkSize } from "./disk-arguments.ts";
-import { allocateRun, checkLevel } from "./run-arguments.ts";
+import { checkSize, flatRanges } from "./disk-arguments.ts";
+import { NO_PREFIX, allocateRun, checkLevel } from "./run-arguments.ts";
 import { toRunnelError } from "./system-call.ts";
 
 const STEP_BYTES = 1024 * 1024;
@@ -36,6 +36,34 @@ async function chunkFile(core: CoreAddon, file: DiskFile, offset: number, length
   return toChunkedRange(stream.finish());
 }
 
+/** Bytes [offset, offset + length) of a content in pieces. */
+async function readPieces(content: readonly Piece[], offset: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let start = 0;
+  for (const piece of content) {
+    const from = Math.max(offset, start);
+    const to = Math.min(offset + length, start + piece.length);
+    if (from < to && piece.file !== undefined) {
+      let at = from - offset;
+      await readRange(piece.file, piece.offset + from - start, to - from, (part) => {
+        bytes.set(part, at);
+        at += part.length;
+      });
+    }
+    start += piece.length;
+  }
+  return bytes;
+}
+
+async function rechunk(core: CoreAddon, ...[content, baseLengths, dirty]: Parameters<Executor["rechunk"]>) {
+  const sizeBytes = content.reduce((sum, piece) => sum + piece.length, 0);
+  const rechunking = new core.Rechunk(baseLengths, flatRanges(dirty), sizeBytes);
+  for (let range = rechunking.next(); range !== undefined; range = rechunking.next()) {
+    rechunking.take(await readPieces(content, range.offset, range.length));
+  }
+  return toRechunked(rechunking.finish());
+}
+
 async function digestFile(core: CoreAddon, file: DiskFile, ranges: readonly { offset: number; length: number }[]) {
   const stream = new core.DigestStream();
   const digests = new Uint8Array(ranges.length * DIGEST_BYTES);
@@ -56,10 +84,10 @@ function digestBuffers(core: CoreAddon, buffers: readonly Uint8Array[]): Uint8Ar
   return digests;
 }
 
-function decompress(core: CoreAddon, bytes: Uint8Array, rawBytes: number): Uint8Array {
+function decompress(core: CoreAddon, bytes: Uint8Array, rawBytes: number, prefix: Uint8Array): Uint8Array {
   const into = allocateRun(core, bytes, rawBytes);
   try {
-    core.decompressNow(bytes, into);
+    core.decompressNow(bytes, prefix, into);
   } catch (error) {
     throw toRunnelError(error, "decompress");
   }
@@ -75,13 +103,14 @@ export function inlineExecutor(): Executor {
       return toChunkedRange(stream.finish());
     },
     chunkFile: (file, offset, length) => chunkFile(core, file, offset, length),
+    rechunk: (...edit) => rechunk(core, ...edit),
     digest: async (buffers) => digestBuffers(core, buffers),
     digestFile: (file, ranges) => digestFile(core, file, ranges),
-    async compress(bytes, level) {
+    async compress(bytes, level, prefix = NO_PREFIX) {
       checkLevel(level);
-      const output = core.compressNow(bytes, level);
+      const output = core.compressNow(bytes, prefix, level);
       return output && new Uint8Array(output);
     },
-    decompress: async (bytes, rawBytes) => decompress(core, bytes, rawBytes),
+    decompress: async (bytes, rawBytes, prefix = NO_PREFIX) => decompress(core, bytes, rawBytes, prefix),
   };
 }

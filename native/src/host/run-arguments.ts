@@ -4,6 +4,7 @@ import type { CoreAddon } from "./core-addon.ts";
 import { checkSize } from "./disk-arguments.ts";
 
 const LEVEL_MAX = 19;
+export const NO_PREFIX = new Uint8Array(0);
 
 /** @throws RangeError for a level that zstd does not have. */
 export function checkLevel(level: number): void {

@@ -1,12 +1,18 @@
 // Executor on the addon's threads. Files without a descriptor are read through DiskFile.read, as the inline one does.
 import type { Executor } from "@runnel/shared";
-import { toChunkedRange } from "./chunk-result.ts";
+import { toChunkedRange, toRechunked } from "./chunk-result.ts";
 import { coreAddon } from "./core-addon.ts";
-import { checkSize } from "./disk-arguments.ts";
+import { checkSize, flatRanges } from "./disk-arguments.ts";
 import { inlineExecutor } from "./inline-executor.ts";
 import { RealFile } from "./real-file.ts";
-import { allocateRun, checkLevel } from "./run-arguments.ts";
+import { NO_PREFIX, allocateRun, checkLevel } from "./run-arguments.ts";
 import { systemCall } from "./system-call.ts";
+
+/** Runs a call while none of the files' descriptors can be closed. */
+function usingAll<T>(files: readonly RealFile[], call: () => Promise<T>): Promise<T> {
+  const [file, ...others] = files;
+  return file === undefined ? systemCall("rechunk", call()) : file.use("rechunk", () => usingAll(others, call));
+}
 
 export function threadExecutor(): Executor {
   const core = coreAddon();
@@ -19,21 +25,29 @@ export function threadExecutor(): Executor {
       checkSize(length, "length");
       return toChunkedRange(await file.use("chunk file", (fd) => core.chunkFile(fd, offset, length)));
     },
+    async rechunk(content, baseLengths, dirty) {
+      if (content.some(({ file }) => file !== undefined && !(file instanceof RealFile)))
+        return inline.rechunk(content, baseLengths, dirty);
+      const flat = content.flatMap(({ file, offset, length }) => [file?.fd ?? -1, offset, length]);
+      const ranges = flatRanges(dirty);
+      for (const [index, value] of flat.entries()) if (index % 3 !== 0) checkSize(value, "piece");
+      const files = new Set(content.flatMap(({ file }) => (file instanceof RealFile ? [file] : [])));
+      return toRechunked(await usingAll([...files], () => core.rechunk(flat, baseLengths, ranges)));
+    },
     digest: async (buffers) => new Uint8Array(await systemCall("digest", core.digest([...buffers]))),
     async digestFile(file, ranges) {
       if (!(file instanceof RealFile)) return inline.digestFile(file, ranges);
-      const flat = ranges.flatMap(({ offset, length }) => [offset, length]);
-      for (const value of flat) checkSize(value, "range");
+      const flat = flatRanges(ranges);
       return new Uint8Array(await file.use("digest file", (fd) => core.digestFile(fd, flat)));
     },
-    async compress(bytes, level) {
+    async compress(bytes, level, prefix = NO_PREFIX) {
       checkLevel(level);
-      const output = await systemCall("compress", core.compress(bytes, level));
+      const output = await systemCall("compress", core.compress(bytes, prefix, level));
       return output && new Uint8Array(output);
     },
-    async decompress(bytes, rawBytes) {
+    async decompress(bytes, rawBytes, prefix = NO_PREFIX) {
       const into = allocateRun(core, bytes, rawBytes);
-      await systemCall("decompress", core.decompress(bytes, into));
+      await systemCall("decompress", core.decompress(bytes, prefix, into));
       return into;
     },
   };

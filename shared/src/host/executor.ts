@@ -1,14 +1,30 @@
 // Executor: work that costs CPU (chunking, digests, compression), run off the event loop (threads) or at once (inline, simulated).
 import type { DiskFile } from "./disk.ts";
 
-/** Compression of one run. */
-export type Encoding = "raw" | "zstd";
+/** Compression of one run: none, by itself, or against a region of a version that both sides hold. */
+export type Encoding = "raw" | "zstd" | "delta";
 
 export interface ChunkedRange {
   /** Lengths of the chunks in order; their sum is the length of the input. */
   lengths: Uint32Array;
   /** SHA-256 of each chunk, 32 bytes each, one after another. */
   digests: Uint8Array;
+}
+
+/** [offset, offset + length) of a file as a part of a content; without a file: zeros. */
+export interface Piece {
+  file: DiskFile | undefined;
+  offset: number;
+  length: number;
+}
+
+/** How an edited content differs from its base: what its recipe keeps, what is new, and how much was read to know. */
+export interface Rechunked {
+  /** In order: `kept` chunks of the base from `first` on, then `fresh` new ones. */
+  spans: { first: number; kept: number; fresh: number }[];
+  /** The new chunks, in order. */
+  fresh: ChunkedRange;
+  bytesRead: number;
 }
 
 export interface Executor {
@@ -19,12 +35,27 @@ export interface Executor {
    * megabyte steps. @throws RunnelError Io; Stale when the file was shorter than `length`.
    */
   chunkFile(file: DiskFile, offset: number, length: number): Promise<ChunkedRange>;
+  /**
+   * Cuts a content that was made from a base by overwriting in place, appending or truncating; `dirty` is where it may differ (what lies past
+   * the base's end does by itself). Reads only around that, and gives what cutting the whole would give. Without a base: cuts the whole.
+   * @throws RunnelError Io; Stale when a file is shorter than its piece.
+   */
+  rechunk(
+    content: readonly Piece[],
+    baseLengths: Uint32Array,
+    dirty: readonly { offset: number; length: number }[],
+  ): Promise<Rechunked>;
   /** SHA-256 of each buffer, 32 bytes each. */
   digest(buffers: readonly Uint8Array[]): Promise<Uint8Array>;
   /** Reads ranges of a file and digests each: 32 bytes each. @throws Stale when a range is past the end. */
   digestFile(file: DiskFile, ranges: readonly { offset: number; length: number }[]): Promise<Uint8Array>;
-  /** zstd; resolves to undefined when the result is not smaller. `level` 1–19. */
-  compress(bytes: Uint8Array, level: number): Promise<Uint8Array | undefined>;
-  /** Inverse of compress. Never allocates more than `rawBytes`. @throws RunnelError Corrupt when the result is not exactly `rawBytes`. */
-  decompress(bytes: Uint8Array, rawBytes: number): Promise<Uint8Array>;
+  /**
+   * zstd, against a `prefix` that the bytes resemble if there is one; resolves to undefined when the result is not smaller. `level` 1–19.
+   */
+  compress(bytes: Uint8Array, level: number, prefix?: Uint8Array): Promise<Uint8Array | undefined>;
+  /**
+   * Inverse of compress. Never allocates more than `rawBytes`. With another prefix than the one given to compress the result may be other
+   * bytes. @throws RunnelError Corrupt when the result is not exactly `rawBytes`.
+   */
+  decompress(bytes: Uint8Array, rawBytes: number, prefix?: Uint8Array): Promise<Uint8Array>;
 }

@@ -1,4 +1,5 @@
 // Recipes: the ordered descriptors of one content. Kept as two flat arrays; one object per chunk would cost ten times the memory.
+import type { Rechunked } from "../host/executor.ts";
 import { LIMITS } from "../limits.ts";
 import { RunnelError } from "../errors.ts";
 
@@ -50,6 +51,17 @@ export function concatRecipes(parts: readonly Recipe[]): Recipe {
     at += part.lengths.length;
   }
   return { lengths, digests };
+}
+
+/** The recipe of an edited content, from its base's and what re-chunking found. */
+export function rechunkedRecipe(base: Recipe, { spans, fresh }: Pick<Rechunked, "spans" | "fresh">): Recipe {
+  let at = 0;
+  return concatRecipes(
+    spans.flatMap(({ first, kept, fresh: count }) => [
+      sliceRecipe(base, first, first + kept),
+      sliceRecipe(fresh, at, (at += count)),
+    ]),
+  );
 }
 
 /** Bytes of a recipe: per chunk its length (u32, little-endian) and digest. Their SHA-256 is the OID (rule W4). */

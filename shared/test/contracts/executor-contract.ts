@@ -3,7 +3,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { CHUNK } from "../../src/limits.ts";
 import type { DiskFile } from "../../src/host/disk.ts";
-import type { Executor } from "../../src/host/executor.ts";
+import type { ChunkedRange, Executor } from "../../src/host/executor.ts";
+import { rechunkedRecipe } from "../../src/model/recipe.ts";
 
 export interface ExecutorUnderTest {
   executor: Executor;
@@ -26,6 +27,7 @@ export function executorContract(name: string, makeExecutor: () => Promise<Execu
     afterEach(() => made.dispose());
 
     describeChunks(() => made);
+    describeRechunking(() => made);
     describeDigests(() => made);
     describeCompression(() => made);
   });
@@ -71,6 +73,53 @@ function describeChunks(made: () => ExecutorUnderTest): void {
     const file = await made().makeFile(new Uint8Array(5000));
     await expect(made().executor.chunkFile(file, 0, 5001)).rejects.toMatchObject({ kind: "Stale" });
     await expect(made().executor.chunkFile(file, 9000, 1)).rejects.toMatchObject({ kind: "Stale" });
+  });
+}
+
+function describeRechunking(made: () => ExecutorUnderTest): void {
+  const whole = async (bytes: Uint8Array): Promise<ChunkedRange> => made().executor.chunkBytes(bytes);
+
+  it("cuts a content in pieces as it cuts the bytes", async () => {
+    const bytes = randomBytes(300_000);
+    bytes.fill(0, 100_000, 180_000);
+    const one = await made().makeFile(bytes.subarray(0, 60_000));
+    const other = await made().makeFile(bytes);
+    const pieces = [
+      { file: one, offset: 0, length: 50_000 },
+      { file: other, offset: 50_000, length: 50_000 },
+      { file: undefined, offset: 0, length: 80_000 },
+      { file: other, offset: 180_000, length: 120_000 },
+    ];
+    const { spans, fresh, bytesRead } = await made().executor.rechunk(pieces, new Uint32Array(0), []);
+    expect(fresh).toEqual(await whole(bytes));
+    expect(spans).toEqual([{ first: 0, kept: 0, fresh: fresh.lengths.length }]);
+    expect(bytesRead).toBe(bytes.length);
+  });
+
+  it("reads only around an edit and finds what cutting the whole finds", async () => {
+    const bytes = randomBytes(4_000_000);
+    const base = await whole(bytes);
+    const edited = Uint8Array.from(bytes);
+    edited[2_000_000] = (edited[2_000_000] as number) ^ 1;
+    const file = await made().makeFile(edited);
+    const piece = { file, offset: 0, length: edited.length };
+    const found = await made().executor.rechunk([piece], base.lengths, [{ offset: 2_000_000, length: 1 }]);
+    expect(rechunkedRecipe(base, found)).toEqual(await whole(edited));
+    expect(found.bytesRead).toBeLessThan(300_000);
+  });
+
+  it("reads nothing of a content that is its base", async () => {
+    const bytes = randomBytes(100_000);
+    const base = await whole(bytes);
+    const file = await made().makeFile(bytes);
+    const found = await made().executor.rechunk([{ file, offset: 0, length: bytes.length }], base.lengths, []);
+    expect(found).toMatchObject({ spans: [{ first: 0, kept: base.lengths.length, fresh: 0 }], bytesRead: 0 });
+  });
+
+  it("says Stale when a file is shorter than its piece", async () => {
+    const file = await made().makeFile(new Uint8Array(5000));
+    const short = made().executor.rechunk([{ file, offset: 0, length: 5001 }], new Uint32Array(0), []);
+    await expect(short).rejects.toMatchObject({ kind: "Stale" });
   });
 }
 
@@ -123,6 +172,27 @@ function describeCompression(made: () => ExecutorUnderTest): void {
     for (const length of [0, 1, 2, 100, 100_000]) {
       expect(await made().executor.compress(randomBytes(length), 3)).toBeUndefined();
     }
+  });
+
+  it("says little more than the difference from a prefix", async () => {
+    const old = randomBytes(700_000);
+    const edited = Buffer.concat([old.subarray(0, 300_000), Buffer.from("a few new words"), old.subarray(300_100)]);
+    const packed = (await made().executor.compress(edited, 3, old)) as Uint8Array;
+    expect(packed.length).toBeLessThan(1000);
+    expect(hexOf(await made().executor.decompress(packed, edited.length, old))).toBe(hexOf(edited));
+  });
+
+  it("does not give the bytes without their prefix, and takes no more memory than was said", async () => {
+    const old = randomBytes(50_000);
+    const edited = Uint8Array.from(old.subarray(100));
+    const packed = (await made().executor.compress(edited, 3, old)) as Uint8Array;
+    for (const prefix of [undefined, randomBytes(50_000), old.subarray(0, -1)]) {
+      const answer = await made()
+        .executor.decompress(packed, edited.length, prefix)
+        .catch((error: { kind: string }) => error.kind);
+      expect(typeof answer === "string" ? answer === "Corrupt" : Buffer.compare(answer, edited) !== 0).toBe(true);
+    }
+    await expect(made().executor.decompress(packed, old.length, old)).rejects.toMatchObject({ kind: "Corrupt" });
   });
 
   it("refuses levels that there are not", async () => {

@@ -15,6 +15,7 @@ export function zlibExecutor(turns = 1): Executor {
   return {
     chunkBytes: none,
     chunkFile: none,
+    rechunk: none,
     digest: none,
     digestFile: none,
     async compress(bytes, level) {
