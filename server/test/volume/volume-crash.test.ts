@@ -5,6 +5,9 @@ import { ROOT_NODE } from "@runnel/shared";
 import { VolumeRig, bytesOf } from "./volume-rig.ts";
 
 const LONG = process.env["RUNNEL_LONG"] === "1";
+/** Without RUNNEL_LONG only some stops are tried; 229 is one: a rename and the write behind it were torn, what came after was not. */
+const STRIDE = 7;
+const FIRST = 229 % STRIDE;
 const BIG = bytesOf(7, 60_000);
 
 interface Step {
@@ -98,7 +101,7 @@ describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => 
     async (_title, losesMeta) => {
       const { trees, operations } = await expected();
       let stopped = 0;
-      for (let at = 0; at < operations; at += LONG ? 1 : 7) {
+      for (let at = LONG ? 0 : FIRST; at < operations; at += LONG ? 1 : STRIDE) {
         const { rig, acknowledged, wasStopped, answers } = await disturbed(at, how, losesMeta);
         if (wasStopped) stopped++;
         try {

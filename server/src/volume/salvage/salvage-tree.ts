@@ -92,6 +92,11 @@ export class SalvageTree {
     return noted !== undefined && noted.node !== node;
   }
 
+  /** The log says that it was put in place for a commit of this node. */
+  isNotedAs(found: Found, node: number): boolean {
+    return this.notedFor(found)?.node === node;
+  }
+
   /** Another program wrote it after the commit [F66]. Of folders nothing can be said: their times follow what is in them. */
   isNewer(path: string, found: Found, wallNs: bigint): boolean {
     const { stat } = found;

@@ -150,11 +150,14 @@ class Salvage {
   /** What is not where it was has been moved already, or taken away by another program. */
   private async rename(commit: SalvageCommit, how: "replace" | "keep" | "exchange"): Promise<void> {
     const { tree } = this;
-    const { from, path, wallNs, result, change } = commit;
+    const { from, path, wallNs, result, change, seq } = commit;
     const source = await tree.find(from);
     if (source === undefined || tree.isAnothers(source, result.node)) return;
     await tree.makeParents(path, wallNs);
     const there = await tree.find(path);
+    // A later content of its own has the name already.
+    if (there !== undefined && how !== "exchange" && tree.isNotedAs(there, result.node) && source.stat.type === "file")
+      return tree.takeOut(from, source, result.node, seq);
     if (how === "exchange" && there !== undefined) {
       await tree.root.rename(from, path, "exchange");
       const other = change.bindings.find(({ node }) => node !== result.node);

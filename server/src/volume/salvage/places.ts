@@ -1,0 +1,62 @@
+// Where the commits of a log put things, and whether what lies there is theirs. Reads only.
+import type { SalvageCommit } from "./salvage-log.ts";
+import type { Found, SalvageTree } from "./salvage-tree.ts";
+import { stateOf } from "./salvage-tree.ts";
+
+/** Where the name that the rename `commit` concerns is after it, when it was `path` before. */
+function movedBy({ operation, from, path: to }: SalvageCommit, path: string): string {
+  if (operation.op !== "rename" || from === "") return path;
+  if (path === from) return to;
+  if (path.startsWith(`${from}/`)) return to + path.slice(from.length);
+  return operation.how === "exchange" && path === to ? from : path;
+}
+
+/** Where the commit's node can be, with the index of the commit that brought it there first; where it is in the end stands last. */
+export function placesSince(
+  commit: SalvageCommit,
+  commits: readonly SalvageCommit[],
+  index: number,
+): Map<string, number> {
+  let path = commit.path;
+  const places = new Map([[path, index]]);
+  for (let at = index + 1; at < commits.length; at++) {
+    const before = path;
+    path = movedBy(commits[at] as SalvageCommit, path);
+    if (path === before) continue;
+    const first = places.get(path) ?? at;
+    places.delete(path);
+    places.set(path, first);
+  }
+  return places;
+}
+
+/** Where the name that the commit bound is after the commits behind it; undefined when one of them took it away. */
+export function nameAfter(commit: SalvageCommit, later: readonly SalvageCommit[]): string | undefined {
+  let path = commit.path;
+  for (const each of later) {
+    const moved = movedBy(each, path);
+    if (moved === path && bindsName(each, path)) return undefined;
+    path = moved;
+  }
+  return path;
+}
+
+/** Binds or unbinds this name itself, or a folder above it: a write does not. */
+export function bindsName({ operation, path, from }: SalvageCommit, name: string): boolean {
+  if (operation.op === "write" || operation.op === "setAttr") return false;
+  const names = operation.op === "rename" ? [path, from] : [path];
+  return names.some((each) => each === name || (operation.op === "rename" && name.startsWith(`${each}/`)));
+}
+
+/** Its size and time are those that the commit says of its node. */
+export function isLike({ stat }: Found, commit: SalvageCommit): boolean {
+  const state = stateOf(commit, commit.result.node);
+  if (state === undefined || state.type !== stat.type) return false;
+  return stat.type !== "file" || (state.sizeBytes === stat.sizeBytes && state.mtimeNs === stat.mtimeNs);
+}
+
+/** A file noted for this very commit lies there. */
+export async function isNotedAt(tree: SalvageTree, path: string, commit: SalvageCommit): Promise<boolean> {
+  const found = await tree.find(path);
+  return found !== undefined && tree.notedFor(found)?.seq === commit.seq;
+}
