@@ -33,7 +33,7 @@ export function readProject(root: string): ProjectFile[] {
       const isOutside = entry.name === "node_modules" || (folder === "" && NOT_ENTERED.has(entry.name));
       if (entry.isDirectory()) {
         if (!isOutside && !NOT_ENTERED_PATHS.has(path)) enter(path);
-      } else if (entry.isFile() && TEXT.test(path) && entry.name !== "package-lock.json") {
+      } else if (entry.isFile() && !isOutside && TEXT.test(path) && entry.name !== "package-lock.json") {
         files.push({ path, text: readFileSync(join(root, path), "utf8") });
       }
     }
