@@ -124,7 +124,7 @@ export class MountedVolume implements Mount {
       unsent: this.unsent,
       clock,
       epoch,
-      hold: (content) => this.contents.hold(content),
+      rebased: (content) => this.contents.rebased(content),
       conflict,
       log: parts.log,
     });

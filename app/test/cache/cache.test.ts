@@ -231,6 +231,17 @@ test("the least recently used contents are evicted first, held ones never", asyn
   expect(cache.usedBytes()).toBe(0);
 });
 
+test("many held contents leave room for one more", async () => {
+  const many = 600;
+  for (let seq = 1; seq <= many; seq++) cache.hold(await cache.create({ ...VERSION, seq }, 10));
+  const one = await cache.create({ node: 7, seq: 8 }, 10);
+  await cache.write(one, 0, new Uint8Array(10));
+  cache.hold(one);
+  for (let seq = 1; seq <= many; seq++) cache.release(cache.find({ ...VERSION, seq }) as CachedContent);
+  cache.release(one);
+  expect(cache.present(one)).toEqual([{ offset: 0, length: 10 }]);
+});
+
 test("in a new epoch contents are found by OID only, and those without one are gone", async () => {
   const sample = await machine.sample(6, 20_000);
   const named = await fill(sample);

@@ -8,6 +8,9 @@ import { waitFor } from "./wait.ts";
 /** In the environment of every process that a sandbox starts, and so of all that those start: the sandbox's folder. */
 export const SANDBOX_MARK = "RUNNEL_SANDBOX";
 
+/** Gigabytes in many small files, on a busy disk. */
+const REMOVE_MS = 120_000;
+
 export interface Swept {
   mounts: string[];
   processes: number[];
@@ -69,7 +72,7 @@ export async function sweep(folder: string): Promise<Swept> {
   swept.left.push(...mountsBelow(folder).map(({ mountpoint }) => `mount ${mountpoint}`));
   // Never through a mount: that would remove a served folder's files.
   if (swept.left.length === 0) {
-    const removed = await run("rm", ["-rf", "--one-file-system", folder], { deadlineMs: 20_000 });
+    const removed = await run("rm", ["-rf", "--one-file-system", folder], { deadlineMs: REMOVE_MS });
     if (removed.code !== 0) swept.left.push(`files: ${removed.stderr.trim()}`);
   }
   return swept;

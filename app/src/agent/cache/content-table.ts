@@ -58,7 +58,7 @@ export class ContentTable {
     const content = this.#read(row);
     if (content === undefined) return undefined;
     this.#loaded.set(id, content);
-    this.#unload();
+    this.#unload(content);
     return content;
   }
 
@@ -169,11 +169,12 @@ export class ContentTable {
     this.#rows.setPresent.run(encodeRanges(content.ranges), held, content.unsyncedIn, content.id);
   }
 
-  #unload(): void {
+  /** `kept` is about to be used: there must never be two objects of one content. */
+  #unload(kept: Content): void {
     if (this.#loaded.size <= LOADED_MAX) return;
     for (const [id, content] of this.#loaded) {
       if (this.#loaded.size <= LOADED_MAX) return;
-      if (content.isInUse || content.file !== undefined || content.isReplaced) continue;
+      if (content === kept || content.isInUse || content.file !== undefined || content.isReplaced) continue;
       this.storeContent(content);
       this.#loaded.delete(id);
     }

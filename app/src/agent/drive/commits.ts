@@ -20,8 +20,8 @@ export interface CommitsParts {
   unsent: Unsent;
   clock: Clock;
   epoch(): string;
-  /** The content is in use by the drive: not to be evicted. */
-  hold(content: CachedContent): void;
+  /** A file of the drive reads from this content now. */
+  rebased(content: CachedContent): void;
   /** A commit met another one: both are kept. */
   conflict(path: string, node: number): void;
   log(message: string, error: unknown): void;
@@ -131,7 +131,7 @@ export class Commits {
           sizeBytes,
           present: cache.present(content),
         });
-        if (drive.rebase(file, id)) this.parts.hold(content);
+        if (drive.rebase(file, id)) this.parts.rebased(content);
       }
       await journal.done(record.instance, record.n);
       await sent.release();

@@ -87,6 +87,18 @@ export class Contents {
     this.cache.hold(content);
   }
 
+  /** A file reads from this content from now on. What it read before is let go, unless the drive has another file over that. */
+  rebased(content: CachedContent): void {
+    this.hold(content);
+    const contents = this.held.get(content.version.node);
+    for (const id of contents ?? []) {
+      if (id === content.id || !this.drive.dropContent(id)) continue;
+      contents?.delete(id);
+      const former = this.cache.byId(id);
+      if (former !== undefined) this.cache.release(former);
+    }
+  }
+
   private async contentOf(state: NodeState, isOffline: boolean): Promise<CachedContent> {
     const version = { node: state.node, seq: state.version };
     const found = this.cache.find(version);
