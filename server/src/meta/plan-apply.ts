@@ -84,11 +84,19 @@ function dropDiskName(tables: MetaTables, folder: number, name: string): void {
   if (tables.diskRowsOfNode(row.node).length === 0) lose(tables, { node: row.node, seq: row.version });
 }
 
+/**
+ * The version whose bytes the node's file held before the operation. Rolling forward, the rows can be older than what the operation met, since what is
+ * brought up is not in the log; live, an operation before it in the batch can have made them newer.
+ */
+function versionBefore(rows: readonly DiskRow[], { version }: DiskRow): number {
+  return rows.reduce((newest, row) => Math.max(newest, row.version), version);
+}
+
 /** Every row of the node tells of the same file; one that has none yet (the root) gets the given one. */
-function refreshDiskRows(tables: MetaTables, node: number, disk: DiskRow, version: number | undefined): void {
+function refreshDiskRows(tables: MetaTables, node: number, disk: DiskRow, version: number): void {
   const rows = tables.diskRowsOfNode(node);
-  for (const row of rows.length > 0 ? rows : [{ ...disk, node, version: 0 }]) {
-    tables.putDiskRow({ ...row, handle: disk.handle, stat: disk.stat, version: version ?? row.version });
+  for (const row of rows.length > 0 ? rows : [{ ...disk, node }]) {
+    tables.putDiskRow({ ...row, handle: disk.handle, stat: disk.stat, version });
   }
 }
 
@@ -101,14 +109,14 @@ function applyDisk(tables: MetaTables, operation: ExternalOperation, result: Ope
     }
     case "externalLink": {
       const { node, folder, name, disk } = operation;
-      const version = tables.diskRowsOfNode(node)[0]?.version ?? disk.version;
-      refreshDiskRows(tables, node, disk, undefined);
+      const version = versionBefore(tables.diskRowsOfNode(node), disk);
+      refreshDiskRows(tables, node, disk, version);
       tables.putDiskRow({ ...disk, node, folder, name, version });
       return;
     }
     case "externalRename": {
       const { folder, name, node, toFolder, toName, disk } = operation;
-      const version = tables.diskRow(folder, name)?.version ?? disk.version;
+      const version = versionBefore(tables.diskRowsOfNode(node), disk);
       dropDiskName(tables, toFolder, toName);
       tables.removeDiskRow(folder, name);
       tables.putDiskRow({ ...disk, node, folder: toFolder, name: toName, version });
@@ -117,13 +125,14 @@ function applyDisk(tables: MetaTables, operation: ExternalOperation, result: Ope
     case "externalRemove":
       dropDiskName(tables, operation.folder, operation.name);
       return;
-    case "externalAttributes":
-      refreshDiskRows(tables, operation.node, operation.disk, undefined);
+    case "externalAttributes": {
+      const { node, disk } = operation;
+      refreshDiskRows(tables, node, disk, versionBefore(tables.diskRowsOfNode(node), disk));
       return;
+    }
     case "externalWrite": {
       const { node, disk } = operation;
-      const before = tables.diskRowsOfNode(node)[0]?.version;
-      if (before !== undefined) lose(tables, { node, seq: before });
+      lose(tables, { node, seq: versionBefore(tables.diskRowsOfNode(node), disk) });
       refreshDiskRows(tables, node, disk, result.version);
       return;
     }

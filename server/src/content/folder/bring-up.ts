@@ -86,6 +86,11 @@ export class BringUp {
     return this.#queue.length + this.#raised.length;
   }
 
+  /** The last commit that was given to it, or noted. */
+  get seenSeq(): number {
+    return this.#upSeq.seen;
+  }
+
   get stuck(): string | undefined {
     return this.#stuck;
   }

@@ -219,9 +219,16 @@ class FolderStore implements ContentStore {
   }
 
   async #heal(folder: number): Promise<void> {
+    const { meta } = this.#options;
     if (this.#tree === undefined) return;
-    await healFolder(this.#tree, folder, (name) => this.#busy.isPending(folder, name));
-    if (this.#rows.hasChanges) await this.#rows.store((await this.#options.meta.facts()).upSeq);
+    const isHealed = await healFolder(
+      this.#tree,
+      folder,
+      (name) => this.#busy.isPending(folder, name),
+      async () => (await meta.facts()).seq > (this.#bringUp?.seenSeq ?? 0),
+    );
+    if (!isHealed) void this.#comparing?.heal();
+    if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).upSeq);
   }
 
   #availability(reason: string | undefined): void {

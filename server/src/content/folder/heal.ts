@@ -15,12 +15,21 @@ function isCurrent(state: NodeState, { stat }: Found): boolean {
   return stat.type !== "file" || (stat.sizeBytes === state.sizeBytes && stat.mtimeNs === state.mtimeNs);
 }
 
-/** In the lane. `isPending`: a commit to come binds the name. The changed rows are for the caller to store. */
-export async function healFolder(tree: LiveTree, folder: number, isPending: (name: string) => boolean): Promise<void> {
+/**
+ * In the lane. `isPending`: a commit to come binds the name. `isAhead`: the tree has a commit that is not yet known to be one to come; false is returned
+ * then, and it is to be tried again. The changed rows are for the caller to store.
+ */
+export async function healFolder(
+  tree: LiveTree,
+  folder: number,
+  isPending: (name: string) => boolean,
+  isAhead: () => Promise<boolean>,
+): Promise<boolean> {
   const left = new Map((await tree.rows.ofFolder(folder)).map((row) => [row.name, row]));
   const { meta } = tree.context;
   for (let after = ""; ;) {
     const entries = await meta.list(folder, after, PAGE_ENTRIES);
+    if (await isAhead()) return false;
     for (const { name, state } of entries) {
       if (left.get(name)?.node === state.node || isPending(name)) left.delete(name);
       else await bindAsIs(tree, folder, name, state);
@@ -29,6 +38,7 @@ export async function healFolder(tree: LiveTree, folder: number, isPending: (nam
     if (entries.length < PAGE_ENTRIES) break;
   }
   for (const row of left.values()) if (!isPending(row.name)) await drop(tree, row);
+  return true;
 }
 
 async function drop(tree: LiveTree, row: DiskRow): Promise<void> {
