@@ -1,139 +1,152 @@
-// `local`: what a program feels. The same operations on the drive and on the local disk below it, server and agent on this
-// machine over loopback. Each measurement is one child process that times itself, so that starting it does not count.
+// `local`: what a program feels. The same operations on the drive, on libfuse's passthrough_ll and on the local disk below both; server
+// and agent on this machine over loopback. Each measurement is one child process that times itself.
+import { createCipheriv } from "node:crypto";
+import { threadExecutor } from "@runnel/native";
 import { type Device, Sandbox, onMount, onMountInNode } from "../src/harness/index.ts";
 import { type BenchContext, type Benchmark, type Pair, type Row, measurePairs } from "./benchmark.ts";
+import { mountPassthrough } from "./passthrough.ts";
+import * as work from "./work.ts";
 
-const FILE_BYTES = 64 * 1024 * 1024;
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const FILE_BYTES = 64 * MiB;
+const REWRITTEN_BYTES = 16 * MiB;
+const READS = 8;
 const SMALL_FILES = 500;
-const SMALL_BYTES = 4096;
-const STATS = 20_000;
+const MANY = 1000;
+const CALLS = 20_000;
+const LISTS = 50;
 const DEADLINE_MS = 120_000;
 
-const MiB = 1024 * 1024;
-
-/** What one child does. The bytes it writes come from the seed, neither compress nor repeat. */
-interface Task {
-  folder: string;
-  bytes: number;
-  count: number;
-  seed: number;
-}
-
-/** Milliseconds to write one file in 1 MiB calls, fsync included: only then is it safe in either place. */
-async function writeFile({ folder, bytes, seed }: Task): Promise<number> {
-  const fs = await import("node:fs");
-  const { createCipheriv } = await import("node:crypto");
-  const stream = createCipheriv("aes-128-ctr", Buffer.alloc(16, seed & 255), Buffer.alloc(16, seed >> 8));
-  const data = Array.from({ length: bytes / 1048576 }, () => stream.update(Buffer.alloc(1048576)));
-  const start = performance.now();
-  const file = fs.openSync(`${folder}/large`, "w");
-  for (const part of data) fs.writeSync(file, part);
-  fs.fsyncSync(file);
-  fs.closeSync(file);
-  return performance.now() - start;
-}
-
-async function readFile({ folder, bytes }: Task): Promise<number> {
-  const fs = await import("node:fs");
-  const buffer = Buffer.alloc(1048576);
-  const start = performance.now();
-  const file = fs.openSync(`${folder}/large`, "r");
-  let total = 0;
-  for (let got = 1; got > 0; total += got) got = fs.readSync(file, buffer);
-  fs.closeSync(file);
-  if (total !== bytes) throw new Error(`read ${total} of ${bytes} bytes`);
-  return performance.now() - start;
-}
-
-async function writeSmall({ folder, bytes, count, seed }: Task): Promise<number> {
-  const fs = await import("node:fs");
-  const { createCipheriv } = await import("node:crypto");
-  const stream = createCipheriv("aes-128-ctr", Buffer.alloc(16, seed & 255), Buffer.alloc(16, seed >> 8));
-  const data = Array.from({ length: count }, () => stream.update(Buffer.alloc(bytes)));
-  const start = performance.now();
-  fs.mkdirSync(`${folder}/small-${seed}`);
-  for (const [i, part] of data.entries()) {
-    const file = fs.openSync(`${folder}/small-${seed}/${i}`, "w");
-    fs.writeSync(file, part);
-    fs.fsyncSync(file);
-    fs.closeSync(file);
-  }
-  return performance.now() - start;
-}
-
-async function statLoop({ folder, count }: Task): Promise<number> {
-  const fs = await import("node:fs");
-  const names = fs.readdirSync(`${folder}/stat`);
-  const start = performance.now();
-  for (let i = 0; i < count; i++) fs.statSync(`${folder}/stat/${names[i % names.length]}`);
-  return performance.now() - start;
-}
-
-interface Place {
+interface Places {
   drive: string;
   disk: string;
+  passthrough: string;
 }
 
-function throughput(tookMs: number): number {
-  return FILE_BYTES / MiB / (tookMs / 1000);
+type Work = (task: work.Task) => Promise<number>;
+/** Milliseconds of one measurement to the figure that is shown. */
+type Figure = (tookMs: number) => number;
+
+const mibPerSecond =
+  (bytes: number): Figure =>
+  (ms) =>
+    bytes / MiB / (ms / 1000);
+const perSecond =
+  (count: number): Figure =>
+  (ms) =>
+    count / (ms / 1000);
+const thousandPerSecond =
+  (count: number): Figure =>
+  (ms) =>
+    count / ms;
+
+let seed = 1;
+
+async function once(what: Work, folder: string, task: Partial<work.Task>): Promise<number> {
+  const whole = { folder, bytes: FILE_BYTES, count: 1, request: MiB, seed: seed++, ...task };
+  return onMountInNode(what, whole, { deadlineMs: DEADLINE_MS });
 }
 
-function pairsOf({ drive, disk }: Place): Pair[] {
-  let seed = 1;
-  const timed = (work: (task: Task) => Promise<number>, folder: string, bytes: number, count: number) =>
-    onMountInNode(work, { folder, bytes, count, seed: seed++ }, { deadlineMs: DEADLINE_MS });
+function pairsOf(places: Places): Pair[] {
   const pair = (
     what: string,
     unit: string,
-    once: (folder: string) => Promise<number>,
-    units: (ms: number) => number,
+    against: keyof Places,
+    done: Work,
+    task: Partial<work.Task>,
+    figure: Figure,
   ): Pair => ({
     what,
     unit,
-    reference: "local disk",
-    measure: async () => units(await once(drive)),
-    measureReference: async () => units(await once(disk)),
+    reference: against === "disk" ? "local disk" : "passthrough_ll",
+    measure: async () => figure(await once(done, places.drive, task)),
+    measureReference: async () => figure(await once(done, places[against], task)),
   });
+  const small = { bytes: 4 * KiB, count: SMALL_FILES };
   return [
-    pair("write 64 MiB and fsync", "MiB/s", (folder) => timed(writeFile, folder, FILE_BYTES, 1), throughput),
-    pair("read it again", "MiB/s", (folder) => timed(readFile, folder, FILE_BYTES, 1), throughput),
     pair(
-      `write ${SMALL_FILES} files of 4 KiB, each with fsync`,
-      "files/s",
-      (folder) => timed(writeSmall, folder, SMALL_BYTES, SMALL_FILES),
-      (ms) => SMALL_FILES / (ms / 1000),
+      "read 64 MiB again, 1 MiB a call",
+      "MiB/s",
+      "passthrough",
+      work.readAgain,
+      { count: READS },
+      mibPerSecond(READS * FILE_BYTES),
+    ),
+    pair("write 64 MiB, 1 MiB a call", "MiB/s", "passthrough", work.writeOn, {}, mibPerSecond(FILE_BYTES)),
+    pair(
+      "write 16 MiB, 4 KiB a call",
+      "MiB/s",
+      "passthrough",
+      work.writeOn,
+      { bytes: REWRITTEN_BYTES, request: 4 * KiB },
+      mibPerSecond(REWRITTEN_BYTES),
     ),
     pair(
-      "stat, 100 files in turn",
+      "stat in the working folder",
       "1000/s",
-      (folder) => timed(statLoop, folder, 0, STATS),
-      (ms) => STATS / ms,
+      "passthrough",
+      work.statHere,
+      { count: CALLS },
+      thousandPerSecond(CALLS),
     ),
+    pair("stat by path", "1000/s", "passthrough", work.statPath, { count: CALLS }, thousandPerSecond(CALLS)),
+    pair("open and close", "1000/s", "passthrough", work.openHere, { count: CALLS }, thousandPerSecond(CALLS)),
+    pair("list 1,000 names", "lists/s", "passthrough", work.listFolder, { count: LISTS }, perSecond(LISTS)),
+    pair("write 64 MiB and fsync", "MiB/s", "disk", work.writeAndSync, {}, mibPerSecond(FILE_BYTES)),
+    pair("500 files of 4 KiB, each with fsync", "files/s", "disk", work.writeSmall, small, perSecond(SMALL_FILES)),
+    uploadPair(places),
   ];
 }
 
-async function prepare(sandbox: Sandbox, device: Device): Promise<Place> {
+/** New data to the server and durable there, beside the slower of what it cannot do without: to cut and digest it, and to write it. */
+function uploadPair({ drive, disk }: Places): Pair {
+  const figure = mibPerSecond(FILE_BYTES);
+  const executor = threadExecutor();
+  return {
+    what: "upload 64 MiB (the fsync alone)",
+    unit: "MiB/s",
+    reference: "min(chunk+hash, disk)",
+    measure: async () => figure(await once(work.syncWritten, drive, {})),
+    measureReference: async () => {
+      const bytes = createCipheriv("aes-128-ctr", Buffer.alloc(16, seed++), Buffer.alloc(16)).update(
+        Buffer.alloc(FILE_BYTES),
+      );
+      const start = performance.now();
+      await executor.chunkBytes(bytes);
+      const cut = performance.now() - start;
+      return figure(Math.max(cut, await once(work.writeAndSync, disk, {})));
+    },
+  };
+}
+
+async function prepare(sandbox: Sandbox, device: Device): Promise<Places> {
   const server = await sandbox.startServer();
-  const drive = sandbox.makeFolder("drive");
-  const disk = sandbox.makeFolder("disk");
-  await device.mount(`${server.url}/docs`, drive);
-  for (const folder of [drive, disk]) {
-    await onMount('mkdir "$1/stat"; for i in $(seq 100); do echo "$i" >"$1/stat/$i"; done', [folder]);
+  const places = {
+    drive: sandbox.makeFolder("drive"),
+    disk: sandbox.makeFolder("disk"),
+    passthrough: await mountPassthrough(sandbox),
+  };
+  await device.mount(`${server.url}/docs`, places.drive);
+  for (const folder of Object.values(places)) {
+    const script =
+      'mkdir "$1/many"; cd "$1/many"; for i in $(seq "$2"); do echo "$i" >"$i"; done; head -c "$3" /dev/urandom >"$1/warm"';
+    await onMount(script, [folder, String(MANY), String(FILE_BYTES)], { deadlineMs: DEADLINE_MS });
   }
-  await device.flush(drive);
-  return { drive, disk };
+  await device.flush(places.drive, { up: true });
+  return places;
 }
 
 export const localBenchmark: Benchmark = {
   name: "local",
-  about: "throughput, small files and stat on a drive over loopback, beside the local disk",
+  about: "a drive over loopback, beside libfuse's passthrough_ll and the local disk",
   async run(context: BenchContext): Promise<Row[]> {
-    const sandbox = new Sandbox();
+    const sandbox = new Sandbox(30 * 60_000);
     try {
       const device = sandbox.device();
-      const place = await prepare(sandbox, device);
-      const rows = await measurePairs(pairsOf(place), context);
-      await device.unmount(place.drive);
+      const places = await prepare(sandbox, device);
+      const rows = await measurePairs(pairsOf(places), context);
+      await device.unmount(places.drive);
       return rows;
     } finally {
       await sandbox.cleanup();
