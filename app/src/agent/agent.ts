@@ -110,7 +110,8 @@ export class Agent {
       const stateFolder = home.mountFolder(url, mountpoint);
       makeFolder(cacheFolder);
       makeFolder(stateFolder);
-      const mount = await this.#open({ url, mountpoint, cacheFolder, stateFolder, writeMode: request.mode });
+      const { cacheBytes = CACHE_BYTES, mode: writeMode } = request;
+      const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, writeMode });
       return { mount: mount.status() };
     });
   }
@@ -293,6 +294,8 @@ export class Agent {
 
 /** Entries of one part of a find. */
 const PART_ENTRIES = 1000;
+/** What cached contents may take unless a person says otherwise. */
+const CACHE_BYTES = 20 * 1024 ** 3;
 
 function measure(mounts: readonly Mount[]): ResultOf<"statistics"> {
   return {

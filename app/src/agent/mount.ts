@@ -10,6 +10,8 @@ export interface MountSettings {
   mountpoint: string;
   /** Where cached contents lie; made if missing. */
   cacheFolder: string;
+  /** The most that cached contents may take; what is in use or not yet sent is kept beyond it. */
+  cacheBytes: number;
   /** Where replica and journal of this mount lie; made if missing. */
   stateFolder: string;
   writeMode: WriteMode;

@@ -35,14 +35,14 @@ export interface MountParts {
   /** The journal's data folder. */
   data: DiskRoot;
   software: string;
-  cacheBudgetBytes: number;
   /** Closes what open-mount opened. */
   release(): Promise<void>;
   log(message: string, error?: unknown): void;
 }
 
 const PROBLEMS_MAX = 20;
-const EVICT_EVERY_MS = 30_000;
+/** A fast line fills this much of a disk meanwhile, and no more. */
+const EVICT_EVERY_MS = 1000;
 
 export class MountedVolume implements Mount {
   readonly settings: MountSettings;
@@ -303,12 +303,12 @@ export class MountedVolume implements Mount {
   }
 
   private keepBudget(): void {
-    this.parts.clock.after(EVICT_EVERY_MS, () => {
+    const { clock, cache, log } = this.parts;
+    const { cacheBytes } = this.settings;
+    clock.after(EVICT_EVERY_MS, () => {
       if (this.isEnding) return;
-      this.parts.cache
-        .evict(this.parts.cacheBudgetBytes)
-        .catch((error: unknown) => this.parts.log("The cache could not be cleaned.", error))
-        .finally(() => this.keepBudget());
+      const evicted = cache.usedBytes() > cacheBytes ? cache.evict(cacheBytes) : Promise.resolve();
+      evicted.catch((error: unknown) => log("The cache could not be cleaned.", error)).finally(() => this.keepBudget());
     });
   }
 

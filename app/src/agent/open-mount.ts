@@ -13,7 +13,6 @@ import { openReplica } from "./replica/sqlite-replica.ts";
 import { VERSION } from "./version.ts";
 
 const FOLDER_MODE = 0o700;
-const CACHE_BUDGET_BYTES = 20 * 1024 ** 3;
 const ENTRIES_MAX = 200_000;
 /** Requests that read metadata answer within 2 s of silence; those that change it wait as the wire page says. */
 const READ_DEADLINE_MS = 5_000;
@@ -80,7 +79,6 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
       journal,
       data,
       software: `Runnel ${VERSION}`,
-      cacheBudgetBytes: CACHE_BUDGET_BYTES,
       release,
       log,
     });

@@ -1,5 +1,7 @@
 // What end-to-end tests and benchmarks stand on.
 export * from "../emulator/index.ts";
+export * from "./control.ts";
+export * from "./memory.ts";
 export * from "./mounts.ts";
 export * from "./product.ts";
 export * from "./run.ts";

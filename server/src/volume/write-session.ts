@@ -1,8 +1,9 @@
 // One write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
 // from; asks for what it lacks; verifies the whole by its OID. It outlives its channel, so that a cut link repeats at most the item in flight.
-import type { Channel, Executor, Recipe, VersionId, WriteItem } from "@runnel/shared";
+import type { Channel, Encoding, Executor, Recipe, VersionId, WriteItem } from "@runnel/shared";
 import {
   DIGEST_BYTES,
+  EMPTY_RECIPE,
   LIMITS,
   RunnelError,
   WRITE_ITEM,
@@ -14,17 +15,19 @@ import {
   recipeSize,
   sliceRecipe,
 } from "@runnel/shared";
-import type { ContentStore, StagedFile } from "../content/content-store.ts";
+import type { ContentStore } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { HeldVersions } from "./held-versions.ts";
+import { NewData } from "./new-data.ts";
 import type { Allowance } from "./staged-writes.ts";
 import { joinRuns, toTemp } from "./write-runs.ts";
 
 interface Part {
+  /** Of new data: once it has been cut. */
   recipe: Recipe;
   offset: number;
   sizeBytes: number;
-  /** undefined: asked for with NEED. */
+  /** undefined: asked for with NEED, or not cut yet. */
   runs: Run[] | undefined;
   /** What has come for it since, in runs of at most LIMITS.runBytes. */
   filled?: { runs: Run[]; chunks: number; bytes: number };
@@ -42,20 +45,16 @@ export interface FinishedWrite {
 
 export class WriteSession {
   private readonly meta: MetaStore;
-  private readonly content: ContentStore;
   private readonly executor: Executor;
   /** Of the whole, as announced. */
   readonly sizeBytes: number;
-  private readonly allowance: Allowance;
   private readonly held: HeldVersions;
   private readonly parts: Part[] = [];
   private offset = 0;
   private chunks = 0;
-  /** New data of at most LIMITS.inlineBytes, else `staged` has it. */
-  private inline: { offset: number; bytes: Uint8Array }[] = [];
-  private inlineBytes = 0;
-  private staged: StagedFile | undefined;
-  private takenBytes = 0;
+  private readonly data: NewData;
+  /** New data being cut and stored while more comes, oldest first. */
+  private working: Promise<void>[] = [];
   /** Its channel broke: versions were closed and may have changed since. */
   private hasRested = false;
 
@@ -65,11 +64,10 @@ export class WriteSession {
     allowance: Allowance,
   ) {
     this.meta = parts.meta;
-    this.content = parts.content;
     this.executor = parts.executor;
     this.held = new HeldVersions(parts);
     this.sizeBytes = sizeBytes;
-    this.allowance = allowance;
+    this.data = new NewData(parts.content, allowance, () => this.moved());
   }
 
   /** Items received whole: where a repetition goes on. */
@@ -87,6 +85,7 @@ export class WriteSession {
       const message = await channel.next();
       if (message === undefined) throw wrong("A write ended without its end item.");
       const item = check(WRITE_ITEM, message, "write item");
+      if (item[0] !== "d") await this.worked(0);
       if (item[0] === "e") {
         const missing = this.parts.flatMap((part, index) => (part.runs === undefined ? [index] : []));
         if (missing.length === 0) return this.finish(item[1]);
@@ -102,26 +101,30 @@ export class WriteSession {
   /** The channel broke: nothing but what was received is kept. */
   async rest(): Promise<void> {
     this.hasRested = true;
+    await Promise.allSettled(this.working.splice(0));
+    this.forgetFrom(this.parts.findIndex((part) => part.recipe === EMPTY_RECIPE));
     await this.held.close();
+  }
+
+  /** Data that could not be cut or stored comes again, with all behind it. */
+  private forgetFrom(index: number): void {
+    const first = this.parts[index];
+    if (first === undefined) return;
+    this.parts.length = index;
+    this.offset = first.offset;
+    this.chunks = this.parts.reduce((sum, part) => sum + part.recipe.lengths.length, 0);
   }
 
   /** The commit has been accepted: what was staged is the content store's. */
   async finished(): Promise<void> {
-    this.giveBack();
-    this.staged = undefined;
+    this.data.handOver();
     await this.held.close();
   }
 
   async discard(): Promise<void> {
-    this.giveBack();
+    await Promise.allSettled(this.working.splice(0));
     await this.held.close();
-    await this.staged?.discard();
-    this.staged = undefined;
-  }
-
-  private giveBack(): void {
-    this.allowance.giveBack(this.takenBytes);
-    this.takenBytes = 0;
+    await this.data.discard();
   }
 
   /** What has changed meanwhile is asked for. */
@@ -138,21 +141,46 @@ export class WriteSession {
     if (item[0] === "c") this.add(await this.copy(item[1], item[2], item[3]));
     else if (item[0] === "h") this.add(await this.known(item[1], item[2], item[3]));
     else if (item[0] === "d") {
-      const bytes = await this.decode(item[1], item[2], item[3], channel);
-      const recipe = await this.executor.chunkBytes(bytes);
-      this.checkChunks(recipe.lengths.length);
-      if (this.offset + bytes.length > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
-      this.add({ recipe, sizeBytes: bytes.length, runs: await this.store(this.offset, bytes) });
+      const [, encoding, rawBytes] = item;
+      const encoded = await this.receiveRun(encoding, rawBytes, item[3], channel);
+      const part = this.add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined });
+      const work = this.takeRun(part, encoding, encoded);
+      work.catch(() => undefined);
+      this.working.push(work);
+      await this.worked(WORKING_MAX);
     } else {
-      await this.fill(item[1], await this.decode(item[2], item[3], item[4], channel));
+      const [, index, encoding, rawBytes] = item;
+      const encoded = await this.receiveRun(encoding, rawBytes, item[4], channel);
+      await this.fill(index, await this.decode(encoding, rawBytes, encoded));
     }
   }
 
-  private add(part: Omit<Part, "offset">): void {
-    this.parts.push({ ...part, offset: this.offset });
+  /** Waits until at most so many runs are being worked on. @throws what one of them failed with. */
+  private async worked(left: number): Promise<void> {
+    while (this.working.length > left) {
+      await this.working[0];
+      this.working.shift();
+    }
+  }
+
+  private async takeRun(part: Part, encoding: Encoding, encoded: Uint8Array): Promise<void> {
+    const bytes = await this.decode(encoding, part.sizeBytes, encoded);
+    const storing = this.data.store(part.offset, bytes, (run) => (part.runs = [run]));
+    storing.catch(() => undefined);
+    const recipe = await this.executor.chunkBytes(bytes);
+    await storing;
+    this.checkChunks(recipe.lengths.length);
+    this.chunks += recipe.lengths.length;
+    part.recipe = recipe;
+  }
+
+  private add(added: Omit<Part, "offset">): Part {
+    if (this.offset + added.sizeBytes > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
+    const part = { ...added, offset: this.offset };
+    this.parts.push(part);
     this.offset += part.sizeBytes;
     this.chunks += part.recipe.lengths.length;
-    if (this.offset > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
+    return part;
   }
 
   /** Counted before anything is copied: a few bytes of items could ask for any memory. */
@@ -213,17 +241,20 @@ export class WriteSession {
     return runs;
   }
 
-  private async decode(
-    encoding: "raw" | "zstd",
+  private async receiveRun(
+    encoding: Encoding,
     rawBytes: number,
     from: number | Uint8Array,
     channel: Channel,
   ): Promise<Uint8Array> {
     if (rawBytes === 0 || rawBytes > LIMITS.runBytes) throw wrong("A run has an impossible length.");
     const encoded = typeof from === "number" ? await channel.readBulk(checkEncoded(from, rawBytes)) : from;
-    if (encoding === "zstd") return this.executor.decompress(encoded, rawBytes);
-    if (encoded.length !== rawBytes) throw wrong("A run has another length than announced.");
+    if (encoding === "raw" && encoded.length !== rawBytes) throw wrong("A run has another length than announced.");
     return encoded;
+  }
+
+  private async decode(encoding: Encoding, rawBytes: number, encoded: Uint8Array): Promise<Uint8Array> {
+    return encoding === "zstd" ? this.executor.decompress(encoded, rawBytes) : encoded;
   }
 
   /** New data for an item that was asked for, in one run or several one after another. The descriptors stand: it must be these bytes. */
@@ -235,36 +266,15 @@ export class WriteSession {
     const recipe = await this.executor.chunkBytes(bytes);
     if (!isSame(part.recipe, filled.chunks, recipe))
       throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
-    // Stored first: storing may move what came before to the temp file, and then puts other runs in place of these.
-    const runs = await this.store(part.offset + filled.bytes, bytes);
-    filled.runs.push(...runs);
+    // Storing may move what came before to the temp file, and then puts other runs in place of these.
+    await this.data.store(part.offset + filled.bytes, bytes, (run) => filled.runs.push(run));
     filled.chunks += recipe.lengths.length;
     filled.bytes += bytes.length;
     if (filled.bytes === part.sizeBytes) part.runs = filled.runs;
   }
 
-  /** @throws Quota, NoSpace. */
-  private async store(offset: number, bytes: Uint8Array): Promise<Run[]> {
-    this.allowance.take(bytes.length);
-    this.takenBytes += bytes.length;
-    if (this.staged === undefined && this.inlineBytes + bytes.length <= LIMITS.inlineBytes) {
-      const at = this.inlineBytes;
-      this.inline.push({ offset, bytes });
-      this.inlineBytes += bytes.length;
-      return [{ from: "log", at, length: bytes.length }];
-    }
-    await this.spill();
-    await this.staged?.write(offset, bytes);
-    return [{ from: "temp", length: bytes.length }];
-  }
-
-  /** More data than a log record should hold: all of it goes to a file, at the offsets it will have. */
-  private async spill(): Promise<void> {
-    if (this.staged !== undefined) return;
-    this.staged = await this.content.stage();
-    for (const piece of this.inline) await this.staged.write(piece.offset, piece.bytes);
-    this.inline = [];
-    this.inlineBytes = 0;
+  /** What was for the log record is in a staged file now. */
+  private moved(): void {
     for (const part of this.parts) {
       part.runs = part.runs?.map(toTemp);
       if (part.filled !== undefined) part.filled.runs = part.filled.runs.map(toTemp);
@@ -277,13 +287,12 @@ export class WriteSession {
     const proved = await this.executor.digest([encodeRecipe(recipe)]);
     if (Buffer.compare(proved, oid) !== 0)
       throw new RunnelError("Corrupt", "write", "What came is not what was sent: its OID differs.");
-    await this.staged?.sync(this.sizeBytes);
+    const { data, temp } = await this.data.finish(this.sizeBytes);
     const runs = joinRuns(this.parts.flatMap((part) => part.runs ?? []));
-    const data = Buffer.concat(this.inline.map((piece) => piece.bytes));
     let stagedBytes = 0;
     for (const run of runs) if (run.from === "temp") stagedBytes += run.length;
     return {
-      content: { recipe, sizeBytes: this.sizeBytes, runs, temp: this.staged?.name ?? "" },
+      content: { recipe, sizeBytes: this.sizeBytes, runs, temp },
       oid,
       data,
       stagedBytes,
@@ -292,6 +301,8 @@ export class WriteSession {
 }
 
 const NEED_ITEMS_MAX = 65_536;
+/** Runs being cut and stored while the next is received: a run each. */
+const WORKING_MAX = 2;
 /** zstd's worst case is below this much more than the input. */
 const ENCODED_SLACK_BYTES = 1024;
 

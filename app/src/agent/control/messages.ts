@@ -43,6 +43,7 @@ export const Request = z.discriminatedUnion("verb", [
     url: text,
     mountpoint: text,
     cache: text.optional(),
+    cacheBytes: z.int().nonnegative().optional(),
     mode: z.enum(["sync", "async"]),
   }),
   z.object({ verb: z.literal("unmount"), mountpoint: text, force: z.boolean() }),

@@ -1,15 +1,17 @@
-// Sends one content: makes one file of base and layers, cuts it, and delivers it through links that come and go. What it leaves behind is for the caller:
+// Sends one content: makes one file of base and layers, cuts it while it is sent, and delivers it through links that come and go. What it leaves behind is for the caller:
 // to keep the file as cached content, or to let it go.
-import type { Clock, DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
-import { RunnelError, TIMING, encodeRecipe, isRunnelError } from "@runnel/shared";
+import type { Clock, DiskFile, DiskRoot, Executor } from "@runnel/shared";
+import { RunnelError, TIMING, isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { Composition } from "./compose.ts";
 import { compose, isWholeLayer } from "./compose.ts";
+import { CutFile } from "./cut-file.ts";
 import type { Downloads } from "./download.ts";
-import type { Outgoing, References, Uploads, WriteResult } from "./upload.ts";
+import type { References } from "./upload-plan.ts";
+import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
 import { fewerReferences } from "./upload.ts";
 
 export interface SenderParts {
@@ -28,9 +30,7 @@ export interface SenderParts {
 /** A content in one file, ready to be sent. */
 interface Prepared {
   fileName: string;
-  file: DiskFile;
-  recipe: Recipe;
-  oid: Uint8Array;
+  cut: CutFile;
   /** The file was made by composing and belongs to nobody else. */
   isComposed: boolean;
 }
@@ -60,13 +60,14 @@ export class Sender {
   async send(record: JournalCommit, base: CachedContent | undefined, mayStart?: () => boolean): Promise<Sent> {
     const { cache, data, dataFolder } = this.parts;
     const prepared = await this.prepare(record, base);
-    const { fileName, recipe, oid } = prepared;
+    const { fileName, cut } = prepared;
     const release = async (): Promise<void> => {
       if (prepared.isComposed) await data.removeFile(fileName);
     };
     try {
       const result = await this.deliver(record, prepared, base, mayStart);
       const version = { node: result.node, seq: result.version };
+      const { recipe, oid } = await cut.whole();
       const keep = (): Promise<CachedContent> =>
         cache.adopt(`${dataFolder}/${fileName}`, version, record.sizeBytes, recipe, oid);
       return { result, keep, release };
@@ -74,7 +75,7 @@ export class Sender {
       await release();
       throw error;
     } finally {
-      await prepared.file.close();
+      await cut.file.close();
     }
   }
 
@@ -88,8 +89,7 @@ export class Sender {
         : `composed-${record.instance.slice(0, 8)}-${record.n}-${++this.composed}`;
     if (!isWhole) await this.composeFile(fileName, record, base);
     const file = await data.open(fileName, "read");
-    const recipe = await executor.chunkFile(file, 0, record.sizeBytes);
-    return { fileName, file, recipe, oid: await executor.digest([encodeRecipe(recipe)]), isComposed: !isWhole };
+    return { fileName, cut: new CutFile(file, record.sizeBytes, executor), isComposed: !isWhole };
   }
 
   private async composeFile(fileName: string, record: JournalCommit, base: CachedContent | undefined): Promise<void> {
@@ -123,17 +123,13 @@ export class Sender {
     mayStart: (() => boolean) | undefined,
   ): Promise<WriteResult> {
     const { uploads, operations, session, clock } = this.parts;
-    const { file, recipe, oid } = prepared;
-    const { sizeBytes } = record;
+    const { cut } = prepared;
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
     let heardMs = clock.bootMs();
     for (;;) {
       const outgoing: Outgoing = {
-        file,
-        recipe,
-        oid,
-        sizeBytes,
+        cut,
         base: references === "copies" ? this.knownBase(record, base) : undefined,
         references,
       };

@@ -1,44 +1,34 @@
 // Sends a content as a write: ranges of the base as copies, chunks that some known version holds by digest and place, the rest as compressed
-// runs, the end with the OID; then what the server says it needs. Resumes at the item that the server names.
+// runs, the end with the OID; then what the server says it needs. Resumes at the item that the server names. Cutting, compressing and sending
+// overlap.
 import type { Channel, DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
 import {
-  DIGEST_BYTES,
   LIMITS,
   RESULTS,
   RunnelError,
   WRITE_REPLY,
   check,
   chunkOffsets,
-  digestAt,
   encodeRecipe,
   isRunnelError,
-  sliceRecipe,
 } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
+import type { CutFile } from "./cut-file.ts";
 import type { ReuseCounts } from "./download.ts";
+import { RunPacker } from "./run-packer.ts";
+import type { PackedRun } from "./run-packer.ts";
+import { UploadPlan, isSameVersion } from "./upload-plan.ts";
+import type { Item, References } from "./upload-plan.ts";
 
-/** What is to be sent: a file that holds the whole content. */
+/** What is to be sent. */
 export interface Outgoing {
-  file: DiskFile;
-  recipe: Recipe;
-  oid: Uint8Array;
-  sizeBytes: number;
+  /** A file that holds the whole content. */
+  cut: CutFile;
   /** The version the edit started from, with its recipe, when the server has it. */
   base: { version: VersionId; recipe: Recipe } | undefined;
   references: References;
 }
-
-/**
- * How much is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, descriptors (found by digest, or asked for);
- * if what came was not right, nothing.
- */
-export type References = "copies" | "digests" | "none";
-
-/** A part of the stream; all but data name chunks of the new recipe [from, from + count). */
-type Item =
-  | { is: "copy" | "hash"; version: VersionId; at: number; from: number; count: number }
-  | { is: "data"; from: number; count: number; offset: number; length: number };
 
 export interface WriteRequest {
   n: number;
@@ -60,10 +50,22 @@ export interface WriteResult {
 
 /** Encoded runs up to this size go inside their item: one frame instead of two. */
 const INLINE_BYTES = 16 * 1024;
-const BULK_LEVEL = 3;
-const ITEMS_MAX = LIMITS.channelItems / 2;
-/** Runs being compressed or waiting to be sent at once: memory, and overlap of work with the line. */
-const AHEAD = 3;
+/** Runs being read and compressed at once, and runs waiting to be sent: memory, and overlap of work with the line. */
+const PACKED_AHEAD = 3;
+const SENT_AHEAD = 3;
+
+/** One write under way. */
+interface Stream {
+  channel: Channel;
+  outgoing: Outgoing;
+  packer: RunPacker;
+}
+
+/** An item on its way, data being packed. */
+interface Coming {
+  item: Item;
+  packed: Promise<PackedRun> | undefined;
+}
 
 export class Uploads {
   private readonly cache: Cache;
@@ -83,9 +85,7 @@ export class Uploads {
    * without base), and the server's refusals.
    */
   async send(outgoing: Outgoing, request: WriteRequest): Promise<WriteResult> {
-    let items = this.plan(outgoing);
-    // So torn that naming the pieces would cost more than it saves.
-    if (items.length > ITEMS_MAX) items = this.plan({ ...outgoing, base: undefined, references: "none" });
+    const plan = new UploadPlan({ cache: this.cache, base: outgoing.base, references: outgoing.references });
     const channel = this.session.open(
       "write",
       {
@@ -93,7 +93,7 @@ export class Uploads {
         received: request.received,
         node: request.node,
         base: request.base,
-        sizeBytes: outgoing.sizeBytes,
+        sizeBytes: outgoing.cut.sizeBytes,
         attributes: { mtimeNs: request.mtimeNs },
         isResumed: request.isResumed,
       },
@@ -106,12 +106,13 @@ export class Uploads {
       if (from !== undefined) {
         if (request.mayStart?.() === false)
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
-        await this.sendItems(channel, outgoing, items.slice(from));
-        await this.serveNeeds(channel, outgoing, items);
+        const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
+        await this.sendItems({ channel, outgoing, packer }, plan, from);
+        await this.serveNeeds({ channel, outgoing, packer }, plan.items);
       }
       const result = check(RESULTS.operation, await answer, "write result");
       channel.end();
-      for (const item of items) this.countReuse(outgoing, item);
+      await this.countReuse(outgoing, plan.items);
       return result;
     } catch (error) {
       channel.cancel();
@@ -129,120 +130,99 @@ export class Uploads {
     return reply[1];
   }
 
-  private async sendItems(channel: Channel, outgoing: Outgoing, items: readonly Item[]): Promise<void> {
+  private async sendItems(stream: Stream, plan: UploadPlan, from: number): Promise<void> {
+    const { channel, outgoing } = stream;
+    const coming: Coming[] = [];
     const sending: Promise<void>[] = [];
-    for (const item of items) {
-      if (item.is === "data") sending.push((await this.sendRun(channel, outgoing, item.offset, item.length, [])).sent);
-      else this.sendReference(channel, outgoing, item);
-      if (sending.length > AHEAD) await sending.shift();
-    }
+    let index = 0;
+    const put = async (items: readonly Item[]): Promise<void> => {
+      for (const item of items) {
+        if (index++ < from) continue;
+        coming.push({ item, packed: item.is === "data" ? this.packRun(stream, item.offset, item.length) : undefined });
+        while (coming.length > PACKED_AHEAD) await this.announceFirst(stream, coming, sending);
+      }
+    };
+    for await (const window of outgoing.cut.windows()) await put(plan.add(window));
+    await put(plan.end());
+    while (coming.length > 0) await this.announceFirst(stream, coming, sending);
     await Promise.all(sending);
-    channel.send(["e", outgoing.oid]);
+    channel.send(["e", (await outgoing.cut.whole()).oid]);
   }
 
-  private sendReference(channel: Channel, outgoing: Outgoing, item: Exclude<Item, { is: "data" }>): void {
+  private async announceFirst(stream: Stream, coming: Coming[], sending: Promise<void>[]): Promise<void> {
+    const first = coming.shift();
+    if (first === undefined) return;
+    const { item, packed } = first;
+    if (packed !== undefined) sending.push(this.announce(stream.channel, await packed, []));
+    else if (item.is !== "data") await this.sendReference(stream, item);
+    if (sending.length > SENT_AHEAD) await sending.shift();
+  }
+
+  private async sendReference({ channel, outgoing }: Stream, item: Exclude<Item, { is: "data" }>): Promise<void> {
     const { node, seq } = item.version;
     if (item.is === "copy") {
       channel.send(["c", [node, seq], item.at, item.count]);
       return;
     }
-    const descriptors = encodeRecipe(sliceRecipe(outgoing.recipe, item.from, item.from + item.count));
+    const descriptors = encodeRecipe(await outgoing.cut.slice(item.from, item.from + item.count));
     this.session.recipeBytes.sent += descriptors.length;
     // A content kept from another epoch: by digest alone.
     channel.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
   }
 
-  /** Reads, compresses and announces a run; `sent` resolves when its bulk is on the way. `head` names the item asked for. */
-  private async sendRun(
-    channel: Channel,
-    outgoing: Outgoing,
-    offset: number,
-    length: number,
-    head: [] | [number],
-  ): Promise<{ sent: Promise<void> }> {
-    const bytes = await outgoing.file.read(offset, length);
-    if (bytes.length !== length) throw new RunnelError("Io", "upload", "A file to be sent is shorter than it was.");
-    const packed = await this.executor.compress(bytes, BULK_LEVEL);
-    const encoded = packed ?? bytes;
-    const kind = head.length === 0 ? "d" : "r";
-    const encoding = packed === undefined ? "raw" : "zstd";
-    const isInline = encoded.length <= INLINE_BYTES;
-    channel.send([kind, ...head, encoding, length, isInline ? encoded : encoded.length]);
-    const sent = isInline ? Promise.resolve() : channel.sendBulk(encoded);
-    sent.catch(() => undefined);
-    return { sent };
+  private packRun({ outgoing, packer }: Stream, offset: number, length: number): Promise<PackedRun> {
+    const packed = this.read(outgoing.cut.file, offset, length).then((bytes) => packer.pack(bytes));
+    packed.catch(() => undefined);
+    return packed;
   }
 
-  private async serveNeeds(channel: Channel, outgoing: Outgoing, items: Item[]): Promise<void> {
-    const offsets = chunkOffsets(outgoing.recipe);
+  private async read(file: DiskFile, offset: number, length: number): Promise<Uint8Array> {
+    const bytes = await file.read(offset, length);
+    if (bytes.length !== length) throw new RunnelError("Io", "upload", "A file to be sent is shorter than it was.");
+    return bytes;
+  }
+
+  /** Announces a run; resolves when its bulk is on the way. `head` names the item asked for. */
+  private announce(channel: Channel, { encoding, rawBytes, encoded }: PackedRun, head: [] | [number]): Promise<void> {
+    const isInline = encoded.length <= INLINE_BYTES;
+    channel.send([head.length === 0 ? "d" : "r", ...head, encoding, rawBytes, isInline ? encoded : encoded.length]);
+    const sent = isInline ? Promise.resolve() : channel.sendBulk(encoded);
+    sent.catch(() => undefined);
+    return sent;
+  }
+
+  private async serveNeeds(stream: Stream, items: Item[]): Promise<void> {
+    const { channel, outgoing } = stream;
     for (;;) {
       const message = await channel.next();
       if (message === undefined) return;
       const reply = check(WRITE_REPLY, message, "write reply");
       if (reply[0] !== "need") throw new RunnelError("Invalid", "write", "The server asked for something unexpected.");
       this.session.roundTrips++;
+      const { recipe, oid } = await outgoing.cut.whole();
+      const offsets = chunkOffsets(recipe);
       for (const index of reply[1]) {
         const item = items[index];
         if (item === undefined || item.is === "data")
           throw new RunnelError("Invalid", "write", "The server asked for an item that was not a reference.");
-        for (const run of splitRuns(outgoing.recipe, offsets, item.from, item.count)) {
-          await (
-            await this.sendRun(channel, outgoing, run.offset, run.length, [index])
-          ).sent;
-        }
+        for (const run of splitRuns(recipe, offsets, item.from, item.count))
+          await this.announce(channel, await this.packRun(stream, run.offset, run.length), [index]);
         items[index] = { is: "data", from: item.from, count: item.count, offset: offsets[item.from] ?? 0, length: 0 };
       }
-      channel.send(["e", outgoing.oid]);
+      channel.send(["e", oid]);
     }
   }
 
-  private plan(outgoing: Outgoing): Item[] {
-    const { recipe, base } = outgoing;
-    const ownPlaces = new Map<string, number>();
-    if (base !== undefined) {
-      for (let index = base.recipe.lengths.length - 1; index >= 0; index--)
-        ownPlaces.set(keyOf(base.recipe, index), index);
+  private async countReuse(outgoing: Outgoing, items: readonly Item[]): Promise<void> {
+    const { recipe } = await outgoing.cut.whole();
+    for (const item of items) {
+      if (item.is === "data") continue;
+      if (outgoing.base !== undefined && isSameVersion(item.version, outgoing.base.version))
+        this.reused.base += item.count;
+      else this.reused.server += item.count;
+      for (let index = item.from; index < item.from + item.count; index++)
+        this.reused.bytes += recipe.lengths[index] ?? 0;
     }
-    const known = outgoing.references === "none" ? [] : this.cache.findChunks(recipe.digests);
-    const offsets = chunkOffsets(recipe);
-    const items: Item[] = [];
-    for (let index = 0; index < recipe.lengths.length; index++) {
-      const length = recipe.lengths[index] ?? 0;
-      const last = items.at(-1);
-      const isInBase = last?.is === "copy" && base !== undefined && isSameVersion(last.version, base.version);
-      if (isInBase && isChunk(base.recipe, last.at + last.count, recipe, index)) {
-        last.count++;
-        continue;
-      }
-      const own = ownPlaces.get(keyOf(recipe, index));
-      if (own !== undefined && base !== undefined) {
-        items.push({ is: "copy", version: base.version, at: own, from: index, count: 1 });
-        continue;
-      }
-      const found = known[index];
-      if (found !== undefined && found.length === length) {
-        const { version } = found.content;
-        const is = outgoing.references === "copies" && version.node !== 0 ? "copy" : "hash";
-        const isNext = last?.is === is && isSameVersion(last.version, version) && last.at + last.count === found.index;
-        if (isNext && last.count < LIMITS.recipeDescriptorsPerItem) last.count++;
-        else items.push({ is, version, at: found.index, from: index, count: 1 });
-        continue;
-      }
-      if (last?.is === "data" && last.length + length <= LIMITS.runBytes) {
-        last.count++;
-        last.length += length;
-      } else items.push({ is: "data", from: index, count: 1, offset: offsets[index] ?? 0, length });
-    }
-    return items;
-  }
-
-  private countReuse(outgoing: Outgoing, item: Item): void {
-    if (item.is === "data") return;
-    if (outgoing.base !== undefined && isSameVersion(item.version, outgoing.base.version))
-      this.reused.base += item.count;
-    else this.reused.server += item.count;
-    for (let index = item.from; index < item.from + item.count; index++)
-      this.reused.bytes += outgoing.recipe.lengths[index] ?? 0;
   }
 }
 
@@ -250,10 +230,6 @@ export class Uploads {
 export function fewerReferences(before: References, error: unknown): References | undefined {
   if (before === "none" || !isRunnelError(error, "Gone", "Lost", "Corrupt", "Stale")) return undefined;
   return before === "copies" && error.kind === "Gone" ? "digests" : "none";
-}
-
-function isSameVersion(one: VersionId, other: VersionId): boolean {
-  return one.node === other.node && one.seq === other.seq;
 }
 
 function splitRuns(
@@ -270,16 +246,4 @@ function splitRuns(
     else runs.push({ offset: offsets[index] ?? 0, length });
   }
   return runs;
-}
-
-function isChunk(base: Recipe, at: number, recipe: Recipe, index: number): boolean {
-  if (at >= base.lengths.length || base.lengths[at] !== recipe.lengths[index]) return false;
-  const theirs = base.digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
-  return Buffer.compare(theirs, digestAt(recipe, index)) === 0;
-}
-
-function keyOf(recipe: Recipe, index: number): string {
-  return Buffer.from(recipe.digests.buffer, recipe.digests.byteOffset + index * DIGEST_BYTES, DIGEST_BYTES).toString(
-    "latin1",
-  );
 }

@@ -1,5 +1,6 @@
 // runnel mount: maps a volume as a drive.
 import { type Command, Option } from "commander";
+import { parseSize } from "../size.ts";
 import { withAgent } from "../agent-connection.ts";
 import type { Output } from "../output.ts";
 import { absolutePath, addVerb } from "../verb.ts";
@@ -11,21 +12,30 @@ export function addMount(program: Command, output: Output): void {
     .argument("<url>", "ws://HOST:PORT/VOLUME")
     .argument("<mountpoint>", "an existing empty folder")
     .option("--cache <dir>", "where contents are cached (default: in the agent's home)")
+    .option("--cache-size <size>", "how much cached contents may take: 500M, 20G (default: 20G)")
     .addOption(
       new Option("--mode <mode>", "when a close returns: sync = the server has it")
         .choices(["sync", "async"])
         .default("sync"),
     )
-    .action(async (url: string, mountpoint: string, options: { cache?: string; mode: "sync" | "async" }) => {
-      const cache = options.cache === undefined ? {} : { cache: absolutePath(options.cache) };
-      const request = {
-        verb: "mount",
-        url,
-        mountpoint: absolutePath(mountpoint),
-        mode: options.mode,
-        ...cache,
-      } as const;
-      const result = await withAgent((client) => client.ask<"mount">(request));
-      output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
-    });
+    .action(
+      async (
+        url: string,
+        mountpoint: string,
+        options: { cache?: string; cacheSize?: string; mode: "sync" | "async" },
+      ) => {
+        const cache = options.cache === undefined ? {} : { cache: absolutePath(options.cache) };
+        const size = options.cacheSize === undefined ? {} : { cacheBytes: parseSize(options.cacheSize) };
+        const request = {
+          verb: "mount",
+          url,
+          mountpoint: absolutePath(mountpoint),
+          mode: options.mode,
+          ...cache,
+          ...size,
+        } as const;
+        const result = await withAgent((client) => client.ask<"mount">(request));
+        output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
+      },
+    );
 }

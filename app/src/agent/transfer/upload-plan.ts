@@ -1,0 +1,127 @@
+// What a write consists of: chunks that the server has, named, and the others as runs of data. Planned window by window; the items are the
+// same whatever the windows are, so that a broken write can be resumed at the item that the server names. Pure but for looking chunks up.
+import type { Recipe, VersionId } from "@runnel/shared";
+import { DIGEST_BYTES, LIMITS, digestAt } from "@runnel/shared";
+import type { Cache } from "../cache/cache.ts";
+import type { Window } from "./cut-file.ts";
+
+/**
+ * How much is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, descriptors (found by digest, or asked for);
+ * if what came was not right, nothing.
+ */
+export type References = "copies" | "digests" | "none";
+
+/** A part of the stream; chunks of the new recipe [from, from + count). */
+export type Item =
+  | { is: "copy" | "hash"; version: VersionId; at: number; from: number; count: number }
+  | { is: "data"; from: number; count: number; offset: number; length: number };
+
+/** Of a content this torn the rest goes as data: naming the pieces would cost more than it saves. */
+const REFERENCES_MAX = LIMITS.channelItems / 2;
+
+export interface PlanParts {
+  cache: Pick<Cache, "findChunks">;
+  /** The version the edit started from, when the server has it. */
+  base: { version: VersionId; recipe: Recipe } | undefined;
+  references: References;
+}
+
+export class UploadPlan {
+  /** All that is known so far; the last may still grow. */
+  readonly items: Item[] = [];
+  private readonly parts: PlanParts;
+  private readonly ownPlaces = new Map<string, number>();
+  private references = 0;
+  private taken = 0;
+
+  constructor(parts: PlanParts) {
+    this.parts = parts;
+    const { base } = parts;
+    if (base === undefined) return;
+    for (let index = base.recipe.lengths.length - 1; index >= 0; index--)
+      this.ownPlaces.set(keyOf(base.recipe, index), index);
+  }
+
+  /** Plans the chunks of the next window; the items that are complete by it, not given before. */
+  add(window: Window): Item[] {
+    const { recipe } = window;
+    const isNaming = this.parts.references !== "none" && this.references < REFERENCES_MAX;
+    const known = isNaming ? this.parts.cache.findChunks(recipe.digests) : [];
+    let { offset } = window;
+    for (let index = 0; index < recipe.lengths.length; index++) {
+      const length = recipe.lengths[index] ?? 0;
+      const from = window.from + index;
+      if (!this.addCopy(recipe, index, from) && !this.addKnown(known[index], length, from))
+        this.addData(from, offset, length);
+      offset += length;
+    }
+    return this.take(this.items.length - 1);
+  }
+
+  /** What is left after the last window. */
+  end(): Item[] {
+    return this.take(this.items.length);
+  }
+
+  private take(to: number): Item[] {
+    const items = this.items.slice(this.taken, to);
+    this.taken = Math.max(this.taken, to);
+    return items;
+  }
+
+  private addCopy(recipe: Recipe, index: number, from: number): boolean {
+    const { base } = this.parts;
+    if (base === undefined) return false;
+    const last = this.items.at(-1);
+    const goesOn = last?.is === "copy" && isSameVersion(last.version, base.version);
+    if (goesOn && isChunk(base.recipe, last.at + last.count, recipe, index)) {
+      last.count++;
+      return true;
+    }
+    const at = this.references < REFERENCES_MAX ? this.ownPlaces.get(keyOf(recipe, index)) : undefined;
+    if (at === undefined) return false;
+    this.items.push({ is: "copy", version: base.version, at, from, count: 1 });
+    this.references++;
+    return true;
+  }
+
+  private addKnown(found: ReturnType<Cache["findChunks"]>[number], length: number, from: number): boolean {
+    if (found === undefined || found.length !== length) return false;
+    const { version } = found.content;
+    const is = this.parts.references === "copies" && version.node !== 0 ? "copy" : "hash";
+    const last = this.items.at(-1);
+    const isNext = last?.is === is && isSameVersion(last.version, version) && last.at + last.count === found.index;
+    if (isNext && last.count < LIMITS.recipeDescriptorsPerItem) {
+      last.count++;
+      return true;
+    }
+    if (this.references >= REFERENCES_MAX) return false;
+    this.items.push({ is, version, at: found.index, from, count: 1 });
+    this.references++;
+    return true;
+  }
+
+  private addData(from: number, offset: number, length: number): void {
+    const last = this.items.at(-1);
+    if (last?.is === "data" && last.length + length <= LIMITS.runBytes) {
+      last.count++;
+      last.length += length;
+    } else this.items.push({ is: "data", from, count: 1, offset, length });
+  }
+}
+
+export function isSameVersion(one: VersionId, other: VersionId): boolean {
+  return one.node === other.node && one.seq === other.seq;
+}
+
+function isChunk(base: Recipe, at: number, recipe: Recipe, index: number): boolean {
+  if (at >= base.lengths.length || base.lengths[at] !== recipe.lengths[index]) return false;
+  const theirs = base.digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
+  return Buffer.compare(theirs, digestAt(recipe, index)) === 0;
+}
+
+function keyOf(recipe: Recipe, index: number): string {
+  return Buffer.from(recipe.digests.buffer, recipe.digests.byteOffset + index * DIGEST_BYTES, DIGEST_BYTES).toString(
+    "latin1",
+  );
+}

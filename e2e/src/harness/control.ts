@@ -1,0 +1,59 @@
+// The agent's control socket, as a face that stays: what a test does a thousand times need not start a program each time.
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { type Socket, connect } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Device, Json } from "./product.ts";
+
+const CONTROL_VERSION = 1;
+
+interface Answer {
+  id?: number;
+  result?: Json;
+  error?: { kind: string; message: string };
+}
+
+export class Control {
+  readonly #socket: Socket;
+  readonly #pending = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  #last = 0;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    createInterface({ input: socket }).on("line", (line) => {
+      const answer = JSON.parse(line) as Answer;
+      if (answer.id === undefined) return;
+      this.#pending.get(answer.id)?.resolve(answer);
+      this.#pending.delete(answer.id);
+    });
+    socket.on("close", () => {
+      for (const { reject } of this.#pending.values()) reject(new Error("The agent closed its socket."));
+    });
+  }
+
+  /** The agent must be running. */
+  static async of(device: Device): Promise<Control> {
+    const { socket: path } = JSON.parse(readFileSync(join(device.home, "agent.json"), "utf8")) as { socket: string };
+    const socket = connect(path);
+    await once(socket, "connect");
+    socket.write(`${JSON.stringify({ hello: { control: CONTROL_VERSION, version: "test" } })}\n`);
+    return new Control(socket);
+  }
+
+  /** @throws with the agent's sentence. */
+  async ask(request: Json): Promise<Json> {
+    const id = ++this.#last;
+    const answered = new Promise<Answer>((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+    });
+    this.#socket.write(`${JSON.stringify({ id, request })}\n`);
+    const { result, error } = await answered;
+    if (result === undefined) throw new Error(`${error?.kind}: ${error?.message}`);
+    return result;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,72 @@
+// The bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will have.
+import { LIMITS } from "@runnel/shared";
+import type { ContentStore, StagedFile } from "../content/content-store.ts";
+import type { Run } from "../meta/meta-store.ts";
+import type { Allowance } from "./staged-writes.ts";
+
+export class NewData {
+  private readonly content: Pick<ContentStore, "stage">;
+  private readonly allowance: Allowance;
+  /** What was for the log record is in the staged file now. */
+  private readonly moved: () => void;
+  /** At most LIMITS.inlineBytes, else `staged` has it. */
+  private inline: { offset: number; bytes: Uint8Array }[] = [];
+  private inlineBytes = 0;
+  private staged: StagedFile | undefined;
+  private spilling: Promise<void> | undefined;
+  private takenBytes = 0;
+
+  constructor(content: Pick<ContentStore, "stage">, allowance: Allowance, moved: () => void) {
+    this.content = content;
+    this.allowance = allowance;
+    this.moved = moved;
+  }
+
+  /** `put` is told where the bytes are, before a later `moved`. Several may be under way. @throws Quota, NoSpace. */
+  async store(offset: number, bytes: Uint8Array, put: (run: Run) => void): Promise<void> {
+    this.allowance.take(bytes.length);
+    this.takenBytes += bytes.length;
+    if (this.spilling === undefined && this.inlineBytes + bytes.length <= LIMITS.inlineBytes) {
+      const at = this.inlineBytes;
+      this.inline.push({ offset, bytes });
+      this.inlineBytes += bytes.length;
+      put({ from: "log", at, length: bytes.length });
+      return;
+    }
+    this.spilling ??= this.spill();
+    await this.spilling;
+    await this.staged?.write(offset, bytes);
+    put({ from: "temp", length: bytes.length });
+  }
+
+  private async spill(): Promise<void> {
+    this.staged = await this.content.stage();
+    for (const piece of this.inline) await this.staged.write(piece.offset, piece.bytes);
+    this.inline = [];
+    this.inlineBytes = 0;
+    this.moved();
+  }
+
+  /** All that was stored, the staged part on stable storage. */
+  async finish(sizeBytes: number): Promise<{ data: Uint8Array; temp: string }> {
+    await this.staged?.sync(sizeBytes);
+    return { data: Buffer.concat(this.inline.map((piece) => piece.bytes)), temp: this.staged?.name ?? "" };
+  }
+
+  /** The commit has been accepted: what was staged is the content store's. */
+  handOver(): void {
+    this.giveBack();
+    this.staged = undefined;
+  }
+
+  async discard(): Promise<void> {
+    this.giveBack();
+    await this.staged?.discard();
+    this.staged = undefined;
+  }
+
+  private giveBack(): void {
+    this.allowance.giveBack(this.takenBytes);
+    this.takenBytes = 0;
+  }
+}
