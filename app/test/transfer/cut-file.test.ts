@@ -1,0 +1,109 @@
+// A file cut in windows has the chunks of a file cut at once, and what is planned from it does not depend on the windows.
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createCipheriv } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { realDisk, threadExecutor } from "@runnel/native";
+import { DIGEST_BYTES, EMPTY_RECIPE, encodeRecipe, sliceRecipe } from "@runnel/shared";
+import type { DiskFile, DiskRoot, Recipe } from "@runnel/shared";
+import { CutFile } from "../../src/agent/transfer/cut-file.ts";
+import { UploadPlan } from "../../src/agent/transfer/upload-plan.ts";
+import type { Item } from "../../src/agent/transfer/upload-plan.ts";
+
+const MiB = 1024 * 1024;
+const executor = threadExecutor();
+let folder: string;
+let root: DiskRoot;
+let file: DiskFile;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "runnel-cut-"));
+  root = await realDisk().openRoot(folder);
+});
+
+afterEach(async () => {
+  await file.close();
+  await root.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function content(bytes: Uint8Array): Promise<CutFile> {
+  writeFileSync(join(folder, "content"), bytes);
+  file = await root.open("content", "read");
+  return new CutFile(file, bytes.length, executor);
+}
+
+function noise(sizeBytes: number): Buffer {
+  return createCipheriv("aes-128-ctr", Buffer.alloc(16, 7), Buffer.alloc(16)).update(Buffer.alloc(sizeBytes));
+}
+
+/** No version of anything is known. */
+const nothing = {
+  findChunks: (digests: Uint8Array) => Array.from({ length: digests.length / DIGEST_BYTES }, () => undefined),
+};
+
+async function planned(cut: CutFile, base?: Recipe): Promise<{ given: Item[]; plan: UploadPlan }> {
+  const known = base && { version: { node: 5, seq: 9 }, recipe: base };
+  const plan = new UploadPlan({ cache: nothing, base: known, references: "copies" });
+  const given: Item[] = [];
+  for await (const window of cut.windows()) given.push(...plan.add(window));
+  return { given: [...given, ...plan.end()], plan };
+}
+
+describe("CutFile", () => {
+  for (const [name, bytes] of [
+    ["noise of several windows", noise(20 * MiB + 12_345)],
+    ["zeros of exactly two windows", Buffer.alloc(16 * MiB)],
+    ["less than a window", noise(100_000)],
+    ["nothing", Buffer.alloc(0)],
+  ] as const) {
+    it(`has the recipe that a cut at once gives: ${name}`, async () => {
+      const cut = await content(bytes);
+      const whole = await executor.chunkFile(file, 0, bytes.length);
+      const got = await cut.whole();
+      expect(Buffer.compare(encodeRecipe(got.recipe), encodeRecipe(whole))).toBe(0);
+      expect(got.oid).toEqual(await executor.digest([encodeRecipe(whole)]));
+    });
+  }
+
+  it("gives its windows again, before and after the whole was made, and slices across them", async () => {
+    const cut = await content(noise(20 * MiB));
+    const first = await Array.fromAsync(cut.windows());
+    expect(first.length).toBeGreaterThan(2);
+    expect(await Array.fromAsync(cut.windows())).toEqual(first);
+    const border = first[1]?.from ?? 0;
+    const slice = await cut.slice(border - 3, border + 4);
+    const { recipe } = await cut.whole();
+    expect(slice).toEqual(sliceRecipe(recipe, border - 3, border + 4));
+    expect(await cut.slice(border - 3, border + 4)).toEqual(slice);
+    expect((await Array.fromAsync(cut.windows())).map((window) => window.recipe)).toEqual([recipe]);
+  });
+
+  it("fails with what cutting fails with, for whoever asks", async () => {
+    const cut = new CutFile((await content(noise(1000))).file, 2000, executor);
+    await expect(cut.whole()).rejects.toMatchObject({ kind: "Stale" });
+    await expect(Array.fromAsync(cut.windows())).rejects.toMatchObject({ kind: "Stale" });
+  });
+});
+
+describe("UploadPlan", () => {
+  it("plans the same items window by window as at once, and gives each once", async () => {
+    const cut = await content(noise(20 * MiB));
+    const before = await executor.chunkBytes(noise(20 * MiB).fill(1, 12 * MiB, 12 * MiB + 100));
+    const inWindows = await planned(cut, before);
+    await cut.whole();
+    const atOnce = await planned(cut, before);
+    expect(inWindows.given).toEqual(atOnce.given);
+    expect(inWindows.given).toEqual(inWindows.plan.items);
+    expect(inWindows.given.map((item) => item.is)).toEqual(["copy", "data", "copy"]);
+  });
+
+  it("fills runs across the borders of windows", async () => {
+    const cut = await content(noise(20 * MiB));
+    const { given } = await planned(cut, EMPTY_RECIPE);
+    const lengths = given.map((item) => (item.is === "data" ? item.length : 0));
+    expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(20 * MiB);
+    for (const length of lengths.slice(0, -1)) expect(length).toBeGreaterThan(MiB - 64 * 1024);
+  });
+});
