@@ -25,4 +25,5 @@ export * from "./protocol/channel.ts";
 export * from "./protocol/connection.ts";
 export * from "./protocol/frame.ts";
 export * from "./protocol/messages.ts";
+export * from "./protocol/delta-regions.ts";
 export * from "./protocol/recipe-delta.ts";

@@ -44,6 +44,8 @@ bool Compress(ByteView bytes, ByteView prefix, int level, std::vector<uint8_t>* 
   if (prefix.length != 0) {
     // The window must reach back over the whole prefix.
     ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, WindowLog(prefix.length + bytes.length));
+    // With another prefix the result must be refused, not be other bytes.
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
     ZSTD_CCtx_refPrefix(context, prefix.data, prefix.length);
   }
   // Room for one byte less than the input: zstd stops by itself when the result would not be smaller.

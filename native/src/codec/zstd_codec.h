@@ -25,8 +25,8 @@ bool Compress(ByteView bytes, ByteView prefix, int level, std::vector<uint8_t>* 
 // `raw_bytes`: the check that comes before memory for the result.
 bool MayHoldRun(ByteView bytes, size_t raw_bytes);
 
-// Writes exactly `raw_bytes` to `output`. Returns false when `bytes` is not one whole frame of that many bytes. With
-// another prefix than it was compressed against it may return false or write other bytes.
+// Writes exactly `raw_bytes` to `output`. Returns false when `bytes` is not one whole frame of that many bytes, or
+// was compressed against another prefix.
 bool Decompress(ByteView bytes, ByteView prefix, uint8_t* output, size_t raw_bytes);
 
 }  // namespace runnel

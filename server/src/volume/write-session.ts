@@ -1,6 +1,6 @@
 // One write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
 // from; asks for what it lacks; verifies the whole by its OID. It outlives its channel, so that a cut link repeats at most the item in flight.
-import type { Channel, Encoding, Executor, Recipe, VersionId, WriteItem } from "@runnel/shared";
+import type { Channel, Executor, Recipe, RunEncoding, VersionId, WriteItem } from "@runnel/shared";
 import {
   DIGEST_BYTES,
   EMPTY_RECIPE,
@@ -19,18 +19,19 @@ import type { ContentStore } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { HeldVersions } from "./held-versions.ts";
 import { NewData } from "./new-data.ts";
+import { RunDecoder } from "./run-decoder.ts";
 import type { Allowance } from "./staged-writes.ts";
 import { joinRuns, toTemp } from "./write-runs.ts";
 
 interface Part {
-  /** Of new data: once it has been cut. */
+  /** EMPTY_RECIPE: new data that has not been cut yet, or a delta that did not decode. */
   recipe: Recipe;
   offset: number;
   sizeBytes: number;
   /** undefined: asked for with NEED, or not cut yet. */
   runs: Run[] | undefined;
   /** What has come for it since, in runs of at most LIMITS.runBytes. */
-  filled?: { runs: Run[]; chunks: number; bytes: number };
+  filled?: { runs: Run[]; recipes: Recipe[]; chunks: number; bytes: number };
 }
 
 export interface FinishedWrite {
@@ -49,6 +50,7 @@ export class WriteSession {
   /** Of the whole, as announced. */
   readonly sizeBytes: number;
   private readonly held: HeldVersions;
+  private readonly decoder: RunDecoder;
   private readonly parts: Part[] = [];
   private offset = 0;
   private chunks = 0;
@@ -66,6 +68,7 @@ export class WriteSession {
     this.meta = parts.meta;
     this.executor = parts.executor;
     this.held = new HeldVersions(parts);
+    this.decoder = new RunDecoder(this.held, parts.executor);
     this.sizeBytes = sizeBytes;
     this.data = new NewData(parts.content, allowance, () => this.moved());
   }
@@ -142,7 +145,7 @@ export class WriteSession {
     else if (item[0] === "h") this.add(await this.known(item[1], item[2], item[3]));
     else if (item[0] === "d") {
       const [, encoding, rawBytes] = item;
-      const encoded = await this.receiveRun(encoding, rawBytes, item[3], channel);
+      const encoded = await this.decoder.receive(encoding, rawBytes, item[3], channel);
       const part = this.add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined });
       const work = this.takeRun(part, encoding, encoded);
       work.catch(() => undefined);
@@ -150,8 +153,8 @@ export class WriteSession {
       await this.worked(WORKING_MAX);
     } else {
       const [, index, encoding, rawBytes] = item;
-      const encoded = await this.receiveRun(encoding, rawBytes, item[4], channel);
-      await this.fill(index, await this.decode(encoding, rawBytes, encoded));
+      const encoded = await this.decoder.receive(encoding, rawBytes, item[4], channel);
+      await this.fill(index, await this.decoder.decode(encoding, rawBytes, encoded));
     }
   }
 
@@ -163,14 +166,15 @@ export class WriteSession {
     }
   }
 
-  private async takeRun(part: Part, encoding: Encoding, encoded: Uint8Array): Promise<void> {
-    const bytes = await this.decode(encoding, part.sizeBytes, encoded);
+  private async takeRun(part: Part, encoding: RunEncoding, encoded: Uint8Array): Promise<void> {
+    const bytes = await this.decoder.decode(encoding, part.sizeBytes, encoded);
+    // Asked for with NEED.
+    if (bytes === undefined) return;
     const storing = this.data.store(part.offset, bytes, (run) => (part.runs = [run]));
     storing.catch(() => undefined);
     const recipe = await this.executor.chunkBytes(bytes);
     await storing;
-    this.checkChunks(recipe.lengths.length);
-    this.chunks += recipe.lengths.length;
+    this.count(recipe.lengths.length);
     part.recipe = recipe;
   }
 
@@ -189,6 +193,11 @@ export class WriteSession {
     throw new RunnelError("TooLarge", "write", "A write has too many chunks.", {
       detail: { limit: LIMITS.recipeDescriptors, rule: "W20" },
     });
+  }
+
+  private count(chunks: number): void {
+    this.checkChunks(chunks);
+    this.chunks += chunks;
   }
 
   /** CONDWRITE by place: chunks of a version, whose recipe the client knows. */
@@ -241,36 +250,27 @@ export class WriteSession {
     return runs;
   }
 
-  private async receiveRun(
-    encoding: Encoding,
-    rawBytes: number,
-    from: number | Uint8Array,
-    channel: Channel,
-  ): Promise<Uint8Array> {
-    if (rawBytes === 0 || rawBytes > LIMITS.runBytes) throw wrong("A run has an impossible length.");
-    const encoded = typeof from === "number" ? await channel.readBulk(checkEncoded(from, rawBytes)) : from;
-    if (encoding === "raw" && encoded.length !== rawBytes) throw wrong("A run has another length than announced.");
-    return encoded;
-  }
-
-  private async decode(encoding: Encoding, rawBytes: number, encoded: Uint8Array): Promise<Uint8Array> {
-    return encoding === "zstd" ? this.executor.decompress(encoded, rawBytes) : encoded;
-  }
-
-  /** New data for an item that was asked for, in one run or several one after another. The descriptors stand: it must be these bytes. */
-  private async fill(index: number, bytes: Uint8Array): Promise<void> {
+  /** New data for an item that was asked for, in one run or several one after another. Descriptors that were said stand: it must be these bytes. */
+  private async fill(index: number, bytes: Uint8Array | undefined): Promise<void> {
     const part = this.parts[index];
-    if (part === undefined || part.runs !== undefined) throw wrong("Data came for an item that was not asked for.");
-    part.filled ??= { runs: [], chunks: 0, bytes: 0 };
+    if (bytes === undefined || part === undefined || part.runs !== undefined)
+      throw wrong("Data came for an item that was not asked for.");
+    part.filled ??= { runs: [], recipes: [], chunks: 0, bytes: 0 };
     const { filled } = part;
+    if (filled.bytes + bytes.length > part.sizeBytes) throw wrong("An item has more bytes than it announced.");
     const recipe = await this.executor.chunkBytes(bytes);
-    if (!isSame(part.recipe, filled.chunks, recipe))
+    const wasSaid = part.recipe !== EMPTY_RECIPE;
+    if (wasSaid && !isSame(part.recipe, filled.chunks, recipe))
       throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
+    if (!wasSaid) this.count(recipe.lengths.length);
     // Storing may move what came before to the temp file, and then puts other runs in place of these.
     await this.data.store(part.offset + filled.bytes, bytes, (run) => filled.runs.push(run));
+    if (!wasSaid) filled.recipes.push(recipe);
     filled.chunks += recipe.lengths.length;
     filled.bytes += bytes.length;
-    if (filled.bytes === part.sizeBytes) part.runs = filled.runs;
+    if (filled.bytes < part.sizeBytes) return;
+    if (!wasSaid) part.recipe = concatRecipes(filled.recipes);
+    part.runs = filled.runs;
   }
 
   /** What was for the log record is in a staged file now. */
@@ -303,15 +303,6 @@ export class WriteSession {
 const NEED_ITEMS_MAX = 65_536;
 /** Runs being cut and stored while the next is received: a run each. */
 const WORKING_MAX = 2;
-/** zstd's worst case is below this much more than the input. */
-const ENCODED_SLACK_BYTES = 1024;
-
-function checkEncoded(encodedBytes: number, rawBytes: number): number {
-  if (encodedBytes === 0 || encodedBytes > rawBytes + ENCODED_SLACK_BYTES)
-    throw wrong("A run's encoded length is impossible.");
-  return encodedBytes;
-}
-
 function isSame(recipe: Recipe, from: number, expected: Recipe): boolean {
   const count = expected.lengths.length;
   if (from + count > recipe.lengths.length) return false;

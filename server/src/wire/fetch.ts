@@ -15,9 +15,8 @@ import {
 } from "@runnel/shared";
 import type { Volume } from "../volume/volume.ts";
 import { chunkRuns, readRun } from "../volume/version-reader.ts";
-
-/** Level for bulk: above it the processor, not a narrow link, would be the bottleneck. */
-const BULK_LEVEL = 3;
+import type { HeldByClient } from "./encode-run.ts";
+import { DeltaEncoder, encodeRun } from "./encode-run.ts";
 
 export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, channel: Channel): Promise<void> {
   const recipe = await volume.meta.recipe(request.version);
@@ -39,12 +38,17 @@ export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, ch
         await channel.sendBulk(encoded);
       }
     } else {
-      for (const run of chunkRuns(recipe, missingChunks(recipe, request.offset, end, held.chunks))) {
-        if (channel.abort.signal.aborted) break;
-        const bytes = await readRun(open, recipe, run, volume.executor);
-        const { encoding, encoded } = await encodeRun(volume, bytes);
-        channel.send(["d", run.from, run.count, encoding, bytes.length, encoded.length]);
-        await channel.sendBulk(encoded);
+      const deltas = new DeltaEncoder(volume, recipe, held.versions);
+      try {
+        for (const run of chunkRuns(recipe, missingChunks(recipe, request.offset, end, held.chunks))) {
+          if (channel.abort.signal.aborted) break;
+          const bytes = await readRun(open, recipe, run, volume.executor);
+          const { encoding, encoded } = await deltas.encode(bytes, run);
+          channel.send(["d", run.from, run.count, encoding, bytes.length, encoded.length]);
+          await channel.sendBulk(encoded);
+        }
+      } finally {
+        await deltas.close();
       }
     }
   } finally {
@@ -67,13 +71,16 @@ export async function serveGetHash(volume: Volume, request: RequestOf<"getHash">
   channel.end({ sizeBytes: row.sizeBytes, recipe: encodeRecipe(part), chunks: recipe.lengths.length });
 }
 
-async function heldRecipes(volume: Volume, versions: readonly VersionId[]): Promise<{ chunks: HeldChunks }> {
-  const recipes: Recipe[] = [];
+async function heldRecipes(
+  volume: Volume,
+  versions: readonly VersionId[],
+): Promise<{ versions: HeldByClient[]; chunks: HeldChunks }> {
+  const held: HeldByClient[] = [];
   for (const version of versions) {
     // A version that is not known any more still takes its place, so that indexes agree.
-    recipes.push((await volume.meta.recipe(version)) ?? EMPTY_RECIPE);
+    held.push({ version, recipe: (await volume.meta.recipe(version)) ?? EMPTY_RECIPE });
   }
-  return { chunks: new HeldChunks(recipes) };
+  return { versions: held, chunks: new HeldChunks(held.map(({ recipe }) => recipe)) };
 }
 
 function missingChunks(recipe: Recipe, from: number, to: number, held: HeldChunks): number[] {
@@ -89,12 +96,4 @@ function missingChunks(recipe: Recipe, from: number, to: number, held: HeldChunk
     if (held.find(digestAt(recipe, index), length) === undefined) missing.push(index);
   }
   return missing;
-}
-
-async function encodeRun(
-  volume: Volume,
-  bytes: Uint8Array,
-): Promise<{ encoding: "raw" | "zstd"; encoded: Uint8Array }> {
-  const packed = await volume.executor.compress(bytes, BULK_LEVEL);
-  return packed === undefined ? { encoding: "raw", encoded: bytes } : { encoding: "zstd", encoded: packed };
 }

@@ -261,7 +261,8 @@ async function collectFetch(channel: Channel, rig: VolumeRig): Promise<{ items: 
     const [encoding, rawBytes, encodedBytes] =
       checked[0] === "d" ? [checked[3], checked[4], checked[5]] : [checked[2], checked[3], checked[4]];
     const encoded = await channel.readBulk(encodedBytes);
-    bulk.push(encoding === "raw" ? encoded : await rig.executor.decompress(encoded, rawBytes));
+    // A delta is given as it came.
+    bulk.push(encoding === "zstd" ? await rig.executor.decompress(encoded, rawBytes) : encoded);
   }
   await channel.result();
   return { items, bulk };

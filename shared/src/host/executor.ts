@@ -1,8 +1,8 @@
 // Executor: work that costs CPU (chunking, digests, compression), run off the event loop (threads) or at once (inline, simulated).
 import type { DiskFile } from "./disk.ts";
 
-/** Compression of one run: none, by itself, or against a region of a version that both sides hold. */
-export type Encoding = "raw" | "zstd" | "delta";
+/** Compression of one run. */
+export type Encoding = "raw" | "zstd";
 
 export interface ChunkedRange {
   /** Lengths of the chunks in order; their sum is the length of the input. */
@@ -54,8 +54,8 @@ export interface Executor {
    */
   compress(bytes: Uint8Array, level: number, prefix?: Uint8Array): Promise<Uint8Array | undefined>;
   /**
-   * Inverse of compress. Never allocates more than `rawBytes`. With another prefix than the one given to compress the result may be other
-   * bytes. @throws RunnelError Corrupt when the result is not exactly `rawBytes`.
+   * Inverse of compress. Never allocates more than `rawBytes`. @throws RunnelError Corrupt when the result is not exactly `rawBytes`, or the prefix is
+   * not the one given to compress.
    */
   decompress(bytes: Uint8Array, rawBytes: number, prefix?: Uint8Array): Promise<Uint8Array>;
 }

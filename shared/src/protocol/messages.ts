@@ -241,6 +241,14 @@ export const FEED_FROM_SERVER = z.union([
 ]);
 export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;
 
+/** How a run of a write is encoded; a tuple is a delta against these chunks of a version: [version, first chunk, chunks] (W28). */
+const runEncoding = z.union([z.enum(["raw", "zstd"]), z.tuple([versionId, count, count])]);
+export type RunEncoding = z.output<typeof runEncoding>;
+
+/** The same for a fetch, against a held version: [its index, first chunk, chunks] (W32). */
+const fetchEncoding = z.union([z.enum(["raw", "zstd"]), z.tuple([count, count, count])]);
+export type FetchEncoding = z.output<typeof fetchEncoding>;
+
 /**
  * Items of a write, client to server. Ranges of chunks of a version's recipe ("c", CONDWRITE by place) · descriptors with the place that holds them
  * ("h"; null: by digest alone) · a run of new data ("d": encoding, raw and encoded length, bytes on the bulk stream, or inside when short) · new data for
@@ -249,7 +257,7 @@ export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;
 export const WRITE_ITEM = z.union([
   z.tuple([z.literal("c"), versionId, count, count]),
   z.tuple([z.literal("h"), bytes, versionId.nullable(), count]),
-  z.tuple([z.literal("d"), z.enum(["raw", "zstd"]), count, z.union([count, bytes])]),
+  z.tuple([z.literal("d"), runEncoding, count, z.union([count, bytes])]),
   z.tuple([z.literal("r"), count, z.enum(["raw", "zstd"]), count, z.union([count, bytes])]),
   z.tuple([z.literal("e"), bytes]),
 ]);
@@ -270,7 +278,7 @@ const recipeParts = z.array(z.union([bytes, z.tuple([count, count, count])]));
 export const FETCH_ITEM = z.union([
   z.tuple([z.literal("v"), count, recipeParts.nullable()]),
   z.tuple([z.literal("p"), recipeParts]),
-  z.tuple([z.literal("d"), count, count, z.enum(["raw", "zstd"]), count, count]),
+  z.tuple([z.literal("d"), count, count, fetchEncoding, count, count]),
   z.tuple([z.literal("raw"), count, z.enum(["raw", "zstd"]), count, count]),
 ]);
 export type FetchItem = z.output<typeof FETCH_ITEM>;

@@ -1,7 +1,7 @@
 // Brings ranges of a version into the cache: what older cached versions hold is copied there, the rest is fetched, all is digested before it
 // counts as present. One request for recipe and data together.
 import type { ByteRange } from "@runnel/native/drive";
-import type { Channel, Executor, FetchItem, Recipe, RecipePart } from "@runnel/shared";
+import type { Channel, Executor, FetchEncoding, FetchItem, Recipe, RecipePart } from "@runnel/shared";
 import {
   DIGEST_BYTES,
   EMPTY_RECIPE,
@@ -14,6 +14,7 @@ import {
   decodeRecipeDelta,
   digestAt,
   encodeRecipe,
+  isRunnelError,
   recipeSize,
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
@@ -78,11 +79,16 @@ export class Downloads {
       },
       true,
     );
+    for (const one of held) this.cache.hold(one);
     try {
       await this.receive(channel, content, held, range);
     } catch (error) {
       channel.cancel();
-      throw error;
+      // A cache on disk may rot: what came of the bytes of a held version is asked for once more, without it.
+      if (held.length === 0 || !isRunnelError(error, "Corrupt", "Gone")) throw error;
+      await this.bring(this.cache.byId(content.id) ?? content, range, false);
+    } finally {
+      for (const one of held) this.cache.release(one);
     }
   }
 
@@ -103,7 +109,7 @@ export class Downloads {
       await this.reuse(content, recipe, held, range);
     }
     for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
-      if (item[0] === "d" && recipe !== undefined) await this.takeChunks(channel, content, recipe, item);
+      if (item[0] === "d" && recipe !== undefined) await this.takeChunks(channel, content, recipe, held, item);
       else if (item[0] === "raw") await this.takeRaw(channel, content, item);
       else throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
     }
@@ -181,12 +187,16 @@ export class Downloads {
     channel: Channel,
     content: CachedContent,
     recipe: Recipe,
+    held: readonly CachedContent[],
     item: Extract<FetchItem, ["d", ...unknown[]]>,
   ): Promise<void> {
     const [, from, count, encoding, rawBytes, encodedBytes] = item;
     if (from + count > recipe.lengths.length || rawBytes > LIMITS.runBytes)
       throw new RunnelError("Invalid", "fetch", "A fetch brought chunks that the recipe does not have.");
-    const bytes = await this.decode(channel, encoding, rawBytes, encodedBytes);
+    const bytes =
+      typeof encoding === "string"
+        ? await this.decode(channel, encoding, rawBytes, encodedBytes)
+        : await this.applyDelta(await channel.readBulk(encodedBytes), rawBytes, held, encoding);
     const parts: Uint8Array[] = [];
     let at = 0;
     for (let index = from; index < from + count; index++) {
@@ -202,6 +212,22 @@ export class Downloads {
       throw new RunnelError("Corrupt", "fetch", "What came is not what the recipe says.");
     }
     await this.cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
+  }
+
+  /** The old bytes are not digested: what comes of them is. */
+  private async applyDelta(
+    encoded: Uint8Array,
+    rawBytes: number,
+    held: readonly CachedContent[],
+    [which, from, count]: Exclude<FetchEncoding, string>,
+  ): Promise<Uint8Array> {
+    const base = held[which];
+    const offsets = base?.recipe && chunkOffsets(base.recipe);
+    const end = offsets?.[from + count];
+    if (base === undefined || offsets === undefined || end === undefined)
+      throw new RunnelError("Invalid", "fetch", "A fetch brought a delta against chunks that are not held.");
+    const offset = offsets[from] ?? 0;
+    return this.executor.decompress(encoded, rawBytes, await this.cache.read(base, offset, end - offset));
   }
 
   private async takeRaw(
