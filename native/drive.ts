@@ -104,6 +104,8 @@ export type DriveRequest = { id: number; caller: Caller } & (
       /** What no commit holds yet, lowest first; a later layer covers an earlier one. Usually one; none when only the size or times changed. */
       layers: { path: string; extents: ByteRange[] }[];
       mtimeNs: bigint;
+      /** When it was last changed, by the clock here. */
+      ctimeNs: bigint;
     }
   | { op: "statfs" } // answered statfs
 );

@@ -8,7 +8,7 @@ import { Commits } from "./drive/commits.ts";
 import { Contents } from "./drive/contents.ts";
 import { DriveHost } from "./drive/drive-host.ts";
 import { Names } from "./drive/names.ts";
-import { Tree, driveEntry } from "./drive/tree.ts";
+import { Tree } from "./drive/tree.ts";
 import { Unsent } from "./drive/unsent.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus } from "./mount.ts";
@@ -131,7 +131,7 @@ export class MountedVolume implements Mount {
     const names = new Names({ drive, tree, operations, clock, problem });
     const { contents, commits } = this;
     const debug = (message: string, error: unknown): void => parts.log(message, error);
-    this.host = new DriveHost({ drive, session, replica, tree, names, contents, commits, operations, debug });
+    this.host = new DriveHost({ drive, session, replica, tree, names, contents, commits, operations, clock, debug });
   }
 
   /** Usable when it resolves: attached, and the root is listed. @throws what a person must know; nothing is left mounted then. */
@@ -263,7 +263,7 @@ export class MountedVolume implements Mount {
     }
     this.epoch = facts.epoch;
     replica.putState(facts.seq, facts.root);
-    drive.putNode(driveEntry(facts.root), false);
+    drive.putNode(this.tree.entry(facts.root), false);
   }
 
   private linked(isConnected: boolean, why: string): void {

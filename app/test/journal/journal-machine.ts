@@ -84,6 +84,7 @@ export function makeCommit(instance: string, n: number, file = `overlay-${n}`, l
     baseBytes: 4096,
     sizeBytes: 2 ** 33,
     mtimeNs: 1_700_000_000_123_456_789n,
+    ctimeNs: 1_700_000_000_123_456_789n + 1n,
     layers: [{ file, extents: [{ offset: 0, length }] }],
     baseContent: 7,
   };

@@ -79,6 +79,7 @@ void SetCommit(Napi::Env env, const Message& message, Setter& set) {
   set.Id("baseBytes", message.base_bytes);
   set.Id("sizeBytes", message.size_bytes);
   set.Time("mtimeNs", message.mtime_ns);
+  set.Time("ctimeNs", message.ctime_ns);
   set.Value("layers", LayersOf(env, message));
 }
 

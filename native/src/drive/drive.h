@@ -164,6 +164,7 @@ struct Message {
   uint32_t uid = 0;
   uint32_t gid = 0;
   int64_t mtime_ns = 0;
+  int64_t ctime_ns = 0;
   uint64_t size_bytes = 0;
   enum Set : uint8_t { kMode = 1, kUid = 2, kGid = 4, kMtime = 8, kSize = 16 };
   uint8_t set = 0;

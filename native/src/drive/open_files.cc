@@ -122,11 +122,6 @@ int File::Truncate(uint64_t size_bytes, int64_t now_ns) {
   if (size_bytes > kFileBytesMax) return EFBIG;
   std::lock_guard io_lock(io_mutex_);
   std::lock_guard lock(mutex_);
-  if (size_bytes == size_bytes_) {
-    // Sets no more than the times, which are only worth a commit if there is one anyway.
-    if (is_dirty_) mtime_ns_ = ctime_ns_ = now_ns;
-    return 0;
-  }
   if (size_bytes < size_bytes_) {
     if (active_) active_->extents.Cut(size_bytes);
     for (const auto& layer : frozen_) {
@@ -232,6 +227,7 @@ File::CommitStep File::BeginCommit(Message* message, uint64_t waiter, const std:
   message->base_bytes = base_bytes_;
   message->size_bytes = size_bytes_;
   message->mtime_ns = mtime_ns_;
+  message->ctime_ns = ctime_ns_;
   for (const auto& layer : frozen_) {
     if (layer->version != 0) {  // part of base_version, whether merged into the base yet or not
       message->base_bytes = layer->floor_bytes;

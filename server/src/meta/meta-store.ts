@@ -17,6 +17,8 @@ export interface OperationId {
   instance: string;
   n: number;
   digest: Uint8Array;
+  /** When, by the client's clock: the ctime of what the operation touches. Without it the server's. */
+  timeNs?: bigint;
 }
 
 /** Where the bytes of a version not yet brought up come from, in order of offset. Rule F: see docs/FORMAT.md, commit records. */

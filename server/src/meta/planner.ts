@@ -91,7 +91,8 @@ function replay(
 function answerOrDecide(tables: MetaTables, request: PlanRequest): Planned {
   const repeated = executedBefore(tables, request);
   if (repeated !== undefined) return repeated;
-  const decision = decide(tables, request.operation, request.wallNs, request.id?.instance ?? "");
+  const { id, operation, wallNs } = request;
+  const decision = decide(tables, operation, id?.timeNs ?? wallNs, id?.instance ?? "");
   return { ok: true, ...decision, isRepeated: false };
 }
 

@@ -11,11 +11,16 @@ export async function serveChange(
   name: RequestName,
   message: object,
 ): Promise<OperationResult> {
-  const { n, received } = message as { n: number; received: number };
+  const { n, received, timeNs } = message as { n: number; received: number; timeNs?: bigint };
   const operation = asOperation(name, message);
-  const id = operationId(attachment.instance, n, operation);
+  const id = { ...operationId(attachment.instance, n, operation), ...timed(timeNs) };
   attachment.forgetUpTo(received);
   return attachment.volume.commit(operation, id, attachment.holder);
+}
+
+/** Of an OperationId. */
+export function timed(timeNs: bigint | undefined): { timeNs?: bigint } {
+  return timeNs === undefined ? {} : { timeNs };
 }
 
 /** Identity of an operation is its number and what it says: a repeated number that says something else is refused. */

@@ -6,7 +6,7 @@ import type { Operation } from "../meta/meta-store.ts";
 import { WriteSession } from "../volume/write-session.ts";
 import type { FinishedWrite } from "../volume/write-session.ts";
 import type { Attachment } from "./attachment.ts";
-import { digestOfOpening, digestOfWrite, given, isSameOpening } from "./change.ts";
+import { digestOfOpening, digestOfWrite, given, isSameOpening, timed } from "./change.ts";
 
 type Request = RequestOf<"write">;
 
@@ -60,13 +60,13 @@ async function commit(
   finished: FinishedWrite,
 ): Promise<void> {
   const { volume, instance, holder } = attachment;
-  const { node, base, attributes, n } = request;
+  const { node, base, attributes, n, timeNs } = request;
   const { content, oid, data, stagedBytes } = finished;
   let release: (() => void) | undefined;
   try {
     release = await volume.content.reserve(content.sizeBytes - stagedBytes);
     const operation: Operation = { op: "write", node, base, content, attributes: given(attributes) };
-    const id = { instance, n, digest: digestOfWrite(digestOfOpening(request), oid) };
+    const id = { instance, n, digest: digestOfWrite(digestOfOpening(request), oid), ...timed(timeNs) };
     const { result, isRepeated, acknowledged } = await volume.submit(operation, id, holder, data);
     // A repetition that was executed before has staged in vain.
     if (isRepeated) await session.discard();

@@ -1,6 +1,6 @@
 // hello, attach, name operations, feed and resume, as a client sees them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { LIMITS, ROOT_NODE } from "@runnel/shared";
+import { EMPTY_RECIPE, LIMITS, RESULTS, ROOT_NODE, check } from "@runnel/shared";
 import { TERM_MS } from "../volume/volume-rig.ts";
 import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 
@@ -112,6 +112,30 @@ describe("changes", () => {
     })) as { nodes: unknown[]; names: unknown[] };
     expect(stat.nodes).toEqual([expect.arrayContaining([file, 0o600]), expect.arrayContaining([link, "d/c"]), null]);
     expect(stat.names).toEqual([expect.arrayContaining([file]), null]);
+  });
+
+  test("[W25] happened when the client says: the ctime of what they touch, the times of folders whose names they change", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const timeNs = 1_234_567_890_123_456_789n;
+    const node = one.newNode();
+    await one.change("make", { timeNs, folder: ROOT_NODE, name: "a", node, attributes: one.attributes("file") });
+    const mtimeNs = 1_600_000_000_000_000_000n;
+    const times = async (): Promise<bigint[][]> => {
+      const { nodes } = check(RESULTS.stat, await one.call("stat", { nodes: [node, ROOT_NODE], names: [] }), "stat");
+      return nodes.map((state) => [state?.mtimeNs ?? 0n, state?.ctimeNs ?? 0n]);
+    };
+    expect(await times()).toEqual([
+      [mtimeNs, timeNs],
+      [timeNs, timeNs],
+    ]);
+    const upload = one.openWrite({ node, base: 0, sizeBytes: 0, timeNs: timeNs + 5n, attributes: { mtimeNs } });
+    await upload.finish(EMPTY_RECIPE);
+    expect(await times()).toEqual([
+      [mtimeNs, timeNs + 5n],
+      [timeNs, timeNs],
+    ]);
+    await one.change("setAttr", { node, change: { mode: 0o600 } });
+    expect((await times())[0]?.[1]).toBeGreaterThan(timeNs + 5n);
   });
 
   test("[W24] are executed once: a repetition gets the same answer, another request by the number is refused", async () => {

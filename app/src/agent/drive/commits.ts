@@ -76,6 +76,7 @@ export class Commits {
       baseBytes: request.baseBytes,
       sizeBytes: request.sizeBytes,
       mtimeNs: request.mtimeNs,
+      ctimeNs: request.ctimeNs,
       layers: request.layers.map(({ path, extents }) => ({ file: basename(path), extents })),
       baseContent: request.baseContent,
     };
@@ -144,13 +145,13 @@ export class Commits {
   /** A file nobody has open is cut or extended: a commit over its current version. */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
     const { cache, operations, journal, clock, tree, sender } = this.parts;
-    if (sizeBytes === state.sizeBytes) return;
     operations.mustBeOnline("truncate");
     await this.settled(state.node);
     const version = { node: state.node, seq: state.version };
     const base =
       state.sizeBytes === 0 ? undefined : (cache.find(version) ?? (await cache.create(version, state.sizeBytes)));
     const n = operations.begin();
+    const nowNs = clock.wallNs();
     try {
       const sent = await sender.send(
         {
@@ -163,7 +164,8 @@ export class Commits {
           baseOid: base?.oid ?? NO_OID,
           baseBytes: Math.min(state.sizeBytes, sizeBytes),
           sizeBytes,
-          mtimeNs: clock.wallNs(),
+          mtimeNs: nowNs,
+          ctimeNs: nowNs,
           layers: [],
           baseContent: base?.id ?? 0,
         },

@@ -6,7 +6,6 @@ import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { RequestOfOp } from "./names.ts";
 import type { Tree } from "./tree.ts";
-import { driveEntry } from "./tree.ts";
 
 const MiB = 1024 * 1024;
 /** Small files come whole; larger ones in windows, wide for whoever reads on. */
@@ -44,7 +43,7 @@ export class Contents {
     const state = await this.tree.node(request.node);
     if (request.wantsWrite && isOffline)
       throw new RunnelError("ReadOnly", "open", "Offline: the file can be read, not changed.");
-    this.drive.putNode(driveEntry(state, request.node), false);
+    this.drive.putNode(this.tree.entry(state, request.node), false);
     if (state.version === 0 || state.sizeBytes === 0) {
       this.drive.opened(request.id, { content: 0, version: state.version });
       return;

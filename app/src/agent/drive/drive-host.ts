@@ -1,7 +1,7 @@
 // Answers the drive's requests: each kind with its handler, each exactly once, errors as errno. Decides whether an answer may come from here or
 // must first be proved current (lease), and what offline means for it (WIRE: What a return means).
 import type { Drive, DriveBinding, DriveRequest } from "@runnel/native/drive";
-import type { Change } from "@runnel/shared";
+import type { Change, Clock } from "@runnel/shared";
 import { ERRNO_OF_KIND, RESULTS, TIMING, check, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
@@ -10,7 +10,6 @@ import type { Commits } from "./commits.ts";
 import type { Contents } from "./contents.ts";
 import type { Names, RequestOfOp } from "./names.ts";
 import type { Tree } from "./tree.ts";
-import { driveEntry } from "./tree.ts";
 
 export interface DriveHostParts {
   drive: Drive;
@@ -21,6 +20,7 @@ export interface DriveHostParts {
   contents: Contents;
   commits: Commits;
   operations: Operations;
+  clock: Clock;
   debug(message: string, error: unknown): void;
 }
 
@@ -54,14 +54,14 @@ export class DriveHost {
         const state = node === 0 ? undefined : (change.nodes.find((one) => one.node === node) ?? replica.node(node));
         if (state !== undefined) named.add(state.node);
         const isOwn = operations.isOwnName(folder, name);
-        (isOwn ? own : foreign).push({ folder, name, entry: state && driveEntry(state) });
+        (isOwn ? own : foreign).push({ folder, name, entry: state && this.parts.tree.entry(state) });
       }
       for (const state of change.nodes) {
         if (named.has(state.node)) continue;
         const isOwn =
           commits.isOwnNode(state.node) ||
           change.bindings.some(({ folder, name }) => operations.isOwnName(folder, name));
-        drive.putNode(driveEntry(state), !isOwn);
+        drive.putNode(this.parts.tree.entry(state), !isOwn);
       }
     }
     if (own.length > 0) drive.putEntries(own, false);
@@ -75,7 +75,7 @@ export class DriveHost {
         return this.lookup(request);
       case "getattr":
         await this.isOffline();
-        drive.putNode(driveEntry(await this.parts.tree.node(request.node), request.node), false);
+        drive.putNode(this.parts.tree.entry(await this.parts.tree.node(request.node), request.node), false);
         drive.done(request.id);
         return;
       case "list":
@@ -110,7 +110,10 @@ export class DriveHost {
     const { tree, drive } = this.parts;
     await this.isOffline();
     const state = await tree.lookup(tree.real(request.folder), request.name);
-    drive.putEntries([{ folder: request.folder, name: request.name, entry: state && driveEntry(state) }], false);
+    drive.putEntries(
+      [{ folder: request.folder, name: request.name, entry: state && this.parts.tree.entry(state) }],
+      false,
+    );
     drive.done(request.id);
   }
 
@@ -120,22 +123,24 @@ export class DriveHost {
     const entries = await tree.entries(tree.real(request.folder));
     drive.putFolder(
       request.folder,
-      entries.map(({ name, state }) => ({ name, entry: driveEntry(state) })),
+      entries.map(({ name, state }) => ({ name, entry: this.parts.tree.entry(state) })),
     );
     drive.done(request.id);
   }
 
   /** truncate(2) by path, with no file of it open here: a commit of its own. */
   private async truncate(request: RequestOfOp<"setattr">, sizeBytes: number): Promise<void> {
-    const { tree, commits, names, drive } = this.parts;
+    const { tree, commits, names, drive, clock } = this.parts;
     const state = await tree.node(request.node);
+    // The size it has sets the times only.
+    if (sizeBytes === state.sizeBytes) return names.setAttributes({ mtimeNs: clock.wallNs(), ...request });
     await commits.truncate(state, sizeBytes);
     const { mode, uid, gid, mtimeNs } = request;
     if (mode !== undefined || uid !== undefined || gid !== undefined || mtimeNs !== undefined) {
       await names.setAttributes(request);
       return;
     }
-    drive.putNode(driveEntry(await tree.node(request.node), request.node), false);
+    drive.putNode(this.parts.tree.entry(await tree.node(request.node), request.node), false);
     drive.done(request.id);
   }
 

@@ -4,7 +4,8 @@ import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
 import type { Operations } from "../wire/operations.ts";
 import type { Tree } from "./tree.ts";
-import { driveEntry } from "./tree.ts";
+
+const S_ISGID = 0o2000;
 
 export type RequestOfOp<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
 
@@ -31,12 +32,13 @@ export class Names {
     if ((await tree.lookup(request.folder, request.name)) !== undefined)
       throw new RunnelError("Exists", "create", "The file exists already.");
     const node = await operations.newNode();
+    const parent = await tree.node(request.folder);
     const nowNs = clock.wallNs();
     const attributes: NewAttributes = {
       type: "file",
       mode: request.mode,
       uid: request.caller.uid,
-      gid: request.caller.gid,
+      gid: groupIn(parent, request.caller.gid),
       mtimeNs: nowNs,
       rdev: 0,
       target: "",
@@ -44,17 +46,18 @@ export class Names {
     const folder = tree.real(request.folder);
     const making = operations.change(
       "make",
-      { folder, name: request.name, node, attributes: packAttributes(attributes) },
+      { timeNs: nowNs, folder, name: request.name, node, attributes: packAttributes(attributes) },
       [[folder, request.name]],
     );
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
-    if (request.isExclusive) {
+    if (request.isExclusive || operations.isCrowded) {
       await making;
       const made = await tree.node(node);
-      drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(made) }], false);
+      drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(made) }], false);
     } else {
       tree.addMade(request.folder, request.name, state);
-      drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(state) }], false);
+      drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(state) }], false);
+      drive.putNode(tree.entry(parent, request.folder), false);
       making.then(
         () => tree.dropMade(node),
         (error: unknown) => this.makeFailed(request, node, error),
@@ -80,26 +83,30 @@ export class Names {
     operations.mustBeOnline("make");
     const node = await operations.newNode();
     const folder = tree.real(request.folder);
+    const parent = await tree.node(request.folder);
+    const nowNs = clock.wallNs();
     const attributes: NewAttributes = {
       type: request.type,
-      mode: request.mode,
+      mode: request.type === "folder" ? request.mode | (parent.mode & S_ISGID) : request.mode,
       uid: request.caller.uid,
-      gid: request.caller.gid,
-      mtimeNs: clock.wallNs(),
+      gid: groupIn(parent, request.caller.gid),
+      mtimeNs: nowNs,
       rdev: request.rdev,
       target: request.target,
     };
     const result = check(
       RESULTS.operation,
-      await operations.change("make", { folder, name: request.name, node, attributes: packAttributes(attributes) }, [
-        [folder, request.name],
-      ]),
+      await operations.change(
+        "make",
+        { timeNs: nowNs, folder, name: request.name, node, attributes: packAttributes(attributes) },
+        [[folder, request.name]],
+      ),
       "make result",
     );
     // A folder that somebody else made first is theirs: mkdir says so, whatever the wire binds.
     if (result.node !== node) throw new RunnelError("Exists", "make", "The folder exists already.");
     if (request.type === "folder") tree.madeFolder(node, result.seq);
-    drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(await tree.node(node)) }], false);
+    drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(await tree.node(node)) }], false);
     drive.done(request.id);
   }
 
@@ -109,8 +116,8 @@ export class Names {
     const node = tree.real(request.node);
     await operations.change("link", { node, folder, name: request.name }, [[folder, request.name]]);
     const state = await tree.node(node);
-    drive.putEntries([{ folder: request.folder, name: request.name, entry: driveEntry(state) }], false);
-    drive.putNode(driveEntry(state), false);
+    drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(state) }], false);
+    drive.putNode(tree.entry(state), false);
     drive.done(request.id);
   }
 
@@ -143,8 +150,8 @@ export class Names {
     const target = await tree.lookup(request.toFolder, toName);
     drive.putEntries(
       [
-        { folder: request.folder, name, entry: source && driveEntry(source) },
-        { folder: request.toFolder, name: toName, entry: target && driveEntry(target) },
+        { folder: request.folder, name, entry: source && tree.entry(source) },
+        { folder: request.toFolder, name: toName, entry: target && tree.entry(target) },
       ],
       false,
     );
@@ -159,9 +166,14 @@ export class Names {
       Object.entries({ mode, uid, gid, mtimeNs }).filter(([, value]) => value !== undefined),
     );
     if (Object.keys(change).length > 0) await operations.change("setAttr", { node, change }, []);
-    drive.putNode(driveEntry(await tree.node(node), request.node), false);
+    drive.putNode(tree.entry(await tree.node(node), request.node), false);
     drive.done(request.id);
   }
+}
+
+/** mkdir(2): what is made in a folder with S_ISGID has its group, and a folder that bit as well. */
+function groupIn(parent: NodeState, callersGid: number): number {
+  return (parent.mode & S_ISGID) === 0 ? callersGid : parent.gid;
 }
 
 function packAttributes(attributes: NewAttributes): object {

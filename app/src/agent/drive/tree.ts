@@ -5,6 +5,11 @@ import { RunnelError } from "@runnel/shared";
 import type { DriveEntry } from "@runnel/native/drive";
 import type { Replica } from "../replica/replica.ts";
 
+export interface Owner {
+  uid: number;
+  gid: number;
+}
+
 export class Tree {
   private readonly replica: Replica;
   private readonly list: (folder: number) => Promise<void>;
@@ -15,9 +20,18 @@ export class Tree {
   private readonly listing = new Map<number, Promise<void>>();
   /** A made file whose name existed: its id stands for that node (WIRE: guarantee, creates without O_EXCL). */
   private readonly bound = new Map<number, number>();
+  /** Times that folders have from makes which are not answered yet. */
+  private readonly touched = new Map<number, { makes: number; timeNs: bigint }>();
+  private readonly owner: Owner | undefined;
 
-  constructor(replica: Replica, ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<void> }) {
+  /** `owner`: whom everything is shown to belong to, whatever is stored. */
+  constructor(
+    replica: Replica,
+    ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<void> },
+    owner?: Owner,
+  ) {
     this.replica = replica;
+    this.owner = owner;
     this.list = ask.list;
     this.statNodes = ask.stat;
   }
@@ -34,6 +48,7 @@ export class Tree {
   addMade(folder: number, name: string, state: NodeState): void {
     this.made.set(state.node, { folder, name, state });
     this.madeNames.set(key(folder, name), state.node);
+    this.touched.set(folder, { makes: (this.touched.get(folder)?.makes ?? 0) + 1, timeNs: state.mtimeNs });
   }
 
   /** A folder just made is empty as of that seq: nothing to list. Only while the whole volume is followed. */
@@ -47,6 +62,8 @@ export class Tree {
     if (made === undefined) return;
     this.made.delete(node);
     if (this.madeNames.get(key(made.folder, made.name)) === node) this.madeNames.delete(key(made.folder, made.name));
+    const touched = this.touched.get(made.folder);
+    if (touched !== undefined && --touched.makes === 0) this.touched.delete(made.folder);
   }
 
   madeState(node: number): NodeState | undefined {
@@ -95,6 +112,17 @@ export class Tree {
     return entries;
   }
 
+  /** A state as programs are to see it, under the id that the kernel knows. */
+  entry(state: NodeState, node: number = state.node): DriveEntry {
+    const { type, mode, sizeBytes, nlink, rdev, version, target } = state;
+    const { uid, gid } = this.owner ?? state;
+    const timeNs = type === "folder" ? this.touched.get(state.node)?.timeNs : undefined;
+    const isTouched = timeNs !== undefined && timeNs > state.ctimeNs;
+    const mtimeNs = isTouched ? timeNs : state.mtimeNs;
+    const ctimeNs = isTouched ? timeNs : state.ctimeNs;
+    return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target };
+  }
+
   pathOf(node: number): string {
     const made = this.made.get(node);
     if (made !== undefined) {
@@ -117,9 +145,4 @@ export class Tree {
 
 function key(folder: number, name: string): string {
   return `${folder}/${name}`;
-}
-
-export function driveEntry(state: NodeState, node: number = state.node): DriveEntry {
-  const { type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target } = state;
-  return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target };
 }

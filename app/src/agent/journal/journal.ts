@@ -18,6 +18,8 @@ export interface JournalCommit {
   baseBytes: number;
   sizeBytes: number;
   mtimeNs: bigint;
+  /** When the content was last changed, by the clock here. */
+  ctimeNs: bigint;
   /** Files below data/, lowest first, with the ranges they hold. */
   layers: { file: string; extents: ByteRange[] }[];
   /** The agent's cache content id that held the base, a hint. */

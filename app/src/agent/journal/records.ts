@@ -47,6 +47,7 @@ const header = z.discriminatedUnion("kind", [
     baseBytes: count,
     sizeBytes: count,
     mtimeNs: nanoseconds,
+    ctimeNs: nanoseconds,
     /** File, and how many of the extents behind the header are its. */
     layers: z.array(z.tuple([dataFileName, count])),
     baseContent: count,

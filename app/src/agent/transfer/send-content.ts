@@ -140,6 +140,7 @@ export class Sender {
           node: record.node,
           base: record.baseVersion,
           mtimeNs: record.mtimeNs,
+          ctimeNs: record.ctimeNs,
           isResumed,
           ...(mayStart === undefined ? {} : { mayStart }),
         });

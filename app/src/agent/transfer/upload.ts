@@ -36,6 +36,7 @@ export interface WriteRequest {
   node: number;
   base: number;
   mtimeNs: bigint;
+  ctimeNs: bigint;
   isResumed: boolean;
   /** Asked when it turns out that a resumed write was not executed before: false = do not send it (Stale). */
   mayStart?: () => boolean;
@@ -91,6 +92,7 @@ export class Uploads {
       {
         n: request.n,
         received: request.received,
+        timeNs: request.ctimeNs,
         node: request.node,
         base: request.base,
         sizeBytes: outgoing.cut.sizeBytes,

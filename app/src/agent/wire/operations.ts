@@ -1,9 +1,14 @@
 // Operations of this instance, (instance, n): numbered, sent in order, answered once. A change that was sent and not answered when the link
 // broke is settled by its number after the link is back: the same number is sent again, and the server executes it at most once.
 import type { Clock, RequestName } from "@runnel/shared";
-import { RunnelError, TIMING, isRunnelError } from "@runnel/shared";
+import { LIMITS, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
 import type { Journal } from "../journal/journal.ts";
 import type { Session } from "./session.ts";
+
+/** Changes under way at once, of the channels that a connection may have; the next ones wait their turn, in order. */
+const UNDER_WAY_MAX = LIMITS.channels / 2;
+/** From here on a program that makes files faster than they can be told waits for its answers. */
+const CROWDED = UNDER_WAY_MAX / 2;
 
 export class Operations {
   private readonly session: Session;
@@ -12,6 +17,8 @@ export class Operations {
   /** Numbers sent and not answered. */
   private readonly outstanding = new Set<number>();
   private highest = 0;
+  private underWay = 0;
+  private readonly turns: (() => void)[] = [];
   private idleWaiters: { upTo: number; resolve(): void }[] = [];
   /** Names that an operation of this client is changing: feed items about them tell the kernel nothing new. */
   private readonly ownNames = new Map<string, number>();
@@ -49,6 +56,10 @@ export class Operations {
       throw new RunnelError("ReadOnly", operation, "Offline: changes are not possible until the server is back.");
   }
 
+  get isCrowded(): boolean {
+    return this.underWay >= CROWDED;
+  }
+
   isOutstanding(n: number): boolean {
     return this.outstanding.has(n);
   }
@@ -78,12 +89,25 @@ export class Operations {
     const n = this.begin();
     for (const [folder, word] of names) this.own(`${folder}/${word}`, 1);
     try {
-      return await this.settle(name, { n, received: this.received, ...body });
+      const timeNs = this.clock.wallNs();
+      await this.turn();
+      return await this.settle(name, { n, received: this.received, timeNs, ...body });
     } finally {
+      this.endTurn();
       this.answered(n);
       // The feed item came before the answer; the name is the kernel's own business until then.
       for (const [folder, word] of names) this.own(`${folder}/${word}`, -1);
     }
+  }
+
+  private async turn(): Promise<void> {
+    if (this.underWay++ < UNDER_WAY_MAX) return;
+    await new Promise<void>((resolve) => this.turns.push(resolve));
+  }
+
+  private endTurn(): void {
+    this.underWay--;
+    this.turns.shift()?.();
   }
 
   private async settle(name: RequestName, request: object): Promise<unknown> {
