@@ -52,7 +52,7 @@ interface Drive {
 }
 
 async function mounted(served: string, options: string[] = []): Promise<Drive> {
-  const server = await sandbox.startServer({ volumes: { docs: served } });
+  const server = await sandbox.startServer({ volumes: { docs: served }, readyMs: STEP_MS });
   const device = sandbox.device();
   const drive = sandbox.makeFolder("drive");
   await device.mount(`${server.url}/docs`, drive, options);

@@ -7,6 +7,7 @@ import * as fc from "fast-check";
 import { buildContent, generator } from "@runnel/shared/vectors/content.ts";
 import type { ContentPart } from "@runnel/shared/vectors/content.ts";
 import { coreAddon } from "../src/host/core-addon.ts";
+import type { ChunkEngine } from "../src/host/core-addon.ts";
 
 interface Vector {
   name: string;
@@ -21,8 +22,12 @@ const vectors = (JSON.parse(readFileSync(vectorFile, "utf8")) as { cases: Vector
 const vector = (name: string): Vector => vectors.find((one) => one.name === name) as Vector;
 
 /** Cuts a content that comes in steps of these sizes, the last one again and again. */
-function cut(bytes: Uint8Array, steps: readonly number[] = [bytes.length]): { lengths: number[]; digests: string } {
-  const stream = new (coreAddon().ChunkStream)();
+function cut(
+  bytes: Uint8Array,
+  steps: readonly number[] = [bytes.length],
+  engine?: ChunkEngine,
+): { lengths: number[]; digests: string } {
+  const stream = new (coreAddon().ChunkStream)(engine);
   for (let at = 0, step = 0; at < bytes.length; step++) {
     const size = Math.max(1, steps[Math.min(step, steps.length - 1)] ?? bytes.length);
     stream.update(bytes.subarray(at, at + size));
@@ -30,6 +35,15 @@ function cut(bytes: Uint8Array, steps: readonly number[] = [bytes.length]): { le
   }
   const chunks = stream.finish();
   return { lengths: [...new Uint32Array(chunks.lengths)], digests: Buffer.from(chunks.digests).toString("hex") };
+}
+
+function isHere(engine: ChunkEngine): boolean {
+  try {
+    new (coreAddon().ChunkStream)(engine).finish();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Where chunks end. */
@@ -124,3 +138,53 @@ describe("the chunker", () => {
     expect(new Uint32Array(stream.finish().lengths)).toHaveLength(0);
   });
 });
+
+describe("the engines of the chunker", () => {
+  const engines = (["portable", "avx2", "gfni"] as const).filter(isHere);
+  /** Parts that have many breakpoints, none at all, or some, in any order and of any length. */
+  const parts = fc.array(
+    fc.oneof(
+      fc.record({ random: fc.record({ seed: fc.nat(), length: fc.nat(400_000) }) }),
+      fc.record({ zeros: fc.nat(200_000) }),
+      fc.record({ words: fc.record({ seed: fc.nat(), length: fc.nat(200_000) }) }),
+      fc.record({
+        repeat: fc.record({ hex: fc.uint8Array({ minLength: 1, maxLength: 300 }).map(toHex), length: fc.nat(200_000) }),
+      }),
+    ),
+    { minLength: 1, maxLength: 4 },
+  );
+  const steps = fc.array(fc.oneof(fc.nat(100), fc.nat(30_000), fc.nat(700_000)), { minLength: 1, maxLength: 30 });
+
+  it.each(engines)("%s cuts as the plain roll, however the content is split", (engine) => {
+    fc.assert(
+      fc.property(parts, steps, (described, sizes) => {
+        const bytes = buildContent(described);
+        expect(cut(bytes, sizes, engine)).toEqual(cut(bytes, undefined, "plain"));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each(engines)("%s cuts as the plain roll where every other window is a breakpoint", (engine) => {
+    const bytes = Buffer.alloc(1_500_000, Buffer.from([0xf1, 0x10]));
+    const { lengths } = cut(bytes, undefined, "plain");
+    expect(lengths.slice(0, 3)).toEqual([2048, 2048, 2048]);
+    expect(cut(bytes, [1_500_000], engine).lengths).toEqual(lengths);
+  });
+
+  it.each(engines)("%s cuts as the plain roll at every length around the least that it takes", (engine) => {
+    const bytes = buildContent([{ random: { seed: 11, length: 9000 } }]);
+    for (let length = 8100; length < 9000; length += 7) {
+      const some = bytes.subarray(0, length);
+      expect(cut(some, [length], engine)).toEqual(cut(some, undefined, "plain"));
+    }
+  });
+
+  it("refuses one that is not there", () => {
+    expect(() => new (coreAddon().ChunkStream)("none" as ChunkEngine)).toThrow(/none/);
+  });
+});
+
+function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}

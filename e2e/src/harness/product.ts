@@ -21,6 +21,8 @@ export interface ServeOptions {
   /** Where the server keeps its own state. */
   data: string;
   listen?: string;
+  /** A folder that was never served is looked through first. */
+  readyMs?: number;
   env: NodeJS.ProcessEnv;
 }
 
@@ -95,7 +97,7 @@ export async function serve(options: ServeOptions): Promise<ServerProcess> {
         if (child.exitCode !== null || child.signalCode !== null) throw new Error("It ended.");
         return firstLine;
       },
-      READY_MS,
+      options.readyMs ?? READY_MS,
       "the server's first line",
     );
     const { url } = JSON.parse(ready) as { url?: unknown };

@@ -56,7 +56,7 @@ export class Sandbox {
 
   /** Starts a server; names and folders are made up where not given. */
   startServer(
-    options: { volumes?: Record<string, string>; data?: string; listen?: string } = {},
+    options: { volumes?: Record<string, string>; data?: string; listen?: string; readyMs?: number } = {},
   ): Promise<ServerProcess> {
     const { volumes = { docs: this.makeFolder("served") }, data = this.makeFolder("data") } = options;
     return serve({ ...options, volumes, data, env: this.env });

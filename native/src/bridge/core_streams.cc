@@ -13,6 +13,17 @@ namespace runnel {
 
 namespace {
 
+// "plain", "portable", "avx2" and "gfni" force an engine; undefined is the fastest.
+BreakpointScan ScanArgument(const Napi::CallbackInfo& info) {
+  if (info[0].IsUndefined()) return FastestScan();
+  const std::string name = TextArgument(info, 0);
+  if (name == "plain") return nullptr;
+  if (name == "portable") return &ScanPortable;
+  if (name == "avx2" && ScanAvx2() != nullptr) return ScanAvx2();
+  if (name == "gfni" && ScanGfni() != nullptr) return ScanGfni();
+  throw Napi::RangeError::New(info.Env(), "no such chunker here: " + name);
+}
+
 class ChunkStreamObject : public Napi::ObjectWrap<ChunkStreamObject> {
  public:
   static Napi::Function Define(Napi::Env env) {
@@ -21,7 +32,7 @@ class ChunkStreamObject : public Napi::ObjectWrap<ChunkStreamObject> {
                         InstanceMethod<&ChunkStreamObject::Finish>("finish")});
   }
 
-  explicit ChunkStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {}
+  explicit ChunkStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), stream_(ScanArgument(info)) {}
 
  private:
   void Update(const Napi::CallbackInfo& info) {

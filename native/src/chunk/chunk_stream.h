@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/chunk/breakpoint_scan.h"
 #include "src/chunk/chunker.h"
 #include "src/digest/sha256.h"
 
@@ -18,6 +19,9 @@ struct ChunkList {
 
 class ChunkStream {
  public:
+  // `scan`: how breakpoints of large inputs are found; nullptr for the plain roll alone.
+  explicit ChunkStream(BreakpointScan scan = FastestScan()) : scan_(scan) {}
+
   void Update(const uint8_t* bytes, size_t length);
   // Takes bytes up to the next cut. Returns how many; `is_cut` says whether a chunk ended after the last of them.
   size_t UpdateToCut(const uint8_t* bytes, size_t length, bool* is_cut);
@@ -27,7 +31,13 @@ class ChunkStream {
 
  private:
   void EndChunk(size_t length);
+  // At least kScanBytesMin, at most kScanBytesMax.
+  void UpdateScanned(const uint8_t* bytes, size_t length);
+  // The first breakpoint in [first, last], positions of the scanned bytes; 0 when there is none.
+  size_t FindBreakpoint(size_t first, size_t last) const;
 
+  BreakpointScan scan_;
+  std::vector<uint64_t> breakpoints_;  // a bit for each byte of what was scanned last
   Chunker chunker_;
   Sha256 digest_;
   ChunkList chunks_;

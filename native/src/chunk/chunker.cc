@@ -34,4 +34,12 @@ size_t Chunker::Next(const uint8_t* bytes, size_t length, bool* is_cut) {
   return taken;
 }
 
+void Chunker::GoOn(size_t open_bytes, const uint8_t* end) {
+  open_bytes_ = open_bytes;
+  roll_.Reset();
+  if (open_bytes <= kSkippedBytes) return;
+  const size_t rolled = std::min(open_bytes - kSkippedBytes, kWindowBytes);
+  roll_.Fill(end - rolled, rolled);
+}
+
 }  // namespace runnel

@@ -10,6 +10,11 @@ void PlainRoll::Reset() {
   window_.fill(0);
 }
 
+void PlainRoll::Fill(const uint8_t* bytes, size_t length) {
+  for (size_t i = 0; i < length; ++i) fingerprint_ = Roll(fingerprint_, bytes[i], 0);
+  KeepWindow(bytes, length);
+}
+
 size_t PlainRoll::Run(const uint8_t* bytes, size_t length, size_t check_from, bool* found) {
   uint64_t fingerprint = fingerprint_;
   size_t taken = 0;

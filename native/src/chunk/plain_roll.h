@@ -15,6 +15,9 @@ class PlainRoll {
   // Forgets the window: the next 48 bytes fill it.
   void Reset();
 
+  // After Reset: rolls over at most kWindowBytes, looking for nothing.
+  void Fill(const uint8_t* bytes, size_t length);
+
   // Rolls over `bytes` until the first position in [check_from, length] (a count of bytes taken; check_from is 1 … 48)
   // where the window before it is a breakpoint. Returns how many bytes were taken; `found` says whether the last one
   // ended at a breakpoint.

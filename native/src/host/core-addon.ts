@@ -33,6 +33,9 @@ export interface DigestStream {
   finish(): ArrayBuffer;
 }
 
+/** How breakpoints of large inputs are found. */
+export type ChunkEngine = "plain" | "portable" | "avx2" | "gfni";
+
 export type DigestEngine = "portable" | "instructions";
 
 /** Mode, uid, gid, mtimeNs; undefined stays as it is. */
@@ -93,7 +96,8 @@ export interface CoreAddon {
   /** Fills `into` or rejects. */
   decompress(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): Promise<void>;
 
-  ChunkStream: new () => ChunkStream;
+  /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks. */
+  ChunkStream: new (engine?: ChunkEngine) => ChunkStream;
   /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks. */
   DigestStream: new (engine?: DigestEngine) => DigestStream;
   Rechunk: new (baseLengths: Uint32Array, dirty: readonly number[], sizeBytes: number) => Rechunk;
