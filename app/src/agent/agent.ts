@@ -112,7 +112,7 @@ export class Agent {
       makeFolder(stateFolder);
       const { cacheBytes = CACHE_BYTES, mode: writeMode } = request;
       const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, writeMode });
-      return { mount: mount.status() };
+      return { mount: await mount.status() };
     });
   }
 
@@ -161,11 +161,11 @@ export class Agent {
     return { flushed: { url: mount.settings.url, mountpoint: mount.settings.mountpoint, up } };
   }
 
-  #status(): ResultOf<"status"> {
+  async #status(): Promise<ResultOf<"status">> {
     const { version, home } = this.#settings;
     return {
       agent: { pid: process.pid, version, home: home.folder, startedMs: this.#startedMs },
-      mounts: [...this.#mounts.values()].map((mount) => mount.status()),
+      mounts: await Promise.all([...this.#mounts.values()].map((mount) => mount.status())),
       lost: this.#lost,
     };
   }

@@ -70,7 +70,7 @@ export interface FoundEntry {
 
 export interface Mount {
   readonly settings: MountSettings;
-  status(): MountStatus;
+  status(): Promise<MountStatus>;
   statistics(): MountStatistics;
   resetStatistics(): void;
   /** Resolves when all written so far is committed (`up`: and in the server's plain files). @throws Unreachable naming what is unsent. */

@@ -13,6 +13,7 @@ import { Unsent } from "./drive/unsent.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus } from "./mount.ts";
 import type { Replica } from "./replica/replica.ts";
+import { Room } from "./room.ts";
 import { Statistics } from "./statistics.ts";
 import { Downloads } from "./transfer/download.ts";
 import { Sender } from "./transfer/send-content.ts";
@@ -34,6 +35,8 @@ export interface MountParts {
   journal: Journal;
   /** The journal's data folder. */
   data: DiskRoot;
+  /** Where the cache's contents lie. */
+  cacheRoot: DiskRoot;
   software: string;
   /** Closes what open-mount opened. */
   release(): Promise<void>;
@@ -57,6 +60,7 @@ export class MountedVolume implements Mount {
   private readonly contents: Contents;
   private readonly host: DriveHost;
   private readonly figures: Statistics;
+  private readonly room: Room;
   private end!: (reason: string) => void;
   private isEnding = false;
   private epoch = "";
@@ -97,7 +101,11 @@ export class MountedVolume implements Mount {
     });
     this.session = session;
     this.listings = new Listings({ session, replica });
-    this.operations = new Operations({ session, journal, clock });
+    this.room = new Room([
+      { root: data, holds: "unsent changes" },
+      { root: parts.cacheRoot, holds: "the cache" },
+    ]);
+    this.operations = new Operations({ session, journal, clock, answered: (error) => this.room.told(error) });
     this.tree = new Tree(replica, {
       list: (folder) => this.listings.list(folder),
       stat: (nodes) => this.listings.stat(nodes),
@@ -113,7 +121,20 @@ export class MountedVolume implements Mount {
     const conflict = (path: string, node: number): void => this.conflict(path, node);
     const { dataFolder } = journal;
     const sender = new Sender({ operations, session, cache, data, dataFolder, downloads, uploads, executor, clock });
-    this.unsent = new Unsent({ tree, operations, session, cache, journal, sender, clock, epoch, conflict, problem });
+    const { log } = parts;
+    this.unsent = new Unsent({
+      tree,
+      operations,
+      session,
+      cache,
+      journal,
+      sender,
+      clock,
+      epoch,
+      conflict,
+      problem,
+      log,
+    });
     this.commits = new Commits({
       drive,
       tree,
@@ -126,9 +147,9 @@ export class MountedVolume implements Mount {
       epoch,
       rebased: (content) => this.contents.rebased(content),
       conflict,
-      log: parts.log,
+      log,
     });
-    const names = new Names({ drive, tree, operations, clock, problem });
+    const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, problem });
     const { contents, commits } = this;
     const debug = (message: string, error: unknown): void => parts.log(message, error);
     this.host = new DriveHost({ drive, session, replica, tree, names, contents, commits, operations, clock, debug });
@@ -154,7 +175,7 @@ export class MountedVolume implements Mount {
     return mount;
   }
 
-  status(): MountStatus {
+  async status(): Promise<MountStatus> {
     const { session, parts } = this;
     const facts = parts.replica.facts();
     const unsent = this.unsent.list();
@@ -174,7 +195,7 @@ export class MountedVolume implements Mount {
         .filter((one) => this.operations.isOutstanding(one.n))
         .map((one) => ({ operation: `change ${one.n}`, for: one.for, untilMs: one.untilMs })),
       conflicts: [...this.conflicts],
-      problems: [...this.problems],
+      problems: [...(await this.room.problems()), ...this.unsent.problems(), ...this.problems],
       cacheBytes: parts.cache.usedBytes(),
       pid: process.pid,
     };
@@ -202,7 +223,7 @@ export class MountedVolume implements Mount {
         throw new RunnelError(
           "Unreachable",
           "flush",
-          `${first.path}${others} could not be sent yet: ${this.session.why}`,
+          `${first.path}${others} could not be sent yet: ${this.session.isConnected ? (this.unsent.why ?? "it is being sent.") : this.session.why}`,
         );
       }
     }
@@ -224,16 +245,24 @@ export class MountedVolume implements Mount {
     if (this.isEnding) return;
     this.isEnding = true;
     await this.commits.idle();
+    this.unsent.close();
     await this.session.close();
     await this.parts.release();
     this.end(reason);
   }
 
   private notice(notice: DriveNotice): void {
-    if (notice.op === "closed") this.contents.closed(this.tree.real(notice.node));
+    if (notice.op === "closed") this.closed(notice);
     else if (notice.op === "unmounted") {
       this.finish(notice.reason).catch((error: unknown) => this.parts.log("The mount did not end cleanly.", error));
     }
+  }
+
+  private closed({ file, node }: DriveNotice & { op: "closed" }): void {
+    this.contents.closed(this.tree.real(node));
+    this.commits
+      .closed(file)
+      .catch((error: unknown) => this.parts.log("What was never saved could not be removed.", error));
   }
 
   private wasUsed(): boolean {
@@ -321,6 +350,7 @@ export class MountedVolume implements Mount {
 
   private problem(sentence: string): void {
     this.parts.log(sentence);
+    if (this.problems.includes(sentence)) return;
     this.problems.push(sentence);
     if (this.problems.length > PROBLEMS_MAX) this.problems.shift();
   }

@@ -78,6 +78,7 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
       cache,
       journal,
       data,
+      cacheRoot,
       software: `Runnel ${VERSION}`,
       release,
       log,

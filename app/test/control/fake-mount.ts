@@ -22,7 +22,7 @@ class FakeMount implements Mount {
     return this.settings.url.slice(this.settings.url.lastIndexOf("/") + 1);
   }
 
-  status(): MountStatus {
+  async status(): Promise<MountStatus> {
     const { url, mountpoint } = this.settings;
     return {
       url,

@@ -50,6 +50,12 @@ export class ServerProcess {
     return this.#stderr.join("");
   }
 
+  /** Resolves when it has gone, whoever ended it. */
+  get ended(): Promise<void> {
+    if (this.hasEnded) return Promise.resolve();
+    return once(this.child, "exit").then(() => undefined);
+  }
+
   get hasEnded(): boolean {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
@@ -67,9 +73,9 @@ export class ServerProcess {
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.hasEnded) return;
-    const exit = once(this.child, "exit");
+    const { ended } = this;
     this.child.kill(signal);
-    await exit;
+    await ended;
   }
 }
 

@@ -56,10 +56,16 @@ export class Sandbox {
 
   /** Starts a server; names and folders are made up where not given. */
   startServer(
-    options: { volumes?: Record<string, string>; data?: string; listen?: string; readyMs?: number } = {},
+    options: {
+      volumes?: Record<string, string>;
+      data?: string;
+      listen?: string;
+      readyMs?: number;
+      env?: NodeJS.ProcessEnv | undefined;
+    } = {},
   ): Promise<ServerProcess> {
     const { volumes = { docs: this.makeFolder("served") }, data = this.makeFolder("data") } = options;
-    return serve({ ...options, volumes, data, env: this.env });
+    return serve({ ...options, volumes, data, env: { ...this.env, ...options.env } });
   }
 
   /** Puts a link in front of a port, in a process of its own. */

@@ -2,11 +2,13 @@
 import { basename } from "node:path";
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NodeState } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { Sender, Sent } from "../transfer/send-content.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { RequestOfOp } from "./names.ts";
+import { fullHere } from "../room.ts";
 import type { Tree } from "./tree.ts";
 import type { Unsent } from "./unsent.ts";
 
@@ -34,6 +36,8 @@ export class Commits {
   /** Nodes whose own commit is under way: their feed items are no news for this kernel. */
   private readonly ownNodes = new Set<number>();
   private readonly settling = new Map<number, Promise<void>>();
+  /** By open file, layers of a save that could not be recorded. */
+  private readonly unrecorded = new Map<number, string[]>();
   private running = 0;
   private idleWaiters: (() => void)[] = [];
 
@@ -80,8 +84,10 @@ export class Commits {
       layers: request.layers.map(({ path, extents }) => ({ file: basename(path), extents })),
       baseContent: request.baseContent,
     };
+    let isRecorded = false;
     try {
-      await journal.put(record, false);
+      await this.record(record);
+      isRecorded = true;
       const sent = await sender.send(record, base);
       operations.answered(n);
       const settling = this.settle(request.file, record, sent);
@@ -93,7 +99,12 @@ export class Commits {
       if (this.settling.get(node) === settling) this.settling.delete(node);
     } catch (error) {
       // The program is told; the bytes wait, whatever the reason, until a later commit of the file takes them along or they can be sent.
-      unsent.keep(record, error);
+      if (isRecorded) unsent.keep(record, error);
+      else
+        this.unrecorded.set(
+          request.file,
+          record.layers.map(({ file }) => file),
+        );
       throw error;
     } finally {
       operations.answered(n);
@@ -101,6 +112,22 @@ export class Commits {
       this.running--;
       if (this.running === 0) for (const wake of this.idleWaiters.splice(0)) wake();
     }
+  }
+
+  private async record(commit: JournalCommit): Promise<void> {
+    try {
+      await this.parts.journal.put(commit, false);
+    } catch (error) {
+      if (!isRunnelError(error, "NoSpace")) throw error;
+      throw fullHere("record a save", this.parts.journal.dataFolder, error);
+    }
+  }
+
+  /** The drive lets go of a file: what it handed over and the journal never took is nobody's. */
+  async closed(file: number): Promise<void> {
+    const files = this.unrecorded.get(file);
+    this.unrecorded.delete(file);
+    if (files !== undefined) await this.parts.journal.discard(files);
   }
 
   /** The cached content of the version that was edited. Lost from the cache: a new one, to be fetched as far as it is needed. */

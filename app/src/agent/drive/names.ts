@@ -4,6 +4,7 @@ import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
 import type { Operations } from "../wire/operations.ts";
 import type { Tree } from "./tree.ts";
+import type { Unsent } from "./unsent.ts";
 
 const S_ISGID = 0o2000;
 
@@ -14,6 +15,7 @@ export interface NamesParts {
   tree: Tree;
   operations: Operations;
   clock: Clock;
+  unsent: Unsent;
   problem(sentence: string): void;
 }
 
@@ -131,23 +133,35 @@ export class Names {
       { folder, name: request.name, node: tree.real(state.node), isFolder: request.isFolder },
       [[folder, request.name]],
     );
+    await this.letGo(state.node);
     drive.putEntries([{ folder: request.folder, name: request.name, entry: undefined }], false);
     drive.done(request.id);
   }
 
+  /** A program here has removed a file: what of it could not be sent is wanted no more, if that was its last name. */
+  private async letGo(node: number): Promise<void> {
+    const { tree, unsent } = this.parts;
+    const real = tree.real(node);
+    if (!unsent.has(real)) return;
+    const state = await tree.node(real).catch(() => undefined);
+    if (state === undefined || state.nlink === 0) await unsent.overtaken(real);
+  }
+
   async rename(request: RequestOfOp<"rename">): Promise<void> {
-    const { drive, tree, operations } = this.parts;
+    const { drive, tree, operations, unsent } = this.parts;
     const folder = tree.real(request.folder);
     const toFolder = tree.real(request.toFolder);
     const state = await tree.lookup(request.folder, request.name);
     if (state === undefined) throw new RunnelError("NotFound", "rename", "There is no such file or folder.");
     const { name, toName, how } = request;
+    const before = unsent.isEmpty ? undefined : await tree.lookup(request.toFolder, toName);
     await operations.change("rename", { folder, name, node: tree.real(state.node), toFolder, toName, how }, [
       [folder, name],
       [toFolder, toName],
     ]);
     const source = await tree.lookup(request.folder, name);
     const target = await tree.lookup(request.toFolder, toName);
+    if (before !== undefined && before.node !== target?.node) await this.letGo(before.node);
     drive.putEntries(
       [
         { folder: request.folder, name, entry: source && tree.entry(source) },

@@ -1,7 +1,7 @@
 // Commits that could not be sent: kept in the journal, sent again when the server is back, each executed once. What was changed elsewhere meanwhile, or
 // belongs to another epoch, is kept beside: never an overwrite in doubt.
 import { basename, parse } from "node:path";
-import type { Clock } from "@runnel/shared";
+import type { Clock, Timer } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, isRunnelError, packType } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
@@ -21,45 +21,85 @@ export interface UnsentParts {
   epoch(): string;
   conflict(path: string, node: number): void;
   problem(sentence: string): void;
+  log(message: string, error: unknown): void;
+}
+
+/** A commit that waits to be sent. */
+interface Waiting {
+  record: JournalCommit;
+  /** Why it could not be sent; unknown of what a former life left. */
+  why: string | undefined;
 }
 
 const KEPT_MODE = 0o644;
+/** What a connected server refused is tried again so often: it may have room by then. */
+const AGAIN_MS = 30_000;
+/** Named one by one; more are counted. */
+const NAMED_MAX = 10;
 
 export class Unsent {
   private readonly parts: UnsentParts;
   /** By node: a later commit of the node takes the place of an earlier one. */
-  private readonly waiting = new Map<number, JournalCommit>();
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly unproven: string[];
   private replaying: Promise<void> | undefined;
+  private timer: Timer | undefined;
+  private isClosed = false;
 
   constructor(parts: UnsentParts) {
     this.parts = parts;
-    for (const record of this.sendable()) this.waiting.set(record.node, record);
-    for (const record of parts.journal.unproven()) {
-      parts.problem(
-        `The last change to ${record.path} may not have survived the power cut; its bytes are kept in ${parts.journal.dataFolder}.`,
+    const { journal } = parts;
+    for (const record of journal.pending()) this.wait({ record, why: undefined });
+    this.unproven = journal
+      .unproven()
+      .map(
+        ({ path }) =>
+          `The last change to ${path} may not have survived the power cut; its bytes are kept in ${journal.dataFolder}.`,
       );
-    }
   }
 
   list(): JournalCommit[] {
-    return [...this.waiting.values()];
+    return [...this.waiting.values()].map(({ record }) => record);
+  }
+
+  get isEmpty(): boolean {
+    return this.waiting.size === 0;
+  }
+
+  has(node: number): boolean {
+    return this.waiting.has(node);
+  }
+
+  /** A sentence for each that waits and says why, and for what cannot be sent at all. */
+  problems(): string[] {
+    const known = [...this.waiting.values()].filter(({ why }) => why !== undefined);
+    const named = known
+      .slice(0, NAMED_MAX)
+      .map(
+        ({ record, why }) =>
+          `${record.path} is not saved on the server: ${why} Its last content is kept here and sent when that is possible.`,
+      );
+    if (known.length > NAMED_MAX) named.push(`${known.length - NAMED_MAX} more files are not saved on the server.`);
+    return [...this.unproven, ...named];
+  }
+
+  /** Why the first that waits could not be sent. */
+  get why(): string | undefined {
+    return [...this.waiting.values()].find(({ why }) => why !== undefined)?.why;
   }
 
   /** A commit failed: it waits here. */
   keep(record: JournalCommit, error: unknown): void {
-    this.waiting.set(record.node, record);
-    const why = error instanceof Error ? error.message : String(error);
-    this.parts.problem(
-      `${record.path} could not be sent (${why}); it is kept here and will be sent when that is possible.`,
-    );
+    this.wait({ record, why: wordsOf(error) });
+    this.arm();
   }
 
-  /** A newer content of the node has been committed: what waited is part of it. */
+  /** A newer content of the node has been committed, or the file removed here: what waited is part of it, or is wanted no more. */
   async overtaken(node: number): Promise<void> {
-    const record = this.waiting.get(node);
-    if (record === undefined) return;
+    const waiting = this.waiting.get(node);
+    if (waiting === undefined) return;
     this.waiting.delete(node);
-    await this.parts.journal.done(record.instance, record.n);
+    await this.parts.journal.done(waiting.record.instance, waiting.record.n);
   }
 
   /** Sends what waits, oldest first. Called when attached. */
@@ -70,28 +110,46 @@ export class Unsent {
     await this.replaying;
   }
 
+  close(): void {
+    this.isClosed = true;
+    this.timer?.cancel();
+  }
+
+  private wait(waiting: Waiting): void {
+    const { record } = waiting;
+    const earlier = this.waiting.get(record.node)?.record;
+    this.waiting.delete(record.node);
+    this.waiting.set(record.node, waiting);
+    if (earlier === undefined || (earlier.instance === record.instance && earlier.n === record.n)) return;
+    this.parts.journal
+      .done(earlier.instance, earlier.n)
+      .catch((error: unknown) => this.parts.log("An overtaken save could not be ended in the journal.", error));
+  }
+
+  private arm(): void {
+    this.timer?.cancel();
+    if (this.isClosed || this.waiting.size === 0) return;
+    this.timer = this.parts.clock.after(AGAIN_MS, () => {
+      this.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
+    });
+  }
+
   private async replayAll(): Promise<void> {
-    const { journal, operations, session, problem } = this.parts;
-    for (const record of this.sendable()) {
-      if (!session.isConnected) return;
+    const { journal, operations, session } = this.parts;
+    for (const waiting of Array.from(this.waiting.values())) {
+      const { record } = waiting;
+      if (!session.isConnected) break;
+      if (this.waiting.get(record.node) !== waiting) continue;
       if (record.instance === journal.instance && operations.isOutstanding(record.n)) continue;
       try {
         await this.replayOne(record);
-        this.waiting.delete(record.node);
+        if (this.waiting.get(record.node) === waiting) this.waiting.delete(record.node);
       } catch (error) {
-        if (isRunnelError(error, "Unreachable")) return;
-        this.waiting.set(record.node, record);
-        problem(
-          `Changes to ${record.path} could not be sent: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        if (isRunnelError(error, "Unreachable")) break;
+        waiting.why = wordsOf(error);
       }
     }
-  }
-
-  private sendable(): JournalCommit[] {
-    const { journal } = this.parts;
-    const unproven = new Set(journal.unproven().map((record) => `${record.instance}:${record.n}`));
-    return journal.pending().filter((record) => !unproven.has(`${record.instance}:${record.n}`));
+    this.arm();
   }
 
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it is kept beside: never an overwrite in doubt. */
@@ -170,4 +228,9 @@ export class Unsent {
     }
     return { folder, name: free };
   }
+}
+
+function wordsOf(error: unknown): string {
+  const words = error instanceof Error ? error.message : String(error);
+  return /[.!?]$/.test(words) ? words : `${words}.`;
 }

@@ -153,6 +153,11 @@ class LogJournal implements Journal {
     this.#arm();
   }
 
+  async discard(files: readonly string[]): Promise<void> {
+    this.#assertOpen("discard a save");
+    for (const file of files) if (!this.#state.names(file)) await this.#data.remove(file);
+  }
+
   pending(): JournalCommit[] {
     this.#assertOpen("read journal");
     return this.#state.entries().flatMap((entry) => (entry.isUnproven ? [] : [entry.commit]));

@@ -65,7 +65,7 @@ export class Sender {
       if (prepared.isComposed) await data.removeFile(fileName);
     };
     try {
-      const result = await this.deliver(record, prepared, base, mayStart);
+      const result = await this.toldOf(this.deliver(record, prepared, base, mayStart));
       const version = { node: result.node, seq: result.version };
       const { recipe, oid } = await cut.whole();
       const keep = (): Promise<CachedContent> =>
@@ -112,6 +112,17 @@ export class Sender {
     } finally {
       await target.close();
       await from?.close();
+    }
+  }
+
+  private async toldOf(delivery: Promise<WriteResult>): Promise<WriteResult> {
+    try {
+      const result = await delivery;
+      this.parts.operations.tell(undefined);
+      return result;
+    } catch (error) {
+      this.parts.operations.tell(error);
+      throw error;
     }
   }
 

@@ -14,6 +14,8 @@ export class Operations {
   private readonly session: Session;
   private readonly journal: Journal;
   private readonly clock: Clock;
+  /** How the server answered a change: undefined = it was done. */
+  readonly tell: (error: unknown) => void;
   /** Numbers sent and not answered. */
   private readonly outstanding = new Set<number>();
   private highest = 0;
@@ -23,7 +25,8 @@ export class Operations {
   /** Names that an operation of this client is changing: feed items about them tell the kernel nothing new. */
   private readonly ownNames = new Map<string, number>();
 
-  constructor(parts: { session: Session; journal: Journal; clock: Clock }) {
+  constructor(parts: { session: Session; journal: Journal; clock: Clock; answered(error: unknown): void }) {
+    this.tell = parts.answered;
     this.session = parts.session;
     this.journal = parts.journal;
     this.clock = parts.clock;
@@ -91,7 +94,12 @@ export class Operations {
     try {
       const timeNs = this.clock.wallNs();
       await this.turn();
-      return await this.settle(name, { n, received: this.received, timeNs, ...body });
+      const result = await this.settle(name, { n, received: this.received, timeNs, ...body });
+      this.tell(undefined);
+      return result;
+    } catch (error) {
+      this.tell(error);
+      throw error;
     } finally {
       this.endTurn();
       this.answered(n);

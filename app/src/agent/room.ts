@@ -1,0 +1,40 @@
+// Room on the disks: which one is full, in a sentence. What the server refused for want of room, and how full the disks of this computer are.
+import type { DiskRoot } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+
+/** Less than this is full: saves take room before they are refused for want of it. */
+const FULL_BYTES = 1024 * 1024;
+
+export class Room {
+  private readonly places: readonly { root: DiskRoot; holds: string }[];
+  private refusal: string | undefined;
+
+  /** Places on this computer, with what they hold: "unsent changes". */
+  constructor(places: readonly { root: DiskRoot; holds: string }[]) {
+    this.places = places;
+  }
+
+  /** How the server answered a change. */
+  told(error: unknown): void {
+    if (error === undefined) this.refusal = undefined;
+    else if (isRunnelError(error, "NoSpace", "Quota")) this.refusal = error.message;
+  }
+
+  /** What is full now, a sentence each. */
+  async problems(): Promise<string[]> {
+    const problems = this.refusal === undefined ? [] : [this.refusal];
+    for (const { root, holds } of this.places) {
+      const space = await root.space().catch(() => undefined);
+      if (space === undefined || (space.availableBytes >= FULL_BYTES && space.freeFiles > 0)) continue;
+      problems.push(`The disk of this computer with ${holds} is full: make room on the disk of ${root.path}.`);
+    }
+    return problems;
+  }
+}
+
+/** A failure for want of room on this computer. */
+export function fullHere(operation: string, folder: string, cause: unknown): RunnelError {
+  return new RunnelError("NoSpace", operation, `This computer's disk is full: make room on the disk of ${folder}.`, {
+    cause,
+  });
+}

@@ -1,0 +1,167 @@
+// Processes killed at every change that they make to a disk, while programs work on the drive: what the programs were told is there, in the folder, on the
+// drive mounted again and on a second one, and nothing is mixed. Real processes; an ordinary run stops at some of the changes, a long one at each.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { readFileSync } from "node:fs";
+import { CrashRig, type Stop, type Work } from "../src/crash/index.ts";
+import { isAlive, run, waitFor } from "../src/harness/index.ts";
+
+const LONG = process.env["RUNNEL_LONG"] === "1";
+const ROUNDS_MS = LONG ? 4 * 3_600_000 : 300_000;
+/** A program with a dead drive is told at once. */
+const TOLD_MS = 20_000;
+
+let rig: CrashRig;
+
+beforeEach(async () => {
+  rig = await CrashRig.start();
+}, 120_000);
+
+afterEach(() => rig.cleanup(), 60_000);
+
+/** One process that is to end by a stop. */
+interface Victim {
+  start(stop: Stop): Promise<void>;
+  kill(): Promise<void>;
+  hasEnded(): boolean;
+}
+
+const server: Victim = {
+  start: (stop) => rig.startServer(stop),
+  kill: () => rig.server.kill(),
+  hasEnded: () => rig.server.hasEnded,
+};
+
+const agent: Victim = {
+  start: (stop) => rig.mount(stop),
+  kill: () => rig.device.killAgent(),
+  hasEnded: () => !isAlive(rig.device.agentPid()),
+};
+
+/**
+ * Rounds of work, in each of which the victim stops once, at a later change each time, until a round ends before its stop. `meanwhile` is done once the
+ * victim has gone. Returns how many rounds were cut.
+ */
+async function rounds(victim: Victim, stride: number, meanwhile: (work: Work) => Promise<void>): Promise<number> {
+  const stopAt = (round: number): Stop => ({ at: 1 + round * (LONG ? 1 : stride), isTorn: round % 3 === 0 });
+  await victim.kill();
+  await victim.start(stopAt(0));
+  for (let round = 0; ; round++) {
+    const work = rig.work(`round-${round}`);
+    rig.stop.arm();
+    const performed = rig.perform(work);
+    let isPerformed = false;
+    void performed.then(() => (isPerformed = true));
+    await waitFor(() => isPerformed || victim.hasEnded(), ROUNDS_MS, "the kill, or the end of the programs");
+    const wasCut = victim.hasEnded();
+    rig.stop.disarm();
+    if (!wasCut) await victim.kill();
+    await meanwhile(work);
+    await victim.start(stopAt(round + 1));
+    await performed;
+    const trace = rig.stop.takeTrace();
+    try {
+      await rig.settle();
+      await rig.check(work);
+    } catch (error) {
+      throw new Error(`Stopped before ${trace.at(-1)}: ${(error as Error).message}`, { cause: error });
+    }
+    if (!wasCut) return round;
+    if (victim === server) expect(rig.cutShort(work)).toEqual([]);
+  }
+}
+
+describe("killed at its n-th change to the disk", () => {
+  test(
+    "a server has all it acknowledged, and the programs on the drive notice nothing but a pause",
+    async () => {
+      expect(await rounds(server, 83, async () => {})).toBeGreaterThan(2);
+    },
+    ROUNDS_MS,
+  );
+
+  test(
+    "an agent leaves all that was saved, and what was on its way is there whole or not at all when it is mounted again",
+    async () => {
+      expect(await rounds(agent, 67, async () => {})).toBeGreaterThan(2);
+    },
+    ROUNDS_MS,
+  );
+
+  test(
+    "a server takes the agent along, and all that was saved is there",
+    async () => {
+      const both: Victim = {
+        start: async (stop) => {
+          await server.start(stop);
+          await rig.mount();
+        },
+        kill: async () => {
+          await server.kill();
+          await agent.kill();
+        },
+        hasEnded: server.hasEnded,
+      };
+      expect(await rounds(both, 173, () => agent.kill())).toBeGreaterThan(2);
+    },
+    ROUNDS_MS,
+  );
+});
+
+describe("programs that stand in a drive whose agent was killed", () => {
+  test("are told ENOTCONN, before and after it is mounted again, and the new drive works beside them", async () => {
+    const [log, go, gone] = ["told", "go", "gone"].map((name) => rig.sandbox.path(name));
+    const standing = run("python3", ["-c", STANDING, rig.drive, log ?? "", go ?? "", gone ?? ""], {
+      deadlineMs: 120_000,
+      env: rig.sandbox.env,
+    });
+    const told = (): string[] => {
+      try {
+        return readFileSync(log ?? "", "utf8")
+          .split("\n")
+          .slice(0, -1);
+      } catch {
+        return [];
+      }
+    };
+    await waitFor(() => told().length === 1, TOLD_MS, "the program to stand in the drive");
+    await rig.device.killAgent();
+    await run("touch", [go ?? ""]);
+    await waitFor(() => told().length === 2, TOLD_MS, "the program to be told");
+    await rig.mount();
+    await run("touch", [gone ?? ""]);
+    expect((await standing).code).toBe(0);
+    // What the kernel had already queued when the agent went is "aborted"; all after that is "not connected".
+    expect(told()[1]).toMatch(
+      /^read: (ENOTCONN|ECONNABORTED) list: (ENOTCONN|ECONNABORTED) make: (ENOTCONN|ECONNABORTED)$/,
+    );
+    expect(told()[2]).toBe("read: ENOTCONN list: ENOTCONN make: ENOTCONN");
+    const work = rig.work("after");
+    await rig.perform(work);
+    await rig.settle();
+    await rig.check(work);
+    expect(rig.cutShort(work)).toEqual([]);
+  }, 240_000);
+});
+
+/** Stands in a folder of the drive with a file open, and says what each call is answered once a file has come to be. argv: DRIVE LOG GO GONE */
+const STANDING = `
+import errno, os, sys, time
+drive, log, *signs = sys.argv[1:]
+out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+os.mkdir(drive + "/stands")
+os.chdir(drive + "/stands")
+file = os.open("open", os.O_RDWR | os.O_CREAT)
+os.write(file, b"never saved")
+os.write(out, b"stands\\n")
+def told(call):
+    try:
+        call()
+        return "nothing"
+    except OSError as error:
+        return errno.errorcode[error.errno]
+for sign in signs:
+    while not os.path.exists(sign):
+        time.sleep(0.02)
+    calls = {"read": lambda: os.pread(file, 10, 0), "list": lambda: os.listdir("."), "make": lambda: os.mkdir("more")}
+    os.write(out, (" ".join(name + ": " + told(call) for name, call in calls.items()) + "\\n").encode())
+`;
