@@ -1,14 +1,15 @@
 // The server as a library: what `runnel serve` starts.
-import { isAbsolute, join, relative } from "node:path";
+import { join } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
-import type { Clock, Disk, DiskRoot, ErrorKind, Executor } from "@runnel/shared";
-import { RealClock, RunnelError, STORE_FOLDER, WsAcceptor, fromSystemError, TIMING } from "@runnel/shared";
+import type { Clock, Disk, Executor } from "@runnel/shared";
+import { RealClock, RunnelError, STORE_FOLDER, WsAcceptor, TIMING } from "@runnel/shared";
 import type { ContentStatus } from "./content/content-store.ts";
 import { enclosingVolume } from "./content/folder/marker.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
+import { checkFolders, openData, openServed } from "./served-folders.ts";
 import type { OpenedVolume } from "./server.ts";
 import { serve } from "./server.ts";
 import { ServingLock } from "./volume/serving-lock.ts";
@@ -50,7 +51,7 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const clock = new RealClock();
   const executor = threadExecutor();
   const warn = settings.warn ?? ((message, error) => console.error(message, error ?? ""));
-  checkVolumes(settings.volumes);
+  await checkFolders(settings.volumes, settings.dataFolder);
   const { host, port } = settings;
   const disk = realDisk();
   return serve({
@@ -90,13 +91,13 @@ async function openVolume({ name, folder }: VolumeSettings, host: VolumeHost): P
     );
   }
   const dataPath = join(host.dataFolder, name);
-  const data = await disk.openRoot(dataPath, { permissions: DATA_FOLDER_MODE });
   const locks: ServingLock[] = [];
   const release = async (): Promise<void> => {
     for (const lock of locks) await lock.release();
     await served.close();
   };
   try {
+    const data = await openData(disk, dataPath, DATA_FOLDER_MODE);
     await ServingLock.check(disk, served, SERVED_NOTE, folder);
     locks.push(await ServingLock.take(disk, data, DATA_NOTE, `The volume ${name} in ${host.dataFolder}`));
     const volume = await Volume.open({
@@ -129,20 +130,6 @@ async function openVolume({ name, folder }: VolumeSettings, host: VolumeHost): P
 const SERVED_NOTE = `${STORE_FOLDER}/serving`;
 const DATA_NOTE = "serving";
 
-async function openServed(disk: Disk, folder: string): Promise<DiskRoot> {
-  try {
-    return await disk.openRoot(folder);
-  } catch (error) {
-    const { kind } = fromSystemError(error, "serve");
-    const words: Partial<Record<ErrorKind, string>> = {
-      NotFound: `${folder} does not exist. Make it first, or name another folder.`,
-      NotFolder: `${folder} is not a folder.`,
-      Denied: `${folder} cannot be read by this user.`,
-    };
-    throw new RunnelError(kind, "serve", words[kind] ?? `${folder} cannot be opened.`, { cause: error });
-  }
-}
-
 /** A fresh meta store takes the place of a damaged one. */
 async function openMeta(disk: Disk, folder: string, create: Creation | undefined): Promise<MetaStore> {
   await (await disk.openRoot(folder, { permissions: DATA_FOLDER_MODE })).close();
@@ -151,29 +138,3 @@ async function openMeta(disk: Disk, folder: string, create: Creation | undefined
 }
 
 const DATA_FOLDER_MODE = 0o700;
-
-/** Names are unique and fit in a URL and a folder; no folder is served twice or lies inside another. */
-function checkVolumes(volumes: readonly VolumeSettings[]): void {
-  for (const [index, { name, folder }] of volumes.entries()) {
-    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u.test(name)) {
-      throw new RunnelError(
-        "Invalid",
-        "serve",
-        `"${name}" cannot name a volume: use letters, digits, dots, dashes and spaces.`,
-      );
-    }
-    for (const other of volumes.slice(0, index)) {
-      if (other.name === name)
-        throw new RunnelError("Invalid", "serve", `Two volumes are called ${name}: give each its own name.`);
-      const [upper, lower] = other.folder.length <= folder.length ? [other.folder, folder] : [folder, other.folder];
-      const between = relative(upper, lower);
-      if (between === "" || (!between.startsWith("..") && !isAbsolute(between))) {
-        throw new RunnelError(
-          "Invalid",
-          "serve",
-          `${lower} lies inside ${upper}: a folder can be served once, not within another.`,
-        );
-      }
-    }
-  }
-}

@@ -5,6 +5,7 @@ export * from "./host/clock.ts";
 export * from "./host/disk.ts";
 export * from "./host/executor.ts";
 export * from "./host/link.ts";
+export * from "./host/mount-info.ts";
 export * from "./host/real-clock.ts";
 export * from "./host/seeded-random.ts";
 export * from "./host/simulated-clock.ts";

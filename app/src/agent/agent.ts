@@ -1,14 +1,14 @@
 // The agent: the drives of one user. It opens, keeps and ends mounts and answers the control API; how a mount works is behind
 // the interface Mount. One process builds one agent (main.ts).
-import { resolve } from "node:path";
-import { type Clock, type Predicate, RunnelError, type Timer } from "@runnel/shared";
+import { type Clock, isRunnelMount, type Predicate, RunnelError, type Timer } from "@runnel/shared";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
 import type { FolderView } from "./control/host/folder-view.ts";
-import { isRunnelMount, type MountTable } from "./control/host/mount-table.ts";
+import type { MountTable } from "./control/host/mount-table.ts";
 import type { Call } from "./control/control-server.ts";
 import { CONTROL_LIMITS, type Request, type RequestOf, type ResultOf } from "./control/messages.ts";
-import { checkMountPoint, resolvePath, type ResolvedPath } from "./control/mount-point.ts";
+import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } from "./control/mount-point.ts";
+import { quoted } from "./control/quoted.ts";
 import { isUrl, volumeUrl } from "./control/volume-url.ts";
 import type { FoundEntry, Mount, MountSettings } from "./mount.ts";
 
@@ -101,12 +101,11 @@ export class Agent {
       const mounted = this.#mounts.get(mountpoint)?.settings.url;
       if (mounted === url) throw new RunnelError("Exists", "mount", `${url} is already mounted at ${mountpoint}.`);
       if (mounted !== undefined) {
-        const next = `Unmount it first: runnel unmount ${mountpoint}`;
+        const next = `Unmount it first: runnel unmount ${quoted(mountpoint)}`;
         throw new RunnelError("Exists", "mount", `${mountpoint} is the drive of ${mounted}. ${next}`);
       }
       await this.#detachIfDead(mountpoint);
-      const cacheFolder = resolve(request.cache ?? home.cacheFolder);
-      await this.#check(mountpoint, cacheFolder);
+      const cacheFolder = await this.#check(mountpoint, request.cache ?? home.cacheFolder);
       const stateFolder = home.mountFolder(url, mountpoint);
       makeFolder(cacheFolder);
       makeFolder(stateFolder);
@@ -148,7 +147,7 @@ export class Agent {
       }
       const lost = this.#lost.find((record) => record.mountpoint === mountpoint);
       const detached = await this.#detachIfDead(mountpoint);
-      if (lost === undefined && detached === undefined) throw notMounted("unmount", mountpoint);
+      if (lost === undefined && detached === undefined) throw await this.#notOurs("unmount", mountpoint);
       this.#lost = this.#lost.filter((record) => record !== lost);
       this.#record();
       return { unmounted: { url: lost?.url ?? "", mountpoint }, wasLost: true };
@@ -224,11 +223,14 @@ export class Agent {
     return resolvePath(path, await this.#settings.mountTable.read(), this.#settings.folders);
   }
 
-  async #check(mountpoint: string, cache: string): Promise<void> {
+  /** Resolves to the folder of the cache. */
+  async #check(mountpoint: string, askedCache: string): Promise<string> {
     const { folders, home, mountTable } = this.#settings;
     const mounts = await mountTable.read();
     const point = await resolvePath(mountpoint, mounts, folders);
+    const cache = await resolveOwnFolder(askedCache, mounts, folders);
     await checkMountPoint(point, mounts, folders, { home: home.folder, cache });
+    return cache;
   }
 
   /** What a dead agent left at a mount point goes; resolves to undefined when there was no such thing. */
@@ -268,8 +270,18 @@ export class Agent {
     const { path, runnelMount } = await this.#resolve(asked);
     // Any place in a drive names the drive.
     const mount = this.#mounts.get(runnelMount ?? path);
-    if (mount === undefined) throw notMounted(operation, path);
+    if (mount === undefined) throw await this.#notOurs(operation, runnelMount ?? path);
     return mount;
+  }
+
+  async #notOurs(operation: string, mountpoint: string): Promise<RunnelError> {
+    const top = (await this.#settings.mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
+    if (top === undefined || !isRunnelMount(top)) {
+      const next = 'Run "runnel status" to see the drives there are.';
+      return new RunnelError("NotFound", operation, `Runnel has no drive at ${mountpoint}. ${next}`);
+    }
+    const sentence = `${mountpoint} is a drive of another user's agent, or of one with another RUNNEL_HOME. Ask that one.`;
+    return new RunnelError("Denied", operation, sentence);
   }
 
   async #mountsAt(operation: string, asked: string | undefined): Promise<Mount[]> {
@@ -305,12 +317,4 @@ function measure(mounts: readonly Mount[]): ResultOf<"statistics"> {
       statistics: mount.statistics(),
     })),
   };
-}
-
-function notMounted(operation: string, mountpoint: string): RunnelError {
-  return new RunnelError(
-    "NotFound",
-    operation,
-    `Runnel has no drive at ${mountpoint}. Run "runnel status" to see the drives there are.`,
-  );
 }

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { threadExecutor } from "@runnel/native";
 import type { Predicate } from "@runnel/shared";
 import { RealClock, WsDialer } from "@runnel/shared";
+import { volumeOf } from "./control/index.ts";
 import type { FoundEntry } from "./mount.ts";
 import { VERSION } from "./version.ts";
 import { findBelow } from "./wire/listings.ts";
@@ -15,7 +16,7 @@ export async function* findByUrl(url: string, predicate: Predicate): AsyncGenera
   const instance = randomBytes(16).toString("hex");
   const session = new Session({
     url,
-    volume: decodeURIComponent(new URL(url).pathname.slice(1)),
+    volume: volumeOf(new URL(url)),
     clock: new RealClock(),
     dialer: new WsDialer(),
     executor: threadExecutor(),

@@ -5,6 +5,7 @@ import { realDisk, threadExecutor } from "@runnel/native";
 import { fuseDrive } from "@runnel/native/drive";
 import { RealClock, WsDialer } from "@runnel/shared";
 import type { Disk, DiskRoot } from "@runnel/shared";
+import { volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
 import { openJournal } from "./journal/log-journal.ts";
 import { MountedVolume } from "./mounted-volume.ts";
@@ -21,7 +22,7 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
   const clock = new RealClock();
   const executor = threadExecutor();
   const disk = realDisk();
-  const volume = decodeURIComponent(new URL(settings.url).pathname.slice(1));
+  const volume = volumeOf(new URL(settings.url));
   const log = (message: string, error?: unknown): void => console.error(message, error ?? "");
 
   const opened: { close(): void | Promise<void> }[] = [];

@@ -12,6 +12,7 @@ import {
   homeFolder,
   LinuxMountTable,
   LogFile,
+  prepareHome,
   type Request,
   systemFolders,
   takeLock,
@@ -48,7 +49,7 @@ export async function startAgent(settings: {
 }): Promise<RunningAgent | undefined> {
   const clock = new RealClock();
   const home = new AgentHome();
-  home.make();
+  await prepareHome(home);
   const lock = await waitForLock(home, clock, settings.version);
   if (lock === undefined) return undefined;
   const log = pino({ base: null }, new LogFile(home.logPath));

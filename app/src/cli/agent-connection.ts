@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type Clock, RealClock, RunnelError, sleep } from "@runnel/shared";
-import { AgentHome, ControlClient, openLog, closeLog } from "../agent/control/index.ts";
+import { AgentHome, ControlClient, closeLog, openLog, prepareHome } from "../agent/control/index.ts";
 import { VERSION } from "../agent/version.ts";
 
 const START_MS = 10_000;
@@ -42,7 +42,7 @@ async function reach(home: AgentHome, clock: Clock): Promise<ControlClient | und
 }
 
 async function start(home: AgentHome, clock: Clock): Promise<ControlClient> {
-  home.make();
+  await prepareHome(home);
   const program = spawnAgent(home);
   const untilMs = clock.bootMs() + START_MS;
   // An exit code of 0 says that another agent was there first: that one answers.

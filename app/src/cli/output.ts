@@ -1,9 +1,10 @@
 // Where a command's words go: results to stdout, failures to stderr; with --json one object to stdout and nothing else there.
 import type { RunnelError } from "@runnel/shared";
+import { printable } from "./printable.ts";
 
 /** The two streams of a command. */
 export interface Sinks {
-  stdout: { write(text: string): unknown };
+  stdout: { write(text: string): unknown; isTTY?: boolean };
   stderr: { write(text: string): unknown };
 }
 
@@ -19,14 +20,21 @@ export class Output {
   /** The result of a command: as an object, or as lines for a person. */
   result(value: object, lines: () => readonly string[]): void {
     if (this.isJson) this.print(`${JSON.stringify(value)}\n`);
-    else for (const line of lines()) this.print(`${line}\n`);
+    else for (const line of lines()) this.print(`${printable(line)}\n`);
+  }
+
+  /** Names for programs to read go out as they are; a terminal gets what is safe to show. */
+  names(names: readonly string[]): void {
+    const isShown = this.#sinks.stdout.isTTY === true;
+    this.print(names.map((name) => `${isShown ? printable(name) : name}\n`).join(""));
   }
 
   print(text: string): void {
     this.#sinks.stdout.write(text);
   }
 
-  fail({ kind, message }: RunnelError): void {
+  fail({ kind, message: said }: RunnelError): void {
+    const message = printable(said);
     if (this.isJson) this.print(`${JSON.stringify({ error: { kind, message } })}\n`);
     this.#sinks.stderr.write(`${message}\n`);
   }

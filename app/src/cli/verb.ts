@@ -1,5 +1,6 @@
 // What all verbs have in common: an example first in their help, and --json.
 import { resolve } from "node:path";
+import { RunnelError } from "@runnel/shared";
 import type { Command } from "commander";
 
 export function addVerb(
@@ -18,7 +19,8 @@ export function addVerb(
     .addHelpText("before", `${examples.length === 1 ? "Example" : "Examples"}:\n${shown}`);
 }
 
-/** The agent's working folder is another: it is given whole paths. */
+/** The agent's working folder is another: it is given whole paths. @throws RunnelError Invalid for an empty one, which a shell makes of an unset variable. */
 export function absolutePath(typed: string): string {
+  if (typed === "") throw new RunnelError("Invalid", "read a path", "A path is empty. Name a folder.");
   return resolve(typed);
 }

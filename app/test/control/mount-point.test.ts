@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { FolderView } from "../../src/agent/control/host/folder-view.ts";
-import { type MountTableEntry, parseMountInfo } from "../../src/agent/control/host/mount-table.ts";
+import { type MountTableEntry, parseMountInfo } from "@runnel/shared";
 import { checkMountPoint, resolvePath } from "../../src/agent/control/mount-point.ts";
 
 /** Folders end with "/", symlinks have a target, "!" marks what must never be touched. */
@@ -17,6 +17,9 @@ function view(tree: Record<string, string>): FolderView {
       if (what === undefined) return { type: "missing" };
       if (what === "/") return { type: "folder" };
       return what === "" ? { type: "other" } : { type: "symlink", target: what };
+    },
+    async mayWrite() {
+      return true;
     },
     async isEmpty(folder) {
       touch(folder);
@@ -47,7 +50,14 @@ describe("a mount point", () => {
     ["an empty folder", "/a/b", { "/a": "/", "/a/b": "/" }, [], ""],
     ["a symlink to an empty folder", "/l", { "/a": "/", "/a/b": "/", "/l": "a/b" }, [], ""],
     ["nothing", "/a", {}, [], "/a does not exist. Make it first: mkdir /a"],
-    ["nothing in nothing", "/a/b", {}, [], "/a is not a folder. Name a path that exists."],
+    [
+      "nothing in nothing",
+      "/a/b",
+      {},
+      [],
+      "/a does not exist. Choose another path, or make this one first: mkdir -p /a/b",
+    ],
+    ["a name in a file", "/a/b", { "/a": "" }, [], "/a is not a folder. Choose another path."],
     ["a file", "/a", { "/a": "" }, [], "/a is not a folder. Choose an empty folder."],
     ["a full folder", "/a", { "/a": "/", "/a/b": "" }, [], "/a is not empty. Choose an empty folder."],
     [
@@ -92,7 +102,7 @@ describe("a mount point", () => {
       [],
       "/state would hide Runnel's own files in /state/runnel/cache. Choose another folder.",
     ],
-    ["symlinks in a circle", "/a", { "/a": "b", "/b": "a" }, [], "/a is a circle of symlinks."],
+    ["symlinks in a circle", "/a", { "/a": "b", "/b": "a" }, [], "/a is a circle of symlinks. Choose another path."],
   ])("that is %s", async (_, path, tree, mounts, sentence) => {
     expect(await check(path, tree, mounts)).toBe(sentence);
   });

@@ -4,6 +4,7 @@ export * from "./control.ts";
 export * from "./memory.ts";
 export * from "./mounts.ts";
 export * from "./product.ts";
+export * from "./refusal.ts";
 export * from "./run.ts";
 export * from "./sandbox.ts";
 export * from "./traffic.ts";

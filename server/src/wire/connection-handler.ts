@@ -100,7 +100,11 @@ export class ConnectionHandler {
   private async attach(channel: Channel, request: RequestOf<"attach">): Promise<void> {
     const volume = this.parts.volumes.get(request.volume);
     if (volume === undefined)
-      throw new RunnelError("NotFound", "attach", `This server has no volume "${request.volume}".`);
+      throw new RunnelError(
+        "NotFound",
+        "attach",
+        `The server has no volume "${request.volume}". Check the last part of the address.`,
+      );
     if (this.attachments.size + this.attaching >= LIMITS.attachments) {
       throw new RunnelError("Busy", "attach", "This connection has too many attachments.", {
         detail: { limit: LIMITS.attachments },

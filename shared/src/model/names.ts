@@ -31,6 +31,11 @@ export function checkName(name: string): void {
   if (rule !== undefined) throw badName(rule);
 }
 
+/** Whether a volume can have this name: it stands in URLs, and a folder of the server's data has it. */
+export function isVolumeName(name: string): boolean {
+  return /^[\p{L}\p{N}][\p{L}\p{N}\p{M} ._-]{0,99}$/u.test(name);
+}
+
 /**
  * The names on the way from the root of a volume: of "a/b", or of names one by one; none for the root itself, "".
  * @throws RunnelError BadName for a name that is none (also for "/a", "a/" and "a//b"), and beyond the depth limit.

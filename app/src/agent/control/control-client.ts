@@ -9,6 +9,7 @@ import {
   fromWireError,
   type Hello,
   parseLine,
+  Request,
   PARTS,
   type PartOf,
   type RequestOf,
@@ -93,6 +94,14 @@ export class ControlClient {
     signal?: AbortSignal,
   ): Promise<ResultOf<V>> {
     if (this.#lost !== undefined) throw this.#lost;
+    if (!Request.safeParse(request).success) {
+      // Only lengths can be wrong with what a face asks; the agent would cut it off without a word.
+      throw new RunnelError(
+        "Invalid",
+        "ask the agent",
+        "A path, an address or a search is too long. Use shorter ones.",
+      );
+    }
     const verb = request.verb as V;
     const id = this.#nextId++;
     const result = new Promise<unknown>((done, fail) => {

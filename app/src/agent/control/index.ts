@@ -5,7 +5,9 @@ export { AgentHome, type AgentRecord, homeFolder, type MountRecord } from "./hos
 export { type AgentLock, takeLock } from "./host/agent-lock.ts";
 export { type FolderView, systemFolders } from "./host/folder-view.ts";
 export { closeLog, LogFile, openLog } from "./host/log-file.ts";
-export { LinuxMountTable, type MountTable, type MountTableEntry } from "./host/mount-table.ts";
+export { LinuxMountTable, type MountTable } from "./host/mount-table.ts";
 export { checkMountPoint, resolvePath } from "./mount-point.ts";
-export { isUrl, volumeUrl } from "./volume-url.ts";
+export { prepareHome } from "./prepare-home.ts";
+export { quoted } from "./quoted.ts";
+export { isUrl, volumeOf, volumeUrl } from "./volume-url.ts";
 export * from "./messages.ts";

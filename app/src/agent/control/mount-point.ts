@@ -1,9 +1,9 @@
 // Whether a folder can become a mount point, and where a path leads, found out without ever touching a mount of Runnel: the
 // path is walked part by part, and the mount table is asked before each part is looked at.
 import { dirname, join, resolve } from "node:path";
-import { RunnelError } from "@runnel/shared";
+import { isRunnelMount, isWithin, type MountTableEntry, RunnelError } from "@runnel/shared";
 import type { FolderView } from "./host/folder-view.ts";
-import { isRunnelMount, type MountTableEntry } from "./host/mount-table.ts";
+import { quoted } from "./quoted.ts";
 
 /** Linux's own bound (path_resolution(7)). */
 const SYMLINKS_MAX = 40;
@@ -21,11 +21,15 @@ export interface ResolvedPath {
   above: string[];
 }
 
-/** Walks a path. @throws RunnelError NotFound when a folder above its end is missing, NotFolder for a circle of symlinks. */
+/**
+ * Walks a path. @throws RunnelError NotFound when a folder above its end is missing (unless the end `mayBeMissing`), NotFolder for a file above it and
+ * for a circle of symlinks, Denied, BadName.
+ */
 export async function resolvePath(
   asked: string,
   mounts: readonly MountTableEntry[],
   folders: FolderView,
+  mayBeMissing = false,
 ): Promise<ResolvedPath> {
   const runnelMounts = new Set(mounts.filter(isRunnelMount).map((entry) => entry.mountpoint));
   const left = partsOf(resolve(asked));
@@ -48,7 +52,7 @@ export async function resolvePath(
     const found = await folders.look(next);
     if (found.type === "symlink") {
       symlinks += 1;
-      if (symlinks > SYMLINKS_MAX) throw new RunnelError("NotFolder", "mount", `${asked} is a circle of symlinks.`);
+      if (symlinks > SYMLINKS_MAX) refuse("NotFolder", `${asked} is a circle of symlinks. Choose another path.`);
       left.unshift(...partsOf(found.target));
       if (found.target.startsWith("/")) {
         at = "/";
@@ -56,11 +60,14 @@ export async function resolvePath(
       }
       continue;
     }
-    if (found.type !== "folder" && left.length > 0) {
-      throw new RunnelError("NotFound", "mount", `${next} is not a folder. Name a path that exists.`);
-    }
+    if (found.type === "other" && left.length > 0) refuse("NotFolder", `${next} is not a folder. Choose another path.`);
+    if (found.type === "missing" && left.length > 0 && !mayBeMissing)
+      refuse(
+        "NotFound",
+        `${next} does not exist. Choose another path, or make this one first: mkdir -p ${quoted(asked)}`,
+      );
     above.push(at);
-    at = next;
+    at = found.type === "missing" ? join(next, ...left) : next;
     if (found.type !== "folder") return { path: at, runnelMount: undefined, type: found.type, above };
   }
 }
@@ -87,7 +94,7 @@ export async function checkMountPoint(
   if (runnelMount !== undefined) {
     refuse("Invalid", `${path} lies inside the drive ${runnelMount}. Choose a folder outside of it.`);
   }
-  if (point.type === "missing") refuse("NotFound", `${path} does not exist. Make it first: mkdir ${path}`);
+  if (point.type === "missing") refuse("NotFound", `${path} does not exist. Make it first: mkdir ${quoted(path)}`);
   if (point.type === "other") refuse("NotFolder", `${path} is not a folder. Choose an empty folder.`);
   if (mounts.some((entry) => entry.mountpoint === path)) {
     refuse("Exists", `Something else is already mounted at ${path}. Choose another folder.`);
@@ -103,14 +110,32 @@ export async function checkMountPoint(
       refuse("Invalid", `${path} lies in ${folder}, which a server serves. Choose a folder outside of it.`);
     }
   }
+  if (!(await folders.mayWrite(path)))
+    refuse(
+      "Denied",
+      `You may not write to ${path}, and FUSE maps drives only where one may. Choose a folder of your own.`,
+    );
   if (!(await folders.isEmpty(path))) refuse("NotEmpty", `${path} is not empty. Choose an empty folder.`);
 }
 
-function refuse(kind: "Exists" | "Invalid" | "NotEmpty" | "NotFolder" | "NotFound", sentence: string): never {
-  throw new RunnelError(kind, "mount", sentence);
+/**
+ * A folder that Runnel is to keep something in, followed to where it leads. @throws RunnelError Invalid when that is in a drive: whoever answers
+ * the drive would wait for itself.
+ */
+export async function resolveOwnFolder(
+  asked: string,
+  mounts: readonly MountTableEntry[],
+  folders: FolderView,
+): Promise<string> {
+  const { path, runnelMount } = await resolvePath(asked, mounts, folders, true);
+  if (runnelMount === undefined) return path;
+  const sentence = `${path} lies inside the drive ${runnelMount}: Runnel cannot keep its own files there. Choose a folder on a local disk.`;
+  throw new RunnelError("Invalid", "choose a folder", sentence);
 }
 
-/** True when a path is a folder or lies in it. Both absolute. */
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+function refuse(
+  kind: "Denied" | "Exists" | "Invalid" | "NotEmpty" | "NotFolder" | "NotFound",
+  sentence: string,
+): never {
+  throw new RunnelError(kind, "mount", sentence);
 }

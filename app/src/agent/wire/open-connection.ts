@@ -37,6 +37,12 @@ export async function openConnection(
     );
     check(RESULTS.hello, await answer, "hello");
     return connection;
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+    const { host } = new URL(parts.url);
+    throw new RunnelError("Unreachable", "connect", `${host} takes connections but does not answer as a server.`, {
+      cause: error,
+    });
   } finally {
     timer.cancel();
   }

@@ -28,7 +28,7 @@ export function addFind(program: Command, output: Output): void {
       await withAgent((client) =>
         client.ask<"find">({ verb: "find", target, words }, (part) => {
           if (output.isJson) for (const entry of part.entries) entries.push(entry);
-          else output.print(part.entries.map((entry) => `${entry.path}\n`).join(""));
+          else output.names(part.entries.map(({ path }) => path));
         }),
       );
       if (output.isJson) output.result({ entries }, () => []);

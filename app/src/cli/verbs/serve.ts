@@ -1,11 +1,10 @@
 // runnel serve: the server, in this process, until it is told to end.
-import { resolve } from "node:path";
 import { RunnelError } from "@runnel/shared";
 import type { ServerSettings, VolumeSettings } from "@runnel/server";
 import { type Command, Option } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
 import type { Output } from "../output.ts";
-import { addVerb } from "../verb.ts";
+import { absolutePath, addVerb } from "../verb.ts";
 
 const LISTEN_DEFAULT = "127.0.0.1:7473";
 const PORT_MAX = 65_535;
@@ -29,7 +28,7 @@ export function addServe(program: Command, output: Output): void {
         {
           volumes: parseVolumes(options.volume),
           ...parseListen(options.listen),
-          dataFolder: resolve(options.data ?? new AgentHome().serverFolder),
+          dataFolder: absolutePath(options.data ?? new AgentHome().serverFolder),
         },
         output,
       );
@@ -76,7 +75,7 @@ export function parseVolumes(typed: readonly string[]): VolumeSettings[] {
     const [, name, folder] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
     if (name === undefined || folder === undefined)
       throw invalid(`${text} names no volume. Write NAME=FOLDER: docs=/srv/docs.`);
-    return { name, folder: resolve(folder) };
+    return { name, folder: absolutePath(folder) };
   });
 }
 

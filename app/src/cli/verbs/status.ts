@@ -1,6 +1,6 @@
 // runnel status: the drives there are and how they do.
 import type { Command } from "commander";
-import type { ResultOf } from "../../agent/control/index.ts";
+import { quoted, type ResultOf } from "../../agent/control/index.ts";
 import type { MountStatus } from "../../agent/mount.ts";
 import { withRunningAgent } from "../agent-connection.ts";
 import { formatBytes, formatCount } from "../format.ts";
@@ -25,8 +25,8 @@ export function describeStatus({ mounts, lost }: Pick<Shown, "mounts" | "lost">)
   for (const { url, mountpoint } of lost) {
     lines.push(
       mountpoint,
-      `  The agent ended without unmounting. Map it again: runnel mount ${url} ${mountpoint}`,
-      `  Or forget it: runnel unmount ${mountpoint}`,
+      `  The agent ended without unmounting. Map it again: runnel mount ${url} ${quoted(mountpoint)}`,
+      `  Or forget it: runnel unmount ${quoted(mountpoint)}`,
     );
   }
   return lines.length > 0 ? lines : ["No drives are mounted. Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT"];

@@ -9,10 +9,20 @@
 //     mounts/ID/    replica and journal of a mount; ID is made from URL and mount point, so a later mount finds them again
 //     server/       data of `runnel serve`, unless it says otherwise
 import { createHash } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { fromSystemError, RunnelError } from "@runnel/shared";
+import { dirname, join, resolve } from "node:path";
+import { type ErrorKind, fromSystemError, RunnelError } from "@runnel/shared";
 import { z } from "zod";
 
 /** sun_path holds 108 bytes on Linux and 104 on macOS; node adds none of its own. */
@@ -151,14 +161,37 @@ export class AgentHome {
 
 /** Makes a folder and those above it, open to this user only; leaves alone what is there. @throws RunnelError */
 export function makeFolder(folder: string): void {
+  const missing: string[] = [];
+  // Not mkdir's own `recursive`, which never returns where a folder lets nothing be made in it (/proc).
+  for (let at = folder; !makeOne(at, folder); at = dirname(at)) {
+    if (at === dirname(at)) throw cannotMake("NotFound", folder);
+    missing.push(at);
+  }
+  for (const path of missing.toReversed()) if (!makeOne(path, folder)) throw cannotMake("NotFound", folder);
+}
+
+/** False when the folder above is missing. */
+function makeOne(path: string, asked: string): boolean {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(path, { mode: 0o700 });
+    return true;
   } catch (error) {
     const { kind } = fromSystemError(error, "make a folder");
-    throw new RunnelError(kind, "make a folder", `${folder} cannot be made. Name a folder that you may write.`, {
-      cause: error,
-    });
+    if (kind === "NotFound") return false;
+    if (kind !== "Exists") throw cannotMake(kind, asked, error);
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw cannotMake("NotFolder", asked, error);
+    return true;
   }
+}
+
+function cannotMake(kind: ErrorKind, folder: string, cause?: unknown): RunnelError {
+  const sentences: Partial<Record<ErrorKind, string>> = {
+    NotFolder: `${folder} is no folder, or leads through a file. Choose another path.`,
+    BadName: `${folder} is too long for a path. Choose a shorter one.`,
+    NoSpace: `${folder} cannot be made: the disk is full. Make room, or choose another path.`,
+  };
+  const sentence = sentences[kind] ?? `${folder} cannot be made. Choose a path where you may write.`;
+  return new RunnelError(kind, "make a folder", sentence, { cause });
 }
 
 /** The folder above may be open to everyone, so another user could have made ours first: then it is not ours, and left alone. */

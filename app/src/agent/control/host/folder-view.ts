@@ -1,11 +1,14 @@
 // What the check of a mount point asks about folders that lie outside all mounts of Runnel.
-import { lstat, readdir, readlink } from "node:fs/promises";
-import { fromSystemError } from "@runnel/shared";
+import { access, constants, lstat, readdir, readlink } from "node:fs/promises";
+import { fromSystemError, RunnelError } from "@runnel/shared";
 
 export interface FolderView {
-  /** What is at a path, the last symlink not followed. */
+  /** What is at a path, the last symlink not followed. @throws RunnelError Denied, BadName */
   look(path: string): Promise<{ type: "folder" } | { type: "symlink"; target: string } | { type: "other" | "missing" }>;
+  /** @throws RunnelError Denied */
   isEmpty(folder: string): Promise<boolean>;
+  /** Whether this user has the rights to; a file system that nobody can write is another matter. */
+  mayWrite(folder: string): Promise<boolean>;
 }
 
 export const systemFolders: FolderView = {
@@ -15,7 +18,7 @@ export const systemFolders: FolderView = {
       if (stat.isSymbolicLink()) return { type: "symlink", target: await readlink(path) };
       return { type: stat.isDirectory() ? "folder" : "other" };
     } catch (error) {
-      const failure = fromSystemError(error, "look at the mount point");
+      const failure = inWords(path, error);
       if (failure.kind === "NotFound" || failure.kind === "NotFolder") return { type: "missing" };
       throw failure;
     }
@@ -24,7 +27,24 @@ export const systemFolders: FolderView = {
     try {
       return (await readdir(folder)).length === 0;
     } catch (error) {
-      throw fromSystemError(error, "look into the mount point");
+      throw inWords(folder, error);
+    }
+  },
+  async mayWrite(folder) {
+    try {
+      await access(folder, constants.W_OK);
+      return true;
+    } catch (error) {
+      return fromSystemError(error, "look at the mount point").kind !== "Denied";
     }
   },
 };
+
+function inWords(path: string, cause: unknown): RunnelError {
+  const { kind, operation, message } = fromSystemError(cause, "look at a path");
+  const sentences: Partial<Record<typeof kind, string>> = {
+    Denied: `${path} cannot be looked at by this user. Choose a path of your own.`,
+    BadName: `${path} is too long for a path. Choose a shorter one.`,
+  };
+  return new RunnelError(kind, operation, sentences[kind] ?? message, { cause });
+}

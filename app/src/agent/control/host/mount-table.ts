@@ -1,14 +1,7 @@
 // What is mounted where, as the system says, without touching any mount: the agent must never touch its own (the kernel would
 // wait for the agent, and the agent for the kernel), and a dead one answers nothing but errors.
 import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { type Clock, RunnelError } from "@runnel/shared";
-
-export interface MountTableEntry {
-  mountpoint: string;
-  fileSystem: string;
-  source: string;
-}
+import { type Clock, isRunnelMount, type MountTableEntry, readMountTable, RunnelError } from "@runnel/shared";
 
 /** What a mount of Runnel answers: dead = the agent behind it has ended; alive also when it cannot be asked or is slow. */
 export type Life = "alive" | "dead";
@@ -31,30 +24,6 @@ try { require("node:fs").statfsSync(process.argv[1]); }
 catch (error) { process.exit(error.code === "ENOTCONN" || error.code === "ECONNABORTED" ? 3 : 0); }`;
 const PROBE_DEAD = 3;
 
-/** True for a mount that some agent made. Its source is "runnel:" and the volume. */
-export function isRunnelMount(entry: MountTableEntry): boolean {
-  return entry.fileSystem.startsWith("fuse") && entry.source.startsWith("runnel:");
-}
-
-/** Parses /proc/PID/mountinfo (proc(5)): blanks and such in paths are octal escapes. Lines of another shape are skipped. */
-export function parseMountInfo(text: string): MountTableEntry[] {
-  const entries: MountTableEntry[] = [];
-  for (const line of text.split("\n")) {
-    // id parent major:minor root MOUNTPOINT options [tags…] - FILESYSTEM SOURCE options
-    const [before, after] = line.split(" - ", 2);
-    const mountpoint = before?.split(" ")[4];
-    const [fileSystem, source] = after?.split(" ") ?? [];
-    if (mountpoint === undefined || fileSystem === undefined || source === undefined) continue;
-    entries.push({ mountpoint: unescapePath(mountpoint), fileSystem, source: unescapePath(source) });
-  }
-  return entries;
-}
-
-/** The escapes stand for bytes of a UTF-8 path, but only for ASCII ones: blank, tab, newline, backslash, #. */
-function unescapePath(path: string): string {
-  return path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
-}
-
 export class LinuxMountTable implements MountTable {
   readonly #clock: Clock;
 
@@ -62,8 +31,8 @@ export class LinuxMountTable implements MountTable {
     this.#clock = clock;
   }
 
-  async read(): Promise<MountTableEntry[]> {
-    return parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
+  read(): Promise<MountTableEntry[]> {
+    return readMountTable();
   }
 
   async probe(mountpoint: string): Promise<Life> {

@@ -1,0 +1,11 @@
+// The agent's home, ready for an agent: on no drive, there, and its user's alone.
+import { readMountTable } from "@runnel/shared";
+import type { AgentHome } from "./host/agent-home.ts";
+import { systemFolders } from "./host/folder-view.ts";
+import { resolveOwnFolder } from "./mount-point.ts";
+
+/** @throws RunnelError with a sentence for whoever set RUNNEL_HOME. */
+export async function prepareHome(home: AgentHome): Promise<void> {
+  await resolveOwnFolder(home.folder, await readMountTable(), systemFolders);
+  home.make();
+}

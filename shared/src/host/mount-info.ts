@@ -1,0 +1,48 @@
+// What is mounted where, as Linux says, without touching any mount: a drive whose agent has ended or hangs answers errors or nothing.
+import { readFile } from "node:fs/promises";
+
+export interface MountTableEntry {
+  mountpoint: string;
+  fileSystem: string;
+  source: string;
+}
+
+/** Every mount of this process's view, the one on top last; none on a system that does not say. */
+export async function readMountTable(): Promise<MountTableEntry[]> {
+  if (process.platform !== "linux") return [];
+  return parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
+}
+
+/** True for a drive that some agent has mapped. Its source is "runnel:" and the volume. */
+export function isRunnelMount(entry: MountTableEntry): boolean {
+  return entry.fileSystem.startsWith("fuse") && entry.source.startsWith("runnel:");
+}
+
+/** The drive that a path (absolute, without symlinks) is or lies in. */
+export function driveAbove(path: string, mounts: readonly MountTableEntry[]): string | undefined {
+  return mounts.findLast((entry) => isRunnelMount(entry) && isWithin(path, entry.mountpoint))?.mountpoint;
+}
+
+/** True when a path is a folder or lies in it. Both absolute. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}
+
+/** Parses /proc/PID/mountinfo (proc(5)): blanks and such in paths are octal escapes. Lines of another shape are skipped. */
+export function parseMountInfo(text: string): MountTableEntry[] {
+  const entries: MountTableEntry[] = [];
+  for (const line of text.split("\n")) {
+    // id parent major:minor root MOUNTPOINT options [tags…] - FILESYSTEM SOURCE options
+    const [before, after] = line.split(" - ", 2);
+    const mountpoint = before?.split(" ")[4];
+    const [fileSystem, source] = after?.split(" ") ?? [];
+    if (mountpoint === undefined || fileSystem === undefined || source === undefined) continue;
+    entries.push({ mountpoint: unescapePath(mountpoint), fileSystem, source: unescapePath(source) });
+  }
+  return entries;
+}
+
+/** The escapes stand for bytes of a UTF-8 path, but only for ASCII ones: blank, tab, newline, backslash, #. */
+function unescapePath(path: string): string {
+  return path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
+}
