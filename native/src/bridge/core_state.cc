@@ -36,10 +36,11 @@ void CoreState::Stop(CoreState* state) {
     const std::lock_guard<std::mutex> lock(state->mutex_);
     state->is_stopped_ = true;
   }
-  state->watches_.clear();
   state->pool_->Stop();
-  // No other thread is left. What they posted holds references of JavaScript, so it is dropped here and nowhere else.
-  state->posted_.clear();
+  state->watches_.clear();
+  // What was posted holds references of JavaScript, so it is dropped here and nowhere else. A watcher that had started
+  // and not arrived is among it: its thread posts until it is dropped.
+  while (state->DropPosted()) continue;
   state->wake_.Release();
 }
 
@@ -60,6 +61,13 @@ void CoreState::Post(Task task) {
   const std::lock_guard<std::mutex> lock(mutex_);
   posted_.push_back(std::move(task));
   if (!is_stopped_ && posted_.size() == 1) wake_.NonBlockingCall();
+}
+
+bool CoreState::DropPosted() {
+  std::vector<Task> dropped;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  dropped.swap(posted_);
+  return !dropped.empty();
 }
 
 void CoreState::HoldLoop(Napi::Env env) {

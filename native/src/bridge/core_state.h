@@ -53,6 +53,8 @@ class CoreState {
   using Wake = Napi::TypedThreadSafeFunction<CoreState, void, RunPosted>;
 
   static void Stop(CoreState* state);
+  // Destroys what was posted, on JavaScript's thread; false when there was nothing.
+  bool DropPosted();
 
   std::unique_ptr<ThreadPool> pool_;
   std::unordered_map<uint32_t, Watch> watches_;

@@ -79,15 +79,22 @@ DriveObject::DriveObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Driv
   }
 }
 
-DriveObject::~DriveObject() {
-  // The process ends while mounted: the threads go with it, and nobody may wait for them here.
-  if (wake_ != nullptr) (void)fuse_.release();
-}
-
 // Any thread, under the core's locks.
 void DriveObject::WakeAgent() {
+  const std::lock_guard lock(wake_mutex_);
   if (wake_ == nullptr || is_waking_.exchange(true)) return;
   napi_call_threadsafe_function(wake_, nullptr, napi_tsfn_nonblocking);
+}
+
+void DriveObject::StopWaking() {
+  const std::lock_guard lock(wake_mutex_);
+  napi_release_threadsafe_function(std::exchange(wake_, nullptr), napi_tsfn_abort);
+}
+
+void DriveObject::OnEnvironmentEnd(void* drive) {
+  auto* self = static_cast<DriveObject*>(drive);
+  self->StopWaking();
+  self->fuse_->EndNow();
 }
 
 Napi::Array DriveObject::DrainItems(Napi::Env env, bool* has_ended) {
@@ -108,11 +115,17 @@ Napi::Array DriveObject::DrainItems(Napi::Env env, bool* has_ended) {
 
 void DriveObject::OnWake(napi_env raw_env, napi_value on_items, void* context, void*) {
   if (raw_env == nullptr) return;  // the environment is going down
-  auto* self = static_cast<DriveObject*>(context);
-  const Napi::Env env(raw_env);
-  self->is_waking_ = false;
+  try {
+    static_cast<DriveObject*>(context)->TellAgent(raw_env, on_items);
+  } catch (const Napi::Error&) {
+    // The environment refuses any call because it is being terminated; its clean-up hook ends the drive.
+  }
+}
+
+void DriveObject::TellAgent(Napi::Env env, napi_value on_items) {
+  is_waking_ = false;
   bool has_ended = false;
-  napi_value items = self->DrainItems(env, &has_ended);
+  napi_value items = DrainItems(env, &has_ended);
   napi_value global = env.Global();
   napi_value result;
   if (napi_call_function(env, global, on_items, 1, &items, &result) == napi_pending_exception) {
@@ -121,8 +134,9 @@ void DriveObject::OnWake(napi_env raw_env, napi_value on_items, void* context, v
     napi_fatal_exception(env, error);  // as an exception in any callback: to 'uncaughtException'
   }
   if (!has_ended) return;
-  napi_release_threadsafe_function(std::exchange(self->wake_, nullptr), napi_tsfn_abort);
-  self->Unref();
+  napi_remove_env_cleanup_hook(env, OnEnvironmentEnd, this);
+  StopWaking();
+  Unref();
 }
 
 Napi::Value DriveObject::Start(const Napi::CallbackInfo& info) {
@@ -130,9 +144,11 @@ Napi::Value DriveObject::Start(const Napi::CallbackInfo& info) {
   napi_create_threadsafe_function(env, info[0], nullptr, Napi::String::New(env, "runnel.drive"), 0, 1, nullptr, nullptr, this, OnWake, &wake_);
   const std::string problem = fuse_->Start();
   if (!problem.empty()) {
-    napi_release_threadsafe_function(std::exchange(wake_, nullptr), napi_tsfn_abort);
+    StopWaking();
     return Napi::String::New(env, problem);
   }
+  // After the thread-safe function was made: hooks run last to first, and that function has one of its own.
+  napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
   Ref();
   return env.Undefined();
 }

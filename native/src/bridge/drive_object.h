@@ -2,6 +2,10 @@
 //
 // All methods run on JavaScript's main thread. What the core has for the agent is drained there too: for the FUSE front through one
 // thread-safe function with at most one call under way, for the memory front when the caller asks (drain).
+//
+// A mounted drive keeps this object alive; when the environment ends first, a clean-up hook ends the mount and its threads, which
+// nobody could answer any more, before the thread-safe function goes.
+// Locks: wake_mutex_ is a leaf, taken by any thread under the core's locks.
 #ifndef RUNNEL_BRIDGE_DRIVE_OBJECT_H_
 #define RUNNEL_BRIDGE_DRIVE_OBJECT_H_
 
@@ -9,6 +13,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "../drive/fuse/fuse_front.h"
 #include "../drive/memory/memory_front.h"
@@ -21,7 +26,6 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
 
   // (kind: "fuse" | "memory", settings)
   explicit DriveObject(const Napi::CallbackInfo& info);
-  ~DriveObject() override;
 
  private:
   static constexpr size_t kBatchMax = 1024;
@@ -62,13 +66,18 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   void Complete(uint64_t ticket, drive::MemoryResult result);
 
   void WakeAgent();
+  // From here on nothing wakes the agent.
+  void StopWaking();
+  static void OnEnvironmentEnd(void* drive);
   Napi::Array DrainItems(Napi::Env env, bool* has_ended);
+  void TellAgent(Napi::Env env, napi_value on_items);
   static void OnWake(napi_env env, napi_value on_items, void* context, void* data);
 
   std::unique_ptr<drive::FuseFront> fuse_;
   std::unique_ptr<drive::MemoryFront> memory_;
   Napi::FunctionReference complete_;
-  napi_threadsafe_function wake_ = nullptr;
+  std::mutex wake_mutex_;
+  napi_threadsafe_function wake_ = nullptr;  // changed under wake_mutex_
   std::atomic<bool> is_waking_{false};
 };
 

@@ -22,6 +22,8 @@ export function canMount(): boolean {
 }
 
 const isRoot = process.getuid?.() === 0;
+/** Before a command: what it mounts is seen by nobody else, and goes with it. */
+export const OWN_NAMESPACE: readonly string[] = isRoot ? ["unshare", "-m", "--propagation", "private"] : [];
 
 interface Answer {
   id: number;
@@ -127,7 +129,7 @@ async function startServer(settings: object): Promise<Parts> {
   const mountpoint = join(folder, "mount");
   await mkdir(mountpoint);
   const serve = [process.execPath, script("drive-server.ts"), mountpoint, folder, JSON.stringify(settings)];
-  const server = new Remote(isRoot ? ["unshare", "-m", "--propagation", "private", ...serve] : serve);
+  const server = new Remote([...OWN_NAMESPACE, ...serve]);
   await server.ready;
   // unshare executes the server in place, so its id is the server's.
   const inside = isRoot ? ["nsenter", "-t", String(server.child.pid), "-m", "--"] : [];

@@ -80,7 +80,9 @@ std::thread StartThread(Run run) {
 FuseFront::FuseFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent)
     : settings_(std::move(settings)), wake_agent_(std::move(wake_agent)), core_(this, std::move(core_settings)) {}
 
-FuseFront::~FuseFront() = default;
+FuseFront::~FuseFront() {
+  if (closer_.joinable()) closer_.join();
+}
 
 std::string FuseFront::CheckMountpoint() const {
   const std::string& path = settings_.mountpoint;
@@ -312,7 +314,14 @@ void FuseFront::StopThreads() {
 }
 
 void FuseFront::Close(bool force, std::function<void(bool)> done) {
-  StartThread([this, force, done = std::move(done)] { done(CloseNow(force)); }).detach();
+  if (closer_.joinable()) closer_.join();  // it found programs, and said so
+  closer_ = StartThread([this, force, done = std::move(done)] { done(CloseNow(force)); });
+}
+
+void FuseFront::EndNow() {
+  core_.End();  // or the closer may wait for a program whose request nobody answers
+  if (closer_.joinable()) closer_.join();
+  if (session_ != nullptr) CloseNow(true);
 }
 
 }  // namespace runnel::drive

@@ -2,7 +2,7 @@
 //
 // Threads (all ours, none is libuv's): kServers read and handle requests; the worker runs what the core posts; the timer ends what is due;
 // the invalidator tells the kernel to forget names, which may block while a request in that folder is unanswered, so it does nothing else;
-// the closer, once, unmounts. Start and the getters belong to the agent's thread.
+// the closer, one at a time, unmounts. Start, Close, EndNow and the getters belong to the agent's thread.
 // Locks: each queue has its own mutex, a leaf.
 #ifndef RUNNEL_DRIVE_FUSE_FUSE_FRONT_H_
 #define RUNNEL_DRIVE_FUSE_FUSE_FRONT_H_
@@ -30,7 +30,7 @@ class FuseFront final : public Host {
   };
 
   FuseFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent);
-  // Not before Close has ended.
+  // Not before Close or EndNow has ended the mount, or Start has failed. Waits for the closer.
   ~FuseFront() override;
 
   DriveCore& core() { return core_; }
@@ -38,7 +38,10 @@ class FuseFront final : public Host {
   // Mounts and starts the threads. An empty string, or a sentence for a person. The notice kReady follows, or kUnmounted.
   std::string Start();
   // Calls `done` on a thread of its own: true when unmounted and all threads but that one have ended; false when programs use the mount.
+  // Not while another close is under way.
   void Close(bool force, std::function<void(bool)> done);
+  // Ends the mount on the caller's thread, whoever uses it, for when nobody is left to answer. Waits for all threads.
+  void EndNow();
 
   void OnInit();
   void OnInterrupt(uint64_t waiter);
@@ -86,6 +89,7 @@ class FuseFront final : public Host {
   std::thread worker_;
   std::thread timer_;
   std::thread invalidator_;
+  std::thread closer_;
 
   std::mutex work_mutex_;
   std::condition_variable work_ready_;
