@@ -116,6 +116,10 @@ export interface OperationPaths {
   from: string;
   /** write: where other nodes were that its content copies from. */
   sources: { node: number; path: string }[];
+  /** write: further names of the node, as far as there is room. */
+  names: string[];
+  /** Handles of the nodes concerned, of files that were in the served folder then. */
+  files: { node: number; handle: Uint8Array }[];
 }
 
 export type Planned =

@@ -116,6 +116,7 @@ export function planRequest(tables: MetaTables, request: PlanRequest): PlannedRe
   const planned = answerOrRefuse(tables, request);
   if (!planned.ok || planned.isRepeated) return { planned, content: undefined };
   const content = apply(tables, request, planned);
-  if (planned.change !== undefined) planned.paths = pathsAfter(tables, request.operation, planned.result, before);
+  const { change, result } = planned;
+  if (change !== undefined) planned.paths = pathsAfter(tables, request.operation, { change, result }, before);
   return { planned, content };
 }

@@ -46,7 +46,13 @@ const WRITE: CommitRecord = {
   },
   change: CHANGE,
   result: { node: 5, seq: 7, version: 7, conflict: false },
-  paths: { path: "a", from: "", sources: [{ node: 4, path: "b/c" }] },
+  paths: {
+    path: "a",
+    from: "",
+    sources: [{ node: 4, path: "b/c" }],
+    names: ["z"],
+    files: [{ node: 5, handle: new Uint8Array([5, 6]) }],
+  },
 };
 const DATA = new Uint8Array([1, 2, 3]);
 
@@ -107,6 +113,7 @@ describe("a record of format 1, as it was released", () => {
       wallNs: WRITE.wallNs,
       result: WRITE.result,
       change: { seq: 7 },
+      paths: { path: "a", names: ["z"], files: [{ node: 5 }] },
     });
     expect([...sample.subarray(dataOffset)]).toEqual([...DATA]);
   });

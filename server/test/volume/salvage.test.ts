@@ -50,10 +50,13 @@ async function records(rig: VolumeRig): Promise<LoggedRecord[]> {
 }
 
 describe("records that outlive the ids", () => {
-  it("[F63] a commit's record has the paths it concerns, of other files that it copies from too", async () => {
+  it("[F63] a commit's record has the paths and files it concerns, of other files that it copies from too", async () => {
     const rig = await stuck();
     const docs = await rig.nodeAt("docs");
     const big = await rig.nodeAt("docs/big");
+    const before = ["docs/a", "docs/b", "docs/big"];
+    const handles = await Promise.all(before.map((path) => rig.other.handle(path)));
+    const nodes = await Promise.all(before.map((path) => rig.nodeAt(path)));
     const version = { node: big, seq: (await rig.volume.meta.node(big))?.version ?? 0 };
     const recipe = await rig.volume.meta.recipe(version);
     const copy = await rig.make(docs, "copy");
@@ -66,13 +69,18 @@ describe("records that outlive the ids", () => {
       );
     await rig.rename("docs/a", "moved");
     await rig.remove("docs/b");
+    await rig.commit({ op: "link", node: big, folder: ROOT_NODE, name: "big too" });
+    await rig.write(big, Buffer.from("small"));
     await rig.kill();
-    const last = (await records(rig)).filter((record) => record.kind === "commit").slice(-4);
+    const last = (await records(rig)).filter((record) => record.kind === "commit").slice(-6);
+    const none = { from: "", sources: [], names: [], files: [] };
     expect(last.map(({ paths }) => paths)).toEqual([
-      { path: "docs/copy", from: "", sources: [] },
-      { path: "docs/copy", from: "", sources: [{ node: big, path: "docs/big" }] },
-      { path: "moved", from: "docs/a", sources: [] },
-      { path: "docs/b", from: "", sources: [] },
+      { ...none, path: "docs/copy" },
+      { ...none, path: "docs/copy", sources: [{ node: big, path: "docs/big" }] },
+      { ...none, path: "moved", from: "docs/a", files: [{ node: nodes[0], handle: handles[0] }] },
+      { ...none, path: "docs/b", files: [{ node: nodes[1], handle: handles[1] }] },
+      { ...none, path: "big too", from: "docs/big", files: [{ node: big, handle: handles[2] }] },
+      { ...none, path: "big too", names: ["docs/big"], files: [{ node: big, handle: handles[2] }] },
     ]);
     await rig.open();
   });

@@ -42,11 +42,15 @@ async function afterLastNoted(tree: SalvageTree, commits: readonly SalvageCommit
 async function hasMoved(tree: SalvageTree, commit: SalvageCommit, before: readonly SalvageCommit[]): Promise<boolean> {
   const { operation, from, path } = commit;
   if (from === "" || path === "" || (operation.op !== "rename" && operation.op !== "link")) return false;
-  // One of those before would have made it: that it is not there says nothing.
-  if (before.some((earlier) => earlier.path === from || from.startsWith(`${earlier.path}/`))) return false;
   const source = await tree.find(from);
   const target = await tree.find(path);
   if (target === undefined) return false;
+  const { node } = commit.result;
+  // It comes back to where it was before: that it is there says nothing.
+  if (before.some((earlier) => earlier.from === path && earlier.result.node === node)) return false;
+  if (operation.op === "rename" && tree.ownerOf(target) !== undefined) return tree.isOf(target, node);
+  // One of those before would have made it: that it is not there says nothing.
+  if (before.some((earlier) => earlier.path === from || from.startsWith(`${earlier.path}/`))) return false;
   if (operation.op === "link") return isSameHandle(source?.handle, target.handle);
   if (operation.how !== "exchange") return source === undefined;
   return isLike(target, commit) && !(source !== undefined && isLike(source, commit));

@@ -14,6 +14,8 @@ export interface SalvageCommit {
   change: Change;
   path: string;
   from: string;
+  /** Of a write: further names of the node. */
+  names: string[];
   /** Paths of other nodes that a write copies from. */
   sources: ReadonlyMap<number, string>;
   data: RecordPlace;
@@ -33,6 +35,8 @@ export interface SalvageLog {
   commits: SalvageCommit[];
   /** By handle (handleKey). */
   noted: Map<string, NotedFile>;
+  /** Whose file it is, by handle: of those noted, and of those that commits met in the folder. */
+  owners: Map<string, number>;
   /** Every path that the commits of the log concern, up or not: the server itself may have touched the files there lately. */
   ownPaths: Set<string>;
   /** Nodes whose attributes another program set after the last commit. */
@@ -51,20 +55,23 @@ class Reader {
   readonly ownPaths = new Set<string>();
   readonly handles: { seq: number; handle: Uint8Array }[] = [];
   readonly made = new Map<number, NotedFile>();
+  readonly owners = new Map<string, number>();
   readonly foreign = new Map<number, ForeignChange>();
   readonly renames: { seq: number; from: string; path: string }[] = [];
 
   take(record: CommitRecord, data: RecordPlace): void {
     const { change, operation, result, wallNs, seq } = record;
     if (change === undefined) return;
-    const paths = record.paths ?? { path: "", from: "", sources: [] };
+    const paths = record.paths ?? { path: "", from: "", sources: [], names: [], files: [] };
+    for (const { node, handle } of paths.files) this.owners.set(handleKey(handle), node);
     if (isForeign(operation)) return this.takeForeign(operation, result.node, seq, paths);
     const state = change.nodes.find(({ node }) => node === result.node);
     if (state !== undefined)
       this.made.set(seq, { seq, node: result.node, sizeBytes: state.sizeBytes, mtimeNs: state.mtimeNs });
     this.ownPaths.add(paths.path).add(paths.from);
     const sources = new Map(paths.sources.map(({ node, path }) => [node, path]));
-    this.commits.push({ seq, wallNs, operation, result, change, path: paths.path, from: paths.from, sources, data });
+    const { path, from, names } = paths;
+    this.commits.push({ seq, wallNs, operation, result, change, path, from, names, sources, data });
   }
 
   private takeForeign(
@@ -124,7 +131,9 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
   const noted = new Map<string, NotedFile>();
   for (const { seq, handle } of reader.handles) {
     const file = reader.made.get(seq);
-    if (file !== undefined) noted.set(handleKey(handle), file);
+    if (file === undefined) continue;
+    noted.set(handleKey(handle), file);
+    reader.owners.set(handleKey(handle), file.node);
   }
   const lastOwn = new Map(reader.commits.map((commit) => [commit.result.node, commit.seq]));
   const foreignAttributes = [...reader.foreign]
@@ -134,8 +143,15 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
   for (const commit of commits) {
     commit.path = reader.pathNow(commit.path, commit.seq);
     commit.from = reader.pathNow(commit.from, commit.seq);
+    commit.names = commit.names.map((name) => reader.pathNow(name, commit.seq));
   }
-  return { commits, noted, ownPaths: reader.ownPaths, foreignAttributes: new Set(foreignAttributes) };
+  return {
+    commits,
+    noted,
+    owners: reader.owners,
+    ownPaths: reader.ownPaths,
+    foreignAttributes: new Set(foreignAttributes),
+  };
 }
 
 function isForeign(operation: Operation | ExternalOperation): operation is ExternalOperation {

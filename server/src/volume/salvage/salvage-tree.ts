@@ -40,6 +40,7 @@ export class SalvageTree {
   readonly report: SalvageReport = { shown: 0, keptBeside: [], missing: [] };
   private readonly log: Log;
   private readonly noted: Map<string, NotedFile>;
+  private readonly owners: Map<string, number>;
   /** Folders whose names changed. */
   private readonly touched = new Set<string>();
   /** Paths whose ctime the server itself may have made newer. */
@@ -51,6 +52,7 @@ export class SalvageTree {
     this.root = root;
     this.log = log;
     this.noted = found.noted;
+    this.owners = found.owners;
     this.ownTouches = new Set(found.ownPaths);
   }
 
@@ -73,6 +75,7 @@ export class SalvageTree {
     const state = stateOf(commit, commit.result.node);
     const { seq, result } = commit;
     await this.log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
+    this.owners.set(handleKey(handle), result.node);
     this.noted.set(handleKey(handle), {
       seq,
       node: result.node,
@@ -88,13 +91,17 @@ export class SalvageTree {
 
   /** What lies there is another node's, as far as the log tells. */
   isAnothers(found: Found, node: number): boolean {
-    const noted = this.notedFor(found);
-    return noted !== undefined && noted.node !== node;
+    const owner = this.ownerOf(found);
+    return owner !== undefined && owner !== node;
   }
 
-  /** The log says that it was put in place for a commit of this node. */
-  isNotedAs(found: Found, node: number): boolean {
-    return this.notedFor(found)?.node === node;
+  /** The node whose file it is, as far as the log tells. */
+  ownerOf(found: Found): number | undefined {
+    return this.owners.get(handleKey(found.handle));
+  }
+
+  isOf(found: Found, node: number): boolean {
+    return this.ownerOf(found) === node;
   }
 
   /** Another program wrote it after the commit [F66]. Of folders nothing can be said: their times follow what is in them. */

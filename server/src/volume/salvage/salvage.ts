@@ -6,6 +6,7 @@ import { makeStoreFolders, readMarker } from "../../content/folder/marker.ts";
 import { isSameHandle } from "../../content/folder/same-file.ts";
 import { STORE_FILE_MODE, TEMP_FOLDER } from "../../content/folder/store-layout.ts";
 import { whatToShow } from "./already-shown.ts";
+import { isNotedAt } from "./places.ts";
 import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
@@ -124,13 +125,36 @@ class Salvage {
   }
 
   private async write(commit: SalvageCommit): Promise<boolean> {
-    const { operation, result, path } = commit;
+    const { operation, result, path, names } = commit;
+    const { tree } = this;
     if (operation.op !== "write") return false;
-    const temp = await this.content.build(commit, operation.content, (node) => this.places.get(node));
-    if (temp === undefined) return false;
-    await this.tree.note(commit, await this.tree.root.handle(temp));
-    await this.tree.place(temp, path, result.node, commit);
+    // Stopped between two names of the file, it is at one of them.
+    let at: string | undefined;
+    for (const name of [path, ...names]) if (await isNotedAt(tree, name, commit)) at ??= name;
+    const old = await tree.find(path);
+    if (at === undefined) {
+      const temp = await this.content.build(commit, operation.content, (node) => this.places.get(node));
+      if (temp === undefined) return false;
+      await tree.note(commit, await tree.root.handle(temp));
+      await tree.place(temp, path, result.node, commit);
+      at = path;
+    }
+    for (const name of [path, ...names]) if (name !== at) await this.putFurtherName(commit, at, name, old);
     return true;
+  }
+
+  /** `old`: what the file at the first name was; its bytes are kept already. */
+  private async putFurtherName(commit: SalvageCommit, at: string, name: string, old: Found | undefined): Promise<void> {
+    const { root } = this.tree;
+    const there = await this.tree.find(name);
+    const handle = await root.handle(at);
+    if (isSameHandle(there?.handle, handle)) return;
+    const temp = `${TEMP_FOLDER}/salvage-${commit.seq}`;
+    await removeAny(root, temp);
+    await root.link(at, temp);
+    // A rename over another name of the same file would leave both.
+    if (isSameHandle(there?.handle, old?.handle)) await root.removeFile(name);
+    await this.tree.place(temp, name, commit.result.node, commit);
   }
 
   private async link(commit: SalvageCommit): Promise<void> {
@@ -152,11 +176,16 @@ class Salvage {
     const { tree } = this;
     const { from, path, wallNs, result, change, seq } = commit;
     const source = await tree.find(from);
-    if (source === undefined || tree.isAnothers(source, result.node)) return;
-    await tree.makeParents(path, wallNs);
     const there = await tree.find(path);
+    if (source === undefined || tree.isAnothers(source, result.node)) {
+      // What it replaced goes all the same.
+      const replaced = there && change.nodes.find(({ node, nlink }) => nlink === 0 && tree.isOf(there, node));
+      if (there !== undefined && replaced !== undefined) await this.clear(path, there, replaced.node, commit);
+      return;
+    }
+    await tree.makeParents(path, wallNs);
     // A later content of its own has the name already.
-    if (there !== undefined && how !== "exchange" && tree.isNotedAs(there, result.node) && source.stat.type === "file")
+    if (there !== undefined && how !== "exchange" && tree.isOf(there, result.node) && source.stat.type === "file")
       return tree.takeOut(from, source, result.node, seq);
     if (how === "exchange" && there !== undefined) {
       await tree.root.rename(from, path, "exchange");

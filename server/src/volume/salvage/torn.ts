@@ -56,13 +56,16 @@ async function tornMake(
   for (const place of placesSince(commit, [commit, ...later], 0).keys()) {
     const found = await tree.find(place);
     if (found === undefined) continue;
-    if (source === undefined ? tree.isNotedAs(found, commit.result.node) : isSameHandle(found.handle, source.handle))
+    if (source === undefined ? tree.isOf(found, commit.result.node) : isSameHandle(found.handle, source.handle))
       return undefined;
   }
   return { ...commit, path };
 }
 
-/** The source has its old name still, which nothing later uses. What later commits put at the new one goes its own way. */
+/**
+ * The source has its old name still, which nothing later uses; what later commits put at the new one goes its own way. Or what was replaced has that
+ * name: the two change places first.
+ */
 async function tornRename(
   tree: SalvageTree,
   commit: SalvageCommit,
@@ -73,13 +76,19 @@ async function tornRename(
   const { from } = commit;
   const source = await tree.find(from);
   if (source === undefined || later.some((each) => bindsName(each, from))) return undefined;
+  const isFolder = source.stat.type === "folder";
+  const removal: SalvageCommit = {
+    ...commit,
+    operation: { op: "remove", folder, name, node, isFolder },
+    path: from,
+    from: "",
+  };
+  const replaced = commit.change.nodes.find(({ node: each, nlink }) => nlink === 0 && tree.isOf(source, each));
+  if (replaced !== undefined) return { ...removal, result: { ...commit.result, node: replaced.node } };
   if (!isNodes(tree, source, commit, earlier)) return undefined;
   const path = nameAfter(commit, later);
   // It was removed or replaced at its new name.
-  if (path === undefined) {
-    const isFolder = source.stat.type === "folder";
-    return { ...commit, operation: { op: "remove", folder, name, node, isFolder }, path: from, from: "" };
-  }
+  if (path === undefined) return removal;
   if (isSameHandle((await tree.find(path))?.handle, source.handle)) return undefined;
   return { ...commit, path };
 }
@@ -87,7 +96,7 @@ async function tornRename(
 /** What lies at the node's name is the node's: noted for it, or as one of the commits up to this one left it. */
 function isNodes(tree: SalvageTree, found: Found, commit: SalvageCommit, earlier: readonly SalvageCommit[]): boolean {
   const { node } = commit.result;
-  if (tree.notedFor(found) !== undefined) return tree.isNotedAs(found, node);
+  if (tree.ownerOf(found) !== undefined) return tree.isOf(found, node);
   if (isLike(found, commit)) return true;
   const own = earlier.filter(({ result }) => result.node === node);
   // Before its first write it had a content of which the log does not tell.
@@ -133,15 +142,31 @@ async function tornContents(
   const torn: SalvageCommit[] = [];
   for (const index of last.values()) {
     const commit = shown[index] as SalvageCommit;
-    const places = [...placesSince(commit, [...shown, ...rest], index).keys()];
-    let isThere = commit.path === "";
-    for (const path of places) isThere ||= await isNotedAt(tree, path, commit);
-    if (isThere) continue;
-    const path = [...placesSince(commit, shown, index).keys()].at(-1) ?? commit.path;
-    const found = await tree.find(path);
-    const isOlder =
-      found === undefined || (!tree.isAnothers(found, commit.result.node) && !tree.isNewer(path, found, commit.wallNs));
-    if (isOlder) torn.push({ ...commit, path });
+    const now: string[] = [];
+    let isTorn = false;
+    for (const name of commit.path === "" ? [] : [commit.path, ...commit.names]) {
+      const path = nameAfter({ ...commit, path: name }, shown.slice(index + 1));
+      if (path === undefined) continue;
+      now.push(path);
+      const places = placesSince({ ...commit, path: name }, [...shown, ...rest], index).keys();
+      isTorn ||= await lacksContent(tree, commit, path, [...places]);
+    }
+    const [path, ...names] = now;
+    if (isTorn && path !== undefined) torn.push({ ...commit, path, names });
   }
   return torn;
+}
+
+/** At this name, now at `path`, lies an older content of the node, or nothing. */
+async function lacksContent(
+  tree: SalvageTree,
+  commit: SalvageCommit,
+  path: string,
+  places: readonly string[],
+): Promise<boolean> {
+  for (const place of places) if (await isNotedAt(tree, place, commit)) return false;
+  const found = await tree.find(path);
+  return (
+    found === undefined || (!tree.isAnothers(found, commit.result.node) && !tree.isNewer(path, found, commit.wallNs))
+  );
 }
