@@ -8,6 +8,7 @@
 #include "src/bridge/core_job.h"
 #include "src/bridge/core_results.h"
 #include "src/chunk/chunk_stream.h"
+#include "src/chunk/zero_chunk.h"
 #include "src/codec/zstd_codec.h"
 #include "src/digest/sha256.h"
 #include "src/file/file.h"
@@ -35,19 +36,30 @@ Napi::Value ChunkBytes(const Napi::CallbackInfo& info) {
       [](Napi::Env env, BytesToChunk& job) -> Napi::Value { return ChunksResult(env, job.chunks); });
 }
 
-// Feeds a range of a file to `take` in steps of a megabyte, the next one being read ahead meanwhile.
+// Feeds a range of a file to `take` in steps of a megabyte, the next one being read ahead meanwhile. Holes are not read: the system would fill
+// memory with their zeros.
 template <typename Take>
 Failure ReadRange(int fd, uint64_t offset, uint64_t length, Take take) {
   std::vector<uint8_t> buffer(static_cast<size_t>(std::min<uint64_t>(length, kStepBytes)));
+  bool has_zeros = true;
+  Extent extent = {false, 0};
   for (uint64_t done = 0; done < length;) {
-    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(length - done, buffer.size()));
-    if (length - done > wanted) WillRead(fd, offset + done + wanted, kStepBytes);
-    size_t count = 0;
-    const int error = ReadAt(fd, offset + done, buffer.data(), wanted, &count);
-    if (error != 0) return error;
-    if (count < wanted) return Failure(kStaleCode);
+    if (extent.length == 0) extent = ExtentAt(fd, offset + done, length - done);
+    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(extent.length, buffer.size()));
+    size_t count = wanted;
+    if (extent.is_hole) {
+      if (!has_zeros) std::fill(buffer.begin(), buffer.end(), 0);
+      has_zeros = true;
+    } else {
+      if (extent.length > wanted) WillRead(fd, offset + done + wanted, kStepBytes);
+      const int error = ReadAt(fd, offset + done, buffer.data(), wanted, &count);
+      has_zeros = false;
+      if (error != 0) return error;
+      if (count < wanted) return Failure(kStaleCode);
+    }
     take(buffer.data(), count);
     done += count;
+    extent.length -= count;
   }
   return {};
 }
@@ -118,11 +130,15 @@ Napi::Value DigestFile(const Napi::CallbackInfo& info) {
       [](RangesToDigest& digesting) -> Failure {
         Sha256 digest;
         for (size_t i = 0; i + 1 < digesting.ranges.size(); i += 2) {
+          const uint64_t wanted = digesting.ranges[i + 1];
+          bool is_zero_chunk = false;
           const Failure failure =
-              ReadRange(digesting.fd, digesting.ranges[i], digesting.ranges[i + 1],
-                        [&](const uint8_t* bytes, size_t length) { digest.Update(bytes, length); });
+              ReadRange(digesting.fd, digesting.ranges[i], wanted, [&](const uint8_t* bytes, size_t length) {
+                is_zero_chunk = wanted == TheZeroChunk().length && BeginsWithZeroChunk(bytes, length);
+                if (!is_zero_chunk) digest.Update(bytes, length);
+              });
           if (failure.is_failure()) return failure;
-          digesting.digests.push_back(digest.Finish());
+          digesting.digests.push_back(is_zero_chunk ? TheZeroChunk().digest : digest.Finish());
         }
         return {};
       },

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/chunk/zero_chunk.h"
+
 namespace runnel {
 
 namespace {
@@ -30,6 +32,13 @@ void ChunkStream::Update(const uint8_t* bytes, size_t length) {
 
 size_t ChunkStream::UpdateToCut(const uint8_t* bytes, size_t length, bool* is_cut) {
   const size_t before = chunker_.open_bytes();
+  if (before == 0 && BeginsWithZeroChunk(bytes, length)) {
+    const ZeroChunk& zero_chunk = TheZeroChunk();
+    chunks_.lengths.push_back(static_cast<uint32_t>(zero_chunk.length));
+    chunks_.digests.push_back(zero_chunk.digest);
+    *is_cut = true;
+    return zero_chunk.length;
+  }
   const size_t taken = chunker_.Next(bytes, length, is_cut);
   digest_.Update(bytes, taken);
   if (*is_cut) EndChunk(before + taken);

@@ -17,7 +17,16 @@ int ReadAt(int fd, uint64_t offset, uint8_t* bytes, size_t length, size_t* count
 // Writes all of it; after a failure some of it may have been written.
 int WriteAt(int fd, uint64_t offset, const uint8_t* bytes, size_t length);
 
-// Copies within the system where it can, else through memory. `count` is short only at the source's end. EINVAL when
+struct Extent {
+  bool is_hole;
+  uint64_t length;
+};
+
+// Whether the offset is in a hole, and how far that or the data goes on, at most `length`. A file system that knows no
+// holes has none. Moves the descriptor's position.
+Extent ExtentAt(int fd, uint64_t offset, uint64_t length);
+
+// Copies within the system where it can, else through memory; a hole becomes a hole. `count` is short only at the source's end. EINVAL when
 // both are the same file and the ranges overlap. After a failure some of it may have been written.
 int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count);
 

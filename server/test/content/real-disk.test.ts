@@ -151,6 +151,19 @@ describe("the folder engine on a real disk", () => {
     expect(readdirSync(join(folder, ".runnel-store", "trash"))).toHaveLength(2);
   });
 
+  it("takes a time that the disk cannot hold for its own, not for another program's", async () => {
+    await serve();
+    const { first: node } = await meta.allocateNodes(1);
+    await commit([{ op: "make", folder: ROOT_NODE, name: "late", node, attributes: FILE }]);
+    await store.whenUp(await write(node, "content"));
+    // In the year 3058: ext4 ends in 2446.
+    await commit([{ op: "setAttr", node, change: { mtimeNs: 2n ** 35n * 1_000_000_000n } }]);
+    const [removed] = await commit([{ op: "remove", folder: ROOT_NODE, name: "late", node, isFolder: false }]);
+    await store.whenUp(removed?.ok === true ? removed.result.seq : 0);
+    expect(store.status().conflicts).toEqual([]);
+    expect(readdirSync(folder)).toEqual([".runnel-store"]);
+  });
+
   it("shows within 2 s what programs do", async () => {
     await serve();
     writeFileSync(join(folder, "file"), "1");

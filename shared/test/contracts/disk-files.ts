@@ -76,6 +76,25 @@ export function describeFiles(context: DiskContext): void {
       await target.close();
     });
 
+    it("copies holes as zeros, over what was there and past the target's end", async () => {
+      const hole = 300_000;
+      const source = await context.root.open("a", "create");
+      await source.write(0, bytesOf("begin"));
+      await source.write(hole, bytesOf("middle"));
+      await source.truncate(2 * hole);
+      const target = await context.root.open("b", "create");
+      await target.write(0, new Uint8Array(hole + 1).fill(95));
+      expect(await target.copyFrom(source, 0, 0, 3 * hole)).toBe(2 * hole);
+      expect((await target.stat()).sizeBytes).toBe(2 * hole);
+      expect(Buffer.compare(await target.read(0, 3 * hole), await source.read(0, 3 * hole))).toBe(0);
+      await target.write(0, new Uint8Array(100_000).fill(95));
+      expect(await target.copyFrom(source, 2 * hole - 90_000, 1, 90_000)).toBe(90_000);
+      const expected = new Uint8Array(100_000).fill(95).fill(0, 1, 90_001);
+      expect(Buffer.compare(await target.read(0, 100_000), expected)).toBe(0);
+      await source.close();
+      await target.close();
+    });
+
     it("copies within one file where the ranges are apart", async () => {
       const file = await context.root.open("a", "create");
       await file.write(0, bytesOf("abcdef"));

@@ -148,6 +148,20 @@ function describeDigests(made: () => ExecutorUnderTest): void {
     expect(hexOf(digests)).toBe(expected.join(""));
   });
 
+  it("cuts and digests zeros as anything else", async () => {
+    const bytes = new Uint8Array(400_000);
+    bytes[200_000] = 1;
+    const file = await made().makeFile(bytes);
+    const { executor } = made();
+    const { lengths, digests } = await executor.chunkFile(file, 0, bytes.length);
+    let offset = 0;
+    const ranges = [...lengths].map((length) => ({ offset: (offset += length) - length, length }));
+    const expected = ranges.map((range) => sha256(bytes.subarray(range.offset, range.offset + range.length))).join("");
+    expect(hexOf(digests)).toBe(expected);
+    expect(hexOf(await executor.digestFile(file, ranges))).toBe(expected);
+    expect(offset).toBe(bytes.length);
+  });
+
   it("says Stale when a range is past the end", async () => {
     const file = await made().makeFile(new Uint8Array(100));
     const ranges = [

@@ -37,6 +37,20 @@ int CopyThroughMemory(int from, uint64_t from_offset, int to, uint64_t to_offset
   return 0;
 }
 
+// Makes a range read as zeros without writing them. False when the file system cannot.
+bool CopyHole(int fd, uint64_t offset, uint64_t length) {
+  struct stat now;
+  if (fstat(fd, &now) != 0) return false;
+  const uint64_t size = static_cast<uint64_t>(now.st_size);
+  const uint64_t end = offset + length;
+  if (offset < size) {
+    const off_t within = static_cast<off_t>(std::min(end, size) - offset);
+    const int mode = FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
+    if (Retry([&] { return fallocate(fd, mode, static_cast<off_t>(offset), within); }) != 0) return false;
+  }
+  return end <= size || Retry([&] { return ftruncate(fd, static_cast<off_t>(end)); }) == 0;
+}
+
 int CheckOverlap(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length) {
   if (from_offset >= to_offset + length || to_offset >= from_offset + length) return 0;
   Stat from_stat, to_stat;
@@ -71,18 +85,38 @@ int WriteAt(int fd, uint64_t offset, const uint8_t* bytes, size_t length) {
   return 0;
 }
 
+Extent ExtentAt(int fd, uint64_t offset, uint64_t length) {
+  const off_t at = static_cast<off_t>(offset);
+  off_t data = lseek(fd, at, SEEK_DATA);
+  // None until the end; past that there is neither data nor a hole.
+  if (data < 0 && errno == ENXIO) data = lseek(fd, 0, SEEK_END);
+  if (data > at) return {true, std::min(length, static_cast<uint64_t>(data - at))};
+  const off_t hole = data < at ? -1 : lseek(fd, at, SEEK_HOLE);
+  return {false, hole <= at ? length : std::min(length, static_cast<uint64_t>(hole - at))};
+}
+
 int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count) {
   *count = 0;
   if (length == 0) return 0;
   const int overlap = CheckOverlap(from, from_offset, to, to_offset, length);
   if (overlap != 0) return overlap;
   while (*count < length) {
-    off_t in = static_cast<off_t>(from_offset + *count);
+    const uint64_t at = from_offset + *count;
+    const Extent extent = ExtentAt(from, at, length - *count);
+    if (extent.is_hole && CopyHole(to, to_offset + *count, extent.length)) {
+      *count += extent.length;
+      continue;
+    }
+    off_t in = static_cast<off_t>(at);
     off_t out = static_cast<off_t>(to_offset + *count);
-    const size_t wanted = static_cast<size_t>(std::min(length - *count, kCopyCallBytes));
+    const size_t wanted = static_cast<size_t>(std::min(extent.length, kCopyCallBytes));
     const ssize_t copied = Retry([&] { return copy_file_range(from, &in, to, &out, wanted, 0); });
     if (copied < 0 && MustCopyThroughMemory(errno)) {
-      return CopyThroughMemory(from, from_offset, to, to_offset, length, count);
+      uint64_t through = 0;
+      const int error = CopyThroughMemory(from, at, to, to_offset + *count, wanted, &through);
+      *count += through;
+      if (error != 0 || through == 0) return error;
+      continue;
     }
     if (copied < 0) return errno;
     if (copied == 0) return 0;

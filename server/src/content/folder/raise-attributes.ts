@@ -3,10 +3,13 @@ import type { DiskStat, SetStat } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRow, Operation } from "../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../content-store.ts";
+import { ignoreDenied } from "./attributes.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
 import type { LiveTree } from "./live-tree.ts";
 import { stateAfter } from "./raise-make.ts";
 import { isSameHandle, isSameTuple } from "./same-file.ts";
+import { STORE_FILE_MODE, tempPath } from "./store-layout.ts";
+import { removeIfThere } from "./trash.ts";
 
 type SetAttr = Extract<Operation, { op: "setAttr" }>;
 
@@ -16,12 +19,37 @@ async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
   return row === undefined ? [] : [row];
 }
 
-/** The tuple to record: the new one, unless another program's change shows in it, which the next look has to find. */
+/** The tuple to record: the new one, unless another program's change shows in it, which the next look has to find. `change`: as stored. */
 function recordedStat(row: DiskRow, before: DiskStat, after: DiskStat, change: SetStat, isRetry: boolean): DiskStat {
   if (row.stat.type === "folder") return after;
   if (isRetry) return { ...row.stat, ...change, mtimeNs: change.mtimeNs ?? row.stat.mtimeNs, ctimeNs: -1n };
   const isOurs = isSameTuple(before, row.stat) && after.sizeBytes === before.sizeBytes;
   return isOurs && after.mtimeNs === (change.mtimeNs ?? before.mtimeNs) ? after : row.stat;
+}
+
+/**
+ * What the disk makes of a time: it may be coarser than ours, or end earlier (ext4: in 2446), or refuse it. When another time came out than was
+ * asked for, an empty file of our own shows whether the disk did that or another program.
+ */
+async function asStored(
+  tree: LiveTree,
+  seq: number,
+  change: SetStat,
+  before: DiskStat,
+  after: DiskStat,
+): Promise<SetStat> {
+  const { mtimeNs } = change;
+  if (mtimeNs === undefined || after.mtimeNs === mtimeNs) return change;
+  if (after.mtimeNs === before.mtimeNs) return { ...change, mtimeNs: before.mtimeNs };
+  const probe = tempPath(seq, "new");
+  await removeIfThere(tree.root, probe);
+  await (await tree.root.open(probe, "createNew", STORE_FILE_MODE)).close();
+  try {
+    await ignoreDenied(tree.root.setStat(probe, { mtimeNs }));
+    return { ...change, mtimeNs: (await tree.root.stat(probe)).mtimeNs };
+  } finally {
+    await removeIfThere(tree.root, probe);
+  }
 }
 
 export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, operation: SetAttr): Promise<void> {
@@ -36,6 +64,7 @@ export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, op
   await tree.setAttributes((part) => tree.root.setStat(path, part), state.type, change);
   const after = await tree.find(path);
   if (row === undefined || after === undefined || !isSameHandle(after.handle, row.handle)) return;
-  const stat = recordedStat(row, before.stat, after.stat, change, tree.isRetry);
+  const stored = await asStored(tree, commit.seq, change, before.stat, after.stat);
+  const stat = recordedStat(row, before.stat, after.stat, stored, tree.isRetry);
   for (const each of rows) tree.rows.put({ ...each, stat });
 }

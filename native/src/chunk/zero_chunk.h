@@ -1,0 +1,26 @@
+// The chunk that zeros are cut into. Holes are read as zeros, and a sparse file can have gigabytes of them: told by looking, they need not be
+// cut and digested again and again.
+#ifndef RUNNEL_CHUNK_ZERO_CHUNK_H_
+#define RUNNEL_CHUNK_ZERO_CHUNK_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/digest/sha256.h"
+
+namespace runnel {
+
+struct ZeroChunk {
+  size_t length;
+  Digest digest;
+};
+
+// What a chunk is that begins with zeros and goes on so until it is cut.
+const ZeroChunk& TheZeroChunk();
+
+// True when the first bytes are that chunk. Costs nothing when they are not zeros.
+bool BeginsWithZeroChunk(const uint8_t* bytes, size_t length);
+
+}  // namespace runnel
+
+#endif  // RUNNEL_CHUNK_ZERO_CHUNK_H_
