@@ -106,4 +106,16 @@ describe("UploadPlan", () => {
     expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(20 * MiB);
     for (const length of lengths.slice(0, -1)) expect(length).toBeGreaterThan(MiB - 64 * 1024);
   });
+
+  it("marks runs that repeat one chunk, and no others", async () => {
+    const cut = await content(noise(6 * MiB).fill(0, 2 * MiB, 5 * MiB));
+    const { given } = await planned(cut, EMPTY_RECIPE);
+    const runs = given.flatMap((item) => (item.is === "data" && item.repeats !== undefined ? [item] : []));
+    expect(runs.length).toBeGreaterThan(1);
+    expect(new Set(runs.map(({ repeats }) => repeats)).size).toBe(1);
+    for (const { offset, length } of runs) {
+      expect(offset).toBeGreaterThanOrEqual(2 * MiB);
+      expect(offset + length).toBeLessThanOrEqual(5 * MiB);
+    }
+  });
 });

@@ -12,9 +12,17 @@ import type { Window } from "./cut-file.ts";
 export type References = "copies" | "digests" | "none";
 
 /** A part of the stream; chunks of the new recipe [from, from + count). */
-export type Item =
-  | { is: "copy" | "hash"; version: VersionId; at: number; from: number; count: number }
-  | { is: "data"; from: number; count: number; offset: number; length: number };
+export type Item = { is: "copy" | "hash"; version: VersionId; at: number; from: number; count: number } | DataItem;
+
+export interface DataItem {
+  is: "data";
+  from: number;
+  count: number;
+  offset: number;
+  length: number;
+  /** The one chunk that all of it repeats: of a hole, mostly. */
+  repeats: string | undefined;
+}
 
 /** Of a content this torn the rest goes as data: naming the pieces would cost more than it saves. */
 const REFERENCES_MAX = LIMITS.channelItems / 2;
@@ -52,7 +60,7 @@ export class UploadPlan {
       const length = recipe.lengths[index] ?? 0;
       const from = window.from + index;
       if (!this.addCopy(recipe, index, from) && !this.addKnown(known[index], length, from))
-        this.addData(from, offset, length);
+        this.addData(keyOf(recipe, index), { is: "data", from, count: 1, offset, length, repeats: undefined });
       offset += length;
     }
     return this.take(this.items.length - 1);
@@ -101,12 +109,13 @@ export class UploadPlan {
     return true;
   }
 
-  private addData(from: number, offset: number, length: number): void {
+  private addData(key: string, item: DataItem): void {
     const last = this.items.at(-1);
-    if (last?.is === "data" && last.length + length <= LIMITS.runBytes) {
+    if (last?.is === "data" && last.length + item.length <= LIMITS.runBytes) {
       last.count++;
-      last.length += length;
-    } else this.items.push({ is: "data", from, count: 1, offset, length });
+      last.length += item.length;
+      if (last.repeats !== key) last.repeats = undefined;
+    } else this.items.push({ ...item, repeats: key });
   }
 }
 

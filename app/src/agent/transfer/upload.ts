@@ -19,7 +19,7 @@ import type { ReuseCounts } from "./download.ts";
 import { RunPacker } from "./run-packer.ts";
 import type { PackedRun } from "./run-packer.ts";
 import { UploadPlan, isSameVersion } from "./upload-plan.ts";
-import type { Item, References } from "./upload-plan.ts";
+import type { DataItem, Item, References } from "./upload-plan.ts";
 
 /** What is to be sent. */
 export interface Outgoing {
@@ -60,6 +60,8 @@ interface Stream {
   channel: Channel;
   outgoing: Outgoing;
   packer: RunPacker;
+  /** The last run that repeats one chunk: a large hole is many of the same. */
+  repeated: { chunk: string; length: number; packed: Promise<PackedRun> } | undefined;
 }
 
 /** An item on its way, data being packed. */
@@ -109,8 +111,9 @@ export class Uploads {
         if (request.mayStart?.() === false)
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
         const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
-        await this.sendItems({ channel, outgoing, packer }, plan, from);
-        await this.serveNeeds({ channel, outgoing, packer }, plan.items);
+        const stream: Stream = { channel, outgoing, packer, repeated: undefined };
+        await this.sendItems(stream, plan, from);
+        await this.serveNeeds(stream, plan.items);
       }
       const result = check(RESULTS.operation, await answer, "write result");
       channel.end();
@@ -140,7 +143,7 @@ export class Uploads {
     const put = async (items: readonly Item[]): Promise<void> => {
       for (const item of items) {
         if (index++ < from) continue;
-        coming.push({ item, packed: item.is === "data" ? this.packRun(stream, item.offset, item.length) : undefined });
+        coming.push({ item, packed: item.is === "data" ? this.packItem(stream, item) : undefined });
         while (coming.length > PACKED_AHEAD) await this.announceFirst(stream, coming, sending);
       }
     };
@@ -170,6 +173,14 @@ export class Uploads {
     this.session.recipeBytes.sent += descriptors.length;
     // A content kept from another epoch: by digest alone.
     channel.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
+  }
+
+  private packItem(stream: Stream, { offset, length, repeats }: DataItem): Promise<PackedRun> {
+    const { repeated } = stream;
+    if (repeats !== undefined && repeated?.chunk === repeats && repeated.length === length) return repeated.packed;
+    const packed = this.packRun(stream, offset, length);
+    if (repeats !== undefined) stream.repeated = { chunk: repeats, length, packed };
+    return packed;
   }
 
   private packRun({ outgoing, packer }: Stream, offset: number, length: number): Promise<PackedRun> {
@@ -209,7 +220,8 @@ export class Uploads {
           throw new RunnelError("Invalid", "write", "The server asked for an item that was not a reference.");
         for (const run of splitRuns(recipe, offsets, item.from, item.count))
           await this.announce(channel, await this.packRun(stream, run.offset, run.length), [index]);
-        items[index] = { is: "data", from: item.from, count: item.count, offset: offsets[item.from] ?? 0, length: 0 };
+        const { from, count } = item;
+        items[index] = { is: "data", from, count, offset: offsets[from] ?? 0, length: 0, repeats: undefined };
       }
       channel.send(["e", oid]);
     }
