@@ -4,7 +4,7 @@
 //
 // Everything here is called from, and calls back on, JavaScript's main thread. Methods are synchronous, take effect before they
 // return, and never wait for the kernel or for a lock that is held across a system call on the mount.
-import type { FileType, NodeState } from "@runnel/shared";
+import type { FileType, NodeState, Xattr } from "@runnel/shared";
 
 export { fuseDrive } from "./src/drive/fuse-drive.ts";
 export { memoryDrive } from "./src/drive/memory-drive.ts";
@@ -12,9 +12,11 @@ export type { MemoryDrive } from "./src/drive/memory-drive.ts";
 export type { Program, ProgramStat } from "./src/drive/program.ts";
 
 /** A node's attributes as programs see them. */
-export interface DriveEntry extends Omit<NodeState, "seq" | "target"> {
+export interface DriveEntry extends Omit<NodeState, "seq" | "target" | "xattrSeq"> {
   /** Of a symlink. */
   target?: string;
+  /** It has extended attributes: xattrSeq of its state; 0 or left out when it has none. */
+  xattrs?: number;
 }
 
 /** One name of a folder. `entry` undefined: known absent. */
@@ -108,6 +110,9 @@ export type DriveRequest = { id: number; caller: Caller } & (
       ctimeNs: bigint;
     }
   | { op: "statfs" } // answered statfs
+  | { op: "xattrs"; node: number } // its extended attributes are wanted: answered xattrs
+  // done; Exists (create) and NotFound (replace, remove) as errno EEXIST and ENODATA
+  | { op: "setxattr"; node: number; name: string; how: "any" | "create" | "replace" | "remove"; value: Uint8Array }
 );
 
 /** Things the agent is told and does not answer. */
@@ -186,6 +191,8 @@ export interface Drive {
     id: number,
     answer: { totalBytes: number; freeBytes: number; availableBytes: number; totalFiles: number; freeFiles: number },
   ): void;
+
+  xattrs(id: number, xattrs: readonly Xattr[]): void;
 
   statistics(): DriveStatistics;
   /**

@@ -1,18 +1,20 @@
 // What a local disk does, the drive does: the same real system calls on both, and the same outcomes.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Sandbox, mustRun } from "../src/harness/index.ts";
+import { Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+import type { Device, ServerProcess } from "../src/harness/index.ts";
 
 const PROBE = fileURLToPath(new URL("fixtures/posix_probe.py", import.meta.url));
 const PROBE_MS = 240_000;
-/** Not yet alike: extended attributes, holes. */
-const PENDING = new Set(["which_times_change", "attributes_extended", "attributes_extended_kept", "sparse"]);
-const CASES = [...readFileSync(PROBE, "utf8").matchAll(/^@case\ndef (\w+)/gm)]
-  .map(([, name = ""]) => name)
-  .filter((name) => !PENDING.has(name));
+const CASES = [...readFileSync(PROBE, "utf8").matchAll(/^@case\ndef (\w+)/gm)].map(([, name = ""]) => name);
 
 let sandbox: Sandbox;
+let server: ServerProcess;
+let served: string;
+let device: Device;
+let drive: string;
 let onDisk: Record<string, unknown>;
 let onDrive: Record<string, unknown>;
 
@@ -23,9 +25,11 @@ async function probe(folder: string): Promise<Record<string, unknown>> {
 
 beforeAll(async () => {
   sandbox = new Sandbox();
-  const server = await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") } });
-  const drive = sandbox.makeFolder("drive");
-  await sandbox.device().mount(`${server.url}/docs`, drive);
+  served = sandbox.makeFolder("served");
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  drive = sandbox.makeFolder("drive");
+  device = sandbox.device();
+  await device.mount(`${server.url}/docs`, drive);
   onDisk = await probe(sandbox.makeFolder("disk"));
   onDrive = await probe(drive);
 }, 2 * PROBE_MS);
@@ -36,5 +40,38 @@ describe("system calls on the drive and on a local disk have the same outcome:",
   test.each(CASES)("%s", (name) => {
     expect(onDisk[name]).toBeDefined();
     expect(onDrive[name]).toEqual(onDisk[name]);
+  });
+});
+
+describe("extended attributes", () => {
+  const XATTR = `python3 -c 'import os, sys
+for name in sorted(os.listxattr(sys.argv[1])): print(name, len(os.getxattr(sys.argv[1], name)))' "$1"`;
+  const SET = `python3 -c 'import os, sys
+os.setxattr(sys.argv[1], sys.argv[2], b"v" * int(sys.argv[3]))' "$1" "$2" "$3"`;
+
+  test("of 64 KiB are kept, and seen by a second client; small ones are the server's file's", async () => {
+    const file = join(drive, "attributes");
+    await onMount('echo text > "$1"', [file]);
+    await onMount(SET, [file, "user.small", "100"]);
+    await onMount(SET, [file, "user.large", "65536"]);
+    await onMount('echo more >> "$1"', [file]);
+    const all = "user.large 65536\nuser.small 100\n";
+    expect(await onMount(XATTR, [file])).toBe(all);
+    await device.flush(drive, { up: true });
+    const onServer = await mustRun("sh", ["-c", XATTR, "sh", join(served, "attributes")]);
+    expect(onServer.stdout).toContain("user.small 100\n");
+    const otherDrive = sandbox.makeFolder("drive-b");
+    await sandbox.device("b").mount(`${server.url}/docs`, otherDrive);
+    expect(await onMount(XATTR, [join(otherDrive, "attributes")])).toBe(all);
+  });
+
+  test("that another program sets on the server show on the drive", async () => {
+    const onServer = join(served, "from-server");
+    await mustRun("sh", ["-c", 'echo text > "$1"', "sh", onServer]);
+    await mustRun("sh", ["-c", SET, "sh", onServer, "user.mark", "3"]);
+    const shown = (): Promise<string> => onMount(`(${XATTR}) 2>/dev/null || true`, [join(drive, "from-server")]);
+    await waitFor(async () => (await shown()) === "user.mark 3\n", 10_000, "the attribute");
+    await mustRun("sh", ["-c", SET, "sh", onServer, "user.mark", "5"]);
+    await waitFor(async () => (await shown()) === "user.mark 5\n", 10_000, "its new value");
   });
 });

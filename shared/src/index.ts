@@ -21,6 +21,7 @@ export * from "./model/node.ts";
 export { parsePredicate } from "./model/parse-predicate.ts";
 export * from "./model/predicate.ts";
 export * from "./model/recipe.ts";
+export * from "./model/xattrs.ts";
 export * from "./protocol/cbor.ts";
 export * from "./protocol/channel.ts";
 export * from "./protocol/connection.ts";

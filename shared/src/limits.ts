@@ -10,6 +10,11 @@ export const LIMITS = {
   depth: 256,
   /** A symlink's target, in bytes (Linux PATH_MAX less the NUL). */
   symlinkBytes: 4095,
+  /** One extended attribute's name and value (Linux XATTR_NAME_MAX, XATTR_SIZE_MAX); all names of a node have room for one value (XATTR_LIST_MAX). */
+  xattrNameBytes: 255,
+  xattrValueBytes: 64 * KiB,
+  /** All extended attributes of a node, names and values. */
+  xattrsBytes: 256 * KiB,
   /** One control payload after decompression. */
   controlBytes: 1 * MiB,
   /** One bulk frame's payload. */

@@ -10,6 +10,7 @@ import { DriveHost } from "./drive/drive-host.ts";
 import { Names } from "./drive/names.ts";
 import { Tree } from "./drive/tree.ts";
 import { Unsent } from "./drive/unsent.ts";
+import { Xattrs } from "./drive/xattrs.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus } from "./mount.ts";
 import type { Replica } from "./replica/replica.ts";
@@ -151,8 +152,21 @@ export class MountedVolume implements Mount {
     });
     const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, problem });
     const { contents, commits } = this;
+    const xattrs = new Xattrs({ drive, tree, session, operations });
     const debug = (message: string, error: unknown): void => parts.log(message, error);
-    this.host = new DriveHost({ drive, session, replica, tree, names, contents, commits, operations, clock, debug });
+    this.host = new DriveHost({
+      drive,
+      session,
+      replica,
+      tree,
+      names,
+      contents,
+      commits,
+      xattrs,
+      operations,
+      clock,
+      debug,
+    });
   }
 
   /** Usable when it resolves: attached, and the root is listed. @throws what a person must know; nothing is left mounted then. */

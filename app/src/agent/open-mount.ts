@@ -63,6 +63,7 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
         getattr: READ_DEADLINE_MS,
         list: READ_DEADLINE_MS,
         statfs: READ_DEADLINE_MS,
+        xattrs: READ_DEADLINE_MS,
         open: READ_DEADLINE_MS,
       },
       entriesMax: ENTRIES_MAX,

@@ -10,6 +10,7 @@ namespace runnel {
 void ExportFile(Napi::Env env, Napi::Object exports);
 void ExportRoot(Napi::Env env, Napi::Object exports);
 void ExportNames(Napi::Env env, Napi::Object exports);
+void ExportXattrs(Napi::Env env, Napi::Object exports);
 void ExportList(Napi::Env env, Napi::Object exports);
 void ExportWatch(Napi::Env env, Napi::Object exports);
 void ExportCompute(Napi::Env env, Napi::Object exports);

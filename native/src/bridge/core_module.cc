@@ -11,6 +11,7 @@ Napi::Object InitializeCore(Napi::Env env, Napi::Object exports) {
   ExportFile(env, exports);
   ExportRoot(env, exports);
   ExportNames(env, exports);
+  ExportXattrs(env, exports);
   ExportList(env, exports);
   ExportWatch(env, exports);
   ExportCompute(env, exports);

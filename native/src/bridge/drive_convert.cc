@@ -8,7 +8,7 @@ namespace {
 using drive::Message;
 using drive::Op;
 
-constexpr size_t kNumbers = 10;
+constexpr size_t kNumbers = 11;
 constexpr size_t kTimes = 2;
 
 const char* NameOf(drive::FileType type) {
@@ -134,6 +134,7 @@ PackedEntries Unpack(const Napi::Value& numbers, const Napi::Value& times, const
     entry.nlink = static_cast<uint32_t>(number[7]);
     entry.rdev = static_cast<uint32_t>(number[8]);
     entry.version = static_cast<uint64_t>(number[9]);
+    entry.xattrs = static_cast<uint64_t>(number[10]);
     entry.mtime_ns = time[0];
     entry.ctime_ns = time[1];
     item.name = next_string();
@@ -155,6 +156,7 @@ std::vector<drive::ByteRange> RangesOf(const Napi::Value& pairs) {
 
 Napi::Object ToObject(Napi::Env env, const Message& message) {
   static constexpr const char* kHow[] = {"replace", "keep", "exchange"};
+  static constexpr const char* kXattrHow[] = {"any", "create", "replace", "remove"};
   Napi::Object caller = Napi::Object::New(env);
   Setter set_caller(env, caller);
   set_caller.Number("uid", message.caller.uid);
@@ -220,6 +222,15 @@ Napi::Object ToObject(Napi::Env env, const Message& message) {
       set.Id("offset", message.offset);
       set.Id("length", message.length);
       set.Id("ahead", message.ahead);
+      break;
+    case Op::kXattrs:
+      set.Id("node", message.node);
+      break;
+    case Op::kSetxattr:
+      set.Id("node", message.node);
+      set.String("name", message.name);
+      set.String("how", kXattrHow[static_cast<size_t>(message.how_xattr)]);
+      set.Value("value", Napi::Buffer<char>::Copy(env, message.value.data(), message.value.size()));
       break;
     case Op::kCommit:
       SetCommit(env, message, set);

@@ -47,6 +47,7 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::DropContent>("dropContent"),
                          InstanceMethod<&DriveObject::Settle>("settle"),
                          InstanceMethod<&DriveObject::SettleStatfs>("settleStatfs"),
+                         InstanceMethod<&DriveObject::SettleXattrs>("settleXattrs"),
                          InstanceMethod<&DriveObject::Rebase>("rebase"),
                          InstanceMethod<&DriveObject::CommitDirty>("commitDirty"),
                          InstanceMethod<&DriveObject::GetStatistics>("statistics"),
@@ -225,6 +226,19 @@ Napi::Value DriveObject::Settle(const Napi::CallbackInfo& info) {
 Napi::Value DriveObject::SettleStatfs(const Napi::CallbackInfo& info) {
   drive::Answer answer;
   answer.space = {IdOf(info[1]), IdOf(info[2]), IdOf(info[3]), IdOf(info[4]), IdOf(info[5])};
+  core().Settle(IdOf(info[0]), answer);
+  return info.Env().Undefined();
+}
+
+Napi::Value DriveObject::SettleXattrs(const Napi::CallbackInfo& info) {
+  const auto flat = info[1].As<Napi::Array>();
+  auto xattrs = std::make_shared<drive::Xattrs>();
+  for (uint32_t at = 0; at + 1 < flat.Length(); at += 2) {
+    const auto value = flat.Get(at + 1).As<Napi::Uint8Array>();
+    (*xattrs)[flat.Get(at).As<Napi::String>().Utf8Value()].assign(reinterpret_cast<const char*>(value.Data()), value.ByteLength());
+  }
+  drive::Answer answer;
+  answer.xattrs = std::move(xattrs);
   core().Settle(IdOf(info[0]), answer);
   return info.Env().Undefined();
 }

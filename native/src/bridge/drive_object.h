@@ -47,6 +47,8 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   // (id, errno, node, content, version)
   Napi::Value Settle(const Napi::CallbackInfo& info);
   Napi::Value SettleStatfs(const Napi::CallbackInfo& info);
+  // (id, [name, bytes, name, bytes, …])
+  Napi::Value SettleXattrs(const Napi::CallbackInfo& info);
   Napi::Value Rebase(const Napi::CallbackInfo& info);
   Napi::Value CommitDirty(const Napi::CallbackInfo& info);
   Napi::Value GetStatistics(const Napi::CallbackInfo& info);

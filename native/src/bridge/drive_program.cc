@@ -201,6 +201,20 @@ Napi::Value DriveObject::Call(const Napi::CallbackInfo& info) {
   } else if (op == "releasedir") {
     core.ReleaseFolder(HandleAt<drive::FolderHandle>(arguments));
     reply->Error(0);
+  } else if (op == "getxattr") {
+    core.GetXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"), IdAt(arguments, "room"));
+  } else if (op == "listxattr") {
+    core.ListXattrs(reply, IdAt(arguments, "id"), IdAt(arguments, "room"));
+  } else if (op == "setxattr") {
+    const auto value = arguments.Get("value").As<Napi::Uint8Array>();
+    core.SetXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"), {reinterpret_cast<const char*>(value.Data()), value.ByteLength()},
+                  static_cast<int>(Uint32At(arguments, "flags")));
+  } else if (op == "removexattr") {
+    core.RemoveXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"));
+  } else if (op == "seek") {
+    core.Seek(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"), arguments.Get("wantsData").ToBoolean());
+  } else if (op == "allocate") {
+    core.Allocate(reply, HandleAt<drive::Handle>(arguments), static_cast<int>(Uint32At(arguments, "mode")), IdAt(arguments, "offset"), IdAt(arguments, "length"));
   } else if (op == "statfs") {
     core.StatFilesystem(reply);
   } else {

@@ -119,6 +119,14 @@ void DriveCore::Write(ReplyPtr reply, Handle* handle, uint64_t offset, const cha
   reply->Written(written);
 }
 
+void DriveCore::Seek(ReplyPtr reply, Handle* handle, uint64_t offset, bool wants_data) {
+  CountNative(Op::kSeek);
+  uint64_t found = 0;
+  const int error = handle->file->Seek(offset, wants_data, &found);
+  if (error != 0) return reply->Error(error);
+  reply->Offset(found);
+}
+
 void DriveCore::Allocate(ReplyPtr reply, Handle* handle, int mode, uint64_t offset, uint64_t length) {
   reply->Error(handle->file->Allocate(mode, offset, length, host_->NowWallNs()));
 }

@@ -41,8 +41,11 @@ struct Entry {
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
   uint64_t version = 0;
+  uint64_t xattrs = 0;  // of the last change of its extended attributes; 0: it has none
   std::string target;
 };
+
+using Xattrs = std::map<std::string, std::string>;
 
 // What stat shows.
 struct Attributes {
@@ -99,6 +102,8 @@ class Reply {
   virtual void Target(const std::string& target) = 0;
   virtual void Data(const char* data, size_t size) = 0;
   virtual void Written(size_t size) = 0;
+  virtual void Size(size_t size) = 0;        // of extended attributes that were not sent
+  virtual void Offset(uint64_t offset) = 0;  // of lseek(2)
   virtual void Filesystem(const Space& space) = 0;
   // A page of a folder: BeginNames, AddName until it returns false (no room: the name is not in), SendNames.
   virtual void BeginNames(size_t size, bool with_attributes) = 0;
@@ -127,13 +132,14 @@ class Host {
 
 // By operation: what the agent is asked (DriveRequest of drive.ts), then what is only counted.
 enum class Op : uint8_t {
-  kLookup, kGetattr, kList, kOpen, kCreate, kMake, kLink, kRemove, kRename, kSetattr, kFetch, kCommit, kStatfs,
-  kReadlink, kRead, kWrite, kFlush, kFsync, kRelease, kOpendir, kReaddir, kForget, kCount,
+  kLookup, kGetattr, kList, kOpen, kCreate, kMake, kLink, kRemove, kRename, kSetattr, kFetch, kCommit, kStatfs, kXattrs, kSetxattr,
+  kReadlink, kRead, kWrite, kFlush, kFsync, kRelease, kOpendir, kReaddir, kForget, kSeek, kCount,
 };
 constexpr size_t kOps = static_cast<size_t>(Op::kCount);
 const char* NameOf(Op op);
 
 enum class RenameHow : uint8_t { kReplace, kKeep, kExchange };
+enum class XattrHow : uint8_t { kAny, kCreate, kReplace, kRemove };
 enum class CommitReason : uint8_t { kFlush, kFsync, kRelease };
 
 struct LayerRanges {
@@ -154,6 +160,8 @@ struct Message {
   std::string target;
   FileType type = FileType::kFile;
   RenameHow how = RenameHow::kReplace;
+  XattrHow how_xattr = XattrHow::kAny;
+  std::string value;  // of an extended attribute
   CommitReason reason = CommitReason::kFlush;
   bool wants_write = false;
   bool truncates = false;
@@ -195,6 +203,7 @@ struct Answer {
   uint64_t content = 0;
   uint64_t version = 0;
   Space space;
+  std::shared_ptr<const Xattrs> xattrs;
 };
 
 struct CoreSettings {

@@ -7,7 +7,7 @@
 // leaves. File::io_mutex_ is taken without mutex_. No Reply is called and nothing posted runs under a lock.
 //
 // The methods stand in: core_names.cc (lookup, make, link, remove, rename), core_attributes.cc (getattr, setattr, readlink, statfs),
-// core_folders.cc, core_open.cc, core_files.cc (read, write), core_commit.cc (flush, fsync, release), core_agent.cc (the second group), drive_core.cc (what they share).
+// core_xattrs.cc, core_folders.cc, core_open.cc, core_files.cc (read, write), core_commit.cc (flush, fsync, release), core_agent.cc (the second group), drive_core.cc (what they share).
 #ifndef RUNNEL_DRIVE_DRIVE_CORE_H_
 #define RUNNEL_DRIVE_DRIVE_CORE_H_
 
@@ -85,6 +85,8 @@ class DriveCore {
   void Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t size);
   void Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size);
   void Allocate(ReplyPtr reply, Handle* handle, int mode, uint64_t offset, uint64_t length);
+  // SEEK_DATA or SEEK_HOLE.
+  void Seek(ReplyPtr reply, Handle* handle, uint64_t offset, bool wants_data);
   void Flush(ReplyPtr reply, Handle* handle);
   void Fsync(ReplyPtr reply, Handle* handle);
   void Release(Handle* handle);
@@ -92,6 +94,11 @@ class DriveCore {
   void ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
   void ReleaseFolder(FolderHandle* handle);
   void StatFilesystem(ReplyPtr reply);
+  // `room` 0: only the size is asked for.
+  void GetXattr(ReplyPtr reply, uint64_t id, std::string_view name, size_t room);
+  void ListXattrs(ReplyPtr reply, uint64_t id, size_t room);
+  void SetXattr(ReplyPtr reply, uint64_t id, std::string_view name, std::string_view value, int flags);
+  void RemoveXattr(ReplyPtr reply, uint64_t id, std::string_view name);
   void Interrupt(uint64_t waiter) { requests_.Interrupt(waiter); }
 
   // ── what the agent says ──
@@ -175,6 +182,9 @@ class DriveCore {
   void OnMovedHere(const Given& given, uint64_t folder, const std::string& name);
 
   void SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set);
+
+  void WithXattrs(const ReplyPtr& reply, uint64_t id, std::function<void(const Xattrs&)> use);
+  void ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view name, Message message);
 
   // What is open there, if an open of `version` may share it; else the open is to be answered ESTALE when *is_stale.
   FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, int64_t now_ms, bool* is_stale);

@@ -1,6 +1,6 @@
 // What both engines share: the face of drive.node's one class. Packs entries, so that a listing crosses in three values, and checks
 // what the native side trusts.
-import { RunnelError, type FileType } from "@runnel/shared";
+import { RunnelError, type FileType, type Xattr } from "@runnel/shared";
 import type {
   ByteRange,
   DriveBinding,
@@ -30,6 +30,7 @@ export interface NativeDrive {
   dropContent(content: number): boolean;
   settle(id: number, errno: number, node: number, content: number, version: number): void;
   settleStatfs(id: number, total: number, free: number, available: number, files: number, freeFiles: number): void;
+  settleXattrs(id: number, flat: (string | Uint8Array)[]): void;
   rebase(file: number, content: number): boolean;
   commitDirty(): number;
   statistics(): DriveStatistics;
@@ -57,7 +58,7 @@ const TYPE_INDEX = new Map(FILE_TYPES.map((type, index) => [type, index]));
 const EIO = 5;
 const ERRNO_MAX = 4095;
 
-const NUMBERS = 10;
+const NUMBERS = 11;
 const TIMES = 2;
 
 interface Packed {
@@ -90,6 +91,7 @@ function pack(rows: readonly Row[]): Packed {
       numbers[at + 7] = entry.nlink;
       numbers[at + 8] = entry.rdev;
       numbers[at + 9] = entry.version;
+      numbers[at + 10] = entry.xattrs ?? 0;
       times[time] = entry.mtimeNs;
       times[time + 1] = entry.ctimeNs;
     }
@@ -244,6 +246,10 @@ export class AgentSide {
   ): void {
     const { totalBytes, freeBytes, availableBytes, totalFiles, freeFiles } = answer;
     this.#run(() => this.native.settleStatfs(id, totalBytes, freeBytes, availableBytes, totalFiles, freeFiles));
+  }
+
+  xattrs(id: number, xattrs: readonly Xattr[]): void {
+    this.#run(() => this.native.settleXattrs(id, xattrs.flat()));
   }
 
   statistics(): DriveStatistics {

@@ -66,6 +66,7 @@ File::Plan File::PlanRead(uint64_t offset, uint64_t length) const {
       } else {
         if (plan.missing_end == 0) plan.missing_offset = at;
         plan.missing_end = until;
+        segment.is_missing = true;
       }
     }
     segment.length = until - at;
@@ -73,6 +74,29 @@ File::Plan File::PlanRead(uint64_t offset, uint64_t length) const {
     at = until;
   }
   return plan;
+}
+
+int File::Seek(uint64_t offset, bool wants_data, uint64_t* found) const {
+  const uint64_t size_bytes = GetState().size_bytes;
+  if (offset >= size_bytes) return ENXIO;
+  const Plan plan = PlanRead(offset, size_bytes - offset);
+  for (const Segment& segment : plan.segments) {
+    *found = segment.offset;
+    if (segment.fd < 0) {
+      if (segment.is_missing == wants_data) return 0;
+      continue;
+    }
+    const off_t at = lseek(segment.fd, static_cast<off_t>(segment.offset), wants_data ? SEEK_DATA : SEEK_HOLE);
+    if (at < 0) {
+      // ENXIO: behind the end of the file, so a hole. Else its file system knows of none.
+      if ((errno == ENXIO) != wants_data) return 0;
+      continue;
+    }
+    *found = static_cast<uint64_t>(at);
+    if (*found < segment.offset + segment.length) return 0;
+  }
+  *found = offset + plan.size_bytes;
+  return wants_data ? ENXIO : 0;
 }
 
 // Under io_mutex_: makes the overlay that the next write goes to.

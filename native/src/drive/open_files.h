@@ -42,6 +42,7 @@ class File {
     int fd = -1;  // -1: zeros
     uint64_t offset = 0;
     uint64_t length = 0;
+    bool is_missing = false;  // absent from the base
   };
   // What a read has to do. Owners keep the descriptors of the segments open.
   struct Plan {
@@ -80,6 +81,8 @@ class File {
   // ── any thread ──
   State GetState() const;
   Plan PlanRead(uint64_t offset, uint64_t length) const;
+  // The next data or hole from an offset on, as far as the files underneath know: what is not here counts as data. 0 or errno.
+  int Seek(uint64_t offset, bool wants_data, uint64_t* found) const;
   // 0 or errno; *written ≤ size bytes were taken.
   int Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written);
   int Truncate(uint64_t size_bytes, int64_t now_ns);

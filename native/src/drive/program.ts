@@ -55,6 +55,7 @@ const S_IFLNK = 0o120000;
 const ROOT_ID = 1;
 const LINKS_MAX = 40;
 const NAMES_PER_PAGE = 256;
+const LIST_BYTES = 65_536;
 
 interface OpenFile {
   handle: object;
@@ -323,6 +324,43 @@ export class Program {
       const to = await this.#parent(newPath, held);
       await this.#call("rename", { folder: from.folder, name: from.name, toFolder: to.folder, toName: to.name, how });
     });
+  }
+
+  getxattr(path: string, name: string): Promise<Uint8Array> {
+    return this.#onNode(path, async (id) => {
+      const room = (await this.#call("getxattr", { id, name, room: 0 })).written;
+      return (await this.#call("getxattr", { id, name, room: Math.max(1, room) })).data ?? new Uint8Array();
+    });
+  }
+
+  listxattr(path: string): Promise<string[]> {
+    return this.#onNode(path, async (id) => {
+      const { data } = await this.#call("listxattr", { id, room: LIST_BYTES });
+      return new TextDecoder().decode(data).split("\0").slice(0, -1);
+    });
+  }
+
+  /** `flags`: 1 only makes (EEXIST), 2 only replaces (ENODATA). */
+  async setxattr(path: string, name: string, value: Uint8Array, flags: 0 | 1 | 2 = 0): Promise<void> {
+    await this.#onNode(path, (id) => this.#call("setxattr", { id, name, value, flags }));
+  }
+
+  async removexattr(path: string, name: string): Promise<void> {
+    await this.#onNode(path, (id) => this.#call("removexattr", { id, name }));
+  }
+
+  #onNode<T>(path: string, what: (id: number) => Promise<T>): Promise<T> {
+    return this.#withNames(async (held) => what((await this.#find(path, true, held)).stat.id));
+  }
+
+  /** SEEK_DATA or SEEK_HOLE. */
+  async seek(fd: number, offset: number, wantsData: boolean): Promise<number> {
+    return (await this.#call("seek", { handle: this.#file(fd).handle, offset, wantsData })).written;
+  }
+
+  /** `mode`: flags of fallocate(2). */
+  async allocate(fd: number, mode: number, offset: number, length: number): Promise<void> {
+    await this.#call("allocate", { handle: this.#file(fd).handle, mode, offset, length });
   }
 
   async statfs(): Promise<NonNullable<RequestResult["space"]>> {

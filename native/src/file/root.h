@@ -48,6 +48,19 @@ int Rename(int root, const std::string& from, const std::string& to, RenameMode 
 int RemoveFile(int root, const std::string& path);
 int RemoveFolder(int root, const std::string& path);
 int SyncFolder(int root, const std::string& path);
+
+struct Xattr {
+  std::string name;
+  std::vector<uint8_t> value;
+};
+
+// Extended attributes of users (user.*); what is neither file nor folder has none.
+int XattrsOf(int root, const std::string& path, std::vector<Xattr>* xattrs);
+// EFBIG: more than the file system holds.
+int SetXattr(int root, const std::string& path, const std::string& name, const uint8_t* value, size_t length);
+int RemoveXattr(int root, const std::string& path, const std::string& name);
+// Of all namespaces, as far as they may be read and set: access control lists too.
+int CopyXattrs(int root, const std::string& from, const std::string& to);
 int SpaceOf(int root, Space* space);
 
 struct Entry {

@@ -56,6 +56,11 @@ export interface CoreAddon {
   setStat(root: number, path: string, ...change: StatChangeArguments): Promise<void>;
   handle(root: number, path: string): Promise<ArrayBuffer>;
   readSymlink(root: number, path: string): Promise<string>;
+  /** Name, bytes, name, bytes, … */
+  xattrs(root: number, path: string): Promise<(string | ArrayBuffer)[]>;
+  setXattr(root: number, path: string, name: string, value: Uint8Array): Promise<void>;
+  removeXattr(root: number, path: string, name: string): Promise<void>;
+  copyXattrs(root: number, from: string, to: string): Promise<void>;
   syncFolder(root: number, path: string): Promise<void>;
   space(root: number): Promise<number[]>;
   listOpen(root: number, path: string): Promise<number>;

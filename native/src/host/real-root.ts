@@ -10,7 +10,10 @@ import type {
   SetStat,
   Watch,
   WatchEvent,
+  Xattr,
+  XattrChange,
 } from "@runnel/shared";
+import { sortXattrs } from "@runnel/shared";
 import { coreAddon } from "./core-addon.ts";
 import { checkName, checkPath, checkSize, checkText, statChangeArguments } from "./disk-arguments.ts";
 import { HeldDescriptor } from "./held-descriptor.ts";
@@ -119,6 +122,29 @@ export class RealRoot implements DiskRoot {
     checkPath(path, "set attributes");
     const values = statChangeArguments(change);
     await this.#held.use("set attributes", (root) => this.#core.setStat(root, path, ...values));
+  }
+
+  async xattrs(path: string): Promise<Xattr[]> {
+    checkPath(path, "read attributes");
+    const flat = await this.#held.use("read attributes", (root) => this.#core.xattrs(root, path));
+    const found: Xattr[] = [];
+    for (let at = 0; at + 1 < flat.length; at += 2)
+      found.push([flat[at] as string, new Uint8Array(flat[at + 1] as ArrayBuffer)]);
+    return sortXattrs(found);
+  }
+
+  async setXattr(path: string, [name, value]: XattrChange): Promise<void> {
+    checkPath(path, "set attribute");
+    checkText(name, "set attribute");
+    await this.#held.use("set attribute", (root) =>
+      value === null ? this.#core.removeXattr(root, path, name) : this.#core.setXattr(root, path, name, value),
+    );
+  }
+
+  async copyXattrs(from: string, to: string): Promise<void> {
+    checkPath(from, "copy attributes");
+    checkPath(to, "copy attributes");
+    await this.#held.use("copy attributes", (root) => this.#core.copyXattrs(root, from, to));
   }
 
   async syncFolder(path: string): Promise<void> {

@@ -11,6 +11,8 @@ const ENOENT = 2;
 const EEXIST = 17;
 const ENOSPC = 28;
 const ENOTEMPTY = 39;
+const ENODATA = 61;
+const EOPNOTSUPP = 95;
 const ENAMETOOLONG = 36;
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
@@ -462,6 +464,27 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(await readFile("b")).toBe("other");
       await agent.release();
       for (const fd of await Promise.all(slow)) await program.close(fd);
+    });
+
+    test("extended attributes are the agent's, and asked for only where there are some", async () => {
+      const { program } = rig;
+      await writeFile("a", "text");
+      expect(await program.listxattr("a")).toEqual([]);
+      await expect(program.getxattr("a", "user.one")).rejects.toMatchObject({ errno: ENODATA });
+      expect(await count("xattrs")).toBe(0);
+      const large = Buffer.alloc(60_000, "x");
+      await program.setxattr("a", "user.one", bytes("1"));
+      await program.setxattr("a", "user.large", large);
+      await program.setxattr("a", "user.empty", bytes(""), 1);
+      await expect(program.setxattr("a", "user.one", bytes("2"), 1)).rejects.toMatchObject({ errno: EEXIST });
+      await expect(program.setxattr("a", "user.none", bytes("2"), 2)).rejects.toMatchObject({ errno: ENODATA });
+      expect((await program.listxattr("a")).toSorted()).toEqual(["user.empty", "user.large", "user.one"]);
+      expect(text(await program.getxattr("a", "user.one"))).toBe("1");
+      expect(Buffer.compare(await program.getxattr("a", "user.large"), large)).toBe(0);
+      await program.removexattr("a", "user.one");
+      await expect(program.removexattr("a", "user.one")).rejects.toMatchObject({ errno: ENODATA });
+      for (const other of ["trusted.a", "security.a"])
+        await expect(program.setxattr("a", other, bytes("1"))).rejects.toMatchObject({ errno: EOPNOTSUPP });
     });
 
     test("leaves nothing behind", async () => {

@@ -6,6 +6,7 @@ import type { Drive, DriveEntry, DriveNotice, DriveRequest } from "../../drive.t
 
 interface Node {
   entry: DriveEntry;
+  xattrs?: Map<string, Uint8Array>;
   /** Folders: name → node. */
   names: Map<string, number>;
   /** Files: every version's bytes. */
@@ -23,6 +24,7 @@ interface Cached {
 
 const ROOT = 1;
 const ENOENT = 2;
+const ENODATA = 61;
 const EEXIST = 17;
 const ENOTDIR = 20;
 const EISDIR = 21;
@@ -250,6 +252,11 @@ export class DriveDouble {
         return this.#onFetch(request);
       case "commit":
         return this.#onCommit(request);
+      case "xattrs":
+        this.drive.xattrs(request.id, [...(this.#nodes.get(request.node)?.xattrs ?? [])]);
+        return -1;
+      case "setxattr":
+        return this.#onSetxattr(request);
       case "statfs":
         this.drive.statfs(request.id, {
           totalBytes: 1 << 30,
@@ -260,6 +267,20 @@ export class DriveDouble {
         });
         return -1;
     }
+  }
+
+  #onSetxattr({ node: number, name, how, value }: RequestOf<"setxattr">): number {
+    const node = this.#nodes.get(number);
+    if (node === undefined) return ESTALE;
+    const xattrs = new Map(node.xattrs);
+    if (how === "create" && xattrs.has(name)) return EEXIST;
+    if ((how === "replace" || how === "remove") && !xattrs.has(name)) return ENODATA;
+    if (how === "remove") xattrs.delete(name);
+    else xattrs.set(name, value);
+    node.xattrs = xattrs;
+    node.entry = { ...node.entry, xattrs: xattrs.size === 0 ? 0 : ++this.#seq };
+    this.drive.putNode(node.entry, false);
+    return 0;
   }
 
   #onLookup({ folder, name }: RequestOf<"lookup">): number {

@@ -41,6 +41,21 @@ function plain(stat: fs.BigIntStats): Stat {
 
 const seconds = (ns: bigint): number => Number(ns) / 1e9;
 
+/** What Node has no call for. */
+async function python(script: string, ...args: string[]): Promise<string> {
+  try {
+    return (
+      await promisify(execFile)("python3", [
+        "-c",
+        `import os, sys\ntry:\n ${script}\nexcept OSError as e:\n sys.exit(e.errno)`,
+        ...args,
+      ])
+    ).stdout;
+  } catch (error) {
+    throw Object.assign(new Error(script), { errno: -Number((error as { code?: unknown }).code) });
+  }
+}
+
 const calls = {
   stat: async (path: string) => plain(await fs.promises.stat(at(path), { bigint: true })),
   lstat: async (path: string) => plain(await fs.promises.lstat(at(path), { bigint: true })),
@@ -65,6 +80,23 @@ const calls = {
     fs.promises.utimes(at(path), seconds(atimeNs), seconds(mtimeNs)),
   futimes: (fd: number, atimeNs: bigint, mtimeNs: bigint) =>
     promisify(fs.futimes)(fd, seconds(atimeNs), seconds(mtimeNs)),
+  getxattr: async (path: string, name: string) =>
+    Buffer.from(await python("print(os.getxattr(sys.argv[1], sys.argv[2]).hex())", at(path), name), "hex"),
+  listxattr: async (path: string) =>
+    (await python("print('\\n'.join(os.listxattr(sys.argv[1])))", at(path))).split("\n").filter((name) => name !== ""),
+  setxattr: async (path: string, name: string, value: Uint8Array, flags = 0) => {
+    const hex = Buffer.from(value).toString("hex");
+    await python(
+      "os.setxattr(sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]), int(sys.argv[4]))",
+      at(path),
+      name,
+      hex,
+      String(flags),
+    );
+  },
+  removexattr: async (path: string, name: string) => {
+    await python("os.removexattr(sys.argv[1], sys.argv[2])", at(path), name);
+  },
   mkdir: (path: string, mode = 0o755) => fs.promises.mkdir(at(path), mode),
   symlink: (target: string, path: string) => fs.promises.symlink(target, at(path)),
   readlink: (path: string) => fs.promises.readlink(at(path)),

@@ -38,6 +38,10 @@ export type TestProgram = Pick<
   | "unlink"
   | "rmdir"
   | "rename"
+  | "getxattr"
+  | "listxattr"
+  | "setxattr"
+  | "removexattr"
 >;
 
 export interface DriveRig {

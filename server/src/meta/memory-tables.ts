@@ -1,7 +1,7 @@
 // MetaTables in memory: keyed rows with secondary indexes, and one list of what was changed, by which a transaction is undone, redone and, in a
 // simulated power cut, lost back to the last durable point.
 import { DIGEST_BYTES, RunnelError, digestAt, digestKey } from "@runnel/shared";
-import type { Change, Entry, NodeState, Recipe, VersionId } from "@runnel/shared";
+import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { DiskRow, VersionRow } from "./meta-store.ts";
 import type { ChunkTable, Facts, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 
@@ -83,6 +83,7 @@ export class MemoryTables implements MetaTables, Transactions {
   #parked: Step[] = [];
 
   readonly #nodes = new Table<NodeState>(this.#steps);
+  readonly #xattrs = new Table<Xattr[]>(this.#steps);
   readonly #lastNames = new Table<LastName>(this.#steps);
   readonly #bindings = new Table<Named & { node: number }>(
     this.#steps,
@@ -170,6 +171,14 @@ export class MemoryTables implements MetaTables, Transactions {
 
   putNode(state: NodeState): void {
     this.#nodes.put(state.node, state);
+  }
+
+  xattrs(node: number): Xattr[] {
+    return this.#xattrs.get(node) ?? [];
+  }
+
+  putXattrs(node: number, xattrs: readonly Xattr[]): void {
+    this.#xattrs.put(node, xattrs.length === 0 ? undefined : [...xattrs]);
   }
 
   lastName(node: number): LastName | undefined {

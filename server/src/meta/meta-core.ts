@@ -1,7 +1,7 @@
 // MetaCore: all of MetaStore, synchronously, over an engine's tables. The engine decides the thread it runs on; the front (meta-front.ts) makes it
 // asynchronous and keeps other writes out while a batch is open.
 import { DIGEST_BYTES, NODE_LIMIT, RunnelError } from "@runnel/shared";
-import type { Change, Entry, NodeState, Recipe, VersionId } from "@runnel/shared";
+import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type * as store from "./meta-store.ts";
 import type { ChunkTable, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 import { planRequest } from "./planner.ts";
@@ -118,6 +118,10 @@ export class MetaCore implements SyncMetaStore {
 
   list(folder: number, after: string, limit: number): Entry[] {
     return this.#read.list(folder, after, limit);
+  }
+
+  xattrs(node: number): Xattr[] {
+    return this.#read.xattrs(node);
   }
 
   namesOf(node: number): { folder: number; name: string }[] {

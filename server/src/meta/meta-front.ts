@@ -1,7 +1,7 @@
 // MetaFront: the asynchronous face of a MetaCore, wherever that runs. Reads pass at once. A batch holds the write turn from `plan` until `commit` or
 // `rollback`; other writes, and the next `plan`, wait for it. So whoever has a batch open must not wait for another write.
 import { RunnelError } from "@runnel/shared";
-import type { Change, Entry, NodeState, Recipe, VersionId } from "@runnel/shared";
+import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { SyncMetaStore } from "./meta-core.ts";
 import type * as store from "./meta-store.ts";
 
@@ -93,6 +93,7 @@ export class MetaFront implements store.MetaStore {
   nodes = (nodes: readonly number[]): Promise<(NodeState | undefined)[]> => this.#call("nodes", nodes);
   lookup = (folder: number, name: string): Promise<NodeState | undefined> => this.#call("lookup", folder, name);
   list = (folder: number, after: string, limit: number): Promise<Entry[]> => this.#call("list", folder, after, limit);
+  xattrs = (node: number): Promise<Xattr[]> => this.#call("xattrs", node);
   namesOf = (node: number): Promise<{ folder: number; name: string }[]> => this.#call("namesOf", node);
   changesAfter = (seq: number, limit: number): Promise<Change[]> => this.#call("changesAfter", seq, limit);
   recipe = (version: VersionId): Promise<Recipe | undefined> => this.#call("recipe", version);

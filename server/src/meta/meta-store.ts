@@ -10,6 +10,7 @@ import type {
   NodeState,
   Recipe,
   VersionId,
+  Xattr,
 } from "@runnel/shared";
 
 /** Who did it: an instance's n-th operation. Executed once; `digest` tells a repetition from a reuse of the number. */
@@ -65,7 +66,16 @@ export type Operation =
  * count, the rest follows from the operation. What a removed or replaced folder held is told first.
  */
 export type ExternalOperation =
-  | { op: "externalMake"; folder: number; name: string; attributes: NewAttributes; sizeBytes: number; disk: DiskRow }
+  | {
+      op: "externalMake";
+      folder: number;
+      name: string;
+      attributes: NewAttributes;
+      /** None: left out. */
+      xattrs?: readonly Xattr[];
+      sizeBytes: number;
+      disk: DiskRow;
+    }
   | { op: "externalLink"; node: number; folder: number; name: string; disk: DiskRow }
   | {
       op: "externalRename";
@@ -82,6 +92,14 @@ export type ExternalOperation =
   /** A recipe computed in the background for a version that had none; no change of the tree, seq stays. One that has a recipe keeps it. */
   | { op: "setRecipe"; version: VersionId; recipe: Recipe };
 
+/** What of a node's extended attributes lies on disk. */
+export interface DiskXattrs {
+  /** Of those on disk (xattrDigest of the folder engine). */
+  digest: string;
+  /** Names of those that the file system refused: the meta store has them. */
+  refused: string[];
+}
+
 /**
  * One name on disk as last brought up or taken in: what the folder is compared with. (folder, name) is unique; a file with several names has several
  * rows with one node.
@@ -95,6 +113,8 @@ export interface DiskRow {
   stat: DiskStat;
   /** The version whose bytes the file holds (0 for what is no file). */
   version: number;
+  /** Its extended attributes; left out when it has none. */
+  xattrs?: DiskXattrs;
 }
 
 export interface OperationResult {
@@ -197,6 +217,8 @@ export interface MetaStore {
   lookup(folder: number, name: string): Promise<NodeState | undefined>;
   /** Entries of a folder in name order (UTF-8 bytes), after a name. */
   list(folder: number, after: string, limit: number): Promise<Entry[]>;
+  /** A node's extended attributes, by name. */
+  xattrs(node: number): Promise<Xattr[]>;
   /** Every name of a node. */
   namesOf(node: number): Promise<{ folder: number; name: string }[]>;
   /** Changes after a seq, oldest first. @throws Gone when they are no longer kept. */

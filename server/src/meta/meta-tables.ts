@@ -1,6 +1,6 @@
 // MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine decides on which thread it
 // runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a rule of the tree; those are the planner's.
-import type { Change, Entry, NodeState, Recipe, VersionId } from "@runnel/shared";
+import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { DiskRow, OperationResult, VersionRow, VolumeFacts } from "./meta-store.ts";
 
 /** The volume's facts with what only this folder needs. */
@@ -30,6 +30,10 @@ export interface MetaTables {
 
   node(node: number): NodeState | undefined;
   putNode(state: NodeState): void;
+  /** By name. */
+  xattrs(node: number): Xattr[];
+  /** None removes the row. */
+  putXattrs(node: number, xattrs: readonly Xattr[]): void;
   /** Of a node with nlink 0. */
   lastName(node: number): LastName | undefined;
   putLastName(node: number, last: LastName): void;

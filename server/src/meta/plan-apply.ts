@@ -1,9 +1,10 @@
 // Applying a decision: everything that is stored follows from the operation, the change, the result and the rows before it. A live commit and the
 // roll forward of the log both pass here, so a replay makes the same rows as the commit did.
-import { NODE_LIMIT } from "@runnel/shared";
+import { NODE_LIMIT, changeXattrs } from "@runnel/shared";
 import type { Change, VersionId } from "@runnel/shared";
 import type {
   DiskRow,
+  DiskXattrs,
   ExternalOperation,
   Operation,
   OperationResult,
@@ -39,6 +40,30 @@ function putVersion(
 ): void {
   const isEmpty = sizeBytes === 0;
   tables.putVersion({ version, sizeBytes, hasRecipe: hasRecipe || isEmpty, place: isEmpty ? { at: "empty" } : place });
+}
+
+/** Stores the extended attributes that the operation leaves. */
+function applyXattrs(tables: MetaTables, operation: Operation | ExternalOperation, { node }: OperationResult): void {
+  switch (operation.op) {
+    case "setAttr": {
+      const { xattr } = operation.change;
+      if (xattr !== undefined) tables.putXattrs(node, changeXattrs(tables.xattrs(node), xattr));
+      return;
+    }
+    case "write":
+      // Kept beside as another node.
+      if (node !== operation.node) tables.putXattrs(node, tables.xattrs(operation.node));
+      return;
+    case "externalMake":
+      if (operation.xattrs !== undefined) tables.putXattrs(node, operation.xattrs);
+      return;
+    case "externalWrite":
+    case "externalAttributes":
+      if (operation.change.xattrs !== undefined) tables.putXattrs(node, operation.change.xattrs);
+      return;
+    default:
+      return;
+  }
 }
 
 /** Stores the version made, if one was. Returns it when its bytes are in the log record. */
@@ -92,11 +117,21 @@ function versionBefore(rows: readonly DiskRow[], { version }: DiskRow): number {
   return rows.reduce((newest, row) => Math.max(newest, row.version), version);
 }
 
+function withXattrs({ xattrs: _before, ...row }: DiskRow, xattrs: DiskXattrs | undefined): DiskRow {
+  return xattrs === undefined ? row : { ...row, xattrs };
+}
+
 /** Every row of the node tells of the same file; one that has none yet (the root) gets the given one. */
-function refreshDiskRows(tables: MetaTables, node: number, disk: DiskRow, version: number): void {
+function refreshDiskRows(
+  tables: MetaTables,
+  node: number,
+  disk: DiskRow,
+  version: number,
+  xattrs: DiskXattrs | undefined,
+): void {
   const rows = tables.diskRowsOfNode(node);
   for (const row of rows.length > 0 ? rows : [{ ...disk, node }]) {
-    tables.putDiskRow({ ...row, handle: disk.handle, stat: disk.stat, version });
+    tables.putDiskRow(withXattrs({ ...row, handle: disk.handle, stat: disk.stat, version }, xattrs));
   }
 }
 
@@ -109,17 +144,19 @@ function applyDisk(tables: MetaTables, operation: ExternalOperation, result: Ope
     }
     case "externalLink": {
       const { node, folder, name, disk } = operation;
-      const version = versionBefore(tables.diskRowsOfNode(node), disk);
-      refreshDiskRows(tables, node, disk, version);
-      tables.putDiskRow({ ...disk, node, folder, name, version });
+      const rows = tables.diskRowsOfNode(node);
+      const version = versionBefore(rows, disk);
+      refreshDiskRows(tables, node, disk, version, rows[0]?.xattrs);
+      tables.putDiskRow(withXattrs({ ...disk, node, folder, name, version }, rows[0]?.xattrs));
       return;
     }
     case "externalRename": {
       const { folder, name, node, toFolder, toName, disk } = operation;
-      const version = versionBefore(tables.diskRowsOfNode(node), disk);
+      const rows = tables.diskRowsOfNode(node);
+      const version = versionBefore(rows, disk);
       dropDiskName(tables, toFolder, toName);
       tables.removeDiskRow(folder, name);
-      tables.putDiskRow({ ...disk, node, folder: toFolder, name: toName, version });
+      tables.putDiskRow(withXattrs({ ...disk, node, folder: toFolder, name: toName, version }, rows[0]?.xattrs));
       return;
     }
     case "externalRemove":
@@ -127,13 +164,13 @@ function applyDisk(tables: MetaTables, operation: ExternalOperation, result: Ope
       return;
     case "externalAttributes": {
       const { node, disk } = operation;
-      refreshDiskRows(tables, node, disk, versionBefore(tables.diskRowsOfNode(node), disk));
+      refreshDiskRows(tables, node, disk, versionBefore(tables.diskRowsOfNode(node), disk), disk.xattrs);
       return;
     }
     case "externalWrite": {
       const { node, disk } = operation;
       lose(tables, { node, seq: versionBefore(tables.diskRowsOfNode(node), disk) });
-      refreshDiskRows(tables, node, disk, result.version);
+      refreshDiskRows(tables, node, disk, result.version, disk.xattrs);
       return;
     }
     case "setRecipe":
@@ -154,6 +191,7 @@ function applyChange(
   const { operation, id } = request;
   applyTree(tables, change, id?.instance ?? "");
   const content = applyContent(tables, operation, result);
+  applyXattrs(tables, operation, result);
   if (isExternal(operation)) applyDisk(tables, operation, result);
   tables.putChange(change);
   const facts = tables.facts();

@@ -1,5 +1,5 @@
 // Planning of new contents and attributes: write, setAttr, setRecipe. Pure decisions: reads tables, changes none.
-import { EMPTY_RECIPE, LIMITS, ROOT_NODE, recipeSize } from "@runnel/shared";
+import { EMPTY_RECIPE, LIMITS, ROOT_NODE, changeXattrs, recipeSize } from "@runnel/shared";
 import type { NodeState, Recipe } from "@runnel/shared";
 import { conflictName } from "./conflict-name.ts";
 import type { ExternalOperation, Operation } from "./meta-store.ts";
@@ -30,6 +30,11 @@ export function decideSetAttr(
   }
   const draft = new Draft(tables, wallNs);
   draft.edit(state.node, pickAttributes(operation.change));
+  if (operation.change.xattr !== undefined) {
+    if (state.type !== "file" && state.type !== "folder")
+      throw refusal("Denied", `Node ${state.node} is a ${state.type}.`);
+    draft.editXattrs(state.node, changeXattrs(tables.xattrs(state.node), operation.change.xattr).length > 0);
+  }
   return draft.decide(state.node);
 }
 

@@ -50,6 +50,12 @@ export class Draft {
     this.#states.set(node, { ...this.#stateOf(node), ctimeNs: this.#wallNs, ...patch, seq: this.seq });
   }
 
+  /** Its extended attributes are new. */
+  editXattrs(node: number, isAny: boolean): void {
+    const { xattrSeq: _before, ...state } = this.#stateOf(node);
+    this.#states.set(node, isAny ? { ...state, xattrSeq: this.seq } : state);
+  }
+
   /** A node that was not there. */
   add(state: Omit<NodeState, "seq" | "ctimeNs">): void {
     this.#states.set(state.node, { ...state, ctimeNs: this.#wallNs, seq: this.seq });

@@ -53,6 +53,7 @@ export function decideExternalMake(tables: MetaTables, operation: Op<"externalMa
   const version = attributes.type === "file" && operation.sizeBytes > 0 ? draft.seq : 0;
   draft.bind(folder, name, node);
   draft.add(newState(node, attributes, operation.sizeBytes, version));
+  if (operation.xattrs !== undefined) draft.editXattrs(node, operation.xattrs.length > 0);
   draft.editNames(folder, attributes.type === "folder" ? 1 : 0);
   return draft.decide(node);
 }
@@ -113,6 +114,7 @@ export function decideExternalAttributes(
   if (presentNode(tables, operation.node) === undefined) return unchanged(tables, operation.node);
   const draft = new Draft(tables, wallNs);
   draft.edit(operation.node, pickAttributes(operation.change));
+  if (operation.change.xattrs !== undefined) draft.editXattrs(operation.node, operation.change.xattrs.length > 0);
   return draft.decide(operation.node);
 }
 
@@ -124,5 +126,6 @@ export function decideExternalWrite(tables: MetaTables, operation: Op<"externalW
   if (tables.diskRowsOfNode(node)[0]?.version !== state.version) return unchanged(tables, node);
   const draft = new Draft(tables, wallNs);
   draft.edit(node, { mtimeNs: wallNs, ...pickAttributes(change), sizeBytes, version: draft.seq });
+  if (change.xattrs !== undefined) draft.editXattrs(node, change.xattrs.length > 0);
   return draft.decide(node);
 }

@@ -3,7 +3,7 @@
 import { crc32 } from "node:zlib";
 import { RunnelError } from "@runnel/shared";
 import type { Change, DiskStat, FileType, NodeState } from "@runnel/shared";
-import type { VersionPlace } from "./meta-store.ts";
+import type { DiskXattrs, VersionPlace } from "./meta-store.ts";
 
 /** Integers beyond 2^53 travel as decimal text; the statements cast them. */
 export type Column = string | number;
@@ -40,11 +40,12 @@ export function nodeToColumns(state: NodeState): Column[] {
     state.target,
     state.version,
     state.seq,
+    state.xattrSeq ?? 0,
   ];
 }
 
 export function columnsToNode(columns: readonly Column[]): NodeState {
-  const [node, type, mode, uid, gid, sizeBytes, mtime, ctime, nlink, rdev, target, version, seq] = columns;
+  const [node, type, mode, uid, gid, sizeBytes, mtime, ctime, nlink, rdev, target, version, seq, xattrSeq] = columns;
   return {
     node: Number(node),
     type: String(type) as FileType,
@@ -59,9 +60,11 @@ export function columnsToNode(columns: readonly Column[]): NodeState {
     target: String(target),
     version: Number(version),
     seq: Number(seq),
+    ...(xattrSeq === undefined || xattrSeq === 0 ? {} : { xattrSeq: Number(xattrSeq) }),
   };
 }
 
+const STAT_COLUMNS = 11;
 type StatColumns = [string, number, number, number, number, string, string, number, number, number, number];
 
 function statToColumns(stat: DiskStat): StatColumns {
@@ -75,12 +78,17 @@ function columnsToStat(columns: StatColumns): DiskStat {
   return { type: type as FileType, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, dev, ino, nlink, rdev };
 }
 
-export function statToText(stat: DiskStat): string {
-  return JSON.stringify(statToColumns(stat));
+/** The stat of a disk row, with what is recorded of its extended attributes. */
+export function diskToText(stat: DiskStat, xattrs: DiskXattrs | undefined): string {
+  const columns = statToColumns(stat);
+  return JSON.stringify(xattrs === undefined ? columns : [...columns, xattrs.digest, xattrs.refused]);
 }
 
-export function textToStat(text: string): DiskStat {
-  return columnsToStat(JSON.parse(text) as StatColumns);
+export function textToDisk(text: string): { stat: DiskStat; xattrs?: DiskXattrs } {
+  const columns = JSON.parse(text) as StatColumns | [...StatColumns, string, string[]];
+  const stat = columnsToStat(columns.slice(0, STAT_COLUMNS) as StatColumns);
+  const [digest, refused] = columns.slice(STAT_COLUMNS) as [string?, string[]?];
+  return digest === undefined || refused === undefined ? { stat } : { stat, xattrs: { digest, refused } };
 }
 
 /** The kind of place is a column of its own; this is the rest. */

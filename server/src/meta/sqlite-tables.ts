@@ -1,16 +1,16 @@
 // MetaTables over a connection to meta.db. Statements are prepared once. The writer remembers the facts and the number of results of an instance, which
 // only it changes; a rollback forgets them.
 import type Database from "better-sqlite3";
-import { RunnelError, decodeRecipe, encodeRecipe } from "@runnel/shared";
-import type { Change, Entry, NodeState, Recipe, VersionId } from "@runnel/shared";
+import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
+import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { DiskRow, VersionPlace, VersionRow } from "./meta-store.ts";
 import type { Facts, LastName, MetaTables, StoredResult } from "./meta-tables.ts";
 import * as rows from "./sqlite-rows.ts";
 import type { Column } from "./sqlite-rows.ts";
 
 const NODE_COLUMNS =
-  "n.node, n.type, n.mode, n.uid, n.gid, n.size_bytes, CAST(n.mtime_ns AS TEXT), CAST(n.ctime_ns AS TEXT), n.nlink, n.rdev, n.target, n.version, n.seq, n.crc";
-const NODE_VALUES = "?, ?, ?, ?, ?, ?, CAST(? AS INTEGER), CAST(? AS INTEGER), ?, ?, ?, ?, ?, ?";
+  "n.node, n.type, n.mode, n.uid, n.gid, n.size_bytes, CAST(n.mtime_ns AS TEXT), CAST(n.ctime_ns AS TEXT), n.nlink, n.rdev, n.target, n.version, n.seq, n.xattrs, n.crc";
+const NODE_VALUES = "?, ?, ?, ?, ?, ?, CAST(? AS INTEGER), CAST(? AS INTEGER), ?, ?, ?, ?, ?, ?, ?";
 const VERSION_COLUMNS = "node, seq, size_bytes, has_recipe, place_at, place, crc";
 const DISK_COLUMNS = "handle, folder, name, node, stat, version, crc";
 
@@ -31,8 +31,8 @@ function toDiskRow([handle, ...row]: [Uint8Array, ...Column[]]): DiskRow {
     folder: Number(folder),
     name: String(name),
     handle,
-    stat: rows.textToStat(String(stat)),
     version: Number(version),
+    ...rows.textToDisk(String(stat)),
   };
 }
 
@@ -129,6 +129,23 @@ export class SqliteTables implements MetaTables {
 
   putNode(state: NodeState): void {
     this.#put(`INSERT OR REPLACE INTO nodes VALUES (${NODE_VALUES})`, rows.nodeToColumns(state));
+  }
+
+  xattrs(node: number): Xattr[] {
+    const row = this.#row<[Uint8Array, number]>("SELECT xattrs, crc FROM xattrs WHERE node = ?", node);
+    if (row === undefined) return [];
+    const [bytes, crc] = row;
+    if (rows.checksum([node], bytes) !== crc) throw rows.corrupt("xattrs");
+    return decodeCbor(bytes, bytes.length) as Xattr[];
+  }
+
+  putXattrs(node: number, xattrs: readonly Xattr[]): void {
+    if (xattrs.length === 0) {
+      this.#run("DELETE FROM xattrs WHERE node = ?", node);
+      return;
+    }
+    const bytes = encodeCbor(xattrs);
+    this.#run("INSERT OR REPLACE INTO xattrs VALUES (?, ?, ?)", node, bytes, rows.checksum([node], bytes));
   }
 
   lastName(node: number): LastName | undefined {
@@ -332,8 +349,8 @@ export class SqliteTables implements MetaTables {
     return this.#diskRows("handle = ? ORDER BY folder, name LIMIT 1", handle)[0];
   }
 
-  putDiskRow({ folder, name, node, handle, stat, version }: DiskRow): void {
-    const text = rows.statToText(stat);
+  putDiskRow({ folder, name, node, handle, stat, version, xattrs }: DiskRow): void {
+    const text = rows.diskToText(stat, xattrs);
     const crc = rows.checksum([folder, name, node, text, version], handle);
     this.#run(
       "INSERT OR REPLACE INTO disk VALUES (?, ?, ?, ?, ?, ?, ?)",

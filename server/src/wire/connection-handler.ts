@@ -202,6 +202,8 @@ export class ConnectionHandler {
         return this.stat(volume, message as RequestOf<"stat">, channel);
       case "write":
         return serveWrite(attachment, message as RequestOf<"write">, channel);
+      case "xattrs":
+        return this.xattrs(volume, (message as RequestOf<"xattrs">).node, channel);
       case "space":
         channel.end(await volume.content.space());
         return;
@@ -227,6 +229,13 @@ export class ConnectionHandler {
       throw new RunnelError("Invalid", "whenUp", `There is no change ${seq} yet.`, { detail: { asOf: volume.seq } });
     await volume.content.whenUp(seq);
     channel.end();
+  }
+
+  private async xattrs(volume: Volume, node: number, channel: Channel): Promise<void> {
+    const state = await volume.meta.node(node);
+    if (state === undefined)
+      throw new RunnelError("NotFound", "xattrs", "This file or folder is gone.", { detail: { asOf: volume.seq } });
+    channel.end({ seq: state.xattrSeq ?? 0, xattrs: await volume.meta.xattrs(node) });
   }
 
   private async stat(volume: Volume, request: RequestOf<"stat">, channel: Channel): Promise<void> {

@@ -127,6 +127,27 @@ describe("changes by other programs", () => {
     await expectInStep();
   });
 
+  it("[F32] to extended attributes come through, those that the disk refused stay", async () => {
+    await served(async ({ other }) => {
+      await volume.writeFile("a", "text");
+      await other.setXattr("a", ["user.before", Buffer.from("b")]);
+      await other.makeFolder("folder");
+    });
+    const node = await nodeOf(ROOT_NODE, "a");
+    const folder = await nodeOf(ROOT_NODE, "folder");
+    const names = async (of: number): Promise<string[]> => (await volume.meta.xattrs(of)).map(([name]) => name);
+    expect(await names(node)).toEqual(["user.before"]);
+    await volume.commit({ op: "setAttr", node, change: { xattr: ["user.large", Buffer.alloc(60_000)] } });
+    await volume.settle();
+    await volume.other.setXattr("a", ["user.later", Buffer.from("l")]);
+    await volume.other.setXattr("a", ["user.before", null]);
+    await volume.other.setXattr("folder", ["user.folder", Buffer.from("f")]);
+    await volume.settle();
+    expect(await names(node)).toEqual(["user.large", "user.later"]);
+    expect(await names(folder)).toEqual(["user.folder"]);
+    expect((await volume.tree()).get("a")).toBe("file text");
+  });
+
   it("to attributes are no new version", async () => {
     await served(async () => volume.writeFile("a", "content"));
     const before = await volume.meta.lookup(ROOT_NODE, "a");

@@ -72,6 +72,43 @@ describe("commits brought up", () => {
     expect((await volume.other.stat("")).mtimeNs).toBe(root?.mtimeNs);
   });
 
+  it("[F32] have the extended attributes of the commit, as far as the disk holds them, through every save", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "text");
+    const set = (name: string, value: Uint8Array | null): Promise<unknown> =>
+      volume.commit({ op: "setAttr", node, change: { xattr: [name, value] } });
+    await set("user.small", Buffer.from("s"));
+    await set("user.large", Buffer.alloc(60_000));
+    await set("user.gone", Buffer.from("g"));
+    await set("user.gone", null);
+    await volume.settle();
+    const onDisk = async (): Promise<string[]> => (await volume.other.xattrs("file")).map(([name]) => name);
+    expect(await onDisk()).toEqual(["user.small"]);
+    await volume.write(node, "another text");
+    await volume.commit({
+      op: "rename",
+      folder: ROOT_NODE,
+      name: "file",
+      node,
+      toFolder: ROOT_NODE,
+      toName: "x",
+      how: "keep",
+    });
+    await volume.commit({
+      op: "rename",
+      folder: ROOT_NODE,
+      name: "x",
+      node,
+      toFolder: ROOT_NODE,
+      toName: "file",
+      how: "keep",
+    });
+    await volume.settle();
+    expect(await onDisk()).toEqual(["user.small"]);
+    expect((await volume.meta.xattrs(node)).map(([name]) => name)).toEqual(["user.large", "user.small"]);
+    expect(volume.externals.flat().map(({ op }) => op)).toEqual(["externalAttributes"]);
+  });
+
   it("keep hard links together", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "one", "first");

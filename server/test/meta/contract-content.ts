@@ -1,10 +1,42 @@
 // Contract of MetaStore, part two: contents, versions, recipes, and the chunk index.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
-import { ROOT, digestOf, diskRow, recipeNamed } from "./meta-harness.ts";
+import { FILE, ROOT, digestOf, diskRow, recipeNamed } from "./meta-harness.ts";
 import type { Harness } from "./meta-harness.ts";
 
 type Using = (work: (h: Harness) => Promise<void>) => () => Promise<void>;
+
+function describeXattrs(using: Using): void {
+  test(
+    "[W44] setAttr sets and removes extended attributes one by one, within the limits",
+    using(async (h) => {
+      const node = await h.make(ROOT, "a");
+      const set = (name: string, value: Uint8Array | null) =>
+        h.run({ op: "setAttr", node, change: { xattr: [name, value] } });
+      const two = await set("user.two", Buffer.from("2"));
+      expect(two.change?.nodes).toMatchObject([{ node, xattrSeq: 2, version: 0, ctimeNs: h.wallNs }]);
+      await set("user.one", Buffer.from(""));
+      const texts = async (): Promise<string[][]> =>
+        (await h.store.xattrs(node)).map(([name, value]) => [name, Buffer.from(value).toString()]);
+      expect(await texts()).toEqual([
+        ["user.one", ""],
+        ["user.two", "2"],
+      ]);
+      await h.run({ op: "setAttr", node, change: { mode: 0o600 } });
+      expect(await h.store.node(node)).toMatchObject({ xattrSeq: 3, seq: 4 });
+      await set("user.one", null);
+      await set("user.two", null);
+      expect(await h.store.xattrs(node)).toEqual([]);
+      expect((await h.store.node(node))?.xattrSeq).toBeUndefined();
+      const large = new Uint8Array(LIMITS.xattrValueBytes);
+      for (const name of ["user.a", "user.b", "user.c"]) await set(name, large);
+      expect((await h.refused({ op: "setAttr", node, change: { xattr: ["user.d", large] } })).kind).toBe("NoSpace");
+      const link = await h.make(ROOT, "l", { ...FILE, type: "symlink", target: "a" });
+      const refused = await h.refused({ op: "setAttr", node: link, change: { xattr: ["user.a", large] } });
+      expect(refused.kind).toBe("Denied");
+    }),
+  );
+}
 
 function describeWrite(using: Using): void {
   test(
@@ -226,6 +258,7 @@ function describeVersions(using: Using): void {
 }
 
 export function describeContent(using: Using): void {
+  describe("extended attributes", () => describeXattrs(using));
   describe("write", () => describeWrite(using));
   describe("write to what lost its name", () => describeNameless(using));
   describe("versions and recipes", () => describeVersions(using));

@@ -5,6 +5,34 @@ import type { Harness } from "./meta-harness.ts";
 
 type Using = (work: (h: Harness) => Promise<void>) => () => Promise<void>;
 
+function describeXattrs(using: Using): void {
+  test(
+    "extended attributes come with what is taken in, and rows remember what lies on disk",
+    using(async (h) => {
+      const disk = { ...diskRow(0, 0, ""), xattrs: { digest: "d1", refused: [] } };
+      const xattrs = [["user.a", Uint8Array.of(1)]] as const;
+      const attributes = FILE;
+      const make = { op: "externalMake", folder: ROOT, name: "a", attributes, xattrs, sizeBytes: 3, disk } as const;
+      const { node } = (await h.run(make)).result;
+      expect(await h.store.node(node)).toMatchObject({ xattrSeq: 1 });
+      expect((await h.store.xattrs(node)).map(([name]) => name)).toEqual(["user.a"]);
+      expect((await h.store.diskRow(ROOT, "a"))?.xattrs).toEqual(disk.xattrs);
+      const bare = diskRow(0, 0, "");
+      await h.run({ op: "externalLink", node, folder: ROOT, name: "b", disk: bare });
+      await h.run({ op: "externalRename", node, folder: ROOT, name: "a", toFolder: ROOT, toName: "c", disk: bare });
+      expect((await h.store.diskRowsOfNode(node)).map((row) => row.xattrs)).toEqual([disk.xattrs, disk.xattrs]);
+      const later = { ...bare, xattrs: { digest: "d2", refused: ["user.b"] } };
+      const change = { xattrs: [["user.b", Uint8Array.of(2)]] } as const;
+      await h.run({ op: "externalAttributes", node, change, disk: later });
+      expect((await h.store.xattrs(node)).map(([name]) => name)).toEqual(["user.b"]);
+      expect((await h.store.diskRow(ROOT, "c"))?.xattrs).toEqual(later.xattrs);
+      await h.run({ op: "externalWrite", node, sizeBytes: 4, change: { xattrs: [] }, disk: bare });
+      expect(await h.store.xattrs(node)).toEqual([]);
+      expect((await h.store.node(node))?.xattrSeq).toBeUndefined();
+    }),
+  );
+}
+
 function describeTakenIn(using: Using): void {
   test(
     "externalMake takes in a file at its place on disk, without a recipe",
@@ -278,6 +306,7 @@ function describeDiskRows(using: Using): void {
 
 export function describeExternal(using: Using): void {
   describe("taking in what other programs did", () => describeTakenIn(using));
+  describe("extended attributes on disk", () => describeXattrs(using));
   describe("an external operation is overtaken", () => describeOvertaken(using));
   describe("disk rows", () => describeDiskRows(using));
 }

@@ -5,6 +5,8 @@
 // All methods are asynchronous, run off the event loop, and throw RunnelError (fromSystemError) on failure: NotFound, Exists,
 // NoSpace, Denied, NotFolder (also for a symlink met on the way), Unavailable (another file system on the way), Io.
 
+import type { Xattr, XattrChange } from "../model/xattrs.ts";
+
 export type FileType = "file" | "folder" | "symlink" | "fifo" | "socket" | "block" | "char";
 
 /** What lstat says, with the kernel's file handle: enough to know whether a file is the one that was recorded. */
@@ -105,6 +107,12 @@ export interface DiskRoot {
   removeFile(path: string): Promise<void>;
   removeFolder(path: string): Promise<void>;
   setStat(path: string, change: SetStat): Promise<void>;
+  /** Extended attributes of users (user.*), by name; of what is neither file nor folder, and where the file system has none: []. */
+  xattrs(path: string): Promise<Xattr[]>;
+  /** @throws Unsupported, Denied, NoSpace, TooLarge: the file system does not hold it. */
+  setXattr(path: string, change: XattrChange): Promise<void>;
+  /** Gives `to` what `from` has, as far as the system allows: access control lists too. */
+  copyXattrs(from: string, to: string): Promise<void>;
   /** Makes a folder's names durable (fsync of the folder). */
   syncFolder(path: string): Promise<void>;
   space(): Promise<DiskSpace>;

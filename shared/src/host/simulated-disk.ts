@@ -151,7 +151,12 @@ export class SimulatedDisk implements Disk {
   ): { inode: Inode; reuses: Inode | undefined } {
     const reuses = this.#freeInos.pop();
     const id = { ino: reuses?.ino ?? this.#inoMax++, generation: this.#generation++ };
-    const inode = new Inode(type, id, { mode: permissions & 0o7777, uid: 0, gid: 0, mtimeNs: this.nowNs() }, what);
+    const inode = new Inode(
+      type,
+      id,
+      { mode: permissions & 0o7777, uid: 0, gid: 0, mtimeNs: this.nowNs(), xattrs: new Map() },
+      what,
+    );
     this.#inodes += 1;
     return { inode, reuses };
   }

@@ -1,5 +1,6 @@
 // Nodes, versions and changes: the words both ends use for a volume's tree (ARCHITECTURE: Model).
 import type { FileType } from "../host/disk.ts";
+import type { Xattr, XattrChange } from "./xattrs.ts";
 
 /** The root folder's node id, in every volume and for the kernel. */
 export const ROOT_NODE = 1;
@@ -32,6 +33,8 @@ export interface NodeState {
   version: number;
   /** seq of the last change of any kind. */
   seq: number;
+  /** seq of the last change of its extended attributes; left out when it has none. */
+  xattrSeq?: number;
 }
 
 /** A name of a folder with its node. */
@@ -47,6 +50,10 @@ export interface AttributeChange {
   gid?: number;
   mtimeNs?: bigint;
   sizeBytes?: number;
+  /** One extended attribute. */
+  xattr?: XattrChange;
+  /** All of them, as another program left them. */
+  xattrs?: readonly Xattr[];
 }
 
 /** Attributes a new node is made with. */

@@ -6,6 +6,7 @@ import { LIMITS } from "../limits.ts";
 import { nameFault } from "../model/names.ts";
 import type { Change, NodeState, VersionId } from "../model/node.ts";
 import { NODE_LIMIT } from "../model/node.ts";
+import { isXattrName } from "../model/xattrs.ts";
 
 export const PROTOCOL_VERSION = 1;
 
@@ -50,7 +51,7 @@ const instance = z.string().regex(/^[0-9a-f]{32}$/);
 
 const versionId = z.tuple([nodeId, count]).transform(([node, seq]): VersionId => ({ node, seq }));
 
-/** [node, type, mode, uid, gid, size, mtime, ctime, nlink, rdev, target, version, seq] */
+/** [node, type, mode, uid, gid, size, mtime, ctime, nlink, rdev, target, version, seq, xattrs if it has any] */
 const state = z
   .tuple([
     nodeId,
@@ -66,9 +67,25 @@ const state = z
     z.string().max(LIMITS.symlinkBytes),
     count,
     count,
+    count.optional(),
   ])
   .transform(
-    ([node, type, bits, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, target, version, seq]): NodeState => ({
+    ([
+      node,
+      type,
+      bits,
+      uid,
+      gid,
+      sizeBytes,
+      mtimeNs,
+      ctimeNs,
+      nlink,
+      rdev,
+      target,
+      version,
+      seq,
+      xattrSeq,
+    ]): NodeState => ({
       node,
       type,
       mode: bits,
@@ -82,6 +99,7 @@ const state = z
       target,
       version,
       seq,
+      ...(xattrSeq === undefined ? {} : { xattrSeq }),
     }),
   );
 
@@ -100,6 +118,7 @@ export function packState(of: NodeState): unknown[] {
     of.target,
     of.version,
     of.seq,
+    ...(of.xattrSeq === undefined ? [] : [of.xattrSeq]),
   ];
 }
 
@@ -132,6 +151,10 @@ const attributeChange = z.object({
   gid: id32.optional(),
   mtimeNs: nanoseconds.optional(),
 });
+
+const xattrName = z.string().refine(isXattrName, "not an attribute's name");
+const xattrValue = bytes.refine((value) => value.length <= LIMITS.xattrValueBytes, "too long");
+const settable = attributeChange.extend({ xattr: z.tuple([xattrName, xattrValue.nullable()]).optional() });
 
 const newAttributes = z.object({
   type: fileType,
@@ -201,7 +224,8 @@ export const REQUESTS = {
     how: z.enum(["replace", "keep", "exchange"]),
   }),
   remove: z.object({ ...numbered, folder: nodeId, name, node: nodeId, isFolder: z.boolean() }),
-  setAttr: z.object({ ...numbered, node: nodeId, change: attributeChange }),
+  setAttr: z.object({ ...numbered, node: nodeId, change: settable }),
+  xattrs: z.object({ ...attached, node: nodeId }),
   write: z.object({
     ...numbered,
     node: nodeId,
@@ -316,6 +340,7 @@ export const RESULTS = {
   operation: z.object({ node: nodeId, seq: count, version: count, conflict: z.boolean() }),
   space: z.object({ totalBytes: count, freeBytes: count, availableBytes: count, totalFiles: count, freeFiles: count }),
   newNodes: z.tuple([nodeId, count]),
+  xattrs: z.object({ seq: count, xattrs: z.array(z.tuple([xattrName, xattrValue])).max(LIMITS.xattrValueBytes) }),
 } as const;
 
 /** Checks a message that came from the other side. @throws RunnelError Invalid naming what is wrong. */

@@ -49,6 +49,34 @@ export function describeNames(context: DiskContext): void {
     });
   });
 
+  describe("extended attributes", () => {
+    it("are set, replaced, removed and copied, and change the ctime", async () => {
+      const { root } = context;
+      await put(root, "a", "A");
+      await root.makeFolder("folder");
+      await root.makeSymlink("link", "a");
+      for (const path of ["a", "folder", "link"]) expect(await root.xattrs(path)).toEqual([]);
+      const before = await root.stat("a");
+      await root.setXattr("a", ["user.two", Buffer.from("2")]);
+      await root.setXattr("a", ["user.one", Buffer.from("")]);
+      await root.setXattr("a", ["user.gone", Buffer.from("x")]);
+      await root.setXattr("a", ["user.gone", null]);
+      await root.setXattr("a", ["user.gone", null]);
+      await root.setXattr("a", ["user.two", Buffer.from("zwei")]);
+      const has = [
+        ["user.one", new Uint8Array()],
+        ["user.two", new Uint8Array(Buffer.from("zwei"))],
+      ];
+      expect(await root.xattrs("a")).toEqual(has);
+      expect((await root.stat("a")).ctimeNs).toBeGreaterThanOrEqual(before.ctimeNs);
+      await root.setXattr("folder", ["user.own", Buffer.from("o")]);
+      await root.copyXattrs("a", "folder");
+      expect((await root.xattrs("folder")).map(([name]) => name)).toEqual(["user.one", "user.own", "user.two"]);
+      await expectKind(root.setXattr("link", ["user.a", Buffer.from("x")]), "Denied");
+      await expectKind(root.xattrs("missing"), "NotFound");
+    });
+  });
+
   describe("links", () => {
     it("gives a file a second name", async () => {
       await put(context.root, "a", "A");

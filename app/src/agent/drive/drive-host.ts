@@ -10,6 +10,7 @@ import type { Commits } from "./commits.ts";
 import type { Contents } from "./contents.ts";
 import type { Names, RequestOfOp } from "./names.ts";
 import type { Tree } from "./tree.ts";
+import type { Xattrs } from "./xattrs.ts";
 
 export interface DriveHostParts {
   drive: Drive;
@@ -19,6 +20,7 @@ export interface DriveHostParts {
   names: Names;
   contents: Contents;
   commits: Commits;
+  xattrs: Xattrs;
   operations: Operations;
   clock: Clock;
   debug(message: string, error: unknown): void;
@@ -101,6 +103,11 @@ export class DriveHost {
         return this.truncate(request, request.sizeBytes);
       case "commit":
         return commits.commit(request);
+      case "xattrs":
+        await this.isOffline();
+        return this.parts.xattrs.give(request);
+      case "setxattr":
+        return this.parts.xattrs.set(request);
       case "statfs":
         return this.space(request);
     }

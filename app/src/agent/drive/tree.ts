@@ -114,13 +114,14 @@ export class Tree {
 
   /** A state as programs are to see it, under the id that the kernel knows. */
   entry(state: NodeState, node: number = state.node): DriveEntry {
-    const { type, mode, sizeBytes, nlink, rdev, version, target } = state;
+    const { type, mode, sizeBytes, nlink, rdev, version, target, xattrSeq } = state;
     const { uid, gid } = this.owner ?? state;
     const timeNs = type === "folder" ? this.touched.get(state.node)?.timeNs : undefined;
     const isTouched = timeNs !== undefined && timeNs > state.ctimeNs;
     const mtimeNs = isTouched ? timeNs : state.mtimeNs;
     const ctimeNs = isTouched ? timeNs : state.ctimeNs;
-    return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target };
+    const xattrs = xattrSeq ?? 0;
+    return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target, xattrs };
   }
 
   pathOf(node: number): string {

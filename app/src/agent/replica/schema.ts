@@ -15,7 +15,7 @@ export const REPLICA_FORMAT: DatabaseFormat = {
     CREATE TABLE nodes (
       node INTEGER PRIMARY KEY, type INTEGER NOT NULL, mode INTEGER NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,
       size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, nlink INTEGER NOT NULL, rdev INTEGER NOT NULL,
-      target TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER NOT NULL
+      target TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER NOT NULL, xattrSeq INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE names (
       folder INTEGER NOT NULL, name TEXT NOT NULL, node INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (folder, name)
@@ -32,7 +32,7 @@ const TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket
 export const NODE_COLUMNS = `nodes.node, nodes.type, nodes.mode, nodes.uid, nodes.gid, nodes.size,
   nodes.mtime >> 32 AS mtimeHigh, nodes.mtime & 4294967295 AS mtimeLow,
   nodes.ctime >> 32 AS ctimeHigh, nodes.ctime & 4294967295 AS ctimeLow,
-  nodes.nlink, nodes.rdev, nodes.target, nodes.version, nodes.seq`;
+  nodes.nlink, nodes.rdev, nodes.target, nodes.version, nodes.seq, nodes.xattrSeq`;
 
 export interface NodeRow {
   node: number;
@@ -50,6 +50,7 @@ export interface NodeRow {
   target: string;
   version: number;
   seq: number;
+  xattrSeq: number;
 }
 
 export function stateOf(row: NodeRow): NodeState {
@@ -69,6 +70,7 @@ export function stateOf(row: NodeRow): NodeState {
     target: row.target,
     version: row.version,
     seq: row.seq,
+    ...(row.xattrSeq === 0 ? {} : { xattrSeq: row.xattrSeq }),
   };
 }
 
@@ -88,5 +90,6 @@ export function nodeValues(state: NodeState): Value[] {
     state.target,
     state.version,
     state.seq,
+    state.xattrSeq ?? 0,
   ];
 }

@@ -9,7 +9,7 @@ export interface NameRow {
   seq: number;
 }
 
-const UPDATED = "type mode uid gid size mtime ctime nlink rdev target version seq"
+const UPDATED = "type mode uid gid size mtime ctime nlink rdev target version seq xattrSeq"
   .split(" ")
   .map((column) => `${column} = excluded.${column}`)
   .join(", ");
@@ -28,7 +28,7 @@ export function prepareStatements(db: IndexDatabase) {
     node: query<NodeRow>(`SELECT ${NODE_COLUMNS} FROM nodes WHERE node = ?`),
     /** Newer wins. */
     putNode: query(
-      `INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (node) DO UPDATE SET ${UPDATED} WHERE excluded.seq > nodes.seq`,
     ),
     dropNode: query("DELETE FROM nodes WHERE node = ?"),

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -148,6 +149,22 @@ void ReleaseDir(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
 // Names are as durable as their operation's return made them.
 void FsyncDir(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) { fuse_reply_err(request, 0); }
 
+void Seek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
+  CoreOf(request).Seek(ReplyTo(request), HandleOf(info), static_cast<uint64_t>(offset), whence == SEEK_DATA);
+}
+
+void GetXattr(fuse_req_t request, fuse_ino_t id, const char* name, size_t room) {
+  CoreOf(request).GetXattr(ReplyTo(request), id, name, room);
+}
+
+void ListXattr(fuse_req_t request, fuse_ino_t id, size_t room) { CoreOf(request).ListXattrs(ReplyTo(request), id, room); }
+
+void SetXattr(fuse_req_t request, fuse_ino_t id, const char* name, const char* value, size_t size, int flags) {
+  CoreOf(request).SetXattr(ReplyTo(request), id, name, {value, size}, flags);
+}
+
+void RemoveXattr(fuse_req_t request, fuse_ino_t id, const char* name) { CoreOf(request).RemoveXattr(ReplyTo(request), id, name); }
+
 void StatFs(fuse_req_t request, fuse_ino_t) { CoreOf(request).StatFilesystem(ReplyTo(request)); }
 
 }  // namespace
@@ -181,6 +198,11 @@ fuse_lowlevel_ops FuseOps() {
   ops.releasedir = ReleaseDir;
   ops.fsyncdir = FsyncDir;
   ops.statfs = StatFs;
+  ops.lseek = Seek;
+  ops.getxattr = GetXattr;
+  ops.listxattr = ListXattr;
+  ops.setxattr = SetXattr;
+  ops.removexattr = RemoveXattr;
   ops.fallocate = Fallocate;
   return ops;
 }

@@ -104,6 +104,10 @@ void FuseReply::Data(const char* data, size_t size) { fuse_reply_buf(request_, d
 
 void FuseReply::Written(size_t size) { fuse_reply_write(request_, size); }
 
+void FuseReply::Size(size_t size) { fuse_reply_xattr(request_, size); }
+
+void FuseReply::Offset(uint64_t offset) { fuse_reply_lseek(request_, static_cast<off_t>(offset)); }
+
 void FuseReply::Filesystem(const Space& space) {
   constexpr uint64_t kBlock = 4096;
   struct statvfs stat = {};

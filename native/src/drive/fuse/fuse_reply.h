@@ -24,6 +24,8 @@ class FuseReply final : public Reply {
   void Target(const std::string& target) override;
   void Data(const char* data, size_t size) override;
   void Written(size_t size) override;
+  void Size(size_t size) override;
+  void Offset(uint64_t offset) override;
   void Filesystem(const Space& space) override;
   void BeginNames(size_t size, bool with_attributes) override;
   bool AddName(const std::string& name, const EntryAnswer& answer, uint64_t next_offset) override;

@@ -58,6 +58,8 @@ class MemoryReply final : public Reply {
     result.written = size;
     Complete(std::move(result));
   }
+  void Size(size_t size) override { Written(size); }
+  void Offset(uint64_t offset) override { Written(offset); }
   void Filesystem(const Space& space) override {
     MemoryResult result;
     result.has_space = true;

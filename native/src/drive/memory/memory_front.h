@@ -29,7 +29,7 @@ struct MemoryResult {
   std::string data;  // of read, readlink
   bool has_space = false;
   Space space;
-  size_t written = 0;
+  size_t written = 0;  // or a size, or an offset
   std::vector<std::pair<std::string, EntryAnswer>> names;
 };
 

@@ -76,14 +76,18 @@ export class Looker {
       if (isRunnelError(error, "Unavailable")) return this.#leaveOut(`${path} (another file system)`);
       throw error;
     }
-    return this.#compare({ folder, name, path, row, found: undefined }, stat);
+    return this.#compare({ folder, name, path, row, found: undefined }, stat, true);
   }
 
-  /** `name` has its path and row; it is what differs, when something does. */
-  async #compare(name: Seen, stat: DiskStat): Promise<Seen | undefined> {
+  /**
+   * `name` has its path and row; it is what differs, when something does. `isNamed`: an event names it, so a folder's ctime alone may mean a change of its
+   * extended attributes.
+   */
+  async #compare(name: Seen, stat: DiskStat, isNamed = false): Promise<Seen | undefined> {
     const { row, path } = name;
     if (stat.dev !== this.#dev) return this.#leaveOut(`${path} (another file system)`);
-    if (row !== undefined && isSurelySame(row, stat)) return undefined;
+    const isTouched = isNamed && stat.type === "folder" && row?.stat.ctimeNs !== stat.ctimeNs;
+    if (row !== undefined && isSurelySame(row, stat) && !isTouched) return undefined;
     let handle: Uint8Array;
     try {
       handle = await this.#root.handle(path);
@@ -94,7 +98,8 @@ export class Looker {
       throw error;
     }
     if (stat.type === "folder") {
-      if (row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat)) return undefined;
+      const isSame = row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat);
+      if (isSame && !isTouched) return undefined;
       if (row === undefined && (await isNestedVolume(this.#root, path)))
         return this.#leaveOut(`${path} (a volume of its own)`);
     }

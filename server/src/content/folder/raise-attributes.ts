@@ -10,6 +10,7 @@ import { stateAfter } from "./raise-make.ts";
 import { isSameHandle, isSameTuple } from "./same-file.ts";
 import { STORE_FILE_MODE, tempPath } from "./store-layout.ts";
 import { removeIfThere } from "./trash.ts";
+import { raiseXattr } from "./xattrs.ts";
 
 type SetAttr = Extract<Operation, { op: "setAttr" }>;
 
@@ -53,7 +54,8 @@ async function asStored(
 }
 
 export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, operation: SetAttr): Promise<void> {
-  const { node, change } = operation;
+  const { node } = operation;
+  const { xattr, xattrs: _none, ...settable } = operation.change;
   const rows = await rowsOf(tree, node);
   const row = rows[0];
   const path = node === ROOT_NODE ? "" : row && (await tree.rows.pathOfName(row.folder, row.name));
@@ -61,10 +63,14 @@ export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, op
   if (path === undefined || state === undefined) return;
   const before = await tree.find(path);
   if (before === undefined || (row !== undefined && !isSameHandle(before.handle, row.handle))) return tree.lookAt(path);
-  await tree.setAttributes((part) => tree.root.setStat(path, part), state.type, change);
+  await tree.setAttributes((part) => tree.root.setStat(path, part), state.type, settable);
+  const xattrs = xattr === undefined ? row?.xattrs : await raiseXattr(tree.root, path, xattr, row?.xattrs);
   const after = await tree.find(path);
   if (row === undefined || after === undefined || !isSameHandle(after.handle, row.handle)) return;
-  const stored = await asStored(tree, commit.seq, change, before.stat, after.stat);
+  const stored = await asStored(tree, commit.seq, settable, before.stat, after.stat);
   const stat = recordedStat(row, before.stat, after.stat, stored, tree.isRetry);
-  for (const each of rows) tree.rows.put({ ...each, stat });
+  for (const each of rows) {
+    const { xattrs: _before, ...rest } = each;
+    tree.rows.put({ ...rest, stat, ...(xattrs === undefined ? {} : { xattrs }) });
+  }
 }

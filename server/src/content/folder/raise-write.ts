@@ -41,7 +41,8 @@ export async function raiseWrite(
   const names = first === undefined && made !== undefined ? [made] : rows;
   const stat = await recordedStat(tree, temp, sizeBytes, names);
   for (const { folder, name } of names) {
-    await tree.bind({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq });
+    const kept = first?.xattrs === undefined ? {} : { xattrs: first.xattrs };
+    await tree.bind({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq, ...kept });
     tree.touch(
       folder,
       commit.change.nodes.find(({ node }) => node === folder),
@@ -103,6 +104,7 @@ async function putInPlace(tree: LiveTree, temp: FilledTemp, row: DiskRow): Promi
   const before = await tree.find(path);
   if (before !== undefined) {
     try {
+      await tree.root.copyXattrs(path, temp.path);
       await tree.root.rename(temp.path, path, "exchange");
       return tree.isRecorded(row, before);
     } catch (error) {

@@ -11,6 +11,7 @@ import type { Arrival, Known, Seen, Settable } from "./seen.ts";
 import { changedAttributes, isArrival, isFolderChanged, isKnown, isLinked } from "./seen.ts";
 import type { Telling, TellerContext } from "./tell-batch.ts";
 import { TellBatch } from "./tell-batch.ts";
+import { diskXattrs, foundXattrs, readXattrs } from "./xattrs.ts";
 import { Moves } from "./tell-moves.ts";
 
 export interface Told {
@@ -67,15 +68,18 @@ export class Teller {
     if (row !== undefined) {
       const isReplaced = row.stat.type === "file" && found.stat.type === "file";
       if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1)
-        return [this.#written({ ...one, row })];
+        return [await this.#written({ ...one, row })];
       await this.#batch.removed([row]);
     }
     const attributes = await this.#attributes(one);
     if (attributes === undefined) return [];
+    const xattrs = mayHaveXattrs(found.stat) ? await readXattrs(this.#context.root, one.path) : [];
+    const kept = diskXattrs(xattrs);
+    if (kept !== undefined) disk.xattrs = kept;
     this.#noteYoung(one);
-    return [
-      { operation: { op: "externalMake", folder, name, attributes, sizeBytes: found.stat.sizeBytes, disk }, seen: one },
-    ];
+    const { sizeBytes } = found.stat;
+    const given = xattrs.length > 0 ? { xattrs } : {};
+    return [{ operation: { op: "externalMake", folder, name, attributes, ...given, sizeBytes, disk }, seen: one }];
   }
 
   async #attributes({ path, found: { stat } }: Arrival): Promise<NewAttributes | undefined> {
@@ -99,37 +103,50 @@ export class Teller {
     };
   }
 
-  #written(one: Known): Telling {
+  async #written(one: Known): Promise<Telling> {
     const { row, found } = one;
-    const change = { ...changedAttributes(row.stat, found.stat), mtimeNs: found.stat.mtimeNs };
+    const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, found.stat));
     this.#noteYoung(one);
     const operation: ExternalOperation = {
       op: "externalWrite",
       node: row.node,
       sizeBytes: found.stat.sizeBytes,
-      change,
-      disk: { ...row, handle: found.handle, stat: found.stat },
+      change: { ...change, mtimeNs: found.stat.mtimeNs },
+      disk: { ...disk, handle: found.handle },
     };
     return { operation, seen: one };
+  }
+
+  /** The change, with the extended attributes when they have changed too. */
+  async #withXattrs({ row, found, path }: Known, change: Settable): Promise<{ change: Settable; disk: DiskRow }> {
+    const { meta, root } = this.#context;
+    const news = mayHaveXattrs(found.stat)
+      ? await foundXattrs(root, path, row.xattrs, () => meta.xattrs(row.node))
+      : undefined;
+    if (news === undefined) return { change, disk: { ...row, stat: found.stat } };
+    const { xattrs: _before, ...rest } = row;
+    const kept = news.disk === undefined ? {} : { xattrs: news.disk };
+    return { change: { ...change, xattrs: news.xattrs }, disk: { ...rest, stat: found.stat, ...kept } };
   }
 
   /** The recorded file, with another tuple. */
   async #changes(one: Known): Promise<Telling[]> {
     const { row, found } = one;
     const { stat } = found;
-    const change = changedAttributes(row.stat, stat);
+    const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, stat));
     const isChanged = Object.keys(change).length > 0;
     if (stat.type === "folder") {
-      if (isFolderChanged(row.stat, stat)) return [attributesTold(one, { ...change, mtimeNs: stat.mtimeNs })];
+      if (isChanged || isFolderChanged(row.stat, stat))
+        return [attributesTold(one, { ...change, mtimeNs: stat.mtimeNs }, disk)];
       return [];
     }
     if (stat.type !== "file") {
       if (row.stat.mtimeNs !== stat.mtimeNs) change.mtimeNs = stat.mtimeNs;
-      if (Object.keys(change).length > 0) return [attributesTold(one, change)];
-    } else if (!isSameContent(row.stat, stat)) return [this.#written(one)];
-    else if (isChanged) return [attributesTold(one, change)];
+      if (Object.keys(change).length > 0) return [attributesTold(one, change, disk)];
+    } else if (!isSameContent(row.stat, stat)) return [await this.#written(one)];
+    else if (isChanged) return [attributesTold(one, change, disk)];
     // A ctime that no change of names explains: a write whose mtime was set back.
-    else if (row.stat.nlink === stat.nlink && row.stat.ctimeNs !== stat.ctimeNs) return [this.#written(one)];
+    else if (row.stat.nlink === stat.nlink && row.stat.ctimeNs !== stat.ctimeNs) return [await this.#written(one)];
     await this.#refresh(row, found);
     return [];
   }
@@ -204,8 +221,11 @@ function splitLinks(seen: readonly Seen[]): { now: Seen[]; later: Seen[] } {
   return { now, later };
 }
 
-function attributesTold(one: Known, change: Settable): Telling {
-  const disk = { ...one.row, stat: one.found.stat };
+function mayHaveXattrs({ type }: DiskStat): boolean {
+  return type === "file" || type === "folder";
+}
+
+function attributesTold(one: Known, change: Settable, disk: DiskRow): Telling {
   return { operation: { op: "externalAttributes", node: one.row.node, change, disk }, seen: one };
 }
 

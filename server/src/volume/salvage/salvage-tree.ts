@@ -181,8 +181,10 @@ export class SalvageTree {
     const there = await this.find(path);
     if (there !== undefined) {
       const isOld = there.stat.type === "file" && !this.isAnothers(there, node) && !this.isNewer(path, there, wallNs);
-      if (isOld) await this.takeOut(path, there, node, seq);
-      else await this.keepBeside(path, wallNs);
+      if (isOld) {
+        await this.root.copyXattrs(path, temp);
+        await this.takeOut(path, there, node, seq);
+      } else await this.keepBeside(path, wallNs);
     }
     await this.root.rename(temp, path, "keep");
     this.touch(path);
@@ -233,6 +235,15 @@ export function isOfThePlace(error: unknown): error is RunnelError {
     "Invalid",
     "Unavailable",
   );
+}
+
+/** Of an extended attribute that the file system does not hold. */
+export async function ignoreRefused(change: Promise<void>): Promise<void> {
+  try {
+    await ignoreDenied(change);
+  } catch (error) {
+    if (!isRunnelError(error, "NoSpace", "TooLarge", "Quota")) throw error;
+  }
 }
 
 export async function ignoreDenied(change: Promise<void>): Promise<void> {

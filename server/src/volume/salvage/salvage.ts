@@ -1,6 +1,6 @@
 // Salvage: the meta store is lost, the commit log is not. Commits that were acknowledged and are not in the plain folder yet are put there, by path, so
 // that the scan that makes the new meta store finds them (docs/FORMAT.md [F65] to [F69]). Nothing is served meanwhile.
-import type { DiskRoot, Executor, FileType, Log, NodeState } from "@runnel/shared";
+import type { DiskRoot, Executor, FileType, Log, NodeState, XattrChange } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { makeStoreFolders, readMarker } from "../../content/folder/marker.ts";
 import { isSameHandle } from "../../content/folder/same-file.ts";
@@ -11,7 +11,7 @@ import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
 import type { Found, SalvageReport } from "./salvage-tree.ts";
-import { SalvageTree, isOfThePlace, stateOf } from "./salvage-tree.ts";
+import { SalvageTree, ignoreRefused, isOfThePlace, stateOf } from "./salvage-tree.ts";
 
 export type { SalvageReport } from "./salvage-tree.ts";
 
@@ -57,6 +57,7 @@ class Salvage {
   private readonly places = new Map<number, string>();
   /** What is still to be set when all is in its place. */
   private readonly attributes = new Map<number, { state: NodeState; commit: SalvageCommit }>();
+  private readonly xattrs = new Map<number, XattrChange[]>();
 
   constructor(parts: SalvageParts, tree: SalvageTree, content: SalvageContent, found: SalvageLog) {
     this.parts = parts;
@@ -100,6 +101,8 @@ class Salvage {
     else if (operation.op === "rename") await this.rename(commit, operation.how);
     else if (operation.op === "remove") await this.remove(commit);
     if (commit.path !== "" && operation.op !== "remove") this.places.set(result.node, commit.path);
+    if (operation.op === "setAttr" && operation.change.xattr !== undefined)
+      this.xattrs.set(result.node, [...(this.xattrs.get(result.node) ?? []), operation.change.xattr]);
     if (state !== undefined && state.nlink > 0) this.attributes.set(result.node, { state, commit });
     this.tree.report.shown++;
   }
@@ -246,6 +249,7 @@ class Salvage {
     )
       return;
     await tree.setAttributes(path, state);
+    for (const change of this.xattrs.get(state.node) ?? []) await ignoreRefused(tree.root.setXattr(path, change));
   }
 }
 

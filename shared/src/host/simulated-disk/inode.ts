@@ -3,6 +3,8 @@ import type { DiskStat, FileType, SetStat } from "../disk.ts";
 import { Content } from "./content.ts";
 
 export interface Attributes {
+  /** By name. */
+  xattrs: ReadonlyMap<string, Uint8Array>;
   mode: number;
   uid: number;
   gid: number;
@@ -85,6 +87,11 @@ export class Inode {
     if (uid !== undefined) this.attributes.uid = uid;
     if (gid !== undefined) this.attributes.gid = gid;
     if (mtimeNs !== undefined) this.attributes.mtimeNs = mtimeNs;
+    this.ctimeNs = nowNs;
+  }
+
+  setXattrs(xattrs: ReadonlyMap<string, Uint8Array>, nowNs: bigint): void {
+    this.attributes.xattrs = xattrs;
     this.ctimeNs = nowNs;
   }
 

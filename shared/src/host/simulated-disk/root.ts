@@ -13,12 +13,14 @@ import type {
   Watch,
   WatchEvent,
 } from "../disk.ts";
+import { sortXattrs, type Xattr, type XattrChange } from "../../model/xattrs.ts";
 import type { SimulatedDisk, Watcher } from "../simulated-disk.ts";
 import { SimulatedFile } from "./file.ts";
 import type { Inode } from "./inode.ts";
 
 /** Entries told at once by list. */
 const BATCH_ENTRIES = 1000;
+const XATTR_BYTES = 4096;
 
 /** A name in a folder, and what it is bound to. */
 interface Found {
@@ -149,11 +151,42 @@ export class SimulatedRoot implements DiskRoot {
   async setStat(path: string, change: SetStat): Promise<void> {
     await this.#turn("setStat", path);
     this.#inodeAt("set attributes", path).setAttributes(change, this.#disk.nowNs());
+    this.#reportAt(path);
+  }
+
+  #reportAt(path: string): void {
     if (path === "") this.#disk.report(this.#root, "", "changed");
     else {
       const { folder, name } = this.#find("set attributes", path);
       this.#disk.report(folder, name, "changed");
     }
+  }
+
+  async xattrs(path: string): Promise<Xattr[]> {
+    await this.#turn("xattrs", path);
+    return sortXattrs([...this.#inodeAt("read attributes", path).attributes.xattrs]);
+  }
+
+  async setXattr(path: string, [name, value]: XattrChange): Promise<void> {
+    await this.#turn("setXattr", path);
+    const inode = this.#inodeAt("set attribute", path);
+    if (inode.type !== "file" && inode.type !== "folder") throw failed("Denied", "set attribute", path);
+    const xattrs = new Map(inode.attributes.xattrs);
+    if (value === null) xattrs.delete(name);
+    else xattrs.set(name, Uint8Array.from(value));
+    let bytes = 0;
+    for (const [each, { length }] of xattrs) bytes += each.length + length;
+    // As much as ext4 holds.
+    if (bytes > XATTR_BYTES) throw failed("NoSpace", "set attribute", path);
+    inode.setXattrs(xattrs, this.#disk.nowNs());
+    this.#reportAt(path);
+  }
+
+  async copyXattrs(from: string, to: string): Promise<void> {
+    await this.#turn("copyXattrs", from);
+    const { xattrs } = this.#inodeAt("copy attributes", from).attributes;
+    const target = this.#inodeAt("copy attributes", to);
+    if (xattrs.size > 0) target.setXattrs(new Map([...target.attributes.xattrs, ...xattrs]), this.#disk.nowNs());
   }
 
   async syncFolder(path: string): Promise<void> {

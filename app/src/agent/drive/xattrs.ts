@@ -1,0 +1,76 @@
+// Extended attributes for programs: kept by node while their seq is the node's, asked of the server otherwise.
+import type { Drive } from "@runnel/native/drive";
+import type { NodeState, Xattr } from "@runnel/shared";
+import { LIMITS, RESULTS, RunnelError, TIMING, changeXattrs, check, isXattrName } from "@runnel/shared";
+import type { Operations } from "../wire/operations.ts";
+import type { Session } from "../wire/session.ts";
+import type { RequestOfOp } from "./names.ts";
+import type { Tree } from "./tree.ts";
+
+export interface XattrsParts {
+  drive: Drive;
+  tree: Tree;
+  session: Session;
+  operations: Operations;
+}
+
+const E2BIG = 7;
+const EEXIST = 17;
+const ERANGE = 34;
+const ENODATA = 61;
+/** Nodes whose attributes are remembered. */
+const KEPT_MAX = 256;
+
+export class Xattrs {
+  private readonly parts: XattrsParts;
+  private readonly kept = new Map<number, { seq: number; xattrs: readonly Xattr[] }>();
+
+  constructor(parts: XattrsParts) {
+    this.parts = parts;
+  }
+
+  async give(request: RequestOfOp<"xattrs">): Promise<void> {
+    const { drive, tree } = this.parts;
+    drive.xattrs(request.id, await this.of(await tree.node(request.node)));
+  }
+
+  async set(request: RequestOfOp<"setxattr">): Promise<void> {
+    const { drive, tree, operations } = this.parts;
+    const { name, how } = request;
+    operations.mustBeOnline("set attribute");
+    const before = await this.of(await tree.node(request.node));
+    const isThere = before.some(([known]) => known === name);
+    if (how === "create" && isThere) return drive.fail(request.id, EEXIST);
+    if ((how === "replace" || how === "remove") && !isThere) return drive.fail(request.id, ENODATA);
+    if (!isXattrName(name)) return drive.fail(request.id, ERANGE);
+    if (request.value.length > LIMITS.xattrValueBytes) return drive.fail(request.id, E2BIG);
+    const change = [name, how === "remove" ? null : Uint8Array.from(request.value)] as const;
+    changeXattrs(before, change);
+    const node = tree.real(request.node);
+    await operations.change("setAttr", { node, change: { xattr: change } }, []);
+    // Somebody else's change may have come before: they are asked for when they are wanted.
+    this.kept.delete(node);
+    drive.putNode(tree.entry(await tree.node(request.node), request.node), false);
+    drive.done(request.id);
+  }
+
+  /** @throws Unreachable when they are not known here and cannot be asked for. */
+  private async of(state: NodeState): Promise<readonly Xattr[]> {
+    if (state.xattrSeq === undefined) return [];
+    const kept = this.kept.get(state.node);
+    if (kept?.seq === state.xattrSeq) return kept.xattrs;
+    const answer = await this.parts.session.call("xattrs", { node: state.node }, TIMING.silenceMs);
+    const { seq, xattrs } = check(RESULTS.xattrs, answer, "xattrs");
+    if (seq < state.xattrSeq)
+      throw new RunnelError("Io", "read attributes", "The server's answer is older than what it told before.");
+    this.keep({ ...state, xattrSeq: seq }, xattrs);
+    return xattrs;
+  }
+
+  private keep({ node, xattrSeq }: NodeState, xattrs: readonly Xattr[]): void {
+    this.kept.delete(node);
+    if (xattrSeq !== undefined) this.kept.set(node, { seq: xattrSeq, xattrs });
+    const [oldest] = this.kept.keys();
+    if (this.kept.size > KEPT_MAX && oldest !== undefined) this.kept.delete(oldest);
+  }
+}

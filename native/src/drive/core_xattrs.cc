@@ -1,0 +1,104 @@
+// Extended attributes: those of users (user.*) are the node's, asked of the agent when it has any; other namespaces are refused.
+#include <sys/xattr.h>
+
+#include <cerrno>
+#include <string>
+
+#include "drive_core.h"
+#include "src/file/utf8.h"
+
+namespace runnel::drive {
+namespace {
+
+constexpr std::string_view kUser = "user.";
+// The kernel asks for it on every write.
+constexpr std::string_view kCapability = "security.capability";
+
+int CheckXattr(std::string_view name) {
+  if (name == kCapability) return ENODATA;
+  if (!name.starts_with(kUser)) return EOPNOTSUPP;
+  return name.size() == kUser.size() || !IsUtf8(name) ? EINVAL : 0;
+}
+
+// What getxattr(2) and listxattr(2) answer: how much there is when no room was offered.
+void Give(const ReplyPtr& reply, const std::string& data, size_t room) {
+  if (room == 0) return reply->Size(data.size());
+  if (data.size() > room) return reply->Error(ERANGE);
+  reply->Data(data.data(), data.size());
+}
+
+}  // namespace
+
+void DriveCore::WithXattrs(const ReplyPtr& reply, uint64_t id, std::function<void(const Xattrs&)> use) {
+  std::unique_lock lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
+  Message message;
+  message.op = Op::kXattrs;
+  message.node = kernel_node->node;
+  const Entry* entry = entries_.FindNode(message.node);
+  const bool has_none = entry != nullptr && entry->xattrs == 0 && HasLease(host_->NowBootMs());
+  lock.unlock();
+  if (has_none) {
+    CountNative(Op::kXattrs);
+    return use({});
+  }
+  AskAgent(reply, std::move(message), [this, reply, use](const Answer& answer) {
+    if (answer.error == ENOENT || answer.error == ESTALE) return ReplyStale(reply);
+    if (answer.error != 0) return reply->Error(answer.error);
+    use(answer.xattrs != nullptr ? *answer.xattrs : Xattrs{});
+  });
+}
+
+void DriveCore::GetXattr(ReplyPtr reply, uint64_t id, std::string_view name, size_t room) {
+  if (const int error = CheckXattr(name); error != 0) return reply->Error(error);
+  WithXattrs(reply, id, [reply, room, name = std::string(name)](const Xattrs& xattrs) {
+    const auto found = xattrs.find(name);
+    if (found == xattrs.end()) return reply->Error(ENODATA);
+    Give(reply, found->second, room);
+  });
+}
+
+void DriveCore::ListXattrs(ReplyPtr reply, uint64_t id, size_t room) {
+  WithXattrs(reply, id, [reply, room](const Xattrs& xattrs) {
+    std::string names;
+    for (const auto& [name, value] : xattrs) names.append(name).push_back('\0');
+    Give(reply, names, room);
+  });
+}
+
+void DriveCore::SetXattr(ReplyPtr reply, uint64_t id, std::string_view name, std::string_view value, int flags) {
+  Message message;
+  message.how_xattr = (flags & XATTR_CREATE) != 0    ? XattrHow::kCreate
+                      : (flags & XATTR_REPLACE) != 0 ? XattrHow::kReplace
+                                                     : XattrHow::kAny;
+  message.value = value;
+  ChangeXattr(reply, id, name, std::move(message));
+}
+
+void DriveCore::RemoveXattr(ReplyPtr reply, uint64_t id, std::string_view name) {
+  Message message;
+  message.how_xattr = XattrHow::kRemove;
+  ChangeXattr(reply, id, name, std::move(message));
+}
+
+void DriveCore::ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view name, Message message) {
+  if (settings_.is_read_only) return reply->Error(EROFS);
+  if (const int error = CheckXattr(name); error != 0) return reply->Error(error == ENODATA ? EOPNOTSUPP : error);
+  std::unique_lock lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr || (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, host_->NowBootMs()))) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
+  message.op = Op::kSetxattr;
+  message.node = kernel_node->node;
+  lock.unlock();
+  message.name = name;
+  AskAgent(reply, std::move(message), [reply](const Answer& answer) { reply->Error(answer.error); });
+}
+
+}  // namespace runnel::drive
