@@ -58,13 +58,25 @@ function refuse(sentence: string): never {
 
 /** Opens a folder that is to be served. @throws RunnelError with a sentence for a person. */
 export function openServed(disk: Disk, folder: string): Promise<DiskRoot> {
-  return inWords(disk.openRoot(folder), {
+  return inWords(openReadable(disk, folder), {
     NotFound: `${folder} does not exist. Make it first, or name another folder.`,
     NotFolder: `${folder} is not a folder. Name a folder.`,
     Denied: `${folder} cannot be read by this user. Grant the right, or name another folder.`,
     BadName: `${folder} is too long for a path. Name a shorter one.`,
     other: `${folder} cannot be opened. Name another folder.`,
   });
+}
+
+async function openReadable(disk: Disk, folder: string): Promise<DiskRoot> {
+  const root = await disk.openRoot(folder);
+  try {
+    // Needs the right to read, which opening does not.
+    await root.syncFolder("");
+    return root;
+  } catch (error) {
+    await root.close();
+    throw error;
+  }
 }
 
 /** Opens a folder of the server's own, made when it is missing. @throws RunnelError with a sentence for a person. */

@@ -105,7 +105,7 @@ function checkFormat(database: Database.Database): void {
     throw new RunnelError(
       "Version",
       "open meta store",
-      `The meta store was written by a newer Runnel (format ${format}).`,
+      `The meta store was written by a newer Runnel (format ${format}; this one reads up to ${META_FORMAT}): update Runnel.`,
       {
         detail: { need: format },
       },

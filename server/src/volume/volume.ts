@@ -134,6 +134,12 @@ export class Volume {
         up: (seq) => volume?.keeper.up(seq),
         scanned: () => volume?.indexer.wake(),
         looked: looked.resolve,
+        availability: (reason) =>
+          parts.warn(
+            reason === undefined
+              ? `The volume ${parts.name} is back.`
+              : `The volume ${parts.name} cannot be served now: ${reason} It is looked for until it is back.`,
+          ),
       }),
     );
     volume = new Volume(parts, {
@@ -283,7 +289,7 @@ function hostOf(
   log: Log,
   queue: CommitQueue,
   feed: Feed,
-  tell: { up(seq: number): void; scanned(): void; looked(): void },
+  tell: { up(seq: number): void; scanned(): void; looked(): void; availability(reason: string | undefined): void },
 ): ContentHost {
   // Until the folder has been looked through, nobody's picture of it counts as current.
   let isUncertain = true;
@@ -313,6 +319,7 @@ function hostOf(
       tell.looked();
     },
     availability: (reason) => {
+      if (isAway || reason !== undefined) tell.availability(reason);
       isAway = reason !== undefined;
       show();
       if (isAway) tell.looked();

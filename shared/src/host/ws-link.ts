@@ -19,6 +19,9 @@ const HANDSHAKE_MS_MAX = 10_000;
 /** How long a closed link waits for the other side's close frame. */
 const CLOSE_MS_MAX = 2_000;
 const WS_PORT = 80;
+const HTTP_FORBIDDEN = 403;
+/** RFC 9110 §15.5.22: another protocol would do. */
+const HTTP_UPGRADE_REQUIRED = 426;
 
 const SOCKET_OPTIONS = { perMessageDeflate: false, maxPayload: LIMITS.frameBytes, closeTimeout: CLOSE_MS_MAX } as const;
 
@@ -103,7 +106,7 @@ export class WsDialer implements Dialer {
       socket.once("error", (error) => fail(unreachable(place, error)));
       socket.once("unexpected-response", (_request, response) => {
         response.resume();
-        fail(refused(place, `${response.statusCode} ${response.statusMessage}`));
+        fail(refused(place, response));
       });
       let carrier: Socket | undefined;
       socket.once("upgrade", (response) => {
@@ -134,7 +137,7 @@ export class WsAcceptor implements Acceptor {
         path: WIRE_PATH,
         verifyClient: ({ req }, answer) => {
           const fault = faultOf(req);
-          answer(fault === undefined, 403, fault);
+          answer(fault === undefined, fault?.status, fault?.words);
         },
         handleProtocols: () => WIRE_SUBPROTOCOL,
       });
@@ -161,11 +164,12 @@ function listenerOf(server: WebSocketServer): Listener {
 }
 
 /** Why an opening request is refused; undefined when it is not. */
-function faultOf(request: IncomingMessage): string | undefined {
+function faultOf(request: IncomingMessage): { status: number; words: string } | undefined {
   // Only browsers send it: no page may talk to the wire of the machine it is shown on.
-  if (request.headers.origin !== undefined) return "The wire is not for web pages.";
+  if (request.headers.origin !== undefined) return { status: HTTP_FORBIDDEN, words: "The wire is not for web pages." };
   const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
-  return offered.includes(WIRE_SUBPROTOCOL) ? undefined : `This server speaks the subprotocol ${WIRE_SUBPROTOCOL}.`;
+  if (offered.includes(WIRE_SUBPROTOCOL)) return undefined;
+  return { status: HTTP_UPGRADE_REQUIRED, words: `This server speaks the subprotocol ${WIRE_SUBPROTOCOL}.` };
 }
 
 /** Host and port of a mount URL; its path names a volume and is not for the dialer. */
@@ -197,11 +201,15 @@ function interrupted(place: string): RunnelError {
   return new RunnelError("Interrupted", "dial", `The attempt to reach ${place} was ended.`);
 }
 
-function refused(place: string, answer: string): RunnelError {
+function refused(place: string, { statusCode, statusMessage }: IncomingMessage): RunnelError {
+  if (statusCode === HTTP_UPGRADE_REQUIRED) {
+    const sentence = `The server at ${place} speaks another version of Runnel's protocol: update the older one.`;
+    return new RunnelError("Version", "dial", sentence);
+  }
   return new RunnelError(
     "Unreachable",
     "dial",
-    `${place} answers, but not as a Runnel server of this version (HTTP ${answer}).`,
+    `${place} answers, but not as a Runnel server of this version (HTTP ${statusCode} ${statusMessage}).`,
   );
 }
 

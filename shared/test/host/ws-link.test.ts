@@ -194,8 +194,8 @@ describe("listening", () => {
 
   test.each([
     ["another path", "/other", "Sec-WebSocket-Protocol: runnel.1", 400],
-    ["no subprotocol", "/wire", "X: y", 403],
-    ["another subprotocol", "/wire", "Sec-WebSocket-Protocol: runnel.2, chat", 403],
+    ["no subprotocol", "/wire", "X: y", 426],
+    ["another subprotocol", "/wire", "Sec-WebSocket-Protocol: runnel.2, chat", 426],
     ["a web page", "/wire", "Sec-WebSocket-Protocol: runnel.1\r\nOrigin: http://example.org", 403],
     ["ours among others", "/wire", "Sec-WebSocket-Protocol: runnel.2, runnel.1", 101],
   ])("answers %s", async (_title, path, header, status) => {

@@ -57,7 +57,7 @@ describe("a WebSocket", () => {
     ["a web page", { origin: "http://127.0.0.1" }],
   ])("[W50] of %s is refused before the upgrade", async (_what, how) => {
     const before = accepted.length;
-    expect([400, 403]).toContain(await attempt(how));
+    expect([400, 403, 426]).toContain(await attempt(how));
     expect(accepted).toHaveLength(before);
   });
 

@@ -168,7 +168,7 @@ function endOf(db: Database.Database, format: DatabaseFormat, boot: string): Las
 }
 
 function newerFormat(format: DatabaseFormat, version: number): RunnelError {
-  const message = `The ${format.what} has format ${version}; this program knows up to ${format.version}.`;
+  const message = `The ${format.what} was written by a newer Runnel (format ${version}; this one reads up to ${format.version}): update Runnel.`;
   return new RunnelError("Version", `open ${format.what}`, message, { detail: { need: version } });
 }
 

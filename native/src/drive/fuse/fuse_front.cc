@@ -62,6 +62,25 @@ std::string DeviceAt(const std::string& mountpoint) {
   return found;
 }
 
+bool IsInstalled(const std::string& program) {
+  const char* path = getenv("PATH");
+  std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+// What FUSE itself says goes to the agent's log only.
+std::string WhyNotMounted() {
+  if (geteuid() != 0) {
+    if (access("/dev/fuse", R_OK | W_OK) != 0)
+      return "This user may not open /dev/fuse: let an administrator grant it, usually with `chmod 666 /dev/fuse`.";
+    if (!IsInstalled("fusermount3")) return "fusermount3 is missing or may not be run: install the package `fuse3`.";
+  }
+  return "FUSE could not mount here: the last lines of the agent's log say why.";
+}
+
 // Starts a thread that takes none of the process's signals.
 template <typename Run>
 std::thread StartThread(Run run) {
@@ -130,7 +149,7 @@ std::string FuseFront::Start() {
   if (fuse_session_mount(session_, mountpoint_.c_str()) != 0) {
     fuse_session_destroy(session_);
     session_ = nullptr;
-    return "FUSE could not mount here: check that fusermount3 is installed and that you own the folder.";
+    return WhyNotMounted();
   }
   device_ = DeviceAt(mountpoint_);
   const int servers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2u, 8u));

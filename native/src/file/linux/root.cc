@@ -63,8 +63,8 @@ int MakeRoot(const std::string& path, uint32_t permissions) {
       Descriptor made(open(folder.c_str(), kReference | O_DIRECTORY | O_CLOEXEC));
       const int error = made.is_open() ? GivePermissions(made.get(), permissions) : errno;
       if (error != 0) return error;
-    } else if (errno != EEXIST && (end == path.size() || access(folder.c_str(), F_OK) != 0)) {
-      return errno;
+    } else if (const int error = errno; error != EEXIST && (end == path.size() || access(folder.c_str(), F_OK) != 0)) {
+      return error;
     }
   }
   return 0;

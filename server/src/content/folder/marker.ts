@@ -36,7 +36,7 @@ function parseMarker(bytes: Uint8Array): Marker {
     throw new RunnelError("Corrupt", "read marker", "The volume's marker is damaged.");
   }
   if (format > FOLDER_FORMAT) {
-    const message = `The served folder has format ${format}; this server knows formats up to ${FOLDER_FORMAT}.`;
+    const message = `The served folder was used by a newer Runnel (format ${format}; this one reads up to ${FOLDER_FORMAT}): update Runnel.`;
     throw new RunnelError("Version", "read marker", message, { detail: { need: format } });
   }
   return { format, volume };

@@ -64,6 +64,8 @@ export class Presence {
       return marker.volume === volume ? undefined : "The folder belongs to another volume.";
     } catch (error) {
       if (isRunnelError(error, "Version") || !isRunnelError(error)) throw error;
+      if (error.kind === "Denied") return "The server may not read and write in the folder.";
+      if (error.kind === "ReadOnly") return "The folder's file system is read-only.";
       return `The folder cannot be read (${error.kind}).`;
     }
   }

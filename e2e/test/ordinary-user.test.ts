@@ -1,0 +1,176 @@
+// As a user who is not root: drives come and go through fusermount3, and what this user may not do is said in one sentence. Everything runs
+// in a mount namespace of its own, in which the user exists and /dev/fuse is as on a desktop; needs root to make that.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { chmodSync, chownSync, constants, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { LAUNCHER, Sandbox, mustRun, refusalOf, run } from "../src/harness/index.ts";
+import type { RunResult, ServerProcess } from "../src/harness/index.ts";
+
+const USER = 54_321;
+
+/** Why these tests cannot run here; undefined when they can. */
+function obstacle(): string | undefined {
+  if (process.getuid?.() !== 0) return "needs root to become another user";
+  // The user runs Runnel from here.
+  for (let at = dirname(LAUNCHER); at !== "/"; at = dirname(at))
+    if ((statSync(at).mode & constants.S_IXOTH) === 0) return `other users may not enter ${at}`;
+  return undefined;
+}
+
+const why = obstacle();
+const testAsUser = why === undefined ? test : test.skip;
+const shown = why === undefined ? "" : ` (skipped: ${why})`;
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let url: string;
+
+beforeEach(async () => {
+  if (why !== undefined) return;
+  sandbox = new Sandbox();
+  chmodSync(sandbox.folder, 0o711);
+  server = await sandbox.startServer();
+  url = `${server.url}/docs`;
+  for (const name of ["user", "user/home", "user/drive", "user/folder"]) {
+    mkdirSync(sandbox.path(name), { mode: 0o700 });
+    chownSync(sandbox.path(name), USER, USER);
+  }
+  chmodSync(sandbox.path("served"), 0o777);
+  writeFileSync(
+    sandbox.path("passwd"),
+    `${readFileSync("/etc/passwd", "utf8")}runnel-test:x:${USER}:${USER}::/:/bin/sh\n`,
+  );
+  await mustRun("mknod", ["-m", "666", sandbox.path("fuse"), "c", "10", "229"]);
+}, 60_000);
+
+afterEach(() => sandbox?.cleanup(), 60_000);
+
+/** Runs a script as the user, in the folder "user" of the sandbox; `before` runs as root in the same namespace. `runnel` is the command. */
+function asUser(script: string, before = `mount --bind ${sandbox.path("fuse")} /dev/fuse`): Promise<RunResult> {
+  const env = { ...sandbox.env, RUNNEL_HOME: sandbox.path("user", "home"), NODE: process.execPath, LAUNCHER, URL: url };
+  const setup = `set -e
+mount --bind ${sandbox.path("passwd")} /etc/passwd
+${before}
+cd ${sandbox.path("user")}
+exec setpriv --reuid ${USER} --regid ${USER} --clear-groups bash -c "$1"`;
+  const body = `runnel() { "$NODE" "$LAUNCHER" "$@"; }\n${script}`;
+  return run("unshare", ["--mount", "--propagation", "private", "bash", "-c", setup, "bash", body], {
+    env,
+    deadlineMs: 60_000,
+  });
+}
+
+describe("an ordinary user", () => {
+  testAsUser(
+    `maps a drive, uses it and ends it${shown}`,
+    async () => {
+      const ran = await asUser(`set -euo pipefail
+runnel mount "$URL" drive
+grep -q " $PWD/drive fuse.runnel .*user_id=${USER}" /proc/mounts
+mkdir -p drive/a/b; echo hello > drive/a/b/file; ln -s b drive/a/link; chmod 640 drive/a/b/file; mv drive/a/b/file drive/a/moved
+seq 100000 > drive/big; cp -a drive/big drive/copy; cmp drive/big drive/copy
+stat -c '%u:%g %a' drive/a/moved
+runnel flush --up drive > flushed
+(cd drive; runnel unmount . 2>&1 || true; runnel unmount "$PWD" 2>&1 || true)
+runnel unmount drive; ! grep -q "$PWD/drive" /proc/mounts
+runnel mount "$URL" drive > again; cat drive/a/moved
+kill -9 $(sed -n 's/.*"pid": \\([0-9]*\\).*/\\1/p' home/agent.json)
+runnel mount "$URL" drive > revived; cat drive/a/moved
+runnel unmount drive; ! grep -q "$PWD/drive" /proc/mounts
+runnel stop`);
+      const drive = sandbox.path("user", "drive");
+      const busy = "Programs use the drive: close their files and windows, then try again.\n";
+      expect(ran).toMatchObject({
+        code: 0,
+        stderr: "",
+        stdout: `Mounted ${url} at ${drive}.\n${USER}:${USER} 640\n${busy}${busy}Unmounted ${drive}.\nhello\nhello\nUnmounted ${drive}.\nThe agent has ended; 0 drives were unmounted.\n`,
+      });
+      expect(readFileSync(sandbox.path("served", "a", "moved"), "utf8")).toBe("hello\n");
+      expect(statSync(sandbox.path("served", "a", "moved")).mode & 0o777).toBe(0o640);
+    },
+    90_000,
+  );
+
+  const NO_DEVICE =
+    "mount -t tmpfs none /dev; for n in null:3 zero:5 random:8 urandom:9; do mknod -m 666 /dev/${n%:*} c 1 ${n#*:}; done";
+  test.each<[string, string, string | undefined, number, string, string]>([
+    [
+      "a folder that is not theirs",
+      "/usr/lib",
+      undefined,
+      4,
+      "Denied",
+      "You may not write to /usr/lib, and FUSE maps drives only where one may. Choose a folder of your own.",
+    ],
+    [
+      "a folder that they may not enter",
+      "/root/folder",
+      "chmod 700 /root",
+      4,
+      "Denied",
+      "/root/folder cannot be looked at by this user. Choose a path of your own.",
+    ],
+    [
+      "no FUSE at all",
+      "drive",
+      NO_DEVICE,
+      1,
+      "Unavailable",
+      "This system has no FUSE (/dev/fuse is missing): load the kernel module `fuse` first.",
+    ],
+    [
+      "a FUSE that they may not use",
+      "drive",
+      "chmod 600 FUSE; mount --bind FUSE /dev/fuse",
+      1,
+      "Unavailable",
+      "This user may not open /dev/fuse: let an administrator grant it, usually with `chmod 666 /dev/fuse`.",
+    ],
+    [
+      "no fusermount3",
+      "drive",
+      "mount --bind FUSE /dev/fuse; mount --bind /dev/null $(command -v fusermount3)",
+      1,
+      "Unavailable",
+      "fusermount3 is missing or may not be run: install the package `fuse3`.",
+    ],
+  ])(
+    `is told what is missing: %s${shown}`,
+    async (_, point, before, code, kind, sentence) => {
+      if (why !== undefined) return;
+      const ran = await asUser(`runnel mount "$URL" ${point} --json`, before?.replaceAll("FUSE", sandbox.path("fuse")));
+      expect(refusalOf(ran)).toEqual({ code, kind, sentence });
+    },
+    60_000,
+  );
+
+  testAsUser(
+    `cannot serve what they cannot read, nor keep a home where others write${shown}`,
+    async () => {
+      chmodSync(sandbox.path("served"), 0o700);
+      const serve = await asUser(
+        `runnel serve --volume a=${sandbox.path("served")} --data data --listen 127.0.0.1:0 --json`,
+      );
+      expect(refusalOf(serve)).toEqual({
+        code: 4,
+        kind: "Denied",
+        sentence: `${sandbox.path("served")} cannot be read by this user. Grant the right, or name another folder.`,
+      });
+      const data = await asUser(
+        `runnel serve --volume a=folder --data ${sandbox.path("x")} --listen 127.0.0.1:0 --json`,
+      );
+      expect(refusalOf(data)).toEqual({
+        code: 4,
+        kind: "Denied",
+        sentence: `${sandbox.path("x", "a")} cannot be made or opened by this user. Name another folder with --data.`,
+      });
+      const home = await asUser(`RUNNEL_HOME=${sandbox.path("x")} runnel mount "$URL" drive --json`);
+      expect(refusalOf(home)).toEqual({
+        code: 4,
+        kind: "Denied",
+        sentence: `${sandbox.path("x")} cannot be made. Choose a path where you may write.`,
+      });
+    },
+    60_000,
+  );
+});
