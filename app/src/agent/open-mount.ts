@@ -14,7 +14,8 @@ import { openReplica } from "./replica/sqlite-replica.ts";
 import { VERSION } from "./version.ts";
 
 const FOLDER_MODE = 0o700;
-const ENTRIES_MAX = 200_000;
+/** Some 300 bytes each, in the drive; more are taken from the replica when they are asked for. */
+const ENTRIES_MAX = 100_000;
 /** Requests that read metadata answer within 2 s of silence; those that change it wait as the wire page says. */
 const READ_DEADLINE_MS = 5_000;
 

@@ -3,6 +3,7 @@ import { RunnelError } from "@runnel/shared";
 import type { ServerSettings, VolumeSettings } from "@runnel/server";
 import { type Command, Option } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
+import { keepHeapSmall } from "../../small-heap.ts";
 import type { Output } from "../output.ts";
 import { absolutePath, addVerb } from "../verb.ts";
 
@@ -36,6 +37,7 @@ export function addServe(program: Command, output: Output): void {
 }
 
 async function serve(settings: ServerSettings, output: Output): Promise<void> {
+  keepHeapSmall();
   const told = endOfService();
   const { startServer } = await import("@runnel/server");
   const server = await startServer(settings);
