@@ -19,6 +19,8 @@ const SYSTEM_PACKAGES = [
   { debian: "fuse3", command: "fusermount3", why: "maps a drive without being root" },
   { debian: "zstd", command: "zstd", why: "the tests compare savings with it" },
   { debian: "git", command: "git", why: "the tests run it on a drive" },
+  { debian: "rsync", command: "rsync", why: "the tests copy with it" },
+  { debian: "vim-tiny", command: "vi", why: "the tests save with it" },
 ];
 
 function stop(...lines) {

@@ -3,6 +3,7 @@ export * from "../emulator/index.ts";
 export * from "./control.ts";
 export * from "./memory.ts";
 export * from "./mounts.ts";
+export * from "./picture.ts";
 export * from "./product.ts";
 export * from "./refusal.ts";
 export * from "./run.ts";

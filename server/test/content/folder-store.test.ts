@@ -56,6 +56,15 @@ describe("commits brought up", () => {
     expect(upSeq).toBe(seq);
   });
 
+  it("give a folder the time that was set last, also when names changed in it before, in the same batch", async () => {
+    await started();
+    const folder = await volume.make(ROOT_NODE, "docs", { type: "folder", mode: 0o755 });
+    for (const name of ["a", "b", "c", "d"]) await volume.file(folder, name, name);
+    await volume.commit({ op: "setAttr", node: folder, change: { mtimeNs: 1_234_567_890_123_456_789n } });
+    await volume.settle();
+    expect((await volume.other.stat("docs")).mtimeNs).toBe(1_234_567_890_123_456_789n);
+  });
+
   it("have the attributes of the commit, the folder's time too", async () => {
     await started();
     const node = await volume.make(ROOT_NODE, "file", { mode: 0o640, uid: 5, gid: 6 });

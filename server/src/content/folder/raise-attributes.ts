@@ -64,6 +64,8 @@ export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, op
   const before = await tree.find(path);
   if (before === undefined || (row !== undefined && !isSameHandle(before.handle, row.handle))) return tree.lookAt(path);
   await tree.setAttributes((part) => tree.root.setStat(path, part), state.type, settable);
+  // What an earlier commit of this batch said about the folder's time must not come back at its end.
+  if (state.type === "folder" && settable.mtimeNs !== undefined) tree.touch(node, state);
   const xattrs = xattr === undefined ? row?.xattrs : await raiseXattr(tree.root, path, xattr, row?.xattrs);
   const after = await tree.find(path);
   if (row === undefined || after === undefined || !isSameHandle(after.handle, row.handle)) return;
