@@ -271,6 +271,8 @@ export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;
 /** How a run of a write is encoded; a tuple is a delta against these chunks of a version: [version, first chunk, chunks] (W28). */
 const runEncoding = z.union([z.enum(["raw", "zstd"]), z.tuple([versionId, count, count])]);
 export type RunEncoding = z.output<typeof runEncoding>;
+/** As it is sent: the version as [node, seq]. */
+export type SentRunEncoding = z.input<typeof runEncoding>;
 
 /** The same for a fetch, against a held version: [its index, first chunk, chunks] (W32). */
 const fetchEncoding = z.union([z.enum(["raw", "zstd"]), z.tuple([count, count, count])]);

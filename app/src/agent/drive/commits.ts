@@ -162,10 +162,11 @@ export class Commits {
         if (drive.rebase(file, id)) this.parts.rebased(content);
       }
       await journal.done(record.instance, record.n);
-      await sent.release();
     } catch (error) {
       // It is committed: only what should make the next read cheap is missing. The journal is settled by its number at the next start.
       this.parts.log("A committed content could not be kept in the cache.", error);
+    } finally {
+      await sent.release();
     }
   }
 
@@ -198,8 +199,11 @@ export class Commits {
         },
         base,
       );
-      if (sizeBytes > 0) await sent.keep();
-      await sent.release();
+      try {
+        if (sizeBytes > 0) await sent.keep();
+      } finally {
+        await sent.release();
+      }
     } finally {
       operations.answered(n);
     }

@@ -170,10 +170,13 @@ export class Unsent {
       if (!isRunnelError(error, "Stale", "NotFound")) throw error;
       sent = await this.keepBeside(record, base);
     }
-    if (sent.result.conflict) this.parts.conflict(record.path, sent.result.node);
-    await sent.keep();
-    await journal.done(record.instance, record.n);
-    await sent.release();
+    try {
+      if (sent.result.conflict) this.parts.conflict(record.path, sent.result.node);
+      await sent.keep();
+      await journal.done(record.instance, record.n);
+    } finally {
+      await sent.release();
+    }
   }
 
   /** Sends a commit as a new file: under its own path if that is free, else beside it. */

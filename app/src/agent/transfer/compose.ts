@@ -1,6 +1,7 @@
-// Makes one file of a base and the layers written over it: what a commit sends and what the cache keeps afterwards.
+// A content that lies in several files: what shows of a base, and the layers written over it. It is read where it lies; only to be kept is it made one file.
 import type { ByteRange } from "@runnel/native/drive";
-import type { DiskFile, DiskRoot } from "@runnel/shared";
+import type { DiskFile, DiskRoot, Piece } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
 
 export interface Layer {
   /** Relative to the journal's data folder. */
@@ -16,26 +17,112 @@ export interface Composition {
   layers: readonly Layer[];
 }
 
-/** Writes the content to `target` (empty before). Holes stay holes: zero. */
-export async function compose(data: DiskRoot, of: Composition, target: DiskFile): Promise<void> {
-  const shown = Math.min(of.baseBytes, of.sizeBytes);
-  if (of.base !== undefined && shown > 0) await copyAll(of.base, target, { offset: 0, length: shown });
-  await target.truncate(of.sizeBytes);
-  for (const layer of of.layers) {
-    const overlay = await data.open(layer.file, "read");
-    try {
-      for (const extent of layer.extents) {
-        const length = Math.min(extent.length, of.sizeBytes - extent.offset);
-        if (length > 0) await copyAll(overlay, target, { offset: extent.offset, length });
-      }
-    } finally {
-      await overlay.close();
+/** Its files are open until `close`; the base's is closed with them. */
+export class ComposedContent {
+  readonly pieces: readonly Piece[];
+  readonly sizeBytes: number;
+  private readonly files: readonly DiskFile[];
+  private readonly starts: number[] = [];
+
+  constructor(pieces: readonly Piece[], files: readonly DiskFile[]) {
+    this.pieces = pieces;
+    this.files = files;
+    let at = 0;
+    for (const piece of pieces) {
+      this.starts.push(at);
+      at += piece.length;
     }
+    this.sizeBytes = at;
+  }
+
+  /** @throws Io when a file is shorter than it was. */
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    for (const { file, offset: from, length: count } of this.slice(offset, length)) {
+      const bytes = file === undefined ? new Uint8Array(count) : await file.read(from, count);
+      if (bytes.length !== count) throw new RunnelError("Io", "upload", "A file to be sent is shorter than it was.");
+      parts.push(bytes);
+    }
+    const [first] = parts;
+    return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
+  }
+
+  /** The pieces of a range. */
+  slice(offset: number, length: number): Piece[] {
+    const end = offset + length;
+    const pieces: Piece[] = [];
+    for (let index = this.pieceAt(offset); index < this.pieces.length; index++) {
+      const piece = this.pieces[index];
+      const start = this.starts[index] ?? 0;
+      if (piece === undefined || start >= end) break;
+      const skipped = Math.max(0, offset - start);
+      const count = Math.min(piece.length, end - start) - skipped;
+      if (count > 0) pieces.push({ file: piece.file, offset: piece.offset + skipped, length: count });
+    }
+    return pieces;
+  }
+
+  /** Writes the whole to `target` (empty before). Holes stay holes. */
+  async copyTo(target: DiskFile): Promise<void> {
+    await target.truncate(this.sizeBytes);
+    for (const [index, piece] of this.pieces.entries()) {
+      if (piece.file !== undefined) await copyPiece(piece.file, piece, target, this.starts[index] ?? 0);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.files.map((file) => file.close()));
+  }
+
+  private pieceAt(offset: number): number {
+    let low = 0;
+    let high = this.starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return Math.max(0, low);
   }
 }
 
+async function copyPiece(file: DiskFile, piece: Piece, target: DiskFile, start: number): Promise<void> {
+  for (let done = 0; done < piece.length;) {
+    const copied = await target.copyFrom(file, piece.offset + done, start + done, piece.length - done);
+    if (copied === 0) throw new RunnelError("Io", "keep content", "A file to be kept is shorter than it was.");
+    done += copied;
+  }
+}
+
+/** Takes over `of.base`, which is closed also when this fails. */
+export async function openComposed(data: DiskRoot, of: Composition): Promise<ComposedContent> {
+  const files: DiskFile[] = of.base === undefined ? [] : [of.base];
+  try {
+    const shown = of.base === undefined ? 0 : Math.min(of.baseBytes, of.sizeBytes);
+    let pieces = joined([
+      { file: of.base, offset: 0, length: shown },
+      { file: undefined, offset: 0, length: of.sizeBytes - shown },
+    ]);
+    for (const layer of of.layers) {
+      const file = await data.open(layer.file, "read");
+      files.push(file);
+      pieces = overlaid(pieces, file, layer.extents, of.sizeBytes);
+    }
+    return new ComposedContent(pieces, files);
+  } catch (error) {
+    await Promise.all(files.map((file) => file.close()));
+    throw error;
+  }
+}
+
+/** Where the content may differ from the base. */
+export function dirtyRanges(of: Omit<Composition, "base">): ByteRange[] {
+  const shown = Math.min(of.baseBytes, of.sizeBytes);
+  return [{ offset: shown, length: of.sizeBytes - shown }, ...of.layers.flatMap((layer) => layer.extents)];
+}
+
 /** True when one layer holds every byte: the overlay file is the content. */
-export function isWholeLayer(of: Composition): boolean {
+export function isWholeLayer(of: Omit<Composition, "base">): boolean {
   const [layer] = of.layers;
   if (layer === undefined || of.layers.length !== 1) return false;
   let end = 0;
@@ -46,12 +133,30 @@ export function isWholeLayer(of: Composition): boolean {
   return end >= of.sizeBytes;
 }
 
-async function copyAll(from: DiskFile, to: DiskFile, range: ByteRange): Promise<void> {
-  let done = 0;
-  while (done < range.length) {
-    const copied = await to.copyFrom(from, range.offset + done, range.offset + done, range.length - done);
-    // The source ends early: what is missing reads as zero.
-    if (copied === 0) return;
-    done += copied;
+/** `file` shows at its extents (ascending), at the offsets they have in it. */
+function overlaid(below: readonly Piece[], file: DiskFile, extents: readonly ByteRange[], sizeBytes: number): Piece[] {
+  const content = new ComposedContent(below, []);
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const extent of extents) {
+    const offset = Math.max(at, extent.offset);
+    const end = Math.min(extent.offset + extent.length, sizeBytes);
+    if (end <= offset) continue;
+    pieces.push(...content.slice(at, offset - at), { file, offset, length: end - offset });
+    at = end;
   }
+  return joined([...pieces, ...content.slice(at, sizeBytes - at)]);
+}
+
+function joined(pieces: readonly Piece[]): Piece[] {
+  const result: Piece[] = [];
+  for (const piece of pieces) {
+    if (piece.length === 0) continue;
+    const last = result.at(-1);
+    const goesOn =
+      last?.file === piece.file && (piece.file === undefined || last?.offset === piece.offset - (last?.length ?? 0));
+    if (last !== undefined && goesOn) last.length += piece.length;
+    else result.push({ ...piece });
+  }
+  return result;
 }

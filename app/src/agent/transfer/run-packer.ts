@@ -1,16 +1,25 @@
 // Compresses the runs of one content, never so much that the line has to wait for it.
-import type { Encoding, Executor } from "@runnel/shared";
+import type { Executor, SentRunEncoding } from "@runnel/shared";
 
 /** Above this rate a core at SLOW_LINE_LEVEL would be the bottleneck. */
 const FAST_BYTES_PER_SECOND = 25e6;
 const SLOW_LINE_LEVEL = 3;
 const FAST_LINE_LEVEL = 1;
+/** Levels against old bytes: zstd looks all of them through from level 5 on, and a level less says several times as much. */
+const SLOW_LINE_DELTA_LEVEL = 6;
+const FAST_LINE_DELTA_LEVEL = 3;
 /** What did not shrink is followed by more of the same: only a beginning of the next run is tried. */
 const SAMPLE_BYTES = 32 * 1024;
 const WORTH = 0.97;
 
+/** Old bytes that the server has too, and how it is told which. */
+export interface OldBytes {
+  bytes: Uint8Array;
+  encoding: Exclude<SentRunEncoding, string>;
+}
+
 export interface PackedRun {
-  encoding: Encoding;
+  encoding: SentRunEncoding;
   rawBytes: number;
   encoded: Uint8Array;
 }
@@ -26,15 +35,20 @@ export class RunPacker {
     this.ratePerSecond = ratePerSecond;
   }
 
-  async pack(bytes: Uint8Array): Promise<PackedRun> {
+  async pack(bytes: Uint8Array, old?: OldBytes): Promise<PackedRun> {
     const raw: PackedRun = { encoding: "raw", rawBytes: bytes.length, encoded: bytes };
-    const level = this.ratePerSecond() > FAST_BYTES_PER_SECOND ? FAST_LINE_LEVEL : SLOW_LINE_LEVEL;
+    const isFast = this.ratePerSecond() > FAST_BYTES_PER_SECOND;
+    const level = isFast ? FAST_LINE_LEVEL : SLOW_LINE_LEVEL;
     if (!this.hasShrunk && bytes.length > 2 * SAMPLE_BYTES) {
-      const sample = await this.executor.compress(bytes.subarray(0, SAMPLE_BYTES), level);
+      const sample = await this.executor.compress(bytes.subarray(0, SAMPLE_BYTES), level, old?.bytes);
       if (sample === undefined || sample.length > WORTH * SAMPLE_BYTES) return raw;
     }
-    const encoded = await this.executor.compress(bytes, level);
+    const encoded =
+      old === undefined
+        ? await this.executor.compress(bytes, level)
+        : await this.executor.compress(bytes, isFast ? FAST_LINE_DELTA_LEVEL : SLOW_LINE_DELTA_LEVEL, old.bytes);
     this.hasShrunk = encoded !== undefined && encoded.length <= WORTH * bytes.length;
-    return encoded === undefined ? raw : { encoding: "zstd", rawBytes: bytes.length, encoded };
+    if (encoded === undefined) return raw;
+    return { encoding: old?.encoding ?? "zstd", rawBytes: bytes.length, encoded };
   }
 }

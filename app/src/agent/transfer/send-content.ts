@@ -1,14 +1,14 @@
-// Sends one content: makes one file of base and layers, cuts it while it is sent, and delivers it through links that come and go. What it leaves behind is for the caller:
-// to keep the file as cached content, or to let it go.
-import type { Clock, DiskFile, DiskRoot, Executor } from "@runnel/shared";
-import { RunnelError, TIMING, isRunnelError } from "@runnel/shared";
+// Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and delivers it through links that come
+// and go. What it leaves behind is for the caller: to keep it as cached content, or to let it go.
+import type { Clock, DiskRoot, Executor, Recipe } from "@runnel/shared";
+import { RunnelError, TIMING, isRunnelError, rechunkedRecipe } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
-import type { Composition } from "./compose.ts";
-import { compose, isWholeLayer } from "./compose.ts";
-import { CutFile } from "./cut-file.ts";
+import type { ComposedContent } from "./compose.ts";
+import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
+import { CutContent } from "./cut-content.ts";
 import type { Downloads } from "./download.ts";
 import type { References } from "./upload-plan.ts";
 import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
@@ -27,19 +27,11 @@ export interface SenderParts {
   clock: Clock;
 }
 
-/** A content in one file, ready to be sent. */
-interface Prepared {
-  fileName: string;
-  cut: CutFile;
-  /** The file was made by composing and belongs to nobody else. */
-  isComposed: boolean;
-}
-
 export interface Sent {
   result: WriteResult;
-  /** Takes the file into the cache, as the version it became. */
+  /** Takes the content into the cache, as the version it became. */
   keep(): Promise<CachedContent>;
-  /** The file is not needed any more. */
+  /** What it lay in is not needed any more. */
   release(): Promise<void>;
 }
 
@@ -58,60 +50,69 @@ export class Sender {
    * (else Stale). @throws Unreachable when the patience is over, and the server's refusals.
    */
   async send(record: JournalCommit, base: CachedContent | undefined, mayStart?: () => boolean): Promise<Sent> {
-    const { cache, data, dataFolder } = this.parts;
-    const prepared = await this.prepare(record, base);
-    const { fileName, cut } = prepared;
+    const { cache } = this.parts;
+    if (base !== undefined) cache.hold(base);
+    const content = await this.open(record, base).catch((error: unknown) => {
+      if (base !== undefined) cache.release(base);
+      throw error;
+    });
     const release = async (): Promise<void> => {
-      if (prepared.isComposed) await data.removeFile(fileName);
+      await content.close();
+      if (base !== undefined) cache.release(base);
     };
     try {
-      const result = await this.toldOf(this.deliver(record, prepared, base, mayStart));
-      const version = { node: result.node, seq: result.version };
+      const cut = new CutContent(content, this.parts.executor, await this.rechunked(record, base, content));
+      const result = await this.toldOf(this.deliver(record, cut, base, mayStart));
       const { recipe, oid } = await cut.whole();
+      const version = { node: result.node, seq: result.version };
       const keep = (): Promise<CachedContent> =>
-        cache.adopt(`${dataFolder}/${fileName}`, version, record.sizeBytes, recipe, oid);
+        this.inOneFile(record, content, (path) => cache.adopt(path, version, record.sizeBytes, recipe, oid));
       return { result, keep, release };
     } catch (error) {
       await release();
       throw error;
-    } finally {
-      await cut.file.close();
     }
   }
 
-  private async prepare(record: JournalCommit, base: CachedContent | undefined): Promise<Prepared> {
-    const { data, executor } = this.parts;
-    const isWhole = isWholeLayer({ ...record, base: undefined });
-    const [layer] = record.layers;
-    const fileName =
-      isWhole && layer !== undefined
-        ? layer.file
-        : `composed-${record.instance.slice(0, 8)}-${record.n}-${++this.composed}`;
-    if (!isWhole) await this.composeFile(fileName, record, base);
-    const file = await data.open(fileName, "read");
-    return { fileName, cut: new CutFile(file, record.sizeBytes, executor), isComposed: !isWhole };
-  }
-
-  private async composeFile(fileName: string, record: JournalCommit, base: CachedContent | undefined): Promise<void> {
+  private async open(record: JournalCommit, base: CachedContent | undefined): Promise<ComposedContent> {
     const { cache, data, downloads } = this.parts;
-    let from: DiskFile | undefined;
-    const shown = Math.min(record.baseBytes, record.sizeBytes);
-    if (shown > 0) {
-      if (base === undefined) throw new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
-      from = await cache.openFile(await downloads.ensure(base, { offset: 0, length: shown }));
-    }
-    const target = await data.open(fileName, "createNew", OWN_FILE_MODE);
+    const shown = isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
+    if (shown === 0) return openComposed(data, { ...record, base: undefined });
+    if (base === undefined) throw new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
+    const whole = await downloads.ensure(base, { offset: 0, length: shown });
+    return openComposed(data, { ...record, base: await cache.openFile(whole) });
+  }
+
+  /** The recipe of an edit, known by reading only around it; undefined: all has to be cut. */
+  private async rechunked(
+    record: JournalCommit,
+    base: CachedContent | undefined,
+    content: ComposedContent,
+  ): Promise<Recipe | undefined> {
+    const recipe = base && this.parts.cache.byId(base.id)?.recipe;
+    if (recipe === undefined || record.baseBytes === 0 || isWholeLayer(record)) return undefined;
+    return rechunkedRecipe(
+      recipe,
+      await this.parts.executor.rechunk(content.pieces, recipe.lengths, dirtyRanges(record)),
+    );
+  }
+
+  /** Gives the whole content to `take` as one file. */
+  private async inOneFile<T>(
+    record: JournalCommit,
+    content: ComposedContent,
+    take: (path: string) => Promise<T>,
+  ): Promise<T> {
+    const { data, dataFolder } = this.parts;
+    const [layer] = record.layers;
+    if (layer !== undefined && isWholeLayer(record)) return take(`${dataFolder}/${layer.file}`);
+    const name = `composed-${record.instance.slice(0, 8)}-${record.n}-${++this.composed}`;
+    const target = await data.open(name, "createNew", OWN_FILE_MODE);
     try {
-      const of: Composition = {
-        base: from,
-        baseBytes: record.baseBytes,
-        sizeBytes: record.sizeBytes,
-        layers: record.layers,
-      };
-      await compose(data, of, target);
+      await content.copyTo(target).finally(() => target.close());
+      return await take(`${dataFolder}/${name}`);
     } finally {
-      await target.close();
-      await from?.close();
+      await data.removeFile(name);
     }
   }
 
@@ -129,12 +130,11 @@ export class Sender {
   /** Tries until committed, refused, or the patience is over. */
   private async deliver(
     record: JournalCommit,
-    prepared: Prepared,
+    cut: CutContent,
     base: CachedContent | undefined,
     mayStart: (() => boolean) | undefined,
   ): Promise<WriteResult> {
     const { uploads, operations, session, clock } = this.parts;
-    const { cut } = prepared;
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
     let heardMs = clock.bootMs();
@@ -170,8 +170,8 @@ export class Sender {
 
   /** What the edit started from, as the server knows it: a later version than the cached base when layers over that were committed before. */
   private knownBase(record: JournalCommit, base: CachedContent | undefined): Outgoing["base"] {
-    const newest = this.parts.cache.find({ node: record.node, seq: record.baseVersion }) ?? base;
-    if (newest?.recipe === undefined || newest.version.node === 0) return undefined;
-    return { version: newest.version, recipe: newest.recipe };
+    const content = this.parts.cache.find({ node: record.node, seq: record.baseVersion }) ?? base;
+    if (content?.recipe === undefined || content.version.node === 0) return undefined;
+    return { version: content.version, recipe: content.recipe, content };
   }
 }

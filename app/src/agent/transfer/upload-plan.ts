@@ -3,7 +3,7 @@
 import type { Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, LIMITS, digestAt } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
-import type { Window } from "./cut-file.ts";
+import type { Window } from "./cut-content.ts";
 
 /**
  * How much is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, descriptors (found by digest, or asked for);

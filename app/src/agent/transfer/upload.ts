@@ -1,7 +1,7 @@
 // Sends a content as a write: ranges of the base as copies, chunks that some known version holds by digest and place, the rest as compressed
-// runs, the end with the OID; then what the server says it needs. Resumes at the item that the server names. Cutting, compressing and sending
+// runs (against old bytes where there are any), the end with the OID; then what the server says it needs. Resumes at the item that the server names. Cutting, compressing and sending
 // overlap.
-import type { Channel, DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
+import type { Channel, Executor, Recipe } from "@runnel/shared";
 import {
   LIMITS,
   RESULTS,
@@ -14,7 +14,9 @@ import {
 } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
-import type { CutFile } from "./cut-file.ts";
+import type { CutContent, Window } from "./cut-content.ts";
+import type { KnownVersion } from "./delta-base.ts";
+import { DeltaBase, closestVersion } from "./delta-base.ts";
 import type { ReuseCounts } from "./download.ts";
 import { RunPacker } from "./run-packer.ts";
 import type { PackedRun } from "./run-packer.ts";
@@ -23,10 +25,9 @@ import type { DataItem, Item, References } from "./upload-plan.ts";
 
 /** What is to be sent. */
 export interface Outgoing {
-  /** A file that holds the whole content. */
-  cut: CutFile;
-  /** The version the edit started from, with its recipe, when the server has it. */
-  base: { version: VersionId; recipe: Recipe } | undefined;
+  cut: CutContent;
+  /** The version the edit started from, when the server has it. */
+  base: KnownVersion | undefined;
   references: References;
 }
 
@@ -62,6 +63,7 @@ interface Stream {
   packer: RunPacker;
   /** The last run that repeats one chunk: a large hole is many of the same. */
   repeated: { chunk: string; length: number; packed: Promise<PackedRun> } | undefined;
+  deltas: DeltaBase | undefined;
 }
 
 /** An item on its way, data being packed. */
@@ -111,7 +113,13 @@ export class Uploads {
         if (request.mayStart?.() === false)
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
         const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
-        const stream: Stream = { channel, outgoing, packer, repeated: undefined };
+        const stream: Stream = {
+          channel,
+          outgoing,
+          packer,
+          repeated: undefined,
+          deltas: await this.deltasOf(outgoing),
+        };
         await this.sendItems(stream, plan, from);
         await this.serveNeeds(stream, plan.items);
       }
@@ -133,6 +141,13 @@ export class Uploads {
     if (reply[0] !== "from")
       throw new RunnelError("Invalid", "write", "The server answered a resumed write with something unexpected.");
     return reply[1];
+  }
+
+  /** Old bytes can be found once all has been cut: worth it when there are any. */
+  private async deltasOf({ cut, base, references }: Outgoing): Promise<DeltaBase | undefined> {
+    if (references === "none" || cut.sizeBytes === 0) return undefined;
+    const known = base ?? closestVersion(this.cache, (await firstWindow(cut)).recipe);
+    return known && new DeltaBase(this.cache, (await cut.whole()).recipe, known);
   }
 
   private async sendItems(stream: Stream, plan: UploadPlan, from: number): Promise<void> {
@@ -175,24 +190,26 @@ export class Uploads {
     channel.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
   }
 
-  private packItem(stream: Stream, { offset, length, repeats }: DataItem): Promise<PackedRun> {
+  private packItem(stream: Stream, item: DataItem): Promise<PackedRun> {
     const { repeated } = stream;
+    const { length, repeats } = item;
     if (repeats !== undefined && repeated?.chunk === repeats && repeated.length === length) return repeated.packed;
-    const packed = this.packRun(stream, offset, length);
+    const packed = this.packRun(stream, item);
     if (repeats !== undefined) stream.repeated = { chunk: repeats, length, packed };
     return packed;
   }
 
-  private packRun({ outgoing, packer }: Stream, offset: number, length: number): Promise<PackedRun> {
-    const packed = this.read(outgoing.cut.file, offset, length).then((bytes) => packer.pack(bytes));
+  private packRun({ outgoing, packer, deltas }: Stream, item: DataItem): Promise<PackedRun> {
+    const pack = async (): Promise<PackedRun> => {
+      const [bytes, old] = await Promise.all([
+        outgoing.cut.content.read(item.offset, item.length),
+        deltas?.oldBytes(item.from, item.count),
+      ]);
+      return packer.pack(bytes, old);
+    };
+    const packed = pack();
     packed.catch(() => undefined);
     return packed;
-  }
-
-  private async read(file: DiskFile, offset: number, length: number): Promise<Uint8Array> {
-    const bytes = await file.read(offset, length);
-    if (bytes.length !== length) throw new RunnelError("Io", "upload", "A file to be sent is shorter than it was.");
-    return bytes;
   }
 
   /** Announces a run; resolves when its bulk is on the way. `head` names the item asked for. */
@@ -205,7 +222,8 @@ export class Uploads {
   }
 
   private async serveNeeds(stream: Stream, items: Item[]): Promise<void> {
-    const { channel, outgoing } = stream;
+    const { channel, outgoing, packer } = stream;
+    const served = new Set<number>();
     for (;;) {
       const message = await channel.next();
       if (message === undefined) return;
@@ -216,10 +234,13 @@ export class Uploads {
       const offsets = chunkOffsets(recipe);
       for (const index of reply[1]) {
         const item = items[index];
-        if (item === undefined || item.is === "data")
-          throw new RunnelError("Invalid", "write", "The server asked for an item that was not a reference.");
-        for (const run of splitRuns(recipe, offsets, item.from, item.count))
-          await this.announce(channel, await this.packRun(stream, run.offset, run.length), [index]);
+        if (item === undefined || served.has(index))
+          throw new RunnelError("Invalid", "write", "The server asked for an item that it has or that there is not.");
+        for (const run of splitRuns(recipe, offsets, item.from, item.count)) {
+          const bytes = await outgoing.cut.content.read(run.offset, run.length);
+          await this.announce(channel, await packer.pack(bytes), [index]);
+        }
+        served.add(index);
         const { from, count } = item;
         items[index] = { is: "data", from, count, offset: offsets[from] ?? 0, length: 0, repeats: undefined };
       }
@@ -238,6 +259,11 @@ export class Uploads {
         this.reused.bytes += recipe.lengths[index] ?? 0;
     }
   }
+}
+
+async function firstWindow(cut: CutContent): Promise<Window> {
+  for await (const window of cut.windows()) return window;
+  throw new TypeError("Nothing has no window.");
 }
 
 /** What to leave to the server in the next attempt, after this failure; undefined when that does not mend it. */

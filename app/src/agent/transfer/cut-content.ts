@@ -1,12 +1,13 @@
-// A file's recipe while it is being made: cut in windows, one ahead of whoever sends, so that the first bytes go long before the last are
+// A content's recipe while it is being made: cut in windows, one ahead of whoever sends, so that the first bytes go long before the last are
 // cut. Kept for further attempts.
-import type { DiskFile, Executor, Recipe } from "@runnel/shared";
-import { concatRecipes, encodeRecipe, sliceRecipe } from "@runnel/shared";
+import type { Executor, Recipe } from "@runnel/shared";
+import { EMPTY_RECIPE, concatRecipes, encodeRecipe, sliceRecipe } from "@runnel/shared";
+import type { ComposedContent } from "./compose.ts";
 
 /** Enough for threads to be busy with; what is cut twice at the border of two windows, a chunk, is a hundredth of it. */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
-/** Neighbouring chunks of the file. */
+/** Neighbouring chunks of the content. */
 export interface Window {
   recipe: Recipe;
   /** Index of its first chunk. */
@@ -15,22 +16,25 @@ export interface Window {
   end: number;
 }
 
-export class CutFile {
-  readonly file: DiskFile;
-  readonly sizeBytes: number;
+export class CutContent {
+  readonly content: ComposedContent;
   private readonly executor: Executor;
   /** Undefined after the last. */
   private cut: Promise<Window | undefined>[] = [];
   private made: Promise<{ recipe: Recipe; oid: Uint8Array }> | undefined;
 
-  /** The file is the caller's, and must stay open until it is done with this. */
-  constructor(file: DiskFile, sizeBytes: number, executor: Executor) {
-    this.file = file;
-    this.sizeBytes = sizeBytes;
+  /** The content is the caller's, and must stay open until it is done with this. `recipe`: when it has been cut already. */
+  constructor(content: ComposedContent, executor: Executor, recipe?: Recipe) {
+    this.content = content;
     this.executor = executor;
+    if (recipe !== undefined) this.keepWhole(recipe);
   }
 
-  /** In order; those that were cut before come at once. @throws what chunkFile throws. */
+  get sizeBytes(): number {
+    return this.content.sizeBytes;
+  }
+
+  /** In order; those that were cut before come at once. @throws what cutting throws. */
   async *windows(): AsyncGenerator<Window> {
     for (let index = 0; ; index++) {
       const wanted = this.window(index);
@@ -63,10 +67,14 @@ export class CutFile {
   private async make(): Promise<{ recipe: Recipe; oid: Uint8Array }> {
     const windows = await Array.fromAsync(this.windows());
     const recipe = concatRecipes(windows.map((window) => window.recipe));
-    const all = { recipe, from: 0, offset: 0, end: this.sizeBytes };
     // One copy is enough.
-    this.cut = [...(this.sizeBytes > 0 ? [Promise.resolve(all)] : []), Promise.resolve(undefined)];
+    this.keepWhole(recipe);
     return { recipe, oid: await this.executor.digest([encodeRecipe(recipe)]) };
+  }
+
+  private keepWhole(recipe: Recipe): void {
+    const all = { recipe, from: 0, offset: 0, end: this.sizeBytes };
+    this.cut = [...(this.sizeBytes > 0 ? [Promise.resolve(all)] : []), Promise.resolve(undefined)];
   }
 
   private window(index: number): Promise<Window | undefined> {
@@ -86,11 +94,19 @@ export class CutFile {
     const left = this.sizeBytes - offset;
     if (left <= 0) return undefined;
     const length = Math.min(left, WINDOW_BYTES);
-    const cut = await this.executor.chunkFile(this.file, offset, length);
+    const cut = await this.cutRange(offset, length);
     if (length === left) return { recipe: cut, from, offset, end: this.sizeBytes };
     // The last chunk was ended by the window: it begins the next one.
     const count = cut.lengths.length - 1;
     const end = offset + length - (cut.lengths[count] ?? 0);
     return { recipe: sliceRecipe(cut, 0, count), from, offset, end };
+  }
+
+  private async cutRange(offset: number, length: number): Promise<Recipe> {
+    const pieces = this.content.slice(offset, length);
+    const [piece] = pieces;
+    if (pieces.length === 1 && piece?.file !== undefined)
+      return this.executor.chunkFile(piece.file, piece.offset, piece.length);
+    return (await this.executor.rechunk(pieces, EMPTY_RECIPE.lengths, [])).fresh;
   }
 }

@@ -1,4 +1,4 @@
-// A file cut in windows has the chunks of a file cut at once, and what is planned from it does not depend on the windows.
+// A content cut in windows has the chunks of one cut at once, and what is planned from it does not depend on the windows.
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createCipheriv } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
 import { DIGEST_BYTES, EMPTY_RECIPE, encodeRecipe, sliceRecipe } from "@runnel/shared";
 import type { DiskFile, DiskRoot, Recipe } from "@runnel/shared";
-import { CutFile } from "../../src/agent/transfer/cut-file.ts";
+import { ComposedContent } from "../../src/agent/transfer/compose.ts";
+import { CutContent } from "../../src/agent/transfer/cut-content.ts";
 import { UploadPlan } from "../../src/agent/transfer/upload-plan.ts";
 import type { Item } from "../../src/agent/transfer/upload-plan.ts";
 
@@ -28,10 +29,14 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function content(bytes: Uint8Array): Promise<CutFile> {
+async function content(bytes: Uint8Array): Promise<CutContent> {
   writeFileSync(join(folder, "content"), bytes);
   file = await root.open("content", "read");
-  return new CutFile(file, bytes.length, executor);
+  return cutOf(bytes.length);
+}
+
+function cutOf(sizeBytes: number): CutContent {
+  return new CutContent(new ComposedContent([{ file, offset: 0, length: sizeBytes }], []), executor);
 }
 
 function noise(sizeBytes: number): Buffer {
@@ -43,7 +48,7 @@ const nothing = {
   findChunks: (digests: Uint8Array) => Array.from({ length: digests.length / DIGEST_BYTES }, () => undefined),
 };
 
-async function planned(cut: CutFile, base?: Recipe): Promise<{ given: Item[]; plan: UploadPlan }> {
+async function planned(cut: CutContent, base?: Recipe): Promise<{ given: Item[]; plan: UploadPlan }> {
   const known = base && { version: { node: 5, seq: 9 }, recipe: base };
   const plan = new UploadPlan({ cache: nothing, base: known, references: "copies" });
   const given: Item[] = [];
@@ -51,7 +56,7 @@ async function planned(cut: CutFile, base?: Recipe): Promise<{ given: Item[]; pl
   return { given: [...given, ...plan.end()], plan };
 }
 
-describe("CutFile", () => {
+describe("CutContent", () => {
   for (const [name, bytes] of [
     ["noise of several windows", noise(20 * MiB + 12_345)],
     ["zeros of exactly two windows", Buffer.alloc(16 * MiB)],
@@ -81,7 +86,8 @@ describe("CutFile", () => {
   });
 
   it("fails with what cutting fails with, for whoever asks", async () => {
-    const cut = new CutFile((await content(noise(1000))).file, 2000, executor);
+    await content(noise(1000));
+    const cut = cutOf(2000);
     await expect(cut.whole()).rejects.toMatchObject({ kind: "Stale" });
     await expect(Array.fromAsync(cut.windows())).rejects.toMatchObject({ kind: "Stale" });
   });
