@@ -50,7 +50,7 @@ const nothing = {
 
 async function planned(cut: CutContent, base?: Recipe): Promise<{ given: Item[]; plan: UploadPlan }> {
   const known = base && { version: { node: 5, seq: 9 }, recipe: base };
-  const plan = new UploadPlan({ cache: nothing, base: known, references: "copies" });
+  const plan = new UploadPlan({ cache: nothing, base: known, references: "copies", hasDeltas: false });
   const given: Item[] = [];
   for await (const window of cut.windows()) given.push(...plan.add(window));
   return { given: [...given, ...plan.end()], plan };
@@ -123,5 +123,26 @@ describe("UploadPlan", () => {
       expect(offset).toBeGreaterThanOrEqual(2 * MiB);
       expect(offset + length).toBeLessThanOrEqual(5 * MiB);
     }
+  });
+
+  it("joins runs of deltas over what little is copied between them", async () => {
+    const before = noise(4 * MiB);
+    const after = Uint8Array.from(before);
+    for (const at of [1_000_000, 1_050_000, 1_100_000, 3_000_000]) after.fill(1, at, at + 10);
+    const known = { version: { node: 5, seq: 9 }, recipe: await executor.chunkBytes(before) };
+    const cut = await content(after);
+    await cut.whole();
+    const plan = new UploadPlan({ cache: nothing, base: known, references: "copies", hasDeltas: true });
+    const given: Item[] = [];
+    for await (const window of cut.windows()) given.push(...plan.add(window));
+    given.push(...plan.end());
+    expect(given.map((item) => item.is)).toEqual(["copy", "data", "copy", "data", "copy"]);
+    expect(given).toEqual(plan.items);
+    let next = 0;
+    for (const item of given) {
+      expect(item.from).toBe(next);
+      next = item.from + item.count;
+    }
+    expect(next).toBe((await cut.whole()).recipe.lengths.length);
   });
 });

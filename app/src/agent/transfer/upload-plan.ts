@@ -27,11 +27,16 @@ export interface DataItem {
 /** Of a content this torn the rest goes as data: naming the pieces would cost more than it saves. */
 const REFERENCES_MAX = LIMITS.channelItems / 2;
 
+/** Copied chunks between two runs of data that are sent as a delta: up to here they cost less in the delta than as items of their own. */
+const BRIDGE_BYTES_MAX = 128 * 1024;
+
 export interface PlanParts {
   cache: Pick<Cache, "findChunks">;
   /** The version the edit started from, when the server has it. */
   base: { version: VersionId; recipe: Recipe } | undefined;
   references: References;
+  /** Data goes as deltas against the base. All is planned in one window then. */
+  hasDeltas: boolean;
 }
 
 export class UploadPlan {
@@ -63,12 +68,34 @@ export class UploadPlan {
         this.addData(keyOf(recipe, index), { is: "data", from, count: 1, offset, length, repeats: undefined });
       offset += length;
     }
-    return this.take(this.items.length - 1);
+    return this.parts.hasDeltas ? [] : this.take(this.items.length - 1);
   }
 
   /** What is left after the last window. */
   end(): Item[] {
+    if (this.parts.hasDeltas) this.bridge();
     return this.take(this.items.length);
+  }
+
+  /** Joins runs of data over what little is copied between them. */
+  private bridge(): void {
+    const planned = this.items.splice(0);
+    for (const item of planned) {
+      const [copy, data] = [this.items.at(-1), this.items.at(-2)];
+      if (item.is === "data" && copy?.is === "copy" && data?.is === "data") {
+        const bridge = item.offset - data.offset - data.length;
+        if (bridge <= BRIDGE_BYTES_MAX && data.length + bridge + item.length <= LIMITS.runBytes) {
+          this.items.splice(-2, 2, {
+            ...data,
+            count: item.from + item.count - data.from,
+            length: item.offset + item.length - data.offset,
+            repeats: undefined,
+          });
+          continue;
+        }
+      }
+      this.items.push(item);
+    }
   }
 
   private take(to: number): Item[] {

@@ -90,7 +90,9 @@ export class Uploads {
    * without base), and the server's refusals.
    */
   async send(outgoing: Outgoing, request: WriteRequest): Promise<WriteResult> {
-    const plan = new UploadPlan({ cache: this.cache, base: outgoing.base, references: outgoing.references });
+    const deltas = await this.deltasOf(outgoing);
+    const { base, references } = outgoing;
+    const plan = new UploadPlan({ cache: this.cache, base, references, hasDeltas: deltas !== undefined });
     const channel = this.session.open(
       "write",
       {
@@ -113,13 +115,7 @@ export class Uploads {
         if (request.mayStart?.() === false)
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
         const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
-        const stream: Stream = {
-          channel,
-          outgoing,
-          packer,
-          repeated: undefined,
-          deltas: await this.deltasOf(outgoing),
-        };
+        const stream: Stream = { channel, outgoing, packer, repeated: undefined, deltas };
         await this.sendItems(stream, plan, from);
         await this.serveNeeds(stream, plan.items);
       }

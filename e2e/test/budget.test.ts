@@ -1,0 +1,97 @@
+// What a save may cost on the wire: TCP payload both ways from the call to quiet, leases and acks included, one other client idle.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { Sandbox, costOf, noise } from "../src/harness/index.ts";
+import type { Device, LinkEmulator } from "../src/harness/index.ts";
+
+const MB = 1_000_000;
+const EDITS = 12;
+
+let sandbox: Sandbox;
+let link: LinkEmulator;
+let device: Device;
+let drive: string;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  const server = await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") } });
+  link = await sandbox.startEmulator(server.port, {});
+  device = sandbox.device();
+  drive = sandbox.makeFolder("drive");
+  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+}, 60_000);
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+function cost(script: string, ...args: string[]): Promise<number> {
+  return costOf({ link, device, drive }, script, ...args);
+}
+
+/** What `zstd -3 --patch-from` makes of it: the bound that an edit is held to. */
+function patchBytes(before: string, after: string): number {
+  const patch = sandbox.path("patch.zst");
+  execFileSync("zstd", ["-3", "-q", "-f", "--long=27", `--patch-from=${before}`, after, "-o", patch]);
+  return readFileSync(patch).length;
+}
+
+/** Text like a document's parts: words that repeat, numbers that do not. */
+function documentOf(sizeBytes: number): Buffer {
+  const random = Buffer.from(noise(Math.ceil(sizeBytes / 40) * 4, 5));
+  const lines: string[] = [];
+  for (let size = 0, at = 0; size < sizeBytes; at += 4) {
+    const line = `<w:p w:rsid="${random.readUInt32LE(at).toString(16)}"><w:t>word ${at % 997}</w:t></w:p>\n`;
+    lines.push(line);
+    size += line.length;
+  }
+  return Buffer.from(lines.join("")).subarray(0, sizeBytes);
+}
+
+function edited(bytes: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  const step = Math.floor(bytes.length / EDITS);
+  for (let at = 0; at < bytes.length; at += step)
+    parts.push(bytes.subarray(at, at + step), Buffer.from(`<w:p>a sentence that was written in at ${at}</w:p>`));
+  return Buffer.concat(parts);
+}
+
+describe("a save", () => {
+  test("of one byte in 100 MB costs ≤ 600 bytes, of 100 bytes inserted at its front ≤ 900, of 1 KB appended ≤ 1.6 KB, unchanged ≤ 450", async () => {
+    const source = sandbox.path("source.bin");
+    const bytes = noise(100 * MB, 1);
+    writeFileSync(source, bytes);
+    await cost('cp "$2" "$1/big.bin"', source);
+    const oneByte = await cost('printf x | dd of="$1/big.bin" bs=1 seek=50000000 conv=notrunc status=none');
+    const front = sandbox.path("front.bin");
+    bytes[50_000_000] = "x".charCodeAt(0);
+    writeFileSync(front, Buffer.concat([noise(100, 9), bytes]));
+    const inserted = await cost('cp "$2" "$1/big.bin"', front);
+    const append = sandbox.path("append.bin");
+    writeFileSync(append, noise(1000, 10));
+    const appended = await cost('cat "$2" >> "$1/big.bin"', append);
+    writeFileSync(front, Buffer.concat([readFileSync(front), noise(1000, 10)]));
+    const unchanged = await cost('cp "$2" "$1/big.bin"', front);
+    expect(oneByte).toBeLessThanOrEqual(600);
+    expect(inserted).toBeLessThanOrEqual(900);
+    expect(appended).toBeLessThanOrEqual(1_600);
+    expect(unchanged).toBeLessThanOrEqual(450);
+  }, 240_000);
+
+  test.each([1.4, 20])(
+    "of a document of %d MB with a dozen edits costs ≤ 1.15 × zstd --patch-from + 500, rewritten or replaced",
+    async (size) => {
+      const [before, after] = [sandbox.path("before.xml"), sandbox.path("after.xml")];
+      const bytes = documentOf(size * MB);
+      writeFileSync(before, bytes);
+      writeFileSync(after, edited(bytes));
+      const bound = 1.15 * patchBytes(before, after) + 500;
+      await cost('cp "$2" "$1/a.xml"; cp "$2" "$1/b.xml"', before);
+      const rewritten = await cost('cp "$2" "$1/a.xml"', after);
+      const replaced = await cost('cp "$2" "$1/b.tmp"; mv "$1/b.tmp" "$1/b.xml"', after);
+      expect(rewritten).toBeLessThanOrEqual(bound);
+      // A file of a new name is made, written and renamed: three operations.
+      expect(replaced).toBeLessThanOrEqual(bound + 800);
+    },
+    240_000,
+  );
+});
