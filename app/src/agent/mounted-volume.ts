@@ -63,7 +63,7 @@ export class MountedVolume implements Mount {
   private readonly figures: Statistics;
   private readonly room: Room;
   private end!: (reason: string) => void;
-  private isEnding = false;
+  private finishing: Promise<void> | undefined;
   private epoch = "";
   private isFilling = false;
   private answeredNatively = 0;
@@ -250,14 +250,21 @@ export class MountedVolume implements Mount {
   }
 
   async unmount(force: boolean): Promise<void> {
-    if (this.isEnding) return;
-    await this.parts.drive.close(force);
+    if (!this.isEnding) await this.parts.drive.close(force);
     await this.finish("unmounted");
   }
 
-  private async finish(reason: string): Promise<void> {
-    if (this.isEnding) return;
-    this.isEnding = true;
+  /** Whoever asks first gives the reason; all wait until nothing is open, since the next mount opens the same journal. */
+  private finish(reason: string): Promise<void> {
+    this.finishing ??= this.letGo(reason);
+    return this.finishing;
+  }
+
+  private get isEnding(): boolean {
+    return this.finishing !== undefined;
+  }
+
+  private async letGo(reason: string): Promise<void> {
     await this.commits.idle();
     this.unsent.close();
     await this.session.close();

@@ -13,8 +13,8 @@ export class Attachment implements FeedSender {
   private readonly warn: (message: string, error?: unknown) => void;
   /** Results up to this operation need not be kept. */
   private forgottenTo = 0;
-  /** Changes published while a resuming client is still being brought to the present. */
-  private held: Change[] | undefined;
+  /** What is told before the answer has been sent, while a resuming client is still being brought to the present: changes, and other items. */
+  private held: (Change | unknown[])[] | undefined;
 
   constructor(volume: Volume, channel: Channel, instance: string, warn: (message: string, error?: unknown) => void) {
     this.warn = warn;
@@ -37,7 +37,7 @@ export class Attachment implements FeedSender {
       .catch((error: unknown) => this.warn("Results of old operations could not be removed.", error));
   }
 
-  /** Feed items are kept back until `release`, which drops those that the client has by then. */
+  /** All feed items are kept back until `release`, which drops the changes that the client has by then. */
   holdBack(): void {
     this.held = [];
   }
@@ -48,9 +48,19 @@ export class Attachment implements FeedSender {
   }
 
   release(sentUpTo: number): void {
-    const waiting = (this.held ?? []).filter((change) => change.seq > sentUpTo);
+    const held = this.held ?? [];
     this.held = undefined;
-    if (waiting.length > 0) this.changes(waiting);
+    let waiting: Change[] = [];
+    for (const one of held) {
+      if (!Array.isArray(one)) {
+        if (one.seq > sentUpTo) waiting.push(one);
+        continue;
+      }
+      this.sendChanges(waiting);
+      waiting = [];
+      this.channel.send(one);
+    }
+    this.sendChanges(waiting);
   }
 
   changes(changes: readonly Change[]): void {
@@ -62,16 +72,21 @@ export class Attachment implements FeedSender {
     for (const part of splitBySize(changes, changeBytes)) this.channel.send(["changes", part.map(packChange)]);
   }
 
+  private tell(item: unknown[]): void {
+    if (this.held !== undefined) this.held.push(item);
+    else this.channel.send(item);
+  }
+
   up(seq: number): void {
-    this.channel.send(["up", seq]);
+    this.tell(["up", seq]);
   }
 
   listAgain(seq: number): void {
-    this.channel.send(["listAgain", seq]);
+    this.tell(["listAgain", seq]);
   }
 
   waiting(n: number, whom: readonly string[], untilWallMs: number): void {
-    this.channel.send(["waiting", n, whom.slice(0, WHOM_MAX), untilWallMs]);
+    this.tell(["waiting", n, whom.slice(0, WHOM_MAX), untilWallMs]);
   }
 
   close(reason: string): void {

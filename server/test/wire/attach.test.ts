@@ -56,6 +56,22 @@ describe("an attachment", () => {
     expect(await kindOf(wire.rig.run(channel.next()))).toBe("NotFound");
   });
 
+  test("[W12] is told nothing before its answer, but then all that came up meanwhile, in order", async () => {
+    const client = await wire.greeted();
+    const { volume } = wire.rig;
+    const allocate = volume.meta.allocateNodes.bind(volume.meta);
+    // While the answer is being made.
+    volume.meta.allocateNodes = async (count) => {
+      volume.feed.up(3);
+      volume.feed.up(4);
+      return allocate(count);
+    };
+    const channel = client.connection.open("attach", { volume: "docs", instance: ONE, wantsNodes: true });
+    expect(await wire.rig.run(channel.next())).toMatchObject({ epoch: volume.epoch });
+    expect(await wire.rig.run(channel.next())).toEqual(["up", 3]);
+    expect(await wire.rig.run(channel.next())).toEqual(["up", 4]);
+  });
+
   test("[W12] is needed for requests, by its channel's id, and only on its own connection", async () => {
     const client = await wire.greeted();
     const attached = await client.attach(ONE);
