@@ -75,3 +75,24 @@ os.setxattr(sys.argv[1], sys.argv[2], b"v" * int(sys.argv[3]))' "$1" "$2" "$3"`;
     await waitFor(async () => (await shown()) === "user.mark 5\n", 10_000, "its new value");
   });
 });
+
+describe("owners", () => {
+  const OWNER = 'stat -c "%u %g" "$1"';
+
+  test("are those who made a file, on the drive and on the server, or all the mounting user's with --map-owner", async () => {
+    const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+    const mine = `${uid} ${gid}\n`;
+    const mapped = sandbox.makeFolder("drive-mapped");
+    await sandbox.device("mapped").mount(`${server.url}/docs`, mapped, ["--map-owner"]);
+    await onMount('echo text > "$1/owned"', [drive]);
+    expect(await onMount(OWNER, [join(drive, "owned")])).toBe(mine);
+    // Only root may give a file away.
+    const owner = uid === 0 ? "1234 5678\n" : mine;
+    if (uid === 0) await onMount('chown 1234:5678 "$1/owned"', [drive]);
+    expect(await onMount(OWNER, [join(drive, "owned")])).toBe(owner);
+    expect(await onMount(OWNER, [join(mapped, "owned")])).toBe(mine);
+    await onMount('echo more >> "$1/owned"', [mapped]);
+    await device.flush(drive, { up: true });
+    expect((await mustRun("sh", ["-c", OWNER, "sh", join(served, "owned")])).stdout).toBe(owner);
+  });
+});

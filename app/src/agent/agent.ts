@@ -109,8 +109,8 @@ export class Agent {
       const stateFolder = home.mountFolder(url, mountpoint);
       makeFolder(cacheFolder);
       makeFolder(stateFolder);
-      const { cacheBytes = CACHE_BYTES, mode: writeMode } = request;
-      const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, writeMode });
+      const { cacheBytes = CACHE_BYTES, mode: writeMode, mapOwner = process.getuid?.() !== 0 } = request;
+      const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, writeMode, mapOwner });
       return { mount: await mount.status() };
     });
   }

@@ -15,6 +15,8 @@ export interface MountSettings {
   /** Where replica and journal of this mount lie; made if missing. */
   stateFolder: string;
   writeMode: WriteMode;
+  /** Programs see this user as the owner of everything, whoever is stored. */
+  mapOwner: boolean;
 }
 
 /** Bytes on the wire of one direction, by what they carried; the sum is TCP payload. */

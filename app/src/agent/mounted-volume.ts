@@ -8,6 +8,7 @@ import { Commits } from "./drive/commits.ts";
 import { Contents } from "./drive/contents.ts";
 import { DriveHost } from "./drive/drive-host.ts";
 import { Names } from "./drive/names.ts";
+import type { Owner } from "./drive/tree.ts";
 import { Tree } from "./drive/tree.ts";
 import { Unsent } from "./drive/unsent.ts";
 import { Xattrs } from "./drive/xattrs.ts";
@@ -47,6 +48,12 @@ export interface MountParts {
 const PROBLEMS_MAX = 20;
 /** A fast line fills this much of a disk meanwhile, and no more. */
 const EVICT_EVERY_MS = 1000;
+
+/** Whom programs see as the owner, if it is not who is stored. */
+function ownerOf({ mapOwner }: MountSettings): Owner | undefined {
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  return mapOwner && uid !== undefined && gid !== undefined ? { uid, gid } : undefined;
+}
 
 export class MountedVolume implements Mount {
   readonly settings: MountSettings;
@@ -107,10 +114,14 @@ export class MountedVolume implements Mount {
       { root: parts.cacheRoot, holds: "the cache" },
     ]);
     this.operations = new Operations({ session, journal, clock, answered: (error) => this.room.told(error) });
-    this.tree = new Tree(replica, {
-      list: (folder) => this.listings.list(folder),
-      stat: (nodes) => this.listings.stat(nodes),
-    });
+    this.tree = new Tree(
+      replica,
+      {
+        list: (folder) => this.listings.list(folder),
+        stat: (nodes) => this.listings.stat(nodes),
+      },
+      ownerOf(parts.settings),
+    );
     this.figures = new Statistics(drive, session);
     const { reused } = this.figures;
     const downloads = new Downloads({ cache, session, executor, reused });

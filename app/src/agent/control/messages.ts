@@ -45,6 +45,8 @@ export const Request = z.discriminatedUnion("verb", [
     cache: text.optional(),
     cacheBytes: z.int().nonnegative().optional(),
     mode: z.enum(["sync", "async"]),
+    /** Show everything as the mounting user's; left out: for an ordinary user. */
+    mapOwner: z.boolean().optional(),
   }),
   z.object({ verb: z.literal("unmount"), mountpoint: text, force: z.boolean() }),
   z.object({ verb: z.literal("flush"), mountpoint: text, up: z.boolean() }),

@@ -18,11 +18,13 @@ export function addMount(program: Command, output: Output): void {
         .choices(["sync", "async"])
         .default("sync"),
     )
+    .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
+    .option("--no-map-owner", "show the owners that the server has")
     .action(
       async (
         url: string,
         mountpoint: string,
-        options: { cache?: string; cacheSize?: string; mode: "sync" | "async" },
+        options: { cache?: string; cacheSize?: string; mode: "sync" | "async"; mapOwner?: boolean },
       ) => {
         const cache = options.cache === undefined ? {} : { cache: absolutePath(options.cache) };
         const size = options.cacheSize === undefined ? {} : { cacheBytes: parseSize(options.cacheSize) };
@@ -33,6 +35,7 @@ export function addMount(program: Command, output: Output): void {
           mode: options.mode,
           ...cache,
           ...size,
+          ...(options.mapOwner === undefined ? {} : { mapOwner: options.mapOwner }),
         } as const;
         const result = await withAgent((client) => client.ask<"mount">(request));
         output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
