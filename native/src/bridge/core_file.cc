@@ -67,12 +67,6 @@ Napi::Value TruncateTo(const Napi::CallbackInfo& info) {
       [](Extent& job) -> Failure { return Truncate(job.fd, job.length); }, Undefined<Extent>);
 }
 
-Napi::Value ReserveTo(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, Extent{IntArgument(info, 0), SizeArgument(info, 1)}, {},
-      [](Extent& job) -> Failure { return Reserve(job.fd, job.length); }, Undefined<Extent>);
-}
-
 struct Syncing {
   int fd;
   bool data_only;
@@ -128,7 +122,6 @@ void ExportFile(Napi::Env env, Napi::Object exports) {
   exports.Set("write", Napi::Function::New<Write>(env));
   exports.Set("copy", Napi::Function::New<CopyBetween>(env));
   exports.Set("truncate", Napi::Function::New<TruncateTo>(env));
-  exports.Set("reserve", Napi::Function::New<ReserveTo>(env));
   exports.Set("sync", Napi::Function::New<SyncFile>(env));
   exports.Set("statFile", Napi::Function::New<StatOfFile>(env));
   exports.Set("setStatFile", Napi::Function::New<ChangeStatOfFile>(env));

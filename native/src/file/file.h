@@ -32,9 +32,6 @@ int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64
 
 int Truncate(int fd, uint64_t length);
 
-// Reserves space up to `length` without changing the size; does nothing where the file system cannot.
-int Reserve(int fd, uint64_t length);
-
 int Sync(int fd, bool data_only);
 int StatFile(int fd, Stat* stat);
 int ChangeStat(int fd, const StatChange& change);

@@ -83,7 +83,6 @@ export interface CoreAddon {
   write(fd: number, offset: number, bytes: Uint8Array): Promise<void>;
   copy(from: number, fromOffset: number, to: number, toOffset: number, length: number): Promise<number>;
   truncate(fd: number, length: number): Promise<void>;
-  reserve(fd: number, length: number): Promise<void>;
   sync(fd: number, dataOnly: boolean): Promise<void>;
   statFile(fd: number): Promise<ArrayBuffer>;
   setStatFile(fd: number, ...change: StatChangeArguments): Promise<void>;

@@ -51,11 +51,6 @@ export class RealFile implements DiskFile {
     await this.use("truncate", (fd) => this.#core.truncate(fd, length));
   }
 
-  async reserve(length: number): Promise<void> {
-    checkSize(length, "length");
-    await this.use("reserve", (fd) => this.#core.reserve(fd, length));
-  }
-
   async stat(): Promise<DiskStat> {
     return readStat(await this.use("stat", (fd) => this.#core.statFile(fd)));
   }

@@ -60,8 +60,6 @@ export interface DiskFile {
   /** Copies from another open file within the system where it can (reflink, copy_file_range). Short only at the source's end. */
   copyFrom(source: DiskFile, sourceOffset: number, offset: number, length: number): Promise<number>;
   truncate(length: number): Promise<void>;
-  /** Reserves space so that later writes cannot fail with NoSpace; does nothing where the file system cannot. */
-  reserve(length: number): Promise<void>;
   stat(): Promise<DiskStat>;
   setStat(change: SetStat): Promise<void>;
   /** Data and metadata on stable storage (fsync); `dataOnly` is fdatasync. */

@@ -129,12 +129,6 @@ int Truncate(int fd, uint64_t length) {
   return Try([&] { return ftruncate(fd, static_cast<off_t>(length)); });
 }
 
-int Reserve(int fd, uint64_t length) {
-  if (length == 0) return 0;
-  const int error = Try([&] { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(length)); });
-  return error == EOPNOTSUPP || error == ENOSYS ? 0 : error;
-}
-
 int Sync(int fd, bool data_only) {
   return Try([&] { return data_only ? fdatasync(fd) : fsync(fd); });
 }

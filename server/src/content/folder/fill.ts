@@ -37,8 +37,6 @@ export async function fill(
   content: PendingContent,
   isWithinBatch: boolean,
 ): Promise<void> {
-  // A small file finds room or fails at once.
-  if (content.sizeBytes > BUFFER_BYTES) await file.reserve(content.sizeBytes);
   const copied: Range[] = [];
   let problem: unknown;
   let at = 0;

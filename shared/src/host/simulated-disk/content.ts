@@ -106,11 +106,6 @@ export class Content {
     this.#changes.push({ order: this.#order++, offset: size, bytes: undefined, size });
   }
 
-  /** Gives pages to the range without changing the length. */
-  reserve(length: number): void {
-    for (let page = 0; page * PAGE_BYTES < length; page++) this.#pages.own(page);
-  }
-
   /** What a sync that begins now promises. */
   freeze(): Frozen {
     const pages = new Map<number, Uint8Array | undefined>();

@@ -62,15 +62,6 @@ export class SimulatedFile implements DiskFile {
     this.#changed();
   }
 
-  async reserve(length: number): Promise<void> {
-    await this.#turn("reserve", true);
-    const missing = this.#content.missingPages(0, length);
-    if (missing * PAGE_BYTES > this.#disk.freeBytes) throw this.#full("reserve");
-    this.#disk.takePages(missing);
-    this.#content.reserve(length);
-    this.#inode.ctimeNs = this.#disk.nowNs();
-  }
-
   async stat(): Promise<DiskStat> {
     await this.#turn("stat");
     return this.#inode.stat();
