@@ -4,7 +4,7 @@ namespace runnel {
 
 void WatchBatch::Add(const std::string& path, WatchKind kind) {
   const auto [place, is_new] = kinds_.try_emplace(path, kind);
-  if (!is_new && place->second == WatchKind::kWriting) place->second = kind;
+  if (!is_new && place->second != kind) place->second = WatchKind::kWritten;
   if (kinds_.size() > kPathsMax) Overflow();
 }
 

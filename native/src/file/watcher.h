@@ -11,6 +11,7 @@ namespace runnel {
 enum class WatchKind : int {
   kChanged = 0,   // made, removed, renamed, attributes changed, or closed after writing
   kWriting = 1,   // a program is writing; more will come
+  kWritten = 3,   // both: it was written to, and closed or changed otherwise
   kOverflow = 2,  // events were lost, or part of the tree cannot be watched: only a whole scan helps
 };
 

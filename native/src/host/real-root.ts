@@ -27,7 +27,7 @@ const FOLDER_PERMISSIONS = 0o755;
 // The numbers of the enumerations in file/root.h and file/watcher.h.
 const OPEN_MODES: readonly OpenMode[] = ["read", "write", "create", "createNew"];
 const RENAME_MODES = ["replace", "keep", "exchange"] as const;
-const WATCH_KINDS: readonly WatchEvent["kind"][] = ["changed", "writing", "overflow"];
+const WATCH_KINDS: readonly WatchEvent["kind"][] = ["changed", "writing", "overflow", "written"];
 
 export class RealRoot implements DiskRoot {
   readonly path: string;

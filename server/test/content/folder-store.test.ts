@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
+import { inlineExecutor } from "@runnel/native";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
+import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import { Trash } from "../../src/content/folder/trash.ts";
 import { enclosingVolume } from "../../src/content/folder/marker.ts";
 import { FOLDER, TestVolume, folderStore } from "./test-volume.ts";
@@ -402,6 +404,56 @@ describe("reading", () => {
     await volume.settle();
     await expect(volume.store.open(version)).rejects.toMatchObject({ kind: "Lost" });
     expect((await volume.tree()).get("file")).toBe("file bbbbbbbbbb");
+  });
+
+  it("takes a write that ends long after its stamp for one, though the tuple was recorded in its midst", async () => {
+    await started();
+    await volume.writeFile("file", "aaaa");
+    await volume.settle();
+    const file = await volume.other.open("file", "write");
+    await file.write(0, Buffer.from("bb"));
+    await volume.clock.advance(1600);
+    const { version = 0 } = (await volume.meta.lookup(ROOT_NODE, "file")) ?? {};
+    expect(await volume.tree()).toEqual(new Map([["file", "file bbaa"]]));
+    // The system stamps a file when a write begins, and tells of it when all is written.
+    volume.disk.endLongWrite(FOLDER, "file", 2, Buffer.from("bb"));
+    await volume.clock.advance(2000);
+    const now = await volume.meta.lookup(ROOT_NODE, "file");
+    expect(now?.version).toBeGreaterThan(version);
+    await volume.clock.advance(10_000);
+    expect((await volume.meta.lookup(ROOT_NODE, "file"))?.version).toBe(now?.version);
+    await file.close();
+  });
+
+  it("yields a growing log as it was taken in, and never other bytes of a file that is rewritten", async () => {
+    volume = new TestVolume(1, (parts) =>
+      openFolderStore({ ...parts, executor: inlineExecutor(), settings: { volume: "volume 1" } }),
+    );
+    await volume.start();
+    await volume.settle();
+    const file = await volume.other.open("log", "createNew");
+    let log = "";
+    const append = async (): Promise<void> => {
+      const line = `line ${log.length}\n`;
+      await file.write(log.length, Buffer.from(line));
+      log += line;
+    };
+    let version = 0;
+    for (let round = 0; round < 500; round++) {
+      await append();
+      await volume.clock.advance(10);
+      const state = await volume.meta.lookup(ROOT_NODE, "log");
+      // The first is told apart from nothing; soon afterwards each can be read, though the file is another one by then.
+      if (round < 300 || state === undefined) continue;
+      await append();
+      version = state.version;
+      expect(await volume.readVersion(state.node, version)).toBe(log.slice(0, state.sizeBytes));
+      expect(state.sizeBytes).toBeGreaterThan(0);
+    }
+    const { node = 0 } = (await volume.meta.lookup(ROOT_NODE, "log")) ?? {};
+    await file.write(0, Buffer.from("LINE"));
+    await expect(volume.readVersion(node, version)).rejects.toMatchObject({ kind: "Stale" });
+    await file.close();
   });
 
   it("follows a rename and a change of attributes by another program", async () => {

@@ -75,8 +75,11 @@ export type OpenMode = "read" | "write" | "create" | "createNew";
 export interface WatchEvent {
   /** Path of the folder or file the event names. */
   path: string;
-  /** "changed": look at it; "writing": a program is writing to it, more will come; "overflow": events were lost, scan all. */
-  kind: "changed" | "writing" | "overflow";
+  /**
+   * "changed": look at it; "writing": a program is writing to it, more will come; "written": both, a program has written to it, look at it; "overflow":
+   * events were lost, scan all.
+   */
+  kind: "changed" | "writing" | "written" | "overflow";
 }
 
 export interface Watch {

@@ -226,6 +226,13 @@ export class SimulatedDisk implements Disk {
     this.bind([{ folder: at, name: key, from: undefined, to: inode }], reuses);
   }
 
+  /** A write by another program ends: the file was stamped as it began, and is told of now. */
+  endLongWrite(folder: string, name: string, offset: number, bytes: Uint8Array): void {
+    const at = this.#folderAt(folder);
+    at.entries?.get(name)?.content?.write(offset, bytes);
+    this.report(at, name, "writing");
+  }
+
   #folderAt(path: string): Inode {
     let at: Inode | undefined = this.root;
     for (const part of path.split("/").filter((word) => word !== "")) at = at?.entries?.get(part);

@@ -15,13 +15,17 @@ import { Scanner } from "./scan.ts";
 import type { TellerContext } from "./tell-batch.ts";
 import { Teller } from "./tell.ts";
 import { Gatherer } from "./watch.ts";
+import type { Due } from "./watch.ts";
 
 /** A scan that failed is begun again. */
 const RESCAN_MS = 1000;
 /** What a pending commit stood in the way of is looked at again when it is up, at the latest then. */
 const OVERTAKEN_MS = 1000;
 
-export interface ComparingContext extends Omit<TellerContext, "overtaken" | "affected" | "unsettled" | "folderMoved"> {
+export interface ComparingContext extends Omit<
+  TellerContext,
+  "overtaken" | "again" | "affected" | "unsettled" | "folderMoved"
+> {
   root: DiskRoot;
   rows: DiskRows;
   lane: Lane;
@@ -54,12 +58,13 @@ export class Comparing {
     this.#moved = new MovedFolders(clock);
     this.#gatherer = new Gatherer(
       clock,
-      (paths, named) => this.#look(paths, named),
+      (due) => this.#look(due),
       () => void this.scan(),
       () => this.#absences.nextDueMs(),
     );
     this.#teller = new Teller({
       ...context,
+      again: (path, delayMs) => this.#gatherer.again([path], delayMs),
       overtaken: (path) => this.#gatherer.again([path], OVERTAKEN_MS),
       affected: (path) => this.#gatherer.again([path], 0),
       folderMoved: (from, to) => this.#folderMoved(from, to),
@@ -148,12 +153,12 @@ export class Comparing {
       );
   }
 
-  async #look(paths: readonly string[], named: readonly string[]): Promise<void> {
+  async #look({ paths, named, written }: Due): Promise<void> {
     const { lane, rows } = this.#context;
     const folders: number[] = [];
     await lane.run(async () => {
       if (this.#isClosed) return;
-      const { seen, isRootNamed, deeper } = await lookAtPaths(rows, this.#looker, paths);
+      const { seen, isRootNamed, deeper } = await lookAtPaths(rows, this.#looker, paths, written);
       if (isRootNamed) await this.#teller.tellRoot();
       if (seen.length > 0) {
         if (seen.some(({ found }) => found === undefined)) await this.#context.checkPresence();

@@ -77,7 +77,7 @@ class FolderStore implements ContentStore {
 
   constructor(options: FolderOptions) {
     this.#options = options;
-    const { root, meta, host, clock } = options;
+    const { root, meta, host, clock, executor } = options;
     this.#rows = new DiskRows(meta);
     this.#staged = new StagedFiles(root);
     this.#reservations = new Reservations(root, (bytes) => this.#cutTrash(bytes));
@@ -87,6 +87,7 @@ class FolderStore implements ContentStore {
       rows: this.#rows,
       pending: this.#pending,
       host,
+      executor,
       wallNs: () => clock.wallNs(),
       steady: async () => this.#bringUp?.steady(),
       suspect: (path) => this.#comparing?.lookAt({ paths: [path], folders: [], moves: [] }),
@@ -191,7 +192,7 @@ class FolderStore implements ContentStore {
 
   /** The folder is there: cleans the store, then watches and scans. */
   async #begin(): Promise<void> {
-    const { root, clock, host, meta } = this.#options;
+    const { root, clock, host, meta, executor } = this.#options;
     await makeStoreFolders(root);
     await this.#staged.clean(this.#kept.seqs, this.#kept.temps);
     await this.#trash?.start();
@@ -205,6 +206,7 @@ class FolderStore implements ContentStore {
         clock,
         host,
         meta,
+        executor,
         leftOut: this.#leftOut,
         checkPresence: async () => this.#presence?.check(),
         noteExternal: async (seq) => this.#bringUp?.noteExternal(seq),

@@ -13,6 +13,8 @@ interface Name {
   folder: number;
   name: string;
   path: string;
+  /** When a write to the file was told, on the wall clock. */
+  writtenNs?: bigint | undefined;
 }
 
 /** The name to look at for a path; undefined for the root. `known`: folders by path, found so far. */
@@ -42,7 +44,13 @@ export interface LookedAt {
   deeper: Map<string, string[]>;
 }
 
-export async function lookAtPaths(rows: DiskRows, looker: Looker, paths: readonly string[]): Promise<LookedAt> {
+/** `written`: paths that a program has written to, with when that was told, on the wall clock. */
+export async function lookAtPaths(
+  rows: DiskRows,
+  looker: Looker,
+  paths: readonly string[],
+  written: ReadonlyMap<string, bigint>,
+): Promise<LookedAt> {
   const known = new Map<string, number | undefined>();
   const byFolder = new Map<number, Map<string, Name>>();
   const deeper = new Map<string, string[]>();
@@ -55,13 +63,13 @@ export async function lookAtPaths(rows: DiskRows, looker: Looker, paths: readonl
     }
     if (name.path !== path) deeper.set(name.path, [...(deeper.get(name.path) ?? []), path]);
     const names = byFolder.get(name.folder) ?? new Map<string, Name>();
-    names.set(name.path, name);
+    names.set(name.path, { ...name, writtenNs: written.get(name.path) });
     byFolder.set(name.folder, names);
   }
   const seen: Seen[] = [];
   const single: Name[] = [];
   for (const [folder, names] of byFolder) {
-    const listed = names.size >= LIST_FROM ? await looker.list(folder) : undefined;
+    const listed = names.size >= LIST_FROM ? await looker.list(folder, written) : undefined;
     if (listed === undefined) single.push(...names.values());
     else for (const one of listed.seen) seen.push(one);
   }

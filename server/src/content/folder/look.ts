@@ -15,6 +15,7 @@ import { STORE_FOLDER, joinPath } from "./store-layout.ts";
 
 /** Names looked at at once. */
 const LOOKS_AT_ONCE = 16;
+const NONE_WRITTEN: ReadonlyMap<string, bigint> = new Map();
 
 export interface LookerContext {
   root: DiskRoot;
@@ -33,10 +34,26 @@ export interface Listed {
   folders: number[];
 }
 
+/**
+ * A write stamps the file as it begins and is told of when it has ended, so one that takes long ends with the tuple that was recorded in its midst. What
+ * is told so much later than the stamp was such a write.
+ */
+const LONG_WRITE_NS = 100_000_000n;
+
 /** As recorded, as far as stat tells; the handle need not be asked for. */
-function isSurelySame(row: DiskRow, stat: DiskStat): boolean {
-  if (stat.type !== "folder") return isSameTuple(row.stat, stat);
+function isSurelySame(row: DiskRow, stat: DiskStat, writtenNs?: bigint): boolean {
+  if (stat.type !== "folder") return isSameTuple(row.stat, stat) && !isLongWrite(stat, writtenNs);
   return row.stat.type === "folder" && row.stat.ino === stat.ino && !isFolderChanged(row.stat, stat);
+}
+
+function isLongWrite(stat: DiskStat, writtenNs: bigint | undefined): boolean {
+  return stat.type === "file" && writtenNs !== undefined && writtenNs - stat.ctimeNs > LONG_WRITE_NS;
+}
+
+/** What was recorded in the midst of a write is no file's tuple: the comparison has to find another content. */
+function asFound(row: DiskRow | undefined, stat: DiskStat, writtenNs: bigint | undefined): DiskRow | undefined {
+  if (row === undefined || !isLongWrite(stat, writtenNs) || !isSameTuple(row.stat, stat)) return row;
+  return { ...row, stat: { ...row.stat, ctimeNs: -1n } };
 }
 
 export class Looker {
@@ -63,8 +80,8 @@ export class Looker {
     return true;
   }
 
-  /** What differs at the name, if anything does. */
-  async see(folder: number, name: string, path: string): Promise<Seen | undefined> {
+  /** What differs at the name, if anything does. `writtenNs`: when a write to it was told, on the wall clock. */
+  async see(folder: number, name: string, path: string, writtenNs?: bigint): Promise<Seen | undefined> {
     if (name === STORE_FOLDER) return undefined;
     const row = await this.#rows.get(folder, name);
     if (this.#isBusy(folder, name, row, path)) return undefined;
@@ -76,7 +93,7 @@ export class Looker {
       if (isRunnelError(error, "Unavailable")) return this.#leaveOut(`${path} (another file system)`);
       throw error;
     }
-    return this.#compare({ folder, name, path, row, found: undefined }, stat, true);
+    return this.#compare({ folder, name, path, row: asFound(row, stat, writtenNs), found: undefined }, stat, true);
   }
 
   /**
@@ -111,17 +128,21 @@ export class Looker {
     return undefined;
   }
 
-  async seeAll(names: readonly { folder: number; name: string; path: string }[]): Promise<Seen[]> {
+  async seeAll(
+    names: readonly { folder: number; name: string; path: string; writtenNs?: bigint | undefined }[],
+  ): Promise<Seen[]> {
     const seen: Seen[] = [];
-    await eachOf(names, LOOKS_AT_ONCE, async ({ folder, name, path }) => {
-      const one = await this.see(folder, name, path);
+    await eachOf(names, LOOKS_AT_ONCE, async ({ folder, name, path, writtenNs }) => {
+      const one = await this.see(folder, name, path, writtenNs);
       if (one !== undefined) seen.push(one);
     });
     return seen;
   }
 
-  /** The whole folder: only this proves that a name is absent. Undefined when it cannot be listed. */
-  async list(folder: number): Promise<Listed | undefined> {
+  /**
+   * The whole folder: only this proves that a name is absent. Undefined when it cannot be listed. `written`: as for `see`, by path.
+   */
+  async list(folder: number, written: ReadonlyMap<string, bigint> = NONE_WRITTEN): Promise<Listed | undefined> {
     const inFolder = await this.#rows.pathOf(folder);
     if (inFolder === undefined) return undefined;
     const rows = new Map((await this.#rows.ofFolder(folder)).map((row) => [row.name, row]));
@@ -137,10 +158,14 @@ export class Looker {
           const row = rows.get(name);
           rows.delete(name);
           if (row?.stat.type === "folder" && stat.type === "folder") folders.push(row.node);
-          if (row !== undefined && stat.dev === this.#dev && isSurelySame(row, stat)) continue;
+          const writtenNs = written.size === 0 ? undefined : written.get(joinPath(inFolder, name));
+          if (row !== undefined && stat.dev === this.#dev && isSurelySame(row, stat, writtenNs)) continue;
           const path = joinPath(inFolder, name);
           if (!this.#isBusy(folder, name, row, path))
-            different.push({ name: { folder, name, path, row, found: undefined }, stat });
+            different.push({
+              name: { folder, name, path, row: asFound(row, stat, writtenNs), found: undefined },
+              stat,
+            });
         }
       }
     };

@@ -1,5 +1,5 @@
 // TellBatch: hands operations of other programs to the volume, some at a time, and draws what follows from its answers.
-import type { Clock, DiskRoot, VersionId } from "@runnel/shared";
+import type { Clock, DiskRoot, Executor, Recipe, VersionId } from "@runnel/shared";
 import type { DiskRow, ExternalOperation, MetaStore, Planned } from "../../meta/meta-store.ts";
 import type { ContentHost } from "../content-store.ts";
 import type { BusyNames } from "./busy-names.ts";
@@ -17,6 +17,8 @@ export interface Telling {
   seen: Seen | undefined;
   /** The row that a removal is about. */
   removed?: DiskRow;
+  /** Of what was written: made at once, since the file goes on changing. */
+  recipe?: Recipe | undefined;
 }
 
 export interface TellerContext {
@@ -24,6 +26,7 @@ export interface TellerContext {
   rows: DiskRows;
   meta: MetaStore;
   clock: Clock;
+  executor: Executor | undefined;
   host: Pick<ContentHost, "external">;
   leftOut: LeftOut;
   busy: BusyNames;
@@ -33,6 +36,8 @@ export interface TellerContext {
   lost(version: VersionId): void;
   /** A commit not yet up stands in the way: to be looked at when it is up. */
   overtaken(path: string): void;
+  /** To be looked at later. */
+  again(path: string, delayMs: number): void;
   /** Its tuple is another one, through a change elsewhere. */
   affected(path: string): void;
   folderMoved(from: string, to: string): void;
@@ -99,6 +104,7 @@ export class TellBatch {
     const planned = await this.#context.host.external(batch.map(({ operation }) => operation));
     let seq = 0;
     const hasPending = this.#context.hasPending();
+    const recipes: ExternalOperation[] = [];
     for (const [index, told] of batch.entries()) {
       const answer = planned[index];
       if (answer === undefined) continue;
@@ -107,9 +113,13 @@ export class TellBatch {
       if (answer.ok && answer.change !== undefined) {
         seq = Math.max(seq, answer.change.seq);
         if (isNewFolder(told)) this.#folders.push(answer.result.node);
+        const { node, version } = answer.result;
+        if (told.recipe !== undefined)
+          recipes.push({ op: "setRecipe", version: { node, seq: version }, recipe: told.recipe });
       }
       await this.#settle(told, answer, hasPending);
     }
+    if (recipes.length > 0) await this.#context.host.external(recipes);
     if (this.#context.rows.hasChanges) await this.#context.rows.store((await this.#context.meta.facts()).upSeq);
     if (seq > 0) await this.#context.noteExternal(seq);
   }

@@ -5,6 +5,7 @@ import type { DiskRoot, DiskStat, NewAttributes } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../meta/meta-store.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
+import { cutChanging } from "./cut-changing.ts";
 import type { Found } from "./live-tree.ts";
 import { handleKey, isSameContent, isSettled } from "./same-file.ts";
 import type { Arrival, Known, Seen, Settable } from "./seen.ts";
@@ -13,6 +14,12 @@ import type { Telling, TellerContext } from "./tell-batch.ts";
 import { TellBatch } from "./tell-batch.ts";
 import { diskXattrs, foundXattrs, readXattrs } from "./xattrs.ts";
 import { Moves } from "./tell-moves.ts";
+
+const NS_PER_MS = 1_000_000n;
+/** A file that is written in place all the time is taken in so often. */
+const AGAIN_NS = 1_000_000_000n;
+/** One that changes again within this is one that goes on changing. */
+const GOES_ON_NS = 10n * AGAIN_NS;
 
 export interface Told {
   /** New folders and those that have moved, to be listed. */
@@ -129,6 +136,23 @@ export class Teller {
     return { change: { ...change, xattrs: news.xattrs }, disk: { ...rest, stat: found.stat, ...kept } };
   }
 
+  /**
+   * Written in place. What was taken in less than a second ago waits until then. What goes on changing gets its recipe at once: soon nothing else will
+   * tell this version from the next one.
+   */
+  async #changing(one: Known): Promise<Telling[]> {
+    const { row, found, path } = one;
+    const { root, clock, executor, again } = this.#context;
+    const sinceNs = clock.wallNs() - row.stat.ctimeNs;
+    if (row.stat.ctimeNs >= 0n && sinceNs >= 0n && sinceNs < AGAIN_NS) {
+      again(path, Number((AGAIN_NS - sinceNs) / NS_PER_MS) + 1);
+      return [];
+    }
+    const goesOn = found.stat.ctimeNs - row.stat.ctimeNs < GOES_ON_NS;
+    const recipe = goesOn && executor !== undefined ? await cutChanging(root, path, found, executor) : undefined;
+    return [{ ...(await this.#written(one)), recipe }];
+  }
+
   /** The recorded file, with another tuple. */
   async #changes(one: Known): Promise<Telling[]> {
     const { row, found } = one;
@@ -143,7 +167,7 @@ export class Teller {
     if (stat.type !== "file") {
       if (row.stat.mtimeNs !== stat.mtimeNs) change.mtimeNs = stat.mtimeNs;
       if (Object.keys(change).length > 0) return [attributesTold(one, change, disk)];
-    } else if (!isSameContent(row.stat, stat)) return [await this.#written(one)];
+    } else if (!isSameContent(row.stat, stat)) return this.#changing(one);
     else if (isChanged) return [attributesTold(one, change, disk)];
     // A ctime that no change of names explains: a write whose mtime was set back.
     else if (row.stat.nlink === stat.nlink && row.stat.ctimeNs !== stat.ctimeNs) return [await this.#written(one)];

@@ -1,12 +1,13 @@
 // Reading versions, wherever their bytes are now: the live file, the trash, or log + older versions. A place can change while a version is open
 // (a commit is brought up, the trash is cut); a read then finds the new place, or fails by name. It never yields other bytes.
-import type { DiskFile, DiskRoot, VersionId } from "@runnel/shared";
+import type { DiskFile, DiskRoot, Executor, VersionId } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { MetaStore, VersionPlace, VersionRow } from "../../meta/meta-store.ts";
 import type { ContentHost, OpenVersion } from "../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { FileSource } from "./file-source.ts";
 import type { PendingContent, PendingContents, Piece } from "./pending-contents.ts";
+import { ProvenSource } from "./proven-source.ts";
 import { isSettled } from "./same-file.ts";
 import { TRASH_FOLDER, joinPath, stagedPath, versionKey } from "./store-layout.ts";
 
@@ -19,6 +20,8 @@ export interface VersionsContext {
   rows: DiskRows;
   pending: PendingContents;
   host: Pick<ContentHost, "readLog">;
+  /** Without one, a file that is being written to cannot be read. */
+  executor: Executor | undefined;
   wallNs(): bigint;
   /** Resolves when no batch is just being put in place. Never waits for the volume. */
   steady(): Promise<void>;
@@ -31,7 +34,11 @@ export interface VersionsContext {
   hasPending(): boolean;
 }
 
-type Source = FileSource | PendingContent | "empty";
+type Source = FileSource | ProvenSource | PendingContent | "empty";
+
+function isOpenFile(source: Source | undefined): source is FileSource | ProvenSource {
+  return source instanceof FileSource || source instanceof ProvenSource;
+}
 
 export class Versions {
   readonly context: VersionsContext;
@@ -103,15 +110,18 @@ export class Versions {
     return (await this.context.rows.pathOf(row.folder)) === undefined;
   }
 
-  async #onDisk(version: VersionId, sizeBytes: number): Promise<FileSource | undefined> {
-    const { rows, root } = this.context;
+  async #onDisk(version: VersionId, sizeBytes: number): Promise<FileSource | ProvenSource | undefined> {
+    const { rows, root, meta, executor } = this.context;
     const row = (await rows.ofNode(version.node)).find((name) => name.version === version.seq);
     const path = row && (await rows.pathOfName(row.folder, row.name));
     if (row === undefined || path === undefined) return undefined;
     if (row.stat.sizeBytes !== sizeBytes) return undefined;
     const source = await FileSource.open(root, path, row.stat);
-    if (source === undefined) this.context.suspect(path);
-    return source;
+    if (source !== undefined) return source;
+    this.context.suspect(path);
+    const recipe = executor === undefined ? undefined : await meta.recipe(version);
+    if (recipe === undefined || executor === undefined) return undefined;
+    return ProvenSource.open(root, path, row.handle, recipe, executor);
   }
 
   async #inTrash(version: VersionId, place: VersionPlace & { at: "trash" }): Promise<FileSource | undefined> {
@@ -160,7 +170,7 @@ export class FolderVersion implements OpenVersion {
   /** Older versions that a pending one copies from. */
   readonly #older = new Map<string, FolderVersion>();
   /** Replaced files stay open until the version is closed: `file` may have been handed out. */
-  readonly #replaced: FileSource[] = [];
+  readonly #replaced: (FileSource | ProvenSource)[] = [];
   #isClosed = false;
 
   constructor(versions: Versions, version: VersionId, isWithinBatch: boolean) {
@@ -200,8 +210,8 @@ export class FolderVersion implements OpenVersion {
   }
 
   async #use(source: Source): Promise<Source> {
-    if (this.#isClosed && source instanceof FileSource) await source.close();
-    if (this.#source instanceof FileSource && this.#source !== source) this.#replaced.push(this.#source);
+    if (this.#isClosed && isOpenFile(source)) await source.close();
+    if (isOpenFile(this.#source) && this.#source !== source) this.#replaced.push(this.#source);
     this.#source = source;
     return source;
   }
@@ -229,7 +239,7 @@ export class FolderVersion implements OpenVersion {
 
   async #readFrom(source: Source, offset: number, length: number): Promise<Uint8Array | undefined> {
     if (source === "empty") return new Uint8Array(length);
-    if (source instanceof FileSource) return source.read(offset, length);
+    if (isOpenFile(source)) return source.read(offset, length);
     const bytes = new Uint8Array(length);
     let at = 0;
     for (const piece of this.#versions.context.pending.pieces(source, offset, length)) {
@@ -271,7 +281,7 @@ export class FolderVersion implements OpenVersion {
     this.#isClosed = true;
     this.#versions.release(this.#version);
     const source = this.#source;
-    for (const file of source instanceof FileSource ? [source, ...this.#replaced] : this.#replaced) await file.close();
+    for (const file of isOpenFile(source) ? [source, ...this.#replaced] : this.#replaced) await file.close();
     for (const older of this.#older.values()) await older.close();
   }
 }

@@ -18,11 +18,22 @@ interface Gathered {
   dueMs: number;
   /** Only because an event's path led here: not to be led further. */
   isLed: boolean;
+  /** When a write to it was last told, on the wall clock. */
+  writtenNs?: bigint | undefined;
+}
+
+/** What is due. */
+export interface Due {
+  paths: string[];
+  /** Those of them that were not just led to. */
+  named: string[];
+  /** Those that a program has written to, with when that was told last, on the wall clock. */
+  written: ReadonlyMap<string, bigint>;
 }
 
 export class Gatherer {
   readonly #clock: Clock;
-  readonly #look: (paths: string[], named: string[]) => Promise<void>;
+  readonly #look: (due: Due) => Promise<void>;
   readonly #overflow: () => void;
   /** Something else that is due, on the boot clock. */
   readonly #otherDueMs: () => number | undefined;
@@ -32,10 +43,10 @@ export class Gatherer {
   #isLooking = false;
   #isClosed = false;
 
-  /** `look` gets what is due, also when that is only the other thing; `named` are those of it that were not just led to. */
+  /** `look` gets what is due, also when that is only the other thing. */
   constructor(
     clock: Clock,
-    look: (paths: string[], named: string[]) => Promise<void>,
+    look: (due: Due) => Promise<void>,
     overflow: () => void,
     otherDueMs: () => number | undefined,
   ) {
@@ -49,8 +60,10 @@ export class Gatherer {
     const nowMs = this.#clock.bootMs();
     for (const { path, kind } of events) {
       if (kind === "overflow") this.#overflowed();
-      else if (!isInStore(path))
-        this.#gather(path, nowMs, kind === "writing" ? QUIET_MS : GATHER_MS, kind === "writing");
+      if (kind === "overflow" || isInStore(path)) continue;
+      this.#gather(path, nowMs, kind === "writing" ? QUIET_MS : GATHER_MS, kind === "writing");
+      const gathered = this.#paths.get(path);
+      if (gathered !== undefined && kind !== "changed") gathered.writtenNs = this.#clock.wallNs();
     }
     this.#arm();
   }
@@ -79,7 +92,12 @@ export class Gatherer {
     let dueMs = nowMs + delayMs;
     if (before !== undefined) dueMs = isWriting ? Math.max(before.dueMs, dueMs) : Math.min(before.dueMs, dueMs);
     if (isWriting) dueMs = Math.min(dueMs, firstMs + WRITING_MS_MAX);
-    this.#paths.set(path, { firstMs, dueMs, isLed: isLed && before?.isLed !== false });
+    this.#paths.set(path, {
+      firstMs,
+      dueMs,
+      isLed: isLed && before?.isLed !== false,
+      writtenNs: before?.writtenNs,
+    });
     if (this.#paths.size > PATHS_MAX) this.#overflowed();
   }
 
@@ -113,22 +131,32 @@ export class Gatherer {
     if (this.#isLooking || this.#isClosed) return;
     this.#isLooking = true;
     const nowMs = this.#clock.bootMs();
-    const due: string[] = [];
+    const paths: string[] = [];
     const named: string[] = [];
-    for (const [path, { dueMs, isLed }] of this.#paths) {
+    const written = new Map<string, bigint>();
+    for (const [path, { dueMs, isLed, writtenNs }] of this.#paths) {
       if (dueMs > nowMs) continue;
-      due.push(path);
+      paths.push(path);
       if (!isLed) named.push(path);
+      if (writtenNs !== undefined) written.set(path, writtenNs);
     }
-    for (const path of due) this.#paths.delete(path);
+    for (const path of paths) this.#paths.delete(path);
     try {
-      await this.#look(due, named);
+      await this.#look({ paths, named, written });
     } catch {
       // The disk or the volume failed for now; what was to be seen still is.
-      this.again(due, RETRY_MS);
+      this.#lookAgain(paths, written);
     }
     this.#isLooking = false;
     this.#arm();
+  }
+
+  #lookAgain(paths: readonly string[], written: ReadonlyMap<string, bigint>): void {
+    this.again(paths, RETRY_MS);
+    for (const [path, writtenNs] of written) {
+      const gathered = this.#paths.get(path);
+      if (gathered !== undefined) gathered.writtenNs ??= writtenNs;
+    }
   }
 
   close(): void {
