@@ -92,6 +92,8 @@ export interface ContentStore {
   stage(): Promise<StagedFile>;
   /** Reserves room for what a commit will need on disk. @throws NoSpace. Released by the returned function, when the commit is up or failed. */
   reserve(bytes: number): Promise<() => void>;
+  /** @throws BadName for a name that cannot be held where the contents lie. */
+  checkName(name: string): void;
   /** In order of seq. */
   accept(commit: AcceptedCommit): void;
   /** Resolves when all up to seq is in the plain folder. */

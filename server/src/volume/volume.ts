@@ -192,6 +192,8 @@ export class Volume {
     holder: Holder | undefined,
     data: Uint8Array,
   ): Promise<Committed & { acknowledged: Promise<void> }> {
+    if (operation.op === "make" || operation.op === "link") this.content.checkName(operation.name);
+    if (operation.op === "rename") this.content.checkName(operation.toName);
     const committed = await this.queue.submit({ operation, id, data, holder });
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq) };
   }

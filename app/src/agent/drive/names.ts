@@ -7,6 +7,8 @@ import type { Tree } from "./tree.ts";
 import type { Unsent } from "./unsent.ts";
 
 const S_ISGID = 0o2000;
+/** What encrypted folders (eCryptfs) can hold. */
+const SAFE_NAME_BYTES = 143;
 
 export type RequestOfOp<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
 
@@ -52,7 +54,7 @@ export class Names {
       [[folder, request.name]],
     );
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
-    if (request.isExclusive || operations.isCrowded) {
+    if (request.isExclusive || operations.isCrowded || isDoubtful(request.name)) {
       await making;
       const made = await tree.node(node);
       drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(made) }], false);
@@ -183,6 +185,11 @@ export class Names {
     drive.putNode(tree.entry(await tree.node(node), request.node), false);
     drive.done(request.id);
   }
+}
+
+/** Names that some file systems refuse: the server may, and the program is to hear that before it has written anything. */
+function isDoubtful(name: string): boolean {
+  return /["*:<>?\\|\p{Cc}]|[. ]$/u.test(name) || Buffer.byteLength(name) > SAFE_NAME_BYTES;
 }
 
 /** mkdir(2): what is made in a folder with S_ISGID has its group, and a folder that bit as well. */

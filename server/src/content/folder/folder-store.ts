@@ -19,6 +19,7 @@ import { Lane } from "./lane.ts";
 import { LeftOut } from "./left-out.ts";
 import { LiveTree } from "./live-tree.ts";
 import { makeStoreFolders } from "./marker.ts";
+import { NO_NAME_LIMITS, checkHeld, findNameLimits } from "./name-limits.ts";
 import { Notices } from "./notices.ts";
 import { PendingContents, contentOf } from "./pending-contents.ts";
 import { Presence } from "./presence.ts";
@@ -73,6 +74,7 @@ class FolderStore implements ContentStore {
   #comparing: Comparing | undefined;
   #kept: { seqs: Set<number>; temps: Set<string> } = { seqs: new Set(), temps: new Set() };
   #timer: Timer | undefined;
+  #nameLimits = NO_NAME_LIMITS;
   #isClosed = false;
 
   constructor(options: FolderOptions) {
@@ -195,6 +197,7 @@ class FolderStore implements ContentStore {
     const { root, clock, host, meta, executor } = this.#options;
     await makeStoreFolders(root);
     await this.#staged.clean(this.#kept.seqs, this.#kept.temps);
+    this.#nameLimits = await findNameLimits(root);
     await this.#trash?.start();
     const { dev } = await root.stat("");
     this.#comparing = new Comparing(
@@ -287,6 +290,10 @@ class FolderStore implements ContentStore {
         () => this.#cutTrashLater(),
       );
     });
+  }
+
+  checkName(name: string): void {
+    checkHeld(name, this.#nameLimits);
   }
 
   status(): ContentStatus {

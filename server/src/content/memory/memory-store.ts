@@ -179,6 +179,10 @@ class MemoryStore implements ContentStore {
     return new Promise((resolve) => this.#waiters.push({ seq, resolve }));
   }
 
+  checkName(): void {
+    // Memory holds any name.
+  }
+
   async space(): Promise<DiskSpace> {
     const freeBytes = this.#capacityBytes - this.#usedBytes;
     return {
