@@ -1,13 +1,20 @@
-// CBOR (RFC 8949) as the wire uses it: definite lengths, no tags, text keys. Bytes are checked for shape before the library decodes
+// CBOR (RFC 8949) as the wire and our files use it: definite lengths, no tags, text keys, in messages known fields as numbers. Bytes are checked for shape before the library decodes
 // them, so that depth, lengths and item counts are bounded whatever a peer sends (rules W2, W3).
 import { isUtf8 } from "node:buffer";
 import { Encoder } from "cbor-x";
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { FIELD_NAMES } from "./keys.ts";
 
 // Records and tags are the library's own extensions: off, so that any CBOR library can read what we send.
-const codec = new Encoder({ useRecords: false, mapsAsObjects: true, tagUint8Array: false, variableMapSize: true });
+const OPTIONS = { useRecords: false, mapsAsObjects: true, tagUint8Array: false, variableMapSize: true };
+const codec = new Encoder(OPTIONS);
+const messageCodec = new Encoder({
+  ...OPTIONS,
+  keyMap: Object.fromEntries(FIELD_NAMES.map((name, number) => [name, number])),
+});
 
+const MAJOR_NUMBER = 0;
 const MAJOR_BYTES = 2;
 const MAJOR_TEXT = 3;
 const MAJOR_ARRAY = 4;
@@ -25,9 +32,23 @@ export function encodeCbor(value: unknown): Uint8Array {
  * from our own files.
  */
 export function decodeCbor(bytes: Uint8Array, bytesMax: number = LIMITS.controlBytes): unknown {
-  checkShape(bytes, bytesMax);
+  return decodeWith(codec, bytes, bytesMax, 0);
+}
+
+/** As encodeCbor, for the wire: fields that have a number go by it (rule W56). */
+export function encodeMessage(value: unknown): Uint8Array {
+  return new Uint8Array(messageCodec.encode(value));
+}
+
+/** Inverse of encodeMessage; fields may come by name, too. @throws as decodeCbor. */
+export function decodeMessage(bytes: Uint8Array): unknown {
+  return decodeWith(messageCodec, bytes, LIMITS.controlBytes, FIELD_NAMES.length);
+}
+
+function decodeWith(decoder: Encoder, bytes: Uint8Array, bytesMax: number, numberedFields: number): unknown {
+  checkShape(bytes, bytesMax, numberedFields);
   try {
-    return codec.decode(bytes);
+    return decoder.decode(bytes);
   } catch (cause) {
     throw new RunnelError("Invalid", "decode message", "A message is not valid CBOR.", {
       detail: { rule: "W2" },
@@ -37,10 +58,10 @@ export function decodeCbor(bytes: Uint8Array, bytesMax: number = LIMITS.controlB
 }
 
 /**
- * One pass over the heads: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite length, keys are text, text is
- * UTF-8 (the library would put U+FFFD for what is not, and two names would become one).
+ * One pass over the heads: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite length, keys are text or
+ * the numbers of fields, text is UTF-8 (the library would put U+FFFD for what is not, and two names would become one).
  */
-function checkShape(bytes: Uint8Array, bytesMax: number): void {
+function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number): void {
   if (bytes.length > bytesMax) throw malformed("is too large", "W3");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Items still to come at each open level, and whether the level is a map: then every second is a key. */
@@ -74,7 +95,8 @@ function checkShape(bytes: Uint8Array, bytesMax: number): void {
       at += width;
     }
     if (major === MAJOR_TAG) throw malformed("has a tag", "W2");
-    if (isKey && major !== MAJOR_TEXT) throw malformed("has a key that is not text", "W2");
+    const isField = major === MAJOR_TEXT || (major === MAJOR_NUMBER && argument < numberedFields);
+    if (isKey && !isField) throw malformed("has a key that is no field", "W2");
     if (major === MAJOR_BYTES || major === MAJOR_TEXT) {
       if (argument > bytes.length - at) throw malformed("declares more bytes than it has", "W2");
       const text = bytes.subarray(at, at + argument);

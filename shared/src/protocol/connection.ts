@@ -7,7 +7,7 @@ import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, ERROR_KINDS, RunnelError, isRunne
 import type { ErrorDetail, ErrorKind } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { Channel } from "./channel.ts";
-import { decodeCbor, encodeCbor } from "./cbor.ts";
+import { decodeMessage, encodeMessage } from "./cbor.ts";
 import { FRAME, decodeFrame, decodeVarint, encodeFrame, encodeVarint, mayBeCompressed } from "./frame.ts";
 import type { FrameKind } from "./frame.ts";
 import { Pacing } from "./pacing.ts";
@@ -103,7 +103,7 @@ export class Connection {
     if (this.channels.size >= LIMITS.channels) {
       throw new RunnelError("Busy", operation, "Too many requests are under way.", { detail: { retryAfterMs: 100 } });
     }
-    const payload = encodeMessage([operation, request], operation);
+    const payload = encodeBounded([operation, request], operation);
     const channel = new Channel(this.nextChannel, this.carrier);
     this.nextChannel += 2;
     this.channels.set(channel.id, channel);
@@ -120,7 +120,7 @@ export class Connection {
 
   private readonly carrier = {
     sendItem: (channel: Channel, item: unknown) =>
-      this.sendControl(FRAME.item, channel.id, encodeMessage(item, "send item")),
+      this.sendControl(FRAME.item, channel.id, encodeBounded(item, "send item")),
     sendEnd: (channel: Channel, end: { result: unknown } | { error: RunnelError }) => {
       this.sendControl(FRAME.end, channel.id, encodeEnd(end));
       this.forgetIfDone(channel);
@@ -246,11 +246,11 @@ export class Connection {
       if (this.hasBeen(id)) return;
       throw new RunnelError("Invalid", "receive", `Channel ${id} was never opened.`, { detail: { rule: "W6" } });
     }
-    if (kind === FRAME.item) channel.receiveItem(decodeCbor(payload));
+    if (kind === FRAME.item) channel.receiveItem(decodeMessage(payload));
     else if (kind === FRAME.bulk) channel.receiveBulk(payload);
     else if (kind === FRAME.credit) channel.receiveCredit(decodeNumber(payload));
     else if (kind === FRAME.end) {
-      channel.receiveEnd(decodeEnd(decodeCbor(payload)));
+      channel.receiveEnd(decodeEnd(decodeMessage(payload)));
       this.forgetIfDone(channel);
     } else if (kind === FRAME.cancel) {
       channel.broken(new RunnelError("Interrupted", "receive", "The other side cancelled the request."));
@@ -272,7 +272,7 @@ export class Connection {
         detail: { rule: "W6" },
       });
     }
-    const message = decodeCbor(payload);
+    const message = decodeMessage(payload);
     if (!Array.isArray(message) || message.length !== 2 || typeof message[0] !== "string") {
       throw new RunnelError("Invalid", "open channel", "An opening message has the wrong form.", {
         detail: { rule: "W6" },
@@ -340,8 +340,8 @@ const NOTHING = new Uint8Array(0);
 const MESSAGE_MAX = 1000;
 
 /** @throws TooLarge: the other side would close the connection over it (rule W3), so it concerns its own request only. */
-function encodeMessage(message: unknown, operation: string): Uint8Array {
-  const bytes = encodeCbor(message);
+function encodeBounded(message: unknown, operation: string): Uint8Array {
+  const bytes = encodeMessage(message);
   if (bytes.length <= LIMITS.controlBytes) return bytes;
   throw new RunnelError("TooLarge", operation, `A message of ${bytes.length} bytes is too large to be sent.`, {
     detail: { limit: LIMITS.controlBytes, rule: "W3" },
@@ -350,7 +350,7 @@ function encodeMessage(message: unknown, operation: string): Uint8Array {
 
 function encodeEnd(end: { result: unknown } | { error: RunnelError }): Uint8Array {
   if ("error" in end)
-    return encodeCbor([
+    return encodeMessage([
       1,
       end.error.kind,
       end.error.operation,
@@ -358,7 +358,7 @@ function encodeEnd(end: { result: unknown } | { error: RunnelError }): Uint8Arra
       end.error.detail,
     ]);
   try {
-    return encodeMessage(end.result === undefined ? [0] : [0, end.result], "send result");
+    return encodeBounded(end.result === undefined ? [0] : [0, end.result], "send result");
   } catch (error) {
     return encodeEnd({ error: asRunnelError(error, "send result") });
   }

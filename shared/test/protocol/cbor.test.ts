@@ -3,7 +3,8 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { RunnelError } from "../../src/errors.ts";
 import { LIMITS } from "../../src/limits.ts";
-import { decodeCbor, encodeCbor } from "../../src/protocol/cbor.ts";
+import { decodeCbor, decodeMessage, encodeCbor, encodeMessage } from "../../src/protocol/cbor.ts";
+import { FIELD_NAMES } from "../../src/protocol/keys.ts";
 import { fromHex, hexOf, valueOf, vectors } from "./vectors.ts";
 
 function refusal(bytes: Uint8Array): unknown {
@@ -140,5 +141,21 @@ describe("CBOR", () => {
       { numRuns: 5000 },
     );
     expect(values).toBeGreaterThan(100);
+  });
+});
+
+describe("a message", () => {
+  test("[W56] has its known fields as numbers, at any depth, and comes back with their names", () => {
+    const message = { node: 5, of: [{ sizeBytes: 6, other: { attachment: 7 } }] };
+    const bytes = encodeMessage(message);
+    expect(hexOf(bytes)).toBe("a20405626f6681a21006656f74686572a10007");
+    expect(decodeMessage(bytes)).toEqual(message);
+    expect(decodeMessage(encodeCbor(message))).toEqual(message);
+  });
+
+  test("[W56] [W2] has no numbers for fields that there are not", () => {
+    expect(() => decodeMessage(fromHex(`a118${FIELD_NAMES.length.toString(16)}00`))).toThrow("no field");
+    expect(() => decodeMessage(fromHex("a12000"))).toThrow("no field");
+    expect(() => decodeCbor(fromHex("a10400"))).toThrow("no field");
   });
 });

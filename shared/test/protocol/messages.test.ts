@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { decodeRecipe, encodeRecipe } from "../../src/model/recipe.ts";
 import type { Recipe } from "../../src/model/recipe.ts";
 import { LIMITS } from "../../src/limits.ts";
-import { decodeCbor, encodeCbor } from "../../src/protocol/cbor.ts";
+import { decodeCbor, decodeMessage, encodeCbor, encodeMessage } from "../../src/protocol/cbor.ts";
 import { decodeFrame, encodeFrame } from "../../src/protocol/frame.ts";
 import type { FrameKind } from "../../src/protocol/frame.ts";
 import {
@@ -57,8 +57,8 @@ function isAccepted(schema: Schema, value: unknown): boolean {
 }
 
 describe("golden frames", () => {
-  test.each(vectors.frames)("[W1] [W2] $name", ({ kind, channel, message, payload, hex }) => {
-    const bytes = payload === undefined ? encodeCbor(valueOf(message)) : fromHex(payload);
+  test.each(vectors.frames)("[W1] [W2] [W56] $name", ({ kind, channel, message, payload, hex }) => {
+    const bytes = payload === undefined ? encodeMessage(valueOf(message)) : fromHex(payload);
     expect(hexOf(encodeFrame({ kind: kind as FrameKind, channel, isCompressed: false, payload: bytes }))).toBe(hex);
     const frame = decodeFrame(fromHex(hex));
     expect({ kind: frame.kind, channel: frame.channel, isCompressed: frame.isCompressed }).toEqual({
@@ -74,7 +74,7 @@ describe("golden frames", () => {
   test.each(withForm)("[W10] $name has its form", (vector) => {
     const { schema } = body(vector);
     const { payload } = decodeFrame(fromHex(vector.hex));
-    const decoded = decodeCbor(payload);
+    const decoded = decodeMessage(payload);
     const value = ITEMS[vector.schema ?? ""] === undefined ? (decoded as [unknown, unknown])[1] : decoded;
     expect(isAccepted(schema, value)).toBe(true);
   });
