@@ -125,6 +125,27 @@ describe("UploadPlan", () => {
     }
   });
 
+  it("names a hole that another version has by one range, though its chunks are all equal", async () => {
+    const cut = await content(Buffer.alloc(3 * MiB));
+    const recipe = await executor.chunkBytes(new Uint8Array(2 * MiB));
+    const version = { node: 8, seq: 3 };
+    const known = { id: 1, version, sizeBytes: 2 * MiB, path: "", recipe, oid: undefined };
+    const findChunks = (digests: Uint8Array) =>
+      Array.from({ length: digests.length / DIGEST_BYTES }, () => ({
+        content: known,
+        index: 0,
+        offset: 0,
+        length: recipe.lengths[0] ?? 0,
+      }));
+    const plan = new UploadPlan({ cache: { findChunks }, base: undefined, references: "copies", hasDeltas: false });
+    for await (const window of cut.windows()) plan.add(window);
+    const count = recipe.lengths.length;
+    expect(plan.items).toEqual([
+      { is: "copy", version, at: 0, from: 0, count },
+      { is: "copy", version, at: 0, from: count, count: count / 2 },
+    ]);
+  });
+
   it("joins runs of deltas over what little is copied between them", async () => {
     const before = noise(4 * MiB);
     const after = Uint8Array.from(before);

@@ -24,12 +24,18 @@ export function recipeSize(recipe: Recipe): number {
   return sum;
 }
 
-/** Offsets of the chunks, and the total last: `lengths.length + 1` numbers. */
+/** Recipes do not change, and whoever asks for one chunk's offset soon asks for another's. */
+const offsetsOf = new WeakMap<Recipe, Float64Array>();
+
+/** Offsets of the chunks, and the total last: `lengths.length + 1` numbers. Computed once for a recipe; not to be changed. */
 export function chunkOffsets(recipe: Recipe): Float64Array {
+  const known = offsetsOf.get(recipe);
+  if (known !== undefined) return known;
   const offsets = new Float64Array(recipe.lengths.length + 1);
   for (let index = 0; index < recipe.lengths.length; index++) {
     offsets[index + 1] = (offsets[index] ?? 0) + (recipe.lengths[index] ?? 0);
   }
+  offsetsOf.set(recipe, offsets);
   return offsets;
 }
 

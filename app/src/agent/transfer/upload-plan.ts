@@ -2,7 +2,7 @@
 // same whatever the windows are, so that a broken write can be resumed at the item that the server names. Pure but for looking chunks up.
 import type { Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, LIMITS, digestAt } from "@runnel/shared";
-import type { Cache } from "../cache/cache.ts";
+import type { Cache, FoundChunk } from "../cache/cache.ts";
 import type { Window } from "./cut-content.ts";
 
 /**
@@ -64,7 +64,7 @@ export class UploadPlan {
     for (let index = 0; index < recipe.lengths.length; index++) {
       const length = recipe.lengths[index] ?? 0;
       const from = window.from + index;
-      if (!this.addCopy(recipe, index, from) && !this.addKnown(known[index], length, from))
+      if (!this.addCopy(recipe, index, from) && !this.addKnown(known[index], recipe, index, from))
         this.addData(keyOf(recipe, index), { is: "data", from, count: 1, offset, length, repeats: undefined });
       offset += length;
     }
@@ -120,15 +120,18 @@ export class UploadPlan {
     return true;
   }
 
-  private addKnown(found: ReturnType<Cache["findChunks"]>[number], length: number, from: number): boolean {
-    if (found === undefined || found.length !== length) return false;
-    const { version } = found.content;
+  /** Of equal chunks the index knows one place; a run of them, a hole, still goes on from chunk to chunk. */
+  private addKnown(found: FoundChunk | undefined, recipe: Recipe, index: number, from: number): boolean {
+    if (found === undefined || found.length !== recipe.lengths[index]) return false;
+    const { version, recipe: theirs } = found.content;
     const is = this.parts.references === "copies" && version.node !== 0 ? "copy" : "hash";
     const last = this.items.at(-1);
-    const isNext = last?.is === is && isSameVersion(last.version, version) && last.at + last.count === found.index;
-    if (isNext && last.count < LIMITS.recipeDescriptorsPerItem) {
-      last.count++;
-      return true;
+    if (last?.is === is && isSameVersion(last.version, version) && last.count < LIMITS.recipeDescriptorsPerItem) {
+      const next = last.at + last.count;
+      if (next === found.index || (theirs !== undefined && isChunk(theirs, next, recipe, index))) {
+        last.count++;
+        return true;
+      }
     }
     if (this.references >= REFERENCES_MAX) return false;
     this.items.push({ is, version, at: found.index, from, count: 1 });
