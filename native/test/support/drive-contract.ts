@@ -12,6 +12,8 @@ const EEXIST = 17;
 const ENOSPC = 28;
 const ENOTEMPTY = 39;
 const ENODATA = 61;
+const ENXIO = 6;
+const [KEEP_SIZE, PUNCH_HOLE, COLLAPSE_RANGE, ZERO_RANGE] = [1, 2, 8, 16];
 const EOPNOTSUPP = 95;
 const ENAMETOOLONG = 36;
 
@@ -464,6 +466,35 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(await readFile("b")).toBe("other");
       await agent.release();
       for (const fd of await Promise.all(slow)) await program.close(fd);
+    });
+
+    test("holes are told, made and kept: of what was never written, of what was punched, of what is cached", async () => {
+      const { agent, program } = rig;
+      const block = 65_536;
+      const fd = await program.open("a", O_RDWR | O_CREAT);
+      await program.write(fd, 4 * block, Buffer.alloc(block, "x"));
+      await program.ftruncate(fd, 8 * block);
+      expect(await program.seek(fd, 0, true)).toBe(4 * block);
+      expect(await program.seek(fd, 0, false)).toBe(0);
+      expect(await program.seek(fd, 4 * block, false)).toBe(5 * block);
+      await expect(program.seek(fd, 5 * block, true)).rejects.toMatchObject({ errno: ENXIO });
+      await expect(program.seek(fd, 8 * block, false)).rejects.toMatchObject({ errno: ENXIO });
+      await program.write(fd, 0, Buffer.alloc(3 * block, "y"));
+      await program.allocate(fd, PUNCH_HOLE | KEEP_SIZE, block, block);
+      expect(await program.seek(fd, 0, false)).toBe(block);
+      expect(await program.seek(fd, block, true)).toBe(2 * block);
+      expect([...(await program.read(fd, 2 * block - 1, 2))]).toEqual([0, 121]);
+      await program.allocate(fd, ZERO_RANGE, 2 * block, block);
+      expect(await program.seek(fd, block, true)).toBe(4 * block);
+      await program.allocate(fd, KEEP_SIZE, 8 * block, block);
+      expect((await program.fstat(fd)).sizeBytes).toBe(8 * block);
+      await program.allocate(fd, 0, 8 * block, block);
+      expect((await program.fstat(fd)).sizeBytes).toBe(9 * block);
+      await expect(program.allocate(fd, COLLAPSE_RANGE, 0, block)).rejects.toMatchObject({ errno: EOPNOTSUPP });
+      await program.close(fd);
+      const expected = Buffer.alloc(9 * block);
+      expected.fill("y", 0, block).fill("x", 4 * block, 5 * block);
+      expect(Buffer.compare((await agent.bytesAt("a")) ?? Buffer.alloc(0), expected)).toBe(0);
     });
 
     test("extended attributes are the agent's, and asked for only where there are some", async () => {

@@ -1,6 +1,6 @@
 // A stand-in for the agent and its server: a tree in memory, versions by number, cache files in a folder. It answers a Drive's requests as
 // the agent does and lets a test play the rest of the world: changes from elsewhere, silence, errors.
-import { mkdirSync, openSync, closeSync, readFileSync, readSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Drive, DriveEntry, DriveNotice, DriveRequest } from "../../drive.ts";
 
@@ -36,6 +36,19 @@ const FILE_MAX = 1 << 30;
 const S_ISGID = 0o2000;
 
 export type RequestOf<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
+
+const BLOCK_BYTES = 4096;
+
+/** Zeros become holes. */
+function writeSparsely(path: string, bytes: Buffer): void {
+  const fd = openSync(path, "w");
+  ftruncateSync(fd, bytes.length);
+  for (let at = 0; at < bytes.length; at += BLOCK_BYTES) {
+    const block = bytes.subarray(at, at + BLOCK_BYTES);
+    if (block.some((byte) => byte !== 0)) writeSync(fd, block, 0, block.length, at);
+  }
+  closeSync(fd);
+}
 
 export class DriveDouble {
   readonly drive: Drive;
@@ -521,7 +534,7 @@ export class DriveDouble {
     const id = this.#nextContent++;
     const path = join(this.#folder, `content-${id}`);
     const bytes = this.#bytes(node);
-    writeFileSync(path, this.cacheWhole ? bytes : "");
+    writeSparsely(path, this.cacheWhole ? bytes : Buffer.alloc(0));
     const present = this.cacheWhole && bytes.length > 0 ? [{ offset: 0, length: bytes.length }] : [];
     this.#contents.set(id, { id, node: node.entry.node, version, path, present: [...present] });
     this.drive.putContent({ id, node: node.entry.node, version, path, sizeBytes: bytes.length, present });

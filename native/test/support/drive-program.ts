@@ -1,5 +1,5 @@
 // A program that uses a mount, told what to do over IPC, so that a call that hangs hangs only this process.
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -41,20 +41,22 @@ function plain(stat: fs.BigIntStats): Stat {
 
 const seconds = (ns: bigint): number => Number(ns) / 1e9;
 
-/** What Node has no call for. */
-async function python(script: string, ...args: string[]): Promise<string> {
-  try {
-    return (
-      await promisify(execFile)("python3", [
-        "-c",
-        `import os, sys\ntry:\n ${script}\nexcept OSError as e:\n sys.exit(e.errno)`,
-        ...args,
-      ])
-    ).stdout;
-  } catch (error) {
-    throw Object.assign(new Error(script), { errno: -Number((error as { code?: unknown }).code) });
-  }
+/** What Node has no call for; `fd` is Python's 3. */
+function python(script: string, args: readonly string[], fd?: number): Promise<string> {
+  const caught = `import ctypes, os, sys\ntry:\n ${script}\nexcept OSError as e:\n sys.exit(e.errno)`;
+  const child = spawn("python3", ["-c", caught, ...args], { stdio: ["ignore", "pipe", "inherit", fd ?? "ignore"] });
+  const said: Buffer[] = [];
+  child.stdout?.on("data", (bytes: Buffer) => said.push(bytes));
+  return new Promise((resolve, reject) => {
+    child.on("close", (code) => {
+      if (code === 0) resolve(Buffer.concat(said).toString());
+      else reject(Object.assign(new Error(script), { errno: -(code ?? 0) }));
+    });
+  });
 }
+
+const FALLOCATE = `r = ctypes.CDLL(None, use_errno=True).fallocate(3, int(sys.argv[1]), ctypes.c_long(int(sys.argv[2])), ctypes.c_long(int(sys.argv[3])))
+ if r != 0: sys.exit(ctypes.get_errno())`;
 
 const calls = {
   stat: async (path: string) => plain(await fs.promises.stat(at(path), { bigint: true })),
@@ -81,21 +83,29 @@ const calls = {
   futimes: (fd: number, atimeNs: bigint, mtimeNs: bigint) =>
     promisify(fs.futimes)(fd, seconds(atimeNs), seconds(mtimeNs)),
   getxattr: async (path: string, name: string) =>
-    Buffer.from(await python("print(os.getxattr(sys.argv[1], sys.argv[2]).hex())", at(path), name), "hex"),
+    Buffer.from(await python("print(os.getxattr(sys.argv[1], sys.argv[2]).hex())", [at(path), name]), "hex"),
   listxattr: async (path: string) =>
-    (await python("print('\\n'.join(os.listxattr(sys.argv[1])))", at(path))).split("\n").filter((name) => name !== ""),
+    (await python("print('\\n'.join(os.listxattr(sys.argv[1])))", [at(path)]))
+      .split("\n")
+      .filter((name) => name !== ""),
   setxattr: async (path: string, name: string, value: Uint8Array, flags = 0) => {
     const hex = Buffer.from(value).toString("hex");
-    await python(
-      "os.setxattr(sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]), int(sys.argv[4]))",
+    await python("os.setxattr(sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]), int(sys.argv[4]))", [
       at(path),
       name,
       hex,
       String(flags),
-    );
+    ]);
   },
   removexattr: async (path: string, name: string) => {
-    await python("os.removexattr(sys.argv[1], sys.argv[2])", at(path), name);
+    await python("os.removexattr(sys.argv[1], sys.argv[2])", [at(path), name]);
+  },
+  seek: async (fd: number, offset: number, wantsData: boolean) => {
+    const how = wantsData ? "os.SEEK_DATA" : "os.SEEK_HOLE";
+    return Number(await python(`print(os.lseek(3, int(sys.argv[1]), ${how}))`, [String(offset)], fd));
+  },
+  allocate: async (fd: number, mode: number, offset: number, length: number) => {
+    await python(FALLOCATE, [mode, offset, length].map(String), fd);
   },
   mkdir: (path: string, mode = 0o755) => fs.promises.mkdir(at(path), mode),
   symlink: (target: string, path: string) => fs.promises.symlink(target, at(path)),

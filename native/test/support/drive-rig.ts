@@ -42,6 +42,8 @@ export type TestProgram = Pick<
   | "listxattr"
   | "setxattr"
   | "removexattr"
+  | "seek"
+  | "allocate"
 >;
 
 export interface DriveRig {

@@ -127,6 +127,26 @@ describe("a meta store lost while commits were not up", () => {
     expect(rig.volume.salvaged).toMatchObject({ missing: [], keptBeside: [] });
   });
 
+  it("[F65] sets extended attributes, and keeps those of a file that is written anew", async () => {
+    const rig = await stuck();
+    const [a, b] = [await rig.nodeAt("docs/a"), await rig.nodeAt("docs/b")];
+    await rig.other.setXattr("docs/b", ["user.outside", Buffer.from("o")]);
+    await rig.settle();
+    const set = (node: number, name: string, value: Uint8Array | null): Promise<unknown> =>
+      rig.commit({ op: "setAttr", node, change: { xattr: [name, value] } });
+    await rig.write(a, Buffer.from("a second"));
+    await set(a, "user.one", Buffer.from("1"));
+    await set(a, "user.gone", Buffer.from("g"));
+    await set(a, "user.gone", null);
+    await rig.write(b, Buffer.from("b second"));
+    await lose(rig);
+    const names = async (path: string): Promise<string[]> => (await rig.other.xattrs(path)).map(([name]) => name);
+    expect(await names("docs/a")).toEqual(["user.one"]);
+    expect(await names("docs/b")).toEqual(["user.outside"]);
+    const node = await rig.nodeAt("docs/a");
+    expect((await rig.volume.meta.xattrs(node)).map(([name]) => name)).toEqual(["user.one"]);
+  });
+
   it("[F65] goes by the files when the notes of what is up are gone: nothing is done twice", async () => {
     const rig = await VolumeRig.open(6);
     rigs.push(rig);
