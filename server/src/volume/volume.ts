@@ -12,6 +12,7 @@ import { COMMIT_LOG_FORMAT, encodeRecord } from "./commit-record.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { Committed, Submission } from "./commit-queue.ts";
 import { LogKeeper } from "./log-keeper.ts";
+import { RecipeCache } from "./recipe-cache.ts";
 import { isOwn, recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
 import type { SalvageReport } from "./salvage/salvage.ts";
@@ -50,6 +51,7 @@ export class Volume {
   readonly executor: Executor;
   readonly clock: Clock;
   readonly stagedWrites: StagedWrites;
+  readonly recipes: RecipeCache;
   private readonly queue: CommitQueue;
   private readonly indexer: ChunkIndexer;
   private readonly keeper: LogKeeper;
@@ -84,6 +86,7 @@ export class Volume {
     this.looked = opened.looked;
     this.isNew = opened.facts.seq === 0;
     this.warn = parts.warn;
+    this.recipes = new RecipeCache(opened.meta);
     this.stagedWrites = new StagedWrites(parts.clock, parts.stagedBytesMax);
     const { meta, content, queue, log } = this;
     const { executor, clock, warn } = parts;

@@ -19,7 +19,7 @@ import type { HeldByClient } from "./encode-run.ts";
 import { DeltaEncoder, encodeRun } from "./encode-run.ts";
 
 export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, channel: Channel): Promise<void> {
-  const recipe = await volume.meta.recipe(request.version);
+  const recipe = await volume.recipes.get(request.version);
   const open = await volume.content.open(request.version);
   try {
     const held = await heldRecipes(volume, request.held);
@@ -61,7 +61,7 @@ export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, ch
 export async function serveGetHash(volume: Volume, request: RequestOf<"getHash">, channel: Channel): Promise<void> {
   const row = await volume.meta.version(request.version);
   if (row === undefined) throw new RunnelError("Gone", "getHash", "This version is no longer kept.");
-  const recipe = await volume.meta.recipe(request.version);
+  const recipe = await volume.recipes.get(request.version);
   if (recipe === undefined) {
     channel.end({ sizeBytes: row.sizeBytes, recipe: null, chunks: 0 });
     return;
@@ -78,7 +78,7 @@ async function heldRecipes(
   const held: HeldByClient[] = [];
   for (const version of versions) {
     // A version that is not known any more still takes its place, so that indexes agree.
-    held.push({ version, recipe: (await volume.meta.recipe(version)) ?? EMPTY_RECIPE });
+    held.push({ version, recipe: (await volume.recipes.get(version)) ?? EMPTY_RECIPE });
   }
   return { versions: held, chunks: new HeldChunks(held.map(({ recipe }) => recipe)) };
 }

@@ -1,0 +1,56 @@
+// Recipes that were read lately: a client that reads a large file on asks for range after range of one version, and its recipe is as long as the file.
+import type { Recipe, VersionId } from "@runnel/shared";
+import type { MetaStore } from "../meta/meta-store.ts";
+
+const BYTES_MAX = 48 * 1024 * 1024;
+const DESCRIPTOR_BYTES = 36;
+
+export class RecipeCache {
+  private readonly meta: Pick<MetaStore, "recipe">;
+  private readonly bytesMax: number;
+  /** The one used last comes last. A version's recipe never changes once it has one. */
+  private readonly recipes = new Map<string, Recipe>();
+  private readonly asked = new Map<string, Promise<Recipe | undefined>>();
+  private bytes = 0;
+
+  constructor(meta: Pick<MetaStore, "recipe">, bytesMax: number = BYTES_MAX) {
+    this.meta = meta;
+    this.bytesMax = bytesMax;
+  }
+
+  /** As the meta store's; whoever asks at the same time shares the answer. */
+  async get(version: VersionId): Promise<Recipe | undefined> {
+    const key = `${version.node}:${version.seq}`;
+    const known = this.recipes.get(key);
+    if (known !== undefined) {
+      this.recipes.delete(key);
+      this.recipes.set(key, known);
+      return known;
+    }
+    let asked = this.asked.get(key);
+    if (asked === undefined) {
+      asked = this.meta.recipe(version).finally(() => this.asked.delete(key));
+      this.asked.set(key, asked);
+      const recipe = await asked;
+      if (recipe !== undefined) this.keep(key, recipe);
+      return recipe;
+    }
+    return asked;
+  }
+
+  private keep(key: string, recipe: Recipe): void {
+    const bytes = bytesOf(recipe);
+    if (bytes > this.bytesMax) return;
+    this.recipes.set(key, recipe);
+    this.bytes += bytes;
+    for (const [oldest, dropped] of this.recipes) {
+      if (this.bytes <= this.bytesMax) return;
+      this.recipes.delete(oldest);
+      this.bytes -= bytesOf(dropped);
+    }
+  }
+}
+
+function bytesOf(recipe: Recipe): number {
+  return recipe.lengths.length * DESCRIPTOR_BYTES;
+}
