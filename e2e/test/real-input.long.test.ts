@@ -15,8 +15,8 @@ const PACKAGE_KIB_MAX = 20_000;
 
 /** Whether the test that needs this can run here; the title says what was missing. */
 function when(isThere: boolean, title: string, missing: string, body: () => Promise<void>): void {
-  if (isThere) test(title, body, TEST_MS);
-  else test.skip(`${title} (skipped: ${missing})`, body);
+  const run = isThere ? test : test.skip;
+  run(isThere ? title : `${title} (skipped: ${missing})`, body, TEST_MS);
 }
 
 function canRun(command: string, ...args: string[]): boolean {
