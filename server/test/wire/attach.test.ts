@@ -154,6 +154,34 @@ describe("changes", () => {
     expect((await times())[0]?.[1]).toBeGreaterThan(timeNs + 5n);
   });
 
+  test("[W44] of extended attributes are in the state by their seq, and read by one call", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const node = await one.make(ROOT_NODE, "a");
+    const set = (name: string, value: Uint8Array | null): Promise<unknown> =>
+      one.change("setAttr", { node, change: { xattr: [name, value] } });
+    const read = async (): Promise<unknown> => check(RESULTS.xattrs, await one.call("xattrs", { node }), "xattrs");
+    expect(await read()).toEqual({ seq: 0, xattrs: [] });
+    await set("user.b", new Uint8Array(LIMITS.xattrValueBytes));
+    await set("user.a", Uint8Array.of(1, 2));
+    const { nodes } = check(RESULTS.stat, await one.call("stat", { nodes: [node], names: [] }), "stat");
+    expect(nodes[0]?.xattrSeq).toBe(nodes[0]?.seq);
+    const found = (await read()) as { seq: number; xattrs: [string, Uint8Array][] };
+    expect(found.seq).toBe(nodes[0]?.seq);
+    expect(found.xattrs.map(([name, value]) => [name, value.length])).toEqual([
+      ["user.a", 2],
+      ["user.b", LIMITS.xattrValueBytes],
+    ]);
+    await set("user.a", null);
+    await set("user.b", null);
+    expect(check(RESULTS.stat, await one.call("stat", { nodes: [node], names: [] }), "stat").nodes[0]?.xattrSeq).toBe(
+      undefined,
+    );
+    for (const name of ["user.", "trusted.a", `user.${"n".repeat(251)}`, "a"])
+      expect(await kindOf(set(name, Uint8Array.of(1)))).toBe("Invalid");
+    expect(await kindOf(set("user.a", new Uint8Array(LIMITS.xattrValueBytes + 1)))).toBe("Invalid");
+    expect(await kindOf(one.call("xattrs", { node: 12_345 }))).toBe("NotFound");
+  });
+
   test("[W24] are executed once: a repetition gets the same answer, another request by the number is refused", async () => {
     const client = await wire.greeted();
     const one = await client.attach(ONE);
