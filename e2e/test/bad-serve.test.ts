@@ -1,6 +1,6 @@
 // `runnel serve`, used wrongly or where it cannot work: one sentence each, before any folder is touched.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LAUNCHER, Sandbox, onMount, refusalOf, run, waitFor } from "../src/harness/index.ts";
 import type { Device, Refusal, ServerProcess } from "../src/harness/index.ts";
@@ -140,7 +140,7 @@ describe("the server's own data", () => {
     expect(readdirSync(sandbox.path("plain"))).toEqual(["below"]);
   });
 
-  test("that is about another folder does not take this one for empty: it says so, and goes on when the right one is back", async () => {
+  test("that is about another folder does not take this one for empty: it says so, and serves the right one when that is back", async () => {
     const folder = sandbox.makeFolder("one");
     writeFileSync(join(folder, "file"), "content");
     const options = { volumes: { docs: folder }, data: sandbox.path("own") };
@@ -159,6 +159,15 @@ describe("the server's own data", () => {
     ).toContain("file");
     expect(readdirSync(folder)).toEqual([]);
     await again.stop();
+    rmdirSync(folder);
+    renameSync(`${folder}-away`, folder);
+    const back = await sandbox.startServer({ ...options, listen: `127.0.0.1:${again.port}` });
+    await waitFor(
+      async () => (await onMount('cat "$1/file" 2>&1 || true', [drive])) === "content",
+      20_000,
+      "the file to be there again",
+    );
+    expect(back.stderr).toBe("");
   }, 60_000);
 });
 

@@ -141,7 +141,7 @@ export class Volume {
           parts.warn(
             reason === undefined
               ? `The volume ${parts.name} is back.`
-              : `The volume ${parts.name} cannot be served now: ${reason} It is looked for until it is back.`,
+              : `The volume ${parts.name} cannot be served now: ${reason} Bring the right folder back and start the server again.`,
           ),
       }),
     );
