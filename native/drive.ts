@@ -172,6 +172,8 @@ export interface Drive {
   /** False: a file is open over it, which may still ask for more of it; it stays. To be tried again after `closed`. */
   dropContent(content: number): boolean;
 
+  /** It is being worked on: what waits for it has its whole deadline again from now. Unknown ids are ignored, as they are below. */
+  prolong(id: number): void;
   done(id: number): void;
   fail(id: number, errno: number): void;
   /** Opens over a content that has been put; content 0 = an empty file. */

@@ -171,6 +171,26 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
     await waitFor(async () => (await emulator.counts()).openConnections === 2, 5000, "the reset");
   });
 
+  test("comes and goes while it flaps, and stays when that is over", async () => {
+    const first = await open();
+    await emulator.flap(300, 300);
+    await waitFor(() => first.isClosed(), 5000, "the first cut");
+    const answers = async (): Promise<boolean> => {
+      const client = await open().catch(() => undefined);
+      client?.socket.write("a");
+      return waitFor(() => client === undefined || client.isClosed() || client.received().length === 1, 5000).then(
+        () => client?.received().length === 1,
+      );
+    };
+    await waitFor(answers, 5000, "it to come");
+    await waitFor(async () => !(await answers()), 5000, "it to go");
+    await waitFor(answers, 5000, "it to come again");
+    await emulator.restore();
+    const last = await open();
+    last.socket.write("a");
+    await waitFor(() => last.received().length === 1, 5000, "an answer");
+  });
+
   test("passes on the end of each side, and a target that refuses", async () => {
     serve = (socket, bytes) => socket.end(bytes);
     const client = await open();

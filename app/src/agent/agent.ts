@@ -86,7 +86,10 @@ export class Agent {
       this.#isClosing = false;
       throw failed.reason;
     }
-    return { unmounted: mounts.map(({ settings: { url, mountpoint } }) => ({ url, mountpoint })) };
+    return {
+      unmounted: mounts.map(({ settings: { url, mountpoint } }) => ({ url, mountpoint })),
+      unsentFiles: ends.reduce((sum, end) => sum + (end.status === "fulfilled" ? end.value.unsentFiles : 0), 0),
+    };
   }
 
   async #mount(request: RequestOf<"mount">): Promise<ResultOf<"mount">> {
@@ -141,16 +144,16 @@ export class Agent {
     return this.#exclusively(mountpoint, async () => {
       const mount = this.#mounts.get(mountpoint);
       if (mount !== undefined) {
-        await mount.unmount(request.force);
+        const { unsentFiles } = await mount.unmount(request.force);
         this.#forget(mount, "unmounted");
-        return { unmounted: { url: mount.settings.url, mountpoint }, wasLost: false };
+        return { unmounted: { url: mount.settings.url, mountpoint }, wasLost: false, unsentFiles };
       }
       const lost = this.#lost.find((record) => record.mountpoint === mountpoint);
       const detached = await this.#detachIfDead(mountpoint);
       if (lost === undefined && detached === undefined) throw await this.#notOurs("unmount", mountpoint);
       this.#lost = this.#lost.filter((record) => record !== lost);
       this.#record();
-      return { unmounted: { url: lost?.url ?? "", mountpoint }, wasLost: true };
+      return { unmounted: { url: lost?.url ?? "", mountpoint }, wasLost: true, unsentFiles: null };
     });
   }
 

@@ -78,8 +78,8 @@ export interface Mount {
   /** Resolves when all written so far is committed (`up`: and in the server's plain files). @throws Unreachable naming what is unsent. */
   flush(up: boolean): Promise<void>;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
-  /** @throws Busy without `force` while programs use the drive. */
-  unmount(force: boolean): Promise<void>;
+  /** What could not be sent is kept for the next mount at this place. @throws Busy without `force` while programs use the drive. */
+  unmount(force: boolean): Promise<{ unsentFiles: number }>;
   /** Resolves with the reason when the mount has ended, whoever ended it. */
   readonly ended: Promise<string>;
 }

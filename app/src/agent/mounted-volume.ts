@@ -108,7 +108,7 @@ export class MountedVolume implements Mount {
       },
     });
     this.session = session;
-    this.listings = new Listings({ session, replica });
+    this.listings = new Listings({ session, replica, progress: () => this.host.progress() });
     this.room = new Room([
       { root: data, holds: "unsent changes" },
       { root: parts.cacheRoot, holds: "the cache" },
@@ -184,7 +184,7 @@ export class MountedVolume implements Mount {
   static async open(parts: MountParts): Promise<MountedVolume> {
     const mount = new MountedVolume(parts);
     try {
-      await mount.session.start();
+      await mount.session.start(mount.wasMountedBefore());
       await mount.tree.entries(ROOT_NODE);
       await parts.drive.start({
         requests: (batch) => mount.host.requests(batch),
@@ -200,11 +200,22 @@ export class MountedVolume implements Mount {
     return mount;
   }
 
+  /** What was known then can be shown without the server. */
+  private wasMountedBefore(): boolean {
+    const { replica, drive } = this.parts;
+    const facts = replica.facts();
+    const root = replica.node(ROOT_NODE);
+    if (facts === undefined || root === undefined) return false;
+    this.epoch = facts.epoch;
+    drive.putNode(this.tree.entry(root), false);
+    return true;
+  }
+
   async status(): Promise<MountStatus> {
     const { session, parts } = this;
     const facts = parts.replica.facts();
     const unsent = this.unsent.list();
-    const state = session.isConnected ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
+    const state = session.isResponsive ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
     return {
       url: this.settings.url,
       volume: parts.volume,
@@ -248,27 +259,34 @@ export class MountedVolume implements Mount {
         throw new RunnelError(
           "Unreachable",
           "flush",
-          `${first.path}${others} could not be sent yet: ${this.session.isConnected ? (this.unsent.why ?? "it is being sent.") : this.session.why}`,
+          `${first.path}${others} could not be sent yet: ${this.session.isResponsive ? (this.unsent.why ?? "it is being sent.") : this.session.why}`,
         );
       }
     }
     await this.operations.idle();
-    if (up) await this.session.call("whenUp", { seq: this.parts.replica.facts()?.seq ?? 0 }, 0);
+    if (!up) return;
+    const { session } = this;
+    await session.patiently(session.call("whenUp", { seq: this.parts.replica.facts()?.seq ?? 0 }), "flush");
   }
 
   find(predicate: Predicate): AsyncIterable<FoundEntry> {
     return this.listings.find(predicate);
   }
 
-  async unmount(force: boolean): Promise<void> {
+  async unmount(force: boolean): Promise<{ unsentFiles: number }> {
     if (!this.isEnding) await this.parts.drive.close(force);
-    await this.finish("unmounted");
+    await this.finish("unmounted", force);
+    return { unsentFiles: this.unsent.list().length };
   }
 
-  /** Whoever asks first gives the reason; all wait until nothing is open, since the next mount opens the same journal. */
-  private finish(reason: string): Promise<void> {
+  /**
+   * Whoever asks first gives the reason; all wait until nothing is open, since the next mount opens the same journal. With `force` what is under way fails
+   * at once for want of a connection, and is kept as unsent.
+   */
+  private async finish(reason: string, force: boolean): Promise<void> {
     this.finishing ??= this.letGo(reason);
-    return this.finishing;
+    if (force) await this.session.close();
+    await this.finishing;
   }
 
   private get isEnding(): boolean {
@@ -286,7 +304,9 @@ export class MountedVolume implements Mount {
   private notice(notice: DriveNotice): void {
     if (notice.op === "closed") this.closed(notice);
     else if (notice.op === "unmounted") {
-      this.finish(notice.reason).catch((error: unknown) => this.parts.log("The mount did not end cleanly.", error));
+      this.finish(notice.reason, false).catch((error: unknown) =>
+        this.parts.log("The mount did not end cleanly.", error),
+      );
     }
   }
 

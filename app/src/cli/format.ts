@@ -26,3 +26,10 @@ export function formatTable(rows: readonly (readonly string[])[]): string[] {
 export function formatCount(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`;
 }
+
+/** What an ended drive says about what it could not send; no line when that is nothing. */
+export function unsentLines(unsentFiles: number): string[] {
+  if (unsentFiles === 0) return [];
+  const files = formatCount(unsentFiles, "file was", "files were");
+  return [`${files} not sent; kept here, and sent when the drive is mounted at the same place again.`];
+}

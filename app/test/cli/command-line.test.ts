@@ -138,8 +138,12 @@ describe("a drive", () => {
     expect(reset).toMatchObject({ mounts: [{ ...place, statistics: { applications: { writtenBytes: 1000 } } }] });
     const after = jsonOf(await runnel(home, "stats", mountpoint, "--json"));
     expect(after).toMatchObject({ mounts: [{ statistics: { applications: { writtenBytes: 0 } } }] });
-    expect(jsonOf(await runnel(home, "unmount", mountpoint, "--json"))).toEqual({ unmounted: place, wasLost: false });
-    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: true, unmounted: [] });
+    expect(jsonOf(await runnel(home, "unmount", mountpoint, "--json"))).toEqual({
+      unmounted: place,
+      wasLost: false,
+      unsentFiles: 0,
+    });
+    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: true, unmounted: [], unsentFiles: 0 });
   });
 
   test("that programs use stays, unless forced", async () => {
@@ -225,7 +229,7 @@ describe("the agent", () => {
     const { home } = makePlace();
     expect(jsonOf(await runnel(home, "status", "--json"))).toEqual({ agent: null, mounts: [], lost: [] });
     expect(jsonOf(await runnel(home, "stats", "--json"))).toEqual({ mounts: [] });
-    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: false, unmounted: [] });
+    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: false, unmounted: [], unsentFiles: 0 });
     expect(new AgentHome(home).readRecord()).toBeUndefined();
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { parseListen, parseVolumes } from "../../src/cli/verbs/serve.ts";
+import { parseListen, parseTerm, parseVolumes } from "../../src/cli/verbs/serve.ts";
 
 describe("where a server listens", () => {
   test.each<[string, string, number]>([
@@ -28,5 +28,15 @@ describe("a volume to serve", () => {
 
   test.each(["docs", "=", "docs=", "=/srv"])("is not %j", (typed) => {
     expect(() => parseVolumes([typed])).toThrow(expect.objectContaining({ kind: "Invalid" }));
+  });
+});
+
+describe("a lease term", () => {
+  test("is whole seconds", () => {
+    expect([parseTerm("1"), parseTerm("20"), parseTerm("600")]).toEqual([1, 20, 600]);
+  });
+
+  test.each(["0", "601", "-1", "1.5", "20s", ""])("is not %j", (typed) => {
+    expect(() => parseTerm(typed)).toThrow(expect.objectContaining({ kind: "Invalid" }));
   });
 });

@@ -88,6 +88,7 @@ describe("the agent's process", () => {
     expect(await next.ask<"unmount">({ verb: "unmount", mountpoint, force: false })).toEqual({
       unmounted: lost,
       wasLost: true,
+      unsentFiles: null,
     });
     expect((await next.ask<"status">({ verb: "status" })).lost).toEqual([]);
     next.close();

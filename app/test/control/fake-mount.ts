@@ -67,9 +67,10 @@ class FakeMount implements Mount {
     yield* find(predicate);
   }
 
-  async unmount(force: boolean): Promise<void> {
+  async unmount(force: boolean): Promise<{ unsentFiles: number }> {
     if (this.#volume === "busy" && !force) throw new RunnelError("Busy", "unmount", "Programs use the drive.");
     this.#end("unmounted");
+    return { unsentFiles: 0 };
   }
 }
 

@@ -11,6 +11,7 @@ export type EmulatorRequest = { id: number } & (
   | { method: "start"; args: [EmulatorSettings] }
   | { method: "setShape"; args: [Partial<LinkShape>] }
   | { method: "cut"; args: ["accept" | "refuse"] }
+  | { method: "flap"; args: [number, number] }
   | { method: "blackHole" | "restore" | "counts" | "resetCounts" | "close"; args: [] }
 );
 
@@ -73,6 +74,10 @@ class EmulatorProcess implements LinkEmulator {
 
   async blackHole(): Promise<void> {
     await this.#ask("blackHole", []);
+  }
+
+  async flap(upMs: number, downMs: number): Promise<void> {
+    await this.#ask("flap", [upMs, downMs]);
   }
 
   async restore(): Promise<void> {

@@ -65,7 +65,9 @@ export interface LinkEmulator {
    * retransmissions would have it.
    */
   blackHole(): Promise<void>;
-  /** Ends a cut or a black hole. */
+  /** A connection that comes and goes: cut and refusing for one time, there for the other, and again until restore. */
+  flap(upMs: number, downMs: number): Promise<void>;
+  /** Ends a cut, a black hole or the flapping. */
   restore(): Promise<void>;
   counts(): Promise<LinkCounts>;
   /** Sets bytes, turnarounds and connections to 0; who spoke last on each connection is forgotten too. */

@@ -16,6 +16,7 @@ async function perform(request: EmulatorRequest): Promise<unknown> {
   if (emulator === undefined) throw new Error("not started");
   if (request.method === "setShape") return emulator.setShape(unpackShape(request.args[0]));
   if (request.method === "cut") return emulator.cut(request.args[0]);
+  if (request.method === "flap") return emulator.flap(...request.args);
   return emulator[request.method]();
 }
 

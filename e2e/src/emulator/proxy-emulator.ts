@@ -32,6 +32,7 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
   #connections = 0;
   #lastActivityMs = performance.now();
   #isBlackHole = false;
+  #flapping: NodeJS.Timeout | undefined;
 
   constructor(settings: EmulatorSettings) {
     this.#target = settings.target;
@@ -47,10 +48,11 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
   }
 
   async listen(): Promise<void> {
+    if (this.#server !== undefined) return;
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client));
+    this.#server = server;
     server.listen(this.#port, HOST);
     await once(server, "listening");
-    this.#server = server;
     this.#port = (server.address() as AddressInfo).port;
   }
 
@@ -71,9 +73,18 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
     this.#isBlackHole = true;
   }
 
+  async flap(upMs: number, downMs: number): Promise<void> {
+    await this.cut("refuse");
+    this.#flapping = setTimeout(() => {
+      void this.listen();
+      this.#flapping = setTimeout(() => void this.flap(upMs, downMs), upMs);
+    }, downMs);
+  }
+
   async restore(): Promise<void> {
+    clearTimeout(this.#flapping);
     this.#isBlackHole = false;
-    if (this.#server === undefined) await this.listen();
+    await this.listen();
     for (const { lanes } of this.#open.values()) for (const lane of lanes) lane.flush();
   }
 
@@ -96,6 +107,7 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#flapping);
     await this.cut("refuse");
     const recording = this.#recording;
     if (recording !== undefined) await new Promise<void>((resolve) => recording.end(resolve));

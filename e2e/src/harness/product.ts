@@ -10,6 +10,11 @@ import { waitFor } from "./wait.ts";
 
 export const LAUNCHER = fileURLToPath(new URL("../../../app/bin/runnel.mjs", import.meta.url));
 
+/** In the environment of what is to be stalled. */
+export const STALL_ON_SIGNAL = {
+  NODE_OPTIONS: `--import=${fileURLToPath(new URL("stall-on-signal.mjs", import.meta.url))}`,
+};
+
 const READY_MS = 30_000;
 
 /** One object, as a verb's --json prints it. */
@@ -23,6 +28,8 @@ export interface ServeOptions {
   listen?: string;
   /** A folder that was never served is looked through first. */
   readyMs?: number;
+  /** Seconds. */
+  leaseTerm?: number;
   env: NodeJS.ProcessEnv;
 }
 
@@ -71,6 +78,15 @@ export class ServerProcess {
     return this.child.exitCode;
   }
 
+  /** Stops it as a debugger does: it is there, and does nothing. */
+  pause(): void {
+    this.child.kill("SIGSTOP");
+  }
+
+  goOn(): void {
+    this.child.kill("SIGCONT");
+  }
+
   async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.hasEnded) return;
     const { ended } = this;
@@ -90,6 +106,7 @@ export async function serve(options: ServeOptions): Promise<ServerProcess> {
     options.listen ?? "127.0.0.1:0",
     "--data",
     options.data,
+    ...(options.leaseTerm === undefined ? [] : ["--lease-term", String(options.leaseTerm)]),
     "--json",
   ];
   const child = spawn(process.execPath, args, { cwd: "/", env: options.env, stdio: ["ignore", "pipe", "pipe"] });
@@ -169,6 +186,11 @@ export class Device {
     const { pid } = JSON.parse(readFileSync(join(this.home, "agent.json"), "utf8")) as { pid?: unknown };
     if (!Number.isSafeInteger(pid)) throw new Error(`No pid in agent.json of ${this.home}`);
     return pid as number;
+  }
+
+  /** Its event loop stands still for five seconds; only in an agent that was started with STALL_ON_SIGNAL. */
+  stallAgent(): void {
+    process.kill(this.agentPid(), "SIGUSR2");
   }
 
   /** Ends the agent as a crash does. Its mount stays, dead, until the next mount or the sweep. */

@@ -60,6 +60,7 @@ export class Sandbox {
       volumes?: Record<string, string>;
       data?: string;
       listen?: string;
+      leaseTerm?: number;
       readyMs?: number;
       env?: NodeJS.ProcessEnv | undefined;
     } = {},
@@ -76,8 +77,8 @@ export class Sandbox {
   }
 
   /** A user's machine of this name, with its own agent. */
-  device(name = "a"): Device {
-    return new Device(this.makeFolder("home", name), this.env);
+  device(name = "a", env: NodeJS.ProcessEnv = {}): Device {
+    return new Device(this.makeFolder("home", name), { ...this.env, ...env });
   }
 
   /** The watchdog has ended: nothing of the sandbox is left. */

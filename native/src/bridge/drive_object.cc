@@ -48,6 +48,7 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::Settle>("settle"),
                          InstanceMethod<&DriveObject::SettleStatfs>("settleStatfs"),
                          InstanceMethod<&DriveObject::SettleXattrs>("settleXattrs"),
+                         InstanceMethod<&DriveObject::Prolong>("prolong"),
                          InstanceMethod<&DriveObject::Rebase>("rebase"),
                          InstanceMethod<&DriveObject::CommitDirty>("commitDirty"),
                          InstanceMethod<&DriveObject::GetStatistics>("statistics"),
@@ -240,6 +241,11 @@ Napi::Value DriveObject::SettleXattrs(const Napi::CallbackInfo& info) {
   drive::Answer answer;
   answer.xattrs = std::move(xattrs);
   core().Settle(IdOf(info[0]), answer);
+  return info.Env().Undefined();
+}
+
+Napi::Value DriveObject::Prolong(const Napi::CallbackInfo& info) {
+  core().Prolong(IdOf(info[0]));
   return info.Env().Undefined();
 }
 

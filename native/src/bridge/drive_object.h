@@ -49,6 +49,7 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   Napi::Value SettleStatfs(const Napi::CallbackInfo& info);
   // (id, [name, bytes, name, bytes, …])
   Napi::Value SettleXattrs(const Napi::CallbackInfo& info);
+  Napi::Value Prolong(const Napi::CallbackInfo& info);
   Napi::Value Rebase(const Napi::CallbackInfo& info);
   Napi::Value CommitDirty(const Napi::CallbackInfo& info);
   Napi::Value GetStatistics(const Napi::CallbackInfo& info);

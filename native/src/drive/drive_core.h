@@ -111,6 +111,7 @@ class DriveCore {
   bool PutRanges(uint64_t content, const std::vector<ByteRange>& present);
   bool DropContent(uint64_t content);
   void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }
+  void Prolong(uint64_t id) { requests_.Prolong(id); }
   bool Rebase(uint64_t file, uint64_t content);
   // Begins a commit of every file with unsaved writes, for nobody in particular; how many are unsaved or on their way.
   size_t CommitDirty();

@@ -31,6 +31,7 @@ export interface NativeDrive {
   settle(id: number, errno: number, node: number, content: number, version: number): void;
   settleStatfs(id: number, total: number, free: number, available: number, files: number, freeFiles: number): void;
   settleXattrs(id: number, flat: (string | Uint8Array)[]): void;
+  prolong(id: number): void;
   rebase(file: number, content: number): boolean;
   commitDirty(): number;
   statistics(): DriveStatistics;
@@ -234,6 +235,10 @@ export class AgentSide {
 
   commitDirty(): number {
     return this.#run(() => this.native.commitDirty());
+  }
+
+  prolong(id: number): void {
+    this.#run(() => this.native.prolong(id));
   }
 
   rebase(file: number, content: number): boolean {

@@ -14,7 +14,8 @@ bool RequestTable::Wait(uint64_t id, Waiter waiter) {
   {
     std::lock_guard lock(mutex_);
     if (is_ended_ || waiters_.size() >= kWaitersMax) return false;
-    waiters_.emplace(id, Held{std::move(waiter)});
+    const int64_t delay_ms = waiter.deadline_ms == 0 ? 0 : waiter.deadline_ms - host_->NowBootMs();
+    waiters_.emplace(id, Held{std::move(waiter), delay_ms});
   }
   if (reply) reply->OnWaiting(id);
   return true;
@@ -112,6 +113,17 @@ bool RequestTable::Settle(uint64_t id, const Answer& answer) {
   }
   settle(answer);
   return true;
+}
+
+void RequestTable::Prolong(uint64_t id) {
+  std::lock_guard lock(mutex_);
+  auto found = waiters_.find(id);
+  if (found == waiters_.end() || found->second.is_held || found->second.delay_ms <= 0) return;
+  int64_t& deadline_ms = found->second.waiter.deadline_ms;
+  EraseDeadline(id, deadline_ms);
+  deadline_ms = host_->NowBootMs() + found->second.delay_ms;
+  // Nobody is woken: an earlier one has been, and looks for the next.
+  deadlines_.emplace(deadline_ms, id);
 }
 
 void RequestTable::Interrupt(uint64_t id) {

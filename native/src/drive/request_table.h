@@ -51,6 +51,8 @@ class RequestTable {
   void Tell(Notice notice);
 
   bool Settle(uint64_t id, const Answer& answer);
+  // The waiter has as long again as it had in the beginning.
+  void Prolong(uint64_t id);
   void Interrupt(uint64_t id);
   // Gives up what is due; the next deadline, or 0.
   int64_t Expire(int64_t now_ms);
@@ -64,6 +66,7 @@ class RequestTable {
  private:
   struct Held {
     Waiter waiter;
+    int64_t delay_ms = 0;  // how long it had in the beginning
     bool is_held = true;
     bool is_interrupted = false;
   };

@@ -430,6 +430,26 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect((await agent.statistics()).pendingRequests).toBe(0);
     });
 
+    test("gives a request that is being worked on its deadline again, as often as the agent says so", async () => {
+      await remake({ deadlinesMs: { lookup: 1000 } });
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("text"));
+      await agent.setLease(false);
+      await agent.hold("lookup");
+      const found = program.stat("a");
+      await rig.until(async () => (await agent.heldCount()) === 1);
+      const startedMs = performance.now();
+      await rig.until(async () => {
+        await agent.prolong();
+        return performance.now() - startedMs > 1500;
+      });
+      await agent.release();
+      expect(await found).toMatchObject({ sizeBytes: 4 });
+      await agent.hold("lookup");
+      await expect(program.stat("a")).rejects.toMatchObject({ errno: EIO });
+      await agent.release();
+    });
+
     test("a commit that outlives its program's patience still counts", async () => {
       await remake({ deadlinesMs: { commit: 150 } });
       const { agent, program } = rig;
@@ -466,6 +486,17 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(await readFile("b")).toBe("other");
       await agent.release();
       for (const fd of await Promise.all(slow)) await program.close(fd);
+    });
+
+    test("lookups in one folder wait beside one another", async () => {
+      const { agent, program } = rig;
+      for (const file of ["a", "b", "c"]) await agent.remoteWrite(file, bytes("text"));
+      await agent.setLease(false);
+      await agent.hold("lookup");
+      const found = ["a", "b", "c"].map((file) => program.stat(file));
+      await rig.until(async () => (await agent.heldCount()) === 3);
+      await agent.release();
+      expect((await Promise.all(found)).map(({ sizeBytes }) => sizeBytes)).toEqual([4, 4, 4]);
     });
 
     test("holes are told, made and kept: of what was never written, of what was punched, of what is cached", async () => {

@@ -122,6 +122,11 @@ export class DriveDouble {
     return this.#held.length;
   }
 
+  /** Those that wait are being worked on. */
+  prolong(): void {
+    for (const { id } of this.#held) this.drive.prolong(id);
+  }
+
   /** The next request of this kind is answered so. */
   failNext(op: DriveRequest["op"], errno: number): void {
     this.#failures.set(op, [...(this.#failures.get(op) ?? []), errno]);

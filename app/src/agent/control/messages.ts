@@ -118,14 +118,14 @@ const AgentStatus = z.object({ pid: z.int(), version: text, home: text, startedM
 /** The result of each verb. */
 export const RESULTS = {
   mount: z.object({ mount: Status }),
-  /** `wasLost`: what an earlier agent left behind was detached. */
-  unmount: z.object({ unmounted: Place, wasLost: z.boolean() }),
+  /** `wasLost`: what an earlier agent left behind was detached. `unsentFiles`: kept here, and sent when the drive is mounted there again; null: not known. */
+  unmount: z.object({ unmounted: Place, wasLost: z.boolean(), unsentFiles: count.nullable() }),
   flush: z.object({ flushed: Place.extend({ up: z.boolean() }) }),
   status: z.object({ agent: AgentStatus, mounts: z.array(Status), lost: z.array(Place) }),
   statistics: MeasuredMounts,
   find: z.object({}),
   watch: z.object({}),
-  stop: z.object({ unmounted: z.array(Place) }),
+  stop: z.object({ unmounted: z.array(Place), unsentFiles: count }),
 } as const satisfies Record<Verb, z.ZodType>;
 export type ResultOf<V extends Verb> = z.infer<(typeof RESULTS)[V]>;
 

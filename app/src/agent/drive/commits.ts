@@ -68,7 +68,7 @@ export class Commits {
     // The content that the last commit made is this one's base.
     await this.settled(node);
     const n = operations.begin();
-    const base = await this.baseOf(request, node);
+    const known = this.knownBase(request, node);
     const record: JournalCommit = {
       n,
       instance: journal.instance,
@@ -76,7 +76,7 @@ export class Commits {
       node,
       path: tree.pathOf(request.node),
       baseVersion: request.baseVersion,
-      baseOid: base?.oid ?? NO_OID,
+      baseOid: known?.oid ?? NO_OID,
       baseBytes: request.baseBytes,
       sizeBytes: request.sizeBytes,
       mtimeNs: request.mtimeNs,
@@ -88,7 +88,7 @@ export class Commits {
     try {
       await this.record(record);
       isRecorded = true;
-      const sent = await sender.send(record, base);
+      const sent = await sender.send(record, known ?? (await unsent.baseOf(record)));
       operations.answered(n);
       const settling = this.settle(request.file, record, sent);
       this.settling.set(node, settling);
@@ -130,16 +130,13 @@ export class Commits {
     if (files !== undefined) await this.parts.journal.discard(files);
   }
 
-  /** The cached content of the version that was edited. Lost from the cache: a new one, to be fetched as far as it is needed. */
-  private async baseOf(request: RequestOfOp<"commit">, node: number): Promise<CachedContent | undefined> {
-    const { cache, tree } = this.parts;
-    const version = { node, seq: request.baseVersion };
-    const found = cache.find(version);
+  /** The cached content of the version that was edited. */
+  private knownBase(request: RequestOfOp<"commit">, node: number): CachedContent | undefined {
+    const { cache } = this.parts;
+    const found = cache.find({ node, seq: request.baseVersion });
     if (found !== undefined || request.baseBytes === 0) return found;
     const held = cache.byId(request.baseContent);
-    if (held?.version.seq === version.seq) return held;
-    const state = await tree.node(node);
-    return state.version === version.seq ? cache.create(version, state.sizeBytes) : undefined;
+    return held?.version.seq === request.baseVersion ? held : undefined;
   }
 
   /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal lets go of the layers. */

@@ -41,8 +41,6 @@ export class Contents {
   async open(request: RequestOfOp<"open">, isOffline: boolean): Promise<void> {
     await this.settled(this.tree.real(request.node));
     const state = await this.tree.node(request.node);
-    if (request.wantsWrite && isOffline)
-      throw new RunnelError("ReadOnly", "open", "Offline: the file can be read, not changed.");
     this.drive.putNode(this.tree.entry(state, request.node), false);
     if (state.version === 0 || state.sizeBytes === 0) {
       this.drive.opened(request.id, { content: 0, version: state.version });

@@ -2,7 +2,7 @@
 // must first be proved current (lease), and what offline means for it (WIRE: What a return means).
 import type { Drive, DriveBinding, DriveRequest } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
-import { ERRNO_OF_KIND, RESULTS, TIMING, check, fromSystemError, isRunnelError } from "@runnel/shared";
+import { ERRNO_OF_KIND, RESULTS, check, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -26,8 +26,13 @@ export interface DriveHostParts {
   debug(message: string, error: unknown): void;
 }
 
+type Space = Parameters<Drive["statfs"]>[1];
+
 export class DriveHost {
   private readonly parts: DriveHostParts;
+  /** What programs wait for now. */
+  private readonly outstanding = new Set<number>();
+  private lastSpace: Space | undefined;
 
   constructor(parts: DriveHostParts) {
     this.parts = parts;
@@ -36,12 +41,20 @@ export class DriveHost {
   requests(batch: readonly DriveRequest[]): void {
     this.parts.session.used();
     for (const request of batch) {
-      this.answer(request).catch((error: unknown) => {
-        const known = fromSystemError(error, request.op);
-        this.parts.debug(`${request.op} failed`, known);
-        this.parts.drive.fail(request.id, ERRNO_OF_KIND[known.kind]);
-      });
+      this.outstanding.add(request.id);
+      this.answer(request)
+        .catch((error: unknown) => {
+          const known = fromSystemError(error, request.op);
+          this.parts.debug(`${request.op} failed`, known);
+          this.parts.drive.fail(request.id, ERRNO_OF_KIND[known.kind]);
+        })
+        .finally(() => this.outstanding.delete(request.id));
     }
+  }
+
+  /** More of a listing has come: a request that takes long because of it is not given up. */
+  progress(): void {
+    for (const id of this.outstanding) this.parts.drive.prolong(id);
   }
 
   /** Feed items: tables first, acknowledged when this returns; the kernel hears of it on the drive's own thread. */
@@ -71,7 +84,7 @@ export class DriveHost {
   }
 
   private async answer(request: DriveRequest): Promise<void> {
-    const { names, contents, commits, drive } = this.parts;
+    const { names, contents, commits, drive, operations } = this.parts;
     switch (request.op) {
       case "lookup":
         return this.lookup(request);
@@ -82,8 +95,11 @@ export class DriveHost {
         return;
       case "list":
         return this.list(request);
-      case "open":
-        return contents.open(request, await this.isOffline());
+      case "open": {
+        const isOffline = await this.isOffline();
+        if (request.wantsWrite) operations.mustBeOnline("open");
+        return contents.open(request, isOffline);
+      }
       case "fetch":
         return contents.fetch(request);
       case "create":
@@ -151,16 +167,23 @@ export class DriveHost {
     drive.done(request.id);
   }
 
+  /** Offline: as it was last known. */
   private async space(request: RequestOfOp<"statfs">): Promise<void> {
     const { session, drive } = this.parts;
-    drive.statfs(request.id, check(RESULTS.space, await session.call("space", {}, TIMING.silenceMs), "space"));
+    try {
+      this.lastSpace = check(RESULTS.space, await session.ask("space", {}), "space");
+    } catch (error) {
+      if (this.lastSpace === undefined || !isRunnelError(error, "Unreachable")) throw error;
+    }
+    drive.statfs(request.id, this.lastSpace);
   }
 
   /** Proves the replica current; true when that is not possible now and answers are the last known. */
   private async isOffline(): Promise<boolean> {
+    const { session } = this.parts;
     try {
-      await this.parts.session.current();
-      return false;
+      await session.current();
+      return !session.isResponsive;
     } catch (error) {
       if (isRunnelError(error, "Unreachable")) return true;
       throw error;

@@ -138,7 +138,7 @@ export class Unsent {
     const { journal, operations, session } = this.parts;
     for (const waiting of Array.from(this.waiting.values())) {
       const { record } = waiting;
-      if (!session.isConnected) break;
+      if (!session.isResponsive) break;
       if (this.waiting.get(record.node) !== waiting) continue;
       if (record.instance === journal.instance && operations.isOutstanding(record.n)) continue;
       try {
@@ -152,13 +152,27 @@ export class Unsent {
     this.arm();
   }
 
+  /**
+   * A new content for the version that was edited, lost from the cache: it is fetched as far as it is needed. undefined when the server has no such version
+   * any more. @throws Unreachable
+   */
+  async baseOf(record: JournalCommit): Promise<CachedContent | undefined> {
+    const { cache, tree } = this.parts;
+    if (record.baseBytes === 0 || record.epoch !== this.parts.epoch()) return undefined;
+    const state = await tree.node(record.node);
+    return state.version === record.baseVersion
+      ? cache.create({ node: record.node, seq: record.baseVersion }, state.sizeBytes)
+      : undefined;
+  }
+
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it is kept beside: never an overwrite in doubt. */
   private async replayOne(record: JournalCommit): Promise<void> {
     const { cache, journal, tree } = this.parts;
-    const base = cache.find(
-      { node: record.node, seq: record.baseVersion },
-      record.baseOid.length > 0 ? record.baseOid : undefined,
-    );
+    const base =
+      cache.find(
+        { node: record.node, seq: record.baseVersion },
+        record.baseOid.length > 0 ? record.baseOid : undefined,
+      ) ?? (await this.baseOf(record));
     let sent: Sent;
     try {
       if (record.epoch !== this.parts.epoch() || record.instance !== journal.instance)

@@ -68,6 +68,7 @@ export class Downloads {
     if (content.recipe !== undefined) await this.reuse(content, content.recipe, held, range);
     const span = hull(this.cache.missing(content, range));
     if (span.length === 0) return;
+    this.session.mustRespond();
     const channel = this.session.open(
       "fetch",
       {
@@ -81,7 +82,7 @@ export class Downloads {
     );
     for (const one of held) this.cache.hold(one);
     try {
-      await this.receive(channel, content, held, range);
+      await this.session.patiently(this.receive(channel, content, held, range), "fetch");
     } catch (error) {
       channel.cancel();
       // A cache on disk may rot: what came of the bytes of a held version is asked for once more, without it.

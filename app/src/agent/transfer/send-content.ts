@@ -1,7 +1,7 @@
 // Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and delivers it through links that come
 // and go. What it leaves behind is for the caller: to keep it as cached content, or to let it go.
 import type { Clock, DiskRoot, Executor, Recipe } from "@runnel/shared";
-import { RunnelError, TIMING, isRunnelError, rechunkedRecipe } from "@runnel/shared";
+import { RunnelError, isRunnelError, rechunkedRecipe } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
@@ -137,7 +137,7 @@ export class Sender {
     const { uploads, operations, session, clock } = this.parts;
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
-    let heardMs = clock.bootMs();
+    const beganMs = clock.bootMs();
     for (;;) {
       const outgoing: Outgoing = {
         cut,
@@ -145,7 +145,7 @@ export class Sender {
         references,
       };
       try {
-        return await uploads.send(outgoing, {
+        const sending = uploads.send(outgoing, {
           n: record.n,
           received: operations.received,
           node: record.node,
@@ -155,13 +155,12 @@ export class Sender {
           isResumed,
           ...(mayStart === undefined ? {} : { mayStart }),
         });
+        return await session.patiently(sending, "write");
       } catch (error) {
         const fewer: References | undefined = mayStart === undefined ? fewerReferences(references, error) : undefined;
         if (fewer !== undefined) references = fewer;
         else if (isRunnelError(error, "Unreachable")) {
-          if (session.isConnected) heardMs = clock.bootMs();
-          await session.connected(Math.max(1, heardMs + TIMING.patienceMs - clock.bootMs()));
-          heardMs = clock.bootMs();
+          await session.connected(session.patienceLeftMs(beganMs));
           isResumed = true;
         } else throw error;
       }

@@ -1,6 +1,6 @@
 // Reads the tree from the server into the replica: one folder, the whole volume, single nodes; and find, which the server runs.
 import type { Channel, Entry, FindItem, NodeState, Predicate } from "@runnel/shared";
-import { FIND_ITEM, RESULTS, ROOT_NODE, RunnelError, TIMING, check } from "@runnel/shared";
+import { FIND_ITEM, RESULTS, ROOT_NODE, RunnelError, check } from "@runnel/shared";
 import type { FoundEntry } from "../mount.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Session } from "./session.ts";
@@ -8,15 +8,19 @@ import type { Session } from "./session.ts";
 export class Listings {
   private readonly session: Session;
   private readonly replica: Replica;
+  private readonly progress: () => void;
 
-  constructor(parts: { session: Session; replica: Replica }) {
+  /** `progress`: another part of a folder that a program waits for has come. */
+  constructor(parts: { session: Session; replica: Replica; progress(): void }) {
     this.session = parts.session;
     this.replica = parts.replica;
+    this.progress = parts.progress;
   }
 
   /** Lists a folder and follows it. @throws Unreachable after a silence; NotFound. */
   async list(folder: number): Promise<void> {
-    await this.session.withSilence(this.take(folder, false), "list", TIMING.silenceMs);
+    this.session.mustRespond();
+    await this.take(folder, false);
   }
 
   /** Lists and follows the whole volume. */
@@ -27,7 +31,7 @@ export class Listings {
 
   /** Reads the states of nodes. @throws Unreachable after a silence. */
   async stat(nodes: readonly number[]): Promise<void> {
-    const answer = check(RESULTS.stat, await this.session.call("stat", { nodes, names: [] }, TIMING.silenceMs), "stat");
+    const answer = check(RESULTS.stat, await this.session.ask("stat", { nodes, names: [] }), "stat");
     for (const state of answer.nodes) if (state !== null) this.replica.putState(answer.asOf, state);
   }
 
@@ -37,9 +41,17 @@ export class Listings {
 
   private async take(folder: number, isDeep: boolean): Promise<void> {
     const channel = this.session.open("find", { folder, isDeep, follow: true }, true);
-    for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
-      const [listed, asOf, isLast, entries] = item;
-      this.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
+    // A program waits for one folder; nobody does for the whole volume.
+    const next = (): Promise<FindItem | undefined> =>
+      isDeep ? nextItem(channel) : this.session.whileHeard(nextItem(channel), "list");
+    try {
+      for (let item = await next(); item !== undefined; item = await next()) {
+        const [listed, asOf, isLast, entries] = item;
+        this.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
+        if (!isDeep) this.progress();
+      }
+    } finally {
+      channel.cancel();
     }
   }
 }

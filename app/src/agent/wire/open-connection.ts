@@ -15,10 +15,18 @@ export interface ConnectionParts {
 export async function openConnection(
   parts: ConnectionParts,
   dialMs: number,
+  ending: AbortSignal,
   closed: (error: RunnelError) => void,
 ): Promise<Connection> {
   const abort = new AbortController();
-  const timer = parts.clock.after(dialMs, () => abort.abort());
+  let isOverdue = false;
+  const end = (): void => abort.abort();
+  const timer = parts.clock.after(dialMs, () => {
+    isOverdue = true;
+    end();
+  });
+  ending.addEventListener("abort", end);
+  if (ending.aborted) end();
   try {
     const link = await parts.dialer.dial(parts.url, abort.signal);
     const connection = new Connection({
@@ -38,12 +46,13 @@ export async function openConnection(
     check(RESULTS.hello, await answer, "hello");
     return connection;
   } catch (error) {
-    if (!abort.signal.aborted) throw error;
+    if (!isOverdue) throw error;
     const { host } = new URL(parts.url);
     throw new RunnelError("Unreachable", "connect", `${host} takes connections but does not answer as a server.`, {
       cause: error,
     });
   } finally {
     timer.cancel();
+    ending.removeEventListener("abort", end);
   }
 }

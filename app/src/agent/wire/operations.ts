@@ -55,7 +55,7 @@ export class Operations {
 
   /** Sync mode without a link is read-only. @throws ReadOnly. */
   mustBeOnline(operation: string): void {
-    if (!this.session.isConnected)
+    if (!this.session.isResponsive)
       throw new RunnelError("ReadOnly", operation, "Offline: changes are not possible until the server is back.");
   }
 
@@ -122,7 +122,7 @@ export class Operations {
     const untilMs = this.clock.bootMs() + TIMING.patienceMs;
     for (;;) {
       try {
-        return await this.session.callPatiently(name, request);
+        return await this.session.patiently(this.session.call(name, request), name);
       } catch (error) {
         if (!isRunnelError(error, "Unreachable")) throw error;
         const leftMs = untilMs - this.clock.bootMs();

@@ -12,8 +12,20 @@ import type {
   RequestName,
   Timer,
 } from "@runnel/shared";
-import { FEED_FROM_SERVER, RESULTS, RunnelError, TIMING, check, fromSystemError, sleep } from "@runnel/shared";
+import {
+  FEED_FROM_SERVER,
+  RESULTS,
+  RunnelError,
+  TIMING,
+  check,
+  fromSystemError,
+  isRunnelError,
+  sleep,
+} from "@runnel/shared";
+import { NodeRange } from "./node-range.ts";
 import { openConnection } from "./open-connection.ts";
+import { SignsOfLife } from "./signs-of-life.ts";
+import { Traffic, type WireTraffic } from "./traffic.ts";
 
 export interface SessionEvents {
   /** Attached anew or resumed. Called before any feed item of this attachment; when it resolves, operations may go. */
@@ -62,10 +74,7 @@ export interface SessionParts {
 }
 
 const RECONNECT_MS = [200, 400, 800, 1_500, 3_000, 5_000];
-/** Without any sign of the server for this long after a question, the connection is given up and made anew. */
-const DEAD_MS = 15_000;
 const DIAL_MS = 10_000;
-const nodeRange = RESULTS.newNodes;
 
 export class Session {
   private readonly parts: SessionParts;
@@ -74,9 +83,7 @@ export class Session {
   private isEnding = false;
   private readonly whenConnected: { resolve(): void; reject(error: RunnelError): void }[] = [];
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
-  private epoch = "";
-  private nodes = { next: 0, end: 0 };
-  private nodesAsked: Promise<void> | undefined;
+  private readonly nodes = new NodeRange(() => this.ask("newNodes", {}));
 
   private question = 0;
   private readonly asked = new Map<
@@ -90,22 +97,32 @@ export class Session {
   private renewTimer: Timer | undefined;
   private running: Promise<void> | undefined;
   private ackPending = 0;
-  /** Silent: it did not answer in time; whoever asks gets Unreachable at once until something is heard. */
-  private silentSinceMs = 0;
+  private readonly signs: SignsOfLife;
+  /** Set by `close`: ends what is being waited for on the way to a connection. */
+  private readonly ending = new AbortController();
 
   /** Waits for the server that someone waited out. */
   roundTrips = 0;
   /** Bytes of recipes within control messages, for the statistics. */
   recipeBytes = { sent: 0, received: 0 };
-  private past = { sent: 0, received: 0, sentBulk: 0, receivedBulk: 0, sentControl: 0, receivedControl: 0 };
+  private readonly traffic = new Traffic();
 
   constructor(parts: SessionParts) {
     this.parts = parts;
+    this.signs = new SignsOfLife(parts.clock, () => this.connection);
   }
 
-  /** Connects for the first time. @throws what a person must know when that fails: Unreachable, NotFound (no such volume), Version. */
-  async start(): Promise<void> {
-    await this.connect();
+  /**
+   * Connects for the first time. @throws what a person must know when that fails: Unreachable, NotFound (no such volume), Version. With `mayWait` a
+   * server that cannot be reached now is one that is offline.
+   */
+  async start(mayWait = false): Promise<void> {
+    try {
+      await this.connect();
+    } catch (error) {
+      if (!mayWait || !isRunnelError(error, "Unreachable")) throw error;
+      this.lastError = error;
+    }
     this.running = this.keepConnected();
   }
 
@@ -113,14 +130,21 @@ export class Session {
     return this.connection?.isOpen === true && this.feed !== undefined;
   }
 
-  /** Connected, and not known to be silent. */
+  /** Connected, and not known to be silent: what counts as online. */
   get isResponsive(): boolean {
-    const { connection } = this;
-    return (
-      connection !== undefined &&
-      this.isConnected &&
-      (this.silentSinceMs === 0 || connection.lastHeardMs > this.silentSinceMs)
-    );
+    return this.isConnected && !this.signs.isSilent;
+  }
+
+  /** How much of TIMING.patienceMs is left for what began at `beganMs`: none without any sign of the server for so long. */
+  patienceLeftMs(beganMs: number): number {
+    const { offlineSinceMs, lastHeardMs } = this.signs;
+    const sinceMs = offlineSinceMs ?? Math.max(beganMs, lastHeardMs);
+    return Math.max(0, sinceMs + TIMING.patienceMs - this.parts.clock.bootMs());
+  }
+
+  /** @throws Unreachable unless it counts as online: who reads does not wait for the next silence. */
+  mustRespond(): void {
+    if (!this.isResponsive) throw this.lastError;
   }
 
   get why(): string {
@@ -135,19 +159,8 @@ export class Session {
     return this.connection?.ratePerSecond ?? 0;
   }
 
-  /** TCP payload so far, over all connections of this session, by direction; bulk and control frames within. */
-  wireBytes(): typeof this.past {
-    const { connection, past } = this;
-    if (connection === undefined) return { ...past };
-    const { counts, link } = connection;
-    return {
-      sent: past.sent + link.sentBytes,
-      received: past.received + link.receivedBytes,
-      sentBulk: past.sentBulk + counts.sentBulk,
-      receivedBulk: past.receivedBulk + counts.receivedBulk,
-      sentControl: past.sentControl + counts.sentControl,
-      receivedControl: past.receivedControl + counts.receivedControl,
-    };
+  wireBytes(): WireTraffic {
+    return this.traffic.upTo(this.connection);
   }
 
   /**
@@ -157,7 +170,8 @@ export class Session {
   async current(): Promise<void> {
     this.used();
     if (this.hasLease) return;
-    await this.ask();
+    this.mustRespond();
+    await this.prove();
   }
 
   /** Programs use the drive: the lease is kept alive for another term. */
@@ -169,29 +183,27 @@ export class Session {
     }
   }
 
-  /** A request with one answer. `silenceMs`: Unreachable after that; 0 waits as long as the connection lives. */
-  async call(name: RequestName, body: object, silenceMs: number): Promise<unknown> {
+  /** A request with one answer. Waits as long as the connection lives. */
+  async call(name: RequestName, body: object): Promise<unknown> {
     const { connection, attachment } = this.here();
     this.roundTrips++;
-    const answer = connection.call(name, { attachment, ...body });
-    return silenceMs === 0 ? answer : this.withSilence(answer, name, silenceMs);
+    return connection.call(name, { attachment, ...body });
   }
 
-  /** A request that may wait for other clients: Unreachable only after TIMING.patienceMs without any sign of the server. */
-  async callPatiently(name: RequestName, body: object): Promise<unknown> {
-    const { connection } = this.here();
-    const answer = this.call(name, body, 0);
-    answer.catch(() => undefined);
-    for (;;) {
-      const outcome = await Promise.race([
-        answer.then((result) => ({ result })),
-        sleep(this.parts.clock, PATIENCE_STEP_MS),
-      ]);
-      if (outcome !== undefined) return outcome.result;
-      if (this.parts.clock.bootMs() - connection.lastHeardMs > TIMING.patienceMs) {
-        throw new RunnelError("Unreachable", name, "The server does not answer: the change is not confirmed.");
-      }
-    }
+  /** For what only reads. @throws Unreachable at once while offline, else after a silence. */
+  async ask(name: RequestName, body: object): Promise<unknown> {
+    this.mustRespond();
+    return this.whileHeard(this.call(name, body), name);
+  }
+
+  /** For what may have been executed, or may wait for other clients. @throws Unreachable after the patience without any sign of the server. */
+  async patiently<T>(answer: Promise<T>, what: string): Promise<T> {
+    return this.remember(this.signs.patiently(answer, what));
+  }
+
+  /** @throws Unreachable after a silence. */
+  async whileHeard<T>(answer: Promise<T>, what: string): Promise<T> {
+    return this.remember(this.signs.whileHeard(answer, what));
   }
 
   /** Opens a stream. The caller ends it. */
@@ -222,29 +234,20 @@ export class Session {
   }
 
   /** A node id of this instance's own range. @throws Unreachable when the range is used up and the server cannot be asked. */
-  async newNode(): Promise<number> {
-    while (this.nodes.next >= this.nodes.end) {
-      this.nodesAsked ??= this.call("newNodes", {}, TIMING.silenceMs)
-        .then((message) => {
-          const [first, count] = check(nodeRange, message, "node range");
-          this.nodes = { next: first, end: first + count };
-        })
-        .finally(() => {
-          this.nodesAsked = undefined;
-        });
-      await this.nodesAsked;
-    }
-    return this.nodes.next++;
+  newNode(): Promise<number> {
+    return this.nodes.newNode();
   }
 
   /** Gives up the lease and the connection. */
   async close(): Promise<void> {
+    if (this.isEnding) return this.running;
     this.isEnding = true;
     this.renewTimer?.cancel();
     this.setLease(0);
     const error = new RunnelError("Unreachable", "disconnect", "The drive is being unmounted.");
     this.lastError = error;
-    if (this.isConnected) {
+    this.ending.abort(error);
+    if (this.isResponsive) {
       this.feed?.end();
       await Promise.race([this.feed?.result().catch(() => undefined), sleep(this.parts.clock, GOODBYE_MS)]);
     }
@@ -260,14 +263,14 @@ export class Session {
 
   private async connect(): Promise<void> {
     let opened: Connection | undefined;
-    const connection = await openConnection(this.parts, DIAL_MS, (error) => {
+    const connection = await openConnection(this.parts, DIAL_MS, this.ending.signal, (error) => {
       if (opened !== undefined) this.lost(opened, error);
     });
     opened = connection;
     try {
       await this.attach(connection);
     } catch (error) {
-      this.addPast(connection);
+      this.traffic.ended(connection);
       connection.close(fromSystemError(error, "attach"));
       throw error;
     }
@@ -280,25 +283,27 @@ export class Session {
       volume,
       instance: this.parts.instance(),
       ...(from === undefined ? {} : { epoch: from.epoch, seq: from.seq, follows: from.follows }),
-      wantsNodes: this.nodes.next >= this.nodes.end,
+      wantsNodes: this.nodes.isEmpty,
     });
-    const answer = await this.withSilence(feed.next(), "attach", DIAL_MS);
+    const end = (): void => connection.close(this.lastError);
+    this.ending.signal.addEventListener("abort", end);
+    const answer = await this.signs.soon(feed.next(), "attach", DIAL_MS);
+    this.ending.signal.removeEventListener("abort", end);
     if (answer === undefined) throw new RunnelError("Unreachable", "attach", "The server closed the volume.");
     const attached = check(RESULTS.attached, answer, "attached");
-    if (attached.nodes !== null) this.nodes = { next: attached.nodes[0], end: attached.nodes[0] + attached.nodes[1] };
+    this.nodes.attached(attached.epoch, attached.nodes);
     this.termMs = attached.termMs;
-    // Ids of another epoch mean nothing in this one.
-    if (attached.epoch !== this.epoch && attached.nodes === null) this.nodes = { next: 0, end: 0 };
-    this.epoch = attached.epoch;
+    // What was promised was about the tree of before.
+    if (!attached.isResumed) this.leaseUntilMs = 0;
     await events.attached({
       epoch: attached.epoch,
       seq: attached.seq,
       root: attached.root,
       isResumed: attached.isResumed,
     });
+    this.signs.changed();
     this.connection = connection;
     this.feed = feed;
-    this.silentSinceMs = 0;
     void this.follow(connection, feed);
     events.link(true, "");
     this.scheduleRenewal(0);
@@ -314,7 +319,9 @@ export class Session {
       }
       connection.close(new RunnelError("Unreachable", "feed", "The server ended the feed."));
     } catch (error) {
-      connection.close(fromSystemError(error, "feed"));
+      // What waits on the connection is asked again on the next one, whyever the server ended this feed.
+      const known = fromSystemError(error, "feed");
+      connection.close(isRunnelError(known, "Invalid") ? known : unreachable("feed", known));
     }
   }
 
@@ -357,9 +364,10 @@ export class Session {
     this.ackPending = seq;
   }
 
-  private async ask(): Promise<void> {
+  /** One question of the feed. @throws Unreachable when it is not answered soon. */
+  private async prove(): Promise<void> {
     const { feed } = this;
-    if (feed === undefined || !this.isResponsive) throw this.lastError;
+    if (feed === undefined) throw this.lastError;
     const question = ++this.question;
     const sentMs = this.parts.clock.bootMs();
     this.roundTrips++;
@@ -367,7 +375,7 @@ export class Session {
       this.asked.set(question, { sentMs, answered, failed });
     });
     feed.send(["current", question]);
-    await this.withSilence(answer, "current", TIMING.silenceMs);
+    await this.remember(this.signs.soon(answer, "current"));
   }
 
   private answered(question: number, isCurrent: boolean): void {
@@ -407,9 +415,9 @@ export class Session {
       return;
     }
     const { connection } = this;
-    this.ask().catch(() => {
+    this.prove().catch(() => {
       // A question without any sign of life for long: the line is dead although nobody said so.
-      if (connection?.isOpen === true && this.parts.clock.bootMs() - connection.lastHeardMs > DEAD_MS) {
+      if (connection?.isOpen === true && this.parts.clock.bootMs() - connection.lastHeardMs > TIMING.patienceMs) {
         connection.close(new RunnelError("Unreachable", "renew lease", "The server does not answer."));
       }
     });
@@ -417,37 +425,27 @@ export class Session {
     this.scheduleRenewal(this.termMs / RENEWALS_A_TERM);
   }
 
-  /** What an answer that must come soon becomes: Unreachable after `silenceMs`, and known as silent until something is heard. */
-  async withSilence<T>(answer: Promise<T>, what: string, silenceMs: number): Promise<T> {
-    const askedMs = this.parts.clock.bootMs();
-    let timer: Timer | undefined;
-    const silence = new Promise<never>((_resolve, reject) => {
-      timer = this.parts.clock.after(silenceMs, () => {
-        this.silentSinceMs = Math.max(this.silentSinceMs, askedMs);
-        this.lastError = new RunnelError("Unreachable", what, "The server does not answer.");
-        reject(this.lastError);
-      });
-    });
-    answer.catch(() => undefined);
+  private async remember<T>(answer: Promise<T>): Promise<T> {
     try {
-      return await Promise.race([answer, silence]);
-    } finally {
-      timer?.cancel();
+      return await answer;
+    } catch (error) {
+      if (isRunnelError(error, "Unreachable") && !this.isEnding) this.lastError = error;
+      throw error;
     }
   }
 
   private lost(connection: Connection, error: RunnelError): void {
     if (this.connection !== connection) return;
-    this.addPast(connection);
+    this.traffic.ended(connection);
+    this.signs.changed();
     this.connection = undefined;
     this.feed = undefined;
-    this.lastError =
-      error.kind === "Unreachable"
-        ? error
-        : new RunnelError("Unreachable", "connection", error.message, { cause: error });
+    this.lastError = unreachable("connection", error);
     this.renewTimer?.cancel();
     for (const asked of this.asked.values()) asked.failed(this.lastError);
     this.asked.clear();
+    // The lease goes on, but every use of it goes through the agent, which knows that nothing can be changed now.
+    this.parts.events.lease(0);
     this.parts.events.link(false, this.lastError.message);
     this.wakeKeeper?.();
   }
@@ -463,31 +461,36 @@ export class Session {
         continue;
       }
       for (let attempt = 0; !this.isEnding && !this.isConnected; attempt++) {
-        await sleep(this.parts.clock, RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0);
+        await this.pause(RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0);
         if (this.isEnding) return;
         try {
           await this.connect();
         } catch (error) {
-          this.lastError = new RunnelError("Unreachable", "connect", fromSystemError(error, "connect").message, {
-            cause: error,
-          });
+          this.lastError = unreachable("connect", fromSystemError(error, "connect"));
           this.parts.events.link(false, this.lastError.message);
         }
       }
     }
   }
 
-  private addPast(connection: Connection): void {
-    const { past } = this;
-    past.sent += connection.link.sentBytes;
-    past.received += connection.link.receivedBytes;
-    past.sentBulk += connection.counts.sentBulk;
-    past.receivedBulk += connection.counts.receivedBulk;
-    past.sentControl += connection.counts.sentControl;
-    past.receivedControl += connection.counts.receivedControl;
+  /** Shorter when the session is closed. */
+  private async pause(delayMs: number): Promise<void> {
+    const { signal } = this.ending;
+    await new Promise<void>((resolve) => {
+      const timer = this.parts.clock.after(delayMs, resolve, true);
+      const end = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      signal.addEventListener("abort", end, { once: true });
+      if (signal.aborted) end();
+    });
   }
 }
 
+function unreachable(what: string, cause: RunnelError): RunnelError {
+  return cause.kind === "Unreachable" ? cause : new RunnelError("Unreachable", what, cause.message, { cause });
+}
+
 const RENEWALS_A_TERM = 3;
-const PATIENCE_STEP_MS = 1_000;
 const GOODBYE_MS = 1_000;

@@ -9,6 +9,8 @@ import { absolutePath, addVerb } from "../verb.ts";
 
 const LISTEN_DEFAULT = "127.0.0.1:7473";
 const PORT_MAX = 65_535;
+const TERM_SECONDS_DEFAULT = 20;
+const TERM_SECONDS_MAX = 600;
 const EXIT_CODE_SECOND_SIGNAL = 1;
 
 export function addServe(program: Command, output: Output): void {
@@ -24,12 +26,18 @@ export function addServe(program: Command, output: Output): void {
     )
     .option("--listen <host:port>", "where to listen", LISTEN_DEFAULT)
     .option("--data <dir>", "where logs and indexes lie (default: in the agent's home)")
-    .action(async (options: { volume: string[]; listen: string; data?: string }) => {
+    .option(
+      "--lease-term <seconds>",
+      "how long a client may answer from what it knows; a change waits so long for one that has gone silent",
+      String(TERM_SECONDS_DEFAULT),
+    )
+    .action(async (options: { volume: string[]; listen: string; data?: string; leaseTerm: string }) => {
       await serve(
         {
           volumes: parseVolumes(options.volume),
           ...parseListen(options.listen),
           dataFolder: absolutePath(options.data ?? new AgentHome().serverFolder),
+          termMs: parseTerm(options.leaseTerm) * 1000,
         },
         output,
       );
@@ -90,6 +98,16 @@ export function parseListen(typed: string): { host: string; port: number } {
     throw invalid(`${typed} is not a place to listen. Write HOST:PORT: ${LISTEN_DEFAULT}.`);
   }
   return { host, port };
+}
+
+/** Whole seconds. @throws RunnelError Invalid */
+export function parseTerm(typed: string): number {
+  const seconds = Number(typed);
+  if (!/^\d+$/.test(typed) || seconds < 1 || seconds > TERM_SECONDS_MAX)
+    throw invalid(
+      `${typed} is no lease term. Write whole seconds from 1 to ${TERM_SECONDS_MAX}: ${TERM_SECONDS_DEFAULT}.`,
+    );
+  return seconds;
 }
 
 function invalid(sentence: string): RunnelError {

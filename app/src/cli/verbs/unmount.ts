@@ -1,6 +1,7 @@
 // runnel unmount: ends a drive.
 import type { Command } from "commander";
 import { withAgent } from "../agent-connection.ts";
+import { unsentLines } from "../format.ts";
 import type { Output } from "../output.ts";
 import { absolutePath, addVerb } from "../verb.ts";
 
@@ -17,6 +18,7 @@ export function addUnmount(program: Command, output: Output): void {
         result.wasLost
           ? `Took away what an earlier agent left at ${result.unmounted.mountpoint}.`
           : `Unmounted ${result.unmounted.mountpoint}.`,
+        ...unsentLines(result.unsentFiles ?? 0),
       ]);
     });
 }

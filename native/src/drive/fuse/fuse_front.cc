@@ -17,6 +17,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "fuse_io.h"
 #include "fuse_ops.h"
 
 extern char** environ;
@@ -151,6 +152,8 @@ std::string FuseFront::Start() {
     session_ = nullptr;
     return WhyNotMounted();
   }
+  const fuse_custom_io io = FuseIo();
+  fuse_session_custom_io(session_, &io, fuse_session_fd(session_));
   device_ = DeviceAt(mountpoint_);
   const int servers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2u, 8u));
   serving_ = servers;

@@ -44,6 +44,8 @@ class FuseFront final : public Host {
   void EndNow();
 
   void OnInit();
+  // True once: what is being answered is INIT.
+  bool TakeInit() { return is_init_due_.load(std::memory_order_relaxed) && is_init_due_.exchange(false); }
   void OnInterrupt(uint64_t waiter);
 
   // Host.
@@ -83,6 +85,7 @@ class FuseFront final : public Host {
   std::string mountpoint_;  // without symlinks
   std::string device_;      // of the mount, "major:minor"
   std::atomic<bool> is_closing_{false};
+  std::atomic<bool> is_init_due_{true};
 
   std::vector<std::thread> servers_;
   std::atomic<int> serving_{0};

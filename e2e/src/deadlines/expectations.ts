@@ -1,0 +1,82 @@
+// What a call's return means while the server cannot be reached, as a table: by the kind of the operation and by what the client knows of the server.
+// Columns: the client holds a lease and does not know yet; it holds none and asks; it knows that the server is silent or gone.
+import { TIMING } from "@runnel/shared";
+
+export type Knows = "leased" | "asks" | "offline";
+
+/** Whether anything reaches the server: nothing, some of it, or all as soon as the agent's event loop goes on. */
+export type Link = "none" | "some" | "stalled";
+
+export interface Expected {
+  withinMs: number;
+  /** Names of errno, "" for success. */
+  errors: readonly string[];
+}
+
+/** A loaded machine with two cores, on top of what is promised. */
+const MARGIN_MS = 2_000;
+const SILENCE_MS = TIMING.silenceMs;
+const PATIENCE_MS = TIMING.patienceMs;
+/** What reads is given up after this, also while bytes come that are not its own. */
+const LISTING_MS = 5_000;
+/** Of what may be executed a slow line says that it goes on. */
+const SLOW_MS = 15_000;
+/** Of stall-on-signal.mjs. */
+const STALL_MS = 5_000;
+
+type Row = Record<Knows, readonly [withinMs: number, errors: readonly string[]]>;
+
+const DONE = [""];
+const REFUSED = ["EROFS"];
+const FAILED = ["EIO"];
+
+/** Of what the client knows and holds. */
+const KINDS: Record<string, Row> = {
+  // Answered by the drive itself.
+  native: { leased: [0, DONE], asks: [0, DONE], offline: [0, DONE] },
+  // lookup, stat, readdir, and opening what is held.
+  metadata: { leased: [0, DONE], asks: [SILENCE_MS, DONE], offline: [0, DONE] },
+  // As of when it was last heard.
+  space: { leased: [SILENCE_MS, DONE], asks: [SILENCE_MS, DONE], offline: [0, DONE] },
+  // Opening for reading what is not held: it fails here or when it is read.
+  absent: { leased: [SILENCE_MS, ["", "EIO"]], asks: [SILENCE_MS, ["", "EIO"]], offline: [0, FAILED] },
+  edit: { leased: [0, ["", "EROFS"]], asks: [SILENCE_MS, ["", "EROFS"]], offline: [0, REFUSED] },
+  fetch: { leased: [PATIENCE_MS, FAILED], asks: [PATIENCE_MS, FAILED], offline: [0, FAILED] },
+  // Answered before the server has heard of it.
+  create: { leased: [0, ["", "EROFS"]], asks: [SILENCE_MS, ["", "EROFS"]], offline: [0, REFUSED] },
+  change: {
+    leased: [PATIENCE_MS, ["EIO", "EROFS"]],
+    asks: [SILENCE_MS + PATIENCE_MS, ["EIO", "EROFS"]],
+    offline: [0, REFUSED],
+  },
+  // The bytes stay here as unsent.
+  commit: { leased: [PATIENCE_MS, FAILED], asks: [PATIENCE_MS, FAILED], offline: [PATIENCE_MS, FAILED] },
+};
+
+/** One system call is up to this many requests, each of which may wait for an answer: the folder's attributes, the name, the operation itself. */
+const REQUESTS_MAX = 3;
+
+/** @throws when there is no such kind. */
+export function expected(kind: string, knows: Knows, link: Link, isCold: boolean): Expected {
+  const row = KINDS[kind];
+  if (row === undefined) throw new Error(`No expectation for operations of the kind ${kind}.`);
+  // A lease is of no use for what is unknown.
+  const [withinMs, errors] = row[isCold && knows === "leased" ? "asks" : knows];
+  // What is unknown is asked for, under a lease too, before anything else.
+  const unknown = isCold ? ["EIO"] : [];
+  const askedMs = isCold && knows !== "offline" ? LISTING_MS : 0;
+  if (link === "none") return { withinMs: withinMs + askedMs + MARGIN_MS, errors: [...errors, ...unknown] };
+  if (link === "stalled") {
+    const stallMs = withinMs + askedMs === 0 ? 0 : STALL_MS + SILENCE_MS;
+    return { withinMs: stallMs + MARGIN_MS, errors: withinMs + askedMs === 0 ? DONE : ["", ...unknown] };
+  }
+  // Some answers come: each request may take its time.
+  const isPatient = withinMs >= PATIENCE_MS;
+  const moreMs = isPatient ? SLOW_MS : (REQUESTS_MAX - 1) * SILENCE_MS;
+  const slowMs = withinMs + askedMs === 0 ? 0 : withinMs + askedMs + moreMs;
+  return { withinMs: slowMs + MARGIN_MS, errors: [...new Set([...errors, "", ...unknown])] };
+}
+
+export const KIND_NAMES: readonly string[] = Object.keys(KINDS);
+/** Nothing takes longer, whatever its kind. */
+export const LONGEST_MS = PATIENCE_MS + LISTING_MS + SLOW_MS + MARGIN_MS;

@@ -1,0 +1,26 @@
+// Waiting for what an agent says of its drive.
+import type { ResultOf } from "../../../app/src/agent/control/index.ts";
+import { Control } from "./control.ts";
+import type { Device } from "./product.ts";
+import { waitFor } from "./wait.ts";
+
+export type MountStatus = ResultOf<"status">["mounts"][number];
+
+/** Waits until the one drive of a device is so. */
+export async function waitForMount(
+  device: Device,
+  condition: (status: MountStatus) => boolean,
+  deadlineMs: number,
+  what: string,
+): Promise<void> {
+  const control = await Control.of(device);
+  const holds = async (): Promise<boolean> => {
+    const [mount] = (await control.ask({ verb: "status" }))["mounts"] as MountStatus[];
+    return mount !== undefined && condition(mount);
+  };
+  try {
+    await waitFor(holds, deadlineMs, what);
+  } finally {
+    control.close();
+  }
+}
