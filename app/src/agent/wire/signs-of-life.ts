@@ -95,6 +95,8 @@ export class SignsOfLife {
     askedMs: number,
     silenceMs: number,
   ): Promise<{ result: T } | undefined> {
+    // It may come to nothing after nobody waits for it any longer.
+    answer.catch(() => undefined);
     for (;;) {
       const leftMs = Math.max(askedMs, this.lastHeardMs) + silenceMs - this.clock.bootMs();
       if (leftMs <= 0) return undefined;

@@ -1,0 +1,99 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { type Connection, SimulatedClock, TIMING } from "@runnel/shared";
+import { SignsOfLife } from "../../src/agent/wire/signs-of-life.ts";
+
+const NEVER = new Promise<never>(() => undefined);
+
+let clock: SimulatedClock;
+let link: { receivedBytes: number };
+let closings: string[];
+let connection: Connection | undefined;
+let signs: SignsOfLife;
+
+beforeEach(() => {
+  clock = new SimulatedClock();
+  link = { receivedBytes: 0 };
+  closings = [];
+  connection = { link, close: (error: Error) => closings.push(error.message) } as unknown as Connection;
+  signs = new SignsOfLife(clock, () => connection);
+});
+
+/** How a promise ends while the clock moves on: after so many milliseconds, with this kind of error or none. */
+async function outcome(answer: Promise<unknown>, everyMs = 100, hears: () => void = () => undefined): Promise<string> {
+  const startMs = clock.bootMs();
+  let said = "";
+  answer.then(
+    () => (said = "answered"),
+    (error: { kind?: string }) => (said = String(error.kind)),
+  );
+  for (let turn = 0; turn < 1000; turn++) {
+    await clock.advance(everyMs);
+    if (said !== "") break;
+    hears();
+  }
+  return `${said} after ${clock.bootMs() - startMs} ms`;
+}
+
+describe("what only reads", () => {
+  test("waits for one silence", async () => {
+    expect(await outcome(signs.whileHeard(NEVER, "list"))).toBe("Unreachable after 2000 ms");
+    expect(signs.isSilent).toBe(true);
+    expect(closings).toEqual([]);
+  });
+
+  test("waits on while bytes come, also of a message that is not whole yet", async () => {
+    let count = 0;
+    const hears = (): void => {
+      if (count++ < 50) link.receivedBytes++;
+    };
+    expect(await outcome(signs.whileHeard(NEVER, "list"), 100, hears)).toMatch(/^Unreachable after 7\d00 ms$/);
+  });
+
+  test("is silent until something is heard", async () => {
+    await outcome(signs.soon(NEVER, "current"));
+    expect(signs.isSilent).toBe(true);
+    expect(signs.offlineSinceMs).toBe(clock.bootMs() - TIMING.silenceMs);
+    link.receivedBytes++;
+    expect(signs.isSilent).toBe(false);
+    expect(signs.offlineSinceMs).toBeUndefined();
+  });
+});
+
+describe("what may have been executed", () => {
+  test("waits for the patience, then closes the connection; whoever comes after the first silence knows of it", async () => {
+    const waiting = outcome(signs.patiently(NEVER, "write"));
+    expect(signs.isSilent).toBe(false);
+    expect(await waiting).toBe("Unreachable after 10000 ms");
+    expect(closings).toEqual(["The server does not answer."]);
+    expect(signs.isSilent).toBe(true);
+  });
+
+  test("gets its answer when it comes late, and nothing is closed", async () => {
+    const late = new Promise((resolve) => {
+      clock.after(9000, () => {
+        link.receivedBytes++;
+        resolve("late");
+      });
+    });
+    expect(await outcome(signs.patiently(late, "write"))).toBe("answered after 9000 ms");
+    expect(closings).toEqual([]);
+    expect(signs.isSilent).toBe(false);
+  });
+
+  test("does not begin to wait anew in every call while the server is gone", async () => {
+    connection = undefined;
+    signs.changed();
+    await clock.advance(6000);
+    expect(signs.offlineSinceMs).toBe(clock.bootMs() - 6000);
+    await outcome(signs.patiently(NEVER, "write")).then((said) => expect(said).toBe("Unreachable after 4000 ms"));
+  });
+});
+
+test("after a sleep of hours the first question has its whole time, since nothing was asked in vain", async () => {
+  link.receivedBytes++;
+  void signs.lastHeardMs;
+  // Suspended: the clock has moved, and no timer of ours was there to fire.
+  await clock.advance(4 * 3_600_000);
+  expect(signs.isSilent).toBe(false);
+  expect(await outcome(signs.patiently(NEVER, "write"))).toBe("Unreachable after 10000 ms");
+});
