@@ -1,6 +1,5 @@
 // What hangs nobody: a sample of the matrix of operations and conditions, programs that are interrupted, and verbs while nothing is heard of the server.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,23 +7,18 @@ import {
   CONDITIONS,
   KIND_NAMES,
   Matrix,
+  READY_MS,
+  SilentPlace,
   UNAWAITED,
   allCases,
+  endBy,
   fuseOperations,
   listProbes,
   ownProbes,
+  said,
+  waitsInKernel,
 } from "../src/deadlines/index.ts";
-import {
-  type Device,
-  type LinkEmulator,
-  Sandbox,
-  type ServerProcess,
-  isMounted,
-  noise,
-  onMount,
-  waitFor,
-  waitForMount,
-} from "../src/harness/index.ts";
+import { Sandbox, isMounted, noise, onMount, waitFor, waitForMount } from "../src/harness/index.ts";
 
 describe("the probes", () => {
   test("there is one for each operation of the drive that a program waits for, and each has its row in the table", async () => {
@@ -66,58 +60,12 @@ test(`some operations under one condition answer or fail in time (all of them: t
   }
 }, 180_000);
 
-const READY_MS = 30_000;
 /** What is promised, and a loaded machine. */
 const GONE_MS = 1_000 + 1_500;
-/** A program in the kernel that waits for the drive, for its pages or for a lock (proc(5), wchan). */
-const WAITS = /fuse|request_wait|folio|lock/;
-
-let sandbox: Sandbox;
-let server: ServerProcess;
-let link: LinkEmulator;
-let device: Device;
-let served: string;
-let drive: string;
-
-async function setUp(): Promise<void> {
-  sandbox = new Sandbox();
-  served = sandbox.makeFolder("served");
-  writeFileSync(join(served, "held"), "seen before");
-  writeFileSync(join(served, "unseen"), noise(5_000_000, 3));
-  // Long, so that no renewal finds out by itself that the server is silent.
-  server = await sandbox.startServer({ volumes: { docs: served }, leaseTerm: 120 });
-  link = await sandbox.startEmulator(server.port);
-  device = sandbox.device();
-  drive = sandbox.makeFolder("drive");
-  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
-  await waitForMount(device, ({ state }) => state === "connected", READY_MS, "the whole tree");
-  await onMount('cat "$1/held" > /dev/null', [drive]);
-}
-
-function program(command: string, ...args: string[]): ChildProcess {
-  return spawn(command, args, { cwd: "/", env: sandbox.env, stdio: ["pipe", "pipe", "inherit"] });
-}
-
-async function waitsInKernel(child: ChildProcess): Promise<void> {
-  const { pid } = child;
-  if (pid === undefined) throw new Error("It was not started.");
-  const isWaiting = (): boolean => {
-    if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode} instead of waiting.`);
-    return WAITS.test(readFileSync(`/proc/${pid}/wchan`, "utf8"));
-  };
-  await waitFor(isWaiting, READY_MS, "the program to wait");
-}
-
-/** Milliseconds from the signal until the program is gone. */
-async function endBy(child: ChildProcess, signal: NodeJS.Signals): Promise<number> {
-  const exit = once(child, "exit");
-  const startMs = performance.now();
-  child.kill(signal);
-  await exit;
-  return performance.now() - startMs;
-}
-
 const INSERT = "insert into t values (1)";
+
+/** Ctrl-C too in the long run. */
+const SIGNALS: NodeJS.Signals[] = process.env["RUNNEL_LONG"] ? ["SIGINT", "SIGKILL"] : ["SIGKILL"];
 
 /** Holds a lock, then has bytes in its file that nobody has saved. */
 const HOLDER = `
@@ -132,34 +80,39 @@ time.sleep(1000)
 `;
 
 describe("while nothing is heard of the server", () => {
-  beforeEach(setUp, 60_000);
-  afterEach(() => sandbox.cleanup(), 60_000);
+  let place: SilentPlace;
 
-  test.each(["SIGINT", "SIGKILL"] as const)(
+  beforeEach(async () => {
+    place = new SilentPlace();
+    await place.start();
+  }, 60_000);
+  afterEach(() => place.sandbox.cleanup(), 60_000);
+
+  test.each(SIGNALS)(
     "%s ends cat, cp, mv, flock, sqlite3 and whoever has a changed file open, and wakes who waits for its lock",
     async (signal) => {
+      const { sandbox, link, served, drive } = place;
       // A folder for each: in one, a change that waits holds up the others (the kernel's lock of the folder, which no signal interrupts).
       const prepare =
         'cd "$1"; mkdir s m c; sqlite3 s/base "create table t (x)"; echo old > m/old; echo locked > locked';
       await onMount(prepare, [drive]);
       writeFileSync(sandbox.path("source"), noise(200_000, 5));
-      const holder = program("python3", "-c", HOLDER, join(drive, "locked"));
-      if (holder.stdout === null) throw new Error("Its output is not read.");
-      await once(holder.stdout, "data");
-      const waiter = program("flock", join(drive, "locked"), "true");
+      const holder = place.program("python3", "-c", HOLDER, join(drive, "locked"));
+      await said(holder);
+      const waiter = place.program("flock", join(drive, "locked"), "true");
       await waitsInKernel(waiter);
       await link.blackHole();
       const programs = {
-        cat: program("cat", join(drive, "unseen")),
-        cp: program("cp", sandbox.path("source"), join(drive, "c", "copy")),
-        mv: program("mv", join(drive, "m", "old"), join(drive, "m", "new")),
+        cat: place.program("cat", join(drive, "unseen")),
+        cp: place.program("cp", sandbox.path("source"), join(drive, "c", "copy")),
+        mv: place.program("mv", join(drive, "m", "old"), join(drive, "m", "new")),
         // It catches SIGINT, and goes on to undo what it did.
-        ...(signal === "SIGKILL" ? { sqlite3: program("sqlite3", join(drive, "s", "base"), INSERT) } : {}),
-        flock: program("flock", join(drive, "locked"), "false"),
+        ...(signal === "SIGKILL" ? { sqlite3: place.program("sqlite3", join(drive, "s", "base"), INSERT) } : {}),
+        flock: place.program("flock", join(drive, "locked"), "false"),
       };
       await Promise.all(Object.values(programs).map(waitsInKernel));
       holder.stdin?.write("change it\n");
-      await once(holder.stdout, "data");
+      await said(holder);
       const ends = Object.entries(programs).map(async ([name, child]) => ({
         name,
         tookMs: await endBy(child, signal),
@@ -172,100 +125,47 @@ describe("while nothing is heard of the server", () => {
       expect(performance.now() - startMs).toBeLessThan(GONE_MS);
       // What was written is not lost with its program.
       await link.restore();
-      await waitForMount(device, (status) => status.state === "connected", READY_MS, "the link");
+      await place.waitForStatus((status) => status.state === "connected", "the link");
       await waitFor(() => readFileSync(join(served, "locked"), "utf8") === "changed\n", READY_MS, "what was written");
     },
     120_000,
   );
 
-  test.each(["cut", "black hole", "stopped server"])(
-    "%s: status, flush and unmount answer; what is unsent is kept, said, and sent by the next mount",
-    async (how) => {
-      const writer = program("bash", "-c", 'exec 3> "$1/held"; echo ready; read -r; echo mine >&3', "bash", drive);
-      if (writer.stdout === null) throw new Error("Its output is not read.");
-      await once(writer.stdout, "data");
-      const written = once(writer, "exit");
-      if (how === "cut") await link.cut("refuse");
-      else if (how === "black hole") await link.blackHole();
-      else server.pause();
-      writer.stdin?.end("go\n");
-      await written;
-      expect((await timed(["status", "--json"])).tookMs).toBeLessThan(5_000);
-      const flushed = await timed(["flush", drive]);
-      expect(flushed.text).toContain("could not be sent");
-      expect(flushed.tookMs).toBeLessThan(20_000);
-      const unmounted = await timed(["unmount", drive]);
-      expect(unmounted.text).toContain("1 file was not sent; kept here");
-      expect(unmounted.tookMs).toBeLessThan(15_000);
-      expect(isMounted(drive)).toBe(false);
-      // Not reachable: shown as it was.
-      await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
-      expect(await onMount('ls "$1"; cat "$1/held"', [drive])).toContain("held\nunseen\n");
-      await waitForMount(device, ({ state, unsentFiles }) => state === "offline" && unsentFiles === 1, READY_MS, "it");
-      server.goOn();
-      await link.restore();
-      await waitForMount(
-        device,
-        ({ state, unsentFiles }) => state === "connected" && unsentFiles === 0,
-        READY_MS,
-        "what was unsent",
-      );
-      await onMount('echo again > "$1/new"; mkdir "$1/folder"', [drive]);
-      await device.flush(drive, { up: true });
-      expect(readFileSync(join(served, "held"), "utf8")).toBe("mine\n");
-    },
-    180_000,
-  );
-
   test("unmount --force ends the drive in seconds, whatever programs wait for, and keeps what they wrote", async () => {
+    const { sandbox, link, served, drive } = place;
     await link.blackHole();
     writeFileSync(sandbox.path("source"), "mine\n");
-    const writer = program("cp", sandbox.path("source"), join(drive, "held"));
+    const writer = place.program("cp", sandbox.path("source"), join(drive, "held"));
     await waitsInKernel(writer);
-    const mover = program("mv", join(drive, "unseen"), join(drive, "moved"));
+    const mover = place.program("mv", join(drive, "unseen"), join(drive, "moved"));
     await waitsInKernel(mover);
     const ended = [once(writer, "exit"), once(mover, "exit")];
-    const { tookMs, text } = await timed(["unmount", "--force", drive]);
+    const { tookMs, text } = await place.timed(["unmount", "--force", drive]);
     expect(tookMs).toBeLessThan(8_000);
     expect(text).toContain("1 file was not sent");
     await Promise.all(ended);
     expect(isMounted(drive)).toBe(false);
     await link.restore();
-    await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+    await place.mount();
     await waitFor(() => readFileSync(join(served, "held"), "utf8") === "mine\n", READY_MS, "what was unsent");
-  }, 120_000);
-
-  test("the first mount of a server that is silent fails with one sentence, and status answers meanwhile", async () => {
-    await link.blackHole();
-    const other = sandbox.makeFolder("other");
-    const mounting = timed(["mount", `ws://127.0.0.1:${link.port}/docs`, other]);
-    expect((await timed(["status", "--json"])).tookMs).toBeLessThan(5_000);
-    const { tookMs, text, code } = await mounting;
-    expect(code).toBe(3);
-    expect(text.trim().split("\n")).toHaveLength(1);
-    expect(tookMs).toBeLessThan(25_000);
-    expect(isMounted(other)).toBe(false);
   }, 120_000);
 });
 
-async function timed(args: string[]): Promise<{ tookMs: number; text: string; code: number | null }> {
-  const { durationMs, stdout, stderr, code } = await device.runnel(args, { deadlineMs: 60_000 });
-  return { tookMs: durationMs, text: stdout + stderr, code };
-}
-
 describe("a machine that sleeps", () => {
+  let sandbox: Sandbox;
+
   beforeEach(() => {
     sandbox = new Sandbox();
   });
   afterEach(() => sandbox.cleanup(), 60_000);
 
   test("does not trust what it knew before: what was changed meanwhile is shown at once", async () => {
-    served = sandbox.makeFolder("served");
+    const served = sandbox.makeFolder("served");
     writeFileSync(join(served, "shared"), "before");
-    server = await sandbox.startServer({ volumes: { docs: served }, leaseTerm: 2 });
-    drive = sandbox.makeFolder("drive");
+    const server = await sandbox.startServer({ volumes: { docs: served }, leaseTerm: 2 });
+    const drive = sandbox.makeFolder("drive");
     const elsewhere = sandbox.makeFolder("elsewhere");
-    device = sandbox.device("sleeper");
+    const device = sandbox.device("sleeper");
     const other = sandbox.device("other");
     await device.mount(`${server.url}/docs`, drive);
     await other.mount(`${server.url}/docs`, elsewhere);

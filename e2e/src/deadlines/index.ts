@@ -4,3 +4,4 @@ export * from "./fuse-operations.ts";
 export * from "./probes.ts";
 export * from "./conditions.ts";
 export * from "./matrix.ts";
+export * from "./silent-place.ts";

@@ -1,10 +1,14 @@
 // Waiting for what an agent says of its drive.
-import type { ResultOf } from "../../../app/src/agent/control/index.ts";
 import { Control } from "./control.ts";
 import type { Device } from "./product.ts";
 import { waitFor } from "./wait.ts";
 
-export type MountStatus = ResultOf<"status">["mounts"][number];
+/** Of docs/cli.md, what tests wait for. */
+export interface MountStatus {
+  state: string;
+  hasLease: boolean;
+  unsentFiles: number;
+}
 
 /** Waits until the one drive of a device is so. */
 export async function waitForMount(
