@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 
 const SAMPLE_MS = 100;
-const MiB = 1024 * 1024;
+const MB = 1e6;
 
 /** VmRSS in bytes, 0 for a process that has ended. */
 function residentBytes(pid: number): number {
@@ -15,7 +15,7 @@ function residentBytes(pid: number): number {
 }
 
 export interface MemoryPeaks {
-  /** MiB, the largest of all samples, by the names given. */
+  /** MB (10^6 bytes), the largest of all samples, by the names given. */
   [name: string]: number;
 }
 
@@ -24,7 +24,7 @@ export function watchMemory(processes: Record<string, number>): { peaks(): Memor
   const peaks: MemoryPeaks = {};
   const sample = (): void => {
     for (const [name, pid] of Object.entries(processes)) {
-      peaks[name] = Math.max(peaks[name] ?? 0, Math.round(residentBytes(pid) / MiB));
+      peaks[name] = Math.max(peaks[name] ?? 0, Math.round(residentBytes(pid) / MB));
     }
   };
   sample();

@@ -11,12 +11,11 @@
 namespace runnel {
 
 // How the process gives memory back. By default glibc keeps an arena for each thread, and once a block of some size was
-// freed it keeps blocks of that size too: what a recipe of a large file took would stay with us. Buffers of a run are
-// below the limit and stay quick to have.
+// freed it keeps blocks of that size too: what runs and the recipe of a large file took would stay with us.
 void KeepMemorySmall() {
 #ifdef __GLIBC__
-  constexpr int kArenas = 4;
-  constexpr int kMappedBytes = 4 * 1024 * 1024;
+  constexpr int kArenas = 2;
+  constexpr int kMappedBytes = 512 * 1024;
   constexpr int kKeptBytes = 16 * 1024 * 1024;
   mallopt(M_ARENA_MAX, kArenas);
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);

@@ -17,7 +17,7 @@ const APPLICATION_ID = 0x526e_6c4d;
 /** Pages of WAL (4 KiB each) after which SQLite checkpoints by itself, should nobody call checkpoint(). */
 const AUTOCHECKPOINT_PAGES = 16_384;
 /** Page cache of a connection, in KiB (SQLite takes it negative). */
-const CACHE_KIB = 16_384;
+const CACHE_KIB = 8192;
 
 /** What stands in `crc`: sqlite-rows.ts. */
 const SCHEMA = `
