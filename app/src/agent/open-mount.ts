@@ -35,9 +35,9 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
     const statePath = settings.stateFolder;
     const cachePath = join(settings.cacheFolder, createHash("sha256").update(settings.url).digest("hex").slice(0, 16));
     const state = keep(opened, await disk.openRoot(statePath, { permissions: FOLDER_MODE }));
-    keep(opened, await disk.openRoot(cachePath, { permissions: FOLDER_MODE }));
+    const ownRoot = keep(opened, await disk.openRoot(cachePath, { permissions: FOLDER_MODE }));
     // Where the cache lies beside the state, a committed overlay becomes a cached content by a second name; elsewhere it is copied.
-    const shared = commonFolder(statePath, cachePath);
+    const shared = (await isOneDisk(state, ownRoot)) ? commonFolder(statePath, cachePath) : cachePath;
     const cacheRoot = keep(opened, await disk.openRoot(shared));
     const replica = keep(opened, openReplica(join(statePath, "replica.sqlite")));
     const journal = keep(opened, await openJournal({ root: state, folder: "", clock }));
@@ -90,6 +90,10 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
     await release();
     throw error;
   }
+}
+
+async function isOneDisk(one: DiskRoot, other: DiskRoot): Promise<boolean> {
+  return (await one.stat("")).dev === (await other.stat("")).dev;
 }
 
 /** The folder that holds both. */

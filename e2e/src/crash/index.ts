@@ -2,3 +2,4 @@
 export * from "./crash-rig.ts";
 export * from "./stop-at.ts";
 export * from "./workload.ts";
+export * from "./small-disk.ts";

@@ -27,6 +27,7 @@ void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
 void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round,
                        std::function<void(int)> done) {
   if (!file->NeedsCommit() && !file->IsCommitting()) return done(0);
+  if (const int error = file->WriteError(); error != 0) return done(error);
   {
     std::unique_lock lock(mutex_);
     if (file->is_removed) {
@@ -74,7 +75,7 @@ size_t DriveCore::CommitDirty() {
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, file] : files_) {
-      if (!file->is_removed && (file->NeedsCommit() || file->IsCommitting())) dirty.push_back(file);
+      if (!file->is_removed && file->WriteError() == 0 && (file->NeedsCommit() || file->IsCommitting())) dirty.push_back(file);
     }
   }
   for (const FilePtr& file : dirty) Commit(nullptr, file, CommitReason::kFsync, 0, 1, [](int) {});
@@ -107,7 +108,6 @@ void DriveCore::Release(Handle* handle) {
     handles_.erase(handle);
     --file->handles;
     if (handle->can_write) --file->writers;
-    file->has_failed = false;
   }
   delete handle;
   CountNative(Op::kRelease);
@@ -117,7 +117,9 @@ void DriveCore::Release(Handle* handle) {
 void DriveCore::Finish(const FilePtr& file) {
   std::unique_lock lock(mutex_);
   if (file->has_ended || file->writers > 0) return;
-  if (file->NeedsCommit() && !file->IsCommitting() && !file->has_failed && !file->is_removed) {
+  // What failed has been told and is with the agent; only what came after it is committed now.
+  const bool is_new = !file->has_failed || file->HasChanged();
+  if (file->NeedsCommit() && !file->IsCommitting() && is_new && !file->is_removed && file->WriteError() == 0) {
     lock.unlock();
     return Commit(nullptr, file, CommitReason::kRelease, 0, 1, [](int) {});
   }

@@ -25,6 +25,7 @@ File::File(uint64_t id, uint64_t node, uint64_t version, ContentPtr base, Entry 
       settings_(settings),
       base_(std::move(base)),
       base_bytes_(base_ ? base_->size_bytes : 0),
+      opened_bytes_(version == 0 ? 0 : this->entry.size_bytes),
       size_bytes_(base_bytes_),
       mtime_ns_(this->entry.mtime_ns),
       ctime_ns_(this->entry.ctime_ns),
@@ -121,10 +122,9 @@ int File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, 
   if (size == 0) return 0;
   if (offset > kFileBytesMax || size > kFileBytesMax - offset) return EFBIG;
   std::lock_guard io_lock(io_mutex_);
-  if (const int error = EnsureActive(); error != 0) return error;
-  const int fd = active_->fd.Get();  // replaced under io_mutex_ only
-  int error = 0;
-  while (*written < size) {
+  int error = EnsureActive();
+  const int fd = error == 0 ? active_->fd.Get() : -1;  // replaced under io_mutex_ only
+  while (error == 0 && *written < size) {
     const ssize_t count = pwrite(fd, data + *written, size - *written, static_cast<off_t>(offset + *written));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
@@ -133,8 +133,9 @@ int File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, 
     }
     *written += static_cast<size_t>(count);
   }
-  if (*written == 0) return error;
   std::lock_guard lock(mutex_);
+  write_error_ = *written == 0 ? error : 0;
+  if (*written == 0) return error;
   active_->extents.Add(offset, *written);
   size_bytes_ = std::max(size_bytes_, offset + *written);
   mtime_ns_ = ctime_ns_ = now_ns;
@@ -157,6 +158,7 @@ int File::Truncate(uint64_t size_bytes, int64_t now_ns) {
   size_bytes_ = size_bytes;
   mtime_ns_ = ctime_ns_ = now_ns;
   is_dirty_ = true;
+  write_error_ = 0;
   return 0;
 }
 
@@ -220,6 +222,27 @@ bool File::NeedsCommitLocked() const {
 bool File::NeedsCommit() const {
   std::lock_guard lock(mutex_);
   return NeedsCommitLocked();
+}
+
+bool File::HasChanged() const {
+  std::lock_guard lock(mutex_);
+  return is_dirty_;
+}
+
+int File::WriteError() const {
+  std::lock_guard lock(mutex_);
+  return OnlyAddsLocked() ? 0 : write_error_;
+}
+
+// Whether every byte of the version still shows.
+bool File::OnlyAddsLocked() const {
+  const uint64_t version_bytes = base_ != nullptr ? base_->size_bytes : opened_bytes_;
+  if (!frozen_.empty() || base_bytes_ != version_bytes || size_bytes_ < version_bytes) return false;
+  if (active_ == nullptr) return true;
+  for (const ByteRange& range : active_->extents.Ranges()) {
+    if (range.offset < version_bytes) return false;
+  }
+  return true;
 }
 
 bool File::IsCommitting() const {

@@ -101,6 +101,11 @@ class File {
   bool LeaveCommit(uint64_t waiter, uint64_t* commit);
   bool NeedsCommit() const;
   bool IsCommitting() const;
+  // Since the last commit began.
+  bool HasChanged() const;
+  // Not 0 after a write that failed, until one succeeds or the file is cut, if the version's own bytes were changed: a half of what the
+  // program meant is not committed over it. What only adds to the version is, as on any disk.
+  int WriteError() const;
 
   // The layers up to the content's version have been merged into it. False: it is no version that this file has passed.
   bool Rebase(ContentPtr content);
@@ -109,6 +114,7 @@ class File {
  private:
   int EnsureActive();
   bool NeedsCommitLocked() const;
+  bool OnlyAddsLocked() const;
 
   const CoreSettings& settings_;
   std::mutex io_mutex_;
@@ -117,11 +123,13 @@ class File {
   std::shared_ptr<Layer> active_;
   ContentPtr base_;
   uint64_t base_bytes_;  // how much of the base shows through
+  const uint64_t opened_bytes_;  // of the version it was opened at, which may be written over without its bytes being here
   uint64_t size_bytes_;
   int64_t mtime_ns_;
   int64_t ctime_ns_;
   uint64_t version_;
   bool is_dirty_ = false;  // since the last freeze
+  int write_error_ = 0;
   uint64_t commit_ = 0;    // in flight
   std::vector<uint64_t> commit_waiters_;
 };

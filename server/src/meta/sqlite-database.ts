@@ -65,7 +65,12 @@ export function fromSqliteError(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   const { code, message } = error;
   const isCorrupt = code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB";
-  const kind = isCorrupt ? "Corrupt" : code === "SQLITE_FULL" ? "NoSpace" : "Io";
+  if (code === "SQLITE_FULL") {
+    return new RunnelError("NoSpace", "use meta store", "The server's disk with its log and index is full.", {
+      cause: error,
+    });
+  }
+  const kind = isCorrupt ? "Corrupt" : "Io";
   return new RunnelError(kind, "use meta store", `${code}: ${message}`, { cause: error });
 }
 

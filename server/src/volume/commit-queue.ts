@@ -1,7 +1,7 @@
 // The one place where a volume changes. Operations that come together are decided together, made durable with one sync of the log,
 // then indexed, then published: decide → log → index → bring up and feed → acknowledgements → answer. Nothing overtakes.
 import type { Change, Clock, Log, RecordPlace } from "@runnel/shared";
-import { ERROR_KINDS, RunnelError, fromSystemError } from "@runnel/shared";
+import { ERROR_KINDS, RunnelError, fromSystemError, isRunnelError, sleep } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
 import type {
@@ -13,6 +13,9 @@ import type {
   Planned,
 } from "../meta/meta-store.ts";
 import { encodeRecord } from "./commit-record.ts";
+import type { CommitRecord } from "./commit-record.ts";
+import { fullData } from "./data-room.ts";
+import type { DataRoom } from "./data-room.ts";
 
 export interface Submission {
   operation: Operation | ExternalOperation;
@@ -42,10 +45,19 @@ export interface LogEnd {
 
 interface Prepared {
   index: number;
+  commit: CommitRecord;
   bytes: Uint8Array;
   dataOffset: number;
 }
 
+/** A commit that is in the log. */
+interface Logged {
+  record: CommitRecord;
+  data: RecordPlace;
+  end: LogEnd;
+}
+
+const FULL_RETRY_MS = 1_000;
 const NO_DATA = new Uint8Array(0);
 /** Of a recipe in a record [F61]. */
 const DESCRIPTOR_BYTES = 36;
@@ -57,6 +69,7 @@ export class CommitQueue {
   private readonly log: Log;
   private readonly meta: MetaStore;
   private readonly clock: Clock;
+  private readonly room: DataRoom;
   /** Called for each change in seq order, before its submission resolves. */
   private readonly committed: (
     change: Change,
@@ -67,6 +80,9 @@ export class CommitQueue {
   private readonly queue: Queued[] = [];
   private running: Promise<void> | undefined;
   private failure: RunnelError | undefined;
+  /** The log has records that the index cannot take for want of room. */
+  private full: RunnelError | undefined;
+  private isClosed = false;
   /** Where the index ends: behind the last record that it has, all of which is on stable storage. */
   private indexedTo: LogEnd;
 
@@ -75,12 +91,14 @@ export class CommitQueue {
     log: Log,
     meta: MetaStore,
     clock: Clock,
+    room: DataRoom,
     indexedTo: LogEnd,
     committed: (change: Change, submission: Submission, result: OperationResult, data: RecordPlace | undefined) => void,
   ) {
     this.log = log;
     this.meta = meta;
     this.clock = clock;
+    this.room = room;
     this.indexedTo = indexedTo;
     this.committed = committed;
   }
@@ -99,13 +117,15 @@ export class CommitQueue {
     );
   }
 
-  /** Resolves when nothing is under way. */
-  async idle(): Promise<void> {
+  /** Resolves when nothing is under way. What waits for room is left to the next start: it is in the log. */
+  async close(): Promise<void> {
+    this.isClosed = true;
     while (this.running !== undefined) await this.running;
   }
 
   private plan(submission: Submission): Promise<Planned> {
-    if (this.failure !== undefined) return Promise.reject(this.failure);
+    const refusal = this.failure ?? this.full;
+    if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       this.queue.push({ ...submission, resolve, reject });
       this.running ??= this.run();
@@ -139,10 +159,12 @@ export class CommitQueue {
 
   private async commit(batch: Queued[]): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
+    await this.room.ensure(batch.length, recordBytes(batch));
     const wallNs = this.clock.wallNs();
     const planned = await this.meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
     const places = new Map<number, RecordPlace>();
     let end = this.indexedTo;
+    const logged: Logged[] = [];
     try {
       const records = this.recordsOf(batch, planned, wallNs);
       const written = records.length === 0 ? [] : await this.log.append(records.map((record) => record.bytes));
@@ -150,16 +172,18 @@ export class CommitQueue {
         const record = records[index];
         if (record === undefined) continue;
         const { segment, offset, length } = place;
-        places.set(record.index, { segment, offset: offset + record.dataOffset, length: length - record.dataOffset });
+        const data = { segment, offset: offset + record.dataOffset, length: length - record.dataOffset };
+        places.set(record.index, data);
         // Not the end of the log: what others wrote behind it may not be on stable storage yet, and may be gone after a crash.
         end = { segment, offset: offset + length };
+        logged.push({ record: record.commit, data, end });
       }
     } catch (error) {
       await this.meta.rollback();
-      throw fromSystemError(error, "write commit log");
+      throw isRunnelError(error, "NoSpace") ? fullData(error) : fromSystemError(error, "write commit log");
     }
     try {
-      await this.meta.commit(places, end);
+      await this.meta.commit(places, end).catch((error: unknown) => this.indexLate(logged, error));
     } catch (error) {
       // The log has it, the index does not: going on would give the same seq twice. A restart rolls the log forward.
       this.failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", {
@@ -178,6 +202,27 @@ export class CommitQueue {
     }
   }
 
+  /** The index had no room for what is in the log: it is rolled forward, as at a start, once there is some. Until then nothing else is taken. */
+  private async indexLate(logged: readonly Logged[], error: unknown): Promise<void> {
+    if (!isRunnelError(error, "NoSpace")) throw error;
+    this.full = fullData(error);
+    for (const queued of this.queue.splice(0)) queued.reject(this.full);
+    let done = 0;
+    while (done < logged.length) {
+      if (this.isClosed) throw error;
+      await sleep(this.clock, FULL_RETRY_MS);
+      try {
+        for (const one of logged.slice(done)) {
+          await indexAgain(this.meta, one);
+          done++;
+        }
+      } catch (again) {
+        if (!isRunnelError(again, "NoSpace")) throw again;
+      }
+    }
+    this.full = undefined;
+  }
+
   /** Whatever changed the tree is logged; what did not (repetitions, refusals, recipes computed anew) is not. */
   private recordsOf(batch: readonly Queued[], planned: readonly Planned[], wallNs: bigint): Prepared[] {
     const records: Prepared[] = [];
@@ -186,23 +231,24 @@ export class CommitQueue {
       if (plan === undefined || !plan.ok || plan.isRepeated || operation.op === "setRecipe") continue;
       // A result without a change (a folder that was there) is kept too: a repetition must get the same answer.
       if (plan.change === undefined && id === undefined) continue;
-      const { bytes, dataOffset } = encodeRecord(
-        {
-          kind: "commit",
-          seq: plan.result.seq,
-          wallNs,
-          id,
-          operation,
-          change: plan.change,
-          result: plan.result,
-          paths: plan.paths,
-        },
-        data,
-      );
-      records.push({ index, bytes, dataOffset });
+      const { change, result, paths } = plan;
+      const commit: CommitRecord = { kind: "commit", seq: result.seq, wallNs, id, operation, change, result, paths };
+      const { bytes, dataOffset } = encodeRecord(commit, data);
+      records.push({ index, commit, bytes, dataOffset });
     }
     return records;
   }
+}
+
+/** Takes a commit into the index that the log has already. */
+export async function indexAgain(meta: MetaStore, { record, data, end }: Logged): Promise<void> {
+  const { id, operation, wallNs, seq, change, result } = record;
+  await meta.plan([{ id, operation, wallNs, replayed: { seq, change, result } }]);
+  await meta.commit(new Map([[0, data]]), end);
+}
+
+function recordBytes(batch: readonly Queued[]): number {
+  return batch.reduce((sum, { data, operation }) => sum + data.length + recipeBytes(operation), 0);
 }
 
 function recipeBytes(operation: Operation | ExternalOperation): number {

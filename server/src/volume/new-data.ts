@@ -1,5 +1,6 @@
 // The bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will have.
 import { LIMITS } from "@runnel/shared";
+import { fullFolder } from "./data-room.ts";
 import type { ContentStore, StagedFile } from "../content/content-store.ts";
 import type { Run } from "../meta/meta-store.ts";
 import type { Allowance } from "./staged-writes.ts";
@@ -33,9 +34,13 @@ export class NewData {
       put({ from: "log", at, length: bytes.length });
       return;
     }
-    this.spilling ??= this.spill();
-    await this.spilling;
-    await this.staged?.write(offset, bytes);
+    try {
+      this.spilling ??= this.spill();
+      await this.spilling;
+      await this.staged?.write(offset, bytes);
+    } catch (error) {
+      throw fullFolder(error);
+    }
     put({ from: "temp", length: bytes.length });
   }
 

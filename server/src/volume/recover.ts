@@ -6,6 +6,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../content/content-store.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
+import { indexAgain } from "./commit-queue.ts";
 import { decodeRecord } from "./commit-record.ts";
 import { salvage } from "./salvage/salvage.ts";
 import type { SalvageReport } from "./salvage/salvage.ts";
@@ -104,11 +105,8 @@ async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
     const isIndexed =
       place.segment < before.logSegment || (place.segment === before.logSegment && place.offset < before.logOffset);
     if (!isIndexed) {
-      const { id, operation, wallNs, seq, change, result } = record;
-      await ofIndex(() => meta.plan([{ id, operation, wallNs, replayed: { seq, change, result } }]));
-      await ofIndex(() =>
-        meta.commit(new Map([[0, data]]), { segment: place.segment, offset: place.offset + place.length }),
-      );
+      const end = { segment: place.segment, offset: place.offset + place.length };
+      await ofIndex(() => indexAgain(meta, { record, data, end }));
     }
     if (record.change !== undefined && record.seq > before.upSeq && isOwn(record.operation)) {
       commits.push({

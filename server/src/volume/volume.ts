@@ -11,6 +11,7 @@ import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord } from "./commit-record.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { Committed, Submission } from "./commit-queue.ts";
+import { DataRoom } from "./data-room.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
 import { isOwn, recover } from "./recover.ts";
@@ -127,7 +128,8 @@ export class Volume {
     let volume: Volume | undefined;
     const looked = Promise.withResolvers<void>();
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
-    const queue = new CommitQueue(log, meta, parts.clock, indexedTo, (change, submission, result, data) =>
+    const room = new DataRoom(parts.data, parts.clock);
+    const queue = new CommitQueue(log, meta, parts.clock, room, indexedTo, (change, submission, result, data) =>
       volume?.committed(change, submission, result, data),
     );
     const content = await parts.openContent(
@@ -227,7 +229,7 @@ export class Volume {
     this.feed.close();
     await this.indexer.close();
     await this.stagedWrites.close();
-    await this.queue.idle();
+    await this.queue.close();
     await this.content.close();
     await this.keeper.close();
   }

@@ -2,7 +2,7 @@
 // for ever: one that becomes another version's gets another id and name first, on stable storage.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe, VersionId } from "@runnel/shared";
-import { RunnelError, recipeSize } from "@runnel/shared";
+import { RunnelError, isRunnelError, recipeSize } from "@runnel/shared";
 import { systemBoot } from "../replica/system-boot.ts";
 import { openDatabase } from "../replica/database.ts";
 import type { IndexDatabase } from "../replica/database.ts";
@@ -24,6 +24,9 @@ export type { CacheOptions } from "./cache-options.ts";
 
 /** Files synced at close; bytes in others are digested before use if the system is started anew. */
 const SYNCED_AT_CLOSE = 256;
+
+/** Room made on a full disk besides what is needed: not for every few bytes anew. */
+const ROOM_BYTES = 1024 * 1024;
 
 /** Opens or makes a cache; a damaged index means an empty one. @throws RunnelError Version when a newer program made it, Io, NoSpace. */
 export async function openCache(options: CacheOptions): Promise<Cache> {
@@ -98,7 +101,7 @@ class ContentCache implements Cache {
     }
     const content = this.#contents.insert(sizeBytes);
     this.#lives.identify(content, { version, sizeBytes, recipe: undefined, oid: undefined });
-    content.file = this.#files.make(content.id, sizeBytes);
+    content.file = this.#withRoom(0, () => this.#files.make(content.id, sizeBytes));
     return this.#lives.working(content, async () => {
       try {
         await content.file;
@@ -123,7 +126,7 @@ class ContentCache implements Cache {
     const content = this.#contents.insert(sizeBytes);
     return this.#lives.working(content, async () => {
       try {
-        await takeIn(path, content, this.#files, this.#options);
+        await this.#withRoom(sizeBytes, () => takeIn(path, content, this.#files, this.#options));
         if (content.isGone) throw gone();
       } catch (error) {
         await this.#lives.remove(content);
@@ -206,7 +209,8 @@ class ContentCache implements Cache {
     checkWithin(content, offset, bytes.length);
     await this.#lives.working(content, async () => {
       await this.#settleDoubt(content);
-      await (await this.#contents.file(content)).write(offset, bytes);
+      const file = await this.#contents.file(content);
+      await this.#withRoom(bytes.length, () => file.write(offset, bytes));
       this.#wasWritten(content, offset, bytes.length);
     });
   }
@@ -288,6 +292,17 @@ class ContentCache implements Cache {
         await this.#lives.remove(content);
       }
     }
+  }
+
+  /** On a full disk what was used longest ago gives way. */
+  async #withRoom<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isRunnelError(error, "NoSpace") || this.#closing !== undefined) throw error;
+    }
+    await this.evict(Math.max(0, this.#contents.usedBytes - bytes - ROOM_BYTES));
+    return work();
   }
 
   onEvicted(tell: (id: number) => void): void {

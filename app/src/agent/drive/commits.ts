@@ -61,33 +61,27 @@ export class Commits {
   }
 
   async commit(request: RequestOfOp<"commit">): Promise<void> {
-    const { tree, operations, journal, drive, sender, unsent } = this.parts;
+    const node = this.parts.tree.real(request.node);
     this.running++;
-    const node = tree.real(request.node);
     this.ownNodes.add(node);
-    // The content that the last commit made is this one's base.
-    await this.settled(node);
-    const n = operations.begin();
-    const known = this.knownBase(request, node);
-    const record: JournalCommit = {
-      n,
-      instance: journal.instance,
-      epoch: this.parts.epoch(),
-      node,
-      path: tree.pathOf(request.node),
-      baseVersion: request.baseVersion,
-      baseOid: known?.oid ?? NO_OID,
-      baseBytes: request.baseBytes,
-      sizeBytes: request.sizeBytes,
-      mtimeNs: request.mtimeNs,
-      ctimeNs: request.ctimeNs,
-      layers: request.layers.map(({ path, extents }) => ({ file: basename(path), extents })),
-      baseContent: request.baseContent,
-    };
-    let isRecorded = false;
     try {
-      await this.record(record);
-      isRecorded = true;
+      // The content that the last commit made is this one's base.
+      await this.settled(node);
+      await this.save(request, node);
+    } finally {
+      this.ownNodes.delete(node);
+      this.running--;
+      if (this.running === 0) for (const wake of this.idleWaiters.splice(0)) wake();
+    }
+  }
+
+  private async save(request: RequestOfOp<"commit">, node: number): Promise<void> {
+    const { tree, operations, journal, drive, sender, unsent } = this.parts;
+    const n = operations.begin();
+    let record: JournalCommit | undefined;
+    try {
+      const known = this.knownBase(request, node);
+      record = await this.record(request, node, n, known);
       const sent = await sender.send(record, known ?? (await unsent.baseOf(record)));
       operations.answered(n);
       const settling = this.settle(request.file, record, sent);
@@ -98,29 +92,54 @@ export class Commits {
       await settling;
       if (this.settling.get(node) === settling) this.settling.delete(node);
     } catch (error) {
+      const refusal = tree.refusalOf(node);
       // The program is told; the bytes wait, whatever the reason, until a later commit of the file takes them along or they can be sent.
-      if (isRecorded) unsent.keep(record, error);
-      else
+      if (record !== undefined && refusal === undefined) await unsent.keep(record, error);
+      else {
         this.unrecorded.set(
           request.file,
-          record.layers.map(({ file }) => file),
+          request.layers.map(({ path }) => basename(path)),
         );
-      throw error;
+        if (record !== undefined) await journal.done(record.instance, record.n);
+      }
+      throw refusal ?? error;
     } finally {
       operations.answered(n);
-      this.ownNodes.delete(node);
-      this.running--;
-      if (this.running === 0) for (const wake of this.idleWaiters.splice(0)) wake();
     }
   }
 
-  private async record(commit: JournalCommit): Promise<void> {
+  /** @throws NoSpace when the journal has no room for it; and what making the file was refused with. */
+  private async record(
+    request: RequestOfOp<"commit">,
+    node: number,
+    n: number,
+    base: CachedContent | undefined,
+  ): Promise<JournalCommit> {
+    const { tree, journal } = this.parts;
+    const refusal = tree.refusalOf(node);
+    if (refusal !== undefined) throw refusal;
+    const record: JournalCommit = {
+      n,
+      instance: journal.instance,
+      epoch: this.parts.epoch(),
+      node,
+      path: tree.pathOf(request.node),
+      baseVersion: request.baseVersion,
+      baseOid: base?.oid ?? NO_OID,
+      baseBytes: request.baseBytes,
+      sizeBytes: request.sizeBytes,
+      mtimeNs: request.mtimeNs,
+      ctimeNs: request.ctimeNs,
+      layers: request.layers.map(({ path, extents }) => ({ file: basename(path), extents })),
+      baseContent: request.baseContent,
+    };
     try {
-      await this.parts.journal.put(commit, false);
+      await journal.put(record, false);
     } catch (error) {
       if (!isRunnelError(error, "NoSpace")) throw error;
-      throw fullHere("record a save", this.parts.journal.dataFolder, error);
+      throw fullHere("record a save", journal.dataFolder, error);
     }
+    return record;
   }
 
   /** The drive lets go of a file: what it handed over and the journal never took is nobody's. */
@@ -158,10 +177,15 @@ export class Commits {
         });
         if (drive.rebase(file, id)) this.parts.rebased(content);
       }
+    } catch (error) {
+      // It is committed: only what should make the next read cheap is missing. A program that has the file open reads on from its own layers.
+      this.parts.log("A committed content could not be kept in the cache.", error);
+    }
+    try {
       await journal.done(record.instance, record.n);
     } catch (error) {
-      // It is committed: only what should make the next read cheap is missing. The journal is settled by its number at the next start.
-      this.parts.log("A committed content could not be kept in the cache.", error);
+      // The journal is settled by its number at the next start.
+      this.parts.log("A save that is done could not be ended in the journal.", error);
     } finally {
       await sent.release();
     }

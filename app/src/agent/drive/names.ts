@@ -78,6 +78,7 @@ export class Names {
       tree.bind(node, error.detail.node);
       return;
     }
+    if (isRunnelError(error) && error.kind !== "Unreachable") tree.refuse(node, error);
     drive.dropFolder(request.folder);
     problem(`The file ${request.name} could not be created: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -135,18 +136,15 @@ export class Names {
       { folder, name: request.name, node: tree.real(state.node), isFolder: request.isFolder },
       [[folder, request.name]],
     );
-    await this.letGo(state.node);
+    await this.letGo(state);
     drive.putEntries([{ folder: request.folder, name: request.name, entry: undefined }], false);
     drive.done(request.id);
   }
 
-  /** A program here has removed a file: what of it could not be sent is wanted no more, if that was its last name. */
-  private async letGo(node: number): Promise<void> {
+  /** A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. */
+  private async letGo({ node, nlink }: NodeState): Promise<void> {
     const { tree, unsent } = this.parts;
-    const real = tree.real(node);
-    if (!unsent.has(real)) return;
-    const state = await tree.node(real).catch(() => undefined);
-    if (state === undefined || state.nlink === 0) await unsent.overtaken(real);
+    if (nlink <= 1) await unsent.removed(tree.real(node));
   }
 
   async rename(request: RequestOfOp<"rename">): Promise<void> {
@@ -163,7 +161,7 @@ export class Names {
     ]);
     const source = await tree.lookup(request.folder, name);
     const target = await tree.lookup(request.toFolder, toName);
-    if (before !== undefined && before.node !== target?.node) await this.letGo(before.node);
+    if (before !== undefined && before.node !== target?.node) await this.letGo(before);
     drive.putEntries(
       [
         { folder: request.folder, name, entry: source && tree.entry(source) },

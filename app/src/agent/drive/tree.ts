@@ -10,6 +10,9 @@ export interface Owner {
   gid: number;
 }
 
+/** Files whose make was refused and that a program may still have open. */
+const REFUSED_MAX = 1000;
+
 export class Tree {
   private readonly replica: Replica;
   private readonly list: (folder: number) => Promise<void>;
@@ -17,6 +20,7 @@ export class Tree {
   /** Files made here whose make is not answered yet. */
   private readonly made = new Map<number, { folder: number; name: string; state: NodeState }>();
   private readonly madeNames = new Map<string, number>();
+  private readonly refused = new Map<number, RunnelError>();
   private readonly listing = new Map<number, Promise<void>>();
   /** A made file whose name existed: its id stands for that node (WIRE: guarantee, creates without O_EXCL). */
   private readonly bound = new Map<number, number>();
@@ -64,6 +68,17 @@ export class Tree {
     if (this.madeNames.get(key(made.folder, made.name)) === node) this.madeNames.delete(key(made.folder, made.name));
     const touched = this.touched.get(made.folder);
     if (touched !== undefined && --touched.makes === 0) this.touched.delete(made.folder);
+  }
+
+  /** The server refused to make it: what is written to it can go nowhere. */
+  refuse(node: number, error: RunnelError): void {
+    this.refused.set(node, error);
+    const [oldest] = this.refused.keys();
+    if (this.refused.size > REFUSED_MAX && oldest !== undefined) this.refused.delete(oldest);
+  }
+
+  refusalOf(node: number): RunnelError | undefined {
+    return this.refused.get(node);
   }
 
   madeState(node: number): NodeState | undefined {

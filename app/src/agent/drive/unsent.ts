@@ -34,6 +34,8 @@ interface Waiting {
 const KEPT_MODE = 0o644;
 /** What a connected server refused is tried again so often: it may have room by then. */
 const AGAIN_MS = 30_000;
+/** Removed files remembered: a commit of one may still be under way. */
+const GONE_MAX = 10_000;
 /** Named one by one; more are counted. */
 const NAMED_MAX = 10;
 
@@ -42,6 +44,8 @@ export class Unsent {
   /** By node: a later commit of the node takes the place of an earlier one. */
   private readonly waiting = new Map<number, Waiting>();
   private readonly unproven: string[];
+  /** Removed by programs here. */
+  private readonly gone = new Set<number>();
   private replaying: Promise<void> | undefined;
   private timer: Timer | undefined;
   private isClosed = false;
@@ -66,10 +70,6 @@ export class Unsent {
     return this.waiting.size === 0;
   }
 
-  has(node: number): boolean {
-    return this.waiting.has(node);
-  }
-
   /** A sentence for each that waits and says why, and for what cannot be sent at all. */
   problems(): string[] {
     const known = [...this.waiting.values()].filter(({ why }) => why !== undefined);
@@ -88,13 +88,25 @@ export class Unsent {
     return [...this.waiting.values()].find(({ why }) => why !== undefined)?.why;
   }
 
-  /** A commit failed: it waits here. */
-  keep(record: JournalCommit, error: unknown): void {
+  /** A commit failed: it waits here, unless a program here has removed the file meanwhile. */
+  async keep(record: JournalCommit, error: unknown): Promise<void> {
+    if (this.gone.has(record.node)) {
+      await this.parts.journal.done(record.instance, record.n);
+      return;
+    }
     this.wait({ record, why: wordsOf(error) });
     this.arm();
   }
 
-  /** A newer content of the node has been committed, or the file removed here: what waited is part of it, or is wanted no more. */
+  /** A program here has removed the file. */
+  async removed(node: number): Promise<void> {
+    this.gone.add(node);
+    const [oldest] = this.gone;
+    if (this.gone.size > GONE_MAX && oldest !== undefined) this.gone.delete(oldest);
+    await this.overtaken(node);
+  }
+
+  /** A newer content of the node has been committed: what waited is part of it. */
   async overtaken(node: number): Promise<void> {
     const waiting = this.waiting.get(node);
     if (waiting === undefined) return;

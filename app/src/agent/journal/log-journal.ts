@@ -2,11 +2,11 @@
 // says so in the log, then removes the files of what is done. Numbers, renewals and rotations take their turn between rounds.
 import { randomBytes } from "node:crypto";
 import type { Clock, DiskRoot, Log, Timer } from "@runnel/shared";
-import { RunnelError, fromSystemError, openLog } from "@runnel/shared";
+import { RunnelError, fromSystemError, isRunnelError, openLog } from "@runnel/shared";
 import { DataFolder, isHeld } from "./data-folder.ts";
 import type { Journal, JournalCommit } from "./journal.ts";
 import { JournalState } from "./journal-state.ts";
-import type { JournalRecord } from "./records.ts";
+import type { JournalRecord, OperationName } from "./records.ts";
 import { JOURNAL_FORMAT, dataFileName, decodeJournalRecord, encodeJournalRecord } from "./records.ts";
 import { systemBoot } from "../replica/system-boot.ts";
 
@@ -73,6 +73,8 @@ class LogJournal implements Journal {
   #isReserving = false;
   /** Files of done commits whose record is not yet known to be on stable storage. */
   #removable: string[] = [];
+  /** Done, but the log had no room to say so. */
+  readonly #undone: OperationName[] = [];
   #waiting: Waiting[] = [];
   #turns: Promise<unknown> = Promise.resolve();
   #nextRound: Promise<void> | undefined;
@@ -147,10 +149,20 @@ class LogJournal implements Journal {
 
   async done(instance: string, n: number): Promise<void> {
     this.#assertOpen("end a save");
+    try {
+      await this.#end({ instance, n });
+    } catch (error) {
+      // On a full disk what is done is ended when there is room: its files are what takes it.
+      if (!isRunnelError(error, "NoSpace")) throw error;
+      this.#undone.push({ instance, n });
+    }
+    this.#arm();
+  }
+
+  async #end({ instance, n }: OperationName): Promise<void> {
     if (this.#state.get({ instance, n }) === undefined) return;
     await this.#log.write([encodeJournalRecord({ kind: "done", instance, n })]);
     this.#removable.push(...this.#state.remove({ instance, n }));
-    this.#arm();
   }
 
   async discard(files: readonly string[]): Promise<void> {
@@ -205,6 +217,7 @@ class LogJournal implements Journal {
         this.#problem = undefined;
       } catch (error) {
         this.#problem = fromSystemError(error, "write journal");
+        if (this.#undone.length > 0) this.#arm();
         for (const { reject } of waiting) reject(this.#problem);
         throw this.#problem;
       }
@@ -213,6 +226,10 @@ class LogJournal implements Journal {
   }
 
   async #bringToDisk(waiting: readonly Waiting[]): Promise<void> {
+    for (let id = this.#undone[0]; id !== undefined; id = this.#undone[0]) {
+      await this.#end(id);
+      this.#undone.shift();
+    }
     const removable = this.#removable.splice(0);
     try {
       const unsynced = this.#unsynced();

@@ -1,6 +1,6 @@
 // The agent's SQLite files: indexes that can be rebuilt, so they are never synced (synchronous=OFF) and a damaged one is begun anew
 // (docs/FORMAT.md, "The agent's journal, cache and replica"). The only place that imports better-sqlite3. Synchronous, main thread.
-import { rmSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { RunnelError } from "@runnel/shared";
 import { systemBoot } from "./system-boot.ts";
@@ -22,83 +22,134 @@ export type LastEnd = "none" | "closed" | "killed" | "powerCut";
 
 /** Pages kept in memory, KiB. */
 const PAGE_CACHE_KIB = 8 * 1024;
+/** Bytes 18 and 19 of a file's header are 2 with a write-ahead log, else 1 (SQLite's file format, 1.3). */
+const WAL_VERSIONS_AT = 18;
 /** The write-ahead log is cut back to this size, bytes. */
 const WAL_BYTES = 4 * 1024 * 1024;
 
 /** A prepared statement whose failures are RunnelErrors: NoSpace, Corrupt, Io; Interrupted after close. */
 export class Query<R = Row> {
-  readonly #statement: Database.Statement;
-  readonly #what: string;
+  readonly #owner: IndexDatabase;
+  readonly #sql: string;
+  #statement: Database.Statement;
 
-  constructor(statement: Database.Statement, what: string) {
-    this.#statement = statement;
-    this.#what = what;
+  constructor(owner: IndexDatabase, sql: string) {
+    this.#owner = owner;
+    this.#sql = sql;
+    this.#statement = owner.prepare(sql);
   }
 
   get(...values: Value[]): R | undefined {
-    return this.#guard(() => this.#statement.get(...values) as R | undefined);
+    return this.#do(() => this.#statement.get(...values) as R | undefined);
   }
 
   all(...values: Value[]): R[] {
-    return this.#guard(() => this.#statement.all(...values) as R[]);
+    return this.#do(() => this.#statement.all(...values) as R[]);
   }
 
   /** Returns how many rows were changed. */
   run(...values: Value[]): number {
-    return this.#guard(() => this.#statement.run(...values).changes);
+    return this.#do(() => this.#statement.run(...values).changes);
   }
 
   /** The rowid that the insert made. */
   insert(...values: Value[]): number {
-    return this.#guard(() => Number(this.#statement.run(...values).lastInsertRowid));
+    return this.#do(() => Number(this.#statement.run(...values).lastInsertRowid));
   }
 
-  #guard<T>(work: () => T): T {
-    try {
+  #do<T>(work: () => T): T {
+    return this.#owner.withRoom(() => {
+      if (!this.#owner.has(this.#statement)) this.#statement = this.#owner.prepare(this.#sql);
       return work();
-    } catch (error) {
-      if (!this.#statement.database.open) throw closed(this.#what);
-      throw databaseError(error, this.#what);
-    }
+    });
   }
 }
 
 export class IndexDatabase {
   /** What the last life left; "none" for a new file, also where a damaged one was dropped. */
   readonly lastEnd: LastEnd;
-  readonly #db: Database.Database;
+  #db: Database.Database;
+  readonly #path: string;
   readonly #what: string;
   #isInTransaction = false;
+  #isInMemory = false;
 
-  constructor(db: Database.Database, what: string, lastEnd: LastEnd) {
+  constructor(db: Database.Database, path: string, what: string, lastEnd: LastEnd) {
     this.#db = db;
+    this.#path = path;
     this.#what = what;
     this.lastEnd = lastEnd;
   }
 
   query<R = Row>(sql: string): Query<R> {
-    return new Query<R>(this.#db.prepare(sql), this.#what);
+    return new Query<R>(this, sql);
   }
 
-  /** Runs `work` in one transaction; nested calls join the outer one. A throw undoes all. */
+  prepare(sql: string): Database.Statement {
+    return this.#db.prepare(sql);
+  }
+
+  /** False for a statement of the file, once all is in memory. */
+  has(statement: Database.Statement): boolean {
+    return statement.database === this.#db;
+  }
+
+  /** Runs `work` in one transaction; nested calls join the outer one. A throw undoes all. For want of room it is run again. */
   atomic<T>(work: () => T): T {
     if (this.#isInTransaction) return work();
-    if (!this.#db.open) throw closed(this.#what);
-    this.#isInTransaction = true;
+    return this.withRoom(() => {
+      this.#isInTransaction = true;
+      try {
+        return this.#db.transaction(work)();
+      } finally {
+        this.#isInTransaction = false;
+      }
+    });
+  }
+
+  /** Runs `work`; when the disk has no room for it, goes on in memory and runs it again. Nothing in these files is precious. */
+  withRoom<T>(work: () => T): T {
     try {
-      return this.#db.transaction(work)();
+      if (!this.#db.open) throw closed(this.#what);
+      return work();
     } catch (error) {
-      throw databaseError(error, this.#what);
-    } finally {
-      this.#isInTransaction = false;
+      if (!this.#db.open) throw closed(this.#what);
+      const failure = databaseError(error, this.#what);
+      if (failure.kind !== "NoSpace" || this.#isInTransaction || this.#isInMemory) throw failure;
     }
+    this.#moveToMemory();
+    return this.withRoom(work);
   }
 
   /** Marks the end of this life and closes. Harmless when closed. */
   close(): void {
     if (!this.#db.open) return;
-    this.#db.prepare("UPDATE life SET isClosed = 1").run();
+    this.withRoom(() => this.#db.prepare("UPDATE life SET isClosed = 1").run());
+    const image = this.#isInMemory ? this.#db.serialize() : undefined;
     this.#db.close();
+    if (image !== undefined) this.#putBack(image);
+  }
+
+  /** The file stays as the last transaction left it: a smaller truth, as after a kill. */
+  #moveToMemory(): void {
+    const image = this.#db.serialize();
+    // The header's two versions: a write-ahead log is not possible in memory.
+    image.fill(1, WAL_VERSIONS_AT, WAL_VERSIONS_AT + 2);
+    const file = this.#db;
+    this.#db = new Database(image);
+    this.#isInMemory = true;
+    file.close();
+  }
+
+  #putBack(image: Buffer): void {
+    try {
+      writeFileSync(`${this.#path}.new`, image, { mode: 0o600 });
+      for (const suffix of ["-wal", "-shm"]) rmSync(this.#path + suffix, { force: true });
+      renameSync(`${this.#path}.new`, this.#path);
+    } catch {
+      // Still no room: the next life begins with what the file had.
+      rmSync(`${this.#path}.new`, { force: true });
+    }
   }
 }
 
@@ -131,10 +182,10 @@ function openOnce(path: string, format: DatabaseFormat, boot: string): IndexData
     db.pragma(`journal_size_limit = ${WAL_BYTES}`);
     const version = Number(db.pragma("user_version", { simple: true }));
     if (version > format.version) throw newerFormat(format, version);
-    if (version !== format.version) return begin(db, format, boot);
+    if (version !== format.version) return begin(db, path, format, boot);
     const lastEnd = endOf(db, format, boot);
     db.prepare("UPDATE life SET isClosed = 0, boot = ?").run(boot);
-    return new IndexDatabase(db, format.what, lastEnd);
+    return new IndexDatabase(db, path, format.what, lastEnd);
   } catch (error) {
     db.close();
     throw error;
@@ -142,7 +193,7 @@ function openOnce(path: string, format: DatabaseFormat, boot: string): IndexData
 }
 
 /** A file without our tables. Other tables in it (an older format) make it Corrupt, so that the caller begins with an empty file. */
-function begin(db: Database.Database, format: DatabaseFormat, boot: string): IndexDatabase {
+function begin(db: Database.Database, path: string, format: DatabaseFormat, boot: string): IndexDatabase {
   const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema").get() as { n: number };
   if (tables.n > 0) throw new RunnelError("Corrupt", `open ${format.what}`, `The ${format.what} has an older format.`);
   db.transaction(() => {
@@ -151,7 +202,7 @@ function begin(db: Database.Database, format: DatabaseFormat, boot: string): Ind
     db.prepare("INSERT INTO life VALUES (1, 0, ?)").run(boot);
     db.pragma(`user_version = ${format.version}`);
   })();
-  return new IndexDatabase(db, format.what, "none");
+  return new IndexDatabase(db, path, format.what, "none");
 }
 
 function endOf(db: Database.Database, format: DatabaseFormat, boot: string): LastEnd {
@@ -181,7 +232,9 @@ function databaseError(error: unknown, operation: string): RunnelError {
   const code = String((error as { code?: unknown } | null)?.code ?? "");
   const message = error instanceof Error ? error.message : String(error);
   if (!code.startsWith("SQLITE_")) throw error;
-  if (code === "SQLITE_FULL") return new RunnelError("NoSpace", operation, message, { cause: error });
+  // A shared memory file that cannot grow.
+  if (code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE")
+    return new RunnelError("NoSpace", operation, message, { cause: error });
   if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB" || code === "SQLITE_SCHEMA") {
     return new RunnelError("Corrupt", operation, message, { cause: error });
   }

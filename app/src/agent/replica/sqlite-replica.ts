@@ -157,6 +157,9 @@ class SqliteReplica implements Replica {
     const changed: BindingChange[] = [];
     try {
       this.#db.atomic(() => {
+        // It may be the second time, on a disk that became full.
+        this.#facts = before;
+        changed.length = 0;
         for (const change of changes) this.#applyOne(change, changed);
         this.#putFacts(this.#begun());
         this.#dropPassedTombstones(this.#begun().seq);

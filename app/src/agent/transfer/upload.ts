@@ -116,8 +116,8 @@ export class Uploads {
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
         const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
         const stream: Stream = { channel, outgoing, packer, repeated: undefined, deltas };
-        await this.sendItems(stream, plan, from);
-        await this.serveNeeds(stream, plan.items);
+        await unlessRefused(answer, this.sendItems(stream, plan, from));
+        await unlessRefused(answer, this.serveNeeds(stream, plan.items));
       }
       const result = check(RESULTS.operation, await answer, "write result");
       channel.end();
@@ -260,6 +260,15 @@ export class Uploads {
 async function firstWindow(cut: CutContent): Promise<Window> {
   for await (const window of cut.windows()) return window;
   throw new TypeError("Nothing has no window.");
+}
+
+/** A refusal ends the work at once: bulk that the server reads no more would wait for credit for ever. */
+async function unlessRefused(answer: Promise<unknown>, work: Promise<void>): Promise<void> {
+  work.catch(() => undefined);
+  const refused = new Promise<never>((_resolve, reject) => {
+    answer.catch(reject);
+  });
+  await Promise.race([work, refused]);
 }
 
 /** What to leave to the server in the next attempt, after this failure; undefined when that does not mend it. */

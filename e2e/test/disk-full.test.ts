@@ -1,0 +1,126 @@
+// A full disk, wherever it is: programs are told, what was there stays, status says what is full, and work goes on when there is room, all without a restart.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SmallDisk } from "../src/crash/index.ts";
+import { type Device, Sandbox, type ServerProcess, noise, onMount, run } from "../src/harness/index.ts";
+
+/** Enough for a few small records, and nothing at all. */
+const LEFT_KIB = [300, 0];
+/** Fits, and more than fits: also where old versions give way. */
+const BIG_BYTES = 4_000_000;
+const HUGE_BYTES = 12_000_000;
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let device: Device;
+let drive: string;
+
+beforeEach(() => {
+  sandbox = new Sandbox();
+});
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+/** Starts all with one place on a small disk. */
+async function start(place: "served" | "data" | "home" | "cache"): Promise<SmallDisk> {
+  const disk = await SmallDisk.make(sandbox, ...(place === "home" ? ["home", "a"] : [place]));
+  server = await sandbox.startServer({
+    volumes: { docs: sandbox.makeFolder("served") },
+    data: sandbox.makeFolder("data"),
+  });
+  device = sandbox.device("a");
+  drive = sandbox.makeFolder("drive");
+  await device.mount(`${server.url}/docs`, drive, place === "cache" ? ["--cache", disk.folder] : []);
+  writeFileSync(sandbox.path("small"), noise(100_000, 3));
+  writeFileSync(sandbox.path("big"), noise(BIG_BYTES, 4));
+  writeFileSync(sandbox.path("huge"), noise(HUGE_BYTES, 5));
+  await on(
+    'echo old > "$1/old"; echo base > "$1/appended"; cp "$1/../small" "$1/kept"; cat "$1/old" "$1/kept" > /dev/null',
+  );
+  await device.flush(drive, { up: true });
+  return disk;
+}
+
+function on(script: string): Promise<string> {
+  return onMount(script, [drive]);
+}
+
+async function problems(): Promise<string> {
+  const [mount] = (await device.status())["mounts"] as { problems: string[] }[];
+  return (mount?.problems ?? []).join("\n");
+}
+
+/** What a program is told that does this; it must come to an end. */
+async function told(script: string): Promise<string> {
+  const { code, stderr, isOverdue } = await run("bash", ["-c", script, "bash", drive], { deadlineMs: 40_000 });
+  expect(isOverdue).toBe(false);
+  return code === 0 ? "" : stderr;
+}
+
+/** After all: everything is on the server, the same here and there, nothing besides, and nobody complains any more. */
+async function checkWorksAgain(round: number): Promise<void> {
+  await on(
+    `cp "$1/../big" "$1/old"; cmp "$1/old" "$1/../big"; mkdir "$1/made-${round}"; echo again > "$1/made-${round}/again"`,
+  );
+  await device.flush(drive, { up: true });
+  expect(readFileSync(join(sandbox.path("served"), "old")).equals(readFileSync(sandbox.path("big")))).toBe(true);
+  expect(readFileSync(join(sandbox.path("served"), `made-${round}`, "again"), "utf8")).toBe("again\n");
+  expect(await on('ls "$1"; cat "$1/made-0/again"; cmp "$1/kept" "$1/../small"')).not.toContain("unsent");
+  expect(await problems()).not.toMatch(/is full|not saved/);
+  await on('echo old > "$1/old"');
+  await device.flush(drive, { up: true });
+}
+
+describe("a full disk", () => {
+  test.each([
+    ["of the served folder", "served", "The server's disk with the volume's folder is full."],
+    ["of the server's log and index", "data", "The server's disk with its log and index is full."],
+    ["of the agent's journal, replica and cache", "home", "The disk of this computer with unsent changes is full"],
+  ] as const)(
+    "%s: programs get ENOSPC, the old content stays, status names it, and it goes on when there is room",
+    async (_title, place, sentence) => {
+      const disk = await start(place);
+      for (const [round, leftKiB] of LEFT_KIB.entries()) {
+        await disk.fill(leftKiB);
+        expect(await told('cp "$1/../huge" "$1/old"')).toContain("No space left on device");
+        expect(await problems()).toContain(sentence);
+        // In place, and synced: whatever call it is, one of them says so.
+        expect(await told('dd if="$1/../huge" of="$1/old" bs=100k conv=notrunc,fsync status=none')).toContain(
+          "No space left",
+        );
+        expect(await told('cp "$1/../huge" "$1/new"')).toContain("No space left on device");
+        expect(await on('cat "$1/old"; cmp "$1/kept" "$1/../small"')).toBe("old\n");
+        expect(readFileSync(join(sandbox.path("served"), "old"), "utf8")).toBe("old\n");
+        disk.empty();
+        await on('rm -f "$1/new"');
+        await checkWorksAgain(round);
+        expect(await on('ls "$1"')).not.toContain("new");
+      }
+    },
+    240_000,
+  );
+
+  test("of the cache: programs go on, reading what they wrote, and status names it", async () => {
+    const disk = await start("cache");
+    await disk.fill(0);
+    await on(
+      'cp "$1/../small" "$1/old"; cmp "$1/old" "$1/../small"; echo more >> "$1/appended"; cat "$1/kept" | cmp - "$1/../small"',
+    );
+    expect(await on('cat "$1/appended"')).toBe("base\nmore\n");
+    expect(await problems()).toContain("The disk of this computer with the cache is full");
+    disk.empty();
+    await checkWorksAgain(0);
+  }, 120_000);
+
+  test("what another program changes in the folder meanwhile is shown once there is room for the log", async () => {
+    const disk = await start("data");
+    await disk.fill(0);
+    writeFileSync(join(sandbox.path("served"), "outside"), "written meanwhile");
+    expect(await told('mkdir "$1/refused"')).toContain("No space left on device");
+    disk.empty();
+    await on(
+      'for i in $(seq 600); do [ "$(cat "$1/outside" 2>/dev/null)" = "written meanwhile" ] && exit 0; sleep 0.05; done; exit 1',
+    );
+  }, 120_000);
+});
