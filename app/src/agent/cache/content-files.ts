@@ -28,6 +28,7 @@ export class ContentFiles {
       return file;
     } catch (error) {
       await file.close();
+      await this.remove(id);
       throw error;
     }
   }

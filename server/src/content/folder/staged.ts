@@ -82,12 +82,22 @@ export class StagedFiles {
     for (const name of useless) await this.#remove(joinPath(TEMP_FOLDER, name));
   }
 
+  /** After a power cut a later commit's file can lie in the folder of an earlier one that has lost its place: salvage has taken it from there. */
+  async #removeFolder(path: string): Promise<void> {
+    const names: string[] = [];
+    await this.#root.list(path, (entries) => {
+      for (const { name } of entries) if (name !== undefined) names.push(name);
+    });
+    for (const name of names) await this.#remove(joinPath(path, name));
+    await this.#root.removeFolder(path);
+  }
+
   async #remove(path: string): Promise<void> {
     try {
       await removeIfThere(this.#root, path);
     } catch (error) {
       if (!isRunnelError(error, "IsFolder", "Denied")) throw error;
-      await this.#root.removeFolder(path);
+      await this.#removeFolder(path);
     }
   }
 }
