@@ -61,10 +61,11 @@ class PieceReader {
  public:
   explicit PieceReader(std::vector<Piece> pieces) : pieces_(std::move(pieces)) {}
 
-  // `range` begins at or after the one before it.
+  // `range` begins at or after the beginning of the one before it, which may have been read past what was taken of it.
   Failure Read(const ContentRange& range, uint8_t* into) {
     uint64_t at = range.offset;
     const uint64_t end = range.offset + range.length;
+    while (at < piece_start_) piece_start_ -= pieces_[--piece_].length;
     while (at < end) {
       while (at >= piece_start_ + pieces_[piece_].length) piece_start_ += pieces_[piece_++].length;
       const Piece& piece = pieces_[piece_];

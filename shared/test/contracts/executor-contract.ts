@@ -108,6 +108,28 @@ function describeRechunking(made: () => ExecutorUnderTest): void {
     expect(found.bytesRead).toBeLessThan(300_000);
   });
 
+  it("finds what cutting the whole finds when many small edits lie in pieces of their own", async () => {
+    const base = randomBytes(2_000_000);
+    const edited = Uint8Array.from(base);
+    const edits = Array.from({ length: 60 }, (_, index) => ({
+      offset: 30_000 * index + 4096 * (index % 5),
+      length: 4096,
+    }));
+    for (const { offset, length } of edits) edited.set(randomBytes(length), offset);
+    const [before, after] = [await made().makeFile(base), await made().makeFile(edited)];
+    const pieces = edits.flatMap(({ offset, length }, index) => {
+      const next = edits[index + 1]?.offset ?? base.length;
+      return [
+        { file: after, offset, length },
+        { file: before, offset: offset + length, length: next - offset - length },
+      ];
+    });
+    const { executor } = made();
+    const recipe = await executor.chunkBytes(base);
+    const got = rechunkedRecipe(recipe, await executor.rechunk(pieces, recipe.lengths, edits));
+    expect(hexOf(got.digests)).toBe(hexOf((await executor.chunkBytes(edited)).digests));
+  });
+
   it("reads nothing of a content that is its base", async () => {
     const bytes = randomBytes(100_000);
     const base = await whole(bytes);
