@@ -11,11 +11,6 @@ void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
   CountNative(Op::kFlush);
   ConfirmPages(handle);
   if (!handle->can_write) return reply->Error(0);
-  if (handle->file->NeedsCommit() && reply->WasCallerKilled()) {
-    // It would wait in vain: whoever killed it wants it gone. What it wrote is saved all the same.
-    Commit(nullptr, handle->file, CommitReason::kFlush, 0, 1, [](int) {});
-    return reply->Error(0);
-  }
   Commit(reply, handle->file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1, [reply](int error) { reply->Error(error); });
 }
 
@@ -51,6 +46,7 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
       if (is_last && was_interrupted) requests_.Tell({Notice::kInterrupted, commit, 0, {}});
     };
     if (!requests_.Wait(waiter, {reply, deadline_ms, resume, abandon})) return done(EIO);
+    if (reason == CommitReason::kFlush) reply->WatchCaller(waiter);
   }
   Message message;
   message.id = requests_.NewId();

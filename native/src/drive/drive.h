@@ -89,8 +89,9 @@ class Reply {
  public:
   virtual ~Reply() = default;
   virtual Caller GetCaller() const = 0;
-  // The program is at its end because of a signal: nobody is left who would hear an error, and no signal can interrupt the request any more.
-  virtual bool WasCallerKilled() const = 0;
+  // This waits for a close. A program that a signal has brought to its end closes its files when no signal can interrupt it any more: once it is seen to be
+  // such a one, DriveCore::Interrupt(waiter) is called.
+  virtual void WatchCaller(uint64_t waiter) = 0;
   // The request will wait under this id: from now on the front passes an interrupt to DriveCore::Interrupt(id).
   virtual void OnWaiting(uint64_t waiter) = 0;
 

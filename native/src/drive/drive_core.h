@@ -100,6 +100,7 @@ class DriveCore {
   void SetXattr(ReplyPtr reply, uint64_t id, std::string_view name, std::string_view value, int flags);
   void RemoveXattr(ReplyPtr reply, uint64_t id, std::string_view name);
   void Interrupt(uint64_t waiter) { requests_.Interrupt(waiter); }
+  bool IsWaiting(uint64_t waiter) { return requests_.IsWaiting(waiter); }
 
   // ── what the agent says ──
   void PutEntries(std::vector<Put> puts, bool is_changed);

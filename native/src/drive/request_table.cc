@@ -195,6 +195,11 @@ std::vector<Outgoing> RequestTable::Drain(size_t most) {
   return batch;
 }
 
+bool RequestTable::IsWaiting(uint64_t id) {
+  std::lock_guard lock(mutex_);
+  return waiters_.contains(id);
+}
+
 size_t RequestTable::WaiterCount() {
   std::lock_guard lock(mutex_);
   return waiters_.size();

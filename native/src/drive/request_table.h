@@ -62,6 +62,7 @@ class RequestTable {
   // Up to `most` things for the agent, in order.
   std::vector<Outgoing> Drain(size_t most);
   size_t WaiterCount();
+  bool IsWaiting(uint64_t id);
 
  private:
   struct Held {

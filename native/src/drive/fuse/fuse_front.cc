@@ -159,6 +159,7 @@ std::string FuseFront::Start() {
   serving_ = servers;
   worker_ = StartThread([this] { Work(); });
   timer_ = StartThread([this] { Time(); });
+  closers_thread_ = StartThread([this] { closers_.Run(); });
   invalidator_ = StartThread([this] { Invalidate(); });
   for (int i = 0; i < servers; ++i) servers_.push_back(StartThread([this] { Serve(); }));
   return "";
@@ -324,6 +325,8 @@ void FuseFront::StopThreads() {
     time_changed_.notify_all();
   }
   timer_.join();
+  closers_.Stop();
+  closers_thread_.join();
   {
     std::lock_guard lock(work_mutex_);
     work_ends_ = true;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "../drive_core.h"
+#include "closers.h"
 #include "fuse_api.h"
 
 namespace runnel::drive {
@@ -34,6 +35,7 @@ class FuseFront final : public Host {
   ~FuseFront() override;
 
   DriveCore& core() { return core_; }
+  Closers& closers() { return closers_; }
 
   // Mounts and starts the threads. An empty string, or a sentence for a person. The notice kReady follows, or kUnmounted.
   std::string Start();
@@ -81,6 +83,7 @@ class FuseFront final : public Host {
   const Settings settings_;
   const std::function<void()> wake_agent_;
   DriveCore core_;
+  Closers closers_{[this](uint64_t waiter) { return core_.IsWaiting(waiter); }, [this](uint64_t waiter) { core_.Interrupt(waiter); }};
   fuse_session* session_ = nullptr;
   std::string mountpoint_;  // without symlinks
   std::string device_;      // of the mount, "major:minor"
@@ -92,6 +95,7 @@ class FuseFront final : public Host {
   std::thread worker_;
   std::thread timer_;
   std::thread invalidator_;
+  std::thread closers_thread_;
   std::thread closer_;
 
   std::mutex work_mutex_;

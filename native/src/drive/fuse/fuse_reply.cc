@@ -3,10 +3,6 @@
 #include <sys/statvfs.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <string>
 
 #include "../open_files.h"
 #include "fuse_front.h"
@@ -58,25 +54,8 @@ Caller FuseReply::GetCaller() const {
   return {context->uid, context->gid, context->pid};
 }
 
-// /proc/PID/stat (proc(5)): flags are field 9, the exit code is field 52. PF_EXITING comes before a process closes its files.
-bool FuseReply::WasCallerKilled() const {
-  constexpr unsigned long kExiting = 0x4;  // PF_EXITING of linux/sched.h
-  constexpr long kSignal = 0x7f;
-  const pid_t pid = fuse_req_ctx(request_)->pid;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string stat;
-  if (pid <= 0 || !std::getline(file, stat)) return false;
-  const size_t name_end = stat.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos) return false;
-  std::istringstream fields(stat.substr(name_end + 1));
-  std::string field;
-  unsigned long flags = 0;
-  long exit_code = 0;
-  for (int number = 3; number <= 52 && fields >> field; ++number) {
-    if (number == 9) flags = strtoul(field.c_str(), nullptr, 10);
-    if (number == 52) exit_code = strtol(field.c_str(), nullptr, 10);
-  }
-  return (flags & kExiting) != 0 && (exit_code & kSignal) != 0;
+void FuseReply::WatchCaller(uint64_t waiter) {
+  static_cast<FuseFront*>(fuse_req_userdata(request_))->closers().Watch(fuse_req_ctx(request_)->pid, waiter);
 }
 
 void FuseReply::OnWaiting(uint64_t waiter) {

@@ -14,7 +14,7 @@ class FuseReply final : public Reply {
   explicit FuseReply(fuse_req_t request) : request_(request) {}
 
   Caller GetCaller() const override;
-  bool WasCallerKilled() const override;
+  void WatchCaller(uint64_t waiter) override;
   void OnWaiting(uint64_t waiter) override;
   void Error(int error) override;
   bool Entry(const EntryAnswer& answer) override;

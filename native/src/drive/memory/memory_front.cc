@@ -9,7 +9,7 @@ class MemoryReply final : public Reply {
   MemoryReply(MemoryFront* front, uint64_t ticket, const Caller& caller) : front_(front), ticket_(ticket), caller_(caller) {}
 
   Caller GetCaller() const override { return caller_; }
-  bool WasCallerKilled() const override { return false; }
+  void WatchCaller(uint64_t) override {}
   void OnWaiting(uint64_t waiter) override { front_->waiters_[ticket_] = waiter; }
   void Error(int error) override {
     MemoryResult result;
