@@ -17,6 +17,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "caller_signals.h"
 #include "fuse_io.h"
 #include "fuse_ops.h"
 
@@ -25,6 +26,8 @@ extern char** environ;
 namespace runnel::drive {
 namespace {
 
+// After a signal that ends no wait. The kernel sends one interrupt a request, so a later signal has to be looked for.
+constexpr int64_t kLookAgainMs = 200;
 constexpr auto kKickEvery = std::chrono::milliseconds(20);
 
 // Ends a read of /dev/fuse with EINTR.
@@ -183,8 +186,33 @@ void FuseFront::Serve() {
 
 void FuseFront::OnInit() { core_.Tell({Notice::kReady, 0, 0, {}}); }
 
-void FuseFront::OnInterrupt(uint64_t waiter) {
-  Post([this, waiter] { core_.Interrupt(waiter); });
+void FuseFront::OnInterrupt(uint64_t waiter, pid_t thread) {
+  Post([this, waiter, thread] {
+    if (IsToEnd(thread)) return core_.Interrupt(waiter);
+    {
+      std::lock_guard lock(signalled_mutex_);
+      signalled_.push_back({waiter, thread});
+    }
+    WakeAt(NowBootMs() + kLookAgainMs);
+  });
+}
+
+int64_t FuseFront::LookAtSignalled() {
+  std::vector<Signalled> waiting;
+  {
+    std::lock_guard lock(signalled_mutex_);
+    waiting.swap(signalled_);
+  }
+  std::erase_if(waiting, [this](const Signalled& one) {
+    if (!core_.IsWaiting(one.waiter)) return true;
+    if (!IsToEnd(one.thread)) return false;
+    core_.Interrupt(one.waiter);
+    return true;
+  });
+  if (waiting.empty()) return 0;
+  std::lock_guard lock(signalled_mutex_);
+  signalled_.insert(signalled_.end(), waiting.begin(), waiting.end());
+  return NowBootMs() + kLookAgainMs;
 }
 
 int64_t FuseFront::NowBootMs() { return NowMs(CLOCK_BOOTTIME); }
@@ -241,9 +269,11 @@ void FuseFront::Time() {
     }
     wake_at_ms_ = 0;
     lock.unlock();
-    const int64_t next_ms = core_.Expire(NowBootMs());
+    const int64_t next_ms[] = {core_.Expire(NowBootMs()), LookAtSignalled()};
     lock.lock();
-    if (next_ms != 0 && (wake_at_ms_ == 0 || next_ms < wake_at_ms_)) wake_at_ms_ = next_ms;
+    for (const int64_t next : next_ms) {
+      if (next != 0 && (wake_at_ms_ == 0 || next < wake_at_ms_)) wake_at_ms_ = next;
+    }
   }
 }
 

@@ -48,7 +48,8 @@ class FuseFront final : public Host {
   void OnInit();
   // True once: what is being answered is INIT.
   bool TakeInit() { return is_init_due_.load(std::memory_order_relaxed) && is_init_due_.exchange(false); }
-  void OnInterrupt(uint64_t waiter);
+  // A signal came for the thread that waits.
+  void OnInterrupt(uint64_t waiter, pid_t thread);
 
   // Host.
   int64_t NowBootMs() override;
@@ -72,6 +73,8 @@ class FuseFront final : public Host {
   void Serve();
   void Work();
   void Time();
+  // Ends the waits of those that are to end by now. When to look again, 0: not.
+  int64_t LookAtSignalled();
   void Invalidate();
   std::string CheckMountpoint() const;
   // Whether our mount is still at the mountpoint.
@@ -107,6 +110,14 @@ class FuseFront final : public Host {
   std::condition_variable time_changed_;
   int64_t wake_at_ms_ = 0;
   bool time_ends_ = false;
+
+  struct Signalled {
+    uint64_t waiter;
+    pid_t thread;
+  };
+  // Their signal was none to end a wait for, and the kernel tells of no other.
+  std::mutex signalled_mutex_;
+  std::vector<Signalled> signalled_;
 
   std::mutex invalidations_mutex_;
   std::condition_variable invalidations_ready_;
