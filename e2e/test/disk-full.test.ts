@@ -3,13 +3,15 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SmallDisk } from "../src/crash/index.ts";
-import { type Device, Sandbox, type ServerProcess, noise, onMount, run } from "../src/harness/index.ts";
+import { type Device, Sandbox, type ServerProcess, noise, onMount, run, waitFor } from "../src/harness/index.ts";
 
 /** Enough for a few small records, and nothing at all. */
 const LEFT_KIB = [300, 0];
 /** Fits, and more than fits: also where old versions give way. */
 const BIG_BYTES = 4_000_000;
 const HUGE_BYTES = 12_000_000;
+
+const TRY = 'mkdir "$1/tried" && rmdir "$1/tried"';
 
 let sandbox: Sandbox;
 let server: ServerProcess;
@@ -83,6 +85,8 @@ describe("a full disk", () => {
       const disk = await start(place);
       for (const [round, leftKiB] of LEFT_KIB.entries()) {
         await disk.fill(leftKiB);
+        // The server looks at the room of its own disk now and then.
+        if (place === "data") await waitFor(async () => (await told(TRY)) !== "", 10_000, "the server to see it");
         expect(await told('cp "$1/../huge" "$1/old"')).toContain("No space left on device");
         expect(await problems()).toContain(sentence);
         // In place, and synced: whatever call it is, one of them says so.

@@ -141,11 +141,6 @@ void RequestTable::Interrupt(uint64_t id) {
   GiveUp(std::move(waiter), EINTR, true);
 }
 
-bool RequestTable::IsWaiting(uint64_t id) {
-  std::lock_guard lock(mutex_);
-  return waiters_.contains(id);
-}
-
 int64_t RequestTable::Expire(int64_t now_ms) {
   std::vector<Waiter> due;
   int64_t next_ms = 0;

@@ -54,7 +54,6 @@ class RequestTable {
   // The waiter has as long again as it had in the beginning.
   void Prolong(uint64_t id);
   void Interrupt(uint64_t id);
-  bool IsWaiting(uint64_t id);
   // Gives up what is due; the next deadline, or 0.
   int64_t Expire(int64_t now_ms);
   // Gives up everything, now and from now on.

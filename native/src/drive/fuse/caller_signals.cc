@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 namespace runnel::drive {
@@ -24,6 +25,26 @@ bool TakeMask(const std::string& line, const char* name, uint64_t* mask) {
 }
 
 }  // namespace
+
+// /proc/PID/stat (proc(5)): flags are field 9, the exit code is field 52.
+bool WasKilled(pid_t pid) {
+  constexpr unsigned long kExiting = 0x4;  // PF_EXITING of linux/sched.h
+  constexpr long kSignal = 0x7f;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  if (pid <= 0 || !std::getline(file, stat)) return false;
+  const size_t name_end = stat.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return false;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string field;
+  unsigned long flags = 0;
+  long exit_code = 0;
+  for (int number = 3; number <= 52 && fields >> field; ++number) {
+    if (number == 9) flags = strtoul(field.c_str(), nullptr, 10);
+    if (number == 52) exit_code = strtol(field.c_str(), nullptr, 10);
+  }
+  return (flags & kExiting) != 0 && (exit_code & kSignal) != 0;
+}
 
 bool IsToEnd(pid_t thread) {
   if (thread <= 0) return true;

@@ -11,6 +11,9 @@ namespace runnel::drive {
 // thread cannot be looked at (it is gone, or of another pid namespace). Reads /proc.
 bool IsToEnd(pid_t thread);
 
+// True for a process that a signal has ended and that closes its files now, which no signal interrupts.
+bool WasKilled(pid_t pid);
+
 }  // namespace runnel::drive
 
 #endif  // RUNNEL_DRIVE_FUSE_CALLER_SIGNALS_H_

@@ -17,7 +17,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "caller_signals.h"
 #include "fuse_io.h"
 #include "fuse_ops.h"
 
@@ -26,8 +25,6 @@ extern char** environ;
 namespace runnel::drive {
 namespace {
 
-// After a signal that ends no wait. The kernel sends one interrupt a request, so a later signal has to be looked for.
-constexpr int64_t kLookAgainMs = 200;
 constexpr auto kKickEvery = std::chrono::milliseconds(20);
 
 // Ends a read of /dev/fuse with EINTR.
@@ -163,6 +160,7 @@ std::string FuseFront::Start() {
   worker_ = StartThread([this] { Work(); });
   timer_ = StartThread([this] { Time(); });
   closers_thread_ = StartThread([this] { closers_.Run(); });
+  signalled_thread_ = StartThread([this] { signalled_.Run(); });
   invalidator_ = StartThread([this] { Invalidate(); });
   for (int i = 0; i < servers; ++i) servers_.push_back(StartThread([this] { Serve(); }));
   return "";
@@ -185,35 +183,6 @@ void FuseFront::Serve() {
 }
 
 void FuseFront::OnInit() { core_.Tell({Notice::kReady, 0, 0, {}}); }
-
-void FuseFront::OnInterrupt(uint64_t waiter, pid_t thread) {
-  Post([this, waiter, thread] {
-    if (IsToEnd(thread)) return core_.Interrupt(waiter);
-    {
-      std::lock_guard lock(signalled_mutex_);
-      signalled_.push_back({waiter, thread});
-    }
-    WakeAt(NowBootMs() + kLookAgainMs);
-  });
-}
-
-int64_t FuseFront::LookAtSignalled() {
-  std::vector<Signalled> waiting;
-  {
-    std::lock_guard lock(signalled_mutex_);
-    waiting.swap(signalled_);
-  }
-  std::erase_if(waiting, [this](const Signalled& one) {
-    if (!core_.IsWaiting(one.waiter)) return true;
-    if (!IsToEnd(one.thread)) return false;
-    core_.Interrupt(one.waiter);
-    return true;
-  });
-  if (waiting.empty()) return 0;
-  std::lock_guard lock(signalled_mutex_);
-  signalled_.insert(signalled_.end(), waiting.begin(), waiting.end());
-  return NowBootMs() + kLookAgainMs;
-}
 
 int64_t FuseFront::NowBootMs() { return NowMs(CLOCK_BOOTTIME); }
 
@@ -269,11 +238,9 @@ void FuseFront::Time() {
     }
     wake_at_ms_ = 0;
     lock.unlock();
-    const int64_t next_ms[] = {core_.Expire(NowBootMs()), LookAtSignalled()};
+    const int64_t next_ms = core_.Expire(NowBootMs());
     lock.lock();
-    for (const int64_t next : next_ms) {
-      if (next != 0 && (wake_at_ms_ == 0 || next < wake_at_ms_)) wake_at_ms_ = next;
-    }
+    if (next_ms != 0 && (wake_at_ms_ == 0 || next_ms < wake_at_ms_)) wake_at_ms_ = next_ms;
   }
 }
 
@@ -356,7 +323,9 @@ void FuseFront::StopThreads() {
   }
   timer_.join();
   closers_.Stop();
+  signalled_.Stop();
   closers_thread_.join();
+  signalled_thread_.join();
   {
     std::lock_guard lock(work_mutex_);
     work_ends_ = true;

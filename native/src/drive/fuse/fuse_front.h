@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "../drive_core.h"
-#include "closers.h"
+#include "caller_signals.h"
+#include "caller_watch.h"
 #include "fuse_api.h"
 
 namespace runnel::drive {
@@ -35,7 +36,8 @@ class FuseFront final : public Host {
   ~FuseFront() override;
 
   DriveCore& core() { return core_; }
-  Closers& closers() { return closers_; }
+  CallerWatch& closers() { return closers_; }
+  CallerWatch& signalled() { return signalled_; }
 
   // Mounts and starts the threads. An empty string, or a sentence for a person. The notice kReady follows, or kUnmounted.
   std::string Start();
@@ -48,8 +50,6 @@ class FuseFront final : public Host {
   void OnInit();
   // True once: what is being answered is INIT.
   bool TakeInit() { return is_init_due_.load(std::memory_order_relaxed) && is_init_due_.exchange(false); }
-  // A signal came for the thread that waits.
-  void OnInterrupt(uint64_t waiter, pid_t thread);
 
   // Host.
   int64_t NowBootMs() override;
@@ -73,8 +73,6 @@ class FuseFront final : public Host {
   void Serve();
   void Work();
   void Time();
-  // Ends the waits of those that are to end by now. When to look again, 0: not.
-  int64_t LookAtSignalled();
   void Invalidate();
   std::string CheckMountpoint() const;
   // Whether our mount is still at the mountpoint.
@@ -86,7 +84,11 @@ class FuseFront final : public Host {
   const Settings settings_;
   const std::function<void()> wake_agent_;
   DriveCore core_;
-  Closers closers_{[this](uint64_t waiter) { return core_.IsWaiting(waiter); }, [this](uint64_t waiter) { core_.Interrupt(waiter); }};
+  CallerWatch closers_{WasKilled, [this](uint64_t waiter) { return core_.IsWaiting(waiter); },
+                       [this](uint64_t waiter) { core_.Interrupt(waiter); }};
+  // The kernel tells of one signal a request; whether it is one to end the wait for, or a later one is, has to be looked at.
+  CallerWatch signalled_{IsToEnd, [this](uint64_t waiter) { return core_.IsWaiting(waiter); },
+                         [this](uint64_t waiter) { core_.Interrupt(waiter); }};
   fuse_session* session_ = nullptr;
   std::string mountpoint_;  // without symlinks
   std::string device_;      // of the mount, "major:minor"
@@ -99,6 +101,7 @@ class FuseFront final : public Host {
   std::thread timer_;
   std::thread invalidator_;
   std::thread closers_thread_;
+  std::thread signalled_thread_;
   std::thread closer_;
 
   std::mutex work_mutex_;
@@ -110,14 +113,6 @@ class FuseFront final : public Host {
   std::condition_variable time_changed_;
   int64_t wake_at_ms_ = 0;
   bool time_ends_ = false;
-
-  struct Signalled {
-    uint64_t waiter;
-    pid_t thread;
-  };
-  // Their signal was none to end a wait for, and the kernel tells of no other.
-  std::mutex signalled_mutex_;
-  std::vector<Signalled> signalled_;
 
   std::mutex invalidations_mutex_;
   std::condition_variable invalidations_ready_;

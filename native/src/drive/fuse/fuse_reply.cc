@@ -64,7 +64,7 @@ void FuseReply::OnWaiting(uint64_t waiter) {
       request_,
       [](fuse_req_t request, void* data) {
         auto* front = static_cast<FuseFront*>(fuse_req_userdata(request));
-        front->OnInterrupt(reinterpret_cast<uint64_t>(data), fuse_req_ctx(request)->pid);
+        front->signalled().Watch(fuse_req_ctx(request)->pid, reinterpret_cast<uint64_t>(data));
       },
       reinterpret_cast<void*>(waiter));
 }
