@@ -106,6 +106,21 @@ test("[F57] [F58] any interleaving of listing parts, answers and feed items conv
       checkConverged(replica, history);
       replica.close();
     }),
-    { numRuns: 300 },
+    {
+      numRuns: 300,
+      // A late answer about a folder that is gone.
+      examples: [
+        [
+          [
+            { what: "folder", pick: [0, 5, 0] },
+            { what: "file", pick: [3, 2, 0] },
+            { what: "rename", pick: [3, 2, 0] },
+            { what: "file", pick: [0, 0, 0] },
+            { what: "remove", pick: [0, 5, 0] },
+          ],
+          21,
+        ],
+      ],
+    },
   );
 });

@@ -226,6 +226,8 @@ class SqliteReplica implements Replica {
   #putAnswer(asOf: number, node: number, at: { folder: number; name: string }): void {
     const known = this.#rows.name.get(at.folder, at.name);
     if (asOf <= Math.max(known?.seq ?? NOTHING, this.#floor(at.folder) ?? NOTHING)) return;
+    // Late news of a folder that is gone.
+    if (this.node(at.folder)?.nlink === 0) return;
     if (node === 0) {
       if (known === undefined && this.#tombstones >= TOMBSTONES_MAX) return;
       this.#aheadSeq = Math.max(this.#aheadSeq, asOf);
