@@ -138,7 +138,7 @@ export class Session {
   /** How much of TIMING.patienceMs is left for what began at `beganMs`: none without any sign of the server for so long. */
   patienceLeftMs(beganMs: number): number {
     const { offlineSinceMs, lastHeardMs } = this.signs;
-    const sinceMs = offlineSinceMs ?? Math.max(beganMs, lastHeardMs);
+    const sinceMs = Math.min(offlineSinceMs ?? Infinity, Math.max(beganMs, lastHeardMs));
     return Math.max(0, sinceMs + TIMING.patienceMs - this.parts.clock.bootMs());
   }
 

@@ -42,7 +42,8 @@ export class SignsOfLife {
   /** To be called when a connection has been made, and before one is let go. */
   changed(): void {
     this.heardMs = this.lastHeardMs;
-    this.lostMs = this.clock.bootMs();
+    // One that is let go because it said nothing was lost when it began to.
+    this.lostMs = this.isSilent ? this.askedInVainMs : this.clock.bootMs();
     this.heardBytes = 0;
     this.askedInVainMs = 0;
   }
