@@ -50,6 +50,8 @@ async function rounds(victim: Victim, stride: number, meanwhile: (work: Work) =>
   });
   await victim.kill();
   await victim.start(stopAt(0));
+  // Programs do not wait for a server that the agent has not found again yet.
+  await rig.settle();
   for (let round = 0; ; round++) {
     const work = rig.work(`round-${round}`);
     rig.stop.arm();
