@@ -20,6 +20,8 @@ export class DeltaRegions {
   private readonly baseOffsets: Float64Array;
   /** For each chunk its place in the base; -1: not there. */
   private readonly places: Int32Array;
+  /** The last gap: chunks one after another of which the base has none. A long one is sent as many runs. */
+  private gap = { first: 0, end: 0 };
 
   constructor(recipe: Recipe, base: Recipe) {
     this.recipe = recipe;
@@ -37,10 +39,7 @@ export class DeltaRegions {
   regionFor(from: number, count: number): DeltaRegion | undefined {
     const last = this.baseOffsets.length - 2;
     if (last < 0) return undefined;
-    let first = from;
-    while (first > 0 && this.placeOf(first - 1) < 0) first--;
-    let end = from + count;
-    while (end < this.recipe.lengths.length && this.placeOf(end) < 0) end++;
+    const { first, end } = this.gapAround(from, count);
     const span = this.baseSpan(first, end);
     // A run that is a part of all that is missing here gets its share.
     const missing = this.offsetOf(end) - this.offsetOf(first);
@@ -49,6 +48,18 @@ export class DeltaRegions {
     const stop = span.start + (this.offsetOf(from + count) - this.offsetOf(first)) * share + SLACK_BYTES;
     const low = Math.max(span.first, this.chunkAt(start));
     return this.bounded(low, Math.max(low, Math.min(span.last, this.chunkAt(stop))), (start + stop) / 2);
+  }
+
+  private gapAround(from: number, count: number): { first: number; end: number } {
+    if (from >= this.gap.first && from + count <= this.gap.end) return this.gap;
+    let first = from;
+    while (first > 0 && this.placeOf(first - 1) < 0) first--;
+    let end = from + count;
+    while (end < this.recipe.lengths.length && this.placeOf(end) < 0) end++;
+    const gap = { first, end };
+    // A run that bridges what the base has is no part of one gap.
+    if (this.places.subarray(from, from + count).every((place) => place < 0)) this.gap = gap;
+    return gap;
   }
 
   /** Bytes of the base that stand where the chunks [first, end) stand, and the chunks that may be taken: the known neighbours too. */
