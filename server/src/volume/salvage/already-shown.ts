@@ -40,18 +40,37 @@ async function afterLastNoted(tree: SalvageTree, commits: readonly SalvageCommit
 }
 
 async function hasMoved(tree: SalvageTree, commit: SalvageCommit, before: readonly SalvageCommit[]): Promise<boolean> {
-  const { operation, from, path } = commit;
+  const { operation, from, path, change } = commit;
   if (from === "" || path === "" || (operation.op !== "rename" && operation.op !== "link")) return false;
   const source = await tree.find(from);
   const target = await tree.find(path);
   if (target === undefined) return false;
   const { node } = commit.result;
   // It comes back to where it was before: that it is there says nothing.
-  if (before.some((earlier) => earlier.from === path && earlier.result.node === node)) return false;
+  if (before.some((earlier) => tookFrom(earlier, path, node))) return false;
+  // Exchanged, and stopped before what came out was taken away.
+  if (
+    operation.op === "rename" &&
+    operation.how !== "exchange" &&
+    source !== undefined &&
+    change.replaces !== undefined
+  )
+    if (tree.isOf(source, change.replaces.node)) return false;
   if (operation.op === "rename" && tree.ownerOf(target) !== undefined) return tree.isOf(target, node);
   // One of those before would have made it: that it is not there says nothing.
   if (before.some((earlier) => earlier.path === from || from.startsWith(`${earlier.path}/`))) return false;
   if (operation.op === "link") return isSameHandle(source?.handle, target.handle);
   if (operation.how !== "exchange") return source === undefined;
   return isLike(target, commit) && !(source !== undefined && isLike(source, commit));
+}
+
+/** Before the commit the node had this name, and has not after it. */
+function tookFrom({ operation, from, path, result, change }: SalvageCommit, name: string, node: number): boolean {
+  if (operation.op === "remove") return path === name && result.node === node;
+  if (operation.op !== "rename") return false;
+  if (from === name) return result.node === node;
+  if (path !== name) return false;
+  return operation.how === "exchange"
+    ? change.bindings.some((each) => each.node === node)
+    : change.replaces?.node === node;
 }

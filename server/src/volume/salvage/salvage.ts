@@ -180,6 +180,10 @@ class Salvage {
     const { from, path, wallNs, result, change, seq } = commit;
     const source = await tree.find(from);
     const there = await tree.find(path);
+    const out = change.replaces?.node;
+    // Exchanged, and stopped before what came out was taken away.
+    if (how !== "exchange" && source !== undefined && there !== undefined && out !== undefined)
+      if (tree.isOf(source, out) && tree.isOf(there, result.node)) return tree.takeOut(from, source, out, seq);
     if (source === undefined || tree.isAnothers(source, result.node)) {
       // What it replaced goes all the same.
       const replaced = there && change.nodes.find(({ node, nlink }) => nlink === 0 && tree.isOf(there, node));

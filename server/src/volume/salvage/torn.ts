@@ -114,7 +114,9 @@ async function tornExchange(
   if (later.some((each) => bindsName(each, from) || bindsName(each, path))) return undefined;
   const [source, found] = [await tree.find(from), await tree.find(path)];
   if (source === undefined || found === undefined || tree.isAnothers(source, result.node)) return undefined;
-  return isLike(source, commit) && !isLike(found, commit) ? commit : undefined;
+  // Two files can have the size and time of each other.
+  const isUnmoved = tree.isOf(source, result.node) || (isLike(source, commit) && !isLike(found, commit));
+  return isUnmoved ? commit : undefined;
 }
 
 async function tornRemove(
