@@ -167,7 +167,8 @@ export class Comparing {
         for (const folder of told.folders) folders.push(folder);
       }
       await this.#absences.tellDue();
-      for (const one of seen) if (one.found !== undefined) await this.#lookDeeper(one, deeper.get(one.path) ?? []);
+      for (const one of seen)
+        if (one.found?.stat.type === "folder") await this.#lookDeeper(one, deeper.get(one.path) ?? []);
     });
     await this.#scanner.scanFolders(folders);
     this.#gatherer.ledTo(this.#moved.nowOf(named));
@@ -176,8 +177,8 @@ export class Comparing {
   /** Paths below a name that was not known: at once when it is now, else when what stood in its way is up. */
   async #lookDeeper({ folder, name }: Seen, paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
-    const isKnown = (await this.#context.rows.get(folder, name)) !== undefined;
-    this.#gatherer.again(paths, isKnown ? 0 : OVERTAKEN_MS);
+    const row = await this.#context.rows.get(folder, name);
+    this.#gatherer.again(paths, row?.stat.type === "folder" ? 0 : OVERTAKEN_MS);
   }
 
   async close(): Promise<void> {
