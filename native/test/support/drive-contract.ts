@@ -553,11 +553,11 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
 
     test("of extended attributes those used last are held", async () => {
       const { program } = rig;
-      const names = Array.from({ length: 80 }, (_, index) => `a${index}`);
-      for (const name of names) {
-        await writeFile(name, "");
-        await program.setxattr(name, "user.large", Buffer.alloc(60_000, name));
-        expect(await program.listxattr(name)).toEqual(["user.large"]);
+      const files = Array.from({ length: 80 }, (_, index) => `a${index}`);
+      for (const file of files) {
+        await writeFile(file, "");
+        await program.setxattr(file, "user.large", Buffer.alloc(60_000, file));
+        expect(await program.listxattr(file)).toEqual(["user.large"]);
         await program.getxattr("a0", "user.large");
       }
       expect(await count("xattrs")).toBe(80);
