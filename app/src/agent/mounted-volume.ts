@@ -108,7 +108,7 @@ export class MountedVolume implements Mount {
       },
     });
     this.session = session;
-    this.listings = new Listings({ session, replica, progress: () => this.host.progress() });
+    this.listings = new Listings({ session, replica, progress: (folder) => this.host.progress(folder) });
     this.room = new Room([
       { root: data, holds: "unsent changes" },
       { root: parts.cacheRoot, holds: "the cache" },
