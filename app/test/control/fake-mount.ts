@@ -40,7 +40,6 @@ class FakeMount implements Mount {
       problems: [],
       cacheBytes: 0,
       pid: process.pid,
-      server: null,
     };
   }
 

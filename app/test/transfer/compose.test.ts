@@ -64,7 +64,9 @@ describe("a composed content", () => {
           const content = await openComposed(root, { ...of, base: await root.open("base", "read") });
           expect(content.sizeBytes).toBe(sizeBytes);
           const [offset, end] = [Math.min(at, sizeBytes), Math.min(at + count, sizeBytes)];
-          expect(Buffer.compare(await content.read(offset, end - offset), expected.subarray(offset, end))).toBe(0);
+          const got = new Uint8Array(end - offset).fill(1);
+          await content.read(offset, got);
+          expect(Buffer.compare(got, expected.subarray(offset, end))).toBe(0);
           rmSync(join(folder, "copy"), { force: true });
           const copy = await root.open("copy", "createNew");
           await content.copyTo(copy);

@@ -31,6 +31,11 @@ export function checkSize(value: number, what: string): void {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${what} is ${value}`);
 }
 
+/** @throws RangeError for memory of another length. */
+export function checkRoom(into: Uint8Array, length: number): void {
+  if (into.length !== length) throw new RangeError(`memory of ${into.length} bytes for ${length}`);
+}
+
 /** Offset, length, offset, length, … @throws RangeError unless all are whole numbers of bytes. */
 export function flatRanges(ranges: readonly { offset: number; length: number }[]): number[] {
   const flat = ranges.flatMap(({ offset, length }) => [offset, length]);

@@ -1,7 +1,7 @@
 // An open file of the real disk.
 import type { DiskFile, DiskStat, SetStat } from "@runnel/shared";
 import { coreAddon } from "./core-addon.ts";
-import { checkSize, statChangeArguments } from "./disk-arguments.ts";
+import { checkRoom, checkSize, statChangeArguments } from "./disk-arguments.ts";
 import { HeldDescriptor } from "./held-descriptor.ts";
 import { readStat } from "./stat-record.ts";
 
@@ -22,9 +22,13 @@ export class RealFile implements DiskFile {
     return this.#held.use(operation, call);
   }
 
-  async read(offset: number, length: number): Promise<Uint8Array> {
+  async read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array> {
     checkSize(offset, "offset");
     checkSize(length, "length");
+    if (into !== undefined) {
+      checkRoom(into, length);
+      return into.subarray(0, await this.use("read", (fd) => this.#core.read(fd, offset, into)));
+    }
     const { buffer } = Buffer.allocUnsafeSlow(length);
     const count = await this.use("read", (fd) => this.#core.read(fd, offset, new Uint8Array(buffer)));
     // A short answer must not hold all the memory that was asked for.

@@ -23,13 +23,16 @@ export class NewData {
     this.moved = moved;
   }
 
-  /** `put` is told where the bytes are, before a later `moved`. Several may be under way. @throws Quota, NoSpace. */
+  /**
+   * `put` is told where the bytes are, before a later `moved`. Several may be under way. The bytes are the caller's again when it resolves.
+   * @throws Quota, NoSpace.
+   */
   async store(offset: number, bytes: Uint8Array, put: (run: Run) => void): Promise<void> {
     this.allowance.take(bytes.length);
     this.takenBytes += bytes.length;
     if (this.spilling === undefined && this.inlineBytes + bytes.length <= LIMITS.inlineBytes) {
       const at = this.inlineBytes;
-      this.inline.push({ offset, bytes });
+      this.inline.push({ offset, bytes: bytes.slice() });
       this.inlineBytes += bytes.length;
       put({ from: "log", at, length: bytes.length });
       return;

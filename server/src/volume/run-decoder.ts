@@ -1,22 +1,25 @@
 // New data of a write as it comes: inside its item or on the bulk stream, as it is, compressed, or as a delta against chunks of a version.
 import type { Channel, Executor, RunEncoding } from "@runnel/shared";
-import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
+import { LIMITS, RunMemory, RunnelError, isRunnelError } from "@runnel/shared";
 import type { HeldVersions } from "./held-versions.ts";
 import { chunkRuns, readRun } from "./version-reader.ts";
 
+/** Of all writes: enough for some at once. */
+const memory = new RunMemory(8);
 /** zstd's worst case is below this much more than the input. */
 const ENCODED_SLACK_BYTES = 1024;
 
 export class RunDecoder {
   private readonly held: HeldVersions;
   private readonly executor: Executor;
+  readonly memory = memory;
 
   constructor(held: HeldVersions, executor: Executor) {
     this.held = held;
     this.executor = executor;
   }
 
-  /** What came of a run, as it came. @throws Invalid for impossible lengths. */
+  /** What came of a run, as it came; to be given back to `memory`. @throws Invalid for impossible lengths. */
   async receive(
     encoding: RunEncoding,
     rawBytes: number,
@@ -24,7 +27,10 @@ export class RunDecoder {
     channel: Channel,
   ): Promise<Uint8Array> {
     if (rawBytes === 0 || rawBytes > LIMITS.runBytes) throw wrong("A run has an impossible length.");
-    const encoded = typeof from === "number" ? await channel.readBulk(checkEncoded(from, rawBytes)) : from;
+    const encoded =
+      typeof from === "number"
+        ? await channel.readBulk(checkEncoded(from, rawBytes), (length) => this.memory.take(length))
+        : from;
     if (encoding === "raw" && encoded.length !== rawBytes) throw wrong("A run has another length than announced.");
     return encoded;
   }

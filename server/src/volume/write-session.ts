@@ -171,11 +171,12 @@ export class WriteSession {
     // Asked for with NEED.
     if (bytes === undefined) return;
     const storing = this.data.store(part.offset, bytes, (run) => (part.runs = [run]));
-    storing.catch(() => undefined);
-    const recipe = await this.executor.chunkBytes(bytes);
-    await storing;
-    this.count(recipe.lengths.length);
-    part.recipe = recipe;
+    const [cut, stored] = await Promise.allSettled([this.executor.chunkBytes(bytes), storing]);
+    this.decoder.memory.giveBack(encoded);
+    if (cut.status === "rejected") throw cut.reason;
+    if (stored.status === "rejected") throw stored.reason;
+    this.count(cut.value.lengths.length);
+    part.recipe = cut.value;
   }
 
   private add(added: Omit<Part, "offset">): Part {

@@ -17,7 +17,6 @@ import { serveChange } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { replayFeed } from "./resume.ts";
-import { serveStatus } from "./status.ts";
 import { serveWrite } from "./write.ts";
 
 export interface HandlerParts {
@@ -208,8 +207,6 @@ export class ConnectionHandler {
       case "space":
         channel.end(await volume.content.space());
         return;
-      case "status":
-        return serveStatus(volume, channel);
       case "whenUp":
         return this.whenUp(volume, (message as RequestOf<"whenUp">).seq, channel);
       case "newNodes": {

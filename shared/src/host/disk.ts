@@ -53,8 +53,8 @@ export interface DiskSpace {
 export interface DiskFile {
   /** The descriptor, for core.node's and drive.node's own threads; -1 where there is none (simulated). */
   readonly fd: number;
-  /** Reads up to `length` bytes; fewer only at the end of the file. */
-  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Reads up to `length` bytes; fewer only at the end of the file. `into` is memory for them, of that length; else it is fresh. */
+  read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
   /** Writes all of `bytes`. */
   write(offset: number, bytes: Uint8Array): Promise<void>;
   /** Copies from another open file within the system where it can (reflink, copy_file_range). Short only at the source's end. */

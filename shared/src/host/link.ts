@@ -12,6 +12,11 @@ export interface Link {
   listen(events: LinkEvents): void;
   /** Queues one message. The buffer must not be changed afterwards. After close it is dropped. */
   send(payload: Uint8Array): void;
+  /**
+   * Queues one message that is `head` and `body`, without joining them. `body` must not be changed until `gone` is called, which happens unless the link
+   * ends first.
+   */
+  sendParts(head: Uint8Array, body: Uint8Array, gone: () => void): void;
   /** Bytes queued here and not yet handed to the operating system. */
   readonly bufferedBytes: number;
   /** All bytes given to and taken from the carrier so far, its own headers included (for a WebSocket: TCP payload). */

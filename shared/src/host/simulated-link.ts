@@ -71,6 +71,11 @@ export class SimulatedLink implements Link {
     if (!this.#inbox.isEnded) this.#carry(payload, payload.length);
   }
 
+  sendParts(head: Uint8Array, body: Uint8Array, gone: () => void): void {
+    this.send(Buffer.concat([head, body]));
+    gone();
+  }
+
   close(code: number, reason: string): void {
     if (this.#inbox.isEnded) return;
     this.#carry({ code, reason }, CLOSE_FRAME_BYTES);

@@ -15,6 +15,10 @@ const CLOSE_GOING_AWAY = 1001;
 const CLOSE_NOT_BINARY = 1003;
 /** A close frame's payload is 125 bytes at most, two of them the code (RFC 6455 §5.5). */
 const CLOSE_REASON_BYTES_MAX = 123;
+/** First byte of a frame that is a whole binary message; bit of the second; bytes of a mask (RFC 6455 §5.2). */
+const FINAL_BINARY = 0x82;
+const MASKED = 0x80;
+const MASK_BYTES = 4;
 const HANDSHAKE_MS_MAX = 10_000;
 /** How long a closed link waits for the other side's close frame. */
 const CLOSE_MS_MAX = 2_000;
@@ -29,12 +33,16 @@ class WsLink implements Link {
   readonly #socket: WebSocket;
   readonly #inbox = new LinkInbox();
   #failure = "";
+  #isGathering = false;
 
   readonly #carrier: Socket;
+  /** Frames of clients are. */
+  readonly #isMasking: boolean;
 
-  constructor(socket: WebSocket, carrier: Socket) {
+  constructor(socket: WebSocket, carrier: Socket, isMasking: boolean) {
     this.#socket = socket;
     this.#carrier = carrier;
+    this.#isMasking = isMasking;
     // Until there is a receiver the other side is held back by TCP, not by memory here.
     socket.pause();
     socket.on("message", (data: RawData, isBinary: boolean) => {
@@ -53,7 +61,28 @@ class WsLink implements Link {
   }
 
   send(payload: Uint8Array): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(payload, { binary: true });
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    this.#gather();
+    this.#socket.send(payload, { binary: true });
+  }
+
+  /** What is sent in one turn goes to the system in one call. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#carrier.cork();
+    process.nextTick(() => {
+      this.#isGathering = false;
+      this.#carrier.uncork();
+    });
+  }
+
+  sendParts(head: Uint8Array, body: Uint8Array, gone: () => void): void {
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    // ws would want one buffer. Without compression it keeps no queue of its own, so what is written beside it keeps its place.
+    this.#gather();
+    this.#carrier.write(encodeFrameHead(head, body.length, this.#isMasking));
+    this.#carrier.write(body, () => gone());
   }
 
   get bufferedBytes(): number {
@@ -77,6 +106,19 @@ class WsLink implements Link {
     if (this.#socket.isPaused) this.#socket.resume();
     this.#socket.close(code, cutUtf8(reason, CLOSE_REASON_BYTES_MAX));
   }
+}
+
+/** The head of a whole binary message (RFC 6455 §5.2), its mask of zeros included, and the message's own first bytes behind it. */
+function encodeFrameHead(first: Uint8Array, restBytes: number, isMasked: boolean): Uint8Array {
+  const length = first.length + restBytes;
+  const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
+  const head = Buffer.alloc(2 + lengthBytes + (isMasked ? MASK_BYTES : 0) + first.length);
+  head[0] = FINAL_BINARY;
+  head[1] = (isMasked ? MASKED : 0) | (lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127);
+  if (lengthBytes === 2) head.writeUInt16BE(length, 2);
+  else if (lengthBytes === 8) head.writeBigUInt64BE(BigInt(length), 2);
+  head.set(first, head.length - first.length);
+  return head;
 }
 
 export class WsDialer implements Dialer {
@@ -117,7 +159,7 @@ export class WsDialer implements Dialer {
       socket.once("open", () => {
         signal?.removeEventListener("abort", abort);
         socket.removeAllListeners();
-        if (carrier !== undefined) resolve(new WsLink(socket, carrier));
+        if (carrier !== undefined) resolve(new WsLink(socket, carrier, true));
       });
     });
   }
@@ -142,7 +184,7 @@ export class WsAcceptor implements Acceptor {
         handleProtocols: () => WIRE_SUBPROTOCOL,
       });
       server.once("error", (error) => reject(cannotListen(host, port, error)));
-      server.on("connection", (socket, request) => accept(new WsLink(socket, request.socket)));
+      server.on("connection", (socket, request) => accept(new WsLink(socket, request.socket, false)));
       server.once("listening", () => resolve(listenerOf(server)));
     });
   }

@@ -21,6 +21,12 @@ interface Waiter<T> {
   reject(error: RunnelError): void;
 }
 
+/** A frame's worth of bulk; `gone` is called when the link needs the bytes no more. */
+export interface OutgoingBulk {
+  bytes: Uint8Array;
+  gone(): void;
+}
+
 export class Channel {
   readonly id: number;
   private readonly carrier: ChannelCarrier;
@@ -29,7 +35,7 @@ export class Channel {
   private itemWaiter: Waiter<unknown> | undefined;
   private bulk: Uint8Array[] = [];
   private bulkBytes = 0;
-  private bulkWaiter: { bytes: number; waiter: Waiter<Uint8Array> } | undefined;
+  private bulkWaiter: { bytes: number; memory(length: number): Uint8Array; waiter: Waiter<Uint8Array> } | undefined;
   private readUncredited = 0;
 
   /** Set when the other side ended. */
@@ -43,6 +49,8 @@ export class Channel {
 
   /** Bulk not yet sent; the connection takes from the front. */
   readonly outgoing: { bytes: Uint8Array; sent: number; done: Waiter<void> }[] = [];
+  /** Of bulk that the link has been given whole and still needs. */
+  private readonly leaving = new Set<Waiter<void>>();
   /** Bytes of bulk the other side still takes. */
   creditBytes: number = LIMITS.channelCreditBytes;
   private endAfterBulk: { result: unknown } | { error: RunnelError } | undefined;
@@ -60,7 +68,7 @@ export class Channel {
     if (!this.hasEnded) this.carrier.sendItem(this, item);
   }
 
-  /** Sends bytes on the bulk stream; resolves when the last has been handed to the link. @throws what ended the channel. */
+  /** Sends bytes on the bulk stream; they are the caller's again when it resolves. @throws what ended the channel. */
   sendBulk(bytes: Uint8Array): Promise<void> {
     if (this.hasEnded) return Promise.reject(this.closedError());
     if (bytes.length === 0) return Promise.resolve();
@@ -109,18 +117,21 @@ export class Channel {
     });
   }
 
-  /** Exactly `length` bytes of the bulk stream. One reader at a time. @throws Invalid when the other side ended before. */
-  async readBulk(length: number): Promise<Uint8Array> {
+  /**
+   * Exactly `length` bytes of the bulk stream; `memory` is asked for room for them once they are here. One reader at a time. @throws Invalid when the
+   * other side ended before.
+   */
+  async readBulk(length: number, memory: (length: number) => Uint8Array = freshBytes): Promise<Uint8Array> {
     if (this.bulkWaiter !== undefined) throw new Error("readBulk() is called while another call waits");
     if (this.failure !== undefined) throw this.failure;
     if (length > LIMITS.channelCreditBytes)
       throw new RunnelError("TooLarge", "read bulk", `A run of ${length} bytes is too large.`);
-    if (this.bulkBytes >= length) return this.takeBulk(length);
+    if (this.bulkBytes >= length) return this.takeBulk(memory(length));
     if (this.remoteEnd !== undefined) throw "error" in this.remoteEnd ? this.remoteEnd.error : this.shortError();
     // Without what was read and not given back the rest may not fit into the credit: neither side would move.
     if (this.readUncredited > 0 && length + this.readUncredited > LIMITS.channelCreditBytes) this.giveCredit();
     return new Promise((resolve, reject) => {
-      this.bulkWaiter = { bytes: length, waiter: { resolve, reject } };
+      this.bulkWaiter = { bytes: length, memory, waiter: { resolve, reject } };
     });
   }
 
@@ -176,9 +187,9 @@ export class Channel {
     this.bulk.push(bytes);
     this.bulkBytes += bytes.length;
     if (this.bulkWaiter !== undefined && this.bulkBytes >= this.bulkWaiter.bytes) {
-      const { bytes: length, waiter } = this.bulkWaiter;
+      const { bytes: length, memory, waiter } = this.bulkWaiter;
       this.bulkWaiter = undefined;
-      waiter.resolve(this.takeBulk(length));
+      waiter.resolve(this.takeBulk(memory(length)));
     }
   }
 
@@ -212,21 +223,22 @@ export class Channel {
     this.hasSaidEnd = true;
     this.endAfterBulk = undefined;
     if (this.remoteEnd === undefined) this.receiveEnd({ error });
-    for (const queued of this.outgoing.splice(0)) queued.done.reject(error);
+    this.dropOutgoing(error);
     this.abort.abort(error);
   }
 
   /** Takes the next bulk frame to send, of at most `limit` bytes; undefined when nothing can go. */
-  takeOutgoing(limit: number): Uint8Array | undefined {
+  takeOutgoing(limit: number): OutgoingBulk | undefined {
     const first = this.outgoing[0];
     if (first === undefined || this.creditBytes === 0) return undefined;
     const length = Math.min(limit, first.bytes.length - first.sent, this.creditBytes);
     const bytes = first.bytes.subarray(first.sent, first.sent + length);
     first.sent += length;
     this.creditBytes -= length;
-    if (first.sent === first.bytes.length) {
+    const isLast = first.sent === first.bytes.length;
+    if (isLast) {
       this.outgoing.shift();
-      first.done.resolve();
+      this.leaving.add(first.done);
     }
     if (this.outgoing.length === 0 && this.endAfterBulk !== undefined) {
       const end = this.endAfterBulk;
@@ -234,13 +246,22 @@ export class Channel {
       // After this frame has gone.
       queueMicrotask(() => this.sayEnd(end));
     }
-    return bytes;
+    const gone = (): void => {
+      if (isLast && this.leaving.delete(first.done)) first.done.resolve();
+    };
+    return { bytes, gone };
+  }
+
+  private dropOutgoing(error: RunnelError): void {
+    for (const { done } of this.outgoing.splice(0)) done.reject(error);
+    for (const done of this.leaving) done.reject(error);
+    this.leaving.clear();
   }
 
   private finish(end: { result: unknown } | { error: RunnelError }): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    if ("error" in end) for (const queued of this.outgoing.splice(0)) queued.done.reject(end.error);
+    if ("error" in end) this.dropOutgoing(end.error);
     if (this.outgoing.length > 0) this.endAfterBulk = end;
     else this.sayEnd(end);
   }
@@ -271,8 +292,8 @@ export class Channel {
     this.readUncredited = 0;
   }
 
-  private takeBulk(length: number): Uint8Array {
-    const out = new Uint8Array(length);
+  private takeBulk(out: Uint8Array): Uint8Array {
+    const { length } = out;
     let at = 0;
     while (at < length) {
       const first = this.bulk[0];
@@ -297,4 +318,8 @@ export class Channel {
     if (this.remoteEnd !== undefined && "error" in this.remoteEnd) return this.remoteEnd.error;
     return new RunnelError("Interrupted", "send", "The channel has ended.");
   }
+}
+
+function freshBytes(length: number): Uint8Array {
+  return new Uint8Array(length);
 }

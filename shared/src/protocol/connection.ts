@@ -7,16 +7,26 @@ import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, ERROR_KINDS, RunnelError, isRunne
 import type { ErrorDetail, ErrorKind } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { Channel } from "./channel.ts";
+import type { OutgoingBulk } from "./channel.ts";
 import { decodeMessage, encodeMessage } from "./cbor.ts";
-import { FRAME, decodeFrame, decodeVarint, encodeFrame, encodeVarint, mayBeCompressed } from "./frame.ts";
+import {
+  FRAME,
+  decodeFrame,
+  decodeVarint,
+  encodeFrame,
+  encodeFrameHead,
+  encodeVarint,
+  mayBeCompressed,
+} from "./frame.ts";
 import type { FrameKind } from "./frame.ts";
 import { Pacing } from "./pacing.ts";
 
 /** Control payloads above this are compressed (rule W5). */
 const COMPRESS_ABOVE_BYTES = 1024;
 const CONTROL_LEVEL = 3;
-/** Bulk is acknowledged at once when this much is unacknowledged, else after a moment. */
+/** Bulk is acknowledged when this much is unacknowledged, but no more often than each ACK_GAP_MS; else after a moment (rule W9). */
 const ACK_STEP_BYTES = 16 * 1024;
+const ACK_GAP_MS = 1;
 const ACK_DELAY_MS = 5;
 
 export interface ConnectionSettings {
@@ -50,7 +60,9 @@ export class Connection {
   private failure: RunnelError | undefined;
   private receivedBulk = 0;
   private acknowledgedBulk = 0;
+  private acknowledgedMs = -Infinity;
   private ackTimer: Timer | undefined;
+  private isAckSoon = false;
   /** Channels with bulk to send, in turn. */
   private turn: Channel[] = [];
   /** Both directions handle control in order although (de)compression is asynchronous. */
@@ -164,9 +176,15 @@ export class Connection {
   private transmit(kind: FrameKind, channel: number, isCompressed: boolean, payload: Uint8Array): void {
     if (this.failure !== undefined) return;
     const bytes = encodeFrame({ kind, channel, isCompressed, payload });
-    if (kind === FRAME.bulk) this.counts.sentBulk += bytes.length;
-    else this.counts.sentControl += bytes.length;
+    this.counts.sentControl += bytes.length;
     this.link.send(bytes);
+  }
+
+  /** The bytes go to the link as they lie: most of what a program saves passes here. */
+  private transmitBulk(channel: number, { bytes, gone }: OutgoingBulk): void {
+    const head = encodeFrameHead({ kind: FRAME.bulk, channel, isCompressed: false });
+    this.counts.sentBulk += head.length + bytes.length;
+    this.link.sendParts(head, bytes, gone);
   }
 
   /** Sends bulk while window and credit allow, one frame of each channel in turn. */
@@ -178,10 +196,10 @@ export class Connection {
     // Control waiting for compression may end a channel or announce this bulk: it goes first.
     while (this.turn.length > 0 && this.pacing.mayStart && this.outgoingControl === undefined) {
       const channel = this.turn.shift();
-      const bytes = channel?.takeOutgoing(this.pacing.frameBytes);
-      if (channel === undefined || bytes === undefined) continue;
-      this.pacing.sent(bytes.length, this.settings.clock.bootMs());
-      this.transmit(FRAME.bulk, channel.id, false, bytes);
+      const bulk = channel?.takeOutgoing(this.pacing.frameBytes);
+      if (channel === undefined || bulk === undefined) continue;
+      this.pacing.sent(bulk.bytes.length, this.settings.clock.bootMs());
+      this.transmitBulk(channel.id, bulk);
       if (channel.outgoing.length > 0) this.turn.push(channel);
     }
   }
@@ -305,14 +323,23 @@ export class Connection {
 
   private countBulk(bytes: number): void {
     this.receivedBulk += bytes;
-    if (this.receivedBulk - this.acknowledgedBulk >= ACK_STEP_BYTES) this.acknowledge();
-    else this.ackTimer ??= this.settings.clock.after(ACK_DELAY_MS, () => this.acknowledge());
+    if (this.receivedBulk - this.acknowledgedBulk < ACK_STEP_BYTES) {
+      this.ackTimer ??= this.settings.clock.after(ACK_DELAY_MS, () => this.acknowledge());
+    } else if (this.lastHeardMs - this.acknowledgedMs >= ACK_GAP_MS) {
+      this.acknowledge();
+    } else if (!this.isAckSoon) {
+      this.isAckSoon = true;
+      this.ackTimer?.cancel();
+      this.ackTimer = this.settings.clock.after(ACK_GAP_MS, () => this.acknowledge());
+    }
   }
 
   private acknowledge(): void {
     this.ackTimer?.cancel();
     this.ackTimer = undefined;
+    this.isAckSoon = false;
     this.acknowledgedBulk = this.receivedBulk;
+    this.acknowledgedMs = this.settings.clock.bootMs();
     this.transmit(FRAME.ack, 0, false, encodeVarint(this.receivedBulk));
   }
 

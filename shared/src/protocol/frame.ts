@@ -39,12 +39,20 @@ const KIND_MAX = FRAME.call;
 const VARINT_BYTES_MAX = 8;
 
 export function encodeFrame(frame: Frame): Uint8Array {
-  const channel = encodeVarint(frame.channel);
-  const bytes = new Uint8Array(1 + channel.length + frame.payload.length);
-  bytes[0] = frame.kind | (frame.isCompressed ? COMPRESSED : 0);
-  bytes.set(channel, 1);
-  bytes.set(frame.payload, 1 + channel.length);
+  const head = encodeFrameHead(frame);
+  const bytes = new Uint8Array(head.length + frame.payload.length);
+  bytes.set(head);
+  bytes.set(frame.payload, head.length);
   return bytes;
+}
+
+/** What stands before the payload. */
+export function encodeFrameHead({ kind, channel, isCompressed }: Omit<Frame, "payload">): Uint8Array {
+  const number = encodeVarint(channel);
+  const head = new Uint8Array(1 + number.length);
+  head[0] = kind | (isCompressed ? COMPRESSED : 0);
+  head.set(number, 1);
+  return head;
 }
 
 /** @throws RunnelError Invalid, naming the rule. The payload is a view of `bytes`. */

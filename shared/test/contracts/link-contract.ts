@@ -69,6 +69,37 @@ export function linkContract(makePair: () => Promise<LinkPair>): void {
       expect(right.messages.map((payload) => payload[0])).toEqual([1, 2]);
     }));
 
+  test("delivers a message in parts as one, in its place, and needs the memory of its body no more once it says so", () =>
+    withPair(async (pair, left, right) => {
+      pair.left.listen(left);
+      pair.right.listen(right);
+      const lengths = [0, 1, 113, 114, 65_523, 65_524, 2 ** 20];
+      const body = new Uint8Array(2 ** 20);
+      for (const [number, length] of lengths.entries()) {
+        for (const from of [pair.left, pair.right]) {
+          let isFree = false;
+          from.send(message(100 + number));
+          body.fill(number);
+          from.sendParts(message(200 + number, 12), body.subarray(0, length), () => (isFree = true));
+          from.send(message(100 + number, 300));
+          await pair.until(() => isFree);
+          body.fill(99);
+        }
+      }
+      for (const ear of [left, right]) {
+        await pair.until(() => ear.messages.length === 3 * lengths.length);
+        for (const [number, length] of lengths.entries()) {
+          const expected = [
+            message(100 + number),
+            Buffer.concat([message(200 + number, 12), message(number, length)]),
+            message(100 + number, 300),
+          ];
+          for (const [at, bytes] of expected.entries())
+            expect(Buffer.compare(ear.messages[3 * number + at] ?? message(0), bytes)).toBe(0);
+        }
+      }
+    }));
+
   test("does not call the receiver from within listen", () =>
     withPair(async (pair, left, right) => {
       pair.right.listen(right);
@@ -122,7 +153,7 @@ export function linkContract(makePair: () => Promise<LinkPair>): void {
       pair.right.listen(right);
       const before = [pair.left, pair.right].map(({ sentBytes, receivedBytes }) => ({ sentBytes, receivedBytes }));
       pair.left.send(message(1, 1000));
-      pair.left.send(message(2, 70_000));
+      pair.left.sendParts(message(2, 10), message(2, 69_990), () => {});
       pair.right.send(message(3, 10));
       await pair.until(() => right.messages.length === 2 && left.messages.length === 1);
       const [leftBefore, rightBefore] = before;

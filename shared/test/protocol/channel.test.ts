@@ -269,7 +269,7 @@ describe("bulk", () => {
     const pair = connected();
     const { ours, theirs } = await channelPair(pair);
     const sending = ours.sendBulk(new Uint8Array(5 * MiB));
-    await quiet(pair, 400);
+    await pair.clock.advance(1000);
     const sent = (): number =>
       pair.client.frames
         .filter(({ kind }) => kind === FRAME.bulk)
@@ -280,7 +280,7 @@ describe("bulk", () => {
     await quiet(pair);
     expect(sent()).toBe(4 * MiB);
     await theirs.readBulk(1);
-    await quiet(pair, 100);
+    await pair.clock.advance(1000);
     expect(sent()).toBe(5 * MiB);
     await sending;
     expect(pair.server.frames.filter(({ kind }) => kind === FRAME.credit).map(({ payload }) => [...payload])).toEqual([
@@ -295,7 +295,7 @@ describe("bulk", () => {
     await quiet(pair);
     await theirs.readBulk(100);
     const rest = theirs.readBulk(4 * MiB);
-    await quiet(pair, 400);
+    await pair.clock.advance(1000);
     expect(await rest).toHaveLength(4 * MiB);
     await sending;
   });
@@ -346,7 +346,7 @@ describe("bulk", () => {
     };
     const producing = produce();
     producing.catch(() => undefined);
-    await quiet(pair, 400);
+    await pair.clock.advance(1000);
     expect(handedOver).toBe(16);
     expect(ours.outgoing).toHaveLength(1);
     pair.client.link.cut();

@@ -45,6 +45,11 @@ export class WatchedLink implements Link {
     this.#link.send(payload);
   }
 
+  sendParts(head: Uint8Array, body: Uint8Array, gone: () => void): void {
+    this.send(Buffer.concat([head, body]));
+    gone();
+  }
+
   close(code: number, reason: string): void {
     this.#link.close(code, reason);
   }

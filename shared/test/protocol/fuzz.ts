@@ -41,6 +41,10 @@ class DirectLink implements Link {
 
   send(): void {}
 
+  sendParts(_head: Uint8Array, _body: Uint8Array, gone: () => void): void {
+    gone();
+  }
+
   close(code: number, reason: string): void {
     if (this.isClosed) return;
     this.isClosed = true;

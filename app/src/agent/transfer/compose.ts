@@ -35,16 +35,16 @@ export class ComposedContent {
     this.sizeBytes = at;
   }
 
-  /** @throws Io when a file is shorter than it was. */
-  async read(offset: number, length: number): Promise<Uint8Array> {
-    const parts: Uint8Array[] = [];
-    for (const { file, offset: from, length: count } of this.slice(offset, length)) {
-      const bytes = file === undefined ? new Uint8Array(count) : await file.read(from, count);
-      if (bytes.length !== count) throw new RunnelError("Io", "upload", "A file to be sent is shorter than it was.");
-      parts.push(bytes);
+  /** Fills `into` with the bytes from `offset` on. @throws Io when a file is shorter than it was. */
+  async read(offset: number, into: Uint8Array): Promise<void> {
+    let at = 0;
+    for (const { file, offset: from, length } of this.slice(offset, into.length)) {
+      const part = into.subarray(at, at + length);
+      if (file === undefined) part.fill(0);
+      else if ((await file.read(from, length, part)).length !== length)
+        throw new RunnelError("Io", "upload", "A file to be sent is shorter than it was.");
+      at += length;
     }
-    const [first] = parts;
-    return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
   }
 
   /** The pieces of a range. */

@@ -5,6 +5,7 @@ import type { Channel, Executor, Recipe } from "@runnel/shared";
 import {
   LIMITS,
   RESULTS,
+  RunMemory,
   RunnelError,
   WRITE_REPLY,
   check,
@@ -77,6 +78,7 @@ export class Uploads {
   private readonly session: Session;
   private readonly executor: Executor;
   private readonly reused: ReuseCounts;
+  private readonly memory = new RunMemory(PACKED_AHEAD + SENT_AHEAD);
 
   constructor(parts: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
     this.cache = parts.cache;
@@ -169,8 +171,15 @@ export class Uploads {
     const first = coming.shift();
     if (first === undefined) return;
     const { item, packed } = first;
-    if (packed !== undefined) sending.push(this.announce(stream.channel, await packed, []));
-    else if (item.is !== "data") await this.sendReference(stream, item);
+    if (item.is !== "data") await this.sendReference(stream, item);
+    else if (packed !== undefined) {
+      const announced =
+        item.repeats === undefined
+          ? this.announceOnce(stream.channel, await packed)
+          : this.announce(stream.channel, await packed, []);
+      announced.catch(() => undefined);
+      sending.push(announced);
+    }
     if (sending.length > SENT_AHEAD) await sending.shift();
   }
 
@@ -197,24 +206,33 @@ export class Uploads {
 
   private packRun({ outgoing, packer, deltas }: Stream, item: DataItem): Promise<PackedRun> {
     const pack = async (): Promise<PackedRun> => {
-      const [bytes, old] = await Promise.all([
-        outgoing.cut.content.read(item.offset, item.length),
+      // What is sent again and again has no end at which its memory would be free.
+      const bytes = item.repeats === undefined ? this.memory.take(item.length) : new Uint8Array(item.length);
+      const [old] = await Promise.all([
         deltas?.oldBytes(item.from, item.count),
+        outgoing.cut.content.read(item.offset, bytes),
       ]);
-      return packer.pack(bytes, old);
+      const packed = await packer.pack(bytes, old);
+      if (packed.encoded !== bytes && item.repeats === undefined) this.memory.giveBack(bytes);
+      return packed;
     };
     const packed = pack();
     packed.catch(() => undefined);
     return packed;
   }
 
-  /** Announces a run; resolves when its bulk is on the way. `head` names the item asked for. */
+  /** Announces a run; resolves when its bulk has left. `head` names the item asked for. */
   private announce(channel: Channel, { encoding, rawBytes, encoded }: PackedRun, head: [] | [number]): Promise<void> {
     const isInline = encoded.length <= INLINE_BYTES;
     channel.send([head.length === 0 ? "d" : "r", ...head, encoding, rawBytes, isInline ? encoded : encoded.length]);
     const sent = isInline ? Promise.resolve() : channel.sendBulk(encoded);
     sent.catch(() => undefined);
     return sent;
+  }
+
+  private async announceOnce(channel: Channel, packed: PackedRun): Promise<void> {
+    await this.announce(channel, packed, []);
+    this.memory.giveBack(packed.encoded);
   }
 
   private async serveNeeds(stream: Stream, items: Item[]): Promise<void> {
@@ -233,7 +251,8 @@ export class Uploads {
         if (item === undefined || served.has(index))
           throw new RunnelError("Invalid", "write", "The server asked for an item that it has or that there is not.");
         for (const run of splitRuns(recipe, offsets, item.from, item.count)) {
-          const bytes = await outgoing.cut.content.read(run.offset, run.length);
+          const bytes = new Uint8Array(run.length);
+          await outgoing.cut.content.read(run.offset, bytes);
           await this.announce(channel, await packer.pack(bytes), [index]);
         }
         served.add(index);

@@ -36,9 +36,12 @@ export class SimulatedFile implements DiskFile {
     inode.openings += 1;
   }
 
-  async read(offset: number, length: number): Promise<Uint8Array> {
+  async read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array> {
     await this.#turn("read");
-    return this.#content.read(offset, length);
+    const bytes = this.#content.read(offset, length);
+    if (into === undefined) return bytes;
+    into.set(bytes);
+    return into.subarray(0, bytes.length);
   }
 
   async write(offset: number, bytes: Uint8Array): Promise<void> {
