@@ -368,11 +368,12 @@ def main():
     while True:
         readable, _, _ = select.select([results_out, 0], [], [])
         if 0 in readable:
-            phase = os.read(0, 100).decode().strip()
-            if phase == "":
+            phases = os.read(0, 100).decode().split()
+            if not phases:
                 break
-            for gate in gates.get(phase, []):
-                os.write(gate, b"g")
+            for phase in phases:
+                for gate in gates.get(phase, []):
+                    os.write(gate, b"g")
         if results_out in readable:
             buffered += os.read(results_out, 65536)
             *lines, buffered = buffered.split(b"\n")
