@@ -45,6 +45,9 @@ export const LIMITS = {
   inlineBytes: 1 * MiB,
   /** Bytes staged by one instance and not yet committed. */
   stagedBytes: 64 * 1024 * MiB,
+  /** A file that findGet brings, and how many it is asked for at once. */
+  smallFileBytes: 256 * KiB,
+  findGetVersions: 2048,
   /** Operations of one instance whose results are not yet reported received. */
   outstandingOperations: 4096,
   /** A find predicate: nodes in its tree, and its text. */

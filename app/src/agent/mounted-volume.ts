@@ -18,6 +18,7 @@ import type { Replica } from "./replica/replica.ts";
 import { Room } from "./room.ts";
 import { Statistics } from "./statistics.ts";
 import { Downloads } from "./transfer/download.ts";
+import { ReadAhead } from "./transfer/read-ahead.ts";
 import { Sender } from "./transfer/send-content.ts";
 import { Uploads } from "./transfer/upload.ts";
 import { Listings } from "./wire/listings.ts";
@@ -46,6 +47,8 @@ export interface MountParts {
 }
 
 const PROBLEMS_MAX = 20;
+/** What programs are likely to read next may take this part of the cache. */
+const AHEAD_OF_CACHE = 8;
 /** A fast line fills this much of a disk meanwhile, and no more. */
 const EVICT_EVERY_MS = 1000;
 
@@ -66,6 +69,7 @@ export class MountedVolume implements Mount {
   private readonly commits: Commits;
   private readonly unsent: Unsent;
   private readonly contents: Contents;
+  private readonly readAhead: ReadAhead;
   private readonly host: DriveHost;
   private readonly figures: Statistics;
   private readonly room: Room;
@@ -128,7 +132,17 @@ export class MountedVolume implements Mount {
     const uploads = new Uploads({ cache, session, executor, reused });
     const { operations, tree } = this;
     const problem = (sentence: string): void => this.problem(sentence);
-    this.contents = new Contents({ drive, tree, cache, downloads, settled: (node) => this.commits.settled(node) });
+    this.readAhead = new ReadAhead({
+      cache,
+      session,
+      executor,
+      clock,
+      names: replica,
+      roomBytes: parts.settings.cacheBytes / AHEAD_OF_CACHE,
+      log: parts.log,
+    });
+    const settled = (node: number): Promise<void> => this.commits.settled(node);
+    this.contents = new Contents({ drive, tree, cache, downloads, readAhead: this.readAhead, settled });
     const epoch = (): string => this.epoch;
     const conflict = (path: string, node: number): void => this.conflict(path, node);
     const { dataFolder } = journal;
@@ -295,6 +309,7 @@ export class MountedVolume implements Mount {
 
   private async letGo(reason: string): Promise<void> {
     await this.commits.idle();
+    this.readAhead.close();
     this.unsent.close();
     await this.session.close();
     await this.parts.release();

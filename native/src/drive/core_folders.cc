@@ -1,9 +1,19 @@
 // Folders: their listing is taken when a program begins to read one, and given out page by page.
+#include <algorithm>
 #include <cerrno>
 
 #include "drive_core.h"
 
 namespace runnel::drive {
+namespace {
+
+// The order that the agent knows a folder in, so that it can tell what a program that reads on comes to next.
+std::shared_ptr<const std::vector<EntryTable::Listed>> Sorted(std::shared_ptr<std::vector<EntryTable::Listed>> names) {
+  std::sort(names->begin(), names->end(), [](const EntryTable::Listed& a, const EntryTable::Listed& b) { return a.name < b.name; });
+  return names;
+}
+
+}  // namespace
 
 void DriveCore::OpenFolder(ReplyPtr reply, uint64_t id) {
   std::unique_lock lock(mutex_);
@@ -36,8 +46,10 @@ void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset
     if (offset == 0) handle->listing = nullptr;
     if (handle->listing == nullptr) {
       auto names = std::make_shared<std::vector<EntryTable::Listed>>();
-      std::lock_guard lock(mutex_);
-      if (HasLease(host_->NowBootMs()) && entries_.List(handle->node, names.get())) handle->listing = std::move(names);
+      std::unique_lock lock(mutex_);
+      const bool is_known = HasLease(host_->NowBootMs()) && entries_.List(handle->node, names.get());
+      lock.unlock();
+      if (is_known) handle->listing = Sorted(std::move(names));
     }
     if (handle->listing != nullptr) CountNative(Op::kReaddir);
   }
@@ -61,11 +73,10 @@ void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset
       auto names = std::make_shared<std::vector<EntryTable::Listed>>();
       std::lock_guard handle_lock(handle->mutex);
       std::unique_lock lock(mutex_);
-      if (!entries_.List(handle->node, names.get())) {
-        lock.unlock();
-        return reply->Error(EIO);
-      }
-      handle->listing = std::move(names);
+      const bool is_known = entries_.List(handle->node, names.get());
+      lock.unlock();
+      if (!is_known) return reply->Error(EIO);
+      handle->listing = Sorted(std::move(names));
     }
     SendFolder(reply, handle, offset, size, with_attributes);
   });

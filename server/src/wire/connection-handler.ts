@@ -16,6 +16,7 @@ import { Attachment } from "./attachment.ts";
 import { serveChange } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
+import { serveFindGet } from "./find-get.ts";
 import { replayFeed } from "./resume.ts";
 import { serveWrite } from "./write.ts";
 
@@ -194,6 +195,8 @@ export class ConnectionHandler {
     switch (name) {
       case "find":
         return serveFind(volume, attachment.holder, message as RequestOf<"find">, channel, () => this.drained());
+      case "findGet":
+        return serveFindGet(volume, message as RequestOf<"findGet">, channel);
       case "fetch":
         return serveFetch(volume, message as RequestOf<"fetch">, channel);
       case "getHash":

@@ -53,6 +53,8 @@ export class Channel {
   private readonly leaving = new Set<Waiter<void>>();
   /** Bytes of bulk the other side still takes. */
   creditBytes: number = LIMITS.channelCreditBytes;
+  /** Its bulk goes only while no other channel has any. */
+  isBackground = false;
   private endAfterBulk: { result: unknown } | { error: RunnelError } | undefined;
 
   /** Called when the other side cancels or the connection breaks: whoever works for this channel may stop. */

@@ -195,13 +195,19 @@ export class Connection {
     }
     // Control waiting for compression may end a channel or announce this bulk: it goes first.
     while (this.turn.length > 0 && this.pacing.mayStart && this.outgoingControl === undefined) {
-      const channel = this.turn.shift();
+      const channel = this.takeTurn();
       const bulk = channel?.takeOutgoing(this.pacing.frameBytes);
       if (channel === undefined || bulk === undefined) continue;
       this.pacing.sent(bulk.bytes.length, this.settings.clock.bootMs());
       this.transmitBulk(channel.id, bulk);
       if (channel.outgoing.length > 0) this.turn.push(channel);
     }
+  }
+
+  /** Who waits for what was asked for does not wait behind what may be wanted. */
+  private takeTurn(): Channel | undefined {
+    const asked = this.turn.findIndex((channel) => !channel.isBackground);
+    return this.turn.splice(Math.max(0, asked), 1)[0];
   }
 
   private receive(message: Uint8Array): void {

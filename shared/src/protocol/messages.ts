@@ -212,6 +212,7 @@ export const REQUESTS = {
     offset: count,
     length: count,
   }),
+  findGet: z.object({ ...attached, versions: z.array(versionId).max(LIMITS.findGetVersions) }),
   make: z.object({ ...numbered, folder: nodeId, name, node: nodeId, attributes: newAttributes }),
   link: z.object({ ...numbered, node: nodeId, folder: nodeId, name }),
   rename: z.object({
@@ -311,6 +312,16 @@ export const FETCH_ITEM = z.union([
   z.tuple([z.literal("raw"), count, z.enum(["raw", "zstd"]), count, count]),
 ]);
 export type FetchItem = z.output<typeof FETCH_ITEM>;
+
+/** Items of a findGet: ["g", [[index in the request, recipe] …], encoding, raw length, encoded length], the contents one after another on the bulk stream. */
+export const FIND_GET_ITEM = z.tuple([
+  z.literal("g"),
+  z.array(z.tuple([count, bytes])).max(LIMITS.findGetVersions),
+  z.enum(["raw", "zstd"]),
+  count.pipe(z.number().max(LIMITS.runBytes)),
+  count,
+]);
+export type FindGetItem = z.output<typeof FIND_GET_ITEM>;
 
 /** Items of a find: [folder, as of seq, isLast, [[name, state]…]] for one folder's next entries; with a predicate: [path of folder, …]. */
 export const FIND_ITEM = z.tuple([

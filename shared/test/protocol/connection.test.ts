@@ -206,6 +206,24 @@ describe("bulk", () => {
     expect(Math.max(...sent) - Math.min(...sent)).toBeLessThan(32 * 1024 + 10_000);
   });
 
+  test("[W34] of a channel in the background goes only while no other has any", async () => {
+    const pair = connected(line);
+    const background = pair.client.connection.open("test", 1);
+    const asked = pair.client.connection.open("test", 2);
+    background.isBackground = true;
+    const sentOn = ({ id }: Channel): number => bulkBytes(pair.client.frames.filter(({ channel }) => channel === id));
+    void background.sendBulk(new Uint8Array(MiB)).catch(() => undefined);
+    await pair.clock.advance(1_000);
+    const before = sentOn(background);
+    expect(before).toBeGreaterThan(100_000);
+    void asked.sendBulk(new Uint8Array(MiB / 4)).catch(() => undefined);
+    await pair.clock.advance(1_000);
+    expect(sentOn(background)).toBe(before);
+    await pair.clock.advance(2_000);
+    expect(sentOn(asked)).toBe(MiB / 4);
+    expect(sentOn(background)).toBeGreaterThan(before + 100_000);
+  });
+
   test("[W9] is acknowledged at once after 16 KiB, but only once a millisecond, else within 5 ms, by the count of all of it", async () => {
     const peer = rawPeer();
     peer.say(FRAME.open, 1, encodeCbor(["test", null]));

@@ -4,6 +4,7 @@ import type { NodeState } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
+import type { ReadAhead } from "../transfer/read-ahead.ts";
 import type { RequestOfOp } from "./names.ts";
 import type { Tree } from "./tree.ts";
 
@@ -18,6 +19,7 @@ export class Contents {
   private readonly tree: Tree;
   private readonly cache: Cache;
   private readonly downloads: Downloads;
+  private readonly readAhead: ReadAhead;
   private readonly settled: (node: number) => Promise<void>;
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Set<number>>();
@@ -27,12 +29,14 @@ export class Contents {
     tree: Tree;
     cache: Cache;
     downloads: Downloads;
+    readAhead: ReadAhead;
     settled(node: number): Promise<void>;
   }) {
     this.drive = parts.drive;
     this.tree = parts.tree;
     this.cache = parts.cache;
     this.downloads = parts.downloads;
+    this.readAhead = parts.readAhead;
     this.settled = parts.settled;
     this.cache.onEvicted((id) => this.drive.dropContent(id));
   }
@@ -46,6 +50,7 @@ export class Contents {
       this.drive.opened(request.id, { content: 0, version: state.version });
       return;
     }
+    if (!request.wantsWrite) this.readAhead.opened(state);
     const content = await this.contentOf(state, isOffline);
     this.give(content);
     this.drive.opened(request.id, { content: content.id, version: state.version });
@@ -58,6 +63,7 @@ export class Contents {
     const needed = { offset: request.offset, length: request.length };
     const window = windowOf(content.sizeBytes, needed, request.ahead > 0);
     try {
+      await this.readAhead.arrived(content);
       await this.downloads.ensure(content, window);
     } finally {
       // Also after a failure: what came is here.

@@ -1,0 +1,211 @@
+// Reads ahead for a program that walks a tree: the small files that it is likely to open next come in one stream, before it asks for each. What they are
+// is the walk's business (walk.ts); here they are asked for, proved, and put into the cache, in the background of what is asked for by name.
+import type { Channel, Clock, Executor, FindGetItem, Recipe, Timer } from "@runnel/shared";
+import {
+  FIND_GET_ITEM,
+  LIMITS,
+  RunnelError,
+  check,
+  chunkOffsets,
+  decodeRecipe,
+  encodeRecipe,
+  isRunnelError,
+  DIGEST_BYTES,
+  recipeSize,
+} from "@runnel/shared";
+import type { NodeState } from "@runnel/shared";
+import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Session } from "../wire/session.ts";
+import { Walk } from "./walk.ts";
+import type { Names } from "./walk.ts";
+
+/** Nobody opened what came ahead for so long: the walk has stopped. */
+const STOPPED_MS = 5_000;
+/** Someone who waits for a file that comes behind more than this asks for it by name. */
+const NEAR_BYTES = 512 * 1024;
+const STORED_AT_ONCE = 8;
+const ROOM_BYTES_MAX = 64 * 1024 * 1024;
+
+/** A small file asked for ahead. */
+interface Coming {
+  state: NodeState;
+  /** Bytes of the stream up to its end. */
+  upTo: number;
+  arrived: Promise<void>;
+  settle(): void;
+}
+
+interface Stream {
+  channel: Channel;
+  files: Coming[];
+  takenBytes: number;
+}
+
+export interface ReadAheadParts {
+  cache: Cache;
+  session: Pick<Session, "isResponsive" | "open" | "whileHeard">;
+  executor: Executor;
+  clock: Clock;
+  names: Names;
+  /** What may lie in the cache for nobody yet. */
+  roomBytes: number;
+  log(message: string, error: unknown): void;
+}
+
+export class ReadAhead {
+  private readonly parts: ReadAheadParts;
+  private readonly walk: Walk;
+  private readonly streams = new Set<Stream>();
+  private readonly coming = new Map<string, { stream: Stream; file: Coming }>();
+  private timer: Timer | undefined;
+  private isUnsupported = false;
+
+  constructor(parts: ReadAheadParts) {
+    this.parts = parts;
+    const roomBytes = Math.min(parts.roomBytes, ROOM_BYTES_MAX);
+    this.walk = new Walk(parts.names, (state) => this.isHere(state), roomBytes);
+  }
+
+  /** A program opens a file to read it. */
+  opened(state: NodeState): void {
+    if (this.isUnsupported || state.sizeBytes > LIMITS.smallFileBytes || !this.parts.session.isResponsive) return;
+    const wanted = this.walk.opened(state);
+    if (this.walk.isWalking) this.watch();
+    if (wanted.length > 0) this.bring(wanted);
+  }
+
+  /** Resolves when a content that comes ahead, and soon, has come or will not; at once for all others. */
+  async arrived({ version }: CachedContent): Promise<void> {
+    const found = this.coming.get(keyOf(version.node, version.seq));
+    if (found === undefined || found.file.upTo - found.stream.takenBytes > NEAR_BYTES) return;
+    await found.file.arrived;
+  }
+
+  close(): void {
+    this.timer?.cancel();
+    for (const { channel } of this.streams) channel.cancel();
+  }
+
+  private isHere({ node, version, sizeBytes }: NodeState): boolean {
+    if (this.coming.has(keyOf(node, version))) return true;
+    const content = this.parts.cache.find({ node, seq: version });
+    return content !== undefined && this.parts.cache.missing(content, { offset: 0, length: sizeBytes }).length === 0;
+  }
+
+  private watch(): void {
+    this.timer?.cancel();
+    this.timer = this.parts.clock.after(STOPPED_MS, () => {
+      this.walk.stopped();
+      this.close();
+    });
+  }
+
+  private bring(wanted: readonly NodeState[]): void {
+    const { session, log } = this.parts;
+    const files: Coming[] = [];
+    let upTo = 0;
+    for (const state of wanted) {
+      const { promise: arrived, resolve: settle } = Promise.withResolvers<void>();
+      files.push({ state, upTo: (upTo += state.sizeBytes), arrived, settle });
+    }
+    let stream: Stream;
+    try {
+      const versions = wanted.map(({ node, version }) => [node, version]);
+      stream = { channel: session.open("findGet", { versions }, true), files, takenBytes: 0 };
+    } catch (error) {
+      // No link, or too many requests: whoever opens the files asks for them.
+      if (!isRunnelError(error)) throw error;
+      return;
+    }
+    this.streams.add(stream);
+    for (const file of files) this.coming.set(keyOf(file.state.node, file.state.version), { stream, file });
+    this.receive(stream)
+      .catch((error: unknown) => {
+        if (isRunnelError(error, "Unsupported")) this.isUnsupported = true;
+        else if (!isRunnelError(error, "Interrupted", "Unreachable")) log("Files could not be read ahead.", error);
+      })
+      .finally(() => {
+        stream.channel.cancel();
+        this.streams.delete(stream);
+        for (const file of files) this.settle(file);
+      });
+  }
+
+  private settle({ state, settle }: Coming): void {
+    this.coming.delete(keyOf(state.node, state.version));
+    settle();
+  }
+
+  private async receive(stream: Stream): Promise<void> {
+    const { session } = this.parts;
+    const { channel } = stream;
+    for (;;) {
+      const message = await session.whileHeard(channel.next(), "findGet");
+      if (message === undefined) return;
+      const item = check(FIND_GET_ITEM, message, "findGet item");
+      const encoded = await session.whileHeard(channel.readBulk(item[4]), "findGet");
+      await this.take(stream, item, encoded);
+    }
+  }
+
+  private async take(stream: Stream, [, named, encoding, rawBytes]: FindGetItem, encoded: Uint8Array): Promise<void> {
+    const { executor } = this.parts;
+    const bytes = encoding === "zstd" ? await executor.decompress(encoded, rawBytes) : encoded;
+    const came: { file: Coming; recipe: Recipe; bytes: Uint8Array }[] = [];
+    let at = 0;
+    for (const [index, descriptors] of named) {
+      const file = stream.files[index];
+      const recipe = decodeRecipe(descriptors);
+      const length = recipeSize(recipe);
+      if (file === undefined || length !== file.state.sizeBytes) throw unexpected();
+      came.push({ file, recipe, bytes: bytes.subarray(at, at + length) });
+      at += length;
+    }
+    if (at !== bytes.length) throw unexpected();
+    await this.prove(came);
+    for (let from = 0; from < came.length; from += STORED_AT_ONCE) {
+      const some = came.slice(from, from + STORED_AT_ONCE);
+      await Promise.all(some.map(({ file, recipe, bytes: content }) => this.store(file.state, recipe, content)));
+      for (const { file } of some) {
+        stream.takenBytes = Math.max(stream.takenBytes, file.upTo);
+        this.settle(file);
+      }
+    }
+  }
+
+  /** @throws Corrupt when a chunk is not what its recipe says. */
+  private async prove(came: readonly { recipe: Recipe; bytes: Uint8Array }[]): Promise<void> {
+    const chunks = came.flatMap(({ recipe, bytes }) => {
+      const offsets = chunkOffsets(recipe);
+      return Array.from(recipe.lengths, (_, index) => bytes.subarray(offsets[index], offsets[index + 1]));
+    });
+    const digests = await this.parts.executor.digest(chunks);
+    let at = 0;
+    for (const { recipe } of came) {
+      const end = at + recipe.lengths.length * DIGEST_BYTES;
+      if (Buffer.compare(digests.subarray(at, end), recipe.digests) !== 0)
+        throw new RunnelError("Corrupt", "findGet", "What came is not what the recipe says.");
+      at = end;
+    }
+  }
+
+  private async store({ node, version, sizeBytes }: NodeState, recipe: Recipe, bytes: Uint8Array): Promise<void> {
+    const { cache, executor } = this.parts;
+    const content = await cache.create({ node, seq: version }, sizeBytes);
+    cache.hold(content);
+    try {
+      cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
+      await cache.write(content, 0, bytes);
+    } finally {
+      cache.release(content);
+    }
+  }
+}
+
+function keyOf(node: number, seq: number): string {
+  return `${node}:${seq}`;
+}
+
+function unexpected(): RunnelError {
+  return new RunnelError("Invalid", "findGet", "A stream of files brought something unexpected.");
+}

@@ -1,0 +1,93 @@
+// findGet: the contents of many small files in one stream, for a program that walks a tree reading (ZX's findget; the entries come by find). Files are
+// read side by side and compressed together; the stream takes only what the line has to spare.
+import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
+import { LIMITS, encodeRecipe, isRunnelError, recipeSize } from "@runnel/shared";
+import { chunkVersion, readRun } from "../volume/version-reader.ts";
+import type { Volume } from "../volume/volume.ts";
+import { encodeRun } from "./encode-run.ts";
+
+/** Compressed together: more saves little, and the first of them waits for the last. */
+const RUN_BYTES = 256 * 1024;
+/** Someone waits for the first file. */
+const FIRST_RUN_BYTES = 32 * 1024;
+const READ_AT_ONCE = 8;
+
+interface Small {
+  index: number;
+  recipe: Recipe;
+  bytes: Uint8Array;
+}
+
+export async function serveFindGet(volume: Volume, request: RequestOf<"findGet">, channel: Channel): Promise<void> {
+  channel.isBackground = true;
+  const stream = new RunStream(volume, channel);
+  for (let at = 0; at < request.versions.length && !channel.abort.signal.aborted; at += READ_AT_ONCE) {
+    const some = request.versions.slice(at, at + READ_AT_ONCE);
+    const read = await Promise.all(some.map((version, index) => readSmall(volume, version, at + index)));
+    for (const one of read) if (one !== undefined) await stream.add(one);
+  }
+  await stream.end();
+  channel.end();
+}
+
+/** undefined: it cannot be had so, and is passed over. */
+async function readSmall(volume: Volume, version: VersionId, index: number): Promise<Small | undefined> {
+  try {
+    const recipe =
+      (await volume.recipes.get(version)) ?? (await chunkVersion(volume.content, version, volume.executor));
+    const length = recipe === undefined ? 0 : recipeSize(recipe);
+    if (recipe === undefined || length === 0 || length > LIMITS.smallFileBytes) return undefined;
+    const open = await volume.content.open(version);
+    try {
+      const run = { from: 0, count: recipe.lengths.length, offset: 0, length };
+      return { index, recipe, bytes: await readRun(open, recipe, run, volume.executor) };
+    } finally {
+      await open.close();
+    }
+  } catch (error) {
+    // Gone, changed just now, destroyed: whoever opens it finds out.
+    if (!isRunnelError(error)) throw error;
+    return undefined;
+  }
+}
+
+/** Joins files to runs. One run is on its way while the next is read. */
+class RunStream {
+  private readonly volume: Volume;
+  private readonly channel: Channel;
+  private gathered: Small[] = [];
+  private gatheredBytes = 0;
+  private enoughBytes = FIRST_RUN_BYTES;
+  private sending: Promise<void> = Promise.resolve();
+
+  constructor(volume: Volume, channel: Channel) {
+    this.volume = volume;
+    this.channel = channel;
+  }
+
+  async add(small: Small): Promise<void> {
+    this.gathered.push(small);
+    this.gatheredBytes += small.bytes.length;
+    if (this.gatheredBytes >= this.enoughBytes) await this.flush();
+  }
+
+  async end(): Promise<void> {
+    if (this.gathered.length > 0) await this.flush();
+    await this.sending;
+  }
+
+  private async flush(): Promise<void> {
+    const files = this.gathered;
+    this.gathered = [];
+    this.gatheredBytes = 0;
+    this.enoughBytes = RUN_BYTES;
+    const bytes = Buffer.concat(files.map((file) => file.bytes));
+    const { encoding, encoded } = await encodeRun(this.volume, bytes);
+    await this.sending;
+    const named = files.map(({ index, recipe }) => [index, encodeRecipe(recipe)]);
+    this.channel.send(["g", named, encoding, bytes.length, encoded.length]);
+    this.sending = this.channel.sendBulk(encoded);
+    // Waited for with the next run, or at the end.
+    this.sending.catch(() => undefined);
+  }
+}
