@@ -53,6 +53,9 @@ export const LIMITS = {
   /** A find predicate: nodes in its tree, and its text. */
   predicateNodes: 64,
   predicateBytes: 4096,
+  /** Notices of each kind that a volume keeps: the newest. */
+  notices: 1000,
+  statusEntriesPerItem: 4096,
   /** The length of a file. */
   fileBytes: 2 ** 50,
 } as const;

@@ -60,7 +60,7 @@ export class Agent {
       case "flush":
         return this.#flush(request);
       case "status":
-        return this.#status();
+        return this.#status(request);
       case "statistics":
         return this.#statistics(request);
       case "find":
@@ -114,7 +114,7 @@ export class Agent {
       makeFolder(stateFolder);
       const { cacheBytes = CACHE_BYTES, mode: writeMode, mapOwner = process.getuid?.() !== 0 } = request;
       const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, writeMode, mapOwner });
-      return { mount: await mount.status() };
+      return { mount: await mount.status(false) };
     });
   }
 
@@ -163,11 +163,11 @@ export class Agent {
     return { flushed: { url: mount.settings.url, mountpoint: mount.settings.mountpoint, up } };
   }
 
-  async #status(): Promise<ResultOf<"status">> {
+  async #status({ asksServer }: RequestOf<"status">): Promise<ResultOf<"status">> {
     const { version, home } = this.#settings;
     return {
       agent: { pid: process.pid, version, home: home.folder, startedMs: this.#startedMs },
-      mounts: await Promise.all([...this.#mounts.values()].map((mount) => mount.status())),
+      mounts: await Promise.all([...this.#mounts.values()].map((mount) => mount.status(asksServer === true))),
       lost: this.#lost,
     };
   }

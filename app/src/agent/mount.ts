@@ -1,5 +1,5 @@
 // A mount, as the control API sees it: one volume mapped at one mount point by the agent.
-import type { Predicate } from "@runnel/shared";
+import type { LookWhy, Predicate } from "@runnel/shared";
 
 export type WriteMode = "sync" | "async";
 
@@ -41,6 +41,27 @@ export interface MountStatistics {
   savedPercent: number;
 }
 
+/** What the server says of the volume and its folder; times by the server's clock. */
+export interface ServerStatus {
+  seq: number;
+  /** Changes that are saved, and not yet in the plain files. */
+  pending: number;
+  /** Why they do not get there, and which path waits first; it is tried again. */
+  stuck: { path: string; kind: string; sentence: string } | null;
+  unavailable: string | null;
+  /** What programs there changed may not show yet: so many names were looked at, of so many or more. */
+  look: { why: LookWhy; done: number; total: number } | null;
+  /** Changed there and from a drive at once; both are kept. */
+  conflicts: { path: string; keptBeside: string; atMs: number }[];
+  /** Old versions that programs there wrote over; "" is a file without a name. */
+  lost: { path: string; versions: number; atMs: number }[];
+  /** Acknowledged, and not to be brought back when the server lost its index. */
+  missing: { path: string; seq: number; atMs: number }[];
+  salvaged: { changes: number; atMs: number }[];
+  /** Names that cannot be offered; of many the first. */
+  leftOut: { count: number; paths: string[] };
+}
+
 export interface MountStatus {
   url: string;
   volume: string;
@@ -61,6 +82,8 @@ export interface MountStatus {
   problems: string[];
   cacheBytes: number;
   pid: number;
+  /** null: not asked, or it cannot be asked now. */
+  server: ServerStatus | null;
 }
 
 export interface FoundEntry {
@@ -72,7 +95,8 @@ export interface FoundEntry {
 
 export interface Mount {
   readonly settings: MountSettings;
-  status(): Promise<MountStatus>;
+  /** `asksServer`: what it says is told too; that takes a round trip, or a silence. */
+  status(asksServer: boolean): Promise<MountStatus>;
   statistics(): MountStatistics;
   resetStatistics(): void;
   /** Resolves when all written so far is committed (`up`: and in the server's plain files). @throws Unreachable naming what is unsent. */

@@ -13,7 +13,7 @@ import { Tree } from "./drive/tree.ts";
 import { Unsent } from "./drive/unsent.ts";
 import { Xattrs } from "./drive/xattrs.ts";
 import type { Journal } from "./journal/journal.ts";
-import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus } from "./mount.ts";
+import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus, ServerStatus } from "./mount.ts";
 import type { Replica } from "./replica/replica.ts";
 import { Room } from "./room.ts";
 import { Statistics } from "./statistics.ts";
@@ -25,6 +25,7 @@ import { Listings } from "./wire/listings.ts";
 import { Operations } from "./wire/operations.ts";
 import type { AttachFacts, Resume } from "./wire/session.ts";
 import { Session } from "./wire/session.ts";
+import { askVolumeStatus } from "./wire/volume-status.ts";
 
 export interface MountParts {
   settings: MountSettings;
@@ -112,7 +113,7 @@ export class MountedVolume implements Mount {
       },
     });
     this.session = session;
-    this.listings = new Listings({ session, replica, progress: () => this.host.progress() });
+    this.listings = new Listings({ session, replica, progress: (folder) => this.host.progress(folder) });
     this.room = new Room([
       { root: data, holds: "unsent changes" },
       { root: parts.cacheRoot, holds: "the cache" },
@@ -225,8 +226,9 @@ export class MountedVolume implements Mount {
     return true;
   }
 
-  async status(): Promise<MountStatus> {
+  async status(asksServer: boolean): Promise<MountStatus> {
     const { session, parts } = this;
+    const server = asksServer ? await this.serverStatus() : null;
     const facts = parts.replica.facts();
     const unsent = this.unsent.list();
     const state = session.isResponsive ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
@@ -248,7 +250,17 @@ export class MountedVolume implements Mount {
       problems: [...(await this.room.problems()), ...this.unsent.problems(), ...this.problems],
       cacheBytes: parts.cache.usedBytes(),
       pid: process.pid,
+      server,
     };
+  }
+
+  private async serverStatus(): Promise<ServerStatus | null> {
+    try {
+      return await askVolumeStatus(this.session);
+    } catch (error) {
+      this.parts.log("The server could not be asked how it is.", error);
+      return null;
+    }
   }
 
   statistics(): MountStatistics {

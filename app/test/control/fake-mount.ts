@@ -40,6 +40,7 @@ class FakeMount implements Mount {
       problems: [],
       cacheBytes: 0,
       pid: process.pid,
+      server: null,
     };
   }
 

@@ -40,17 +40,31 @@ void DriveCore::WithXattrs(const ReplyPtr& reply, uint64_t id, std::function<voi
   message.op = Op::kXattrs;
   message.node = kernel_node->node;
   const Entry* entry = entries_.FindNode(message.node);
-  const bool has_none = entry != nullptr && entry->xattrs == 0 && HasLease(host_->NowBootMs());
+  // Of which change what the agent answers will be; 0 when that cannot be said.
+  const uint64_t seq = entry != nullptr ? entry->xattrs : 0;
+  XattrsPtr known;
+  if (entry != nullptr && HasLease(host_->NowBootMs()))
+    known = seq == 0 ? std::make_shared<const Xattrs>() : held_xattrs_.Find(message.node, seq);
   lock.unlock();
-  if (has_none) {
+  if (known != nullptr) {
     CountNative(Op::kXattrs);
-    return use({});
+    return use(*known);
   }
-  AskAgent(reply, std::move(message), [this, reply, use](const Answer& answer) {
+  const uint64_t node = message.node;
+  AskAgent(reply, std::move(message), [this, reply, node, seq, use](const Answer& answer) {
     if (answer.error == ENOENT || answer.error == ESTALE) return ReplyStale(reply);
     if (answer.error != 0) return reply->Error(answer.error);
-    use(answer.xattrs != nullptr ? *answer.xattrs : Xattrs{});
+    if (answer.xattrs == nullptr) return use({});
+    HoldXattrs(node, seq, answer.xattrs);
+    use(*answer.xattrs);
   });
+}
+
+// A change that came meanwhile leaves it open of which of the two the answer is.
+void DriveCore::HoldXattrs(uint64_t node, uint64_t seq, XattrsPtr xattrs) {
+  std::lock_guard lock(mutex_);
+  const Entry* entry = entries_.FindNode(node);
+  if (seq != 0 && entry != nullptr && entry->xattrs == seq) held_xattrs_.Hold(node, seq, std::move(xattrs));
 }
 
 void DriveCore::GetXattr(ReplyPtr reply, uint64_t id, std::string_view name, size_t room) {

@@ -23,6 +23,7 @@
 #include "content.h"
 #include "drive.h"
 #include "entry_table.h"
+#include "held_xattrs.h"
 #include "kernel_nodes.h"
 #include "open_files.h"
 #include "request_table.h"
@@ -186,6 +187,7 @@ class DriveCore {
   void SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set);
 
   void WithXattrs(const ReplyPtr& reply, uint64_t id, std::function<void(const Xattrs&)> use);
+  void HoldXattrs(uint64_t node, uint64_t seq, XattrsPtr xattrs);
   void ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view name, Message message);
 
   // What is open there, if an open of `version` may share it; else the open is to be answered ESTALE when *is_stale.
@@ -218,6 +220,7 @@ class DriveCore {
   EntryTable entries_;
   KernelNodes nodes_;
   ContentTable contents_;
+  HeldXattrs held_xattrs_;
   std::unordered_map<uint64_t, FilePtr> files_;
   std::unordered_set<Handle*> handles_;
   std::unordered_set<FolderHandle*> folder_handles_;

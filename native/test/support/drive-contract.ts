@@ -527,7 +527,7 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(Buffer.compare((await agent.bytesAt("a")) ?? Buffer.alloc(0), expected)).toBe(0);
     });
 
-    test("extended attributes are the agent's, and asked for only where there are some", async () => {
+    test("extended attributes are the agent's, and asked for once where there are some", async () => {
       const { program } = rig;
       await writeFile("a", "text");
       expect(await program.listxattr("a")).toEqual([]);
@@ -542,10 +542,29 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect((await program.listxattr("a")).toSorted()).toEqual(["user.empty", "user.large", "user.one"]);
       expect(text(await program.getxattr("a", "user.one"))).toBe("1");
       expect(Buffer.compare(await program.getxattr("a", "user.large"), large)).toBe(0);
+      expect(await count("xattrs")).toBe(1);
       await program.removexattr("a", "user.one");
       await expect(program.removexattr("a", "user.one")).rejects.toMatchObject({ errno: ENODATA });
+      expect((await program.listxattr("a")).toSorted()).toEqual(["user.empty", "user.large"]);
+      expect(await count("xattrs")).toBe(2);
       for (const other of ["trusted.a", "security.a"])
         await expect(program.setxattr("a", other, bytes("1"))).rejects.toMatchObject({ errno: EOPNOTSUPP });
+    });
+
+    test("of extended attributes those used last are held", async () => {
+      const { program } = rig;
+      const files = Array.from({ length: 80 }, (_, index) => `a${index}`);
+      for (const file of files) {
+        await writeFile(file, "");
+        await program.setxattr(file, "user.large", Buffer.alloc(60_000, file));
+        expect(await program.listxattr(file)).toEqual(["user.large"]);
+        await program.getxattr("a0", "user.large");
+      }
+      expect(await count("xattrs")).toBe(80);
+      expect(Buffer.compare(await program.getxattr("a0", "user.large"), Buffer.alloc(60_000, "a0"))).toBe(0);
+      expect(await count("xattrs")).toBe(80);
+      expect(Buffer.compare(await program.getxattr("a1", "user.large"), Buffer.alloc(60_000, "a1"))).toBe(0);
+      expect(await count("xattrs")).toBe(81);
     });
 
     test("leaves nothing behind", async () => {

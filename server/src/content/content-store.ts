@@ -1,7 +1,7 @@
 // ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder, other programs read and
 // write it) and memory. The volume decides and logs commits; the engine brings them up afterwards, in seq order, and tells what
 // other programs did (ARCHITECTURE: Server: commit, then the plain file).
-import type { Change, DiskFile, DiskSpace, VersionId } from "@runnel/shared";
+import type { Change, DiskFile, DiskSpace, ErrorKind, LookWhy, Notice, VersionId } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult, Planned, WriteContent } from "../meta/meta-store.ts";
 
 /** A commit that is in the log and in the meta store, to be brought up. */
@@ -63,16 +63,14 @@ export interface StagedFile {
 export interface ContentStatus {
   /** Commits in the log and not yet in the plain folder. */
   pendingCommits: number;
-  /** Why bringing up is stuck (disk full…), if it is; retried. */
-  stuck: string | undefined;
+  /** Why bringing up is stuck (disk full…), if it is, and at the change of which path; retried. */
+  stuck: { path: string; kind: ErrorKind; sentence: string } | undefined;
   unavailable: string | undefined;
   isScanning: boolean;
+  /** What other programs did more than 2 s ago may not be told yet: so many names were looked at, of so many or more. */
+  look: { why: LookWhy; done: number; total: number } | undefined;
   /** Paths left out because their names are not UTF-8 or too long; at most 100 of them, and the count. */
   leftOut: { count: number; examples: string[] };
-  /** Versions destroyed by other programs. */
-  lost: VersionId[];
-  /** Files kept beside after a divergence with another program. */
-  conflicts: { path: string; keptBeside: string }[];
 }
 
 export interface ContentStore {
@@ -101,6 +99,8 @@ export interface ContentStore {
 
   space(): Promise<DiskSpace>;
   status(): ContentStatus;
+  /** The volume's notices, oldest first: versions that other programs destroyed, files kept beside and still there, and what else was noted. */
+  notices(): Promise<Notice[]>;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 // MetaTables in memory: keyed rows with secondary indexes, and one list of what was changed, by which a transaction is undone, redone and, in a
 // simulated power cut, lost back to the last durable point.
-import { DIGEST_BYTES, RunnelError, digestAt, digestKey } from "@runnel/shared";
-import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
+import { DIGEST_BYTES, RunnelError, digestAt, digestKey, noticeKey } from "@runnel/shared";
+import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { DiskRow, VersionRow } from "./meta-store.ts";
 import type { ChunkTable, Facts, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 
@@ -105,6 +105,7 @@ export class MemoryTables implements MetaTables, Transactions {
     (row) => row.node,
     (row) => handleKey(row.handle),
   );
+  readonly #notices = new Table<Notice & { place: number }>(this.#steps);
 
   begin(isDurable: boolean): void {
     this.#batchStart = this.#steps.length;
@@ -332,6 +333,24 @@ export class MemoryTables implements MetaTables, Transactions {
 
   removeDiskRow(folder: number, name: string): void {
     this.#disk.put(nameKey(folder, name), undefined);
+  }
+
+  countDiskRows(): number {
+    return this.#disk.all().length;
+  }
+
+  notices(): Notice[] {
+    const rows = this.#notices.all();
+    return rows.sort((a, b) => a.place - b.place).map(({ place: _place, ...notice }) => notice);
+  }
+
+  putNotice(notice: Notice): void {
+    const place = Math.max(0, ...this.#notices.all().map((row) => row.place)) + 1;
+    this.#notices.put(nameKey(0, `${notice.kind} ${noticeKey(notice)}`), { ...notice, place });
+  }
+
+  removeNotice(notice: Notice): void {
+    this.#notices.put(nameKey(0, `${notice.kind} ${noticeKey(notice)}`), undefined);
   }
 }
 

@@ -1,7 +1,7 @@
 // MetaCore: all of MetaStore, synchronously, over an engine's tables. The engine decides the thread it runs on; the front (meta-front.ts) makes it
 // asynchronous and keeps other writes out while a batch is open.
-import { DIGEST_BYTES, NODE_LIMIT, RunnelError } from "@runnel/shared";
-import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
+import { DIGEST_BYTES, LIMITS, NODE_LIMIT, RunnelError, noticeKey } from "@runnel/shared";
+import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type * as store from "./meta-store.ts";
 import type { ChunkTable, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 import { planRequest } from "./planner.ts";
@@ -225,6 +225,10 @@ export class MetaCore implements SyncMetaStore {
     return this.#read.diskRowByHandle(handle);
   }
 
+  countDiskRows(): number {
+    return this.#read.countDiskRows();
+  }
+
   broughtUp(change: Parameters<Methods["broughtUp"]>[0]): void {
     this.#transact(false, () => {
       for (const { folder, name } of change.removed) this.#write.removeDiskRow(folder, name);
@@ -232,6 +236,39 @@ export class MetaCore implements SyncMetaStore {
       for (const { version, place } of change.places) this.#move(version, place);
       const facts = this.#write.facts();
       this.#write.putFacts({ ...facts, upSeq: Math.max(facts.upSeq, change.upSeq) });
+    });
+  }
+
+  note(notices: readonly Notice[]): void {
+    this.#transact(true, () => {
+      const kept = new Map(this.#write.notices().map((notice) => [fullKey(notice), notice]));
+      for (const notice of notices) {
+        const key = fullKey(notice);
+        const same = kept.get(key);
+        const now = same === undefined ? notice : together(same, notice);
+        kept.delete(key);
+        kept.set(key, now);
+        this.#write.putNotice(now);
+        if (same === undefined) this.#forgetOldest(notice.kind, kept);
+      }
+    });
+  }
+
+  #forgetOldest(kind: Notice["kind"], kept: Map<string, Notice>): void {
+    const ofKind = [...kept].filter(([, notice]) => notice.kind === kind);
+    const [oldest] = ofKind;
+    if (oldest === undefined || ofKind.length <= LIMITS.notices) return;
+    kept.delete(oldest[0]);
+    this.#write.removeNotice(oldest[1]);
+  }
+
+  notices(): Notice[] {
+    return this.#read.notices();
+  }
+
+  forgetNotices(notices: readonly Notice[]): void {
+    this.#transact(true, () => {
+      for (const notice of notices) this.#write.removeNotice(notice);
     });
   }
 
@@ -252,4 +289,16 @@ export class MetaCore implements SyncMetaStore {
   close(): void {
     this.#transactions.close();
   }
+}
+
+function fullKey(notice: Notice): string {
+  return `${notice.kind} ${noticeKey(notice)}`;
+}
+
+/** What is known of a file by both. */
+function together(before: Notice, after: Notice): Notice {
+  if (before.kind !== "lost" || after.kind !== "lost") return after;
+  const path = after.path === "" ? before.path : after.path;
+  // Told twice, after a crash, it is one all the same.
+  return { ...after, path, versions: before.versions + (after.seq === before.seq ? 0 : after.versions) };
 }

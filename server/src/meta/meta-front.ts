@@ -1,7 +1,7 @@
 // MetaFront: the asynchronous face of a MetaCore, wherever that runs. Reads pass at once. A batch holds the write turn from `plan` until `commit` or
 // `rollback`; other writes, and the next `plan`, wait for it. So whoever has a batch open must not wait for another write.
 import { RunnelError } from "@runnel/shared";
-import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
+import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { SyncMetaStore } from "./meta-core.ts";
 import type * as store from "./meta-store.ts";
 
@@ -87,6 +87,8 @@ export class MetaFront implements store.MetaStore {
   forgetResults = (instance: string, upToN: number): Promise<void> => this.#change("forgetResults", instance, upToN);
   setAttached = (instance: string, is: boolean): Promise<void> => this.#change("setAttached", instance, is);
   broughtUp = (...args: Parameters<store.MetaStore["broughtUp"]>): Promise<void> => this.#change("broughtUp", ...args);
+  note = (notices: readonly Notice[]): Promise<void> => this.#change("note", notices);
+  forgetNotices = (notices: readonly Notice[]): Promise<void> => this.#change("forgetNotices", notices);
 
   facts = (): Promise<store.VolumeFacts> => this.#call("facts");
   node = (node: number): Promise<NodeState | undefined> => this.#call("node", node);
@@ -106,6 +108,8 @@ export class MetaFront implements store.MetaStore {
   diskRow = (folder: number, name: string): Promise<store.DiskRow | undefined> => this.#call("diskRow", folder, name);
   diskRowsOfNode = (node: number): Promise<store.DiskRow[]> => this.#call("diskRowsOfNode", node);
   diskRowByHandle = (handle: Uint8Array): Promise<store.DiskRow | undefined> => this.#call("diskRowByHandle", handle);
+  countDiskRows = (): Promise<number> => this.#call("countDiskRows");
+  notices = (): Promise<Notice[]> => this.#call("notices");
   putChunks = (version: VersionId, recipe: Recipe): Promise<void> => this.#call("putChunks", version, recipe);
   findChunks = (digests: Uint8Array): ReturnType<store.MetaStore["findChunks"]> => this.#call("findChunks", digests);
   clearChunks = (): Promise<void> => this.#call("clearChunks");

@@ -8,6 +8,7 @@ import type {
   Entry,
   NewAttributes,
   NodeState,
+  Notice,
   Recipe,
   VersionId,
   Xattr,
@@ -252,6 +253,7 @@ export interface MetaStore {
   diskRowsOfNode(node: number): Promise<DiskRow[]>;
   /** The first of them by folder and name. */
   diskRowByHandle(handle: Uint8Array): Promise<DiskRow | undefined>;
+  countDiskRows(): Promise<number>;
   /** What bringing up changed: rows put, names removed, versions moved; and the seq now up. One transaction. */
   broughtUp(change: {
     put: DiskRow[];
@@ -259,6 +261,15 @@ export interface MetaStore {
     places: { version: VersionId; place: VersionPlace }[];
     upSeq: number;
   }): Promise<void>;
+
+  /**
+   * Keeps notices, durably before it resolves: the newest LIMITS.notices of each kind. One takes the place of an older one with its key; versions lost of
+   * one node are counted together, a `path` that is "" now stays what it was.
+   */
+  note(notices: readonly Notice[]): Promise<void>;
+  /** Oldest first. */
+  notices(): Promise<Notice[]>;
+  forgetNotices(notices: readonly Notice[]): Promise<void>;
 
   /** Chunk index: a hint where a digest may be found. Filled in the background, wrong rows are harmless. */
   putChunks(version: VersionId, recipe: Recipe): Promise<void>;

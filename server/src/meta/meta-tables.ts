@@ -1,6 +1,6 @@
 // MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine decides on which thread it
 // runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a rule of the tree; those are the planner's.
-import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
+import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { DiskRow, OperationResult, VersionRow, VolumeFacts } from "./meta-store.ts";
 
 /** The volume's facts with what only this folder needs. */
@@ -79,8 +79,15 @@ export interface MetaTables {
   diskRowsOfNode(node: number): DiskRow[];
   /** The first by folder and name: a file with several names has one handle. */
   diskRowByHandle(handle: Uint8Array): DiskRow | undefined;
+  countDiskRows(): number;
   putDiskRow(row: DiskRow): void;
   removeDiskRow(folder: number, name: string): void;
+
+  /** Oldest first. */
+  notices(): Notice[];
+  /** As the newest; in place of the one with its kind and key. */
+  putNotice(notice: Notice): void;
+  removeNotice(notice: Notice): void;
 }
 
 /** The chunk index: a hint, kept apart from the tables so that it can be deleted at any time. Its methods never throw for a damaged index. */

@@ -60,6 +60,13 @@ CREATE INDEX disk_by_node ON disk (node, folder, name);
 CREATE INDEX disk_by_handle ON disk (handle, folder, name);
 `;
 
+/** What later versions have added: a store of before gets it when it is opened, and is none the worse for those that do not know of it. */
+const ADDED = `
+CREATE TABLE IF NOT EXISTS notices (
+  place INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, key TEXT NOT NULL, notice TEXT NOT NULL, crc INTEGER NOT NULL, UNIQUE (kind, key)
+) STRICT;
+`;
+
 /** An error of SQLite as one of ours; others pass through. */
 export function fromSqliteError(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
@@ -141,6 +148,7 @@ export function openMetaFile(folder: string): { reader: Database.Database; write
     writer.pragma("journal_mode = WAL");
     writer.pragma("synchronous = NORMAL");
     writer.pragma(`wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`);
+    writer.exec(ADDED);
     const reader = connect(path);
     reader.pragma("query_only = ON");
     return { reader, writer };

@@ -1,8 +1,8 @@
 // MetaTables over a connection to meta.db. Statements are prepared once. The writer remembers the facts and the number of results of an instance, which
 // only it changes; a rollback forgets them.
 import type Database from "better-sqlite3";
-import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
-import type { Change, Entry, NodeState, Recipe, VersionId, Xattr } from "@runnel/shared";
+import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared";
+import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { DiskRow, VersionPlace, VersionRow } from "./meta-store.ts";
 import type { Facts, LastName, MetaTables, StoredResult } from "./meta-tables.ts";
 import * as rows from "./sqlite-rows.ts";
@@ -366,5 +366,26 @@ export class SqliteTables implements MetaTables {
 
   removeDiskRow(folder: number, name: string): void {
     this.#run("DELETE FROM disk WHERE folder = ? AND name = ?", folder, name);
+  }
+
+  countDiskRows(): number {
+    return Number(this.#row("SELECT count(*) FROM disk")?.[0]);
+  }
+
+  notices(): Notice[] {
+    const found = this.#rows("SELECT kind, key, notice, crc FROM notices ORDER BY place");
+    return found.map((row) => JSON.parse(String(rows.checkedRow("notices", row)[2])) as Notice);
+  }
+
+  putNotice(notice: Notice): void {
+    this.#put("INSERT OR REPLACE INTO notices (kind, key, notice, crc) VALUES (?, ?, ?, ?)", [
+      notice.kind,
+      noticeKey(notice),
+      JSON.stringify(notice),
+    ]);
+  }
+
+  removeNotice(notice: Notice): void {
+    this.#run("DELETE FROM notices WHERE kind = ? AND key = ?", notice.kind, noticeKey(notice));
   }
 }

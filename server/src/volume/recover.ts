@@ -1,7 +1,7 @@
 // Recovery: what opening a volume makes of its log and its meta store. An index behind the log is rolled forward, in the same epoch; one that is lost,
 // damaged or does not belong to the log is made anew, in a new epoch, after what only the log has was salvaged into the folder.
 import { randomBytes, randomInt } from "node:crypto";
-import type { DiskRoot, Executor, Log } from "@runnel/shared";
+import type { Clock, DiskRoot, Executor, Log, Notice } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../content/content-store.ts";
 import type { Creation } from "../meta/first-rows.ts";
@@ -14,6 +14,7 @@ import { knownVolumeId } from "./volume-id.ts";
 
 export interface RecoverParts {
   name: string;
+  clock: Clock;
   executor: Executor;
   data: DiskRoot;
   openMeta(create: Creation | undefined): Promise<MetaStore>;
@@ -34,6 +35,7 @@ export interface Recovered {
 /** Where the ids of an epoch begin: anywhere below 2^32, in steps that leave room for a million nodes. */
 const FIRST_NODE_STEP = 2 ** 20;
 const FIRST_NODE_PLACES = 4095;
+const NS_PER_MS = 1_000_000n;
 
 /** @throws Corrupt for a damaged log: nothing of it is passed over. */
 export async function recover(parts: RecoverParts, root: DiskRoot, log: Log): Promise<Recovered> {
@@ -78,7 +80,21 @@ async function makeAnew(parts: RecoverParts, root: DiskRoot, log: Log): Promise<
   await log.dropBefore(await log.rotate());
   const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;
   const meta = await parts.openMeta({ epoch: randomBytes(16).toString("hex"), firstNode });
+  try {
+    if (report !== undefined) await meta.note(noticesOf(report, Number(parts.clock.wallNs() / NS_PER_MS)));
+  } catch (error) {
+    await meta.close();
+    throw error;
+  }
   return { meta, facts: await meta.facts(), commits: [], handles: new Map(), salvaged: report };
+}
+
+function noticesOf({ shown, keptBeside, missing }: SalvageReport, atMs: number): Notice[] {
+  return [
+    ...(shown > 0 ? [{ kind: "salvaged", changes: shown, atMs } as const] : []),
+    ...keptBeside.map((each) => ({ kind: "conflict", ...each, atMs }) as const),
+    ...missing.map((each) => ({ kind: "missing", ...each, atMs }) as const),
+  ];
 }
 
 /** The index and the log do not tell of one history: one of them was lost, or is an older copy. */

@@ -18,6 +18,7 @@ import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { serveFindGet } from "./find-get.ts";
 import { replayFeed } from "./resume.ts";
+import { serveStatus } from "./status.ts";
 import { serveWrite } from "./write.ts";
 
 export interface HandlerParts {
@@ -210,6 +211,8 @@ export class ConnectionHandler {
       case "space":
         channel.end(await volume.content.space());
         return;
+      case "status":
+        return serveStatus(volume, channel);
       case "whenUp":
         return this.whenUp(volume, (message as RequestOf<"whenUp">).seq, channel);
       case "newNodes": {

@@ -57,10 +57,10 @@ describe("a commit and another program's change at the same moment", () => {
       () => volume.writeFile("file", "in place"),
     );
     expect(await shown()).toMatchObject({ file: "file committed", "file (conflict)": "file in place" });
-    expect(volume.store.status().conflicts).toMatchObject([
+    expect(await volume.notices("conflict")).toMatchObject([
       { path: "file", keptBeside: expect.stringContaining("conflict") },
     ]);
-    expect(volume.store.status().lost).toEqual([{ node, seq: old }]);
+    expect(await volume.notices("lost")).toMatchObject([{ path: "file", node, seq: old, versions: 1 }]);
     await expectInStep();
   });
 
@@ -202,7 +202,7 @@ describe("a commit and another program's change at the same moment", () => {
       () => volume.writeFile("file", ""),
     );
     await volume.settle(20_000);
-    expect(volume.store.status().lost).toContainEqual({ node, seq });
+    expect(await volume.notices("lost")).toMatchObject([{ path: "file", node, seq }]);
     await expect(volume.readVersion(node, seq)).rejects.toMatchObject({ kind: "Lost" });
     expect(await shown()).toMatchObject({ file: "file " });
     await expectInStep();
@@ -223,7 +223,7 @@ describe("a scan with pending commits", () => {
     const scanned = volume.store.scan();
     await volume.clock.advance(5000);
     await scanned;
-    expect(volume.store.status().stuck).toMatch(/^NoSpace/);
+    expect(volume.store.status().stuck).toMatchObject({ kind: "NoSpace", path: "folder/made" });
     expect(volume.externals.slice(before)).toEqual([]);
     volume.disk.fault = undefined;
     await volume.settle(30_000);

@@ -132,7 +132,8 @@ describe.each(["kill", "cutPower"] as const)("a server stopped by %s", (how) => 
       try {
         await volume.settle();
         expect(wasStopped).toBe(true);
-        expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, conflicts: [], lost: [] });
+        expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
+        expect(await volume.store.notices()).toEqual([]);
         expect(await endOf(volume)).toEqual(end);
       } catch (error) {
         throw new Error(`Stopped after ${at} of ${operations} operations`, { cause: error });

@@ -166,7 +166,7 @@ describe("changes by other programs", () => {
     await volume.settle();
     expect((await volume.tree()).get("a")).toBe("file CONTENT");
     expect((await volume.meta.lookup(ROOT_NODE, "a"))?.version).not.toBe(before?.version);
-    expect(volume.store.status().lost).toEqual([{ node: before?.node, seq: before?.version }]);
+    expect(await volume.notices("lost")).toMatchObject([{ path: "a", node: before?.node, seq: before?.version }]);
   });
 
   it("are all found by a scan after lost events", async () => {

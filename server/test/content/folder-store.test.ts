@@ -128,7 +128,7 @@ describe("commits brought up", () => {
     await volume.settle();
     expect(await volume.readFile("two")).toBe("second");
     expect((await volume.other.stat("one")).ino).toBe((await volume.other.stat("two")).ino);
-    expect(volume.store.status()).toMatchObject({ conflicts: [], lost: [] });
+    expect(await volume.store.notices()).toEqual([]);
   });
 
   it("wait while the disk is full: the status says so, reads go on, it is tried again", async () => {
@@ -138,7 +138,7 @@ describe("commits brought up", () => {
     volume.disk.fault = (operation, path) => (operation === "write" && path.includes("temp") ? "NoSpace" : undefined);
     const { version, seq } = await volume.write(node, "new");
     await volume.clock.advance(10_000);
-    expect(volume.store.status()).toMatchObject({ pendingCommits: 1, stuck: expect.stringMatching(/^NoSpace/) });
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 1, stuck: { path: "file", kind: "NoSpace" } });
     expect(await volume.readVersion(node, version)).toBe("new");
     expect(await volume.readFile("file")).toBe("old");
     volume.disk.fault = undefined;
@@ -156,7 +156,8 @@ describe("commits brought up", () => {
     for (let index = 0; index < 10; index++) await volume.file(ROOT_NODE, `file ${index}`, `content ${index}`);
     await volume.settle(30_000);
     expect(await volume.tree()).toEqual(await volume.files());
-    expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, conflicts: [] });
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
+    expect(await volume.store.notices()).toEqual([]);
   });
 
   it("overtaken by a later one of a large file are not copied for nothing", async () => {
@@ -225,12 +226,13 @@ describe("a folder that may be another one", () => {
     await expect(volume.store.open({ node, seq: 3 })).rejects.toMatchObject({ kind: "Unavailable" });
     await volume.write(node, "while away");
     await volume.clock.advance(5000);
-    expect(volume.store.status()).toMatchObject({ pendingCommits: 1, stuck: expect.stringMatching(/^Unavailable/) });
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 1, stuck: { path: "file", kind: "Unavailable" } });
     await volume.other.rename(".runnel-store/away", ".runnel-store/volume", "keep");
     await volume.settle(10_000);
     expect(volume.availabilities.at(-1)).toBeUndefined();
     expect(await volume.tree()).toEqual(new Map([["file", "file while away"]]));
-    expect(volume.store.status()).toMatchObject({ unavailable: undefined, conflicts: [], lost: [] });
+    expect(volume.store.status().unavailable).toBeUndefined();
+    expect(await volume.store.notices()).toEqual([]);
   });
 
   it("[F21] is not begun with when it has no marker but was served", async () => {
@@ -340,7 +342,7 @@ describe("the trash", () => {
     await volume.settle();
     await opened.write(0, Buffer.from("OLD"));
     await expect(volume.readVersion(node, old)).rejects.toMatchObject({ kind: "Lost" });
-    expect(volume.store.status().lost).toEqual([{ node, seq: old }]);
+    expect(await volume.notices("lost")).toMatchObject([{ path: "file", node, seq: old }]);
     await opened.close();
   });
 

@@ -1,6 +1,6 @@
 // A volume reduced to what a content store needs of one: decides with the memory meta store, keeps a log in an array, and can be killed or lose its
 // power at any moment and be started again from what is left.
-import type { Change, DiskRoot, NewAttributes } from "@runnel/shared";
+import type { Change, DiskRoot, NewAttributes, Notice, NoticeOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ContentHost, ContentStore } from "../../src/content/content-store.ts";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
@@ -319,6 +319,11 @@ export class TestVolume implements ContentHost {
     );
     if (!isDone) throw new Error(`Not settled: ${JSON.stringify(this.store.status())}`);
     await this.clock.advance(ms);
+  }
+
+  /** The notices of a kind. */
+  async notices<Kind extends Notice["kind"]>(kind: Kind): Promise<NoticeOf<Kind>[]> {
+    return (await this.store.notices()).filter((notice): notice is NoticeOf<Kind> => notice.kind === kind);
   }
 
   async readVersion(node: number, seq: number): Promise<string> {

@@ -1,6 +1,7 @@
 // Contract of MetaStore, part four: batches, repetition, roll forward, and what is kept when a store is opened again.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
+import type { Notice } from "@runnel/shared";
 import type { PlanRequest, Planned } from "../../src/meta/meta-store.ts";
 import { EPOCH, FILE, FOLDER, Harness, ROOT, digestOf, diskRow, replayOf, told } from "./meta-harness.ts";
 import type { Place } from "./meta-harness.ts";
@@ -369,9 +370,59 @@ function describeKept(using: Using): void {
   );
 }
 
+const lost = (node: number, seq: number, path: string): Notice => ({
+  kind: "lost",
+  path,
+  node,
+  seq,
+  versions: 1,
+  atMs: 1_790_000_000_000 + seq,
+});
+
+function describeNotices(using: Using): void {
+  test(
+    "they outlive the store, a closed and a killed one, in the order they came",
+    using(async (h, place) => {
+      const conflict = { kind: "conflict", path: "a", keptBeside: "a (conflict)", atMs: 1 } as const;
+      const missing = { kind: "missing", path: "docs/big", seq: 17, atMs: 2 } as const;
+      const salvaged = { kind: "salvaged", changes: 3, atMs: 2 } as const;
+      await h.store.note([conflict, missing, salvaged, lost(5, 9, "log")]);
+      expect(await h.store.notices()).toEqual([conflict, missing, salvaged, lost(5, 9, "log")]);
+      await h.store.close();
+      const again = await place.open();
+      expect(await again.notices()).toEqual([conflict, missing, salvaged, lost(5, 9, "log")]);
+      await again.forgetNotices([missing, { ...conflict, keptBeside: "another" }]);
+      expect(await again.notices()).toEqual([conflict, salvaged, lost(5, 9, "log")]);
+      await again.close();
+    }),
+  );
+
+  test(
+    "lost versions of one node are one notice, the newest, that counts them once each",
+    using(async ({ store }) => {
+      await store.note([lost(5, 9, "log"), lost(6, 10, "other")]);
+      await store.note([lost(5, 11, ""), lost(5, 12, "moved")]);
+      await store.note([lost(5, 12, "")]);
+      expect(await store.notices()).toEqual([lost(6, 10, "other"), { ...lost(5, 12, "moved"), versions: 3 }]);
+    }),
+  );
+
+  test(
+    "of each kind the newest are kept",
+    using(async ({ store }) => {
+      const many = Array.from({ length: LIMITS.notices + 5 }, (_, index) => lost(index + 1, 1, String(index)));
+      const conflict = { kind: "conflict", path: "a", keptBeside: "b", atMs: 1 } as const;
+      await store.note([conflict, ...many.slice(0, 10)]);
+      await store.note(many.slice(10));
+      expect(await store.notices()).toEqual([conflict, ...many.slice(5)]);
+    }),
+  );
+}
+
 export function describeStore(using: Using): void {
   describe("batches", () => describeBatches(using));
   describe("repetition", () => describeRepetition(using));
   describe("roll forward", () => describeRollForward(using));
   describe("what is kept", () => describeKept(using));
+  describe("notices", () => describeNotices(using));
 }

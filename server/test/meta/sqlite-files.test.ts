@@ -65,6 +65,7 @@ describe("formats", () => {
         { version: { node: report.node, seq: 4 }, offset: 0, length: 5 },
       ]);
       expect((await h.store.allocateNodes(1)).first).toBe(67);
+      expect(await h.store.notices()).toEqual([]);
     });
   });
 

@@ -110,7 +110,8 @@ describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => 
           const possible = [trees[acknowledged], trees[acknowledged + 1]].filter((one) => one !== undefined);
           expect(possible.map((one) => show(one))).toContainEqual(show(tree));
           expect(await rig.files()).toEqual(tree);
-          expect(rig.volume.content.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, lost: [] });
+          expect(rig.volume.content.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
+          expect((await rig.volume.content.notices()).filter(({ kind }) => kind !== "salvaged")).toEqual([]);
           expect(rig.volume.salvaged?.missing ?? []).toEqual([]);
           expect(rig.warnings.filter((warning) => warning.includes("could not"))).toEqual([]);
           for (const [n, answer] of losesMeta ? [] : answers) expect(await stored(rig, n)).toEqual(answer);

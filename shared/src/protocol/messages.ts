@@ -7,14 +7,13 @@ import { nameFault } from "../model/names.ts";
 import type { Change, NodeState, VersionId } from "../model/node.ts";
 import { NODE_LIMIT } from "../model/node.ts";
 import { isXattrName } from "../model/xattrs.ts";
+import { count } from "./numbers.ts";
 
 export const PROTOCOL_VERSION = 1;
 
 /** Wire numbers of file types; append-only. */
 const TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
 
-/** A non-negative integer below 2^53, whichever width CBOR gave it. */
-const count = z.union([z.number(), z.bigint()]).transform(Number).pipe(z.int().min(0).max(Number.MAX_SAFE_INTEGER));
 const nodeId = count.pipe(z.number().max(NODE_LIMIT - 1));
 const nanoseconds = z
   .union([z.number(), z.bigint()])
@@ -237,6 +236,7 @@ export const REQUESTS = {
     isResumed: z.boolean(),
   }),
   space: z.object(attached),
+  status: z.object(attached),
   whenUp: z.object({ ...attached, seq: count }),
   newNodes: z.object(attached),
   detach: z.object(attached),

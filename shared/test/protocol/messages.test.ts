@@ -20,6 +20,7 @@ import {
   packChange,
   packState,
 } from "../../src/protocol/messages.ts";
+import { STATUS_ITEM, VOLUME_STATUS } from "../../src/protocol/status-messages.ts";
 import type { FrameVector } from "./vectors.ts";
 import { fromHex, hexOf, valueOf, vectors } from "./vectors.ts";
 
@@ -32,6 +33,7 @@ const ITEMS: Record<string, Schema> = {
   writeReply: WRITE_REPLY,
   fetchItem: FETCH_ITEM,
   findItem: FIND_ITEM,
+  statusItem: STATUS_ITEM,
   attached: RESULTS.attached,
 };
 
@@ -220,6 +222,25 @@ describe("a message", () => {
     expect(space(7n)).toEqual({ attachment: 7 });
     expect(space(2 ** 40)).toEqual({ attachment: 2 ** 40 });
     expect(decodeCbor(fromHex("1b0000000000000007"))).toBe(7n);
+  });
+});
+
+describe("a status", () => {
+  test("[W45] may tell of what this version does not know", () => {
+    const conflict = { kind: "conflict", path: "a", keptBeside: "b", atMs: 1 };
+    expect(check(STATUS_ITEM, [{ kind: "later", n: 1 }, conflict], "status item")).toEqual([conflict]);
+    const status = { seq: 1, pending: 0, leftOut: 0, stuck: { path: "", kind: "Later", sentence: "." } };
+    const look = { why: "later", done: 1, total: 2 };
+    expect(check(VOLUME_STATUS, { ...status, look }, "status")).toMatchObject({
+      stuck: { kind: "Io" },
+      look: { why: "missed" },
+    });
+  });
+
+  test.each(["seq", "pending", "leftOut"])("[W45] needs its %s", (field) => {
+    const { [field]: _left, ...rest } = { seq: 1, pending: 0, leftOut: 0 } as Record<string, number>;
+    expect(isAccepted(VOLUME_STATUS, rest)).toBe(false);
+    expect(isAccepted(VOLUME_STATUS, { ...rest, [field]: 0 })).toBe(true);
   });
 });
 

@@ -6,9 +6,9 @@
 //
 // Every request is answered by exactly one result or error; before it, `find` and `watch` send parts. A line that is none of
 // these ends the connection.
-import { ERROR_KINDS, type ErrorDetail, RunnelError } from "@runnel/shared";
+import { ERROR_KINDS, type ErrorDetail, LOOKS, RunnelError } from "@runnel/shared";
 import { z } from "zod";
-import type { FoundEntry, MountStatistics, MountStatus } from "../mount.ts";
+import type { FoundEntry, MountStatistics, MountStatus, ServerStatus } from "../mount.ts";
 
 /** Raised when an old face would misunderstand a new agent or the other way round. */
 export const CONTROL_VERSION = 1;
@@ -50,7 +50,8 @@ export const Request = z.discriminatedUnion("verb", [
   }),
   z.object({ verb: z.literal("unmount"), mountpoint: text, force: z.boolean() }),
   z.object({ verb: z.literal("flush"), mountpoint: text, up: z.boolean() }),
-  z.object({ verb: z.literal("status") }),
+  /** `asksServer`: each drive's server says how it stands with its folder. */
+  z.object({ verb: z.literal("status"), asksServer: z.boolean().optional() }),
   z.object({ verb: z.literal("statistics"), mountpoint: text.optional(), reset: z.boolean() }),
   /** `target`: a mount point, or the URL of a volume that need not be mounted. `words`: the predicate as it was typed. */
   z.object({ verb: z.literal("find"), target: text, words: z.array(text).max(1024) }),
@@ -82,6 +83,19 @@ const Statistics: z.ZodType<MountStatistics> = z.object({
   savedPercent: count,
 });
 
+const Server: z.ZodType<ServerStatus> = z.object({
+  seq: count,
+  pending: count,
+  stuck: z.object({ path: z.string(), kind: z.string(), sentence: z.string() }).nullable(),
+  unavailable: z.string().nullable(),
+  look: z.object({ why: z.enum(LOOKS), done: count, total: count }).nullable(),
+  conflicts: z.array(z.object({ path: z.string(), keptBeside: z.string(), atMs: count })),
+  lost: z.array(z.object({ path: z.string(), versions: count, atMs: count })),
+  missing: z.array(z.object({ path: z.string(), seq: count, atMs: count })),
+  salvaged: z.array(z.object({ changes: count, atMs: count })),
+  leftOut: z.object({ count, paths: z.array(z.string()) }),
+});
+
 const Status: z.ZodType<MountStatus> = z.object({
   url: text,
   volume: text,
@@ -98,6 +112,7 @@ const Status: z.ZodType<MountStatus> = z.object({
   problems: z.array(z.string()),
   cacheBytes: count,
   pid: z.int(),
+  server: Server.nullable(),
 });
 
 const Found: z.ZodType<FoundEntry> = z.object({

@@ -31,7 +31,7 @@ type Space = Parameters<Drive["statfs"]>[1];
 export class DriveHost {
   private readonly parts: DriveHostParts;
   /** What programs wait for now. */
-  private readonly outstanding = new Set<number>();
+  private readonly outstanding = new Map<number, DriveRequest>();
   private lastSpace: Space | undefined;
 
   constructor(parts: DriveHostParts) {
@@ -41,7 +41,7 @@ export class DriveHost {
   requests(batch: readonly DriveRequest[]): void {
     this.parts.session.used();
     for (const request of batch) {
-      this.outstanding.add(request.id);
+      this.outstanding.set(request.id, request);
       this.answer(request)
         .catch((error: unknown) => {
           const known = fromSystemError(error, request.op);
@@ -52,9 +52,16 @@ export class DriveHost {
     }
   }
 
-  /** More of a listing has come: a request that takes long because of it is not given up. */
-  progress(): void {
-    for (const id of this.outstanding) this.parts.drive.prolong(id);
+  /** More of the folder's listing has come: a request that takes long because of it is not given up. */
+  progress(folder: number): void {
+    for (const [id, request] of this.outstanding) {
+      const folders = [
+        "folder" in request ? request.folder : undefined,
+        "toFolder" in request ? request.toFolder : undefined,
+      ];
+      if (folders.some((one) => one !== undefined && this.parts.tree.real(one) === folder))
+        this.parts.drive.prolong(id);
+    }
   }
 
   /** Feed items: tables first, acknowledged when this returns; the kernel hears of it on the drive's own thread. */

@@ -8,10 +8,10 @@ import type { Session } from "./session.ts";
 export class Listings {
   private readonly session: Session;
   private readonly replica: Replica;
-  private readonly progress: () => void;
+  private readonly progress: (folder: number) => void;
 
-  /** `progress`: another part of a folder that a program waits for has come. */
-  constructor(parts: { session: Session; replica: Replica; progress(): void }) {
+  /** `progress`: another part of this folder that a program waits for has come. */
+  constructor(parts: { session: Session; replica: Replica; progress(folder: number): void }) {
     this.session = parts.session;
     this.replica = parts.replica;
     this.progress = parts.progress;
@@ -48,7 +48,7 @@ export class Listings {
       for (let item = await next(); item !== undefined; item = await next()) {
         const [listed, asOf, isLast, entries] = item;
         this.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
-        if (!isDeep) this.progress();
+        if (!isDeep) this.progress(folder);
       }
     } finally {
       channel.cancel();

@@ -165,12 +165,16 @@ export class Session {
 
   /**
    * Proves that the replica of followed folders is current: at once under the lease, else by one question. @throws Unreachable after
-   * TIMING.silenceMs without an answer, or at once while offline.
+   * TIMING.silenceMs without an answer, or at once while offline, or while an earlier question has waited for so long.
    */
   async current(): Promise<void> {
     this.used();
     if (this.hasLease) return;
     this.mustRespond();
+    const [oldest] = this.asked.values();
+    if (oldest !== undefined && this.parts.clock.bootMs() - oldest.sentMs >= TIMING.silenceMs) {
+      throw new RunnelError("Unreachable", "current", "The server does not answer.");
+    }
     await this.prove();
   }
 

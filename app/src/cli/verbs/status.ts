@@ -6,12 +6,15 @@ import { withRunningAgent } from "../agent-connection.ts";
 import { formatBytes, formatCount } from "../format.ts";
 import type { Output } from "../output.ts";
 import { addVerb } from "../verb.ts";
+import { describeServer } from "../server-status.ts";
 
 type Shown = Omit<ResultOf<"status">, "agent"> & { agent: ResultOf<"status">["agent"] | null };
 
 export function addStatus(program: Command, output: Output): void {
   addVerb(program, "status", "Shows the drives of this user and how they do.", ["status"]).action(async () => {
-    const status: Shown = (await withRunningAgent((client) => client.ask<"status">({ verb: "status" }))) ?? {
+    const status: Shown = (await withRunningAgent((client) =>
+      client.ask<"status">({ verb: "status", asksServer: true }),
+    )) ?? {
       agent: null,
       mounts: [],
       lost: [],
@@ -44,5 +47,6 @@ function describeMount(mount: MountStatus): string[] {
     lines.push(`  ${path} was changed here and elsewhere. Both are kept; the other is ${keptBeside}.`);
   }
   for (const problem of mount.problems) lines.push(`  ${problem}`);
+  if (mount.server !== null) lines.push(...describeServer(mount.server).map((line) => `  ${line}`));
   return lines;
 }

@@ -4,9 +4,10 @@
 import type { Clock, Executor, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
-import type { AcceptedCommit, ContentHost } from "../content-store.ts";
+import type { AcceptedCommit, ContentHost, ContentStatus } from "../content-store.ts";
 import { BatchPreparer } from "./batch-preparer.ts";
 import type { BusyNames } from "./busy-names.ts";
+import { pathOfCommit } from "./commit-path.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
 import type { LiveTree, Looks } from "./live-tree.ts";
@@ -65,7 +66,7 @@ export class BringUp {
   readonly #begun = new Set<number>();
   /** The last seq of those begun before a crash, until it is up; then 0. */
   #recovering = 0;
-  #stuck: string | undefined;
+  #stuck: ContentStatus["stuck"];
   #retryMs = RETRY_MS_MIN;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
@@ -91,7 +92,7 @@ export class BringUp {
     return this.#upSeq.seen;
   }
 
-  get stuck(): string | undefined {
+  get stuck(): ContentStatus["stuck"] {
     return this.#stuck;
   }
 
@@ -161,13 +162,23 @@ export class BringUp {
   }
 
   async #fail(error: unknown): Promise<void> {
-    const failure = fromSystemError(error, "bring up");
-    this.#stuck = `${failure.kind}: ${failure.message}`;
+    const { kind, message } = fromSystemError(error, "bring up");
+    this.#stuck = { path: await this.#firstPath(), kind, sentence: message };
     this.#context.doubt();
     const delayMs = this.#retryMs;
     this.#retryMs = Math.min(2 * delayMs, RETRY_MS_MAX);
-    if (failure.kind === "NoSpace") await this.#cutTrash();
+    if (kind === "NoSpace") await this.#cutTrash();
     if (!this.#isClosed) this.#timer = this.#context.clock.after(delayMs, () => this.go());
+  }
+
+  /** Of the commit that is tried first. */
+  async #firstPath(): Promise<string> {
+    const commit = this.#queue[0] ?? this.#raised[0];
+    try {
+      return commit === undefined ? "" : await pathOfCommit(this.#context.meta, commit);
+    } catch {
+      return "";
+    }
   }
 
   async #cutTrash(): Promise<void> {

@@ -1,7 +1,7 @@
 // Comparing: keeps the volume in step with what other programs do to the served folder. Watches, looks at what events name, scans when events may
 // have been lost, and tells the volume. All looks pass through the lane, so they never see half of a commit.
 import type { Clock, DiskRoot, Timer, Watch } from "@runnel/shared";
-import type { ContentHost } from "../content-store.ts";
+import type { ContentHost, ContentStatus } from "../content-store.ts";
 import { Absences } from "./absences.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
@@ -48,6 +48,8 @@ export class Comparing {
   #scan: Promise<void> | undefined;
   #isScanWanted = false;
   #isHealing = false;
+  /** The whole tree, once since the start. */
+  #hasScanned = false;
   #timer: Timer | undefined;
   #isClosed = false;
 
@@ -87,6 +89,16 @@ export class Comparing {
     return this.#scan !== undefined;
   }
 
+  /** What is not told yet of what other programs did more than 2 s ago. */
+  get progress(): ContentStatus["look"] {
+    if (this.isScanning) {
+      const { done, total } = this.#scanner.progress;
+      return { why: this.#hasScanned ? "missed" : "start", done, total: Math.max(done, total) };
+    }
+    const { late } = this.#gatherer;
+    return late > 0 ? { why: "behind", done: 0, total: late } : undefined;
+  }
+
   /** Begins to watch; resolves before the first scan ends. */
   async start(): Promise<void> {
     this.#watch = await this.#context.root.watch((events) => this.#gatherer.add(events));
@@ -123,7 +135,9 @@ export class Comparing {
         await this.#pause();
       }
     }
-    if (!this.#isClosed) this.#context.host.scanned();
+    if (this.#isClosed) return;
+    this.#hasScanned = true;
+    this.#context.host.scanned();
   }
 
   #pause(): Promise<void> {
@@ -167,7 +181,8 @@ export class Comparing {
         for (const folder of told.folders) folders.push(folder);
       }
       await this.#absences.tellDue();
-      for (const one of seen) if (one.found !== undefined) await this.#lookDeeper(one, deeper.get(one.path) ?? []);
+      for (const one of seen)
+        if (one.found?.stat.type === "folder") await this.#lookDeeper(one, deeper.get(one.path) ?? []);
     });
     await this.#scanner.scanFolders(folders);
     this.#gatherer.ledTo(this.#moved.nowOf(named));
@@ -176,8 +191,8 @@ export class Comparing {
   /** Paths below a name that was not known: at once when it is now, else when what stood in its way is up. */
   async #lookDeeper({ folder, name }: Seen, paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
-    const isKnown = (await this.#context.rows.get(folder, name)) !== undefined;
-    this.#gatherer.again(paths, isKnown ? 0 : OVERTAKEN_MS);
+    const row = await this.#context.rows.get(folder, name);
+    this.#gatherer.again(paths, row?.stat.type === "folder" ? 0 : OVERTAKEN_MS);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 // The folder engine of ContentStore: the live tree is a plain folder that other programs may read and write. Parts: bring-up.ts (commits → folder),
 // comparing.ts (folder → volume), versions.ts (reading), trash.ts (old files). This file only puts them together.
-import type { Clock, DiskRoot, DiskSpace, Executor, Timer, VersionId } from "@runnel/shared";
+import type { Clock, DiskRoot, DiskSpace, Executor, Notice, Timer, VersionId } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type {
   AcceptedCommit,
@@ -63,7 +63,7 @@ class FolderStore implements ContentStore {
   readonly #busy = new BusyNames();
   readonly #pending = new PendingContents();
   readonly #leftOut = new LeftOut();
-  readonly #notices = new Notices();
+  readonly #notices: Notices;
   readonly #versions: Versions;
   readonly #staged: StagedFiles;
   readonly #reservations: Reservations;
@@ -81,6 +81,13 @@ class FolderStore implements ContentStore {
     this.#options = options;
     const { root, meta, host, clock, executor } = options;
     this.#rows = new DiskRows(meta);
+    this.#notices = new Notices({
+      root,
+      rows: this.#rows,
+      meta,
+      clock,
+      isThere: () => this.#isThere().catch(() => false),
+    });
     this.#staged = new StagedFiles(root);
     this.#reservations = new Reservations(root, (bytes) => this.#cutTrash(bytes));
     this.#versions = new Versions({
@@ -302,10 +309,13 @@ class FolderStore implements ContentStore {
       stuck: this.#bringUp?.stuck,
       unavailable: this.#presence?.reason,
       isScanning: this.#comparing?.isScanning ?? false,
+      look: this.#comparing?.progress,
       leftOut: this.#leftOut.status(),
-      lost: this.#notices.lost,
-      conflicts: this.#notices.conflicts,
     };
+  }
+
+  notices(): Promise<Notice[]> {
+    return this.#notices.list();
   }
 
   async close(): Promise<void> {
@@ -315,5 +325,6 @@ class FolderStore implements ContentStore {
     await this.#bringUp?.close();
     await this.#comparing?.close();
     await this.#lane.idle();
+    await this.#notices.close();
   }
 }

@@ -32,6 +32,8 @@ export interface Listed {
   seen: Seen[];
   /** Folders in it that are as recorded. */
   folders: number[];
+  /** How many there are, and how many are gone. */
+  names: number;
 }
 
 /**
@@ -150,7 +152,9 @@ export class Looker {
     const different: { name: Seen; stat: DiskStat }[] = [];
     let isStore = false;
     let strange = 0;
+    let names = 0;
     const visit = (entries: DiskEntry[]): void => {
+      names += entries.length;
       for (const { name, stat } of entries) {
         if (name === STORE_FOLDER) isStore = true;
         else if (name === undefined) strange++;
@@ -189,7 +193,7 @@ export class Looker {
       if (!this.#isBusy(folder, row.name, row, path))
         seen.push({ folder, name: row.name, path, row, found: undefined });
     }
-    return { seen, folders };
+    return { seen, folders, names: names + rows.size };
   }
 
   #unlisted(path: string, kind: string): undefined {

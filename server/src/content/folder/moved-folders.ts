@@ -34,8 +34,10 @@ export class MovedFolders {
     for (const path of paths) {
       for (const [index, move] of this.#moves.entries()) {
         const moved = follow(path, move);
-        if (moved !== undefined)
-          now.add(this.#moves.slice(index + 1).reduce((at, later) => follow(at, later) ?? at, moved));
+        if (moved === undefined) continue;
+        const at = this.#moves.slice(index + 1).reduce((place, later) => follow(place, later) ?? place, moved);
+        // Moved back, it lies where it was looked at.
+        if (at !== path) now.add(at);
       }
     }
     return [...now];

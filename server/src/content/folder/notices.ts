@@ -1,33 +1,114 @@
-// Notices: what a person should know of and settle: versions that other programs destroyed, files kept beside. The newest stay.
-import type { VersionId } from "@runnel/shared";
-import type { ContentStatus } from "../content-store.ts";
-import { versionKey } from "./store-layout.ts";
+// Notices of the folder engine: versions that other programs destroyed, files kept beside. They are told in passing and written by and by; those
+// that are settled, or old, go when somebody asks.
+import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
+import { LIMITS, isRunnelError } from "@runnel/shared";
+import type { MetaStore } from "../../meta/meta-store.ts";
+import type { DiskRows } from "./disk-rows.ts";
 
-const LISTED_MAX = 1000;
+/** As old files are kept in the trash. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+const NS_PER_MS = 1_000_000n;
+
+export interface NoticesContext {
+  root: DiskRoot;
+  rows: DiskRows;
+  meta: MetaStore;
+  clock: Clock;
+  /** The folder is the volume's, and can be read. */
+  isThere(): Promise<boolean>;
+}
 
 export class Notices {
-  readonly #lost = new Map<string, VersionId>();
-  readonly #conflicts: ContentStatus["conflicts"] = [];
+  readonly #context: NoticesContext;
+  /** Not yet written, by node. */
+  readonly #lost = new Map<number, { seq: number; versions: number }>();
+  #conflicts: Notice[] = [];
+  #writing: Promise<void> | undefined;
 
-  get lost(): VersionId[] {
-    return [...this.#lost.values()];
+  constructor(context: NoticesContext) {
+    this.#context = context;
   }
 
-  get conflicts(): ContentStatus["conflicts"] {
-    return [...this.#conflicts];
+  get #nowMs(): number {
+    return Number(this.#context.clock.wallNs() / NS_PER_MS);
   }
 
-  addLost(version: VersionId): void {
-    const key = versionKey(version);
-    this.#lost.delete(key);
-    this.#lost.set(key, version);
-    if (this.#lost.size <= LISTED_MAX) return;
-    const oldest = this.#lost.keys().next();
-    if (oldest.done !== true) this.#lost.delete(oldest.value);
+  addLost({ node, seq }: VersionId): void {
+    const before = this.#lost.get(node);
+    if (before === undefined && this.#lost.size >= LIMITS.notices) return;
+    if (before?.seq !== seq) this.#lost.set(node, { seq, versions: (before?.versions ?? 0) + 1 });
+    void this.#write();
   }
 
   addConflict(path: string, keptBeside: string): void {
-    this.#conflicts.push({ path, keptBeside });
-    if (this.#conflicts.length > LISTED_MAX) this.#conflicts.shift();
+    if (this.#conflicts.length >= LIMITS.notices) this.#conflicts.shift();
+    this.#conflicts.push({ kind: "conflict", path, keptBeside, atMs: this.#nowMs });
+    void this.#write();
+  }
+
+  /** Oldest first, with all that was told before the call. */
+  async list(): Promise<Notice[]> {
+    const { meta } = this.#context;
+    await this.#write();
+    const all = await meta.notices();
+    const over: Notice[] = [];
+    const canTell = await this.#context.isThere();
+    for (const notice of all) {
+      const isOver =
+        notice.kind === "conflict" ? canTell && (await this.#isGone(notice.keptBeside)) : this.#isOld(notice);
+      if (isOver) over.push(notice);
+    }
+    if (over.length > 0) await meta.forgetNotices(over);
+    return all.filter((notice) => !over.includes(notice));
+  }
+
+  #isOld({ atMs }: Notice): boolean {
+    return this.#nowMs - atMs > KEPT_MS;
+  }
+
+  async #isGone(path: string): Promise<boolean> {
+    try {
+      await this.#context.root.stat(path);
+      return false;
+    } catch (error) {
+      return isRunnelError(error, "NotFound", "NotFolder");
+    }
+  }
+
+  /** Resolves when all told so far is written, or could not be: then it is with the next. */
+  async #write(): Promise<void> {
+    const before = this.#writing;
+    const mine = (async () => {
+      await before;
+      const conflicts = this.#conflicts.splice(0);
+      const lost = [...this.#lost];
+      this.#lost.clear();
+      if (conflicts.length + lost.length === 0) return;
+      try {
+        await this.#context.meta.note([...conflicts, ...(await this.#lostNotices(lost))]);
+      } catch {
+        this.#conflicts.unshift(...conflicts);
+        for (const [node, { seq, versions }] of lost) {
+          const since = this.#lost.get(node);
+          this.#lost.set(node, { seq: since?.seq ?? seq, versions: versions + (since?.versions ?? 0) });
+        }
+      }
+    })();
+    this.#writing = mine;
+    await mine;
+  }
+
+  async #lostNotices(lost: readonly [number, { seq: number; versions: number }][]): Promise<Notice[]> {
+    const notices: Notice[] = [];
+    for (const [node, { seq, versions }] of lost) {
+      const [row] = await this.#context.rows.ofNode(node);
+      const path = (row && (await this.#context.rows.pathOfName(row.folder, row.name))) ?? "";
+      notices.push({ kind: "lost", path, node, seq, versions, atMs: this.#nowMs });
+    }
+    return notices;
+  }
+
+  async close(): Promise<void> {
+    await this.#write();
   }
 }

@@ -1,6 +1,7 @@
 // Scanning: comparing whole folders with their rows, some at a time. A scan never holds more of the tree than the folders still to be listed and
 // one batch of differences, and between two batches other work goes on. The first serve of a folder is a scan against no rows.
 import { ROOT_NODE } from "@runnel/shared";
+import type { MetaStore } from "../../meta/meta-store.ts";
 import type { Absences } from "./absences.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
@@ -16,6 +17,7 @@ const BATCH_FOLDERS = 64;
 export interface ScannerContext {
   lane: Lane;
   rows: DiskRows;
+  meta: Pick<MetaStore, "countDiskRows">;
   looker: Looker;
   teller: Teller;
   absences: Absences;
@@ -30,6 +32,8 @@ export interface ScannerContext {
 export class Scanner {
   readonly #context: ScannerContext;
   #heals = false;
+  /** Names seen by the scan of the whole tree, and how many there were when it began. */
+  readonly progress = { done: 0, total: 0 };
 
   constructor(context: ScannerContext) {
     this.#context = context;
@@ -40,6 +44,8 @@ export class Scanner {
     const { lane, teller, absences, leftOut } = this.#context;
     leftOut.clear();
     absences.beginScan();
+    this.progress.done = 0;
+    this.progress.total = await this.#context.meta.countDiskRows();
     let isFirst = false;
     await lane.run(async () => {
       await this.#context.checkPresence();
@@ -71,6 +77,7 @@ export class Scanner {
       if (isWhole && this.#heals) await this.#context.heal(folder);
       const listed = await looker.list(folder);
       if (listed === undefined) continue;
+      if (isWhole) this.progress.done += listed.names;
       // Not spread: a folder may have more names than a call has arguments.
       for (const one of listed.seen) seen.push(one);
       if (isWhole) for (const below of listed.folders) stack.push(below);

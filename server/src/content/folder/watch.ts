@@ -12,6 +12,8 @@ const WRITING_MS_MAX = 1500;
 const PATHS_MAX = 50_000;
 /** A look that failed is repeated. */
 const RETRY_MS = 1000;
+/** One that takes longer comes too late for what it looks at. */
+const LOOKING_MS_MAX = 1000;
 
 interface Gathered {
   firstMs: number;
@@ -41,6 +43,8 @@ export class Gatherer {
   #timer: Timer | undefined;
   #timerMs = Infinity;
   #isLooking = false;
+  #lookingSinceMs = 0;
+  #lookingAt = 0;
   #isClosed = false;
 
   /** `look` gets what is due, also when that is only the other thing. */
@@ -122,6 +126,12 @@ export class Gatherer {
     });
   }
 
+  /** How many paths wait for a look that is late; 0 when none is. */
+  get late(): number {
+    const isLate = this.#isLooking && this.#clock.bootMs() - this.#lookingSinceMs > LOOKING_MS_MAX;
+    return isLate ? this.#lookingAt + this.#paths.size : 0;
+  }
+
   /** Something may have come due besides. */
   rearm(): void {
     this.#arm();
@@ -131,6 +141,7 @@ export class Gatherer {
     if (this.#isLooking || this.#isClosed) return;
     this.#isLooking = true;
     const nowMs = this.#clock.bootMs();
+    this.#lookingSinceMs = nowMs;
     const paths: string[] = [];
     const named: string[] = [];
     const written = new Map<string, bigint>();
@@ -141,6 +152,7 @@ export class Gatherer {
       if (writtenNs !== undefined) written.set(path, writtenNs);
     }
     for (const path of paths) this.#paths.delete(path);
+    this.#lookingAt = paths.length;
     try {
       await this.#look({ paths, named, written });
     } catch {

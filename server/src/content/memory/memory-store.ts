@@ -1,6 +1,6 @@
 // The memory engine of ContentStore: versions in a Map, no plain files, no other programs. Everything is up as soon as its bytes have been put
 // together. For tests of what stands above, and as the reference that the folder engine is compared with.
-import type { DiskSpace, VersionId } from "@runnel/shared";
+import type { DiskSpace, Notice, VersionId } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { MetaStore, Run, WriteContent } from "../../meta/meta-store.ts";
 import type {
@@ -45,7 +45,7 @@ class MemoryStore implements ContentStore {
   #reservedBytes = 0;
   #pending = 0;
   #upSeq = 0;
-  #stuck: string | undefined;
+  #stuck: ContentStatus["stuck"];
   #nextStaged = 1;
 
   constructor({ meta, host, capacityBytes }: MemoryOptions) {
@@ -134,7 +134,7 @@ class MemoryStore implements ContentStore {
     this.#work = this.#work
       .then(() => this.#bringUp(commit))
       .catch((error: unknown) => {
-        this.#stuck = String(error);
+        this.#stuck = { path: "", kind: "Io", sentence: String(error) };
       });
   }
 
@@ -200,10 +200,13 @@ class MemoryStore implements ContentStore {
       stuck: this.#stuck,
       unavailable: undefined,
       isScanning: false,
+      look: undefined,
       leftOut: { count: 0, examples: [] },
-      lost: [],
-      conflicts: [],
     };
+  }
+
+  notices(): Promise<Notice[]> {
+    return this.#meta.notices();
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,35 @@
+// What the server says of a mounted volume, asked when somebody wants to know.
+import { STATUS_ITEM, VOLUME_STATUS, check } from "@runnel/shared";
+import type { StatusEntry } from "@runnel/shared";
+import type { ServerStatus } from "../mount.ts";
+import type { Session } from "./session.ts";
+
+/** @throws Unreachable at once while offline, else after a silence; Unsupported by a server that cannot tell. */
+export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
+  session.mustRespond();
+  const channel = session.open("status", {}, true);
+  const entries: StatusEntry[] = [];
+  try {
+    const next = (): Promise<unknown> => session.whileHeard(channel.next(), "status");
+    for (let item = await next(); item !== undefined; item = await next()) {
+      entries.push(...check(STATUS_ITEM, item, "status item"));
+    }
+    const end = check(VOLUME_STATUS, await channel.result(), "status");
+    const of = <Kind extends StatusEntry["kind"]>(kind: Kind): Extract<StatusEntry, { kind: Kind }>[] =>
+      entries.filter((entry): entry is Extract<StatusEntry, { kind: Kind }> => entry.kind === kind);
+    return {
+      seq: end.seq,
+      pending: end.pending,
+      stuck: end.stuck ?? null,
+      unavailable: end.unavailable ?? null,
+      look: end.look ?? null,
+      conflicts: of("conflict").map(({ path, keptBeside, atMs }) => ({ path, keptBeside, atMs })),
+      lost: of("lost").map(({ path, versions, atMs }) => ({ path, versions, atMs })),
+      missing: of("missing").map(({ path, seq, atMs }) => ({ path, seq, atMs })),
+      salvaged: of("salvaged").map(({ changes, atMs }) => ({ changes, atMs })),
+      leftOut: { count: end.leftOut, paths: of("leftOut").map(({ path }) => path) },
+    };
+  } finally {
+    channel.cancel();
+  }
+}

@@ -1,0 +1,86 @@
+// What a server says of its folder, in sentences: what happened, then what to do.
+import type { ServerStatus } from "../agent/mount.ts";
+import { formatCount, formatPercent } from "./format.ts";
+
+/** More are counted; --json has them all. */
+const SHOWN_MAX = 5;
+
+export function describeServer(server: ServerStatus): string[] {
+  const { unavailable, look, salvaged, missing, conflicts, lost, leftOut } = server;
+  const lines: string[] = [];
+  if (unavailable !== null) lines.push(`The server cannot use its folder: ${unavailable}`);
+  if (look !== null) lines.push(describeLook(look));
+  lines.push(...describePending(server));
+  for (const { changes, atMs } of salvaged) {
+    const were = formatCount(changes, "change that was saved was", "changes that were saved were");
+    lines.push(`The server lost its index (${day(atMs)}); ${were} brought back into its folder.`);
+  }
+  lines.push(
+    ...newest(missing, ({ path, seq }) => {
+      return `${path} (change ${seq}) was saved and could not be brought back when the server lost its index. Save it again from a copy.`;
+    }),
+    ...newest(conflicts, ({ path, keptBeside }) => {
+      return `${path} was changed on the server and from a drive at once. Both are kept; the server's is ${keptBeside}. Remove or rename that one to settle it.`;
+    }),
+  );
+  if (lost.length > 0) lines.push(describeLost(lost));
+  if (leftOut.count > 0) lines.push(describeLeftOut(leftOut));
+  return lines;
+}
+
+function describeLook({ why, done, total }: NonNullable<ServerStatus["look"]>): string {
+  const until = "Until then files may show as they were.";
+  if (why === "behind") return `Programs on the server changed much at once: ${names(total)} to look at. ${until}`;
+  const began = why === "start" ? "The server has started" : "The server may have missed changes of programs there";
+  const far = total === 0 ? names(done) : formatPercent(Math.min(99, (100 * done) / total));
+  return `${began} and is looking through its folder: ${far} so far. ${until}`;
+}
+
+function describePending({ pending, stuck }: ServerStatus): string[] {
+  if (pending === 0) return [];
+  const saved = formatCount(pending, "change is", "changes are");
+  if (stuck === null) return [`${saved} saved, and on the way into the server's plain files.`];
+  const at = stuck.path === "" ? "" : ` at ${stuck.path}`;
+  return [`${saved} saved, but not in the server's plain files yet. It stops${at}: ${reason(stuck)}`];
+}
+
+function reason({ kind, sentence }: NonNullable<ServerStatus["stuck"]>): string {
+  if (kind === "NoSpace") return "the disk of the folder is full. Make room there.";
+  if (kind === "Denied") return "the server may not write there. Grant it the right.";
+  if (kind === "ReadOnly") return "the folder's file system is read-only. Mount it writable.";
+  return `${sentence} It is tried again.`;
+}
+
+function describeLost(lost: ServerStatus["lost"]): string {
+  const versions = lost.reduce((sum, file) => sum + file.versions, 0);
+  const old = formatCount(versions, "old version is", "old versions are");
+  const paths = lost.map(({ path }) => path).filter((path) => path !== "");
+  const of = paths.length === 0 ? "" : ` of ${list(paths.toReversed(), paths.length)}`;
+  return `Programs on the server wrote over files: ${old} gone${of}. What the files hold now is whole.`;
+}
+
+function describeLeftOut({ count, paths }: ServerStatus["leftOut"]): string {
+  const left = formatCount(count, "name on the server is", "names on the server are");
+  return `${left} left out, since drives cannot show such names: ${list(paths, count)}.`;
+}
+
+function list(paths: readonly string[], count: number): string {
+  const shown = paths.slice(0, SHOWN_MAX);
+  const more = count - shown.length;
+  return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
+}
+
+/** Lines of the newest of what is listed oldest first. */
+function newest<T>(all: readonly T[], line: (one: T) => string): string[] {
+  const lines = all.slice(-SHOWN_MAX).toReversed().map(line);
+  if (all.length > SHOWN_MAX) lines.push(`And ${all.length - SHOWN_MAX} more: runnel status --json lists them.`);
+  return lines;
+}
+
+function names(count: number): string {
+  return formatCount(count, "name", "names");
+}
+
+function day(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}

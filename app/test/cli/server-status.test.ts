@@ -1,0 +1,109 @@
+// What a server says of its folder, as a person reads it.
+import { describe, expect, test } from "@jest/globals";
+import { describeServer } from "../../src/cli/server-status.ts";
+
+type ServerStatus = Parameters<typeof describeServer>[0];
+
+const AT_MS = Date.UTC(2026, 10, 22);
+const FINE: ServerStatus = {
+  seq: 7,
+  pending: 0,
+  stuck: null,
+  unavailable: null,
+  look: null,
+  conflicts: [],
+  lost: [],
+  missing: [],
+  salvaged: [],
+  leftOut: { count: 0, paths: [] },
+};
+
+test("a server that has nothing to tell says nothing", () => {
+  expect(describeServer(FINE)).toEqual([]);
+});
+
+test.each<[string, Partial<ServerStatus>, string[]]>([
+  [
+    "a scan after lost events",
+    { look: { why: "missed", done: 1200, total: 5000 } },
+    [
+      "The server may have missed changes of programs there and is looking through its folder: 24 % so far. Until then files may show as they were.",
+    ],
+  ],
+  [
+    "the first scan, of a folder never seen before",
+    { look: { why: "start", done: 1, total: 0 } },
+    [
+      "The server has started and is looking through its folder: 1 name so far. Until then files may show as they were.",
+    ],
+  ],
+  [
+    "a scan that is nearly done",
+    { look: { why: "start", done: 5000, total: 5000 } },
+    ["The server has started and is looking through its folder: 99 % so far. Until then files may show as they were."],
+  ],
+  [
+    "more changes than it takes in at once",
+    { look: { why: "behind", done: 0, total: 9000 } },
+    ["Programs on the server changed much at once: 9000 names to look at. Until then files may show as they were."],
+  ],
+  ["changes on the way", { pending: 1 }, ["1 change is saved, and on the way into the server's plain files."]],
+  [
+    "a full disk",
+    { pending: 2, stuck: { path: "docs/a", kind: "NoSpace", sentence: "ENOSPC" } },
+    [
+      "2 changes are saved, but not in the server's plain files yet. It stops at docs/a: the disk of the folder is full. Make room there.",
+    ],
+  ],
+  [
+    "another obstacle",
+    { pending: 2, stuck: { path: "", kind: "Io", sentence: "The disk failed." } },
+    ["2 changes are saved, but not in the server's plain files yet. It stops: The disk failed. It is tried again."],
+  ],
+  [
+    "a folder that is away",
+    { unavailable: "The folder has no volume marker: is its disk mounted?" },
+    ["The server cannot use its folder: The folder has no volume marker: is its disk mounted?"],
+  ],
+  [
+    "a rebuilt index",
+    { salvaged: [{ changes: 12, atMs: AT_MS }], missing: [{ path: "docs/big", seq: 17, atMs: AT_MS }] },
+    [
+      "The server lost its index (2026-11-22); 12 changes that were saved were brought back into its folder.",
+      "docs/big (change 17) was saved and could not be brought back when the server lost its index. Save it again from a copy.",
+    ],
+  ],
+  [
+    "a conflict",
+    { conflicts: [{ path: "a", keptBeside: "a (conflict)", atMs: AT_MS }] },
+    [
+      "a was changed on the server and from a drive at once. Both are kept; the server's is a (conflict). Remove or rename that one to settle it.",
+    ],
+  ],
+  [
+    "a log that grows",
+    {
+      lost: [
+        { path: "", versions: 1, atMs: AT_MS },
+        { path: "app.log", versions: 30, atMs: AT_MS },
+      ],
+    },
+    ["Programs on the server wrote over files: 31 old versions are gone of app.log. What the files hold now is whole."],
+  ],
+  [
+    "names that no drive can show",
+    { leftOut: { count: 8, paths: ["a", "b", "c", "d", "e", "f"] } },
+    ["8 names on the server are left out, since drives cannot show such names: a, b, c, d, e and 3 more."],
+  ],
+])("%s", (_what, more, lines) => {
+  expect(describeServer({ ...FINE, ...more })).toEqual(lines);
+});
+
+describe("of many conflicts", () => {
+  test("the newest are shown, the others counted", () => {
+    const conflicts = Array.from({ length: 7 }, (_, index) => ({ path: `${index}`, keptBeside: "x", atMs: AT_MS }));
+    const lines = describeServer({ ...FINE, conflicts });
+    expect(lines.map((line) => line.slice(0, 6))).toEqual(["6 was ", "5 was ", "4 was ", "3 was ", "2 was ", "And 2 "]);
+    expect(lines.at(-1)).toBe("And 2 more: runnel status --json lists them.");
+  });
+});

@@ -1,0 +1,28 @@
+// Notices: what happened to a volume that a person should know of, besides what the tree shows.
+
+/** Append-only, since notices are kept and sent. `atMs` is the server's wall clock. */
+export type Notice =
+  /** A program on the server and a drive changed a file at once; what the program wrote lies at `keptBeside`. */
+  | { kind: "conflict"; path: string; keptBeside: string; atMs: number }
+  /** So many old versions of a file were destroyed by programs that wrote to it, `seq` the last; `path` is "" when it has no name. */
+  | { kind: "lost"; path: string; node: number; seq: number; versions: number; atMs: number }
+  /** The index was lost, and this acknowledged change could not be brought back. */
+  | { kind: "missing"; path: string; seq: number; atMs: number }
+  /** The index was lost, and so many acknowledged changes were brought back into the folder. */
+  | { kind: "salvaged"; changes: number; atMs: number };
+
+export type NoticeOf<Kind extends Notice["kind"]> = Extract<Notice, { kind: Kind }>;
+
+/** Of two with one kind and key only the newer is kept. */
+export function noticeKey(notice: Notice): string {
+  switch (notice.kind) {
+    case "conflict":
+      return notice.keptBeside;
+    case "lost":
+      return String(notice.node);
+    case "missing":
+      return `${notice.seq} ${notice.path}`;
+    case "salvaged":
+      return String(notice.atMs);
+  }
+}

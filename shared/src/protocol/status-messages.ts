@@ -1,0 +1,56 @@
+// What a server says of a volume (rule W45): how it stands with the folder, and the notices.
+import { z } from "zod";
+import { ERROR_KINDS } from "../errors.ts";
+import type { ErrorKind } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import type { Notice } from "../model/notice.ts";
+import { count } from "./numbers.ts";
+
+/** Why the volume's server is not sure yet of what lies in the folder; one that is not known is "missed". */
+export const LOOKS = ["start", "missed", "behind"] as const;
+export type LookWhy = (typeof LOOKS)[number];
+
+const look = z.object({
+  why: z.string().transform((why): LookWhy => LOOKS.find((known) => known === why) ?? "missed"),
+  done: count,
+  total: count,
+});
+
+const errorKind = z.string().transform((kind): ErrorKind => ERROR_KINDS.find((known) => known === kind) ?? "Io");
+
+/** The end of a status. What is left out is not so. */
+export const VOLUME_STATUS = z.object({
+  /** Of the volume, when this was so: changes up to it were said on the feed before. */
+  seq: count,
+  /** Commits that are not in the plain files yet. */
+  pending: count,
+  /** Why bringing them up does not go on, and where: `path` is that of the commit it waits for. */
+  stuck: z.object({ path: z.string(), kind: errorKind, sentence: z.string() }).optional(),
+  unavailable: z.string().optional(),
+  /** What programs on the server do may not show yet: so many names were looked at, of so many or more. */
+  look: look.optional(),
+  /** Names in the folder that cannot be offered. */
+  leftOut: count,
+});
+export type VolumeStatus = z.output<typeof VOLUME_STATUS>;
+
+const at = { atMs: count };
+const ENTRIES = {
+  conflict: z.object({ kind: z.literal("conflict"), path: z.string(), keptBeside: z.string(), ...at }),
+  lost: z.object({ kind: z.literal("lost"), path: z.string(), node: count, seq: count, versions: count, ...at }),
+  missing: z.object({ kind: z.literal("missing"), path: z.string(), seq: count, ...at }),
+  salvaged: z.object({ kind: z.literal("salvaged"), changes: count, ...at }),
+  leftOut: z.object({ kind: z.literal("leftOut"), path: z.string() }),
+} as const;
+
+/** A notice, or a name that is left out. */
+export type StatusEntry = Notice | { kind: "leftOut"; path: string };
+
+const entry: z.ZodType<StatusEntry> = z.discriminatedUnion("kind", Object.values(ENTRIES) as never);
+const unknownEntry = z.object({ kind: z.string().refine((kind) => !(kind in ENTRIES)) }).transform(() => undefined);
+
+/** An item of a status. What is of a kind that is not known is passed over. */
+export const STATUS_ITEM = z
+  .array(z.union([entry, unknownEntry]))
+  .max(LIMITS.statusEntriesPerItem)
+  .transform((all) => all.filter((one) => one !== undefined));
