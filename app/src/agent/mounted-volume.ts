@@ -143,6 +143,7 @@ export class MountedVolume implements Mount {
       log: parts.log,
     });
     const settled = (node: number): Promise<void> => this.commits.settled(node);
+    cache.onDamaged(({ node }, bytes) => this.damaged(node, bytes));
     this.contents = new Contents({ drive, tree, cache, downloads, readAhead: this.readAhead, settled });
     const epoch = (): string => this.epoch;
     const conflict = (path: string, node: number): void => this.conflict(path, node);
@@ -432,6 +433,13 @@ export class MountedVolume implements Mount {
     if (this.problems.includes(sentence)) return;
     this.problems.push(sentence);
     if (this.problems.length > PROBLEMS_MAX) this.problems.shift();
+  }
+
+  private damaged(node: number, bytes: number): void {
+    const path = this.parts.replica.pathOf(node) ?? "a file that is gone";
+    this.problem(
+      `Damaged on this computer's disk: ${bytes} cached bytes of ${path}. They were not used and are fetched again.`,
+    );
   }
 
   private sentence(state: MountStatus["state"], unsentFiles: number): string {

@@ -60,7 +60,7 @@ async function transform(
   volume: Volume,
   random: SeededRandom,
 ): Promise<void> {
-  const base = found && (await cache.verify(found));
+  const base = found && (await cache.prove(found));
   if (base === undefined) return;
   const next = { node: base.version.node, seq: 1 + random.below(SEQS) };
   const sample = await volume.sample(next.node, next.seq);
@@ -78,7 +78,7 @@ async function check(cache: Cache, volume: Volume): Promise<number> {
   let held = 0;
   for (let node = 1; node <= NODES; node++) {
     for (const found of cache.versionsOf(node)) {
-      const content = await cache.verify(found);
+      const content = await cache.prove(found);
       if (content === undefined) continue;
       const sample = await volume.sample(node, content.version.seq);
       for (const { offset, length } of cache.present(content)) {

@@ -1,7 +1,16 @@
 import { expect, test } from "@jest/globals";
 import type { ByteRange } from "@runnel/native/drive";
 import * as fc from "fast-check";
-import { addRange, decodeRanges, encodeRanges, holdsRange, missingIn, sumOf } from "../../src/agent/cache/ranges.ts";
+import {
+  addRange,
+  decodeRanges,
+  encodeRanges,
+  holdsRange,
+  missingIn,
+  presentIn,
+  removeRange,
+  sumOf,
+} from "../../src/agent/cache/ranges.ts";
 
 const SIZE = 40;
 const range = fc.record({ offset: fc.nat(SIZE / 2), length: fc.nat(SIZE / 2) });
@@ -26,6 +35,12 @@ test("[F52] ranges are a set of bytes, sorted, disjoint and not touching", () =>
       const missing = [...bytesOf([wanted])].filter((byte) => !held.has(byte));
       expect([...bytesOf(missingIn(ranges, wanted))]).toEqual(missing);
       expect(holdsRange(ranges, wanted.offset, wanted.length)).toBe(missing.length === 0);
+      expect(decodeRanges(encodeRanges(ranges), SIZE)).toEqual(ranges);
+      expect(bytesOf(presentIn(ranges, wanted))).toEqual(
+        new Set([...bytesOf([wanted])].filter((byte) => held.has(byte))),
+      );
+      removeRange(ranges, wanted);
+      expect(bytesOf(ranges)).toEqual(new Set([...held].filter((byte) => !bytesOf([wanted]).has(byte))));
       expect(decodeRanges(encodeRanges(ranges), SIZE)).toEqual(ranges);
     }),
   );

@@ -46,12 +46,12 @@ export interface Transformation {
 /** Methods given a content that is no longer in the cache throw Gone; after close all but close throw Interrupted. */
 export interface Cache {
   /**
-   * The content of a version, if any of it is here. A content known by OID from an older epoch is found through `oid`. Bytes that a
-   * power cut may have taken count as not present until `verify`.
+   * The content of a version, if any of it is here. A content known by OID from an older epoch is found through `oid`. Bytes of a former
+   * life are in doubt, and count as not present, until `prove`: a disk may rot, or have lost them in a power cut.
    */
   find(version: VersionId, oid?: Uint8Array): CachedContent | undefined;
-  /** Digests what a power cut may have taken and keeps what is right. At once when there is no doubt. undefined: it is gone. */
-  verify(content: CachedContent): Promise<CachedContent | undefined>;
+  /** Digests what is in doubt of the range (of the whole) and keeps what is right. At once when nothing is. undefined: it is gone. */
+  prove(content: CachedContent, range?: ByteRange): Promise<CachedContent | undefined>;
   byId(id: number): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
@@ -60,9 +60,16 @@ export interface Cache {
   /**
    * Takes in a complete file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the
    * cache's root, else by a copy within the system. The file stays where it is (the journal removes it with `done`). `path` is absolute,
-   * below the cache's root or `adoptFrom`. @throws NotFound, NoSpace.
+   * below the cache's root or `adoptFrom`. `inDoubt`: ranges whose bytes nobody has compared with the recipe. @throws NotFound, NoSpace.
    */
-  adopt(path: string, version: VersionId, sizeBytes: number, recipe: Recipe, oid: Uint8Array): Promise<CachedContent>;
+  adopt(
+    path: string,
+    version: VersionId,
+    sizeBytes: number,
+    recipe: Recipe,
+    oid: Uint8Array,
+    inDoubt?: readonly ByteRange[],
+  ): Promise<CachedContent>;
   /**
    * The file of `content` becomes that of another version: from here to `finish` it belongs to no version (a crash loses it, never mixes
    * it), and `content` is gone. @throws Busy while it is held.
@@ -72,18 +79,20 @@ export interface Cache {
   setRecipe(content: CachedContent, recipe: Recipe, oid: Uint8Array): CachedContent;
 
   present(content: CachedContent): readonly ByteRange[];
-  /** Parts of the range that are not here. */
+  /** Parts of the range that are not here, or in doubt. */
   missing(content: CachedContent, range: ByteRange): ByteRange[];
+  /** Parts of the range that are not here, nor in doubt. */
+  absent(content: CachedContent, range: ByteRange): ByteRange[];
   /** Writes bytes and records them present (bytes first). */
   write(content: CachedContent, offset: number, bytes: Uint8Array): Promise<void>;
   /** Copies present bytes from another cached content, and records. @throws Gone when `from` lacks them. */
   copy(from: CachedContent, fromOffset: number, to: CachedContent, offset: number, length: number): Promise<void>;
-  /** @throws Gone when not all of them are present. */
+  /** Proves them first. @throws Gone when not all of them are present. */
   read(content: CachedContent, offset: number, length: number): Promise<Uint8Array>;
   /** For core.node's threads; read only. Close it. */
   openFile(content: CachedContent): Promise<DiskFile>;
 
-  /** A present chunk for each digest (32 bytes each in `digests`). Its bytes are not checked: digest them before they are used. */
+  /** A chunk for each digest (32 bytes each in `digests`), present or in doubt: a hint. Its bytes are got by `read`. */
   findChunks(digests: Uint8Array): (FoundChunk | undefined)[];
 
   /** While held, a content is not evicted (open files, transfers). */
@@ -94,6 +103,8 @@ export interface Cache {
   evict(budgetBytes: number): Promise<void>;
   /** Called with contents that were removed (evicted, replaced, failed verification), so that the drive forgets them. */
   onEvicted(tell: (id: number) => void): void;
+  /** Called with how many bytes of a version turned out not to be what was written. */
+  onDamaged(tell: (version: VersionId, bytes: number) => void): void;
   /** A new epoch: versions mean nothing any more; contents with an OID stay findable by it. */
   forgetVersions(): void;
   close(): Promise<void>;

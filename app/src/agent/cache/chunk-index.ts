@@ -7,7 +7,6 @@ import type { ContentStatements } from "./content-index.ts";
 import type { FoundChunk } from "./cache.ts";
 import type { ContentTable } from "./content-table.ts";
 import type { Content } from "./content.ts";
-import { holdsRange } from "./ranges.ts";
 import type { RecipeDifference } from "./recipe-difference.ts";
 import { changedChunks } from "./recipe-difference.ts";
 
@@ -124,7 +123,7 @@ export class ChunkIndex {
 function presentChunk(content: Content, digest: Uint8Array): FoundChunk | undefined {
   const index = content.indexOf(digest);
   const [offset, length] = [content.offsets()[index], content.recipe?.lengths[index]];
-  if (offset === undefined || length === undefined || !holdsRange(content.ranges, offset, length)) return undefined;
+  if (offset === undefined || length === undefined || content.absent({ offset, length }).length > 0) return undefined;
   return { content: content.view(), index, offset, length };
 }
 

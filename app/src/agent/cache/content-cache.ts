@@ -16,14 +16,11 @@ import type { ContentStatements } from "./content-index.ts";
 import { ContentLives } from "./content-lives.ts";
 import { ContentTable, gone } from "./content-table.ts";
 import type { Content } from "./content.ts";
-import { addRange, holdsRange, missingIn, sumOf } from "./ranges.ts";
+import { addRange, holdsRange, missingIn, removeRange, sumOf } from "./ranges.ts";
+import { Prover } from "./prove.ts";
 import { reconcile } from "./reconcile.ts";
-import { verifyChunks } from "./verify-chunks.ts";
 
 export type { CacheOptions } from "./cache-options.ts";
-
-/** Files synced at close; bytes in others are digested before use if the system is started anew. */
-const SYNCED_AT_CLOSE = 256;
 
 /** Room made on a full disk besides what is needed: not for every few bytes anew. */
 const ROOM_BYTES = 1024 * 1024;
@@ -35,8 +32,8 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
   try {
     const rows = prepareContentStatements(db);
     const files = new ContentFiles(options.root, options.folder ?? "contents");
-    await reconcile(db, rows, files, boot);
-    return new ContentCache(options, db, rows, files, boot);
+    await reconcile(db, rows, files);
+    return new ContentCache(options, db, rows, files);
   } catch (error) {
     db.close();
     throw error;
@@ -51,16 +48,18 @@ class ContentCache implements Cache {
   readonly #contents: ContentTable;
   readonly #chunks: ChunkIndex;
   readonly #lives: ContentLives;
+  readonly #prover: Prover;
   #closing: Promise<void> | undefined;
 
-  constructor(options: CacheOptions, db: IndexDatabase, rows: ContentStatements, files: ContentFiles, boot: string) {
+  constructor(options: CacheOptions, db: IndexDatabase, rows: ContentStatements, files: ContentFiles) {
     this.#options = options;
     this.#db = db;
     this.#rows = rows;
     this.#files = files;
-    this.#contents = new ContentTable(db, rows, files, options.clock, boot);
+    this.#contents = new ContentTable(db, rows, files, options.clock);
     this.#chunks = new ChunkIndex(db, rows, this.#contents, options.clock);
     this.#lives = new ContentLives(db, rows, files, this.#contents, this.#chunks);
+    this.#prover = new Prover(rows, files, this.#contents, this.#lives, options.executor);
     for (const { id } of rows.unfinished.all()) {
       const content = this.#contents.get(id);
       if (content !== undefined) this.#chunks.goOn(content);
@@ -74,11 +73,11 @@ class ContentCache implements Cache {
     return content?.view();
   }
 
-  async verify(view: CachedContent): Promise<CachedContent | undefined> {
-    this.#assertOpen("verify cached content");
+  async prove(view: CachedContent, range?: ByteRange): Promise<CachedContent | undefined> {
+    this.#assertOpen("prove cached content");
     const content = this.#contents.get(view.id);
     if (content === undefined) return undefined;
-    await this.#settleDoubt(content);
+    await this.#prover.prove(content, range ?? { offset: 0, length: content.sizeBytes });
     return content.isGone ? undefined : content.view();
   }
 
@@ -120,6 +119,7 @@ class ContentCache implements Cache {
     sizeBytes: number,
     recipe: Recipe,
     oid: Uint8Array,
+    inDoubt: readonly ByteRange[] = [],
   ): Promise<CachedContent> {
     this.#assertOpen("take in a file");
     checkRecipe(recipe, sizeBytes);
@@ -132,7 +132,8 @@ class ContentCache implements Cache {
         await this.#lives.remove(content);
         throw error;
       }
-      this.#lives.complete(content, { version, sizeBytes, recipe, oid }, [{ offset: 0, length: sizeBytes }], undefined);
+      const whole = [{ offset: 0, length: sizeBytes }];
+      this.#lives.complete(content, { version, sizeBytes, recipe, oid }, whole, inDoubt, undefined);
       return content.view();
     });
   }
@@ -168,7 +169,7 @@ class ContentCache implements Cache {
         checkRecipe(recipe, sizeBytes);
         await file.truncate(sizeBytes);
         this.#assertOpen("transform cached content");
-        this.#lives.complete(next, { version, sizeBytes, recipe, oid }, present, old);
+        this.#lives.complete(next, { version, sizeBytes, recipe, oid }, present, [], old);
         next.working--;
         await this.#lives.wasUsed(next);
         return next.view();
@@ -203,14 +204,19 @@ class ContentCache implements Cache {
     return missingIn(this.#contents.require(view).ranges, range);
   }
 
+  absent(view: CachedContent, range: ByteRange): ByteRange[] {
+    this.#assertOpen("read cache");
+    return this.#contents.require(view).absent(range);
+  }
+
   async write(view: CachedContent, offset: number, bytes: Uint8Array): Promise<void> {
     this.#assertOpen("write cache");
     const content = this.#contents.require(view);
     checkWithin(content, offset, bytes.length);
     await this.#lives.working(content, async () => {
-      await this.#settleDoubt(content);
       const file = await this.#contents.file(content);
       await this.#withRoom(bytes.length, () => file.write(offset, bytes));
+      if (content.recipe === undefined) await this.#prover.wasWrittenWithoutRecipe(content, offset, bytes);
       this.#wasWritten(content, offset, bytes.length);
     });
   }
@@ -227,7 +233,7 @@ class ContentCache implements Cache {
     checkWithin(to, offset, length);
     await this.#lives.working(to, () =>
       this.#lives.working(from, async () => {
-        await this.#settleDoubt(to);
+        await this.#prover.prove(from, { offset: fromOffset, length });
         if (!holdsRange(from.ranges, fromOffset, length)) throw lacking();
         const [source, target] = [await this.#contents.file(from), await this.#contents.file(to)];
         const copied = await target.copyFrom(source, fromOffset, offset, length);
@@ -241,6 +247,7 @@ class ContentCache implements Cache {
     this.#assertOpen("read cache");
     const content = this.#contents.require(view);
     return this.#lives.working(content, async () => {
+      await this.#prover.prove(content, { offset, length });
       if (!holdsRange(content.ranges, offset, length)) throw lacking();
       const bytes = await (await this.#contents.file(content)).read(offset, length);
       if (bytes.length !== length) throw lacking();
@@ -309,6 +316,10 @@ class ContentCache implements Cache {
     this.#lives.onRemoved(tell);
   }
 
+  onDamaged(tell: (version: VersionId, bytes: number) => void): void {
+    this.#prover.onDamaged(tell);
+  }
+
   forgetVersions(): void {
     this.#assertOpen("forget versions");
     const nameless = this.#rows.withoutOid.all();
@@ -331,10 +342,6 @@ class ContentCache implements Cache {
     await this.#lives.settled();
     try {
       this.#contents.store();
-      const unsynced = this.#contents.loaded().filter((content) => content.unsyncedIn !== "" && !content.isGone);
-      for (const content of unsynced.slice(0, SYNCED_AT_CLOSE)) {
-        if (content.doubtful.length === 0 && (await this.#sync(content))) this.#rows.setSynced.run(content.id);
-      }
     } finally {
       for (const content of this.#contents.loaded()) {
         content.holds = 0;
@@ -346,42 +353,13 @@ class ContentCache implements Cache {
     }
   }
 
-  /** What cannot be synced is digested before use after a power cut; nothing else depends on it. */
-  async #sync(content: Content): Promise<boolean> {
-    try {
-      await (await this.#contents.file(content)).sync(true);
-      return !content.isChanged;
-    } catch {
-      return false;
-    }
-  }
-
   #wasWritten(content: Content, offset: number, length: number): void {
     if (content.isGone) throw gone();
-    const before = missingIn(content.ranges, { offset, length });
-    addRange(content.ranges, { offset, length });
-    this.#contents.wasChanged(content, sumOf(before));
-  }
-
-  async #settleDoubt(content: Content): Promise<void> {
-    if (content.doubtful.length === 0) return;
-    content.verifying ??= this.#lives.track(this.#digestDoubtful(content)).finally(() => {
-      content.verifying = undefined;
-    });
-    await content.verifying;
-  }
-
-  async #digestDoubtful(content: Content): Promise<void> {
-    const file = await this.#files.open(content.id, "read");
-    try {
-      const kept = await verifyChunks(content, file, this.#options.executor);
-      const doubted = sumOf(content.doubtful);
-      content.doubtful = [];
-      for (const range of kept) addRange(content.ranges, range);
-      if (!content.isGone) this.#contents.wasChanged(content, sumOf(kept) - doubted);
-    } finally {
-      await file.close();
-    }
+    const range = { offset, length };
+    const added = sumOf(content.absent(range));
+    addRange(content.ranges, range);
+    removeRange(content.doubtful, range);
+    this.#contents.wasChanged(content, added);
   }
 
   #assertOpen(operation: string): void {

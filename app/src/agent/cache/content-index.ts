@@ -3,23 +3,26 @@ import type { DatabaseFormat, IndexDatabase, Query } from "../replica/database.t
 
 /**
  * `node` 0: belongs to no version. `lineage`: the first content in a row of transformed ones; chunks are indexed by it, so that an edit
- * changes the rows of the edit only. `held`: bytes present. `unsyncedIn`: the boot in which bytes were written that may not be on stable
- * storage; "" = all are. `indexed`: chunks of the recipe that are in `chunks`.
+ * changes the rows of the edit only. `held`: bytes present. `indexed`: chunks of the recipe that are in `chunks`. `runs`: what was written to
+ * contents without a recipe.
  */
 export const CACHE_FORMAT: DatabaseFormat = {
   what: "cache index",
-  version: 1,
+  version: 2,
   schema: `
     CREATE TABLE contents (
       id INTEGER PRIMARY KEY AUTOINCREMENT, lineage INTEGER NOT NULL, node INTEGER NOT NULL, version INTEGER NOT NULL,
-      size INTEGER NOT NULL, oid BLOB, present BLOB NOT NULL, held INTEGER NOT NULL, unsyncedIn TEXT NOT NULL,
-      used INTEGER NOT NULL, indexed INTEGER NOT NULL
+      size INTEGER NOT NULL, oid BLOB, present BLOB NOT NULL, held INTEGER NOT NULL, used INTEGER NOT NULL,
+      indexed INTEGER NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX contentsByVersion ON contents (node, version) WHERE node <> 0;
     CREATE INDEX contentsByOid ON contents (oid) WHERE node = 0;
     CREATE INDEX contentsByLineage ON contents (lineage);
     CREATE INDEX contentsByUse ON contents (used);
     CREATE TABLE recipes (content INTEGER PRIMARY KEY, recipe BLOB NOT NULL) STRICT;
+    CREATE TABLE runs (
+      content INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (content, offset)
+    ) STRICT, WITHOUT ROWID;
     CREATE TABLE chunks (key INTEGER NOT NULL, lineage INTEGER NOT NULL, PRIMARY KEY (key, lineage)) STRICT, WITHOUT ROWID;
   `,
 };
@@ -33,7 +36,6 @@ export interface ContentRow {
   oid: Uint8Array | null;
   present: Uint8Array;
   held: number;
-  unsyncedIn: string;
   used: number;
   indexed: number;
 }
@@ -49,12 +51,11 @@ export function prepareContentStatements(db: IndexDatabase) {
     byOid: ids("SELECT id FROM contents WHERE oid = ? AND node = 0 LIMIT 1"),
     byLineage: ids("SELECT id FROM contents WHERE lineage = ?"),
     versionsOf: ids("SELECT id FROM contents WHERE node = ? ORDER BY version DESC"),
-    /** id (null: the next one), lineage, node, version, size, unsyncedIn, used. */
-    insert: query("INSERT INTO contents VALUES (?, ?, ?, ?, ?, NULL, x'', 0, ?, ?, 0)"),
+    /** id (null: the next one), lineage, node, version, size, used. */
+    insert: query("INSERT INTO contents VALUES (?, ?, ?, ?, ?, NULL, x'', 0, ?, 0)"),
     lastId: query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'contents'"),
     identify: query("UPDATE contents SET node = ?, version = ?, size = ?, oid = ? WHERE id = ?"),
-    setPresent: query("UPDATE contents SET present = ?, held = ?, unsyncedIn = ? WHERE id = ?"),
-    setSynced: query("UPDATE contents SET unsyncedIn = '' WHERE id = ?"),
+    setPresent: query("UPDATE contents SET present = ?, held = ? WHERE id = ?"),
     setUsed: query("UPDATE contents SET used = ? WHERE id = ?"),
     setIndexed: query("UPDATE contents SET indexed = ? WHERE id = ?"),
     remove: query("DELETE FROM contents WHERE id = ?"),
@@ -65,17 +66,20 @@ export function prepareContentStatements(db: IndexDatabase) {
       "SELECT id, used FROM contents WHERE used > ? ORDER BY used LIMIT 64",
     ),
     places: query<{ id: number; size: number }>("SELECT id, size FROM contents"),
-    /** Nothing can be said of these any more: half-made ones, and written ones without a recipe after a power cut. */
-    useless: ids(
-      `SELECT id FROM contents LEFT JOIN recipes ON content = id
-       WHERE (node = 0 AND oid IS NULL) OR (unsyncedIn NOT IN ('', ?) AND recipe IS NULL)`,
-    ),
+    halfMade: ids("SELECT id FROM contents WHERE node = 0 AND oid IS NULL"),
     forgetVersions: query("UPDATE contents SET node = 0, version = 0"),
     withoutOid: ids("SELECT id FROM contents WHERE oid IS NULL"),
 
     recipe: query<{ recipe: Uint8Array }>("SELECT recipe FROM recipes WHERE content = ?"),
     putRecipe: query("INSERT OR REPLACE INTO recipes VALUES (?, ?)"),
     removeRecipe: query("DELETE FROM recipes WHERE content = ?"),
+
+    /** content, end and beginning of a range. */
+    runsIn: query<{ offset: number; length: number; digest: Uint8Array }>(
+      "SELECT offset, length, digest FROM runs WHERE content = ? AND offset < ? AND offset + length > ?",
+    ),
+    putRun: query("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)"),
+    removeRuns: query("DELETE FROM runs WHERE content = ?"),
 
     lineagesOf: query<{ lineage: number }>("SELECT lineage FROM chunks WHERE key = ? LIMIT 8"),
     putChunk: query("INSERT OR IGNORE INTO chunks VALUES (?, ?)"),

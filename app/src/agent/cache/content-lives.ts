@@ -8,7 +8,7 @@ import type { ContentFiles } from "./content-files.ts";
 import type { ContentStatements } from "./content-index.ts";
 import type { ContentTable } from "./content-table.ts";
 import type { Content } from "./content.ts";
-import { addRange, sumOf } from "./ranges.ts";
+import { addRange, removeRange, sumOf } from "./ranges.ts";
 
 export interface Identity {
   version: VersionId;
@@ -85,13 +85,22 @@ export class ContentLives {
   }
 
   /** A file that now holds these bytes becomes the content of a version. `old`: what the lineage's chunks in the index are those of. */
-  complete(content: Content, identity: Identity, present: readonly ByteRange[], old: Content | undefined): void {
+  complete(
+    content: Content,
+    identity: Identity,
+    present: readonly ByteRange[],
+    inDoubt: readonly ByteRange[],
+    old: Content | undefined,
+  ): void {
     const ranges: ByteRange[] = [];
-    for (const { offset, length } of present) addRange(ranges, { offset, length });
+    for (const range of present) addRange(ranges, range);
+    for (const range of inDoubt) removeRange(ranges, range);
+    const doubtful: ByteRange[] = [];
+    for (const range of inDoubt) addRange(doubtful, range);
     this.#db.atomic(() => {
       this.identify(content, identity);
-      content.ranges = ranges;
-      this.#contents.wasChanged(content, sumOf(ranges));
+      [content.ranges, content.doubtful] = [ranges, doubtful];
+      this.#contents.wasChanged(content, sumOf(ranges) + sumOf(doubtful));
       this.#contents.storeContent(content);
       this.#chunks.replace(old, content);
     });

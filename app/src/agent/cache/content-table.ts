@@ -14,7 +14,6 @@ const LOADED_MAX = 512;
 const STORE_DELAY_MS = 1000;
 
 export class ContentTable {
-  readonly boot: string;
   readonly #db: IndexDatabase;
   readonly #rows: ContentStatements;
   readonly #files: ContentFiles;
@@ -30,12 +29,11 @@ export class ContentTable {
   #isStopped = false;
   #usedBytes: number;
 
-  constructor(db: IndexDatabase, rows: ContentStatements, files: ContentFiles, clock: Clock, boot: string) {
+  constructor(db: IndexDatabase, rows: ContentStatements, files: ContentFiles, clock: Clock) {
     this.#db = db;
     this.#rows = rows;
     this.#files = files;
     this.#clock = clock;
-    this.boot = boot;
     const totals = rows.totals.get();
     this.#usedBytes = totals?.held ?? 0;
     this.#lastUse = totals?.used ?? 0;
@@ -72,7 +70,7 @@ export class ContentTable {
   /** A row without version, recipe and bytes. `lineage` undefined begins one. */
   insert(sizeBytes: number, lineage?: number): Content {
     const id = this.#lastId + 1;
-    this.#rows.insert.run(id, lineage ?? id, 0, 0, sizeBytes, this.boot || "unknown", ++this.#lastUse);
+    this.#rows.insert.run(id, lineage ?? id, 0, 0, sizeBytes, ++this.#lastUse);
     this.#lastId = id;
     return this.get(id) as Content;
   }
@@ -86,7 +84,6 @@ export class ContentTable {
   /** Bytes were written or dropped: the index learns of it later. */
   wasChanged(content: Content, addedBytes: number): void {
     this.#usedBytes += addedBytes;
-    content.unsyncedIn = this.boot || "unknown";
     content.isChanged = true;
     this.#changed.add(content);
     this.#arm();
@@ -97,6 +94,7 @@ export class ContentTable {
     this.#db.atomic(() => {
       this.#rows.remove.run(content.id);
       this.#rows.removeRecipe.run(content.id);
+      this.#rows.removeRuns.run(content.id);
     });
     content.isGone = true;
     this.#usedBytes -= sumOf(content.ranges) + sumOf(content.doubtful);
@@ -153,11 +151,12 @@ export class ContentTable {
   /** A row that cannot be read is dropped: it can be fetched again. Its file is unknown at the next opening. */
   #read(row: ContentRow): Content | undefined {
     try {
-      return new Content(row, this.#rows.recipe.get(row.id)?.recipe, this.#files.pathOf(row.id), this.boot);
+      return new Content(row, this.#rows.recipe.get(row.id)?.recipe, this.#files.pathOf(row.id));
     } catch (error) {
       if (!isRunnelError(error, "Corrupt", "TooLarge")) throw error;
       this.#rows.remove.run(row.id);
       this.#rows.removeRecipe.run(row.id);
+      this.#rows.removeRuns.run(row.id);
       this.#usedBytes -= row.held;
       return undefined;
     }
@@ -165,8 +164,8 @@ export class ContentTable {
 
   #storeOne(content: Content): void {
     content.isChanged = false;
-    const held = sumOf(content.ranges);
-    this.#rows.setPresent.run(encodeRanges(content.ranges), held, content.unsyncedIn, content.id);
+    const { held } = content;
+    this.#rows.setPresent.run(encodeRanges(held), sumOf(held), content.id);
   }
 
   /** `kept` is about to be used: there must never be two objects of one content. */

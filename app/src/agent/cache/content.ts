@@ -4,7 +4,7 @@ import type { DiskFile, Recipe } from "@runnel/shared";
 import { DIGEST_BYTES, chunkOffsets, decodeRecipe, digestAt } from "@runnel/shared";
 import type { CachedContent } from "./cache.ts";
 import type { ContentRow } from "./content-index.ts";
-import { decodeRanges } from "./ranges.ts";
+import { addRange, decodeRanges, missingIn } from "./ranges.ts";
 
 export class Content {
   readonly id: number;
@@ -16,13 +16,11 @@ export class Content {
   recipe: Recipe | undefined;
   oid: Uint8Array | undefined;
   indexed: number;
-  /** Bytes that are here, sorted and disjoint. */
-  ranges: ByteRange[];
-  /** Bytes that a power cut may have taken; not in `ranges`. */
-  doubtful: ByteRange[] = [];
-  /** The boot in which bytes were written that may not be on stable storage; "" = none. */
-  unsyncedIn: string;
-  /** `ranges` or `unsyncedIn` is newer than the index. */
+  /** Bytes that are here and known to be right: written or digested in this life. Sorted and disjoint. */
+  ranges: ByteRange[] = [];
+  /** Bytes of a former life that nobody has digested since; not in `ranges` [F53]. */
+  doubtful: ByteRange[];
+  /** Which bytes are here is newer than in the index. */
   isChanged = false;
   isGone = false;
   /** To be removed once nobody holds it. */
@@ -31,12 +29,13 @@ export class Content {
   /** Operations under way. */
   working = 0;
   file: Promise<DiskFile> | undefined;
-  verifying: Promise<void> | undefined;
+  /** Never rejects. */
+  proving: Promise<void> | undefined;
   #view: CachedContent | undefined;
   #offsets: Float64Array | undefined;
   #table: Uint32Array | undefined;
 
-  constructor(row: ContentRow, recipe: Uint8Array | undefined, path: string, boot: string) {
+  constructor(row: ContentRow, recipe: Uint8Array | undefined, path: string) {
     this.id = row.id;
     this.lineage = row.lineage;
     this.path = path;
@@ -46,14 +45,11 @@ export class Content {
     this.oid = row.oid === null ? undefined : Uint8Array.from(row.oid);
     this.recipe = recipe && decodeRecipe(recipe);
     this.indexed = row.indexed;
-    this.unsyncedIn = row.unsyncedIn;
-    this.ranges = decodeRanges(row.present, row.size);
-    if (row.unsyncedIn === "" || row.unsyncedIn === boot) return;
-    [this.ranges, this.doubtful] = [[], this.ranges];
+    this.doubtful = decodeRanges(row.present, row.size);
   }
 
   get isInUse(): boolean {
-    return this.holds > 0 || this.working > 0 || this.verifying !== undefined;
+    return this.holds > 0 || this.working > 0 || this.proving !== undefined;
   }
 
   view(): CachedContent {
@@ -79,6 +75,19 @@ export class Content {
     if (recipe !== this.recipe) this.#table = this.#offsets = undefined;
     this.recipe = recipe;
     this.#view = undefined;
+  }
+
+  /** All that is here, right or in doubt. */
+  get held(): readonly ByteRange[] {
+    if (this.doubtful.length === 0) return this.ranges;
+    const held = [...this.ranges];
+    for (const range of this.doubtful) addRange(held, range);
+    return held;
+  }
+
+  /** Parts of the range that are not here, nor in doubt. */
+  absent(range: ByteRange): ByteRange[] {
+    return missingIn(this.ranges, range).flatMap((missing) => missingIn(this.doubtful, missing));
   }
 
   /** Offsets of the recipe's chunks, and its total last. */

@@ -33,6 +33,30 @@ export function addRange(ranges: ByteRange[], added: ByteRange): void {
   ranges.splice(from, to - from, { offset: start, length: end - start });
 }
 
+/** Takes away in place. */
+export function removeRange(ranges: ByteRange[], removed: ByteRange): void {
+  const from = firstEndingAfter(ranges, removed.offset);
+  const left: ByteRange[] = [];
+  let to = from;
+  for (let range = ranges[to]; range !== undefined && range.offset < endOf(removed); range = ranges[++to]) {
+    if (range.offset < removed.offset) left.push({ offset: range.offset, length: removed.offset - range.offset });
+    if (endOf(range) > endOf(removed)) left.push({ offset: endOf(removed), length: endOf(range) - endOf(removed) });
+  }
+  ranges.splice(from, to - from, ...left);
+}
+
+/** Parts of `wanted` that are in the set. */
+export function presentIn(ranges: readonly ByteRange[], wanted: ByteRange): ByteRange[] {
+  const present: ByteRange[] = [];
+  for (let index = firstEndingAfter(ranges, wanted.offset); ; index++) {
+    const range = ranges[index];
+    if (range === undefined || range.offset >= endOf(wanted)) return present;
+    const offset = Math.max(range.offset, wanted.offset);
+    const end = Math.min(endOf(range), endOf(wanted));
+    if (end > offset) present.push({ offset, length: end - offset });
+  }
+}
+
 /** Parts of `wanted` that are not in the set. */
 export function missingIn(ranges: readonly ByteRange[], wanted: ByteRange): ByteRange[] {
   const missing: ByteRange[] = [];

@@ -104,9 +104,12 @@ export class Contents {
 
   private async contentOf(state: NodeState, isOffline: boolean): Promise<CachedContent> {
     const version = { node: state.node, seq: state.version };
-    const found = this.cache.find(version);
-    const cached = found === undefined ? undefined : await this.cache.verify(found);
-    if (cached !== undefined && cached.sizeBytes === state.sizeBytes) return cached;
+    const cached = this.cache.find(version);
+    if (cached !== undefined && cached.sizeBytes === state.sizeBytes) {
+      // A small one is ready to be read with its opening; of a larger one each range is proved when it is first read.
+      if (cached.sizeBytes <= WHOLE_FILE_BYTES) await this.cache.prove(cached);
+      return cached;
+    }
     if (isOffline) throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");
     const content = await this.cache.create(version, state.sizeBytes);
     return content;

@@ -9,8 +9,17 @@ export interface Layer {
   extents: readonly ByteRange[];
 }
 
+/** The base may have rotted where it lies. */
+export interface BaseProof {
+  /** Parts of the range that nobody has compared with what they should be. */
+  inDoubt(range: ByteRange): ByteRange[];
+  /** Compares, and puts right what is not. */
+  prove(range: ByteRange): Promise<unknown>;
+}
+
 export interface Composition {
   base: DiskFile | undefined;
+  proof?: BaseProof;
   /** How much of the base shows through. */
   baseBytes: number;
   sizeBytes: number;
@@ -22,11 +31,17 @@ export class ComposedContent {
   readonly pieces: readonly Piece[];
   readonly sizeBytes: number;
   private readonly files: readonly DiskFile[];
+  private readonly base: { file: DiskFile; proof: BaseProof } | undefined;
   private readonly starts: number[] = [];
 
-  constructor(pieces: readonly Piece[], files: readonly DiskFile[]) {
+  constructor(
+    pieces: readonly Piece[],
+    files: readonly DiskFile[],
+    base?: { file: DiskFile | undefined; proof: BaseProof | undefined },
+  ) {
     this.pieces = pieces;
     this.files = files;
+    if (base?.file !== undefined && base.proof !== undefined) this.base = { file: base.file, proof: base.proof };
     let at = 0;
     for (const piece of pieces) {
       this.starts.push(at);
@@ -37,6 +52,7 @@ export class ComposedContent {
 
   /** Fills `into` with the bytes from `offset` on. @throws Io when a file is shorter than it was. */
   async read(offset: number, into: Uint8Array): Promise<void> {
+    await this.prove(offset, into.length);
     let at = 0;
     for (const { file, offset: from, length } of this.slice(offset, into.length)) {
       const part = into.subarray(at, at + length);
@@ -45,6 +61,21 @@ export class ComposedContent {
         throw new RunnelError("Io", "upload", "A file to be sent is shorter than it was.");
       at += length;
     }
+  }
+
+  /** Proves what of the base shows in the range: before it is read by others. True when some of it was in doubt: its bytes may be others now. */
+  async prove(offset: number, length: number): Promise<boolean> {
+    const inDoubt = this.inDoubt(offset, length);
+    for (const range of inDoubt) await this.base?.proof.prove(range);
+    return inDoubt.length > 0;
+  }
+
+  /** What of the range is the base's, and may have rotted. */
+  inDoubt(offset: number, length: number): ByteRange[] {
+    const { base } = this;
+    if (base === undefined) return [];
+    // The base shows at the offsets that it has.
+    return this.slice(offset, length).flatMap((piece) => (piece.file === base.file ? base.proof.inDoubt(piece) : []));
   }
 
   /** The pieces of a range. */
@@ -108,7 +139,7 @@ export async function openComposed(data: DiskRoot, of: Composition): Promise<Com
       files.push(file);
       pieces = overlaid(pieces, file, layer.extents, of.sizeBytes);
     }
-    return new ComposedContent(pieces, files);
+    return new ComposedContent(pieces, files, { file: of.base, proof: of.proof });
   } catch (error) {
     await Promise.all(files.map((file) => file.close()));
     throw error;

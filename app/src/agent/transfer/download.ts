@@ -44,9 +44,16 @@ export class Downloads {
     this.reused = parts.reused;
   }
 
+  /** Resolves when the range is here, though it may be in doubt. @throws as `ensure`. */
+  async bringAbsent(content: CachedContent, range: ByteRange): Promise<CachedContent> {
+    let current = content;
+    for (const part of this.cache.absent(content, range)) current = await this.ensure(current, part);
+    return current;
+  }
+
   /** Resolves when the range is present. @throws Unreachable, Gone, Lost, Stale, NoSpace. */
   async ensure(content: CachedContent, range: ByteRange): Promise<CachedContent> {
-    let current = this.cache.byId(content.id) ?? content;
+    let current = (await this.cache.prove(content, range)) ?? content;
     // What a held version should have and does not (a cache on disk may rot) is asked for in a second round.
     let mayReuse = true;
     while (this.cache.missing(current, range).length > 0) {
@@ -146,7 +153,7 @@ export class Downloads {
   }
 
   private isWhole(content: CachedContent): boolean {
-    return this.cache.missing(content, { offset: 0, length: content.sizeBytes }).length === 0;
+    return this.cache.absent(content, { offset: 0, length: content.sizeBytes }).length === 0;
   }
 
   /** Copies the chunks of the range that held versions have; digested, since a cache on disk may rot. */
@@ -176,11 +183,22 @@ export class Downloads {
       if (offset >= end || offset + length <= range.offset) continue;
       const place = places.get(Buffer.from(digestAt(recipe, index)).toString("latin1"));
       if (place === undefined || this.cache.missing(content, { offset, length }).length === 0) continue;
-      const bytes = await this.cache.read(place.from, place.offset, length);
+      const bytes = await this.readHeld(place.from, place.offset, length);
+      if (bytes === undefined) continue;
       if (Buffer.compare(await this.executor.digest([bytes]), digestAt(recipe, index)) !== 0) continue;
       await this.cache.write(content, offset, bytes);
       this.reused.base++;
       this.reused.bytes += length;
+    }
+  }
+
+  /** undefined: a cache on disk may rot. */
+  private async readHeld(content: CachedContent, offset: number, length: number): Promise<Uint8Array | undefined> {
+    try {
+      return await this.cache.read(content, offset, length);
+    } catch (error) {
+      if (isRunnelError(error, "Gone")) return undefined;
+      throw error;
     }
   }
 

@@ -1,12 +1,12 @@
 // Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and delivers it through links that come
 // and go. What it leaves behind is for the caller: to keep it as cached content, or to let it go.
-import type { Clock, DiskRoot, Executor, Recipe } from "@runnel/shared";
-import { RunnelError, isRunnelError, rechunkedRecipe } from "@runnel/shared";
+import type { Clock, DiskRoot, Executor, Rechunked, Recipe } from "@runnel/shared";
+import { RunnelError, chunkOffsets, isRunnelError, rechunkedRecipe } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
-import type { ComposedContent } from "./compose.ts";
+import type { BaseProof, ComposedContent } from "./compose.ts";
 import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
 import type { Downloads } from "./download.ts";
@@ -65,8 +65,12 @@ export class Sender {
       const result = await this.toldOf(this.deliver(record, cut, base, mayStart));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
-      const keep = (): Promise<CachedContent> =>
-        this.inOneFile(record, content, (path) => cache.adopt(path, version, record.sizeBytes, recipe, oid));
+      const keep = (): Promise<CachedContent> => {
+        const inDoubt = content.inDoubt(0, content.sizeBytes);
+        return this.inOneFile(record, content, (path) =>
+          cache.adopt(path, version, record.sizeBytes, recipe, oid, inDoubt),
+        );
+      };
       return { result, keep, release };
     } catch (error) {
       await release();
@@ -79,8 +83,12 @@ export class Sender {
     const shown = isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
     if (shown === 0) return openComposed(data, { ...record, base: undefined });
     if (base === undefined) throw new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
-    const whole = await downloads.ensure(base, { offset: 0, length: shown });
-    return openComposed(data, { ...record, base: await cache.openFile(whole) });
+    const whole = await downloads.bringAbsent(base, { offset: 0, length: shown });
+    const proof: BaseProof = {
+      inDoubt: (range) => cache.missing(whole, range),
+      prove: (range) => downloads.ensure(whole, range),
+    };
+    return openComposed(data, { ...record, base: await cache.openFile(whole), proof });
   }
 
   /** The recipe of an edit, known by reading only around it; undefined: all has to be cut. */
@@ -91,10 +99,11 @@ export class Sender {
   ): Promise<Recipe | undefined> {
     const recipe = base && this.parts.cache.byId(base.id)?.recipe;
     if (recipe === undefined || record.baseBytes === 0 || isWholeLayer(record)) return undefined;
-    return rechunkedRecipe(
-      recipe,
-      await this.parts.executor.rechunk(content.pieces, recipe.lengths, dirtyRanges(record)),
-    );
+    for (;;) {
+      const rechunked = await this.parts.executor.rechunk(content.pieces, recipe.lengths, dirtyRanges(record));
+      const next = rechunkedRecipe(recipe, rechunked);
+      if (!(await proveFresh(content, rechunked, next))) return next;
+    }
   }
 
   /** Gives the whole content to `take` as one file. */
@@ -173,4 +182,21 @@ export class Sender {
     if (content?.recipe === undefined || content.version.node === 0) return undefined;
     return { version: content.version, recipe: content.recipe, content };
   }
+}
+
+/**
+ * Proves what was read of the base: the new chunks, and those beside them. True when some of it was in doubt: what was cut may have been of
+ * bytes that have been put right since.
+ */
+async function proveFresh(content: ComposedContent, { spans }: Rechunked, next: Recipe): Promise<boolean> {
+  const offsets = chunkOffsets(next);
+  let wasInDoubt = false;
+  let at = 0;
+  for (const { kept, fresh } of spans) {
+    const from = Math.max(0, (offsets[at + kept] ?? 0) - 1);
+    at += kept + fresh;
+    const end = Math.min(content.sizeBytes, (offsets[at] ?? 0) + 1);
+    if (fresh > 0 && (await content.prove(from, end - from))) wasInDoubt = true;
+  }
+  return wasInDoubt;
 }

@@ -1,0 +1,159 @@
+// What of a cached content is still as it was written: its bytes are digested and compared with the recipe's chunks and with runs that were
+// written before there was a recipe [F53]. What is not is dropped: it is fetched again.
+import type { ByteRange } from "@runnel/native/drive";
+import type { DiskFile, Executor, VersionId } from "@runnel/shared";
+import { DIGEST_BYTES, digestAt, isRunnelError } from "@runnel/shared";
+import type { ContentFiles } from "./content-files.ts";
+import type { ContentStatements } from "./content-index.ts";
+import type { ContentLives } from "./content-lives.ts";
+import type { ContentTable } from "./content-table.ts";
+import type { Content } from "./content.ts";
+import { addRange, endOf, presentIn, removeRange, sumOf } from "./ranges.ts";
+
+/** Bytes with a known digest. */
+interface Unit extends ByteRange {
+  digest: Uint8Array;
+}
+
+/** Units digested at a time. */
+const BATCH_UNITS = 1024;
+
+export class Prover {
+  readonly #rows: ContentStatements;
+  readonly #files: ContentFiles;
+  readonly #contents: ContentTable;
+  readonly #lives: ContentLives;
+  readonly #executor: Executor;
+  readonly #listeners: ((version: VersionId, bytes: number) => void)[] = [];
+
+  constructor(
+    rows: ContentStatements,
+    files: ContentFiles,
+    contents: ContentTable,
+    lives: ContentLives,
+    executor: Executor,
+  ) {
+    this.#rows = rows;
+    this.#files = files;
+    this.#contents = contents;
+    this.#lives = lives;
+    this.#executor = executor;
+  }
+
+  /** Called when bytes were not what they should be. */
+  onDamaged(tell: (version: VersionId, bytes: number) => void): void {
+    this.#listeners.push(tell);
+  }
+
+  /** Nothing of the range is in doubt when it resolves. */
+  async prove(content: Content, range: ByteRange): Promise<void> {
+    while (content.proving !== undefined) await content.proving;
+    if (content.isGone || presentIn(content.doubtful, range).length === 0) return;
+    const proving = this.#lives.track(this.#settle(content, range)).finally(() => {
+      content.proving = undefined;
+    });
+    content.proving = proving.catch(() => {});
+    await proving;
+  }
+
+  /** What the index knows the bytes by from here on. */
+  async wasWrittenWithoutRecipe(content: Content, offset: number, bytes: Uint8Array): Promise<void> {
+    this.#rows.putRun.run(content.id, offset, bytes.length, await this.#executor.digest([bytes]));
+  }
+
+  async #settle(content: Content, range: ByteRange): Promise<void> {
+    const units = this.#unitsInDoubt(content, range);
+    const right = await this.#rightUnits(content, units);
+    if (content.isGone) return;
+    const before = sumOf(content.doubtful) + sumOf(content.ranges);
+    for (const unit of right) {
+      addRange(content.ranges, unit);
+      removeRange(content.doubtful, unit);
+    }
+    const wrongBytes = sumOf(units.flatMap((unit) => presentIn(content.doubtful, unit)));
+    for (const unit of units) removeRange(content.doubtful, unit);
+    removeRange(content.doubtful, range);
+    const dropped = before - sumOf(content.doubtful) - sumOf(content.ranges);
+    if (dropped > 0) this.#contents.wasChanged(content, -dropped);
+    if (wrongBytes === 0) return;
+    for (const tell of this.#listeners) tell({ node: content.node, seq: content.seq }, wrongBytes);
+  }
+
+  /** Units that meet what is in doubt of the range, and lie here whole. */
+  #unitsInDoubt(content: Content, range: ByteRange): Unit[] {
+    const inDoubt = presentIn(content.doubtful, range);
+    const meet = (unit: Unit): boolean => presentIn(inDoubt, unit).length > 0 && content.absent(unit).length === 0;
+    const chunks = chunksIn(content, range).filter(meet);
+    for (const chunk of chunks) removeRange(inDoubt, chunk);
+    // Written before there was a recipe, of whose chunks only a part is here.
+    if (inDoubt.length === 0) return chunks;
+    const runs = this.#rows.runsIn.all(content.id, endOf(range), range.offset);
+    return [...chunks, ...runs.filter(meet)];
+  }
+
+  async #rightUnits(content: Content, units: readonly Unit[]): Promise<Unit[]> {
+    if (units.length === 0) return [];
+    let file: DiskFile;
+    try {
+      file = await this.#files.open(content.id, "read");
+    } catch (error) {
+      if (isRunnelError(error, "NotFound")) return [];
+      throw error;
+    }
+    try {
+      return await rightIn(units, file, this.#executor);
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+function chunksIn(content: Content, range: ByteRange): Unit[] {
+  const { recipe } = content;
+  const offsets = content.offsets();
+  const units: Unit[] = [];
+  for (let index = lastAtOrBefore(offsets, range.offset); recipe !== undefined; index++) {
+    const [offset, length] = [offsets[index], recipe.lengths[index]];
+    if (offset === undefined || length === undefined || offset >= endOf(range)) break;
+    units.push({ offset, length, digest: digestAt(recipe, index) });
+  }
+  return units;
+}
+
+function lastAtOrBefore(offsets: Float64Array, offset: number): number {
+  let [low, high] = [0, offsets.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if ((offsets[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Units whose bytes have their digest. @throws RunnelError Io. */
+async function rightIn(units: readonly Unit[], file: DiskFile, executor: Executor): Promise<Unit[]> {
+  const right: Unit[] = [];
+  for (let at = 0; at < units.length; at += BATCH_UNITS) {
+    const batch = units.slice(at, at + BATCH_UNITS);
+    const digests = await digestAll(file, executor, batch);
+    for (const [place, unit] of batch.entries()) {
+      const found = digests?.subarray(place * DIGEST_BYTES, (place + 1) * DIGEST_BYTES);
+      if (found !== undefined && Buffer.compare(found, unit.digest) === 0) right.push(unit);
+    }
+  }
+  return right;
+}
+
+/** undefined when the file is shorter than it should be. */
+async function digestAll(
+  file: DiskFile,
+  executor: Executor,
+  ranges: readonly ByteRange[],
+): Promise<Uint8Array | undefined> {
+  try {
+    return await executor.digestFile(file, ranges);
+  } catch (error) {
+    if (isRunnelError(error, "Stale")) return undefined;
+    throw error;
+  }
+}
