@@ -110,14 +110,14 @@ export class Prover {
 
 function chunksIn(content: Content, range: ByteRange): Unit[] {
   const { recipe } = content;
+  if (recipe === undefined) return [];
   const offsets = content.offsets();
   const units: Unit[] = [];
-  for (let index = lastAtOrBefore(offsets, range.offset); recipe !== undefined; index++) {
+  for (let index = lastAtOrBefore(offsets, range.offset); ; index++) {
     const [offset, length] = [offsets[index], recipe.lengths[index]];
-    if (offset === undefined || length === undefined || offset >= endOf(range)) break;
+    if (offset === undefined || length === undefined || offset >= endOf(range)) return units;
     units.push({ offset, length, digest: digestAt(recipe, index) });
   }
-  return units;
 }
 
 function lastAtOrBefore(offsets: Float64Array, offset: number): number {
