@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const here = dirname(realpathSync(fileURLToPath(import.meta.url)));
 const buildFolder = join(here, "build");
 const stampFile = join(buildFolder, ".stamp");
-const packages = ["node-addon-api", "node-api-headers", "zstd-napi"];
+const packages = ["better-sqlite3", "node-addon-api", "node-api-headers", "zstd-napi"];
 const isSource = /(\.(c|cc|h)|^CMakeLists\.txt)$/;
 
 /** Ends the program with a sentence that says what to do. */

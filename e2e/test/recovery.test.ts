@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pageChecks } from "@runnel/native";
 import { Sandbox, costOf, mustRun, noise, onMount, waitFor } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
 
@@ -99,7 +100,7 @@ describe("reuse of what the server holds", () => {
     await server.stop();
     await mustRun(
       process.execPath,
-      ["--input-type=module", "-e", WRONG_ROWS, join(data, "docs", "meta", "chunks.db")],
+      ["--input-type=module", "-e", WRONG_ROWS, join(data, "docs", "meta", "chunks.db"), pageChecks()],
       { cwd: join(import.meta.dirname, "../../server") },
     );
     await restart();
@@ -117,6 +118,7 @@ describe("reuse of what the server holds", () => {
 /** Moves every place that the chunk index names by one byte. */
 const WRONG_ROWS = `
 import Database from "better-sqlite3";
+new Database(":memory:").loadExtension(process.argv[2]);
 const database = new Database(process.argv[1]);
 const { changes } = database.prepare("UPDATE chunks SET offset = offset + 1").run();
 if (changes === 0) throw new Error("The index was empty.");

@@ -5,10 +5,16 @@ import { fileURLToPath } from "node:url";
 
 const require = createRequire(import.meta.url);
 
-/** Loads build/core.node or build/drive.node, once per process. Throws a plain Error that says what to do. */
-export function loadAddon(name: "core" | "drive"): unknown {
+/** Throws a plain Error when it is not built. */
+export function addonPath(name: "core" | "drive"): string {
   const path = fileURLToPath(new URL(`../build/${name}.node`, import.meta.url));
   if (!existsSync(path)) throw new Error(`${name}.node is not built (${path}): run \`npm run setup\`.`);
+  return path;
+}
+
+/** Loads build/core.node or build/drive.node, once per process. Throws a plain Error that says what to do. */
+export function loadAddon(name: "core" | "drive"): unknown {
+  const path = addonPath(name);
   try {
     return require(path);
   } catch (error) {

@@ -143,6 +143,8 @@ export class MountedVolume implements Mount {
       log: parts.log,
     });
     const settled = (node: number): Promise<void> => this.commits.settled(node);
+    replica.onDamage(problem);
+    cache.onIndexDamage(problem);
     cache.onDamaged(({ node }, bytes) => this.damaged(node, bytes));
     this.contents = new Contents({ drive, tree, cache, downloads, readAhead: this.readAhead, settled });
     const epoch = (): string => this.epoch;

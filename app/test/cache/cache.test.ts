@@ -313,9 +313,9 @@ test("after close operations are interrupted; close waits for those under way", 
   expect(await machine.files()).toEqual([String(content.id)]);
 });
 
-test("[F47] the sample of format 2 is read", async () => {
+test("[F47] the sample of format 1 is read", async () => {
   await cache.close();
-  copyFileSync(join(import.meta.dirname, "samples/format-2/cache.sqlite"), machine.indexPath);
+  copyFileSync(join(import.meta.dirname, "samples/format-1/cache.sqlite"), machine.indexPath);
   const sample = await machine.sample(1, 60_000);
   for (const [id, sizeBytes] of [
     [1, 60_000],

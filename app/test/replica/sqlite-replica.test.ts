@@ -1,4 +1,14 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
@@ -210,6 +220,50 @@ test("[F48] a damaged index is found after a power cut, and the file begun anew"
   for (let page = 4; page < bytes.length / 4096; page += 3) bytes.fill(0x5a, page * 4096 + 100, page * 4096 + 300);
   writeFileSync(path, bytes);
   replica = openReplica(path, "boot 2");
+  expect(replica.facts()).toBeUndefined();
+});
+
+test("[F49] a file with any changed byte is begun anew, and that is told", () => {
+  for (let node = 2; node < 500; node++)
+    replica.putListing(ROOT_NODE, 5, [entry(`name ${node}`, node, 3)], node === 499);
+  replica.close();
+  const whole = readFileSync(path);
+  const stride = process.env["RUNNEL_LONG"] === undefined ? 499 : 17;
+  for (let at = 0; at < whole.length; at += stride) {
+    const bytes = Buffer.from(whole);
+    bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (at % 8)), at);
+    writeFileSync(path, bytes);
+    replica = openReplica(path, "boot 1");
+    const told: string[] = [];
+    replica.onDamage((sentence) => told.push(sentence));
+    expect({ at, facts: replica.facts(), told }).toEqual({
+      at,
+      facts: undefined,
+      told: [expect.stringMatching(/^Damaged on this computer's disk: the replica\./)],
+    });
+    replica.close();
+  }
+});
+
+test("[F49] a page that rots while the file is open fails what reads it, and that is told once", () => {
+  const count = 20_000;
+  const entries = Array.from({ length: count }, (_, at) => entry(`a name of usual length ${at}.txt`, 2 + at, 3));
+  replica.putListing(ROOT_NODE, 5, entries, true);
+  replica.close();
+  replica = openReplica(path, "boot 1");
+  const told: string[] = [];
+  replica.onDamage((sentence) => told.push(sentence));
+  const file = openSync(path, "r+");
+  const size = statSync(path).size;
+  // All but the header and the schema: which pages a look-up reads is SQLite's business.
+  for (let page = 8; page < size / 4096; page++) writeSync(file, Buffer.of(0x5a, 0x5a), 0, 2, page * 4096 + 2000);
+  closeSync(file);
+  const corrupt = expect.objectContaining({ kind: "Corrupt" });
+  expect(() => replica.listing(ROOT_NODE)).toThrow(corrupt);
+  expect(() => replica.listing(ROOT_NODE)).toThrow(corrupt);
+  expect(told).toEqual([expect.stringContaining("Unmount and mount again")]);
+  replica.close();
+  replica = openReplica(path, "boot 1");
   expect(replica.facts()).toBeUndefined();
 });
 

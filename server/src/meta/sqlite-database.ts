@@ -5,6 +5,7 @@
 // the WAL is valid up to some earlier commit, never torn: the index is then behind the commit log and is rolled forward. A commit under
 // synchronous=FULL syncs the WAL, and with it all commits before. A checkpoint syncs the WAL, copies it into the database file and syncs that.
 import { closeSync, existsSync, fsyncSync, openSync, renameSync } from "node:fs";
+import { pageChecks } from "@runnel/native";
 import Database from "better-sqlite3";
 import { RunnelError } from "@runnel/shared";
 import type { Creation } from "./first-rows.ts";
@@ -71,7 +72,8 @@ CREATE TABLE IF NOT EXISTS notices (
 export function fromSqliteError(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   const { code, message } = error;
-  const isCorrupt = code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB";
+  // IOERR_DATA: a page is not as it was written.
+  const isCorrupt = code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB" || code === "SQLITE_IOERR_DATA";
   if (code === "SQLITE_FULL") {
     return new RunnelError("NoSpace", "use meta store", "The server's disk with its log and index is full.", {
       cause: error,
@@ -79,6 +81,17 @@ export function fromSqliteError(error: unknown): unknown {
   }
   const kind = isCorrupt ? "Corrupt" : "Io";
   return new RunnelError(kind, "use meta store", `${code}: ${message}`, { cause: error });
+}
+
+let isChecking = false;
+
+/** From here on every page of a database is checked when it is read [F70]. */
+function checkPages(): void {
+  if (isChecking) return;
+  const database = new Database(":memory:");
+  database.loadExtension(pageChecks());
+  database.close();
+  isChecking = true;
 }
 
 function syncFolder(folder: string): void {
@@ -94,6 +107,7 @@ function syncFolder(folder: string): void {
 export function createMetaFile(folder: string, creation: Creation): void {
   const path = metaFile(folder);
   if (existsSync(path)) throw new RunnelError("Exists", "create meta store", "There is a meta store already.");
+  checkPages();
   const making = `${path}.new`;
   removeDatabase(making);
   const database = new Database(making);
@@ -126,8 +140,9 @@ function checkFormat(database: Database.Database): void {
 }
 
 function checkWhole(database: Database.Database): void {
-  const found = database.pragma("quick_check(1)", { simple: true });
-  if (found !== "ok") throw new RunnelError("Corrupt", "open meta store", `The database is damaged: ${String(found)}`);
+  const wrongPage = Number(database.prepare("SELECT runnel_wrong_page()").pluck().get());
+  if (wrongPage > 0)
+    throw new RunnelError("Corrupt", "open meta store", `Page ${wrongPage} of the database is damaged.`);
 }
 
 function connect(path: string): Database.Database {
@@ -141,6 +156,7 @@ function connect(path: string): Database.Database {
 export function openMetaFile(folder: string): { reader: Database.Database; writer: Database.Database } {
   const path = metaFile(folder);
   if (!existsSync(path)) throw new RunnelError("NotFound", "open meta store", "There is no meta store.");
+  checkPages();
   const writer = connect(path);
   try {
     checkFormat(writer);
@@ -160,6 +176,7 @@ export function openMetaFile(folder: string): { reader: Database.Database; write
 
 /** The chunk index; not synced, a damaged or missing one is made anew. */
 export function openChunkFile(folder: string, schema: string, format: number): Database.Database {
+  checkPages();
   const path = chunkFile(folder);
   const open = (): Database.Database => {
     const database = new Database(path);

@@ -105,6 +105,24 @@ describe("damage", () => {
     await store.close();
   });
 
+  test("[F70] any changed byte of the database is Corrupt at open", async () => {
+    const folder = sample();
+    const path = join(folder, "meta.db");
+    const whole = readFileSync(path);
+    // Opening takes milliseconds: a prime stride goes through all that a page has.
+    const stride = process.env["RUNNEL_LONG"] === undefined ? 1009 : 101;
+    for (let at = 0; at < whole.length; at += stride) {
+      const bytes = Buffer.from(whole);
+      bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (at % 8)), at);
+      writeFileSync(path, bytes);
+      const opening = openSqliteMetaStore(folder).then((store) => store.close());
+      await expect(opening.catch((error: unknown) => ({ at, error }))).resolves.toMatchObject({
+        at,
+        error: { kind: "Corrupt" },
+      });
+    }
+  });
+
   test("another program's database is Corrupt", async () => {
     const folder = newFolder();
     sql(folder, "CREATE TABLE t (a)");

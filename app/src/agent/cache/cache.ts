@@ -105,6 +105,8 @@ export interface Cache {
   onEvicted(tell: (id: number) => void): void;
   /** Called with how many bytes of a version turned out not to be what was written. */
   onDamaged(tell: (version: VersionId, bytes: number) => void): void;
+  /** Called with a sentence for a person when its index turns out to be damaged: at once for what was found, and dropped, at opening. */
+  onIndexDamage(tell: (sentence: string) => void): void;
   /** A new epoch: versions mean nothing any more; contents with an OID stay findable by it. */
   forgetVersions(): void;
   close(): Promise<void>;

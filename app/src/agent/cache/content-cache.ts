@@ -320,6 +320,10 @@ class ContentCache implements Cache {
     this.#prover.onDamaged(tell);
   }
 
+  onIndexDamage(tell: (sentence: string) => void): void {
+    this.#db.onDamage(tell);
+  }
+
   forgetVersions(): void {
     this.#assertOpen("forget versions");
     const nameless = this.#rows.withoutOid.all();

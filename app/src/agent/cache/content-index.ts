@@ -8,7 +8,7 @@ import type { DatabaseFormat, IndexDatabase, Query } from "../replica/database.t
  */
 export const CACHE_FORMAT: DatabaseFormat = {
   what: "cache index",
-  version: 2,
+  version: 1,
   schema: `
     CREATE TABLE contents (
       id INTEGER PRIMARY KEY AUTOINCREMENT, lineage INTEGER NOT NULL, node INTEGER NOT NULL, version INTEGER NOT NULL,

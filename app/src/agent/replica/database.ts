@@ -1,8 +1,9 @@
 // The agent's SQLite files: indexes that can be rebuilt, so they are never synced (synchronous=OFF) and a damaged one is begun anew
-// (docs/FORMAT.md, "The agent's journal, cache and replica"). The only place that imports better-sqlite3. Synchronous, main thread.
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+// (docs/FORMAT.md, "The agent's journal, cache and replica"). Every page is checked when it is read, by core.node. The only place that imports better-sqlite3. Synchronous, main thread.
+import { renameSync, rmSync } from "node:fs";
+import { pageChecks } from "@runnel/native";
 import Database from "better-sqlite3";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
 import { systemBoot } from "./system-boot.ts";
 
 export type Value = number | bigint | string | Uint8Array | null;
@@ -68,14 +69,19 @@ export class Query<R = Row> {
 export class IndexDatabase {
   /** What the last life left; "none" for a new file, also where a damaged one was dropped. */
   readonly lastEnd: LastEnd;
+  /** What was found damaged and dropped at opening: a sentence. */
+  readonly dropped: string | undefined;
   #db: Database.Database;
   readonly #path: string;
   readonly #what: string;
   #isInTransaction = false;
   #isInMemory = false;
+  #wasDamageTold = false;
+  readonly #damageListeners: ((sentence: string) => void)[] = [];
 
-  constructor(db: Database.Database, path: string, what: string, lastEnd: LastEnd) {
+  constructor(db: Database.Database, path: string, what: string, lastEnd: LastEnd, dropped: string | undefined) {
     this.#db = db;
+    this.dropped = dropped;
     this.#path = path;
     this.#what = what;
     this.lastEnd = lastEnd;
@@ -115,19 +121,39 @@ export class IndexDatabase {
     } catch (error) {
       if (!this.#db.open) throw closed(this.#what);
       const failure = databaseError(error, this.#what);
+      if (failure.kind === "Corrupt") this.#tellDamage();
       if (failure.kind !== "NoSpace" || this.#isInTransaction || this.#isInMemory) throw failure;
     }
     this.#moveToMemory();
     return this.withRoom(work);
   }
 
+  /** Called with a sentence for a person when the file turns out to be damaged: at once for what was found at opening. */
+  onDamage(tell: (sentence: string) => void): void {
+    this.#damageListeners.push(tell);
+    if (this.dropped !== undefined) tell(this.dropped);
+  }
+
+  /** What is read of it fails from here on; the next opening begins it anew. */
+  #tellDamage(): void {
+    if (this.#wasDamageTold) return;
+    this.#wasDamageTold = true;
+    const sentence = `Damaged on this computer's disk: the ${this.#what}. Unmount and mount again: it is then made anew.`;
+    for (const tell of this.#damageListeners) tell(sentence);
+  }
+
   /** Marks the end of this life and closes. Harmless when closed. */
   close(): void {
     if (!this.#db.open) return;
-    this.withRoom(() => this.#db.prepare("UPDATE life SET isClosed = 1").run());
-    const image = this.#isInMemory ? this.#db.serialize() : undefined;
-    this.#db.close();
-    if (image !== undefined) this.#putBack(image);
+    try {
+      this.withRoom(() => this.#db.prepare("UPDATE life SET isClosed = 1").run());
+      if (this.#isInMemory) this.#putBack();
+    } catch (error) {
+      // A damaged file is dropped at the next opening.
+      if (!isRunnelError(error, "Corrupt")) throw error;
+    } finally {
+      this.#db.close();
+    }
   }
 
   /** The file stays as the last transaction left it: a smaller truth, as after a kill. */
@@ -141,9 +167,10 @@ export class IndexDatabase {
     file.close();
   }
 
-  #putBack(image: Buffer): void {
+  #putBack(): void {
     try {
-      writeFileSync(`${this.#path}.new`, image, { mode: 0o600 });
+      rmSync(`${this.#path}.new`, { force: true });
+      this.#db.prepare("VACUUM INTO ?").run(`${this.#path}.new`);
       for (const suffix of ["-wal", "-shm"]) rmSync(this.#path + suffix, { force: true });
       renameSync(`${this.#path}.new`, this.#path);
     } catch {
@@ -159,21 +186,36 @@ export class IndexDatabase {
  * @throws RunnelError Version for a newer format, Io, NoSpace, Denied.
  */
 export function openDatabase(path: string, format: DatabaseFormat, boot: string = systemBoot()): IndexDatabase {
+  checkPages();
+  let dropped: string | undefined;
   try {
     return openOnce(path, format, boot);
   } catch (error) {
     const failure = databaseError(error, `open ${format.what}`);
     if (failure.kind !== "Corrupt") throw failure;
+    if (!(failure instanceof OlderFormat))
+      dropped = `Damaged on this computer's disk: the ${format.what}. It is made anew.`;
   }
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
   try {
-    return openOnce(path, format, boot);
+    return openOnce(path, format, boot, dropped);
   } catch (error) {
     throw databaseError(error, `open ${format.what}`);
   }
 }
 
-function openOnce(path: string, format: DatabaseFormat, boot: string): IndexDatabase {
+let isChecking = false;
+
+/** From here on every page of a database is checked when it is read [F49]. */
+function checkPages(): void {
+  if (isChecking) return;
+  const db = new Database(":memory:");
+  db.loadExtension(pageChecks());
+  db.close();
+  isChecking = true;
+}
+
+function openOnce(path: string, format: DatabaseFormat, boot: string, dropped?: string): IndexDatabase {
   const db = new Database(path);
   try {
     db.pragma("journal_mode = WAL");
@@ -182,27 +224,39 @@ function openOnce(path: string, format: DatabaseFormat, boot: string): IndexData
     db.pragma(`journal_size_limit = ${WAL_BYTES}`);
     const version = Number(db.pragma("user_version", { simple: true }));
     if (version > format.version) throw newerFormat(format, version);
-    if (version !== format.version) return begin(db, path, format, boot);
+    if (version !== format.version) return begin(db, path, format, boot, dropped);
+    const wrongPage = Number(db.prepare("SELECT runnel_wrong_page()").pluck().get());
+    if (wrongPage > 0)
+      throw new RunnelError("Corrupt", `open ${format.what}`, `Page ${wrongPage} of the ${format.what} is damaged.`);
     const lastEnd = endOf(db, format, boot);
     db.prepare("UPDATE life SET isClosed = 0, boot = ?").run(boot);
-    return new IndexDatabase(db, path, format.what, lastEnd);
+    return new IndexDatabase(db, path, format.what, lastEnd, undefined);
   } catch (error) {
     db.close();
     throw error;
   }
 }
 
+/** Begun anew like a damaged one, but nobody has to know. */
+class OlderFormat extends RunnelError {}
+
 /** A file without our tables. Other tables in it (an older format) make it Corrupt, so that the caller begins with an empty file. */
-function begin(db: Database.Database, path: string, format: DatabaseFormat, boot: string): IndexDatabase {
+function begin(
+  db: Database.Database,
+  path: string,
+  format: DatabaseFormat,
+  boot: string,
+  dropped: string | undefined,
+): IndexDatabase {
   const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema").get() as { n: number };
-  if (tables.n > 0) throw new RunnelError("Corrupt", `open ${format.what}`, `The ${format.what} has an older format.`);
+  if (tables.n > 0) throw new OlderFormat("Corrupt", `open ${format.what}`, `The ${format.what} has an older format.`);
   db.transaction(() => {
     db.exec("CREATE TABLE life (id INTEGER PRIMARY KEY, isClosed INTEGER NOT NULL, boot TEXT NOT NULL) STRICT");
     db.exec(format.schema);
     db.prepare("INSERT INTO life VALUES (1, 0, ?)").run(boot);
     db.pragma(`user_version = ${format.version}`);
   })();
-  return new IndexDatabase(db, path, format.what, "none");
+  return new IndexDatabase(db, path, format.what, "none", dropped);
 }
 
 function endOf(db: Database.Database, format: DatabaseFormat, boot: string): LastEnd {
@@ -235,7 +289,10 @@ function databaseError(error: unknown, operation: string): RunnelError {
   // A shared memory file that cannot grow.
   if (code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE")
     return new RunnelError("NoSpace", operation, message, { cause: error });
-  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB" || code === "SQLITE_SCHEMA") {
+  // IOERR_DATA: a page is not as it was written.
+  const isDamage =
+    code.startsWith("SQLITE_CORRUPT") || ["SQLITE_IOERR_DATA", "SQLITE_NOTADB", "SQLITE_SCHEMA"].includes(code);
+  if (isDamage) {
     return new RunnelError("Corrupt", operation, message, { cause: error });
   }
   return new RunnelError("Io", operation, message, { cause: error });

@@ -53,5 +53,7 @@ export interface Replica {
   advance(seq: number): void;
   /** The feed was interrupted: every folder is unknown until listed again; states are kept as the best guess for offline use. */
   forgetCompleteness(): void;
+  /** Called with a sentence for a person when its file turns out to be damaged: at once for what was found, and dropped, at opening. */
+  onDamage(tell: (sentence: string) => void): void;
   close(): void;
 }

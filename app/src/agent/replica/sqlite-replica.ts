@@ -179,6 +179,10 @@ class SqliteReplica implements Replica {
     });
   }
 
+  onDamage(tell: (sentence: string) => void): void {
+    this.#db.onDamage(tell);
+  }
+
   close(): void {
     if (this.#orphans.size > 0) {
       this.#db.atomic(() => {
