@@ -3,7 +3,8 @@
 // this process opens. Files beside the database pass through: the write-ahead log has sums of its own, which SQLite checks when it finds
 // a log that it did not write itself.
 //
-// Threads: SQLite calls a file's methods on one thread at a time; nothing here is shared but the layer itself, which is set up once.
+// Threads: SQLite calls a file's methods on one thread at a time; nothing here is shared but the layer itself. It is set up once for each life of
+// SQLite in the process: with the last thread that uses it the system unloads it, and with it all that was set up.
 // See https://sqlite.org/vfs.html, and "reserved space" in https://sqlite.org/fileformat2.html.
 #include <sqlite3ext.h>
 
@@ -27,6 +28,7 @@ constexpr sqlite3_int64 kPageSizeAt = 16;
 constexpr int kPageBytesMin = 512;
 constexpr int kPageBytesMax = 65536;
 
+constexpr const char* kName = "runnel-pages";
 sqlite3_vfs* below = nullptr;
 
 // SQLite allocates it, with the file below behind it.
@@ -171,7 +173,7 @@ int SetUp() {
   // What is not about open files is done by the methods below; they find their own data in the copy.
   checked = *below;
   checked.pNext = nullptr;
-  checked.zName = "runnel-pages";
+  checked.zName = kName;
   checked.szOsFile = static_cast<int>(sizeof(CheckedFile)) + below->szOsFile;
   checked.xOpen = Open;
   const int result = sqlite3_vfs_register(&checked, 1);
@@ -189,12 +191,11 @@ __declspec(dllexport)
 __attribute__((visibility("default")))
 #endif
 int sqlite3_extension_init(sqlite3*, char**, const sqlite3_api_routines* api) {
-  static std::once_flag once;
-  static int result = SQLITE_OK;
-  std::call_once(once, [api] {
-    SQLITE_EXTENSION_INIT2(api);
-    result = runnel::SetUp();
-  });
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  SQLITE_EXTENSION_INIT2(api);
+  if (sqlite3_vfs_find(runnel::kName) != nullptr) return SQLITE_OK_LOAD_PERMANENTLY;
+  const int result = runnel::SetUp();
   return result == SQLITE_OK ? SQLITE_OK_LOAD_PERMANENTLY : result;
 }
 }

@@ -221,3 +221,12 @@ test("commits survive a killed process whole, and an open batch leaves nothing",
     expect(await store.changesAfter(0, seq + 10)).toHaveLength(seq);
   });
 });
+
+test("[F70] pages are checked also when SQLite was unloaded in between, with the last thread that used it", async () => {
+  const folder = sample();
+  const script = new URL("open-again.ts", import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, folder], { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  for await (const bytes of child.stdout) text += String(bytes);
+  expect(text).toBe("Corrupt\n");
+});
