@@ -89,7 +89,7 @@ export class ReadAhead {
   private isHere({ node, version, sizeBytes }: NodeState): boolean {
     if (this.coming.has(keyOf(node, version))) return true;
     const content = this.parts.cache.find({ node, seq: version });
-    return content !== undefined && this.parts.cache.missing(content, { offset: 0, length: sizeBytes }).length === 0;
+    return content !== undefined && this.parts.cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
   }
 
   private watch(): void {
