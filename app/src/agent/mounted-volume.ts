@@ -23,7 +23,7 @@ import { Sender } from "./transfer/send-content.ts";
 import { Uploads } from "./transfer/upload.ts";
 import { Listings } from "./wire/listings.ts";
 import { Operations } from "./wire/operations.ts";
-import type { AttachFacts, Resume } from "./wire/session.ts";
+import type { AttachFacts, Resume } from "./wire/session-parts.ts";
 import { Session } from "./wire/session.ts";
 import { askVolumeStatus } from "./wire/volume-status.ts";
 

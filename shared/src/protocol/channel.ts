@@ -33,6 +33,7 @@ export class Channel {
 
   private readonly items: unknown[] = [];
   private itemWaiter: Waiter<unknown> | undefined;
+  private listener: ((item: unknown) => void) | undefined;
   private bulk: Uint8Array[] = [];
   private bulkBytes = 0;
   private bulkWaiter: { bytes: number; memory(length: number): Uint8Array; waiter: Waiter<Uint8Array> } | undefined;
@@ -120,6 +121,15 @@ export class Channel {
   }
 
   /**
+   * Items go to `take` as they come, instead of through next(): what it does is done before anybody hears what was said later on the connection. It
+   * must not throw.
+   */
+  listen(take: (item: unknown) => void): void {
+    for (const item of this.items.splice(0)) take(item);
+    this.listener = take;
+  }
+
+  /**
    * Exactly `length` bytes of the bulk stream; `memory` is asked for room for them once they are here. One reader at a time. @throws Invalid when the
    * other side ended before.
    */
@@ -164,6 +174,10 @@ export class Channel {
   receiveItem(item: unknown): void {
     this.mustNotHaveEnded();
     if (this.failure !== undefined) return;
+    if (this.listener !== undefined) {
+      this.listener(item);
+      return;
+    }
     if (this.itemWaiter !== undefined) {
       const waiter = this.itemWaiter;
       this.itemWaiter = undefined;

@@ -1,13 +1,17 @@
 // Channels: items, bulk, ends and cancels between two ends, in every state.
 import { describe, expect, test } from "@jest/globals";
 import { RunnelError } from "../../src/errors.ts";
+import type { Link, LinkEvents } from "../../src/host/link.ts";
+import { SimulatedClock } from "../../src/host/simulated-clock.ts";
 import { LIMITS } from "../../src/limits.ts";
 import type { Channel } from "../../src/protocol/channel.ts";
 import { encodeCbor } from "../../src/protocol/cbor.ts";
+import { Connection } from "../../src/protocol/connection.ts";
 import { FRAME, encodeFrame, encodeVarint } from "../../src/protocol/frame.ts";
 import type { FrameKind } from "../../src/protocol/frame.ts";
 import type { Connected } from "./connected.ts";
 import { channelPair, connected, outcome, quiet, rawPeer } from "./connected.ts";
+import { zlibExecutor } from "./zlib-executor.ts";
 
 const DENIED = new RunnelError("Denied", "test", "No.", { detail: { current: 7 } });
 const MiB = 1024 * 1024;
@@ -16,6 +20,53 @@ const MiB = 1024 * 1024;
 function inject(pair: Connected, kind: FrameKind, channel: number, payload: Uint8Array): void {
   pair.client.link.send(encodeFrame({ kind, channel, isCompressed: false, payload }));
 }
+
+/** A link of which the test says what comes, all within one turn. */
+class HandLink implements Link {
+  readonly bufferedBytes = 0;
+  readonly sentBytes = 0;
+  readonly receivedBytes = 0;
+  private events: LinkEvents | undefined;
+
+  listen(events: LinkEvents): void {
+    this.events = events;
+  }
+
+  come(kind: FrameKind, channel: number, message: unknown): void {
+    this.events?.message(encodeFrame({ kind, channel, isCompressed: false, payload: encodeCbor(message) }));
+  }
+
+  send(): void {}
+  sendParts(_head: Uint8Array, _body: Uint8Array, gone: () => void): void {
+    gone();
+  }
+  close(): void {}
+}
+
+/** What was heard on one channel when an answer on another came after it. */
+async function heardBeforeAnswer(hear: (feed: Channel, heard: unknown[]) => void): Promise<number> {
+  const link = new HandLink();
+  const clock = new SimulatedClock();
+  const executor = zlibExecutor(1);
+  const connection = new Connection({ link, isClient: true, clock, executor, opened: () => {}, closed: () => {} });
+  const feed = connection.open("feed", null);
+  const heard: unknown[] = [];
+  link.come(FRAME.item, feed.id, "early");
+  hear(feed, heard);
+  const answered = connection.call("change", null).then(() => heard.length);
+  for (let item = 0; item < 1000; item++) link.come(FRAME.item, feed.id, item);
+  link.come(FRAME.end, feed.id + 2, [0, "done"]);
+  return answered;
+}
+
+test("[W51] whoever hears an answer finds done what a listener was told before it, however much came at once", async () => {
+  expect(await heardBeforeAnswer((feed, heard) => feed.listen((item) => heard.push(item)))).toBe(1001);
+  // A reader takes its turns.
+  const read = async (feed: Channel, heard: unknown[]): Promise<void> => {
+    for (;;) heard.push(await feed.next());
+  };
+  expect(await heardBeforeAnswer((feed, heard) => void read(feed, heard))).toBeLessThan(1001);
+});
 
 const STATES = [
   "open",

@@ -1,17 +1,6 @@
 // The agent's use of one volume: connects and connects again, attaches and resumes, keeps the feed applied and acknowledged, and the lease
 // alive while programs use the drive. Whoever asks something goes through here and gets Unreachable instead of a hang.
-import type {
-  Change,
-  Channel,
-  Clock,
-  Connection,
-  Dialer,
-  Executor,
-  FeedFromServer,
-  NodeState,
-  RequestName,
-  Timer,
-} from "@runnel/shared";
+import type { Channel, Connection, FeedFromServer, RequestName, Timer } from "@runnel/shared";
 import {
   FEED_FROM_SERVER,
   RESULTS,
@@ -24,54 +13,9 @@ import {
 } from "@runnel/shared";
 import { NodeRange } from "./node-range.ts";
 import { openConnection } from "./open-connection.ts";
+import type { SessionParts } from "./session-parts.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
-
-export interface SessionEvents {
-  /** Attached anew or resumed. Called before any feed item of this attachment; when it resolves, operations may go. */
-  attached(facts: AttachFacts): Promise<void>;
-  /** Applies feed items; acknowledged when it returns. Must not wait for the kernel. */
-  changes(changes: readonly Change[]): void;
-  up(seq: number): void;
-  /** What is followed is current as of this seq. */
-  current(seq: number): void;
-  /** The backlog was too long: everything is unknown. */
-  listAgain(): void;
-  /** Until this boot time what is followed is current; 0 = no lease. */
-  lease(untilBootMs: number): void;
-  waiting(n: number, whom: readonly string[], untilMs: number): void;
-  /** Connected or not; with a sentence when not. */
-  link(isConnected: boolean, why: string): void;
-}
-
-export interface AttachFacts {
-  epoch: string;
-  seq: number;
-  root: NodeState;
-  isResumed: boolean;
-}
-
-export interface Resume {
-  epoch: string;
-  seq: number;
-  follows: "all" | number[];
-}
-
-export interface SessionParts {
-  url: string;
-  volume: string;
-  clock: Clock;
-  dialer: Dialer;
-  executor: Executor;
-  /** Of the journal; asked at each attach. */
-  instance(): string;
-  software: string;
-  /** Programs used the drive since the last call, answered without this side hearing of it. */
-  wasUsed(): boolean;
-  /** What a new attachment resumes from. */
-  resume(): Resume | undefined;
-  events: SessionEvents;
-}
 
 const RECONNECT_MS = [200, 400, 800, 1_500, 3_000, 5_000];
 const DIAL_MS = 10_000;
@@ -308,25 +252,27 @@ export class Session {
     this.signs.changed();
     this.connection = connection;
     this.feed = feed;
-    void this.follow(connection, feed);
+    this.follow(connection, feed);
     events.link(true, "");
     this.scheduleRenewal(0);
     for (const waiter of this.whenConnected.splice(0)) waiter.resolve();
   }
 
-  private async follow(connection: Connection, feed: Channel): Promise<void> {
-    try {
-      for (;;) {
-        const message = await feed.next();
-        if (message === undefined) break;
-        this.handle(check(FEED_FROM_SERVER, message, "feed item"), feed);
-      }
-      connection.close(new RunnelError("Unreachable", "feed", "The server ended the feed."));
-    } catch (error) {
+  /** Whoever gets the answer to a change finds it applied: the feed told of it before, and is heard in the order of the connection. */
+  private follow(connection: Connection, feed: Channel): void {
+    const end = (error: unknown): void => {
       // What waits on the connection is asked again on the next one, whyever the server ended this feed.
       const known = fromSystemError(error, "feed");
       connection.close(isRunnelError(known, "Invalid") ? known : unreachable("feed", known));
-    }
+    };
+    feed.result().then(() => end(new RunnelError("Unreachable", "feed", "The server ended the feed.")), end);
+    feed.listen((message) => {
+      try {
+        this.handle(check(FEED_FROM_SERVER, message, "feed item"), feed);
+      } catch (error) {
+        end(error);
+      }
+    });
   }
 
   private handle(item: FeedFromServer, feed: Channel): void {

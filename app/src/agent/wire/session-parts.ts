@@ -1,0 +1,48 @@
+// What a session needs of the agent, and what it tells.
+import type { Change, Clock, Dialer, Executor, NodeState } from "@runnel/shared";
+
+export interface SessionEvents {
+  /** Attached anew or resumed. Called before any feed item of this attachment; when it resolves, operations may go. */
+  attached(facts: AttachFacts): Promise<void>;
+  /** Applies feed items; acknowledged when it returns. Must not wait for the kernel. */
+  changes(changes: readonly Change[]): void;
+  up(seq: number): void;
+  /** What is followed is current as of this seq. */
+  current(seq: number): void;
+  /** The backlog was too long: everything is unknown. */
+  listAgain(): void;
+  /** Until this boot time what is followed is current; 0 = no lease. */
+  lease(untilBootMs: number): void;
+  waiting(n: number, whom: readonly string[], untilMs: number): void;
+  /** Connected or not; with a sentence when not. */
+  link(isConnected: boolean, why: string): void;
+}
+
+export interface AttachFacts {
+  epoch: string;
+  seq: number;
+  root: NodeState;
+  isResumed: boolean;
+}
+
+export interface Resume {
+  epoch: string;
+  seq: number;
+  follows: "all" | number[];
+}
+
+export interface SessionParts {
+  url: string;
+  volume: string;
+  clock: Clock;
+  dialer: Dialer;
+  executor: Executor;
+  /** Of the journal; asked at each attach. */
+  instance(): string;
+  software: string;
+  /** Programs used the drive since the last call, answered without this side hearing of it. */
+  wasUsed(): boolean;
+  /** What a new attachment resumes from. */
+  resume(): Resume | undefined;
+  events: SessionEvents;
+}
