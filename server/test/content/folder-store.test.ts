@@ -441,17 +441,27 @@ describe("reading", () => {
       log += line;
     };
     let version = 0;
-    for (let round = 0; round < 500; round++) {
-      await append();
-      await volume.clock.advance(10);
-      const state = await volume.meta.lookup(ROOT_NODE, "log");
-      // The first is told apart from nothing; soon afterwards each can be read, though the file is another one by then.
-      if (round < 300 || state === undefined) continue;
-      await append();
-      version = state.version;
-      expect(await volume.readVersion(state.node, version)).toBe(log.slice(0, state.sizeBytes));
-      expect(state.sizeBytes).toBeGreaterThan(0);
-    }
+    const grow = async (rounds: number): Promise<number> => {
+      let seen = 0;
+      for (let round = 0; round < rounds; round++) {
+        await append();
+        await volume.clock.advance(10);
+        const state = await volume.meta.lookup(ROOT_NODE, "log");
+        if (state === undefined) continue;
+        seen++;
+        // Each can be read at once, though the file is another one by then.
+        await append();
+        version = state.version;
+        expect(await volume.readVersion(state.node, version)).toBe(log.slice(0, state.sizeBytes));
+      }
+      return seen;
+    };
+    // It shows within 2 s.
+    expect(await grow(500)).toBeGreaterThan(300);
+    expect((await volume.meta.lookup(ROOT_NODE, "log"))?.sizeBytes).toBeGreaterThan(0);
+    // A log that has rested is no other.
+    await volume.clock.advance(60_000);
+    expect(await grow(200)).toBe(200);
     const { node = 0 } = (await volume.meta.lookup(ROOT_NODE, "log")) ?? {};
     await file.write(0, Buffer.from("LINE"));
     await expect(volume.readVersion(node, version)).rejects.toMatchObject({ kind: "Stale" });

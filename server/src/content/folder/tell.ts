@@ -1,7 +1,7 @@
 // Telling: what looks have found becomes operations of other programs, in an order that the tree can follow. A name that appears with a known
 // handle is a rename or a hard link (tell-moves.ts); a file replaced by another is a new version of the same node. Absences are told later
 // (absences.ts).
-import type { DiskRoot, DiskStat, NewAttributes } from "@runnel/shared";
+import type { DiskRoot, DiskStat, NewAttributes, Recipe } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../meta/meta-store.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
@@ -20,6 +20,9 @@ const NS_PER_MS = 1_000_000n;
 const AGAIN_NS = 1_000_000_000n;
 /** One that changes again within this is one that goes on changing. */
 const GOES_ON_NS = 10n * AGAIN_NS;
+/** Young files get their recipes at once while there are few: of many they would keep the others waiting. */
+const CUT_SEEN_MAX = 64;
+const CUT_BYTES = 16 * 1024 * 1024;
 
 export interface Told {
   /** New folders and those that have moved, to be listed. */
@@ -31,6 +34,8 @@ export class Teller {
   readonly #context: TellerContext;
   readonly #batch: TellBatch;
   readonly #moves: Moves;
+  /** So much may be chunked at once of files that perhaps rest. */
+  #cutBytes = 0;
 
   constructor(context: TellerContext) {
     this.#context = context;
@@ -41,6 +46,7 @@ export class Teller {
   /** `isFirst`: nothing was recorded when the scan began, so nothing can have been renamed. */
   async tell(seen: readonly Seen[], isFirst = false): Promise<Told> {
     const told: Told = { folders: [], absent: [] };
+    this.#cutBytes = seen.length <= CUT_SEEN_MAX ? CUT_BYTES : 0;
     const mayHaveMoved = isFirst ? seen.filter(hasFurtherNames) : seen;
     let rest = await this.#moves.tell(mayHaveMoved, told.folders);
     if (isFirst) rest = [...seen.filter((one) => !hasFurtherNames(one)), ...rest];
@@ -75,7 +81,7 @@ export class Teller {
     if (row !== undefined) {
       const isReplaced = row.stat.type === "file" && found.stat.type === "file";
       if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1)
-        return [await this.#written({ ...one, row })];
+        return [{ ...(await this.#written({ ...one, row })), recipe: await this.#recipeOfYoung(one) }];
       await this.#batch.removed([row]);
     }
     const attributes = await this.#attributes(one);
@@ -86,7 +92,26 @@ export class Teller {
     this.#noteYoung(one);
     const { sizeBytes } = found.stat;
     const given = xattrs.length > 0 ? { xattrs } : {};
-    return [{ operation: { op: "externalMake", folder, name, attributes, ...given, sizeBytes, disk }, seen: one }];
+    const operation: ExternalOperation = {
+      op: "externalMake",
+      folder,
+      name,
+      attributes,
+      ...given,
+      sizeBytes,
+      disk,
+    };
+    return [{ operation, seen: one, recipe: await this.#recipeOfYoung(one) }];
+  }
+
+  /** One that is perhaps still being written to, whose tuple tells nothing of it soon. */
+  async #recipeOfYoung({ path, found }: Arrival): Promise<Recipe | undefined> {
+    const { root, clock, executor } = this.#context;
+    const { stat } = found;
+    const isAsked = stat.type === "file" && stat.sizeBytes <= this.#cutBytes && !isSettled(stat, clock.wallNs());
+    if (!isAsked || executor === undefined) return undefined;
+    this.#cutBytes -= stat.sizeBytes;
+    return cutChanging(root, path, found, executor);
   }
 
   async #attributes({ path, found: { stat } }: Arrival): Promise<NewAttributes | undefined> {
@@ -137,8 +162,8 @@ export class Teller {
   }
 
   /**
-   * Written in place. What was taken in less than a second ago waits until then. What goes on changing gets its recipe at once: soon nothing else will
-   * tell this version from the next one.
+   * Written in place. What was taken in less than a second ago waits until then. What goes on changing gets its recipe at once, however much there is to
+   * tell: soon nothing else will tell this version from the next one.
    */
   async #changing(one: Known): Promise<Telling[]> {
     const { row, found, path } = one;
@@ -149,7 +174,10 @@ export class Teller {
       return [];
     }
     const goesOn = found.stat.ctimeNs - row.stat.ctimeNs < GOES_ON_NS;
-    const recipe = goesOn && executor !== undefined ? await cutChanging(root, path, found, executor) : undefined;
+    const recipe =
+      goesOn && executor !== undefined
+        ? await cutChanging(root, path, found, executor)
+        : await this.#recipeOfYoung(one);
     return [{ ...(await this.#written(one)), recipe }];
   }
 
