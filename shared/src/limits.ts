@@ -50,6 +50,8 @@ export const LIMITS = {
   findGetVersions: 2048,
   /** Operations of one instance whose results are not yet reported received. */
   outstandingOperations: 4096,
+  /** Of those that are reported up to, named as not received. */
+  notReceived: 64,
   /** A find predicate: nodes in its tree, and its text. */
   predicateNodes: 64,
   predicateBytes: 4096,

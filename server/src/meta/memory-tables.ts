@@ -285,9 +285,9 @@ export class MemoryTables implements MetaTables, Transactions {
     this.#results.put(nameKey(n, instance), { ...stored, instance, n });
   }
 
-  removeResultsUpTo(instance: string, n: number): void {
+  removeResultsUpTo(instance: string, n: number, but: readonly number[]): void {
     for (const row of this.#results.find(0, instance)) {
-      if (row.n <= n) this.#results.put(nameKey(row.n, instance), undefined);
+      if (row.n <= n && !but.includes(row.n)) this.#results.put(nameKey(row.n, instance), undefined);
     }
   }
 

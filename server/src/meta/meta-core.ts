@@ -197,8 +197,8 @@ export class MetaCore implements SyncMetaStore {
     return this.#read.result(instance, n);
   }
 
-  forgetResults(instance: string, upToN: number): void {
-    this.#transact(false, () => this.#write.removeResultsUpTo(instance, upToN));
+  forgetResults(instance: string, upToN: number, but: readonly number[]): void {
+    this.#transact(false, () => this.#write.removeResultsUpTo(instance, upToN, but));
   }
 
   setAttached(instance: string, isAttached: boolean): void {

@@ -84,7 +84,8 @@ export class MetaFront implements store.MetaStore {
   forgetVersion = (version: VersionId): Promise<void> => this.#change("forgetVersion", version);
   forgetChanges = (upToSeq: number): Promise<void> => this.#change("forgetChanges", upToSeq);
   allocateNodes = (count: number): Promise<{ first: number; count: number }> => this.#change("allocateNodes", count);
-  forgetResults = (instance: string, upToN: number): Promise<void> => this.#change("forgetResults", instance, upToN);
+  forgetResults = (instance: string, upToN: number, but: readonly number[]): Promise<void> =>
+    this.#change("forgetResults", instance, upToN, but);
   setAttached = (instance: string, is: boolean): Promise<void> => this.#change("setAttached", instance, is);
   broughtUp = (...args: Parameters<store.MetaStore["broughtUp"]>): Promise<void> => this.#change("broughtUp", ...args);
   note = (notices: readonly Notice[]): Promise<void> => this.#change("note", notices);

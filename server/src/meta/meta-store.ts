@@ -242,7 +242,7 @@ export interface MetaStore {
   /** Stored result of an operation, if it was executed. */
   result(instance: string, n: number): Promise<{ digest: Uint8Array; result: OperationResult } | undefined>;
   /** The client has these results: all n up to and including. */
-  forgetResults(instance: string, upToN: number): Promise<void>;
+  forgetResults(instance: string, upToN: number, but: readonly number[]): Promise<void>;
   /** Instances that hold an attachment (asked at restart), kept durably before it resolves. */
   setAttached(instance: string, isAttached: boolean): Promise<void>;
   attached(): Promise<string[]>;

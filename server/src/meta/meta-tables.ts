@@ -64,7 +64,7 @@ export interface MetaTables {
 
   result(instance: string, n: number): StoredResult | undefined;
   putResult(instance: string, n: number, stored: StoredResult): void;
-  removeResultsUpTo(instance: string, n: number): void;
+  removeResultsUpTo(instance: string, n: number, but: readonly number[]): void;
   countResults(instance: string): number;
 
   attached(): string[];

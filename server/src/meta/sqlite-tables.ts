@@ -297,8 +297,14 @@ export class SqliteTables implements MetaTables {
     this.#resultCounts.set(instance, count + 1 - replaced);
   }
 
-  removeResultsUpTo(instance: string, n: number): void {
-    this.#run("DELETE FROM results WHERE instance = ? AND n <= ?", instance, n);
+  removeResultsUpTo(instance: string, n: number, but: readonly number[]): void {
+    const kept = JSON.stringify(but);
+    this.#run(
+      "DELETE FROM results WHERE instance = ? AND n <= ? AND n NOT IN (SELECT value FROM json_each(?))",
+      instance,
+      n,
+      kept,
+    );
     this.#resultCounts.delete(instance);
   }
 

@@ -28,12 +28,12 @@ export class Attachment implements FeedSender {
     return this.holder.sender === this;
   }
 
-  /** The client has these results. Not waited for, and in steps: one row less is not worth a write each. */
-  forgetUpTo(received: number): void {
+  /** The client has these results `but` for some. Not waited for, and in steps: one row less is not worth a write each. */
+  forgetUpTo(received: number, but: readonly number[] = []): void {
     if (received < this.forgottenTo + FORGET_STEP) return;
     this.forgottenTo = received;
     this.volume.meta
-      .forgetResults(this.instance, received)
+      .forgetResults(this.instance, received, but)
       .catch((error: unknown) => this.warn("Results of old operations could not be removed.", error));
   }
 

@@ -11,10 +11,10 @@ export async function serveChange(
   name: RequestName,
   message: object,
 ): Promise<OperationResult> {
-  const { n, received, timeNs } = message as { n: number; received: number; timeNs?: bigint };
+  const { n, received, but, timeNs } = message as { n: number; received: number; but?: number[]; timeNs?: bigint };
   const operation = asOperation(name, message);
   const id = { ...operationId(attachment.instance, n, operation), ...timed(timeNs) };
-  attachment.forgetUpTo(received);
+  attachment.forgetUpTo(received, but);
   return attachment.volume.commit(operation, id, attachment.holder);
 }
 

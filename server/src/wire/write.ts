@@ -12,7 +12,7 @@ type Request = RequestOf<"write">;
 
 export async function serveWrite(attachment: Attachment, request: Request, channel: Channel): Promise<void> {
   const { volume, instance } = attachment;
-  attachment.forgetUpTo(request.received);
+  attachment.forgetUpTo(request.received, request.but);
   if (request.isResumed && (await answerAgain(attachment, request, channel))) return;
   const session = await openSession(attachment, request, channel);
   let finished: FinishedWrite;

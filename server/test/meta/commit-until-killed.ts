@@ -10,6 +10,6 @@ for (let batch = 0; ; batch++) {
     requests.push(h.request({ op: "make", folder: ROOT, name: `${batch} ${index}`, node, attributes: FILE }));
   }
   await h.batch(requests);
-  await h.store.forgetResults("here", (batch + 1) * 8);
+  await h.store.forgetResults("here", (batch + 1) * 8, []);
   process.stdout.write(`${(batch + 1) * 8}\n`);
 }

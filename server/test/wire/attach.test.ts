@@ -214,6 +214,18 @@ describe("changes", () => {
     expect(await kindOf(set(5_001, 1_001))).toBe("done");
     expect(await one.rig.volume.meta.result(ONE, 1_001)).toBeUndefined();
     expect(await one.rig.volume.meta.result(ONE, 1_002)).toBeDefined();
+    const change = { mode: 0o600 };
+    await one.change("setAttr", { node, change, received: 4_000, but: [1_500, 1_502] }, 5_002);
+    await wire.rig.clock.advance(100);
+    const kept = [1_499, 1_500, 1_501, 1_502, 4_000, 4_001].map((n) => one.rig.volume.meta.result(ONE, n));
+    expect((await Promise.all(kept)).map((result) => result !== undefined)).toEqual([
+      false,
+      true,
+      false,
+      true,
+      false,
+      true,
+    ]);
   });
 
   test("are pipelined: what is sent later finds what was sent before", async () => {

@@ -172,10 +172,16 @@ export function packType(type: FileType): number {
 /** What every request on a volume carries: the attachment it belongs to. */
 const attached = { attachment: count };
 /**
- * What every change carries: its number within the instance's journal (executed once), all numbers up to which results were received, and when
- * the program did it by the client's clock.
+ * What every change carries: its number within the instance's journal (executed once), all numbers up to which results were received `but` for these,
+ * and when the program did it by the client's clock.
  */
-const numbered = { ...attached, n: count, received: count, timeNs: nanoseconds.optional() };
+const numbered = {
+  ...attached,
+  n: count,
+  received: count,
+  but: z.array(count).max(LIMITS.notReceived).optional(),
+  timeNs: nanoseconds.optional(),
+};
 
 /** Requests by operation. */
 export const REQUESTS = {

@@ -14,6 +14,7 @@ import {
   isRunnelError,
 } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
+import type { Received } from "../wire/received.ts";
 import type { Session } from "../wire/session.ts";
 import type { CutContent, Window } from "./cut-content.ts";
 import type { KnownVersion } from "./delta-base.ts";
@@ -34,7 +35,7 @@ export interface Outgoing {
 
 export interface WriteRequest {
   n: number;
-  received: number;
+  received: Received;
   node: number;
   base: number;
   mtimeNs: bigint;
@@ -99,7 +100,7 @@ export class Uploads {
       "write",
       {
         n: request.n,
-        received: request.received,
+        ...request.received,
         timeNs: request.ctimeNs,
         node: request.node,
         base: request.base,

@@ -3,6 +3,8 @@
 import type { Clock, RequestName } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
 import type { Journal } from "../journal/journal.ts";
+import type { Received } from "./received.ts";
+import { receivedOf } from "./received.ts";
 import type { Session } from "./session.ts";
 
 /** Changes under way at once, of the channels that a connection may have; the next ones wait their turn, in order. */
@@ -32,11 +34,9 @@ export class Operations {
     this.clock = parts.clock;
   }
 
-  /** All numbers up to this one have been answered; 0 says nothing. */
-  get received(): number {
-    let received = this.highest;
-    for (const n of this.outstanding) received = Math.min(received, n - 1);
-    return Math.max(0, received);
+  /** What the server need not keep for a repetition. */
+  get received(): Received {
+    return receivedOf(this.highest, this.outstanding);
   }
 
   /** Resolves when all that was begun until now has been answered. */
@@ -78,9 +78,10 @@ export class Operations {
   answered(n: number): void {
     this.outstanding.delete(n);
     if (this.idleWaiters.length === 0) return;
-    const { received } = this;
-    for (const waiter of this.idleWaiters) if (waiter.upTo <= received) waiter.resolve();
-    this.idleWaiters = this.idleWaiters.filter((waiter) => waiter.upTo > received);
+    let first = Infinity;
+    for (const open of this.outstanding) first = Math.min(first, open);
+    for (const waiter of this.idleWaiters) if (waiter.upTo < first) waiter.resolve();
+    this.idleWaiters = this.idleWaiters.filter((waiter) => waiter.upTo >= first);
   }
 
   /**
@@ -94,7 +95,7 @@ export class Operations {
     try {
       const timeNs = this.clock.wallNs();
       await this.turn();
-      const result = await this.settle(name, { n, received: this.received, timeNs, ...body });
+      const result = await this.settle(name, { n, ...this.received, timeNs, ...body });
       this.tell(undefined);
       return result;
     } catch (error) {

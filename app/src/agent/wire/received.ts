@@ -1,0 +1,22 @@
+// Which answers have come, for the server to forget: all up to a number, but for a few that lag far behind, like that of a large upload.
+import { LIMITS } from "@runnel/shared";
+
+/** As changes say it on the wire; `received` 0 says nothing. */
+export interface Received {
+  received: number;
+  but?: number[];
+}
+
+/** Those that lag by no more are not named: the server keeps some thousands of results. */
+const LAG_MAX = LIMITS.outstandingOperations / 4;
+
+/** `highest`: the last number used. `outstanding`: those not answered, in any order. */
+export function receivedOf(highest: number, outstanding: ReadonlySet<number>): Received {
+  let first = highest + 1;
+  for (const n of outstanding) first = Math.min(first, n);
+  if (highest - first < LAG_MAX) return { received: first - 1 };
+  const open = [...outstanding].sort((a, b) => a - b);
+  const named = open.slice(0, LIMITS.notReceived);
+  const lagging = named.filter((n) => highest - n >= LAG_MAX);
+  return { received: (open[lagging.length] ?? highest + 1) - 1, but: lagging };
+}
