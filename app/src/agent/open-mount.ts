@@ -40,7 +40,7 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
     const shared = (await isOneDisk(state, ownRoot)) ? commonFolder(statePath, cachePath) : cachePath;
     const cacheRoot = keep(opened, await disk.openRoot(shared));
     const replica = keep(opened, openReplica(join(statePath, "replica.sqlite")));
-    const journal = keep(opened, await openJournal({ root: state, folder: "", clock }));
+    const journal = keep(opened, await openJournal({ root: state, folder: "", clock, executor }));
     await journal.sweep();
     const data = keep(opened, await openData(disk, journal.dataFolder));
     const cache = keep(

@@ -1,4 +1,5 @@
 // A machine with a simulated disk and a journal on it, and what the drive would do beside it.
+import { inlineExecutor } from "@runnel/native";
 import type { DiskRoot } from "@runnel/shared";
 import { SimulatedClock, SimulatedDisk } from "@runnel/shared";
 import type { Journal, JournalCommit } from "../../src/agent/journal/journal.ts";
@@ -24,6 +25,7 @@ export class JournalMachine {
       root: this.root,
       folder: "journal",
       clock: this.clock,
+      executor: inlineExecutor(),
       boot: `boot ${this.boot}`,
       newInstance,
     });

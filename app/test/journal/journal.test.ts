@@ -22,7 +22,8 @@ test("[F40] every record comes back as it was written", () => {
   for (const record of [
     { kind: "numbers" as const, instance, below: 2 ** 40 },
     { kind: "commit" as const, unsyncedIn: "a boot", commit },
-    { kind: "onDisk" as const, ids: [{ instance, n: 2 ** 34 }] },
+    { kind: "commit" as const, unsyncedIn: "", digest: new Uint8Array(32).fill(3), commit },
+    { kind: "onDisk" as const, ids: [{ instance, n: 2 ** 34, digest: new Uint8Array(32).fill(9) }] },
     { kind: "done" as const, instance, n: 0 },
   ]) {
     expect(decodeJournalRecord(encodeJournalRecord(record))).toEqual(record);
@@ -131,6 +132,32 @@ test("[F43] a durable put without its data file fails and is not recorded", asyn
   await expect(journal.put(makeCommit(journal.instance, 1), true)).rejects.toMatchObject({ kind: "NotFound" });
   expect(journal.pending()).toEqual([]);
 });
+
+for (const isDurable of [true, false]) {
+  test(`[F43] what is on stable storage is proved before it is sent: any changed byte of a ${isDurable ? "durable" : "later synced"} put makes it unproven`, async () => {
+    const machine = new JournalMachine();
+    let journal = await machine.open();
+    const [n, other] = [await putOne(machine, journal, isDurable), await putOne(machine, journal, isDurable)];
+    await machine.clock.advance(1000);
+    for (const life of ["the same life", "another life", "another boot"]) {
+      if (life !== "the same life") await journal.close();
+      if (life === "another boot") machine.boot++;
+      if (life !== "the same life") journal = await machine.open();
+      for (let at = 0; at < 100; at += 9) {
+        const bytes = dataOf(n);
+        bytes[at] = (bytes[at] ?? 0) ^ 0x40;
+        await machine.writeData(`overlay-${n}`, bytes);
+        expect({ life, at, is: await journal.prove(makeCommit(journal.instance, n)) }).toEqual({ life, at, is: false });
+      }
+      expect(journal.unproven().map((commit) => commit.n)).toEqual([n]);
+      expect(journal.pending().map((commit) => commit.n)).toEqual([other]);
+      expect(await journal.prove(makeCommit(journal.instance, other))).toBe(true);
+      await machine.writeData(`overlay-${n}`, dataOf(n));
+      expect(await journal.prove(makeCommit(journal.instance, n))).toBe(true);
+    }
+    await journal.close();
+  });
+}
 
 test("[F44] done removes data files once its record is on stable storage, and not those that another commit names", async () => {
   const machine = new JournalMachine();

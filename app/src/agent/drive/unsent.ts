@@ -154,7 +154,8 @@ export class Unsent {
       if (this.waiting.get(record.node) !== waiting) continue;
       if (record.instance === journal.instance && operations.isOutstanding(record.n)) continue;
       try {
-        await this.replayOne(record);
+        if (await journal.prove(record)) await this.replayOne(record);
+        else this.damaged(record);
         if (this.waiting.get(record.node) === waiting) this.waiting.delete(record.node);
       } catch (error) {
         if (isRunnelError(error, "Unreachable")) break;
@@ -162,6 +163,14 @@ export class Unsent {
       }
     }
     this.arm();
+  }
+
+  /** Its bytes have rotted: they are never sent as what was written. */
+  private damaged({ path }: JournalCommit): void {
+    const { journal, log } = this.parts;
+    const sentence = `Damaged on this computer's disk: the unsent change to ${path}. It is not sent; its bytes are kept in ${journal.dataFolder}.`;
+    this.unproven.push(sentence);
+    log(sentence, undefined);
   }
 
   /**

@@ -1,5 +1,5 @@
 // journal/data/: the files with unsent bytes. The drive makes and writes them; here they are synced, measured and removed.
-import type { DiskRoot } from "@runnel/shared";
+import type { DiskRoot, Executor } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { JournalCommit } from "./journal.ts";
 
@@ -9,9 +9,11 @@ const SYNCS_AT_ONCE = 8;
 export class DataFolder {
   readonly #root: DiskRoot;
   readonly #folder: string;
+  readonly #executor: Executor;
 
-  constructor(root: DiskRoot, folder: string) {
+  constructor(root: DiskRoot, folder: string, executor: Executor) {
     this.#root = root;
+    this.#executor = executor;
     this.#folder = folder;
   }
 
@@ -57,6 +59,25 @@ export class DataFolder {
 
   async syncNames(): Promise<void> {
     await this.#root.syncFolder(this.#folder);
+  }
+
+  /** Of all that the layers of a commit hold [F43]; undefined when not all of it is there. */
+  async digest({ layers }: JournalCommit): Promise<Uint8Array | undefined> {
+    try {
+      const digests: Uint8Array[] = [];
+      for (const { file, extents } of layers) {
+        const open = await this.#root.open(`${this.#folder}/${file}`, "read");
+        try {
+          digests.push(await this.#executor.digestFile(open, extents));
+        } finally {
+          await open.close();
+        }
+      }
+      return await this.#executor.digest([Buffer.concat(digests)]);
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "Stale")) return undefined;
+      throw error;
+    }
   }
 
   async remove(file: string): Promise<void> {

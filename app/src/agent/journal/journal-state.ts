@@ -8,6 +8,8 @@ export interface PendingCommit {
   place: RecordPlace;
   /** As in the record; "" once the data is on stable storage. */
   unsyncedIn: string;
+  /** Of its bytes, as they came to stable storage; undefined before that. */
+  digest: Uint8Array | undefined;
   /** Its bytes may be gone: see Journal.unproven. */
   isUnproven: boolean;
 }
@@ -26,13 +28,13 @@ export class JournalState {
       else [this.instance, this.below] = [record.instance, record.below];
     } else if (record.kind === "commit") {
       this.remove(record.commit);
-      const { commit, unsyncedIn } = record;
-      this.#pending.set(keyOf(commit), { commit, place, unsyncedIn, isUnproven: false });
+      const { commit, unsyncedIn, digest } = record;
+      this.#pending.set(keyOf(commit), { commit, place, unsyncedIn, digest, isUnproven: false });
       for (const { file } of commit.layers) this.#uses.set(file, (this.#uses.get(file) ?? 0) + 1);
     } else if (record.kind === "onDisk") {
       for (const id of record.ids) {
         const entry = this.get(id);
-        if (entry !== undefined) entry.unsyncedIn = "";
+        if (entry !== undefined) [entry.unsyncedIn, entry.digest] = ["", id.digest];
       }
     } else this.remove(record);
   }

@@ -55,6 +55,8 @@ export interface Journal {
    * committed as they are. Their records and files stay until `done`.
    */
   unproven(): JournalCommit[];
+  /** False: its bytes are not those that came to stable storage. It is unproven from here on. */
+  prove(commit: JournalCommit): Promise<boolean>;
   /** Why the last attempt to bring things to stable storage in the background failed; undefined when it succeeded. */
   problem(): RunnelError | undefined;
   /** Removes files in data/ that no record names and no open file uses. Called at start, before the drive. */

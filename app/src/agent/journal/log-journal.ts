@@ -1,7 +1,7 @@
 // The journal over the shared log. Rounds run one after another: each brings the data of all unsynced commits to stable storage, then
 // says so in the log, then removes the files of what is done. Numbers, renewals and rotations take their turn between rounds.
 import { randomBytes } from "node:crypto";
-import type { Clock, DiskRoot, Log, Timer } from "@runnel/shared";
+import type { Clock, DiskRoot, Executor, Log, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError, openLog } from "@runnel/shared";
 import { DataFolder, isHeld } from "./data-folder.ts";
 import type { Journal, JournalCommit } from "./journal.ts";
@@ -15,6 +15,7 @@ export interface JournalOptions {
   /** Folder of the journal in the root; "" is the root itself. Made if missing. */
   folder: string;
   clock: Clock;
+  executor: Executor;
   /** The system's current boot; "" = unknown. */
   boot?: string;
   /** 32 hexadecimal digits, never the same twice. */
@@ -26,7 +27,7 @@ const NUMBERS_AHEAD = 16_384;
 /** WIRE: what was put is on disk within a second. */
 const ROUND_DELAY_MS = 500;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
-/** Ids in one onDisk record. */
+/** Ids, with digests, in one onDisk record. */
 const IDS_PER_RECORD = 4096;
 
 interface Waiting {
@@ -42,7 +43,7 @@ interface Waiting {
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { root, folder, boot = systemBoot() } = options;
   const within = (name: string): string => (folder === "" ? name : `${folder}/${name}`);
-  const data = new DataFolder(root, within("data"));
+  const data = new DataFolder(root, within("data"), options.executor);
   await data.make();
   const { log } = await openLog(root, within("log"), JOURNAL_FORMAT);
   try {
@@ -180,6 +181,16 @@ class LogJournal implements Journal {
     return this.#state.entries().flatMap((entry) => (entry.isUnproven ? [entry.commit] : []));
   }
 
+  async prove(commit: JournalCommit): Promise<boolean> {
+    this.#assertOpen("prove a save");
+    const entry = this.#state.get(commit);
+    if (entry?.digest === undefined) return true;
+    const found = await this.#data.digest(commit);
+    if (found !== undefined && Buffer.compare(found, entry.digest) === 0) return true;
+    entry.isUnproven = true;
+    return false;
+  }
+
   problem(): RunnelError | undefined {
     return this.#problem;
   }
@@ -237,16 +248,24 @@ class LogJournal implements Journal {
       const missing = new Set<string>();
       await this.#data.sync(filesOf(commits), (file) => missing.add(file));
       if (commits.length > 0) await this.#data.syncNames();
-      const isWhole = ({ commit }: { commit: JournalCommit }): boolean =>
-        !filesOf([commit]).some((file) => missing.has(file));
-      const ids = unsynced.filter(isWhole).map(({ commit: { instance, n } }) => ({ instance, n }));
-      const kept = waiting.filter(isWhole);
+      const digestOf = async ({ commit }: { commit: JournalCommit }): Promise<Uint8Array | undefined> =>
+        filesOf([commit]).some((file) => missing.has(file)) ? undefined : this.#data.digest(commit);
+      const ids: (OperationName & { digest: Uint8Array })[] = [];
+      for (const entry of unsynced) {
+        const digest = await digestOf(entry);
+        if (digest !== undefined) ids.push({ instance: entry.commit.instance, n: entry.commit.n, digest });
+      }
+      const kept = new Map<Waiting, Uint8Array>();
+      for (const one of waiting) {
+        const digest = await digestOf(one);
+        if (digest !== undefined) kept.set(one, digest);
+      }
       const records: JournalRecord[] = [];
       while (ids.length > 0) records.push({ kind: "onDisk", ids: ids.splice(0, IDS_PER_RECORD) });
-      for (const { commit } of kept) records.push({ kind: "commit", unsyncedIn: "", commit });
+      for (const [{ commit }, digest] of kept) records.push({ kind: "commit", unsyncedIn: "", digest, commit });
       await this.#append(records);
       for (const one of waiting) {
-        if (isWhole(one)) one.resolve();
+        if (kept.has(one)) one.resolve();
         else
           one.reject(new RunnelError("NotFound", "record a save", "The bytes of a save are not where they should be."));
       }

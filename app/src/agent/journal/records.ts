@@ -15,10 +15,10 @@ export interface OperationName {
 export type JournalRecord =
   /** The instance of this journal from here on; numbers below `below` may have been given. */
   | { kind: "numbers"; instance: string; below: number }
-  /** `unsyncedIn`: the boot in which it was written before its data was on stable storage; "" = the data was. */
-  | { kind: "commit"; unsyncedIn: string; commit: JournalCommit }
+  /** `unsyncedIn`: the boot in which it was written before its data was on stable storage; "" = the data was, and has this digest. */
+  | { kind: "commit"; unsyncedIn: string; digest?: Uint8Array; commit: JournalCommit }
   /** The data of these commits has come to stable storage. */
-  | { kind: "onDisk"; ids: OperationName[] }
+  | { kind: "onDisk"; ids: (OperationName & { digest: Uint8Array })[] }
   | { kind: "done"; instance: string; n: number };
 
 const HEADER_LENGTH_BYTES = 4;
@@ -28,7 +28,7 @@ const EXTENT_BYTES = 16;
 const count = z.union([z.number(), z.bigint()]).transform(Number).pipe(z.int().min(0).max(Number.MAX_SAFE_INTEGER));
 const nanoseconds = z.union([z.int(), z.bigint()]).transform(BigInt);
 const instance = z.string().regex(/^[0-9a-f]{32}$/);
-const oid = z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes));
+const bytes = z.instanceof(Uint8Array).transform((given) => Uint8Array.from(given));
 /** A name below data/, never a path. */
 export const dataFileName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/);
 
@@ -37,13 +37,14 @@ const header = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("commit"),
     unsyncedIn: z.string().max(64),
+    digest: bytes.optional(),
     n: count,
     instance,
     epoch: z.string().max(64),
     node: count,
     path: z.string(),
     baseVersion: count,
-    baseOid: oid,
+    baseOid: bytes,
     baseBytes: count,
     sizeBytes: count,
     mtimeNs: nanoseconds,
@@ -52,7 +53,7 @@ const header = z.discriminatedUnion("kind", [
     layers: z.array(z.tuple([dataFileName, count])),
     baseContent: count,
   }),
-  z.object({ kind: z.literal("onDisk"), ids: z.array(z.tuple([instance, count])) }),
+  z.object({ kind: z.literal("onDisk"), ids: z.array(z.tuple([instance, count, bytes])) }),
   z.object({ kind: z.literal("done"), instance, n: count }),
 ]);
 
@@ -74,10 +75,12 @@ export function encodeJournalRecord(record: JournalRecord): Uint8Array {
 }
 
 function headOf(record: JournalRecord): unknown {
-  if (record.kind === "onDisk") return { kind: record.kind, ids: record.ids.map((id) => [id.instance, id.n]) };
+  if (record.kind === "onDisk")
+    return { kind: record.kind, ids: record.ids.map((id) => [id.instance, id.n, id.digest]) };
   if (record.kind !== "commit") return record;
   const layers = record.commit.layers.map(({ file, extents }) => [file, extents.length]);
-  return { kind: record.kind, unsyncedIn: record.unsyncedIn, ...record.commit, layers };
+  const { kind, unsyncedIn, digest } = record;
+  return { kind, unsyncedIn, ...(digest === undefined ? {} : { digest }), ...record.commit, layers };
 }
 
 /** @throws RunnelError Corrupt for a payload that no writer of this format can have made. */
@@ -93,14 +96,15 @@ function decode(payload: Uint8Array): JournalRecord {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
   const extentsAt = HEADER_LENGTH_BYTES + view.getUint32(0, true);
   const message = check(header, decodeCbor(payload.subarray(HEADER_LENGTH_BYTES, extentsAt)), "journal record");
-  if (message.kind === "onDisk") return { kind: "onDisk", ids: message.ids.map(([id, n]) => ({ instance: id, n })) };
+  if (message.kind === "onDisk")
+    return { kind: "onDisk", ids: message.ids.map(([id, n, digest]) => ({ instance: id, n, digest })) };
   if (message.kind !== "commit") return message;
-  const { kind, unsyncedIn, layers, ...commit } = message;
+  const { kind, unsyncedIn, digest, layers, ...commit } = message;
   const extents = decodeExtents(view, extentsAt);
   let from = 0;
   const layered = layers.map(([file, held]) => ({ file, extents: extents.slice(from, (from += held)) }));
   if (from !== extents.length) throw new RangeError("The extents do not fit the layers.");
-  return { kind, unsyncedIn, commit: { ...commit, layers: layered } };
+  return { kind, unsyncedIn, ...(digest && { digest }), commit: { ...commit, layers: layered } };
 }
 
 function decodeExtents(view: DataView, from: number): ByteRange[] {
