@@ -5,6 +5,7 @@ import { closeSync, openSync, readFileSync, readdirSync, writeFileSync, writeSyn
 import { createServer } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
+import { pageChecks } from "@runnel/native";
 import { LAUNCHER, Sandbox, isMounted, onMount, refusalOf, run } from "../src/harness/index.ts";
 import type { Refusal, ServerProcess } from "../src/harness/index.ts";
 
@@ -42,6 +43,10 @@ function raiseLog(folder: string): string {
 }
 
 function raiseDatabase(path: string): string {
+  // A newer one writes pages with digests too.
+  const first = new DatabaseSync(":memory:", { allowExtension: true });
+  first.loadExtension(pageChecks());
+  first.close();
   const database = new DatabaseSync(path);
   database.exec(`PRAGMA wal_checkpoint(TRUNCATE); PRAGMA user_version = ${NEWER}; PRAGMA wal_checkpoint(TRUNCATE)`);
   database.close();
