@@ -28,7 +28,7 @@ const EXTENT_BYTES = 16;
 const count = z.union([z.number(), z.bigint()]).transform(Number).pipe(z.int().min(0).max(Number.MAX_SAFE_INTEGER));
 const nanoseconds = z.union([z.int(), z.bigint()]).transform(BigInt);
 const instance = z.string().regex(/^[0-9a-f]{32}$/);
-const bytes = z.instanceof(Uint8Array).transform((given) => Uint8Array.from(given));
+const blob = z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes));
 /** A name below data/, never a path. */
 export const dataFileName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/);
 
@@ -37,14 +37,14 @@ const header = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("commit"),
     unsyncedIn: z.string().max(64),
-    digest: bytes.optional(),
+    digest: blob.optional(),
     n: count,
     instance,
     epoch: z.string().max(64),
     node: count,
     path: z.string(),
     baseVersion: count,
-    baseOid: bytes,
+    baseOid: blob,
     baseBytes: count,
     sizeBytes: count,
     mtimeNs: nanoseconds,
@@ -53,7 +53,7 @@ const header = z.discriminatedUnion("kind", [
     layers: z.array(z.tuple([dataFileName, count])),
     baseContent: count,
   }),
-  z.object({ kind: z.literal("onDisk"), ids: z.array(z.tuple([instance, count, bytes])) }),
+  z.object({ kind: z.literal("onDisk"), ids: z.array(z.tuple([instance, count, blob])) }),
   z.object({ kind: z.literal("done"), instance, n: count }),
 ]);
 
