@@ -6,7 +6,7 @@ import { ROOT_NODE } from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
-import { Trash } from "../../src/content/folder/trash.ts";
+import { Trash, parseTrashRecord } from "../../src/content/folder/trash.ts";
 import { enclosingVolume } from "../../src/content/folder/marker.ts";
 import { FOLDER, TestVolume, folderStore } from "./test-volume.ts";
 
@@ -297,6 +297,16 @@ describe("the trash", () => {
     const record: unknown = JSON.parse(await volume.readFile(`.runnel-store/trash/${name}.json`));
     expect(record).toMatchObject({ format: 1, node, seq: old, path: "file", sizeBytes: 3 });
     expect(await volume.readVersion(node, old)).toBe("old");
+  });
+
+  it("[F26] tells a record with any changed byte", () => {
+    const bytes = readFileSync(new URL("samples/trash-record-1.json", import.meta.url));
+    expect(parseTrashRecord(bytes)).toMatchObject({ node: 7, seq: 12 });
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8(changed.readUInt8(at) ^ (1 << (at % 7)), at);
+      expect(() => parseTrashRecord(changed)).toThrow(expect.objectContaining({ kind: "Corrupt" }));
+    }
   });
 
   it("drops the oldest when it is over its budget, but nothing that is open", async () => {

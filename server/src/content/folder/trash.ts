@@ -2,6 +2,7 @@
 // is lost. Kept within a budget of bytes, files and days; the oldest goes first, but not while something reads or copies from it.
 import type { Clock, DiskRoot, DiskStat, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
+import { crc32 } from "node:zlib";
 import type { MetaStore, VersionPlace } from "../../meta/meta-store.ts";
 import { FOLDER_FORMAT } from "./marker.ts";
 import { isSameHandle } from "./same-file.ts";
@@ -140,7 +141,7 @@ export class Trash {
     const file = await this.#context.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "create", STORE_FILE_MODE);
     try {
       await file.truncate(0);
-      await file.write(0, Buffer.from(JSON.stringify(record)));
+      await file.write(0, encodeTrashRecord(record));
     } finally {
       await file.close();
     }
@@ -173,7 +174,7 @@ export class Trash {
     try {
       const file = await this.#context.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "read");
       try {
-        return parseRecord(await file.read(0, RECORD_BYTES_MAX));
+        return parseTrashRecord(await file.read(0, RECORD_BYTES_MAX));
       } finally {
         await file.close();
       }
@@ -210,11 +211,20 @@ export class Trash {
   }
 }
 
-function parseRecord(bytes: Uint8Array): TrashRecord {
+/** [F26]: the record, and last the CRC-32 of what it is without that. */
+export function encodeTrashRecord(record: TrashRecord): Uint8Array {
+  return Buffer.from(JSON.stringify({ ...record, crc: crcOf(record) }));
+}
+
+function crcOf(record: TrashRecord): string {
+  return crc32(JSON.stringify(record)).toString(16).padStart(8, "0");
+}
+
+/** @throws RunnelError Corrupt. */
+export function parseTrashRecord(bytes: Uint8Array): TrashRecord {
   try {
-    const record = JSON.parse(Buffer.from(bytes).toString("utf8")) as TrashRecord;
-    if (typeof record.format === "number" && record.format <= FOLDER_FORMAT && typeof record.path === "string")
-      return record;
+    const { crc, ...record } = JSON.parse(Buffer.from(bytes).toString("utf8")) as TrashRecord & { crc: unknown };
+    if (record.format <= FOLDER_FORMAT && crc === crcOf(record)) return record;
   } catch {
     // Falls through: torn by a power cut.
   }

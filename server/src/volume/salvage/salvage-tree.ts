@@ -12,6 +12,7 @@ import {
   trashName,
 } from "../../content/folder/store-layout.ts";
 import type { TrashRecord } from "../../content/folder/trash.ts";
+import { encodeTrashRecord } from "../../content/folder/trash.ts";
 import { conflictName } from "../../meta/conflict-name.ts";
 import { encodeRecord } from "../commit-record.ts";
 import type { NotedFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
@@ -161,7 +162,7 @@ export class SalvageTree {
     const file = await this.root.open(`${aside}.json`, "create", STORE_FILE_MODE);
     try {
       await file.truncate(0);
-      await file.write(0, Buffer.from(JSON.stringify(record)));
+      await file.write(0, encodeTrashRecord(record));
     } finally {
       await file.close();
     }
