@@ -223,6 +223,21 @@ test("[F46] damage before the tail is reported and nothing is skipped", async ()
   expect((await machine.dataFiles()).length).toBe(5);
 });
 
+test("[F6] a torn tail is cut, and its length told", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  expect(journal.tornBytes).toBe(0);
+  await putOne(machine, journal, true);
+  await machine.cutPower();
+  const [segment] = await machine.segments();
+  const file = await machine.root.open(`journal/log/${segment}`, "write");
+  await file.write((await file.stat()).sizeBytes, new Uint8Array(7).fill(9));
+  await file.close();
+  const next = await machine.open();
+  expect(next.tornBytes).toBe(7);
+  expect(next.pending().length).toBe(1);
+});
+
 test("a failed background round is shown, and the next put tries again", async () => {
   const machine = new JournalMachine();
   const journal = await machine.open();

@@ -4,7 +4,7 @@ import type Database from "better-sqlite3";
 import { DIGEST_BYTES, digestAt } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
 import type { ChunkTable } from "./meta-tables.ts";
-import { openChunkFile } from "./sqlite-database.ts";
+import { openChunkFile, tellAnew } from "./sqlite-database.ts";
 import { chunkFile, removeDatabase } from "./sqlite-files.ts";
 
 const CHUNK_FORMAT = 1;
@@ -39,7 +39,8 @@ export class SqliteChunks implements ChunkTable {
   #orAnew<T>(otherwise: T, work: () => T): T {
     try {
       return work();
-    } catch {
+    } catch (error) {
+      tellAnew(error);
       this.clear();
       return otherwise;
     }

@@ -174,6 +174,11 @@ export function openMetaFile(folder: string): { reader: Database.Database; write
   }
 }
 
+/** Costs bandwidth only, but a disk that rots is worth knowing. To the process's log: nobody else hears of what this thread does by itself. */
+export function tellAnew(error: unknown): void {
+  console.error("The index of chunks could not be used and is begun anew.", error);
+}
+
 /** The chunk index; not synced, a damaged or missing one is made anew. */
 export function openChunkFile(folder: string, schema: string, format: number): Database.Database {
   checkPages();
@@ -194,7 +199,8 @@ export function openChunkFile(folder: string, schema: string, format: number): D
   };
   try {
     return open();
-  } catch {
+  } catch (error) {
+    tellAnew(error);
     removeDatabase(path);
     return open();
   }

@@ -54,6 +54,10 @@ export class Unsent {
     this.parts = parts;
     const { journal } = parts;
     for (const record of journal.pending()) this.wait({ record, why: undefined });
+    if (journal.tornBytes > 0)
+      parts.problem(
+        `The journal's last ${journal.tornBytes} bytes were torn and are cut: of a change that no program was told is kept.`,
+      );
     this.unproven = journal
       .unproven()
       .map(

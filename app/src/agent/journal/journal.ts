@@ -29,6 +29,8 @@ export interface JournalCommit {
 export interface Journal {
   /** Random 128 bits, born with the journal; another one after `renew`. */
   readonly instance: string;
+  /** Length of the log's torn tail, which opening cut: it was never acknowledged. */
+  readonly tornBytes: number;
   /** Absolute path of data/: overlays are created there by the drive. */
   readonly dataFolder: string;
   /**

@@ -45,7 +45,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const within = (name: string): string => (folder === "" ? name : `${folder}/${name}`);
   const data = new DataFolder(root, within("data"), options.executor);
   await data.make();
-  const { log } = await openLog(root, within("log"), JOURNAL_FORMAT);
+  const { log, tornBytes } = await openLog(root, within("log"), JOURNAL_FORMAT);
   try {
     const state = new JournalState();
     await log.replay(({ payload, place }) => state.take(decodeJournalRecord(payload), place));
@@ -54,7 +54,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       const wasKept = entry.unsyncedIn === "" || (boot !== "" && entry.unsyncedIn === boot);
       entry.isUnproven = !wasKept || !isHeld(entry.commit, sizes);
     }
-    const journal = new LogJournal({ ...options, boot }, log, data, state, `${root.path}/${within("data")}`);
+    const dataFolder = `${root.path}/${within("data")}`;
+    const journal = new LogJournal({ ...options, boot }, log, data, state, dataFolder, tornBytes);
     await journal.begin();
     return journal;
   } catch (error) {
@@ -65,6 +66,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
 class LogJournal implements Journal {
   readonly dataFolder: string;
+  readonly tornBytes: number;
   readonly #options: JournalOptions & { boot: string };
   readonly #log: Log;
   readonly #data: DataFolder;
@@ -89,12 +91,14 @@ class LogJournal implements Journal {
     data: DataFolder,
     state: JournalState,
     dataFolder: string,
+    tornBytes: number,
   ) {
     this.#options = options;
     this.#log = log;
     this.#data = data;
     this.#state = state;
     this.dataFolder = dataFolder;
+    this.tornBytes = tornBytes;
   }
 
   get instance(): string {
