@@ -21,6 +21,9 @@ const SYSTEM_PACKAGES = [
   { debian: "git", command: "git", why: "the tests run it on a drive" },
   { debian: "rsync", command: "rsync", why: "the tests copy with it" },
   { debian: "vim-tiny", command: "vi", why: "the tests save with it" },
+  { debian: "python3-cbor2", module: "cbor2", why: "the client in Python, a test of the protocol's document" },
+  { debian: "python3-websocket", module: "websocket", why: "the same" },
+  { debian: "python3-zstandard", module: "zstandard", why: "the same" },
 ];
 
 function stop(...lines) {
@@ -71,7 +74,12 @@ function missingOnDebian() {
 
 function isMissingElsewhere(wanted) {
   if (wanted.command !== undefined) return !hasCommand(wanted.command);
+  if (wanted.module !== undefined) return spawnSync("python3", ["-c", `import ${wanted.module}`]).status !== 0;
   return spawnSync("pkg-config", ["--exists", wanted.library]).status !== 0;
+}
+
+function nameOf({ command, module, library }) {
+  return command ?? (module === undefined ? `library ${library}` : `Python module ${module}`);
 }
 
 function ensureSystemPackages() {
@@ -96,7 +104,7 @@ function ensureSystemPackages() {
   if (missing.length === 0) return;
   stop(
     "Runnel needs programs that were not found here. Install them with your system's package manager, then try again:",
-    ...missing.map((wanted) => `    ${wanted.command ?? `library ${wanted.library}`}: ${wanted.why}`),
+    ...missing.map((wanted) => `    ${nameOf(wanted)}: ${wanted.why}`),
   );
 }
 

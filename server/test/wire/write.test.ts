@@ -94,6 +94,17 @@ describe("a write", () => {
     expect((await one.write(node, version.seq, Buffer.from("theirs"))).conflict).toBe(true);
   });
 
+  test("[W27] to a file that another instance has removed goes into a new one beside, which the answer names", async () => {
+    const { node, version } = await base("a.txt");
+    const two = await (await wire.greeted()).attach(instanceOf("2"));
+    await two.change("remove", { folder: ROOT_NODE, name: "a.txt", node, isFolder: false });
+    const result = await one.write(node, version.seq, NEW);
+    expect(result.conflict).toBe(true);
+    expect(result.node).not.toBe(node);
+    const entries = (await one.find({ folder: ROOT_NODE })).flatMap(([, , , page]) => page);
+    expect(entries.map(([, state]) => [state.node, state.sizeBytes])).toEqual([[result.node, NEW.length]]);
+  });
+
   test("[W23] with another OID is Corrupt, and nothing is changed", async () => {
     const { node, version } = await base();
     const { seq } = wire.rig.volume;

@@ -1,0 +1,76 @@
+"""The client's command line; each command prints one JSON object.
+
+    main.py find URL [GLOB]             all of a volume, or what has such a name
+    main.py fetch URL PATH FILE [HELD]  brings a file into FILE; HELD is another path, fetched first, that may help
+    main.py save URL PATH FILE [hope]   makes PATH what FILE is; with "hope" new chunks are named first, not sent
+    main.py watch URL NAME              follows all and holds the lease while another instance makes NAME
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any, Dict, List
+from urllib.parse import urlsplit
+
+from connection import Connection
+from volume import ROOT, Volume
+
+
+def attach(url: str) -> Volume:
+    return Volume(Connection(url), urlsplit(url).path.lstrip("/"))
+
+
+def find(volume: Volume, glob: str = "*") -> Dict[str, Any]:
+    found = volume.find(predicate=None if glob == "*" else ["name", glob])
+    return {"entries": {path: state._asdict() for path, state in found.items()}}
+
+
+def fetch(volume: Volume, path: str, file: str, held: str = "") -> Dict[str, Any]:
+    found = volume.find()
+    have = [volume.fetch(found[held])] if held else []
+    before = volume.connection.received_bytes
+    content = volume.fetch(found[path], have)
+    Path(file).write_bytes(content.data)
+    return {"receivedBytes": volume.connection.received_bytes - before, "chunks": len(content.recipe)}
+
+
+def save(volume: Volume, path: str, file: str, hope: str = "") -> Dict[str, Any]:
+    found = volume.find()
+    data = Path(file).read_bytes()
+    if path in found:
+        saved = volume.save(found[path].node, data, volume.fetch(found[path]), bool(hope))
+    else:
+        folder, _, name = path.rpartition("/")
+        node = volume.make(found[folder].node if folder else ROOT, name)
+        saved = volume.save(node, data, by_digest=bool(hope))
+    return {"result": saved.result, "sentBytes": saved.sent_bytes, "needed": saved.needed}
+
+
+def watch(volume: Volume, name: str) -> Dict[str, Any]:
+    volume.find(follow=True)
+    volume.feed.say(["current", 1])
+    while volume.feed.item()[:2] != ["current", 1]:
+        pass
+    author = Volume(Connection(volume.connection.url), volume.name)
+    began = time.monotonic()
+    making = author.change("make", author.file_fields(ROOT, name))
+    told: List[str] = []
+    while name not in told:
+        what, *rest = volume.feed.item()
+        if what == "changes":
+            told += [bound[1] for _, bindings, _, _ in rest[0] for bound in bindings]
+            volume.feed.say(["ack", rest[0][-1][0]])
+    node = making.result()["node"]
+    author.close()
+    return {"told": told, "node": node, "tookS": time.monotonic() - began}
+
+
+def main(command: str, url: str, *rest: str) -> None:
+    volume = attach(url)
+    print(json.dumps({"find": find, "fetch": fetch, "save": save, "watch": watch}[command](volume, *rest)))
+    volume.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

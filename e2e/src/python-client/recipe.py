@@ -1,0 +1,99 @@
+"""Chunks, descriptors and recipes: where a content is cut, and what is said of the pieces. (PROTOCOL.md: Writing, W4)"""
+
+import hashlib
+import struct
+from itertools import islice
+from typing import Iterable, Iterator, List, NamedTuple, Tuple
+
+POLYNOMIAL = 0xBFE6B8A5BF378D83
+DEGREE = 63
+WINDOW_BYTES = 48
+CHUNK_BYTES_MIN = 2048
+CHUNK_BYTES_MAX = 65536
+CUT_MASK = (1 << 13) - 1
+CUT_VALUE = 0x78
+
+
+class Descriptor(NamedTuple):
+    length: int
+    digest: bytes
+
+
+def _remainder(value: int) -> int:
+    """A polynomial over GF(2) modulo POLYNOMIAL."""
+    while value.bit_length() > DEGREE:
+        value ^= POLYNOMIAL << (value.bit_length() - 1 - DEGREE)
+    return value
+
+
+# What takes the eight bits above the degree away again, and what a byte has become when it leaves the window.
+_REDUCE = [(top << DEGREE) ^ _remainder(top << DEGREE) for top in range(256)]
+_LEAVE = [_remainder(byte << (8 * (WINDOW_BYTES - 1))) for byte in range(256)]
+
+
+def chunk_lengths(content: bytes) -> List[int]:
+    lengths = []
+    start = 0
+    while start < len(content):
+        end = _next_cut(content, start)
+        lengths.append(end - start)
+        start = end
+    return lengths
+
+
+def _next_cut(content: bytes, start: int) -> int:
+    last = min(start + CHUNK_BYTES_MAX, len(content))
+    first = start + CHUNK_BYTES_MIN
+    if first >= last:
+        return last
+    fingerprint = 0
+    for byte in content[first - WINDOW_BYTES : first]:
+        fingerprint = fingerprint << 8 | byte
+        fingerprint ^= _REDUCE[fingerprint >> DEGREE]
+    for position in range(first, last):
+        if fingerprint & CUT_MASK == CUT_VALUE:
+            return position
+        fingerprint = (fingerprint ^ _LEAVE[content[position - WINDOW_BYTES]]) << 8 | content[position]
+        fingerprint ^= _REDUCE[fingerprint >> DEGREE]
+    return last
+
+
+def recipe_of(content: bytes) -> List[Descriptor]:
+    uncounted = [Descriptor(length, b"") for length in chunk_lengths(content)]
+    return [Descriptor(length, hashlib.sha256(data).digest()) for (length, _), data in cut(content, uncounted)]
+
+
+def encode_recipe(recipe: Iterable[Descriptor]) -> bytes:
+    return b"".join(struct.pack("<I", chunk.length) + chunk.digest for chunk in recipe)
+
+
+def decode_recipe(encoded: bytes) -> List[Descriptor]:
+    if len(encoded) % 36 != 0:
+        raise ValueError("An encoded recipe has 36 bytes a chunk.")
+    return [Descriptor(length, digest) for length, digest in struct.iter_unpack("<I32s", encoded)]
+
+
+def oid_of(recipe: Iterable[Descriptor]) -> bytes:
+    return hashlib.sha256(encode_recipe(recipe)).digest()
+
+
+class Content(NamedTuple):
+    """The bytes of a version ([node, seq]) and their recipe."""
+
+    version: List[int]
+    data: bytes
+    recipe: List[Descriptor]
+
+    def chunks(self) -> Iterator[Tuple[Descriptor, bytes]]:
+        return cut(self.data, self.recipe)
+
+    def slice(self, first: int, count: int) -> bytes:
+        """The bytes of some of its chunks."""
+        return b"".join(data for _, data in islice(self.chunks(), first, first + count))
+
+
+def cut(data: bytes, recipe: Iterable[Descriptor]) -> Iterator[Tuple[Descriptor, bytes]]:
+    start = 0
+    for chunk in recipe:
+        yield chunk, data[start : start + chunk.length]
+        start += chunk.length

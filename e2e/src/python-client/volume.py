@@ -1,0 +1,152 @@
+"""A volume as a client uses it: attach, find, fetch, make, save. (PROTOCOL.md: attach, Listing, Changes, Writing, Reading)"""
+
+import os
+import secrets
+import time
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import frame
+import runs
+from connection import Channel, Connection
+from recipe import Content, Descriptor, oid_of, recipe_of
+
+ROOT = 1
+FILE = 0
+
+
+class State(NamedTuple):
+    node: int
+    type: int
+    mode: int
+    uid: int
+    gid: int
+    size_bytes: int
+    mtime_ns: int
+    ctime_ns: int
+    nlink: int
+    rdev: int
+    target: str
+    version: int
+    seq: int
+    xattr_seq: int = 0
+
+
+class Saved(NamedTuple):
+    result: Dict[str, Any]
+    content: Content
+    needed: int
+    sent_bytes: int
+
+
+class Volume:
+    def __init__(self, connection: Connection, name: str):
+        self.connection = connection
+        self.name = name
+        self._n = 0
+        self.instance = secrets.token_hex(16)
+        request = {"volume": name, "instance": self.instance, "wantsNodes": True}
+        self.feed = connection.request(frame.OPEN, "attach", request)
+        self.answer = self.feed.item()
+        first, count = self.answer["nodes"]
+        self._nodes = iter(range(first, first + count))
+
+    def call(self, operation: str, **fields: Any) -> Channel:
+        return self.connection.request(frame.CALL, operation, {"attachment": self.feed.number, **fields})
+
+    def close(self) -> None:
+        """Detaches first: after a connection that only breaks, changes wait for its lease to run out."""
+        self.feed.finish()
+        self.feed.result()
+        self.connection.close()
+
+    def change(self, operation: str, fields: Dict[str, Any], kind: int = frame.CALL) -> Channel:
+        """An operation of this instance. One at a time is made here, so the results of all before it have arrived."""
+        self._n += 1
+        number = {"n": self._n, "received": self._n - 1, "timeNs": frame.Time(time.time_ns())}
+        return self.connection.request(kind, operation, {"attachment": self.feed.number, **number, **fields})
+
+    def find(self, folder: int = ROOT, predicate: Optional[list] = None, follow: bool = False) -> Dict[str, State]:
+        """All below a folder, or what of it matches: path → state."""
+        search = {} if predicate is None else {"predicate": predicate}
+        channel = self.call("find", folder=folder, isDeep=True, follow=follow, **search)
+        found: Dict[str, State] = {}
+        path_of = {folder: ""}  # A folder stands in its parent's entries before its own come.
+        while (item := channel.item()) is not None:
+            path = item[4] if predicate else path_of[item[0]]
+            for name, packed in item[3]:
+                state = State(*packed)
+                entry = f"{path}/{name}" if path else name
+                found[entry] = state
+                path_of[state.node] = entry
+        return found
+
+    def fetch(self, state: State, held: Sequence[Content] = ()) -> Content:
+        """A file's content; only what the held ones lack is sent."""
+        version = [state.node, state.version]
+        versions = [content.version for content in held]
+        channel = self.call(
+            "fetch", version=version, held=versions, hasRecipe=False, offset=0, length=state.size_bytes
+        )
+        recipe: List[Descriptor] = []
+        chunks = {chunk: data for content in held for chunk, data in content.chunks()}
+        raw = bytearray(state.size_bytes)
+        while (item := channel.item()) is not None:
+            if item[0] in ("v", "p"):
+                recipe += runs.join_parts(item[-1] or [], held)
+            elif item[0] == "d":
+                _, first, count, encoding, *lengths = item
+                run = runs.decode(channel, encoding, *lengths, held)
+                chunks.update(runs.checked(run, recipe[first : first + count]))
+            elif item[0] == "raw":
+                _, offset, encoding, *lengths = item
+                run = runs.decode(channel, encoding, *lengths)
+                raw[offset : offset + len(run)] = run
+        data = b"".join(chunks[chunk] for chunk in recipe) if recipe else bytes(raw)
+        return Content(version, data, recipe or recipe_of(data))
+
+    def make(self, folder: int, name: str, node: Optional[int] = None) -> int:
+        """An empty file; its node."""
+        fields = self.file_fields(folder, name)
+        return self.change("make", fields if node is None else {**fields, "node": node}).result()["node"]
+
+    def file_fields(self, folder: int, name: str) -> Dict[str, Any]:
+        owner = {"uid": os.getuid(), "gid": os.getgid()}
+        times = {"mtimeNs": frame.Time(time.time_ns())}
+        attributes = {"type": FILE, "mode": 0o644, **owner, **times, "rdev": 0, "target": ""}
+        return {"folder": folder, "name": name, "node": next(self._nodes), "attributes": attributes}
+
+    def save(self, node: int, data: bytes, base: Optional[Content] = None, by_digest: bool = False) -> Saved:
+        """A file's new content. Chunks of the base are named instead of sent. With `by_digest` the others are too, in the hope
+        that the volume has them somewhere; the server says which it needs."""
+        before = self.connection.sent_bytes
+        recipe = recipe_of(data)
+        request = {
+            "node": node,
+            "base": base.version[1] if base else 0,
+            "sizeBytes": len(data),
+            "attributes": {"mtimeNs": frame.Time(time.time_ns())},
+            "isResumed": False,
+        }
+        channel = self.change("write", request, frame.OPEN)
+        try:
+            result, needed = self._write(channel, recipe, data, base, by_digest)
+        finally:
+            channel.finish()
+        content = Content([result["node"], result["version"]], data, recipe)
+        return Saved(result, content, needed, self.connection.sent_bytes - before)
+
+    def _write(
+        self, channel: Channel, recipe: List[Descriptor], data: bytes, base: Optional[Content], by_digest: bool
+    ) -> Tuple[Dict[str, Any], int]:
+        """The result, and how many of the items the server needed the bytes of."""
+        spans = runs.plan(recipe, base)
+        for span in spans:
+            runs.say_span(channel, span, recipe, data, base, by_digest)
+        channel.say(["e", oid_of(recipe)])
+        needed = 0
+        while (answer := channel.item()) is not None:
+            for index in answer[1]:
+                needed += 1
+                runs.say_needed(channel, index, spans[index], recipe, data)
+            channel.say(["e", oid_of(recipe)])
+        return channel.result(), needed

@@ -1,0 +1,197 @@
+// PROTOCOL.md suffices to write a client: one in Python, made from it and the vectors alone, at work with a real server and a drive.
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { spawnSync } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ServerProcess, Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+
+const CLIENT = fileURLToPath(new URL("../src/python-client/", import.meta.url));
+const VECTORS = fileURLToPath(new URL("../../shared/vectors/", import.meta.url));
+/** Another Python may come first in PATH than the system's, for which set-up installs the modules. */
+const PYTHON = ["python3", "/usr/bin/python3"].find(
+  (command) => spawnSync(command, ["-c", "import cbor2, websocket, zstandard"]).status === 0,
+);
+const FILE_BYTES = 2_000_000;
+
+jest.setTimeout(60_000);
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let served: string;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  served = sandbox.makeFolder("served");
+  mkdirSync(join(served, "reports/old"), { recursive: true });
+  writeFileSync(join(served, "reports/old/ü.txt"), "one\n");
+  writeFileSync(join(served, "reports/empty"), "");
+  // More than the credit that a channel begins with.
+  writeFileSync(join(served, "large.bin"), randomBytes(6_000_000));
+  symlinkSync("reports/empty", join(served, "link"));
+});
+afterEach(() => sandbox.cleanup(), 60_000);
+
+async function python<Answer>(program: string, ...args: string[]): Promise<Answer> {
+  if (PYTHON === undefined) throw new Error("No Python with cbor2, websocket-client and zstandard: npm run setup");
+  const { stdout } = await mustRun(PYTHON, ["-B", join(CLIENT, program), ...args], { deadlineMs: 50_000 });
+  return JSON.parse(stdout) as Answer;
+}
+
+const client = async <Answer>(command: string, ...args: string[]): Promise<Answer> =>
+  python("main.py", command, `${server.url}/docs`, ...args);
+
+interface Saved {
+  result: { node: number; seq: number; version: number; conflict: boolean };
+  sentBytes: number;
+  needed: number;
+}
+
+/** A file of the sandbox, outside of what is served. */
+function local(name: string, content?: Uint8Array): string {
+  const path = sandbox.path(name);
+  if (content !== undefined) writeFileSync(path, content);
+  return path;
+}
+
+/** The plain file shows it at once or a moment later. */
+const isServed = async (path: string, content: Uint8Array): Promise<unknown> =>
+  waitFor(
+    () => Buffer.compare(readFileSync(join(served, path)), content) === 0,
+    10_000,
+    `${path} in the served folder`,
+  );
+
+function edited(content: Buffer, at: number, inserted: string): Buffer {
+  return Buffer.concat([content.subarray(0, at), Buffer.from(inserted), content.subarray(at)]);
+}
+
+test("in Python the golden vectors come out as they are: varints, CBOR and its keys, frames, recipes, digests, cuts", async () => {
+  const compared = await python<Record<string, number>>("vectors.py", VECTORS);
+  const protocol = JSON.parse(readFileSync(join(VECTORS, "protocol-1.json"), "utf8")) as Record<string, unknown[]>;
+  const { cases } = JSON.parse(readFileSync(join(VECTORS, "chunks.json"), "utf8")) as { cases: unknown[] };
+  const bothWays = (name: string): number => 2 * (protocol[name]?.length ?? 0);
+  expect(compared).toEqual({
+    contents: cases.length,
+    cuts: cases.length,
+    varints: bothWays("varints"),
+    cbor: bothWays("cbor"),
+    states: bothWays("states"),
+    frames: bothWays("frames"),
+    recipes: 4,
+  });
+});
+
+test("a client in Python finds what is served, and fetches it, the second version for what it lacks of the first", async () => {
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  const { entries } = await client<{ entries: Record<string, Record<string, unknown>> }>("find");
+  expect(Object.keys(entries).toSorted()).toEqual(
+    ["large.bin", "link", "reports", "reports/empty", "reports/old", "reports/old/ü.txt"].toSorted(),
+  );
+  expect(entries["link"]).toMatchObject({ type: 2, target: "reports/empty" });
+  const told = statSync(join(served, "reports/old/ü.txt"), { bigint: true });
+  expect(entries["reports/old/ü.txt"]).toMatchObject({ type: 0, size_bytes: 4, mode: Number(told.mode & 0o7777n) });
+  const matching = await client<{ entries: object }>("find", "*.txt");
+  expect(Object.keys(matching.entries)).toEqual(["reports/old/ü.txt"]);
+
+  for (const path of ["large.bin", "reports/empty", "reports/old/ü.txt"]) {
+    await client("fetch", path, local("out"));
+    expect(digest(local("out"))).toBe(digest(join(served, path)));
+  }
+  const large = readFileSync(join(served, "large.bin"));
+  const saved = await client<Saved>("save", "copy.bin", local("copy", edited(large, 3_000_000, "between")), "hope");
+  expect(saved.needed).toBe(1);
+  const fetched = await client<{ receivedBytes: number }>("fetch", "copy.bin", local("out"), "large.bin");
+  expect(digest(local("out"))).toBe(digest(local("copy")));
+  expect(fetched.receivedBytes).toBeLessThan(1000);
+});
+
+test("what a client in Python saves is in the served folder and on a drive; an edit of 2 MB costs less than 300 bytes", async () => {
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  const drive = sandbox.makeFolder("drive");
+  await sandbox.device().mount(`${server.url}/docs`, drive);
+  const first = randomBytes(FILE_BYTES);
+  const made = await client<Saved>("save", "reports/new.bin", local("new", first));
+  expect(made.result.conflict).toBe(false);
+  await isServed("reports/new.bin", first);
+  expect(await onMount('sha256sum <"$1/reports/new.bin"', [drive])).toContain(digest(local("new")));
+
+  const second = edited(edited(first, 1_500_000, "later"), 70_000, "sooner");
+  const again = await client<Saved>("save", "reports/new.bin", local("new", second));
+  expect(again).toMatchObject({ needed: 0, result: { node: made.result.node, conflict: false } });
+  expect(again.sentBytes).toBeLessThan(300);
+  await isServed("reports/new.bin", second);
+  expect(await onMount('sha256sum <"$1/reports/new.bin"', [drive])).toContain(digest(local("new")));
+
+  // The other way round: what a program saves on the drive.
+  await onMount('echo "from the drive" >"$1/reports/old/ü.txt"', [drive]);
+  await client("fetch", "reports/old/ü.txt", local("out"));
+  expect(readFileSync(local("out"), "utf8")).toBe("from the drive\n");
+});
+
+test("chunks that a client in Python names without sending them are asked for when no version has them", async () => {
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  const content = randomBytes(FILE_BYTES);
+  const made = await client<Saved>("save", "a", local("a", content), "hope");
+  expect(made.needed).toBeGreaterThan(0);
+  expect(made.sentBytes).toBeGreaterThan(FILE_BYTES);
+  const known = await client<Saved>("save", "b", local("a"), "hope");
+  expect(known.needed).toBe(0);
+  expect(known.sentBytes).toBeLessThan(FILE_BYTES / 100);
+  await isServed("b", content);
+});
+
+test("a client in Python that follows all and holds the lease is told of a change, and the change waits for it", async () => {
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  const watched = await client<{ told: string[]; node: number; tookS: number }>("watch", "seen.txt");
+  expect(watched.told).toEqual(["seen.txt"]);
+  // Without its acknowledgement it would take a term.
+  expect(watched.tookS).toBeLessThan(5);
+});
+
+test("what a client in Python must not say is answered with the error that PROTOCOL.md names", async () => {
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  expect(await python("refusals.py", `${server.url}/docs`)).toEqual({
+    "a web page": "HTTP 403",
+    "no subprotocol": "HTTP 426",
+    text: "closed 1003",
+    "an unknown kind of frame": "closed 4001",
+    nothing: "closed 4001",
+    "a number without an end": "closed 4001",
+    "too much bulk in a frame": "closed 4001",
+    "too large a message": "closed 1009",
+    "no CBOR": "closed 4001",
+    "bytes after CBOR": "closed 4001",
+    "a compressed giant": "closed 4002",
+    "compressed from another length": "closed 4001",
+    "the server's channel": "closed 4001",
+    "a channel that was never opened": "closed 4001",
+    "more bulk than credit": "closed 4002",
+    "an acknowledgement of nothing": "closed 4001",
+    "no hello": "Invalid W11",
+    "another protocol": "Version",
+    "an unknown operation": "Unsupported",
+    "no such volume": "NotFound",
+    "no such attachment": "Invalid W12",
+    "a field left out": "Invalid W10",
+    "a field of another form": "Invalid W10",
+    "no such folder": "NotFound",
+    "a name with a slash": "BadName characters",
+    "a node id that was not given out": "Invalid node id",
+    "an unknown item": "Invalid W10",
+    "another length than announced": "Invalid W20",
+    "another size than announced": "Invalid W20",
+    "another content than announced": "Corrupt",
+    "no zstd": "Corrupt",
+    "chunks of a version that never was": "Gone W22",
+    "a write to nothing": "NotFound",
+  });
+  // It goes on serving, and no refused write has changed a file.
+  const { entries } = await client<{ entries: Record<string, { size_bytes: number }> }>("find", "refused *");
+  expect(Object.values(entries).map((state) => state.size_bytes)).toEqual(Array(7).fill(0));
+});
+
+function digest(path: string): string {
+  return createHash("sha256").update(readFileSync(path)).digest("hex");
+}
