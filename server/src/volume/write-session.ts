@@ -79,13 +79,13 @@ export class WriteSession {
   }
 
   /**
-   * Takes items until the end item; then all is here and proved. The versions copied from stay open until `finished` or `discard`.
+   * Takes items until the end item, `first` those that came with the opening; then all is here and proved. The versions copied from stay open until `finished` or `discard`.
    * @throws Corrupt when the whole is not what its OID says.
    */
-  async receive(channel: Channel): Promise<FinishedWrite> {
+  async receive(channel: Channel, first: readonly unknown[] = []): Promise<FinishedWrite> {
     if (this.hasRested) await this.wake();
-    for (;;) {
-      const message = await channel.next();
+    for (let at = 0; ; at++) {
+      const message = at < first.length ? first[at] : await channel.next();
       if (message === undefined) throw wrong("A write ended without its end item.");
       const item = check(WRITE_ITEM, message, "write item");
       if (item[0] !== "d") await this.worked(0);

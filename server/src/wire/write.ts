@@ -17,7 +17,7 @@ export async function serveWrite(attachment: Attachment, request: Request, chann
   const session = await openSession(attachment, request, channel);
   let finished: FinishedWrite;
   try {
-    finished = await session.receive(channel);
+    finished = await session.receive(channel, request.isResumed ? [] : request.items);
   } catch (error) {
     if (channel.abort.signal.aborted) await volume.stagedWrites.keep(instance, request.n, session);
     else await session.discard();

@@ -1,6 +1,14 @@
 // The write channel: items, what the server asks for, what it refuses, and how a broken write goes on.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { EMPTY_RECIPE, LIMITS, ROOT_NODE, concatRecipes, sliceRecipe } from "@runnel/shared";
+import {
+  EMPTY_RECIPE,
+  LIMITS,
+  ROOT_NODE,
+  chunkOffsets,
+  concatRecipes,
+  encodeRecipe,
+  sliceRecipe,
+} from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { WireRig, instanceOf, kindOf, part } from "./wire-rig.ts";
@@ -55,6 +63,58 @@ async function tempFiles(): Promise<string[]> {
 }
 
 describe("a write", () => {
+  test("[W20] of a small file is one call: its items come in the opening", async () => {
+    const node = await one.make(ROOT_NODE, "small");
+    const bytes = Buffer.from("a few words");
+    const oid = await wire.rig.executor.digest([encodeRecipe(await chunks(bytes))]);
+    const opening = { node, base: 0, sizeBytes: bytes.length, attributes: {}, isResumed: false };
+    const items = [
+      ["d", "raw", bytes.length, bytes],
+      ["e", oid],
+    ];
+    const { version } = await one.change("write", { ...opening, items });
+    expect(Buffer.from(await fileAt("small")).toString()).toBe("a few words");
+    // What is wrong with an item in it is refused as in a stream, and changes nothing.
+    const wrongs: [unknown[], string][] = [
+      [
+        [
+          ["d", "raw", bytes.length, Buffer.from("other words")],
+          ["e", oid],
+        ],
+        "Corrupt",
+      ],
+      [[["d", "raw", bytes.length, bytes]], "Invalid"],
+      [[["x"], ["e", oid]], "Invalid"],
+      [
+        [
+          ["h", encodeRecipe(await chunks(Buffer.from("not here..."))), null, 0],
+          ["e", oid],
+        ],
+        "Invalid",
+      ],
+    ];
+    for (const [wrong, kind] of wrongs)
+      expect(await kindOf(one.change("write", { ...opening, base: version, items: wrong }))).toBe(kind);
+    expect(Buffer.from(await fileAt("small")).toString()).toBe("a few words");
+  });
+
+  test("[W20] [W21] begun in its opening goes on with items, also with what is needed", async () => {
+    const { node, version, recipe } = await base();
+    const tail = bytesOf(9, 5_000);
+    const whole = Buffer.concat([OLD, tail]);
+    const gone = encodeRecipe(await chunks(bytesOf(77, 3_000)));
+    const items = [["c", [version.node, version.seq], 0, recipe.lengths.length - 1]];
+    const last = chunkOffsets(recipe)[recipe.lengths.length - 1] ?? 0;
+    const upload = one.openWrite({ node, base: version.seq, sizeBytes: whole.length, items });
+    await upload.data(whole.subarray(last));
+    expect((await upload.finish(await chunks(whole))).conflict).toBe(false);
+    expect(Buffer.compare(await fileAt("a"), whole)).toBe(0);
+    const unknown = one.openWrite({ node, base: version.seq, sizeBytes: 3_000, items: [["h", gone, null, 0]] });
+    await unknown.end(await chunks(bytesOf(77, 3_000)));
+    expect(await unknown.reply()).toEqual(["need", [0]]);
+    unknown.channel.cancel();
+  });
+
   test.each([
     ["nothing", 0],
     ["a few bytes", 10],

@@ -240,6 +240,8 @@ export const REQUESTS = {
     attributes: attributeChange,
     /** A repetition: the server says first from which item on it needs them. */
     isResumed: z.boolean(),
+    /** The first items of the stream; each is checked when it is taken. Not with isResumed. */
+    items: z.array(z.unknown()).max(LIMITS.channelItems).optional(),
   }),
   space: z.object(attached),
   status: z.object(attached),

@@ -3,6 +3,7 @@
 // overlap.
 import type { Channel, Executor, Recipe } from "@runnel/shared";
 import {
+  CHUNK,
   LIMITS,
   RESULTS,
   RunMemory,
@@ -20,6 +21,8 @@ import type { CutContent, Window } from "./cut-content.ts";
 import type { KnownVersion } from "./delta-base.ts";
 import { DeltaBase, closestVersion } from "./delta-base.ts";
 import type { ReuseCounts } from "./download.ts";
+import { EarlyItems } from "./early-items.ts";
+import type { ItemSink } from "./early-items.ts";
 import { RunPacker } from "./run-packer.ts";
 import type { PackedRun } from "./run-packer.ts";
 import { UploadPlan, isSameVersion } from "./upload-plan.ts";
@@ -60,7 +63,7 @@ const SENT_AHEAD = 3;
 
 /** One write under way. */
 interface Stream {
-  channel: Channel;
+  sink: ItemSink;
   outgoing: Outgoing;
   packer: RunPacker;
   /** The last run that repeats one chunk: a large hole is many of the same. */
@@ -96,9 +99,18 @@ export class Uploads {
     const deltas = await this.deltasOf(outgoing);
     const { base, references } = outgoing;
     const plan = new UploadPlan({ cache: this.cache, base, references, hasDeltas: deltas !== undefined });
+    const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
+    const early =
+      request.isResumed || outgoing.cut.sizeBytes > CHUNK.maxBytes
+        ? undefined
+        : await this.gather({ outgoing, packer, repeated: undefined, deltas }, plan);
+    const opening = early?.forOpening;
+    // Data that depends on nothing is never asked for again.
+    const isWhole = opening !== undefined && deltas === undefined && plan.items.every(({ is }) => is === "data");
     const channel = this.session.open(
       "write",
       {
+        ...(opening === undefined ? {} : { items: opening }),
         n: request.n,
         ...request.received,
         timeNs: request.ctimeNs,
@@ -108,7 +120,7 @@ export class Uploads {
         attributes: { mtimeNs: request.mtimeNs },
         isResumed: request.isResumed,
       },
-      false,
+      isWhole,
     );
     const answer = channel.result();
     answer.catch(() => undefined);
@@ -117,10 +129,10 @@ export class Uploads {
       if (from !== undefined) {
         if (request.mayStart?.() === false)
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
-        const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
-        const stream: Stream = { channel, outgoing, packer, repeated: undefined, deltas };
-        await unlessRefused(answer, this.sendItems(stream, plan, from));
-        await unlessRefused(answer, this.serveNeeds(stream, plan.items));
+        const stream: Stream = { sink: channel, outgoing, packer, repeated: undefined, deltas };
+        if (early === undefined) await unlessRefused(answer, this.sendItems(stream, plan, from));
+        else if (opening === undefined) await unlessRefused(answer, early.sendOn(channel));
+        if (!isWhole) await unlessRefused(answer, this.serveNeeds(stream, channel, plan.items));
       }
       const result = check(RESULTS.operation, await answer, "write result");
       channel.end();
@@ -149,8 +161,14 @@ export class Uploads {
     return known && new DeltaBase(this.cache, (await cut.whole()).recipe, known);
   }
 
+  private async gather(stream: Omit<Stream, "sink">, plan: UploadPlan): Promise<EarlyItems> {
+    const sink = new EarlyItems();
+    await this.sendItems({ ...stream, sink }, plan, 0);
+    return sink;
+  }
+
   private async sendItems(stream: Stream, plan: UploadPlan, from: number): Promise<void> {
-    const { channel, outgoing } = stream;
+    const { sink, outgoing } = stream;
     const coming: Coming[] = [];
     const sending: Promise<void>[] = [];
     let index = 0;
@@ -165,7 +183,7 @@ export class Uploads {
     await put(plan.end());
     while (coming.length > 0) await this.announceFirst(stream, coming, sending);
     await Promise.all(sending);
-    channel.send(["e", (await outgoing.cut.whole()).oid]);
+    sink.send(["e", (await outgoing.cut.whole()).oid]);
   }
 
   private async announceFirst(stream: Stream, coming: Coming[], sending: Promise<void>[]): Promise<void> {
@@ -176,24 +194,24 @@ export class Uploads {
     else if (packed !== undefined) {
       const announced =
         item.repeats === undefined
-          ? this.announceOnce(stream.channel, await packed)
-          : this.announce(stream.channel, await packed, []);
+          ? this.announceOnce(stream.sink, await packed)
+          : this.announce(stream.sink, await packed, []);
       announced.catch(() => undefined);
       sending.push(announced);
     }
     if (sending.length > SENT_AHEAD) await sending.shift();
   }
 
-  private async sendReference({ channel, outgoing }: Stream, item: Exclude<Item, { is: "data" }>): Promise<void> {
+  private async sendReference({ sink, outgoing }: Stream, item: Exclude<Item, { is: "data" }>): Promise<void> {
     const { node, seq } = item.version;
     if (item.is === "copy") {
-      channel.send(["c", [node, seq], item.at, item.count]);
+      sink.send(["c", [node, seq], item.at, item.count]);
       return;
     }
     const descriptors = encodeRecipe(await outgoing.cut.slice(item.from, item.from + item.count));
     this.session.recipeBytes.sent += descriptors.length;
     // A content kept from another epoch: by digest alone.
-    channel.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
+    sink.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
   }
 
   private packItem(stream: Stream, item: DataItem): Promise<PackedRun> {
@@ -223,21 +241,20 @@ export class Uploads {
   }
 
   /** Announces a run; resolves when its bulk has left. `head` names the item asked for. */
-  private announce(channel: Channel, { encoding, rawBytes, encoded }: PackedRun, head: [] | [number]): Promise<void> {
+  private announce(sink: ItemSink, { encoding, rawBytes, encoded }: PackedRun, head: [] | [number]): Promise<void> {
     const isInline = encoded.length <= INLINE_BYTES;
-    channel.send([head.length === 0 ? "d" : "r", ...head, encoding, rawBytes, isInline ? encoded : encoded.length]);
-    const sent = isInline ? Promise.resolve() : channel.sendBulk(encoded);
+    sink.send([head.length === 0 ? "d" : "r", ...head, encoding, rawBytes, isInline ? encoded : encoded.length]);
+    const sent = isInline ? Promise.resolve() : sink.sendBulk(encoded);
     sent.catch(() => undefined);
     return sent;
   }
 
-  private async announceOnce(channel: Channel, packed: PackedRun): Promise<void> {
-    await this.announce(channel, packed, []);
+  private async announceOnce(sink: ItemSink, packed: PackedRun): Promise<void> {
+    await this.announce(sink, packed, []);
     this.memory.giveBack(packed.encoded);
   }
 
-  private async serveNeeds(stream: Stream, items: Item[]): Promise<void> {
-    const { channel, outgoing, packer } = stream;
+  private async serveNeeds({ outgoing, packer }: Stream, channel: Channel, items: Item[]): Promise<void> {
     const served = new Set<number>();
     for (;;) {
       const message = await channel.next();
