@@ -45,6 +45,8 @@ export const LIMITS = {
   inlineBytes: 1 * MiB,
   /** Bytes staged by one instance and not yet committed. */
   stagedBytes: 64 * 1024 * MiB,
+  /** Operations that one may name to be executed after. */
+  operationsAfter: 16,
   /** A file that findGet brings, and how many it is asked for at once. */
   smallFileBytes: 256 * KiB,
   findGetVersions: 2048,

@@ -3,12 +3,14 @@ import type { Change, Channel, FeedFromClient } from "@runnel/shared";
 import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
+import { OperationOrder } from "./operation-order.ts";
 import { changeBytes, splitBySize } from "./split-items.ts";
 
 export class Attachment implements FeedSender {
   readonly volume: Volume;
   readonly channel: Channel;
   readonly instance: string;
+  readonly order: OperationOrder;
   holder!: Holder;
   private readonly warn: (message: string, error?: unknown) => void;
   /** Results up to this operation need not be kept. */
@@ -21,6 +23,7 @@ export class Attachment implements FeedSender {
     this.volume = volume;
     this.channel = channel;
     this.instance = instance;
+    this.order = new OperationOrder(volume.meta, instance);
   }
 
   /** No other connection has attached the instance since. */

@@ -5,17 +5,25 @@ import { RunnelError, encodeCbor } from "@runnel/shared";
 import type { Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
 import type { Attachment } from "./attachment.ts";
 
+const NO_DATA = new Uint8Array(0);
+
 /** A name operation: one answer. */
 export async function serveChange(
   attachment: Attachment,
   name: RequestName,
   message: object,
 ): Promise<OperationResult> {
-  const { n, received, but, timeNs } = message as { n: number; received: number; but?: number[]; timeNs?: bigint };
+  const request = message as { n: number; received: number; but?: number[]; timeNs?: bigint; after?: number[] };
   const operation = asOperation(name, message);
-  const id = { ...operationId(attachment.instance, n, operation), ...timed(timeNs) };
-  attachment.forgetUpTo(received, but);
-  return attachment.volume.commit(operation, id, attachment.holder);
+  const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
+  attachment.forgetUpTo(request.received, request.but);
+  return attachment.order.run(request, async ({ before, executed }) => {
+    await before;
+    const { result, acknowledged } = await attachment.volume.submit(operation, id, attachment.holder, NO_DATA);
+    executed();
+    await acknowledged;
+    return result;
+  });
 }
 
 /** Of an OperationId. */

@@ -6,13 +6,18 @@ import type { Operation } from "../meta/meta-store.ts";
 import { WriteSession } from "../volume/write-session.ts";
 import type { FinishedWrite } from "../volume/write-session.ts";
 import type { Attachment } from "./attachment.ts";
+import type { Turn } from "./operation-order.ts";
 import { digestOfOpening, digestOfWrite, given, isSameOpening, timed } from "./change.ts";
 
 type Request = RequestOf<"write">;
 
-export async function serveWrite(attachment: Attachment, request: Request, channel: Channel): Promise<void> {
-  const { volume, instance } = attachment;
+export function serveWrite(attachment: Attachment, request: Request, channel: Channel): Promise<void> {
   attachment.forgetUpTo(request.received, request.but);
+  return attachment.order.run(request, (turn) => serveInTurn(attachment, request, channel, turn));
+}
+
+async function serveInTurn(attachment: Attachment, request: Request, channel: Channel, turn: Turn): Promise<void> {
+  const { volume, instance } = attachment;
   if (request.isResumed && (await answerAgain(attachment, request, channel))) return;
   const session = await openSession(attachment, request, channel);
   let finished: FinishedWrite;
@@ -23,7 +28,7 @@ export async function serveWrite(attachment: Attachment, request: Request, chann
     else await session.discard();
     throw error;
   }
-  await commit(attachment, request, channel, session, finished);
+  await commit(attachment, request, channel, session, finished, turn);
 }
 
 /** False when it has not been executed before. */
@@ -58,12 +63,15 @@ async function commit(
   channel: Channel,
   session: WriteSession,
   finished: FinishedWrite,
+  turn: Turn,
 ): Promise<void> {
   const { volume, instance, holder } = attachment;
   const { node, base, attributes, n, timeNs } = request;
   const { content, oid, data, stagedBytes } = finished;
   let release: (() => void) | undefined;
   try {
+    // What comes is taken in meanwhile; only the commit is after others.
+    await turn.before;
     release = await volume.content.reserve(content.sizeBytes - stagedBytes);
     const operation: Operation = { op: "write", node, base, content, attributes: given(attributes) };
     const id = { instance, n, digest: digestOfWrite(digestOfOpening(request), oid), ...timed(timeNs) };
@@ -73,6 +81,7 @@ async function commit(
     else await session.finished();
     // The room is needed until the content is in the folder.
     void volume.content.whenUp(result.seq).then(release, release);
+    turn.executed();
     await acknowledged;
     channel.end(result);
   } catch (error) {

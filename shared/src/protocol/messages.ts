@@ -181,6 +181,8 @@ const numbered = {
   received: count,
   but: z.array(count).max(LIMITS.notReceived).optional(),
   timeNs: nanoseconds.optional(),
+  /** To be executed after these of the instance, and only if they were. */
+  after: z.array(count).max(LIMITS.operationsAfter).optional(),
 };
 
 /** Requests by operation. */

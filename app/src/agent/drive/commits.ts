@@ -6,7 +6,7 @@ import { isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { Sender, Sent } from "../transfer/send-content.ts";
-import type { Operations } from "../wire/operations.ts";
+import type { Making, Operations } from "../wire/operations.ts";
 import type { RequestOfOp } from "./names.ts";
 import { fullHere } from "../room.ts";
 import type { Tree } from "./tree.ts";
@@ -82,7 +82,14 @@ export class Commits {
     try {
       const known = this.knownBase(request, node);
       record = await this.record(request, node, n, known);
-      const sent = await sender.send(record, known ?? (await unsent.baseOf(record)));
+      const making = tree.makingOf(node);
+      const base = known ?? (await unsent.baseOf(record));
+      let sent = await this.unlessBound(record, making, sender.send(record, base, { making }));
+      if (sent === undefined) {
+        record = { ...record, node: tree.real(node) };
+        await journal.put(record, false);
+        sent = await sender.send(record, undefined);
+      }
       operations.answered(n);
       const settling = this.settle(request.file, record, sent);
       this.settling.set(node, settling);
@@ -105,6 +112,21 @@ export class Commits {
       throw refusal ?? error;
     } finally {
       operations.answered(n);
+    }
+  }
+
+  /** undefined: what should have made the file met another one under its name, whose content this is to become, by the conflict rule. */
+  private async unlessBound(
+    record: JournalCommit,
+    making: Making | undefined,
+    sending: Promise<Sent>,
+  ): Promise<Sent | undefined> {
+    try {
+      return await sending;
+    } catch (error) {
+      await making?.settled;
+      if (making === undefined || this.parts.tree.real(record.node) === record.node) throw error;
+      return undefined;
     }
   }
 

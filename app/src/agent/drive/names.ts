@@ -48,10 +48,13 @@ export class Names {
       target: "",
     };
     const folder = tree.real(request.folder);
+    operations.mustBeOnline("create");
+    const n = operations.begin();
     const making = operations.change(
       "make",
       { timeNs: nowNs, folder, name: request.name, node, attributes: packAttributes(attributes) },
       [[folder, request.name]],
+      n,
     );
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
     if (request.isExclusive || operations.isCrowded || isDoubtful(request.name)) {
@@ -59,13 +62,13 @@ export class Names {
       const made = await tree.node(node);
       drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(made) }], false);
     } else {
-      tree.addMade(request.folder, request.name, state);
-      drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(state) }], false);
-      drive.putNode(tree.entry(parent, request.folder), false);
-      making.then(
+      const settled = making.then(
         () => tree.dropMade(node),
         (error: unknown) => this.makeFailed(request, node, error),
       );
+      tree.addMade(request.folder, request.name, state, { n, settled });
+      drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(state) }], false);
+      drive.putNode(tree.entry(parent, request.folder), false);
     }
     drive.created(request.id, { node, version: 0 });
   }

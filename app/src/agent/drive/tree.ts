@@ -3,6 +3,7 @@
 import type { Entry, NodeState } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { DriveEntry } from "@runnel/native/drive";
+import type { Making } from "../wire/operations.ts";
 import type { Replica } from "../replica/replica.ts";
 
 export interface Owner {
@@ -18,7 +19,7 @@ export class Tree {
   private readonly list: (folder: number) => Promise<void>;
   private readonly statNodes: (nodes: number[]) => Promise<void>;
   /** Files made here whose make is not answered yet. */
-  private readonly made = new Map<number, { folder: number; name: string; state: NodeState }>();
+  private readonly made = new Map<number, { folder: number; name: string; state: NodeState; making: Making }>();
   private readonly madeNames = new Map<string, number>();
   private readonly refused = new Map<number, RunnelError>();
   private readonly listing = new Map<number, Promise<void>>();
@@ -49,8 +50,8 @@ export class Tree {
     this.bound.set(own, real);
   }
 
-  addMade(folder: number, name: string, state: NodeState): void {
-    this.made.set(state.node, { folder, name, state });
+  addMade(folder: number, name: string, state: NodeState, making: Making): void {
+    this.made.set(state.node, { folder, name, state, making });
     this.madeNames.set(key(folder, name), state.node);
     this.touched.set(folder, { makes: (this.touched.get(folder)?.makes ?? 0) + 1, timeNs: state.mtimeNs });
   }
@@ -81,8 +82,9 @@ export class Tree {
     return this.refused.get(node);
   }
 
-  madeState(node: number): NodeState | undefined {
-    return this.made.get(node)?.state;
+  /** What makes a node, while it is not answered. */
+  makingOf(node: number): Making | undefined {
+    return this.made.get(node)?.making;
   }
 
   /** undefined: absent. Lists the folder when the name is unknown. @throws Unreachable when it is unknown and cannot be asked. */

@@ -204,7 +204,7 @@ export class Unsent {
         throw new RunnelError("Stale", "replay", "The volume was made anew.");
       const state = await tree.node(record.node).catch(() => undefined);
       const isCurrent = (): boolean => state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
-      sent = await this.parts.sender.send(record, base, isCurrent);
+      sent = await this.parts.sender.send(record, base, { mayStart: isCurrent });
     } catch (error) {
       if (!isRunnelError(error, "Stale", "NotFound")) throw error;
       sent = await this.keepBeside(record, base);

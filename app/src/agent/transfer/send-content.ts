@@ -6,6 +6,7 @@ import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
+import type { Making } from "../wire/operations.ts";
 import type { BaseProof, ComposedContent } from "./compose.ts";
 import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
@@ -46,10 +47,14 @@ export class Sender {
   }
 
   /**
-   * Commits a recorded content over `base`. With `mayStart` it may have been executed before: it is settled by its number, and begun only if that says so
+   * Commits a recorded content over `base`; with `making`, of a file whose make is not answered yet. With `mayStart` it may have been executed before: it is settled by its number, and begun only if that says so
    * (else Stale). @throws Unreachable when the patience is over, and the server's refusals.
    */
-  async send(record: JournalCommit, base: CachedContent | undefined, mayStart?: () => boolean): Promise<Sent> {
+  async send(
+    record: JournalCommit,
+    base: CachedContent | undefined,
+    { mayStart, making }: { mayStart?: () => boolean; making?: Making | undefined } = {},
+  ): Promise<Sent> {
     const { cache } = this.parts;
     if (base !== undefined) cache.hold(base);
     const content = await this.open(record, base).catch((error: unknown) => {
@@ -62,7 +67,7 @@ export class Sender {
     };
     try {
       const cut = new CutContent(content, this.parts.executor, await this.rechunked(record, base, content));
-      const result = await this.toldOf(this.deliver(record, cut, base, mayStart));
+      const result = await this.toldOf(this.deliver(record, cut, base, mayStart, making));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
       const keep = (): Promise<CachedContent> => {
@@ -142,6 +147,7 @@ export class Sender {
     cut: CutContent,
     base: CachedContent | undefined,
     mayStart: (() => boolean) | undefined,
+    making: Making | undefined,
   ): Promise<WriteResult> {
     const { uploads, operations, session, clock } = this.parts;
     let isResumed = mayStart !== undefined;
@@ -162,6 +168,7 @@ export class Sender {
           mtimeNs: record.mtimeNs,
           ctimeNs: record.ctimeNs,
           isResumed,
+          ...(making === undefined || isResumed ? {} : { after: making.n }),
           ...(mayStart === undefined ? {} : { mayStart }),
         });
         return await session.patiently(sending, "write");
@@ -169,6 +176,8 @@ export class Sender {
         const fewer: References | undefined = mayStart === undefined ? fewerReferences(references, error) : undefined;
         if (fewer !== undefined) references = fewer;
         else if (isRunnelError(error, "Unreachable")) {
+          // On another connection what makes the file may be asked for after this.
+          await making?.settled;
           await session.connected(session.patienceLeftMs(beganMs));
           isResumed = true;
         } else throw error;

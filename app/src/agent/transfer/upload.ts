@@ -44,6 +44,8 @@ export interface WriteRequest {
   mtimeNs: bigint;
   ctimeNs: bigint;
   isResumed: boolean;
+  /** To be executed after this operation, and only if it was. */
+  after?: number;
   /** Asked when it turns out that a resumed write was not executed before: false = do not send it (Stale). */
   mayStart?: () => boolean;
 }
@@ -112,6 +114,7 @@ export class Uploads {
       {
         ...(opening === undefined ? {} : { items: opening }),
         n: request.n,
+        ...(request.after === undefined ? {} : { after: [request.after] }),
         ...request.received,
         timeNs: request.ctimeNs,
         node: request.node,

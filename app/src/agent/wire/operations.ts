@@ -12,6 +12,13 @@ const UNDER_WAY_MAX = LIMITS.channels / 2;
 /** From here on a program that makes files faster than they can be told waits for its answers. */
 const CROWDED = UNDER_WAY_MAX / 2;
 
+/** A make that is not answered yet. */
+export interface Making {
+  n: number;
+  /** Resolves when it has been, whatever the answer, and the tree knows what became of the node. */
+  settled: Promise<void>;
+}
+
 export class Operations {
   private readonly session: Session;
   private readonly journal: Journal;
@@ -85,12 +92,17 @@ export class Operations {
   }
 
   /**
-   * A change of names or attributes. @throws ReadOnly when offline before it was sent; Unreachable when it was sent and could not be settled within the
+   * A change of names or attributes; `begun`: the number that `begin` gave for it. @throws ReadOnly when offline before it was sent; Unreachable when it was sent and could not be settled within the
    * patience (shown as not confirmed); the server's refusals.
    */
-  async change(name: RequestName, body: object, names: readonly (readonly [number, string])[]): Promise<unknown> {
+  async change(
+    name: RequestName,
+    body: object,
+    names: readonly (readonly [number, string])[],
+    begun?: number,
+  ): Promise<unknown> {
     this.mustBeOnline(name);
-    const n = this.begin();
+    const n = begun ?? this.begin();
     for (const [folder, word] of names) this.own(`${folder}/${word}`, 1);
     try {
       const timeNs = this.clock.wallNs();
