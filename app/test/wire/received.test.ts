@@ -8,6 +8,9 @@ const LAG = LIMITS.outstandingOperations / 4;
 describe("answers that have come", () => {
   test("are all, or all before the first that has not", () => {
     expect(receivedOf(0, new Set())).toEqual({ received: 0 });
+    // A journal's first number is 0.
+    expect(receivedOf(0, new Set([0]))).toEqual({ received: 0 });
+    expect(receivedOf(3, new Set([2, 0]))).toEqual({ received: 0 });
     expect(receivedOf(7, new Set())).toEqual({ received: 7 });
     expect(receivedOf(7, new Set([6, 4]))).toEqual({ received: 3 });
     expect(receivedOf(LAG + 3, new Set([4]))).toEqual({ received: 3 });

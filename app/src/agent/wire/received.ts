@@ -14,7 +14,7 @@ const LAG_MAX = LIMITS.outstandingOperations / 4;
 export function receivedOf(highest: number, outstanding: ReadonlySet<number>): Received {
   let first = highest + 1;
   for (const n of outstanding) first = Math.min(first, n);
-  if (highest - first < LAG_MAX) return { received: first - 1 };
+  if (highest - first < LAG_MAX) return { received: Math.max(0, first - 1) };
   const open = [...outstanding].sort((a, b) => a - b);
   const named = open.slice(0, LIMITS.notReceived);
   const lagging = named.filter((n) => highest - n >= LAG_MAX);
