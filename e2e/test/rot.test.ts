@@ -112,15 +112,22 @@ describe("a rotten byte of the agent", () => {
       expect(await isRight()).toBe(true);
       const said = (await problems()).join("\n");
       for (const name of Object.keys(FILES)) expect(said).toContain(`cached bytes of ${name}`);
-      // An edit over a rotten base: what is saved is the base's right bytes.
-      await onMount('printf x | dd of="$1/made.bin" bs=1 seek=5000 conv=notrunc 2> /dev/null', [drive]);
+    }
+  }, 400_000);
+
+  test("beside what a program changes is not saved with the change", async () => {
+    const expected = readFileSync(join(served, "made.bin"));
+    for (const [index, at] of [5000, 4_000_000].entries()) {
+      await device.ask(["stop"]);
+      const contents = filesBelow(cache()).filter((path) => path.includes("/contents/"));
+      const [content = ""] = contents.filter((path) => statSync(path).size === expected.length).slice(-1);
+      flip(content, (at - 10) / expected.length);
+      await mount();
+      await onMount(`printf ${index} | dd of="$1/made.bin" bs=1 seek=${at} conv=notrunc 2> /dev/null`, [drive]);
       await device.flush(drive, { up: true });
-      const expected = Buffer.concat([
-        Buffer.from("first\n"),
-        ...["large.bin", "middle.bin", "small.txt"].map((name) => FILES[name] ?? Buffer.alloc(0)),
-      ]);
-      expected.write("x", 5000);
+      expected.write(String(index), at);
       expect(readFileSync(join(served, "made.bin")).equals(expected)).toBe(true);
+      expect((await problems()).join("\n")).toContain("cached bytes of made.bin");
     }
   }, 400_000);
 
