@@ -154,7 +154,8 @@ function applyDisk(tables: MetaTables, operation: ExternalOperation, result: Ope
       const { folder, name, node, toFolder, toName, disk } = operation;
       const rows = tables.diskRowsOfNode(node);
       const version = versionBefore(rows, disk);
-      dropDiskName(tables, toFolder, toName);
+      // Rolling forward, an older row can have the node there already: its bytes are not lost by coming back.
+      if (tables.diskRow(toFolder, toName)?.node !== node) dropDiskName(tables, toFolder, toName);
       tables.removeDiskRow(folder, name);
       tables.putDiskRow(withXattrs({ ...disk, node, folder: toFolder, name: toName, version }, rows[0]?.xattrs));
       return;

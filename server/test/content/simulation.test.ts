@@ -161,5 +161,6 @@ describe("clients and programs in one folder", () => {
   it.each([
     ["keeps a version whose row the roll forward had given an older one's number", 6641],
     ["mends no row after a commit that is in the index and not yet known to be pending", 10_175],
+    ["loses no version to a rename of another program that the roll forward finds done", 21_881],
   ])("[F31] %s (seed %i)", (_title, seed) => simulate(seed, true));
 });
