@@ -48,6 +48,23 @@ async function shown(): Promise<Record<string, string>> {
 }
 
 describe("a commit and another program's change at the same moment", () => {
+  it.each(["file", "too"])("[F29] write and removal of one of its names (%s): no content diverged", async (gone) => {
+    await served();
+    const node = await nodeOf(ROOT_NODE, "file");
+    const old = (await volume.meta.lookup(ROOT_NODE, "file"))?.version ?? 0;
+    await volume.other.link("file", "too");
+    await volume.settle();
+    await meanwhile(
+      async () => void (await volume.write(node, "committed")),
+      () => volume.other.removeFile(gone),
+    );
+    expect(await shown()).toMatchObject({ file: "file committed", too: "file committed" });
+    expect([...(await volume.files()).keys()].filter((path) => path.includes("conflict"))).toEqual([]);
+    expect(await volume.store.notices()).toEqual([]);
+    expect(await volume.readVersion(node, old)).not.toBe("committed");
+    await expectInStep();
+  });
+
   it("[F29] write and write in place: the program's content is kept beside", async () => {
     await served();
     const node = await nodeOf(ROOT_NODE, "file");

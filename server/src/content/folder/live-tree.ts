@@ -10,7 +10,7 @@ import { conflictName } from "../../meta/conflict-name.ts";
 import type { DiskRow, MetaStore } from "../../meta/meta-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
-import { isSameContent, isSameHandle, isSameTuple } from "./same-file.ts";
+import { isSameContent, isSameHandle, isSameBytes } from "./same-file.ts";
 import { joinPath } from "./store-layout.ts";
 import type { Trash } from "./trash.ts";
 
@@ -239,7 +239,7 @@ export class LiveTree {
   /** Nothing but this engine has touched it since it was recorded. A commit begun before has changed its ctime itself. */
   isRecorded(row: DiskRow, found: Found | undefined): found is Found {
     if (found === undefined || !isSameHandle(found.handle, row.handle)) return false;
-    return this.isRetry ? isSameContent(found.stat, row.stat) : isSameTuple(found.stat, row.stat);
+    return this.isRetry ? isSameContent(found.stat, row.stat) : isSameBytes(found.stat, row.stat);
   }
 
   /** Begun before and interrupted: what the commit did itself to tuples since is no other program's change. */

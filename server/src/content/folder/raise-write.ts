@@ -27,7 +27,7 @@ export async function raiseWrite(
   temp: FilledTemp,
 ): Promise<void> {
   const { version, sizeBytes } = content;
-  const rows = await rowsOf(tree, version.node);
+  const rows = await firstThere(tree, await rowsOf(tree, version.node), temp.handle);
   const made = commit.change.bindings.find(({ node }) => node === version.node);
   const first = rows[0];
   content.isRaising = true;
@@ -62,6 +62,18 @@ async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
   if (free.length === 0) return [];
   const stat = { ...(await tree.root.stat("")), type: "file" as const, ctimeNs: -1n };
   return free.map((name) => ({ ...name, node, version: 0, handle: new Uint8Array(0), stat }));
+}
+
+/** Another program may have removed some of the names: the old file is taken out at one that has it, or had it before an interruption. */
+async function firstThere(tree: LiveTree, rows: DiskRow[], handle: Uint8Array): Promise<DiskRow[]> {
+  if (rows.length < 2) return rows;
+  for (const row of rows) {
+    const path = await tree.rows.pathOfName(row.folder, row.name);
+    const found = path === undefined ? undefined : await tree.find(path);
+    if (isSameHandle(found?.handle, row.handle) || isSameHandle(found?.handle, handle))
+      return [row, ...rows.filter((other) => other !== row)];
+  }
+  return rows;
 }
 
 /** A node that lost its name: its content goes to a new one. */

@@ -19,6 +19,11 @@ export function isSameTuple(a: DiskStat, b: DiskStat): boolean {
   return a.ctimeNs === b.ctimeNs && a.ino === b.ino && isSameContent(a, b);
 }
 
+/** Nothing happened to its bytes: as it was, or a name of it came or went elsewhere, which explains another ctime. */
+export function isSameBytes(a: DiskStat, b: DiskStat): boolean {
+  return isSameTuple(a, b) || (a.ino === b.ino && a.nlink !== b.nlink && isSameContent(a, b));
+}
+
 /** As far as size and mtime tell; used where our own rename has changed the ctime. */
 export function isSameContent(a: DiskStat, b: DiskStat): boolean {
   return a.type === b.type && a.sizeBytes === b.sizeBytes && a.mtimeNs === b.mtimeNs;
