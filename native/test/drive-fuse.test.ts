@@ -4,10 +4,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { LIMITS } from "@runnel/shared";
 import { driveContract } from "./support/drive-contract.ts";
 import { canMount, fuseRig, refusedStart, type FuseRig } from "./support/fuse-rig.ts";
 
 const { O_RDONLY, O_RDWR, O_CREAT } = constants;
+const EFBIG = 27;
 const STALL_MS = 5_000;
 
 /** What a file holds after so many changes: every one of another length. */
@@ -92,6 +94,24 @@ if (canMount()) driveContract("fuse drive", fuseRig);
     expect(await rig.program.stat("a")).toMatchObject({ atimeNs: 5_000_000_000n, mtimeNs: 7_000_000_000n });
     expect(await rig.shell(`touch -m ${rig.mountpoint}/a`)).toBe(0);
     expect(await rig.program.stat("a")).toMatchObject({ atimeNs: 5_000_000_000n });
+  });
+
+  test("an access time that a program set is a change of the file's status", async () => {
+    await rig.agent.remoteWrite("a", Buffer.from("text"));
+    const { ctimeNs } = await rig.program.stat("a");
+    expect(await rig.shell(`sleep 0.02; touch -a -d 2001-01-01 ${rig.mountpoint}/a`)).toBe(0);
+    expect((await rig.program.stat("a")).ctimeNs).toBeGreaterThan(ctimeNs);
+  });
+
+  test("a file grows to the largest that can be sent, and no further", async () => {
+    const { program } = rig;
+    const fd = await program.open("a", O_RDWR | O_CREAT);
+    await program.ftruncate(fd, LIMITS.fileBytes);
+    await expect(program.ftruncate(fd, LIMITS.fileBytes + 1)).rejects.toMatchObject({ errno: EFBIG });
+    await expect(program.write(fd, LIMITS.fileBytes, Buffer.from("x"))).rejects.toMatchObject({ errno: EFBIG });
+    expect((await program.fstat(fd)).sizeBytes).toBe(LIMITS.fileBytes);
+    await program.ftruncate(fd, 0);
+    await program.close(fd);
   });
 
   test("a name that is not UTF-8 is absent, and is not made", async () => {

@@ -37,7 +37,7 @@ export const LIMITS = {
   feedBacklogItems: 16_384,
   /** Descriptors in one recipe item (a recipe goes in several). */
   recipeDescriptorsPerItem: 4096,
-  /** Descriptors in one recipe: 1 TiB at the smallest average chunk size used for that size. */
+  /** Descriptors in one recipe. */
   recipeDescriptors: 4_194_304,
   /** A run of new data in a write, before compression. */
   runBytes: 1 * MiB,
@@ -60,8 +60,8 @@ export const LIMITS = {
   /** Notices of each kind that a volume keeps: the newest. */
   notices: 1000,
   statusEntriesPerItem: 4096,
-  /** The length of a file. */
-  fileBytes: 2 ** 50,
+  /** The length of a file: recipeDescriptors of the largest chunks. A longer one is refused when it grows, not after it was cut. */
+  fileBytes: 256 * 1024 * MiB,
 } as const;
 
 /** The chunker's presets: window and polynomial are LBFS's, sizes in bytes. */

@@ -57,7 +57,10 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
     lock.unlock();
     return reply->Error(ESTALE);
   }
-  if (set.sets_atime) kernel_node->atime_ns = set.atime_ns;
+  if (set.sets_atime) {
+    kernel_node->atime_ns = set.atime_ns;
+    kernel_node->atime_set_ns = host_->NowWallNs();
+  }
   const uint64_t node = kernel_node->node;
   if (file == nullptr || (set.set & Message::kSize) == 0) {
     lock.unlock();

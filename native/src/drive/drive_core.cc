@@ -119,6 +119,7 @@ Attributes DriveCore::AttributesLocked(const KernelNode& kernel_node, const Entr
   attributes.uid = entry->uid;
   attributes.gid = entry->gid;
   attributes.rdev = entry->rdev;
+  attributes.ctime_ns = std::max(attributes.ctime_ns, kernel_node.atime_set_ns);
   attributes.atime_ns = kernel_node.atime_ns != 0 ? kernel_node.atime_ns : attributes.mtime_ns;
   return attributes;
 }

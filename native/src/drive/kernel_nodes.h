@@ -39,6 +39,7 @@ struct KernelNode {
   bool was_removed_here = false;
   // The mtime when the kernel first saw it, or what utimens said; kept no longer than this record.
   int64_t atime_ns = 0;
+  int64_t atime_set_ns = 0;  // when utimens said so, which is a change of the node
 };
 
 class KernelNodes {
