@@ -20,13 +20,16 @@ shim() { # NAME BODY
   chmod +x "$work/bin/$1"
 }
 mkdir "$work/bin" "$work/results"
+source=$(findmnt -no SOURCE --target "$dir")
 for program in mount umount; do
-  shim "$program" "for word; do [ \"\$word\" = '$dir' ] && exit 0; done; exec $(type -P "$program") \"\$@\""
+  shim "$program" "for word; do [[ \$word == '$dir' || \$word == '$source' ]] && exit 0; done; exec $(type -P "$program") \"\$@\""
 done
-shim df "set -o pipefail; $(type -P df) \"\$@\" | sed 's/ fuse\\.[^ ]*/ fuse/'"
+# Other drives may have the same source.
+mine="awk -v source='$source' -v dir='$dir' '\$1 != source || index(\$0, dir)'"
+shim df "set -o pipefail; $(type -P df) \"\$@\" | $mine | sed 's/ fuse\\.[^ ]*/ fuse/'"
+shim findmnt "set -o pipefail; $(type -P findmnt) \"\$@\" | $mine"
 export PATH="$work/bin:$PATH"
-export FSTYP=fuse TEST_DEV TEST_DIR="$dir" RESULT_BASE="$work/results" HOST_OPTIONS="$work/none"
-TEST_DEV=$(findmnt -no SOURCE --target "$dir")
+export FSTYP=fuse TEST_DEV="$source" TEST_DIR="$dir" RESULT_BASE="$work/results" HOST_OPTIONS="$work/none"
 touch "$HOST_OPTIONS"
 cd "$XFSTESTS_DIR" || exit 2
 
