@@ -107,7 +107,7 @@ test("a client in Python finds what is served, and fetches it, the second versio
   expect(fetched.receivedBytes).toBeLessThan(1000);
 });
 
-test("what a client in Python saves is in the served folder and on a drive; an edit of 2 MB costs less than 300 bytes", async () => {
+test("what a client in Python saves is in the served folder and on a drive; an edit of 2 MB and a small file cost less than 300 bytes", async () => {
   server = await sandbox.startServer({ volumes: { docs: served } });
   const drive = sandbox.makeFolder("drive");
   await sandbox.device().mount(`${server.url}/docs`, drive);
@@ -123,6 +123,13 @@ test("what a client in Python saves is in the served folder and on a drive; an e
   expect(again.sentBytes).toBeLessThan(300);
   await isServed("reports/new.bin", second);
   expect(await onMount('sha256sum <"$1/reports/new.bin"', [drive])).toContain(digest(local("new")));
+
+  const small = Buffer.from("a small file\n");
+  const whole = await client<Saved>("save", "reports/small.txt", local("small", small));
+  expect(whole.result).toMatchObject({ conflict: false });
+  expect(whole.sentBytes).toBeLessThan(300);
+  await isServed("reports/small.txt", small);
+  expect(await onMount('cat "$1/reports/small.txt"', [drive])).toBe(small.toString());
 
   // The other way round: what a program saves on the drive.
   await onMount('echo "from the drive" >"$1/reports/old/ü.txt"', [drive]);
@@ -185,11 +192,12 @@ test("what a client in Python must not say is answered with the error that PROTO
     "another content than announced": "Corrupt",
     "no zstd": "Corrupt",
     "chunks of a version that never was": "Gone W22",
+    "after what was never asked for": "Invalid W29",
     "a write to nothing": "NotFound",
   });
   // It goes on serving, and no refused write has changed a file.
   const { entries } = await client<{ entries: Record<string, { size_bytes: number }> }>("find", "refused *");
-  expect(Object.values(entries).map((state) => state.size_bytes)).toEqual(Array(7).fill(0));
+  expect(Object.values(entries).map((state) => state.size_bytes)).toEqual(Array(8).fill(0));
 });
 
 function digest(path: string): string {

@@ -14,6 +14,7 @@ from typing import Any, Dict, List
 from urllib.parse import urlsplit
 
 from connection import Connection
+from runs import INSIDE_BYTES_MAX
 from volume import ROOT, Volume
 
 
@@ -41,9 +42,12 @@ def save(volume: Volume, path: str, file: str, hope: str = "") -> Dict[str, Any]
     if path in found:
         saved = volume.save(found[path].node, data, volume.fetch(found[path]), bool(hope))
     else:
-        folder, _, name = path.rpartition("/")
-        node = volume.make(found[folder].node if folder else ROOT, name)
-        saved = volume.save(node, data, by_digest=bool(hope))
+        above, _, name = path.rpartition("/")
+        folder = found[above].node if above else ROOT
+        if len(data) <= INSIDE_BYTES_MAX:
+            saved = volume.make_small(folder, name, data)
+        else:
+            saved = volume.save(volume.make(folder, name), data, by_digest=bool(hope))
     return {"result": saved.result, "sentBytes": saved.sent_bytes, "needed": saved.needed}
 
 

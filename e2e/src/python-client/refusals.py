@@ -111,6 +111,7 @@ def refusals(attempts: Attempts) -> Dict[str, str]:
         "another content than announced": lambda: write([RIGHT_RUN, ["e", hashlib.sha256(HELLO).digest()]]),
         "no zstd": lambda: write([["d", "zstd", len(HELLO), HELLO], RIGHT_END]),
         "chunks of a version that never was": lambda: write([["c", [ROOT, 1], 0, 1], RIGHT_END]),
+        "after what was never asked for": lambda: write([RIGHT_RUN, RIGHT_END], after=[1 << 20]),
         "a write to nothing": lambda: write([RIGHT_RUN, RIGHT_END], node=(1 << 53) - 1),
     }
     return {name: answer_of(work) for name, work in cases.items()}

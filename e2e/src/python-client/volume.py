@@ -43,6 +43,7 @@ class Volume:
         self.connection = connection
         self.name = name
         self._n = 0
+        self._received = 0
         self.instance = secrets.token_hex(16)
         request = {"volume": name, "instance": self.instance, "wantsNodes": True}
         self.feed = connection.request(frame.OPEN, "attach", request)
@@ -60,10 +61,13 @@ class Volume:
         self.connection.close()
 
     def change(self, operation: str, fields: Dict[str, Any], kind: int = frame.CALL) -> Channel:
-        """An operation of this instance. One at a time is made here, so the results of all before it have arrived."""
+        """An operation of this instance; who has waited for all of them so far says so by `all_received`."""
         self._n += 1
-        number = {"n": self._n, "received": self._n - 1, "timeNs": frame.Time(time.time_ns())}
+        number = {"n": self._n, "received": self._received, "timeNs": frame.Time(time.time_ns())}
         return self.connection.request(kind, operation, {"attachment": self.feed.number, **number, **fields})
+
+    def all_received(self) -> None:
+        self._received = self._n
 
     def find(self, folder: int = ROOT, predicate: Optional[list] = None, follow: bool = False) -> Dict[str, State]:
         """All below a folder, or what of it matches: path → state."""
@@ -107,7 +111,24 @@ class Volume:
     def make(self, folder: int, name: str, node: Optional[int] = None) -> int:
         """An empty file; its node."""
         fields = self.file_fields(folder, name)
-        return self.change("make", fields if node is None else {**fields, "node": node}).result()["node"]
+        result = self.change("make", fields if node is None else {**fields, "node": node}).result()
+        self.all_received()
+        return result["node"]
+
+    def make_small(self, folder: int, name: str, data: bytes) -> Saved:
+        """A file and its content in one round trip: the write names the make, and holds all its items."""
+        before = self.connection.sent_bytes
+        recipe = recipe_of(data)
+        fields = self.file_fields(folder, name)
+        making = self.change("make", fields)
+        run = [["d", "raw", len(data), data]] if data else []
+        items = {"items": [*run, ["e", oid_of(recipe)]], "after": [self._n]}
+        writing = self.change("write", {**self._write_fields(fields["node"], data), **items})
+        making.result()
+        result = writing.result()
+        self.all_received()
+        content = Content([result["node"], result["version"]], data, recipe)
+        return Saved(result, content, 0, self.connection.sent_bytes - before)
 
     def file_fields(self, folder: int, name: str) -> Dict[str, Any]:
         owner = {"uid": os.getuid(), "gid": os.getgid()}
@@ -120,20 +141,23 @@ class Volume:
         that the volume has them somewhere; the server says which it needs."""
         before = self.connection.sent_bytes
         recipe = recipe_of(data)
-        request = {
+        channel = self.change("write", self._write_fields(node, data, base), frame.OPEN)
+        try:
+            result, needed = self._write(channel, recipe, data, base, by_digest)
+        finally:
+            channel.finish()
+        self.all_received()
+        content = Content([result["node"], result["version"]], data, recipe)
+        return Saved(result, content, needed, self.connection.sent_bytes - before)
+
+    def _write_fields(self, node: int, data: bytes, base: Optional[Content] = None) -> Dict[str, Any]:
+        return {
             "node": node,
             "base": base.version[1] if base else 0,
             "sizeBytes": len(data),
             "attributes": {"mtimeNs": frame.Time(time.time_ns())},
             "isResumed": False,
         }
-        channel = self.change("write", request, frame.OPEN)
-        try:
-            result, needed = self._write(channel, recipe, data, base, by_digest)
-        finally:
-            channel.finish()
-        content = Content([result["node"], result["version"]], data, recipe)
-        return Saved(result, content, needed, self.connection.sent_bytes - before)
 
     def _write(
         self, channel: Channel, recipe: List[Descriptor], data: bytes, base: Optional[Content], by_digest: bool
