@@ -177,8 +177,7 @@ function describeRepetition(using: Using): void {
       await h.store.forgetResults("here", 2, []);
       expect(await h.store.result("here", 2)).toBeUndefined();
       expect(await h.store.result("here", 3)).toBeDefined();
-      expect((await h.run(chmod)).change).toBeDefined();
-      expect((await h.run(chmod)).change).toBeDefined();
+      for (let free = 0; free < 3; free++) expect((await h.run(chmod)).change).toBeDefined();
       expect((await h.refused(chmod)).kind).toBe("Busy");
     }),
   );
