@@ -11,7 +11,7 @@ describe("50,000 changes in the served folder", () => {
   beforeEach(async () => {
     place = new BurstPlace();
     await place.start(2);
-  }, 60_000);
+  }, 180_000);
   afterEach(() => place.cleanup(), 60_000);
 
   async function expectShown(): Promise<void> {

@@ -9,7 +9,7 @@ describe("a burst of changes in the served folder", () => {
   beforeEach(async () => {
     place = new BurstPlace();
     await place.start(1);
-  }, 60_000);
+  }, 180_000);
   afterEach(() => place.cleanup(), 60_000);
 
   test("that the system's queue cannot hold is found whole, once status says no more that it looks", async () => {

@@ -15,6 +15,8 @@ import {
 const BURST = fileURLToPath(new URL("burst.py", import.meta.url));
 /** What a program on the server does shows within 2 s, and the kernel may answer from what it knows for one more. */
 const SHOWN_MS = 3000;
+/** The folder is looked through before the server is ready. */
+const READY_MS = 120_000;
 const BURST_DEADLINE_MS = 240_000;
 /** What is looked through at the rate of a slow machine. */
 const LOOKED_MS = 240_000;
@@ -44,7 +46,7 @@ export class BurstPlace {
   async start(drives: number): Promise<void> {
     await this.burst(1000, 0);
     for (let at = 0; at < 24; at++) this.sandbox.makeFolder("served", `burst${at}`);
-    this.server = await this.sandbox.startServer({ volumes: { docs: this.served } });
+    this.server = await this.sandbox.startServer({ volumes: { docs: this.served }, readyMs: READY_MS });
     for (let at = 0; at < drives; at++) {
       const device = this.sandbox.device(`${at}`);
       const drive = this.sandbox.makeFolder(`drive${at}`);
