@@ -57,8 +57,8 @@ export class OperationOrder {
   private async ended(n: number, by: number, received: number, but: readonly number[]): Promise<void> {
     const failure = this.failed.get(n);
     if (failure !== undefined) throw failure;
-    // Its result has arrived: whoever names it knows that it was executed.
-    if (n < by && n <= received && !but.includes(n)) return;
+    // Its result has arrived: whoever names it knows that it was executed. 0 says nothing.
+    if (n < by && received > 0 && n <= received && !but.includes(n)) return;
     if (n < by && (await this.meta.result(this.instance, n)) !== undefined) return;
     throw new RunnelError("Invalid", "order", `Operation ${n} was not executed before ${by}.`, {
       detail: { rule: "W29" },
