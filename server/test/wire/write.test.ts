@@ -219,7 +219,7 @@ describe("a write", () => {
     const node = await one.make(ROOT_NODE, "a");
     const { meta } = wire.rig.volume;
     meta.recipe = async () => recipe;
-    const upload = one.openWrite({ node, sizeBytes: 2 ** 40 });
+    const upload = one.openWrite({ node, sizeBytes: LIMITS.fileBytes });
     for (let item = 0; item <= Math.floor(LIMITS.recipeDescriptors / count); item++)
       upload.copy({ node, seq: 0 }, 0, count);
     expect(await kindOf(upload.finish(EMPTY_RECIPE))).toBe("TooLarge");
