@@ -1,5 +1,5 @@
 // Makes shared/vectors/chunks.json: where contents are cut, computed straight from the definition (native/src/chunk/rabin.h) by
-// long division of every window, with nothing in common with the engines that are tested against it. Takes a quarter of a minute.
+// long division of every window, with nothing in common with the engines that are tested against it. Takes some minutes.
 //
 //   node scripts/make-chunk-vectors.ts
 import { execFileSync } from "node:child_process";
@@ -12,10 +12,14 @@ import type { ContentPart } from "../shared/vectors/content.ts";
 const POLYNOMIAL = 0xbfe6b8a5bf378d83n;
 const DEGREE = 63;
 const WINDOW_BYTES = 48;
-const BREAKPOINT_MASK = 0x1fffn;
 const BREAKPOINT_VALUE = 0x78n;
-const MIN_BYTES = 2048;
-const MAX_BYTES = 65_536;
+/** By number. */
+const PRESETS = [
+  { mask: 0x1fffn, minBytes: 2048, maxBytes: 65_536 },
+  { mask: 0xffffn, minBytes: 16_384, maxBytes: 524_288 },
+  { mask: 0x7ffffn, minBytes: 262_144, maxBytes: 1_048_576 },
+] as const;
+const [{ minBytes: MIN_BYTES, maxBytes: MAX_BYTES }] = PRESETS;
 
 const TOP_BIT = WINDOW_BYTES * 8 - 1;
 
@@ -29,16 +33,17 @@ function remainder(dividend: bigint): bigint {
 }
 
 /** Whether the 48 bytes before `position` say "cut". */
-function isBreakpoint(bytes: Uint8Array, position: number): boolean {
+function isBreakpoint(bytes: Uint8Array, position: number, mask: bigint): boolean {
   const window = bytes.subarray(position - WINDOW_BYTES, position);
-  return (remainder(BigInt(`0x${Buffer.from(window).toString("hex")}`)) & BREAKPOINT_MASK) === BREAKPOINT_VALUE;
+  return (remainder(BigInt(`0x${Buffer.from(window).toString("hex")}`)) & mask) === BREAKPOINT_VALUE;
 }
 
-function cut(bytes: Uint8Array): number[] {
+function cut(bytes: Uint8Array, preset: 0 | 1 | 2): number[] {
+  const { mask, minBytes, maxBytes } = PRESETS[preset];
   const lengths: number[] = [];
   for (let start = 0; start < bytes.length;) {
-    let end = start + MIN_BYTES;
-    while (end < bytes.length && end < start + MAX_BYTES && !isBreakpoint(bytes, end)) end++;
+    let end = start + minBytes;
+    while (end < bytes.length && end < start + maxBytes && !isBreakpoint(bytes, end, mask)) end++;
     end = Math.min(end, bytes.length);
     lengths.push(end - start);
     start = end;
@@ -49,14 +54,14 @@ function cut(bytes: Uint8Array): number[] {
 /** The first seed whose random content has a breakpoint at `position`. */
 function seedWithBreakpoint(position: number): number {
   for (let seed = 1; ; seed++) {
-    if (isBreakpoint(buildContent([{ random: { seed, length: position } }]), position)) return seed;
+    if (isBreakpoint(buildContent([{ random: { seed, length: position } }]), position, PRESETS[0].mask)) return seed;
   }
 }
 
 const RANDOM = { random: { seed: 1, length: 300_000 } };
 const INSERTED_AT = 150_000;
 
-const contents: { name: string; parts: ContentPart[] }[] = [
+const contents: { name: string; preset?: 0 | 1 | 2; parts: ContentPart[] }[] = [
   { name: "empty", parts: [] },
   { name: "one byte", parts: [{ random: { seed: 7, length: 1 } }] },
   { name: "shorter than the window", parts: [{ random: { seed: 7, length: 47 } }] },
@@ -89,16 +94,25 @@ const contents: { name: string; parts: ContentPart[] }[] = [
     name: "zeros, random, zeros",
     parts: [{ zeros: 70_000 }, { random: { seed: 4, length: 20_000 } }, { zeros: 70_000 }],
   },
+  { name: "random, larger chunks", preset: 1, parts: [{ random: { seed: 5, length: 900_000 } }] },
+  {
+    name: "zeros, random, zeros, larger chunks",
+    preset: 1,
+    parts: [{ zeros: 600_000 }, { random: { seed: 6, length: 200_000 } }, { zeros: 530_000 }],
+  },
+  { name: "random, largest chunks", preset: 2, parts: [{ random: { seed: 8, length: 2_500_000 } }] },
+  { name: "zeros, largest chunks", preset: 2, parts: [{ zeros: 2_200_000 }] },
 ];
 
-const cases = contents.map(({ name, parts }) => {
+const cases = contents.map(({ name, preset = 0, parts }) => {
   const bytes = buildContent(parts);
   return {
     name,
+    preset,
     parts,
     sizeBytes: bytes.length,
     sha256: createHash("sha256").update(bytes).digest("hex"),
-    lengths: cut(bytes),
+    lengths: cut(bytes, preset),
   };
 });
 const file = new URL("../shared/vectors/chunks.json", import.meta.url);

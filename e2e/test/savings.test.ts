@@ -57,6 +57,24 @@ describe("bytes on the wire", () => {
     expect(new Set(stdout.trim().split("\n")).size).toBe(1);
   }, 180_000);
 
+  test("a byte changed in a file of 300 MB costs < 5 KB, also once most of it is cut off", async () => {
+    await mountThrough({});
+    const source = sandbox.path("source.bin");
+    writeFileSync(source, noise(20 * MB, 3));
+    await cost('truncate -s 280M "$1/big.bin"; cat "$2" >>"$1/big.bin"', source);
+    const edit = 'printf X | dd of="$1/big.bin" bs=1 seek="$2" conv=notrunc status=none';
+    expect(await cost(edit, "300000000")).toBeLessThan(5_000);
+    // A new last chunk.
+    expect(await cost('truncate -s 300000100 "$1/big.bin"')).toBeLessThan(100_000);
+    expect(await cost('printf Y >>"$1/big.bin"')).toBeLessThan(5_000);
+    // The file keeps its large chunks.
+    expect(await cost('truncate -s 100M "$1/big.bin"')).toBeLessThan(5_000);
+    expect(await cost(edit, "99000000")).toBeLessThan(5_000);
+    const served = sandbox.path("served", "big.bin");
+    const stdout = await onMount('sha256sum <"$1/big.bin"; sha256sum <"$2"', [drive, served]);
+    expect(new Set(stdout.trim().split("\n")).size).toBe(1);
+  }, 180_000);
+
   test("a second client with an old version fetches only what changed", async () => {
     await mountThrough({});
     const source = sandbox.path("source.bin");

@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { CHUNK } from "@runnel/shared";
+import { CHUNK_PRESETS, LIMITS } from "@runnel/shared";
+import type { ChunkPreset } from "@runnel/shared";
 import * as fc from "fast-check";
 import { buildContent, generator } from "@runnel/shared/vectors/content.ts";
 import type { ContentPart } from "@runnel/shared/vectors/content.ts";
@@ -11,6 +12,7 @@ import type { ChunkEngine } from "../src/host/core-addon.ts";
 
 interface Vector {
   name: string;
+  preset: ChunkPreset;
   parts: ContentPart[];
   sizeBytes: number;
   sha256: string;
@@ -26,8 +28,9 @@ function cut(
   bytes: Uint8Array,
   steps: readonly number[] = [bytes.length],
   engine?: ChunkEngine,
+  preset?: ChunkPreset,
 ): { lengths: number[]; digests: string } {
-  const stream = new (coreAddon().ChunkStream)(engine);
+  const stream = new (coreAddon().ChunkStream)(engine, preset);
   for (let at = 0, step = 0; at < bytes.length; step++) {
     const size = Math.max(1, steps[Math.min(step, steps.length - 1)] ?? bytes.length);
     stream.update(bytes.subarray(at, at + size));
@@ -46,6 +49,8 @@ function isHere(engine: ChunkEngine): boolean {
   }
 }
 
+const presets = fc.constantFrom<ChunkPreset>(0, 1, 2);
+
 /** Where chunks end. */
 function ends(lengths: readonly number[]): number[] {
   let at = 0;
@@ -53,12 +58,12 @@ function ends(lengths: readonly number[]): number[] {
 }
 
 describe("the chunker", () => {
-  for (const { name, parts, sizeBytes, sha256, lengths } of vectors) {
+  for (const { name, preset, parts, sizeBytes, sha256, lengths } of vectors) {
     it(`cuts as the vectors say: ${name}`, () => {
       const bytes = buildContent(parts);
       expect(bytes.length).toBe(sizeBytes);
       expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
-      expect(cut(bytes).lengths).toEqual(lengths);
+      expect(cut(bytes, undefined, undefined, preset).lengths).toEqual(lengths);
     });
   }
 
@@ -92,12 +97,14 @@ describe("the chunker", () => {
       { maxLength: 4 },
     );
     fc.assert(
-      fc.property(content, (parts) => {
+      fc.property(content, presets, (parts, preset) => {
         const bytes = buildContent(parts);
-        const { lengths } = cut(bytes);
+        const { minBytes, maxBytes } = CHUNK_PRESETS[preset];
+        const { lengths } = cut(bytes, undefined, undefined, preset);
         expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(bytes.length);
-        for (const length of lengths) expect(length).toBeLessThanOrEqual(CHUNK.maxBytes);
-        for (const length of lengths.slice(0, -1)) expect(length).toBeGreaterThanOrEqual(CHUNK.minBytes);
+        for (const length of lengths) expect(length).toBeLessThanOrEqual(maxBytes);
+        for (const length of lengths.slice(0, -1)) expect(length).toBeGreaterThanOrEqual(minBytes);
+        expect(maxBytes).toBeLessThanOrEqual(LIMITS.runBytes);
       }),
       { numRuns: 40 },
     );
@@ -157,9 +164,9 @@ describe("the engines of the chunker", () => {
 
   it.each(engines)("%s cuts as the plain roll, however the content is split", (engine) => {
     fc.assert(
-      fc.property(parts, steps, (described, sizes) => {
+      fc.property(parts, steps, presets, (described, sizes, preset) => {
         const bytes = buildContent(described);
-        expect(cut(bytes, sizes, engine)).toEqual(cut(bytes, undefined, "plain"));
+        expect(cut(bytes, sizes, engine, preset)).toEqual(cut(bytes, undefined, "plain", preset));
       }),
       { numRuns: 60 },
     );
@@ -177,6 +184,20 @@ describe("the engines of the chunker", () => {
     for (let length = 8100; length < 9000; length += 7) {
       const some = bytes.subarray(0, length);
       expect(cut(some, [length], engine)).toEqual(cut(some, undefined, "plain"));
+    }
+  });
+
+  it.each(engines)("%s cuts large chunks at breakpoints of the small ones", (engine) => {
+    const bytes = buildContent([{ random: { seed: 12, length: 6_000_000 } }]);
+    const breakpoints = new Set(ends(cut(bytes, undefined, engine).lengths));
+    for (const preset of [1, 2] as const) {
+      const { lengths, digests } = cut(bytes, undefined, engine, preset);
+      expect({ lengths, digests }).toEqual(cut(bytes, [65_536], "plain", preset));
+      const { maxBytes, minBytes } = CHUNK_PRESETS[preset];
+      expect(lengths.length).toBeGreaterThan(6_000_000 / (maxBytes / 2 + minBytes) / 2);
+      const chosen = ends(lengths).filter((_, at) => (lengths[at] ?? 0) < maxBytes);
+      // A small chunk may end just before, and the breakpoint lie within its minimum.
+      expect(chosen.filter((end) => breakpoints.has(end)).length).toBeGreaterThan(chosen.length / 2);
     }
   });
 

@@ -1,13 +1,14 @@
 // Re-chunking: whatever the edit, what it finds is what cutting the whole finds.
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { Piece } from "@runnel/shared";
+import type { ChunkPreset, Piece } from "@runnel/shared";
 import { rechunkedRecipe } from "@runnel/shared";
 import { buildContent } from "@runnel/shared/vectors/content.ts";
 import * as fc from "fast-check";
 import { inlineExecutor } from "../index.ts";
 
 const executor = inlineExecutor();
+const PRESETS: readonly ChunkPreset[] = [0, 0, 1, 2];
 
 /** A content in memory as one piece; counts what is read of it. */
 function pieceOf(bytes: Uint8Array): Piece {
@@ -81,28 +82,41 @@ describe("re-chunking", () => {
       { maxLength: 4 },
     );
     await fc.assert(
-      fc.asyncProperty(content, fc.array(edit, { maxLength: 6 }), async (parts, edits) => {
-        const before = buildContent(parts);
-        const base = await executor.chunkBytes(before);
-        const { bytes, dirty } = edits.reduce(apply, { bytes: before, dirty: [] } as Edited);
-        const found = await executor.rechunk([pieceOf(bytes)], base.lengths, dirty);
-        expect(rechunkedRecipe(base, found)).toEqual(await executor.chunkBytes(bytes));
-      }),
+      fc.asyncProperty(
+        content,
+        fc.array(edit, { maxLength: 6 }),
+        fc.constantFrom(...PRESETS),
+        async (parts, edits, preset) => {
+          const before = buildContent(parts);
+          const base = await executor.chunkBytes(before, preset);
+          const { bytes, dirty } = edits.reduce(apply, { bytes: before, dirty: [] } as Edited);
+          const found = await executor.rechunk([pieceOf(bytes)], base.lengths, dirty, preset);
+          expect(rechunkedRecipe(base, found)).toEqual(await executor.chunkBytes(bytes, preset));
+        },
+      ),
       { numRuns: process.env["RUNNEL_LONG"] === "1" ? 2000 : 60 },
     );
   }, 300_000);
 
-  it("reads at most a megabyte for one byte in 100 MB", async () => {
-    const bytes = randomBytes(100_000_000);
-    const base = await executor.chunkBytes(bytes);
-    for (const place of [0, 50_000_000, bytes.length - 1]) {
-      bytes[place] = (bytes[place] as number) ^ 0x55;
-      const found = await executor.rechunk([pieceOf(bytes)], base.lengths, [{ offset: place, length: 1 }]);
-      expect(found.bytesRead).toBeLessThanOrEqual(1024 * 1024);
-      expect(found.fresh.lengths.length).toBeGreaterThan(0);
-      bytes[place] = (bytes[place] as number) ^ 0x55;
-    }
-  }, 120_000);
+  it.each([
+    [0, 1024 * 1024],
+    [1, 2 * 1024 * 1024],
+    [2, 8 * 1024 * 1024],
+  ] as const)(
+    "reads little for one byte in 100 MB: preset %i, at most %i bytes",
+    async (preset, bytesMax) => {
+      const bytes = randomBytes(100_000_000);
+      const base = await executor.chunkBytes(bytes, preset);
+      for (const place of [0, 50_000_000, bytes.length - 1]) {
+        bytes[place] = (bytes[place] as number) ^ 0x55;
+        const found = await executor.rechunk([pieceOf(bytes)], base.lengths, [{ offset: place, length: 1 }], preset);
+        expect(found.bytesRead).toBeLessThanOrEqual(bytesMax);
+        expect(found.fresh.lengths.length).toBeGreaterThan(0);
+        bytes[place] = (bytes[place] as number) ^ 0x55;
+      }
+    },
+    120_000,
+  );
 
   it("reads little where much was written in many places", async () => {
     const bytes = randomBytes(20_000_000);

@@ -64,9 +64,6 @@ export const LIMITS = {
   fileBytes: 256 * 1024 * MiB,
 } as const;
 
-/** The chunker's presets: window and polynomial are LBFS's, sizes in bytes. */
-export const CHUNK = { minBytes: 2 * KiB, maxBytes: 64 * KiB, averageBits: 13 } as const;
-
 /** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */
 export const TIMING = {
   leaseTermMs: 20_000,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
 import { DIGEST_BYTES, EMPTY_RECIPE, encodeRecipe, sliceRecipe } from "@runnel/shared";
-import type { DiskFile, DiskRoot, Recipe } from "@runnel/shared";
+import type { ChunkPreset, DiskFile, DiskRoot, Recipe } from "@runnel/shared";
 import { ComposedContent } from "../../src/agent/transfer/compose.ts";
 import { CutContent } from "../../src/agent/transfer/cut-content.ts";
 import { UploadPlan } from "../../src/agent/transfer/upload-plan.ts";
@@ -35,8 +35,8 @@ async function content(bytes: Uint8Array): Promise<CutContent> {
   return cutOf(bytes.length);
 }
 
-function cutOf(sizeBytes: number): CutContent {
-  return new CutContent(new ComposedContent([{ file, offset: 0, length: sizeBytes }], []), executor);
+function cutOf(sizeBytes: number, preset: ChunkPreset = 0): CutContent {
+  return new CutContent(new ComposedContent([{ file, offset: 0, length: sizeBytes }], []), executor, preset);
 }
 
 function noise(sizeBytes: number): Buffer {

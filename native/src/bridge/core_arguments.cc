@@ -42,6 +42,13 @@ Bytes BytesOf(const Napi::Value& value) {
   return {array.Data(), array.ByteLength()};
 }
 
+const ChunkPreset& PresetArgument(const Napi::CallbackInfo& info, size_t at) {
+  if (info[at].IsUndefined()) return kChunkPresets[0];
+  const uint64_t preset = SizeArgument(info, at);
+  if (preset >= kChunkPresetCount) throw Napi::RangeError::New(info.Env(), "no such preset of the chunker");
+  return kChunkPresets[preset];
+}
+
 StatChange StatChangeArguments(const Napi::CallbackInfo& info, size_t at) {
   StatChange change;
   change.has_mode = OptionalNumber(info, at, &change.mode);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "src/chunk/chunk_preset.h"
 #include "src/codec/zstd_codec.h"
 #include "src/file/stat.h"
 
@@ -26,6 +27,9 @@ uint64_t SizeArgument(const Napi::CallbackInfo& info, size_t at);
 std::string TextArgument(const Napi::CallbackInfo& info, size_t at);
 Bytes BytesOf(const Napi::Value& value);
 inline ByteView ViewOf(const Bytes& bytes) { return {bytes.data, bytes.length}; }
+
+// The number of a preset; undefined is the first.
+const ChunkPreset& PresetArgument(const Napi::CallbackInfo& info, size_t at);
 
 // Four arguments from `at` on: mode, uid, gid (numbers), mtimeNs (bigint); each may be undefined.
 StatChange StatChangeArguments(const Napi::CallbackInfo& info, size_t at);

@@ -20,15 +20,16 @@ namespace {
 constexpr size_t kStepBytes = 1024 * 1024;
 
 struct BytesToChunk {
+  const ChunkPreset* preset;
   Bytes bytes;
   ChunkList chunks;
 };
 
 Napi::Value ChunkBytes(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute, BytesToChunk{BytesOf(info[0]), {}}, {info[0].As<Napi::Object>()},
+      info.Env(), Lane::kCompute, BytesToChunk{&PresetArgument(info, 1), BytesOf(info[0]), {}}, {info[0].As<Napi::Object>()},
       [](BytesToChunk& job) -> Failure {
-        ChunkStream stream;
+        ChunkStream stream(*job.preset);
         stream.Update(job.bytes.data, job.bytes.length);
         job.chunks = stream.Finish();
         return {};
@@ -65,6 +66,7 @@ Failure ReadRange(int fd, uint64_t offset, uint64_t length, Take take) {
 }
 
 struct FileToChunk {
+  const ChunkPreset* preset;
   int fd;
   uint64_t offset;
   uint64_t length;
@@ -73,10 +75,10 @@ struct FileToChunk {
 
 Napi::Value ChunkFile(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute, FileToChunk{IntArgument(info, 0), SizeArgument(info, 1), SizeArgument(info, 2), {}},
+      info.Env(), Lane::kCompute, FileToChunk{&PresetArgument(info, 3), IntArgument(info, 0), SizeArgument(info, 1), SizeArgument(info, 2), {}},
       {},
       [](FileToChunk& job) -> Failure {
-        ChunkStream stream;
+        ChunkStream stream(*job.preset);
         const Failure failure = ReadRange(job.fd, job.offset, job.length, [&](const uint8_t* bytes, size_t length) {
           stream.Update(bytes, length);
         });
@@ -131,14 +133,14 @@ Napi::Value DigestFile(const Napi::CallbackInfo& info) {
         Sha256 digest;
         for (size_t i = 0; i + 1 < digesting.ranges.size(); i += 2) {
           const uint64_t wanted = digesting.ranges[i + 1];
-          bool is_zero_chunk = false;
+          const ZeroChunk* zero_chunk = nullptr;
           const Failure failure =
               ReadRange(digesting.fd, digesting.ranges[i], wanted, [&](const uint8_t* bytes, size_t length) {
-                is_zero_chunk = wanted == TheZeroChunk().length && BeginsWithZeroChunk(bytes, length);
-                if (!is_zero_chunk) digest.Update(bytes, length);
+                zero_chunk = length == wanted ? IsZeroChunk(bytes, length) : nullptr;
+                if (zero_chunk == nullptr) digest.Update(bytes, length);
               });
           if (failure.is_failure()) return failure;
-          digesting.digests.push_back(is_zero_chunk ? TheZeroChunk().digest : digest.Finish());
+          digesting.digests.push_back(zero_chunk != nullptr ? zero_chunk->digest : digest.Finish());
         }
         return {};
       },

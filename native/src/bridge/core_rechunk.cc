@@ -89,6 +89,7 @@ class PieceReader {
 };
 
 struct ContentToRechunk {
+  const ChunkPreset* preset;
   std::vector<Piece> pieces;
   std::vector<uint32_t> base_lengths;
   std::vector<ContentRange> dirty;
@@ -98,7 +99,7 @@ struct ContentToRechunk {
 Failure RechunkContent(ContentToRechunk& job) {
   uint64_t size = 0;
   for (const Piece& piece : job.pieces) size += piece.length;
-  Rechunk rechunk(job.base_lengths, std::move(job.dirty), size);
+  Rechunk rechunk(*job.preset, job.base_lengths, std::move(job.dirty), size);
   PieceReader reader(std::move(job.pieces));
   std::vector<uint8_t> buffer;
   for (ContentRange range; rechunk.Next(&range);) {
@@ -114,7 +115,7 @@ Failure RechunkContent(ContentToRechunk& job) {
 Napi::Value RechunkPieces(const Napi::CallbackInfo& info) {
   return StartJob(
       info.Env(), Lane::kCompute,
-      ContentToRechunk{PiecesArgument(info[0]), LengthsArgument(info[1]), RangesArgument(info[2]), {}}, {},
+      ContentToRechunk{&PresetArgument(info, 3), PiecesArgument(info[0]), LengthsArgument(info[1]), RangesArgument(info[2]), {}}, {},
       RechunkContent,
       [](Napi::Env env, ContentToRechunk& job) -> Napi::Value { return RechunkResultOf(env, job.result); });
 }
@@ -128,7 +129,7 @@ class RechunkObject : public Napi::ObjectWrap<RechunkObject> {
   }
 
   explicit RechunkObject(const Napi::CallbackInfo& info)
-      : ObjectWrap(info), rechunk_(LengthsArgument(info[0]), RangesArgument(info[1]), SizeArgument(info, 2)) {}
+      : ObjectWrap(info), rechunk_(PresetArgument(info, 3), LengthsArgument(info[0]), RangesArgument(info[1]), SizeArgument(info, 2)) {}
 
  private:
   Napi::Value Next(const Napi::CallbackInfo& info) {

@@ -32,7 +32,7 @@ class ChunkStreamObject : public Napi::ObjectWrap<ChunkStreamObject> {
                         InstanceMethod<&ChunkStreamObject::Finish>("finish")});
   }
 
-  explicit ChunkStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), stream_(ScanArgument(info)) {}
+  explicit ChunkStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), stream_(PresetArgument(info, 1), ScanArgument(info)) {}
 
  private:
   void Update(const Napi::CallbackInfo& info) {

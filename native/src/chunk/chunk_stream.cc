@@ -32,12 +32,12 @@ void ChunkStream::Update(const uint8_t* bytes, size_t length) {
 
 size_t ChunkStream::UpdateToCut(const uint8_t* bytes, size_t length, bool* is_cut) {
   const size_t before = chunker_.open_bytes();
-  if (before == 0 && BeginsWithZeroChunk(bytes, length)) {
-    const ZeroChunk& zero_chunk = TheZeroChunk();
-    chunks_.lengths.push_back(static_cast<uint32_t>(zero_chunk.length));
-    chunks_.digests.push_back(zero_chunk.digest);
+  const ZeroChunk* zero_chunk = before == 0 ? BeginsWithZeroChunk(preset_, bytes, length) : nullptr;
+  if (zero_chunk != nullptr) {
+    chunks_.lengths.push_back(static_cast<uint32_t>(zero_chunk->length));
+    chunks_.digests.push_back(zero_chunk->digest);
     *is_cut = true;
-    return zero_chunk.length;
+    return zero_chunk->length;
   }
   const size_t taken = chunker_.Next(bytes, length, is_cut);
   digest_.Update(bytes, taken);
@@ -54,9 +54,9 @@ void ChunkStream::UpdateScanned(const uint8_t* bytes, size_t length) {
   size_t open_bytes = chunker_.open_bytes();
   size_t position = digested;
   while (position < length) {
-    const size_t first = position + (open_bytes < kChunkBytesMin ? kChunkBytesMin - open_bytes : 1);
-    const size_t last = position + kChunkBytesMax - open_bytes;
-    size_t cut = first > length ? 0 : FindBreakpoint(first, std::min(last, length));
+    const size_t first = position + (open_bytes < preset_.bytes_min ? preset_.bytes_min - open_bytes : 1);
+    const size_t last = position + preset_.bytes_max - open_bytes;
+    size_t cut = first > length ? 0 : FindBreakpoint(bytes, first, std::min(last, length));
     if (cut == 0 && last <= length) cut = last;
     if (cut == 0) break;
     digest_.Update(bytes + digested, cut - digested);
@@ -68,7 +68,16 @@ void ChunkStream::UpdateScanned(const uint8_t* bytes, size_t length) {
   chunker_.GoOn(open_bytes + length - position, bytes + length);
 }
 
-size_t ChunkStream::FindBreakpoint(size_t first, size_t last) const {
+size_t ChunkStream::FindBreakpoint(const uint8_t* bytes, size_t first, size_t last) const {
+  size_t found = FindScanned(first, last);
+  if (preset_.mask == kBreakpointMask) return found;
+  while (found != 0 && (FingerprintBefore(bytes + found) & preset_.mask) != kBreakpointValue) {
+    found = found < last ? FindScanned(found + 1, last) : 0;
+  }
+  return found;
+}
+
+size_t ChunkStream::FindScanned(size_t first, size_t last) const {
   for (size_t bit = first - 1; bit < last;) {
     const uint64_t word = breakpoints_[bit / kWordBits] >> (bit % kWordBits);
     if (word != 0) {
@@ -82,7 +91,7 @@ size_t ChunkStream::FindBreakpoint(size_t first, size_t last) const {
 
 ChunkList ChunkStream::Finish() {
   if (chunker_.open_bytes() != 0) EndChunk(chunker_.open_bytes());
-  chunker_ = Chunker();
+  chunker_ = Chunker(preset_);
   return std::exchange(chunks_, {});
 }
 

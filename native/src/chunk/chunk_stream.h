@@ -19,8 +19,9 @@ struct ChunkList {
 
 class ChunkStream {
  public:
-  // `scan`: how breakpoints of large inputs are found; nullptr for the plain roll alone.
-  explicit ChunkStream(BreakpointScan scan = FastestScan()) : scan_(scan) {}
+  // `preset`: one of kChunkPresets. `scan`: how breakpoints of large inputs are found; nullptr for the plain roll alone.
+  explicit ChunkStream(const ChunkPreset& preset, BreakpointScan scan = FastestScan())
+      : preset_(preset), scan_(scan), chunker_(preset) {}
 
   void Update(const uint8_t* bytes, size_t length);
   // Takes bytes up to the next cut. Returns how many; `is_cut` says whether a chunk ended after the last of them.
@@ -34,8 +35,11 @@ class ChunkStream {
   // At least kScanBytesMin, at most kScanBytesMax.
   void UpdateScanned(const uint8_t* bytes, size_t length);
   // The first breakpoint in [first, last], positions of the scanned bytes; 0 when there is none.
-  size_t FindBreakpoint(size_t first, size_t last) const;
+  size_t FindBreakpoint(const uint8_t* bytes, size_t first, size_t last) const;
+  // The same of the first preset, which every scan looks for.
+  size_t FindScanned(size_t first, size_t last) const;
 
+  const ChunkPreset& preset_;
   BreakpointScan scan_;
   std::vector<uint64_t> breakpoints_;  // a bit for each byte of what was scanned last
   Chunker chunker_;

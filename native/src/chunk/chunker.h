@@ -1,4 +1,4 @@
-// Cuts a stream of bytes into chunks: the first breakpoint at least kChunkBytesMin after the last cut, kChunkBytesMax
+// Cuts a stream of bytes into chunks: the first breakpoint at least the preset's minimum after the last cut, its maximum
 // at the latest, and the end. Whether a position is a breakpoint depends on the 48 bytes before it alone, and the
 // minimum is longer than the window, so cuts do not depend on how the stream is split into calls nor on anything before
 // the last cut.
@@ -8,17 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/chunk/chunk_preset.h"
 #include "src/chunk/plain_roll.h"
 
 namespace runnel {
 
-// LBFS's preset; limits.ts has the same numbers.
-inline constexpr size_t kChunkBytesMin = 2 * 1024;
-inline constexpr size_t kChunkBytesMax = 64 * 1024;
-static_assert(kChunkBytesMin >= kWindowBytes);
-
 class Chunker {
  public:
+  explicit Chunker(const ChunkPreset& preset) : preset_(&preset), roll_(preset.mask) {}
+
   // Takes bytes up to the next cut. Returns how many were taken; `is_cut` says whether a chunk ended after the last of
   // them. When it is false all `length` bytes were taken.
   size_t Next(const uint8_t* bytes, size_t length, bool* is_cut);
@@ -31,6 +29,7 @@ class Chunker {
   size_t open_bytes() const { return open_bytes_; }
 
  private:
+  const ChunkPreset* preset_;
   PlainRoll roll_;
   size_t open_bytes_ = 0;
 };

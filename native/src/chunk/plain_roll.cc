@@ -16,6 +16,7 @@ void PlainRoll::Fill(const uint8_t* bytes, size_t length) {
 }
 
 size_t PlainRoll::Run(const uint8_t* bytes, size_t length, size_t check_from, bool* found) {
+  const uint64_t mask = mask_;
   uint64_t fingerprint = fingerprint_;
   size_t taken = 0;
   bool is_breakpoint = false;
@@ -24,13 +25,13 @@ size_t PlainRoll::Run(const uint8_t* bytes, size_t length, size_t check_from, bo
   while (taken < from_window && !is_breakpoint) {
     fingerprint = Roll(fingerprint, bytes[taken], window_[taken]);
     ++taken;
-    is_breakpoint = taken >= check_from && IsBreakpoint(fingerprint);
+    is_breakpoint = taken >= check_from && (fingerprint & mask) == kBreakpointValue;
   }
   if (!is_breakpoint && length > kWindowBytes) {
     while (taken < length && !is_breakpoint) {
       fingerprint = Roll(fingerprint, bytes[taken], bytes[taken - kWindowBytes]);
       ++taken;
-      is_breakpoint = IsBreakpoint(fingerprint);
+      is_breakpoint = (fingerprint & mask) == kBreakpointValue;
     }
   }
   fingerprint_ = fingerprint;

@@ -12,6 +12,9 @@ namespace runnel {
 
 class PlainRoll {
  public:
+  // `mask`: the bits of a fingerprint that decide (chunk_preset.h).
+  explicit PlainRoll(uint64_t mask) : mask_(mask) {}
+
   // Forgets the window: the next 48 bytes fill it.
   void Reset();
 
@@ -26,6 +29,7 @@ class PlainRoll {
  private:
   void KeepWindow(const uint8_t* bytes, size_t taken);
 
+  uint64_t mask_;
   uint64_t fingerprint_ = 0;
   std::array<uint8_t, kWindowBytes> window_{};  // the last 48 bytes taken, oldest first
 };

@@ -16,7 +16,8 @@ namespace runnel {
 // Irreducible, of degree 63 (the coefficient of x^63 is written out). LBFS's FINGERPRINT_PT.
 inline constexpr uint64_t kPolynomial = 0xbfe6b8a5bf378d83;
 inline constexpr size_t kWindowBytes = 48;
-// A fingerprint says "cut" when its low 13 bits have this value: on random data once in 8 KiB.
+// A fingerprint says "cut" when its low 13 bits have this value: on random data once in 8 KiB. Of larger chunks more bits
+// count (chunk_preset.h).
 inline constexpr uint64_t kBreakpointMask = (1 << 13) - 1;
 inline constexpr uint64_t kBreakpointValue = 0x78;
 
@@ -58,6 +59,13 @@ inline constexpr RabinTables kRabinTables = MakeRabinTables();
 // The fingerprint after `in` came into the window and `out`, the byte 48 before it, left.
 constexpr uint64_t Roll(uint64_t fingerprint, uint8_t in, uint8_t out) {
   return ((fingerprint << 8) ^ in ^ kRabinTables.leave[out]) ^ kRabinTables.reduce[fingerprint >> 55];
+}
+
+// Of the window that ends before `end`.
+constexpr uint64_t FingerprintBefore(const uint8_t* end) {
+  uint64_t fingerprint = 0;
+  for (const uint8_t* at = end - kWindowBytes; at != end; ++at) fingerprint = Roll(fingerprint, *at, 0);
+  return fingerprint;
 }
 
 }  // namespace runnel

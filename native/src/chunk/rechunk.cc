@@ -7,16 +7,18 @@ namespace runnel {
 
 namespace {
 
-// Past an edit the next cut of the base is some 8 KiB away: reading much more at once would be for nothing.
-constexpr uint64_t kStepBytesMin = 32 * 1024;
+// Past an edit the next cut of the base is an eighth of the largest chunk away or so: reading much more at once would be for
+// nothing.
+uint64_t StepBytesMin(const ChunkPreset& preset) { return preset.bytes_max / 2; }
 constexpr uint64_t kStepBytesMax = 1024 * 1024;
 
 uint64_t EndOf(const ContentRange& range) { return range.offset + range.length; }
 
 }  // namespace
 
-Rechunk::Rechunk(const std::vector<uint32_t>& base_lengths, std::vector<ContentRange> dirty, uint64_t size)
-    : size_(size) {
+Rechunk::Rechunk(const ChunkPreset& preset, const std::vector<uint32_t>& base_lengths, std::vector<ContentRange> dirty,
+                 uint64_t size)
+    : size_(size), step_bytes_min_(StepBytesMin(preset)), stream_(preset) {
   uint64_t end = 0;
   for (const uint32_t length : base_lengths) {
     end += length;
@@ -58,7 +60,7 @@ bool Rechunk::Next(ContentRange* range) {
   }
   const uint64_t dirty_end = dirty_at_ < dirty_.size() ? EndOf(dirty_[dirty_at_]) : 0;
   const uint64_t wanted =
-      std::clamp(dirty_end > position_ ? dirty_end - position_ : 0, kStepBytesMin, kStepBytesMax);
+      std::clamp(dirty_end > position_ ? dirty_end - position_ : 0, step_bytes_min_, kStepBytesMax);
   *range = {position_, std::min(wanted, size_ - position_)};
   return true;
 }

@@ -36,8 +36,9 @@ struct RechunkResult {
 class Rechunk {
  public:
   // `dirty`: where the content of `size` bytes may differ from the base, in any order. What lies past the base's end is
-  // dirty by itself.
-  Rechunk(const std::vector<uint32_t>& base_lengths, std::vector<ContentRange> dirty, uint64_t size);
+  // dirty by itself. `preset`: one of kChunkPresets, the base's.
+  Rechunk(const ChunkPreset& preset, const std::vector<uint32_t>& base_lengths, std::vector<ContentRange> dirty,
+          uint64_t size);
 
   // The range to be read next; false when all is known.
   bool Next(ContentRange* range);
@@ -57,6 +58,7 @@ class Rechunk {
   void EndChunk();
 
   const uint64_t size_;
+  const uint64_t step_bytes_min_;
   std::vector<uint64_t> ends_;        // of the base's chunks that may be kept
   std::vector<ContentRange> dirty_;   // sorted, apart from each other
   size_t dirty_at_ = 0;               // the first that does not lie before position_

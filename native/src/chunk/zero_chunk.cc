@@ -9,26 +9,46 @@ namespace runnel {
 
 namespace {
 
-ZeroChunk CutZeros() {
-  const std::vector<uint8_t> zeros(kChunkBytesMax);
+ZeroChunk CutZeros(const ChunkPreset& preset) {
+  const std::vector<uint8_t> zeros(preset.bytes_max);
   bool is_cut = false;
-  const size_t length = Chunker().Next(zeros.data(), zeros.size(), &is_cut);
+  const size_t length = Chunker(preset).Next(zeros.data(), zeros.size(), &is_cut);
   Sha256 digest;
   digest.Update(zeros.data(), length);
   return {length, digest.Finish()};
 }
 
-}  // namespace
-
-const ZeroChunk& TheZeroChunk() {
-  static const ZeroChunk zero_chunk = CutZeros();
-  return zero_chunk;
+std::vector<ZeroChunk> CutAll() {
+  std::vector<ZeroChunk> chunks;
+  for (const ChunkPreset& preset : kChunkPresets) chunks.push_back(CutZeros(preset));
+  return chunks;
 }
 
-bool BeginsWithZeroChunk(const uint8_t* bytes, size_t length) {
-  const size_t wanted = TheZeroChunk().length;
+bool AreZeros(const uint8_t* bytes, size_t length) {
   // Every byte equals the next one, and the first is zero.
-  return length >= wanted && bytes[0] == 0 && std::memcmp(bytes, bytes + 1, wanted - 1) == 0;
+  return bytes[0] == 0 && std::memcmp(bytes, bytes + 1, length - 1) == 0;
+}
+
+}  // namespace
+
+const ZeroChunk& ZeroChunkOf(const ChunkPreset& preset) {
+  static const std::vector<ZeroChunk> chunks = CutAll();
+  return chunks[static_cast<size_t>(&preset - kChunkPresets)];
+}
+
+const ZeroChunk* BeginsWithZeroChunk(const ChunkPreset& preset, const uint8_t* bytes, size_t length) {
+  if (length < preset.bytes_min || bytes[0] != 0) return nullptr;
+  const ZeroChunk& chunk = ZeroChunkOf(preset);
+  return length >= chunk.length && AreZeros(bytes, chunk.length) ? &chunk : nullptr;
+}
+
+const ZeroChunk* IsZeroChunk(const uint8_t* bytes, size_t length) {
+  if (length == 0 || bytes[0] != 0) return nullptr;
+  for (const ChunkPreset& preset : kChunkPresets) {
+    const ZeroChunk& chunk = ZeroChunkOf(preset);
+    if (chunk.length == length) return AreZeros(bytes, length) ? &chunk : nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace runnel

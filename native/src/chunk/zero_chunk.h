@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/chunk/chunk_preset.h"
 #include "src/digest/sha256.h"
 
 namespace runnel {
@@ -15,11 +16,14 @@ struct ZeroChunk {
   Digest digest;
 };
 
-// What a chunk is that begins with zeros and goes on so until it is cut.
-const ZeroChunk& TheZeroChunk();
+// What a chunk is that begins with zeros and goes on so until it is cut, `preset` one of kChunkPresets.
+const ZeroChunk& ZeroChunkOf(const ChunkPreset& preset);
 
-// True when the first bytes are that chunk. Costs nothing when they are not zeros.
-bool BeginsWithZeroChunk(const uint8_t* bytes, size_t length);
+// The preset's zero chunk when the first bytes are that, else nullptr. Costs nothing when they are not zeros.
+const ZeroChunk* BeginsWithZeroChunk(const ChunkPreset& preset, const uint8_t* bytes, size_t length);
+
+// The zero chunk of any preset that is exactly these bytes, else nullptr.
+const ZeroChunk* IsZeroChunk(const uint8_t* bytes, size_t length);
 
 }  // namespace runnel
 

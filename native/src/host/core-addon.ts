@@ -2,6 +2,7 @@
 // until their promise settles: nobody may change or transfer it before. They reject with an Error that has a `code`: an errno
 // name or one of those in system-call.ts. Arguments are checked by the classes that call them.
 import { loadAddon } from "../load.ts";
+import type { ChunkPreset } from "@runnel/shared";
 
 /** Lengths as 32-bit numbers; digests of 32 bytes each. */
 export interface NativeChunks {
@@ -88,23 +89,28 @@ export interface CoreAddon {
   setStatFile(fd: number, ...change: StatChangeArguments): Promise<void>;
   handleFile(fd: number): Promise<ArrayBuffer>;
 
-  chunkBytes(bytes: Uint8Array): Promise<NativeChunks>;
-  chunkFile(fd: number, offset: number, length: number): Promise<NativeChunks>;
+  chunkBytes(bytes: Uint8Array, preset: ChunkPreset): Promise<NativeChunks>;
+  chunkFile(fd: number, offset: number, length: number, preset: ChunkPreset): Promise<NativeChunks>;
   digest(buffers: readonly Uint8Array[]): Promise<ArrayBuffer>;
   /** Offset, length, offset, length, … */
   digestFile(fd: number, ranges: readonly number[]): Promise<ArrayBuffer>;
   /** `pieces`: descriptor (-1 for zeros), offset, length, … `dirty`: offset, length, … */
-  rechunk(pieces: readonly number[], baseLengths: Uint32Array, dirty: readonly number[]): Promise<NativeRechunked>;
+  rechunk(
+    pieces: readonly number[],
+    baseLengths: Uint32Array,
+    dirty: readonly number[],
+    preset: ChunkPreset,
+  ): Promise<NativeRechunked>;
   /** An empty prefix is none. */
   compress(bytes: Uint8Array, prefix: Uint8Array, level: number): Promise<ArrayBuffer | undefined>;
   /** Fills `into` or rejects. */
   decompress(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): Promise<void>;
 
   /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks. */
-  ChunkStream: new (engine?: ChunkEngine) => ChunkStream;
+  ChunkStream: new (engine?: ChunkEngine, preset?: ChunkPreset) => ChunkStream;
   /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks. */
   DigestStream: new (engine?: DigestEngine) => DigestStream;
-  Rechunk: new (baseLengths: Uint32Array, dirty: readonly number[], sizeBytes: number) => Rechunk;
+  Rechunk: new (baseLengths: Uint32Array, dirty: readonly number[], sizeBytes: number, preset: ChunkPreset) => Rechunk;
   compressNow(bytes: Uint8Array, prefix: Uint8Array, level: number): ArrayBuffer | undefined;
   /** Whether these bytes are framed as one run that may have this length: to be asked before memory is taken for it. */
   mayHoldRun(bytes: Uint8Array, rawBytes: number): boolean;

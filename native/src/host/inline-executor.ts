@@ -30,8 +30,8 @@ async function readRange(
   }
 }
 
-async function chunkFile(core: CoreAddon, file: DiskFile, offset: number, length: number) {
-  const stream = new core.ChunkStream();
+async function chunkFile(core: CoreAddon, ...[file, offset, length, preset]: Parameters<Executor["chunkFile"]>) {
+  const stream = new core.ChunkStream(undefined, preset);
   await readRange(file, offset, length, (bytes) => stream.update(bytes));
   return toChunkedRange(stream.finish());
 }
@@ -55,9 +55,9 @@ async function readPieces(content: readonly Piece[], offset: number, length: num
   return bytes;
 }
 
-async function rechunk(core: CoreAddon, ...[content, baseLengths, dirty]: Parameters<Executor["rechunk"]>) {
+async function rechunk(core: CoreAddon, ...[content, baseLengths, dirty, preset = 0]: Parameters<Executor["rechunk"]>) {
   const sizeBytes = content.reduce((sum, piece) => sum + piece.length, 0);
-  const rechunking = new core.Rechunk(baseLengths, flatRanges(dirty), sizeBytes);
+  const rechunking = new core.Rechunk(baseLengths, flatRanges(dirty), sizeBytes, preset);
   for (let range = rechunking.next(); range !== undefined; range = rechunking.next()) {
     rechunking.take(await readPieces(content, range.offset, range.length));
   }
@@ -97,12 +97,12 @@ function decompress(core: CoreAddon, bytes: Uint8Array, rawBytes: number, prefix
 export function inlineExecutor(): Executor {
   const core = coreAddon();
   return {
-    async chunkBytes(bytes) {
-      const stream = new core.ChunkStream();
+    async chunkBytes(bytes, preset) {
+      const stream = new core.ChunkStream(undefined, preset);
       stream.update(bytes);
       return toChunkedRange(stream.finish());
     },
-    chunkFile: (file, offset, length) => chunkFile(core, file, offset, length),
+    chunkFile: (...range) => chunkFile(core, ...range),
     rechunk: (...edit) => rechunk(core, ...edit),
     digest: async (buffers) => digestBuffers(core, buffers),
     digestFile: (file, ranges) => digestFile(core, file, ranges),

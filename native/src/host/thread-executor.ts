@@ -18,21 +18,21 @@ export function threadExecutor(): Executor {
   const core = coreAddon();
   const inline = inlineExecutor();
   return {
-    chunkBytes: async (bytes) => toChunkedRange(await systemCall("chunk", core.chunkBytes(bytes))),
-    async chunkFile(file, offset, length) {
-      if (!(file instanceof RealFile)) return inline.chunkFile(file, offset, length);
+    chunkBytes: async (bytes, preset = 0) => toChunkedRange(await systemCall("chunk", core.chunkBytes(bytes, preset))),
+    async chunkFile(file, offset, length, preset = 0) {
+      if (!(file instanceof RealFile)) return inline.chunkFile(file, offset, length, preset);
       checkSize(offset, "offset");
       checkSize(length, "length");
-      return toChunkedRange(await file.use("chunk file", (fd) => core.chunkFile(fd, offset, length)));
+      return toChunkedRange(await file.use("chunk file", (fd) => core.chunkFile(fd, offset, length, preset)));
     },
-    async rechunk(content, baseLengths, dirty) {
+    async rechunk(content, baseLengths, dirty, preset = 0) {
       if (content.some(({ file }) => file !== undefined && !(file instanceof RealFile)))
-        return inline.rechunk(content, baseLengths, dirty);
+        return inline.rechunk(content, baseLengths, dirty, preset);
       const flat = content.flatMap(({ file, offset, length }) => [file?.fd ?? -1, offset, length]);
       const ranges = flatRanges(dirty);
       for (const [index, value] of flat.entries()) if (index % 3 !== 0) checkSize(value, "piece");
       const files = new Set(content.flatMap(({ file }) => (file instanceof RealFile ? [file] : [])));
-      return toRechunked(await usingAll([...files], () => core.rechunk(flat, baseLengths, ranges)));
+      return toRechunked(await usingAll([...files], () => core.rechunk(flat, baseLengths, ranges, preset)));
     },
     digest: async (buffers) => new Uint8Array(await systemCall("digest", core.digest([...buffers]))),
     async digestFile(file, ranges) {

@@ -1,6 +1,6 @@
 // Background work on contents: recipes for files that other programs wrote, and the chunk index. Everything here is a hint that can be lost.
-import type { Clock, Executor, Recipe, Timer, VersionId } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import type { ChunkPreset, Clock, Executor, Recipe, Timer, VersionId } from "@runnel/shared";
+import { isRunnelError, presetFor, presetOf } from "@runnel/shared";
 import type { ContentStore } from "../content/content-store.ts";
 import type { MetaStore } from "../meta/meta-store.ts";
 import type { CommitQueue } from "./commit-queue.ts";
@@ -9,6 +9,8 @@ import { chunkVersion } from "./version-reader.ts";
 const BATCH = 64;
 /** A file that changed while it was cut is looked at again after this. */
 const AGAIN_MS = 2_000;
+/** A file of less may have the wrong preset: soon cut anew, soon fetched again. */
+const LARGE_BYTES = 64 * 1024 * 1024;
 const NO_DATA = new Uint8Array(0);
 
 export interface ChunkIndexerParts {
@@ -75,10 +77,21 @@ export class ChunkIndexer {
     }
   }
 
+  /** That of the version before, so that clients have most of its chunks: looked for where there may be another than the size says. */
+  private async presetOf({ node, seq }: VersionId, sizeBytes: number): Promise<ChunkPreset> {
+    const { meta } = this.parts;
+    if (sizeBytes < LARGE_BYTES) return presetFor(sizeBytes);
+    const [before] = (await meta.versionsOf(node))
+      .filter(({ version, hasRecipe }) => hasRecipe && version.seq < seq)
+      .toSorted((one, other) => other.version.seq - one.version.seq);
+    const recipe = before && (await meta.recipe(before.version));
+    return (recipe && presetOf(recipe)) ?? presetFor(sizeBytes);
+  }
+
   private async cut(version: VersionId): Promise<boolean> {
     const { meta, content, executor, queue } = this.parts;
     try {
-      const recipe = await chunkVersion(content, version, executor);
+      const recipe = await chunkVersion(content, version, executor, (sizeBytes) => this.presetOf(version, sizeBytes));
       if (recipe === undefined) return false;
       await queue.submit({
         operation: { op: "setRecipe", version, recipe },

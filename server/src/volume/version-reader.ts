@@ -1,6 +1,6 @@
 // Reads chunks of versions and proves them: bytes leave here only when their digest is the recipe's.
-import type { ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
-import { DIGEST_BYTES, LIMITS, RunnelError, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
+import type { ChunkPreset, ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
+import { DIGEST_BYTES, LIMITS, RunnelError, chunkOffsets, digestAt, isRunnelError, presetFor } from "@runnel/shared";
 import type { ContentStore, OpenVersion } from "../content/content-store.ts";
 
 /** Chunks of a version that lie one after another, at most LIMITS.runBytes. */
@@ -64,12 +64,13 @@ export async function chunkVersion(
   content: ContentStore,
   version: VersionId,
   executor: Executor,
+  presetOf: (sizeBytes: number) => ChunkPreset | Promise<ChunkPreset> = presetFor,
 ): Promise<ChunkedRange | undefined> {
   const open = await content.open(version);
   try {
     if (open.file?.isSettled !== true) return undefined;
     const before = await open.file.file.stat();
-    const chunked = await executor.chunkFile(open.file.file, 0, open.sizeBytes);
+    const chunked = await executor.chunkFile(open.file.file, 0, open.sizeBytes, await presetOf(open.sizeBytes));
     const after = await open.file.file.stat();
     if (before.ctimeNs !== after.ctimeNs || before.sizeBytes !== after.sizeBytes || after.sizeBytes !== open.sizeBytes)
       throw changedUnderneath();

@@ -1,6 +1,6 @@
 // One write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
 // from; asks for what it lacks; verifies the whole by its OID. It outlives its channel, so that a cut link repeats at most the item in flight.
-import type { Channel, Executor, Recipe, RunEncoding, VersionId, WriteItem } from "@runnel/shared";
+import type { Channel, ChunkPreset, Executor, Recipe, RunEncoding, VersionId, WriteItem } from "@runnel/shared";
 import {
   DIGEST_BYTES,
   EMPTY_RECIPE,
@@ -49,6 +49,7 @@ export class WriteSession {
   private readonly executor: Executor;
   /** Of the whole, as announced. */
   readonly sizeBytes: number;
+  readonly preset: ChunkPreset;
   private readonly held: HeldVersions;
   private readonly decoder: RunDecoder;
   private readonly parts: Part[] = [];
@@ -62,7 +63,7 @@ export class WriteSession {
 
   constructor(
     parts: { meta: MetaStore; content: ContentStore; executor: Executor },
-    sizeBytes: number,
+    { sizeBytes, preset = 0 }: { sizeBytes: number; preset?: ChunkPreset | undefined },
     allowance: Allowance,
   ) {
     this.meta = parts.meta;
@@ -70,6 +71,7 @@ export class WriteSession {
     this.held = new HeldVersions(parts);
     this.decoder = new RunDecoder(this.held, parts.executor);
     this.sizeBytes = sizeBytes;
+    this.preset = preset;
     this.data = new NewData(parts.content, allowance, () => this.moved());
   }
 
@@ -171,7 +173,7 @@ export class WriteSession {
     // Asked for with NEED.
     if (bytes === undefined) return;
     const storing = this.data.store(part.offset, bytes, (run) => (part.runs = [run]));
-    const [cut, stored] = await Promise.allSettled([this.executor.chunkBytes(bytes), storing]);
+    const [cut, stored] = await Promise.allSettled([this.executor.chunkBytes(bytes, this.preset), storing]);
     this.decoder.memory.giveBack(encoded);
     if (cut.status === "rejected") throw cut.reason;
     if (stored.status === "rejected") throw stored.reason;
@@ -259,7 +261,7 @@ export class WriteSession {
     part.filled ??= { runs: [], recipes: [], chunks: 0, bytes: 0 };
     const { filled } = part;
     if (filled.bytes + bytes.length > part.sizeBytes) throw wrong("An item has more bytes than it announced.");
-    const recipe = await this.executor.chunkBytes(bytes);
+    const recipe = await this.executor.chunkBytes(bytes, this.preset);
     const wasSaid = part.recipe !== EMPTY_RECIPE;
     if (wasSaid && !isSame(part.recipe, filled.chunks, recipe))
       throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");

@@ -51,10 +51,10 @@ async function openSession(
   channel: Channel,
 ): Promise<WriteSession> {
   const kept = request.isResumed ? volume.stagedWrites.take(instance, request.n) : undefined;
-  const isSame = kept?.sizeBytes === request.sizeBytes;
+  const isSame = kept?.sizeBytes === request.sizeBytes && kept.preset === (request.preset ?? 0);
   if (!isSame) await kept?.discard();
   if (request.isResumed) channel.send(["from", isSame ? kept.received : 0]);
-  return isSame ? kept : new WriteSession(volume, request.sizeBytes, volume.stagedWrites.allowance(instance));
+  return isSame ? kept : new WriteSession(volume, request, volume.stagedWrites.allowance(instance));
 }
 
 async function commit(

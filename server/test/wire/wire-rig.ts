@@ -1,5 +1,14 @@
 // Clients of a real volume over simulated lines: the protocol's own Connection in the client's role against ConnectionHandler.
-import type { Channel, FeedFromServer, FetchItem, FindItem, LineConditions, Recipe, VersionId } from "@runnel/shared";
+import type {
+  Channel,
+  ChunkPreset,
+  FeedFromServer,
+  FetchItem,
+  FindItem,
+  LineConditions,
+  Recipe,
+  VersionId,
+} from "@runnel/shared";
 import {
   Connection,
   FEED_FROM_SERVER,
@@ -281,8 +290,8 @@ export class Upload {
   }
 
   /** Runs of whole chunks, each of at most a megabyte. */
-  async data(bytes: Uint8Array, head: ["d"] | ["r", number] = ["d"]): Promise<void> {
-    const recipe = await this.attached.rig.executor.chunkBytes(bytes);
+  async data(bytes: Uint8Array, head: ["d"] | ["r", number] = ["d"], preset: ChunkPreset = 0): Promise<void> {
+    const recipe = await this.attached.rig.executor.chunkBytes(bytes, preset);
     const offsets = chunkOffsets(recipe);
     let from = 0;
     while (from < recipe.lengths.length) {

@@ -130,6 +130,40 @@ describe("a write", () => {
     expect(await tempFiles()).toEqual([]);
   });
 
+  test.each([1, 2] as const)(
+    "[W62] is cut with preset %i when it names it, also where data is asked for",
+    async (preset) => {
+      const bytes = bytesOf(7, 3_000_000);
+      const recipe = await wire.rig.executor.chunkBytes(bytes, preset);
+      const node = await one.make(ROOT_NODE, "a");
+      const upload = one.openWrite({ node, sizeBytes: bytes.length, preset });
+      await upload.data(bytes, ["d"], preset);
+      const { version } = await upload.finish(recipe);
+      expect(await one.recipe(node, version)).toEqual(recipe);
+      expect(Buffer.from(await fileAt("a")).equals(bytes)).toBe(true);
+
+      const news = Buffer.concat([bytes.subarray(0, 1_500_000), bytesOf(8, 1_500_000)]);
+      const wanted = await wire.rig.executor.chunkBytes(news, preset);
+      const again = one.openWrite({ node, base: version, sizeBytes: news.length, preset });
+      again.known(wanted, null, 0);
+      await again.end(wanted);
+      expect(await again.reply()).toEqual(["need", [0]]);
+      await again.data(news, ["r", 0], preset);
+      const after = await again.finish(wanted);
+      expect(await one.recipe(node, after.version)).toEqual(wanted);
+    },
+  );
+
+  test("[W62] that is cut with another preset than it names is Corrupt", async () => {
+    const bytes = bytesOf(7, 3_000_000);
+    const node = await one.make(ROOT_NODE, "a");
+    const upload = one.openWrite({ node, sizeBytes: bytes.length });
+    await upload.data(bytes, ["d"], 1);
+    await expect(upload.finish(await wire.rig.executor.chunkBytes(bytes, 1))).rejects.toMatchObject({
+      kind: "Corrupt",
+    });
+  });
+
   test("[W20] copies chunks of versions by place and by digest, beside new data", async () => {
     const { node, version, recipe } = await base();
     const upload = one.openWrite({ node, base: version.seq, sizeBytes: OLD.length + NEW.length });
@@ -382,9 +416,12 @@ describe("a write whose link broke", () => {
     upload.channel.cancel();
   });
 
-  test("[W26] of another length than what is kept under its number begins anew", async () => {
+  test.each([
+    ["another length", { sizeBytes: 5 }],
+    ["another preset", { sizeBytes: 4, preset: 1 }],
+  ])("[W26] of %s than what is kept under its number begins anew", async (_what, before) => {
     const node = await one.make(ROOT_NODE, "a");
-    await one.openWrite({ node, sizeBytes: NEW.length + 1 }, 50).data(NEW);
+    await one.openWrite({ node, ...before }, 50).data(Buffer.from("old"));
     await wire.rig.clock.advance(200);
     one.client.link.cut();
     await wire.rig.clock.advance(50);

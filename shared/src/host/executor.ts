@@ -1,4 +1,5 @@
 // Executor: work that costs CPU (chunking, digests, compression), run off the event loop (threads) or at once (inline, simulated).
+import type { ChunkPreset } from "../model/chunk-presets.ts";
 import type { DiskFile } from "./disk.ts";
 
 /** Compression of one run. */
@@ -28,22 +29,24 @@ export interface Rechunked {
 }
 
 export interface Executor {
-  /** Cuts and digests a whole buffer that ends the file (its last chunk is cut by the end). */
-  chunkBytes(bytes: Uint8Array): Promise<ChunkedRange>;
+  /** Cuts and digests a whole buffer that ends the file (its last chunk is cut by the end). Here and below the preset is 0 when none is given. */
+  chunkBytes(bytes: Uint8Array, preset?: ChunkPreset): Promise<ChunkedRange>;
   /**
    * Cuts and digests `length` bytes of a file from `offset` (a chunk border) to the end of that range, reading ahead in
    * megabyte steps. @throws RunnelError Io; Stale when the file was shorter than `length`.
    */
-  chunkFile(file: DiskFile, offset: number, length: number): Promise<ChunkedRange>;
+  chunkFile(file: DiskFile, offset: number, length: number, preset?: ChunkPreset): Promise<ChunkedRange>;
   /**
    * Cuts a content that was made from a base by overwriting in place, appending or truncating; `dirty` is where it may differ (what lies past
-   * the base's end does by itself). Reads only around that, and gives what cutting the whole would give. Without a base: cuts the whole.
+   * the base's end does by itself). Reads only around that, and gives what cutting the whole would give, if the base was cut with this preset. Without a
+   * base: cuts the whole.
    * @throws RunnelError Io; Stale when a file is shorter than its piece.
    */
   rechunk(
     content: readonly Piece[],
     baseLengths: Uint32Array,
     dirty: readonly { offset: number; length: number }[],
+    preset?: ChunkPreset,
   ): Promise<Rechunked>;
   /** SHA-256 of each buffer, 32 bytes each. */
   digest(buffers: readonly Uint8Array[]): Promise<Uint8Array>;

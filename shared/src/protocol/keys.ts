@@ -49,4 +49,5 @@ export const FIELD_NAMES = [
   "total",
   "leftOut",
   "sentence",
+  "preset",
 ] as const;

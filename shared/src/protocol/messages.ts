@@ -240,6 +240,8 @@ export const REQUESTS = {
     base: count,
     sizeBytes: count.pipe(z.number().max(LIMITS.fileBytes)),
     attributes: attributeChange,
+    /** What its runs are cut with (CHUNK_PRESETS). */
+    preset: z.literal([0, 1, 2]).optional(),
     /** A repetition: the server says first from which item on it needs them. */
     isResumed: z.boolean(),
     /** The first items of the stream; each is checked when it is taken. Not with isResumed. */

@@ -1,7 +1,7 @@
 // What every engine of Executor must do.
 import { createHash, randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { CHUNK } from "../../src/limits.ts";
+import { CHUNK_PRESETS, presetOf } from "../../src/model/chunk-presets.ts";
 import type { DiskFile } from "../../src/host/disk.ts";
 import type { ChunkedRange, Executor } from "../../src/host/executor.ts";
 import { rechunkedRecipe } from "../../src/model/recipe.ts";
@@ -43,12 +43,29 @@ function describeChunks(made: () => ExecutorUnderTest): void {
     let at = 0;
     for (const [index, length] of lengths.entries()) {
       const isLast = index === lengths.length - 1;
-      expect(length).toBeLessThanOrEqual(CHUNK.maxBytes);
-      expect(length).toBeGreaterThanOrEqual(isLast ? 1 : CHUNK.minBytes);
+      expect(length).toBeLessThanOrEqual(CHUNK_PRESETS[0].maxBytes);
+      expect(length).toBeGreaterThanOrEqual(isLast ? 1 : CHUNK_PRESETS[0].minBytes);
       const digest = digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
       expect(hexOf(digest)).toBe(sha256(bytes.subarray(at, at + length)));
       at += length;
     }
+  });
+
+  it.each([0, 1, 2] as const)("cuts bytes, files and contents in pieces alike, with preset %i", async (preset) => {
+    const bytes = randomBytes(4_000_000);
+    const { executor, makeFile } = made();
+    const file = await makeFile(bytes);
+    const { minBytes, maxBytes } = CHUNK_PRESETS[preset];
+    const whole = await executor.chunkBytes(bytes, preset);
+    expect(presetOf(whole)).toBe(preset);
+    expect(Math.min(...whole.lengths.subarray(0, -1))).toBeGreaterThanOrEqual(minBytes);
+    expect(Math.max(...whole.lengths)).toBeLessThanOrEqual(maxBytes);
+    expect(await executor.chunkFile(file, 0, bytes.length, preset)).toEqual(whole);
+    const pieces = [
+      { file, offset: 0, length: 1_000_000 },
+      { file, offset: 1_000_000, length: 3_000_000 },
+    ];
+    expect((await executor.rechunk(pieces, new Uint32Array(0), [], preset)).fresh).toEqual(whole);
   });
 
   it("finds no chunk in nothing", async () => {

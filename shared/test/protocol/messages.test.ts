@@ -109,7 +109,7 @@ function* spoiled(value: unknown, where = ""): Generator<[string, (with_: unknow
 }
 
 /** Fields that may be left out. */
-const OPTIONAL: Record<string, string[]> = { attach: ["epoch", "seq", "follows"], write: ["but", "after", "items"] };
+const OPTIONAL: Record<string, string[]> = { attach: ["epoch", "seq", "follows"], write: ["but", "after", "items", "preset"] };
 
 /** Wrong wherever it stands. */
 const WRONG: [string, unknown][] = [
@@ -158,6 +158,11 @@ describe("a message", () => {
     ["a mode of 13 bits", REQUESTS.setAttr, { attachment: 1, n: 1, received: 0, node: 1, change: { mode: 0o10000 } }],
     ["a negative n", REQUESTS.setAttr, { attachment: 1, n: -1, received: 0, node: 1, change: {} }],
     ["a node id of 2^53", REQUESTS.setAttr, { attachment: 1, n: 1, received: 0, node: 2 ** 53, change: {} }],
+    [
+      "a preset that there is not",
+      REQUESTS.write,
+      { attachment: 1, n: 1, received: 0, node: 5, base: 0, sizeBytes: 1, attributes: {}, preset: 3, isResumed: false },
+    ],
     ["an empty name", REQUESTS.link, { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "" }],
     [
       "a name of 256 characters",

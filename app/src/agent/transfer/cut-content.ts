@@ -1,6 +1,6 @@
 // A content's recipe while it is being made: cut in windows, one ahead of whoever sends, so that the first bytes go long before the last are
 // cut. Kept for further attempts.
-import type { Executor, Recipe } from "@runnel/shared";
+import type { ChunkPreset, Executor, Recipe } from "@runnel/shared";
 import { EMPTY_RECIPE, concatRecipes, encodeRecipe, sliceRecipe } from "@runnel/shared";
 import type { ComposedContent } from "./compose.ts";
 
@@ -18,16 +18,24 @@ export interface Window {
 
 export class CutContent {
   readonly content: ComposedContent;
+  readonly preset: ChunkPreset;
   private readonly executor: Executor;
   /** Undefined after the last. */
   private cut: Promise<Window | undefined>[] = [];
   private made: Promise<{ recipe: Recipe; oid: Uint8Array }> | undefined;
 
   /** The content is the caller's, and must stay open until it is done with this. `recipe`: when it has been cut already. */
-  constructor(content: ComposedContent, executor: Executor, recipe?: Recipe) {
+  constructor(content: ComposedContent, executor: Executor, preset: ChunkPreset, recipe?: Recipe) {
     this.content = content;
+    this.preset = preset;
     this.executor = executor;
     if (recipe !== undefined) this.keepWhole(recipe);
+  }
+
+  /** All is to be cut, whatever was known. */
+  begin(): void {
+    this.cut = [];
+    this.made = undefined;
   }
 
   get sizeBytes(): number {
@@ -107,7 +115,7 @@ export class CutContent {
     const pieces = this.content.slice(offset, length);
     const [piece] = pieces;
     if (pieces.length === 1 && piece?.file !== undefined)
-      return this.executor.chunkFile(piece.file, piece.offset, piece.length);
-    return (await this.executor.rechunk(pieces, EMPTY_RECIPE.lengths, [])).fresh;
+      return this.executor.chunkFile(piece.file, piece.offset, piece.length, this.preset);
+    return (await this.executor.rechunk(pieces, EMPTY_RECIPE.lengths, [], this.preset)).fresh;
   }
 }

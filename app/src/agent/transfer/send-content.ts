@@ -1,7 +1,7 @@
 // Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and delivers it through links that come
 // and go. What it leaves behind is for the caller: to keep it as cached content, or to let it go.
 import type { Clock, DiskRoot, Executor, Rechunked, Recipe } from "@runnel/shared";
-import { RunnelError, chunkOffsets, isRunnelError, rechunkedRecipe } from "@runnel/shared";
+import { RunnelError, chunkOffsets, isRunnelError, presetFor, presetOf, rechunkedRecipe } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
@@ -66,7 +66,7 @@ export class Sender {
       if (base !== undefined) cache.release(base);
     };
     try {
-      const cut = new CutContent(content, this.parts.executor, await this.rechunked(record, base, content));
+      const cut = await this.cut(record, base, content);
       const result = await this.toldOf(this.deliver(record, cut, base, mayStart, making));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
@@ -96,18 +96,21 @@ export class Sender {
     return openComposed(data, { ...record, base: await cache.openFile(whole), proof });
   }
 
-  /** The recipe of an edit, known by reading only around it; undefined: all has to be cut. */
-  private async rechunked(
+  /** The recipe of an edit is known by reading only around it, of anything else by cutting all. A file keeps the preset of its base. */
+  private async cut(
     record: JournalCommit,
     base: CachedContent | undefined,
     content: ComposedContent,
-  ): Promise<Recipe | undefined> {
-    const recipe = base && this.parts.cache.byId(base.id)?.recipe;
-    if (recipe === undefined || record.baseBytes === 0 || isWholeLayer(record)) return undefined;
+  ): Promise<CutContent> {
+    const { executor, cache } = this.parts;
+    const recipe = base && cache.byId(base.id)?.recipe;
+    const preset = recipe && presetOf(recipe);
+    if (recipe === undefined || preset === undefined || record.baseBytes === 0 || isWholeLayer(record))
+      return new CutContent(content, executor, preset ?? presetFor(record.sizeBytes));
     for (;;) {
-      const rechunked = await this.parts.executor.rechunk(content.pieces, recipe.lengths, dirtyRanges(record));
+      const rechunked = await executor.rechunk(content.pieces, recipe.lengths, dirtyRanges(record), preset);
       const next = rechunkedRecipe(recipe, rechunked);
-      if (!(await proveFresh(content, rechunked, next))) return next;
+      if (!(await proveFresh(content, rechunked, next))) return new CutContent(content, executor, preset, next);
     }
   }
 
@@ -174,8 +177,11 @@ export class Sender {
         return await session.patiently(sending, "write");
       } catch (error) {
         const fewer: References | undefined = mayStart === undefined ? fewerReferences(references, error) : undefined;
-        if (fewer !== undefined) references = fewer;
-        else if (isRunnelError(error, "Unreachable")) {
+        if (fewer !== undefined) {
+          references = fewer;
+          // All is sent, so all is cut: whatever may be wrong with a recipe made from the base's is not repeated.
+          if (references === "none") cut.begin();
+        } else if (isRunnelError(error, "Unreachable")) {
           // On another connection what makes the file may be asked for after this.
           await making?.settled;
           await session.connected(session.patienceLeftMs(beganMs));

@@ -121,6 +121,7 @@ export class Uploads {
         base: request.base,
         sizeBytes: outgoing.cut.sizeBytes,
         attributes: { mtimeNs: request.mtimeNs },
+        ...(outgoing.cut.preset === 0 ? {} : { preset: outgoing.cut.preset }),
         isResumed: request.isResumed,
       },
       isWhole,
