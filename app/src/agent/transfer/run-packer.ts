@@ -10,6 +10,8 @@ const SLOW_LINE_DELTA_LEVEL = 6;
 const FAST_LINE_DELTA_LEVEL = 3;
 /** What did not shrink is followed by more of the same: only a beginning of the next run is tried. */
 const SAMPLE_BYTES = 32 * 1024;
+/** On a fast line the longer it has not shrunk, the more runs in a row go untried, at most so many. */
+const UNTRIED_MAX = 15;
 const WORTH = 0.97;
 
 /** Old bytes that the server has too, and how it is told which. */
@@ -28,6 +30,9 @@ export class RunPacker {
   private readonly executor: Executor;
   private readonly ratePerSecond: () => number;
   private hasShrunk = true;
+  /** Samples in a row that did not shrink, and runs to go untried yet. */
+  private failures = 0;
+  private untried = 0;
 
   /** `ratePerSecond` of the line in bytes, 0 while unknown. */
   constructor(executor: Executor, ratePerSecond: () => number) {
@@ -40,8 +45,13 @@ export class RunPacker {
     const isFast = this.ratePerSecond() > FAST_BYTES_PER_SECOND;
     const level = isFast ? FAST_LINE_LEVEL : SLOW_LINE_LEVEL;
     if (!this.hasShrunk && bytes.length > 2 * SAMPLE_BYTES) {
+      if (isFast && old === undefined && this.untried-- > 0) return raw;
       const sample = await this.executor.compress(bytes.subarray(0, SAMPLE_BYTES), level, old?.bytes);
-      if (sample === undefined || sample.length > WORTH * SAMPLE_BYTES) return raw;
+      if (sample === undefined || sample.length > WORTH * SAMPLE_BYTES) {
+        this.untried = Math.min(this.failures++, UNTRIED_MAX);
+        return raw;
+      }
+      this.failures = 0;
     }
     const encoded =
       old === undefined

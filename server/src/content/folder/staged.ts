@@ -38,8 +38,8 @@ class OpenStagedFile implements StagedFile {
 
   async sync(lengthBytes: number): Promise<void> {
     await this.#file.truncate(lengthBytes);
-    await this.#file.sync();
-    await this.#root.syncFolder(TEMP_FOLDER);
+    // At once: a journaling file system commits both as one group.
+    await Promise.all([this.#file.sync(), this.#root.syncFolder(TEMP_FOLDER)]);
     await this.#close();
   }
 
