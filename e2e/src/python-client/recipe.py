@@ -8,10 +8,20 @@ from typing import Iterable, Iterator, List, NamedTuple, Tuple
 POLYNOMIAL = 0xBFE6B8A5BF378D83
 DEGREE = 63
 WINDOW_BYTES = 48
-CHUNK_BYTES_MIN = 2048
-CHUNK_BYTES_MAX = 65536
-CUT_MASK = (1 << 13) - 1
 CUT_VALUE = 0x78
+
+
+class Preset(NamedTuple):
+    cut_mask: int
+    bytes_min: int
+    bytes_max: int
+
+
+PRESETS = (
+    Preset((1 << 13) - 1, 2048, 65536),
+    Preset((1 << 16) - 1, 16384, 524288),
+    Preset((1 << 19) - 1, 262144, 1048576),
+)
 
 
 class Descriptor(NamedTuple):
@@ -31,19 +41,19 @@ _REDUCE = [(top << DEGREE) ^ _remainder(top << DEGREE) for top in range(256)]
 _LEAVE = [_remainder(byte << (8 * (WINDOW_BYTES - 1))) for byte in range(256)]
 
 
-def chunk_lengths(content: bytes) -> List[int]:
+def chunk_lengths(content: bytes, preset: Preset = PRESETS[0]) -> List[int]:
     lengths = []
     start = 0
     while start < len(content):
-        end = _next_cut(content, start)
+        end = _next_cut(content, start, preset)
         lengths.append(end - start)
         start = end
     return lengths
 
 
-def _next_cut(content: bytes, start: int) -> int:
-    last = min(start + CHUNK_BYTES_MAX, len(content))
-    first = start + CHUNK_BYTES_MIN
+def _next_cut(content: bytes, start: int, preset: Preset) -> int:
+    last = min(start + preset.bytes_max, len(content))
+    first = start + preset.bytes_min
     if first >= last:
         return last
     fingerprint = 0
@@ -51,7 +61,7 @@ def _next_cut(content: bytes, start: int) -> int:
         fingerprint = fingerprint << 8 | byte
         fingerprint ^= _REDUCE[fingerprint >> DEGREE]
     for position in range(first, last):
-        if fingerprint & CUT_MASK == CUT_VALUE:
+        if fingerprint & preset.cut_mask == CUT_VALUE:
             return position
         fingerprint = (fingerprint ^ _LEAVE[content[position - WINDOW_BYTES]]) << 8 | content[position]
         fingerprint ^= _REDUCE[fingerprint >> DEGREE]
