@@ -9,22 +9,26 @@ const GROWING_PERCENT = 50;
  * all other work on them.
  */
 const ROOM_BYTES = 48 * 1024 * 1024;
-const LOOK_MS = 1_000;
+
+let percent = 0;
+
+/** Calls after each whole collection: then an object that nobody has is gone. One that nobody holds calls nobody. */
+const collections = new FinalizationRegistry<undefined>(() => {
+  const wanted = Math.max(GROWING_PERCENT, Math.round((100 * ROOM_BYTES) / getHeapStatistics().used_heap_size));
+  // V8 reads it at the end of the next one.
+  if (Math.abs(wanted - percent) > GROWING_PERCENT / 2 || wanted === GROWING_PERCENT) setGrowing(wanted);
+  collections.register({}, undefined);
+});
 
 /** Called first of all in a process that stays: the young half keeps the size that it begins with, the old one grows by half of what is alive. */
 export function keepHeapSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
   setGrowing(GROWING_PERCENT);
-  let percent = GROWING_PERCENT;
-  const look = (): void => {
-    const wanted = Math.max(GROWING_PERCENT, Math.round((100 * ROOM_BYTES) / getHeapStatistics().used_heap_size));
-    // V8 reads it at the end of a collection.
-    if (Math.abs(wanted - percent) > GROWING_PERCENT / 2 || (wanted === GROWING_PERCENT && percent !== wanted))
-      setGrowing((percent = wanted));
-  };
-  setInterval(look, LOOK_MS).unref();
+  collections.register({}, undefined);
 }
 
-function setGrowing(percent: number): void {
-  setFlagsFromString(`--heap-growing-percent=${percent}`);
+function setGrowing(to: number): void {
+  if (to === percent) return;
+  percent = to;
+  setFlagsFromString(`--heap-growing-percent=${to}`);
 }

@@ -3,7 +3,7 @@
 // overlap.
 import type { Channel, Executor, Recipe } from "@runnel/shared";
 import {
-  CHUNK,
+  CHUNK_PRESETS,
   LIMITS,
   RESULTS,
   RunMemory,
@@ -103,7 +103,7 @@ export class Uploads {
     const plan = new UploadPlan({ cache: this.cache, base, references, hasDeltas: deltas !== undefined });
     const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
     const early =
-      request.isResumed || outgoing.cut.sizeBytes > CHUNK.maxBytes
+      request.isResumed || outgoing.cut.sizeBytes > CHUNK_PRESETS[0].maxBytes
         ? undefined
         : await this.gather({ outgoing, packer, repeated: undefined, deltas }, plan);
     const opening = early?.forOpening;
