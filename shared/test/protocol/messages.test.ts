@@ -109,7 +109,10 @@ function* spoiled(value: unknown, where = ""): Generator<[string, (with_: unknow
 }
 
 /** Fields that may be left out. */
-const OPTIONAL: Record<string, string[]> = { attach: ["epoch", "seq", "follows"], write: ["but", "after", "items", "preset"] };
+const OPTIONAL: Record<string, string[]> = {
+  attach: ["epoch", "seq", "follows"],
+  write: ["but", "after", "items", "preset"],
+};
 
 /** Wrong wherever it stands. */
 const WRONG: [string, unknown][] = [
