@@ -219,8 +219,9 @@ describe("a rotten byte of the server", () => {
     const kept = [...filesBelow(data), ...filesBelow(join(served, ".runnel-store"))];
     const kinds = ["meta.db", "chunks.db", ".log", "/data/docs/volume", ".runnel-store/volume", ".json"];
     for (const kind of kinds) expect(kept.join("\n")).toContain(kind);
-    for (const path of kept) {
-      for (const part of PARTS) {
+    for (const [index, path] of kept.entries()) {
+      // A start and a mount for each: one place, unless there is time for more.
+      for (const part of PLACES > 2 ? PARTS : PARTS.slice(index % 2, (index % 2) + 1)) {
         flip(path, part);
         const refusal = await startOrRefusal();
         if (refusal === undefined) {
