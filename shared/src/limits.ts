@@ -62,6 +62,18 @@ export const LIMITS = {
   statusEntriesPerItem: 4096,
   /** The length of a file: recipeDescriptors of the largest chunks. A longer one is refused when it grows, not after it was cut. */
   fileBytes: 256 * 1024 * MiB,
+  /** All that a connection may say before the server knows whose it is. */
+  strangerBytes: 16 * KiB,
+  /** Connections whose device is not known yet, and all connections of a server. */
+  strangers: 256,
+  connections: 4096,
+  /** Tokens and secrets of no device that one address may try at once. */
+  failedLogins: 10,
+  /** Devices and invites that a server keeps. */
+  devices: 10_000,
+  invites: 10_000,
+  /** Characters of a device's name. */
+  deviceName: 100,
 } as const;
 
 /** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */
@@ -75,6 +87,10 @@ export const TIMING = {
   patienceMs: 10_000,
   /** Staged data of an unfinished write is kept so long. */
   stagedKeepMs: 24 * 3_600_000,
+  /** A connection is the server's to close when it is not known by then whose it is. */
+  strangerMs: 10_000,
+  /** After so long one failed login is forgiven. */
+  forgivenMs: 6_000,
   /** Terms for which an instance that did not acknowledge asks at every open. */
   probationTerms: 10,
 } as const;

@@ -22,14 +22,21 @@ export interface Link {
   /** All bytes given to and taken from the carrier so far, its own headers included (for a WebSocket: TCP payload). */
   readonly sentBytes: number;
   readonly receivedBytes: number;
+  /** The other end's IP address; "" where there is none. */
+  readonly remoteAddress: string;
+  /**
+   * From now on the link breaks when so many further bytes arrive, the carrier's own included; undefined: no more limit. For whoever is not
+   * known yet.
+   */
+  limit(bytes: number | undefined): void;
   /** Ends the link; `closed` is called for the local side too. */
   close(code: number, reason: string): void;
 }
 
 export interface Dialer {
   /**
-   * Connects. @throws RunnelError Unreachable with a sentence for a person; Invalid for a URL that cannot be used.
-   * `signal` ends the attempt.
+   * Connects. @throws RunnelError Unreachable with a sentence for a person; Invalid for a URL that cannot be used; Denied when what answers is not the
+   * server that is meant. `signal` ends the attempt.
    */
   dial(url: string, signal?: AbortSignal): Promise<Link>;
 }

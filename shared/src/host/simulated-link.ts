@@ -42,6 +42,8 @@ export class SimulatedLink implements Link {
   bufferedBytes = 0;
   sentBytes = 0;
   receivedBytes = 0;
+  readonly remoteAddress = "";
+  #receivedMax = Infinity;
 
   private constructor(clock: Clock, random: SeededRandom, conditions: LineConditions, maskBytes: number) {
     this.#clock = clock;
@@ -65,6 +67,10 @@ export class SimulatedLink implements Link {
 
   listen(events: LinkEvents): void {
     this.#inbox.listen(events);
+  }
+
+  limit(bytes: number | undefined): void {
+    this.#receivedMax = bytes === undefined ? Infinity : this.receivedBytes + bytes;
   }
 
   send(payload: Uint8Array): void {
@@ -122,6 +128,10 @@ export class SimulatedLink implements Link {
   #arrive(content: Uint8Array | Closing, bytes: number): void {
     if (this.#isCut) return;
     this.receivedBytes += bytes;
+    if (this.receivedBytes > this.#receivedMax) {
+      this.cut();
+      return;
+    }
     if (this.#conditions.isBlackHole || this.#held.length > 0) this.#held.push(content);
     else this.#take(content);
   }

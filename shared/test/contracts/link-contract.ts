@@ -9,6 +9,8 @@ export interface LinkPair {
   /** Lets the line do its work until the condition holds; fails the test when it does not. */
   until(condition: () => boolean): Promise<void>;
   dispose(): Promise<void>;
+  /** What crosses the line is some more than what is counted here. */
+  isEncrypted?: true;
 }
 
 const message = (number: number, length = 4): Uint8Array => new Uint8Array(length).fill(number);
@@ -159,10 +161,41 @@ export function linkContract(makePair: () => Promise<LinkPair>): void {
       const [leftBefore, rightBefore] = before;
       if (leftBefore === undefined || rightBefore === undefined) throw new Error("no counts");
       // Headers of 4 and 10 bytes, each with a mask of 4; and one of 2.
-      expect(pair.left.sentBytes - leftBefore.sentBytes).toBe(71_000 + 8 + 14);
-      expect(pair.right.receivedBytes - rightBefore.receivedBytes).toBe(71_000 + 8 + 14);
-      expect(pair.right.sentBytes - rightBefore.sentBytes).toBe(12);
-      expect(pair.left.receivedBytes - leftBefore.receivedBytes).toBe(12);
+      const [toRight, toLeft] = [71_000 + 8 + 14, 12];
+      const sent = [pair.left.sentBytes - leftBefore.sentBytes, pair.right.sentBytes - rightBefore.sentBytes];
+      const received = [
+        pair.right.receivedBytes - rightBefore.receivedBytes,
+        pair.left.receivedBytes - leftBefore.receivedBytes,
+      ];
+      expect(received).toEqual(sent);
+      if (pair.isEncrypted !== true) expect(sent).toEqual([toRight, toLeft]);
+      // A record of TLS is 16 KiB at most, and adds 22 bytes (RFC 8446 §5.2).
+      for (const [index, plain] of [toRight, toLeft].entries()) {
+        expect(sent[index]).toBeGreaterThanOrEqual(plain + (pair.isEncrypted === true ? 22 : 0));
+        expect(sent[index]).toBeLessThanOrEqual(plain + 22 * 10);
+      }
+    }));
+
+  test("breaks when more arrives than its limit, as soon as it does, and not before", () =>
+    withPair(async (pair, left, right) => {
+      pair.left.listen(left);
+      pair.right.listen(right);
+      pair.right.limit(16_384);
+      for (let number = 0; number < 8; number++) pair.left.send(message(number, 1500));
+      await pair.until(() => right.messages.length === 8);
+      pair.left.send(message(9, 1_000_000));
+      await pair.until(() => right.closings.length === 1 && left.closings.length === 1);
+      expect(right.messages).toHaveLength(8);
+    }));
+
+  test("has no limit any more when it is lifted", () =>
+    withPair(async (pair, left, right) => {
+      pair.left.listen(left);
+      pair.right.listen(right);
+      pair.right.limit(16_384);
+      pair.right.limit(undefined);
+      pair.left.send(message(9, 1_000_000));
+      await pair.until(() => right.messages.length === 1);
     }));
 
   test("can be closed by the receiver while it is being told of a message", () =>

@@ -40,6 +40,14 @@ export class WatchedLink implements Link {
     });
   }
 
+  limit(bytes: number | undefined): void {
+    this.#link.limit(bytes);
+  }
+
+  get remoteAddress(): string {
+    return this.#link.remoteAddress;
+  }
+
   send(payload: Uint8Array): void {
     this.sent.push({ atMs: this.#clock.bootMs(), bytes: payload });
     this.#link.send(payload);

@@ -32,12 +32,15 @@ class DirectLink implements Link {
   readonly bufferedBytes = 0;
   readonly sentBytes = 0;
   readonly receivedBytes = 0;
+  readonly remoteAddress = "";
   events: LinkEvents | undefined;
   isClosed = false;
 
   listen(events: LinkEvents): void {
     this.events = events;
   }
+
+  limit(): void {}
 
   send(): void {}
 

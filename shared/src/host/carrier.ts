@@ -1,0 +1,89 @@
+// What a WebSocket is spoken over: a TCP connection, direct or through a proxy, with TLS 1.3 on it unless it stays on this machine. The
+// server's key is known before a byte of the WebSocket is sent.
+import { once } from "node:events";
+import { type Socket, connect as connectTcp, isIP } from "node:net";
+import { type TLSSocket, connect as connectTls } from "node:tls";
+import { RunnelError } from "../errors.ts";
+import { openTunnel, proxyFor } from "./proxy-tunnel.ts";
+import { type ServerAddress, isLoopback, notLoopback, placeOf } from "./server-address.ts";
+import { type ServerTrust, checkFingerprint, systemAuthorities, trustError } from "./server-trust.ts";
+
+export interface Carrier {
+  /** What the WebSocket reads and writes. */
+  readonly stream: Socket;
+  /** The TCP connection below: it counts what crosses the line. */
+  readonly tcp: Socket;
+}
+
+/** @throws RunnelError with a sentence for a person: Unreachable, Denied. */
+export async function openCarrier(address: ServerAddress, trust: ServerTrust, signal: AbortSignal): Promise<Carrier> {
+  const proxy = address.isSecure ? proxyFor(address, trust.proxy) : undefined;
+  const tcp = proxy === undefined ? await openTcp(address, signal) : await openTunnel(proxy, address, signal);
+  try {
+    tcp.setNoDelay(true);
+    if (address.isSecure) return { stream: await secured(tcp, address, trust, signal), tcp };
+    // "localhost" is what the system's tables say; the rule is about where the bytes go.
+    if (!isLoopback(tcp.remoteAddress ?? "")) throw notLoopback(address.host);
+    return { stream: tcp, tcp };
+  } catch (error) {
+    destroy(tcp);
+    throw error;
+  }
+}
+
+async function openTcp(address: ServerAddress, signal: AbortSignal): Promise<Socket> {
+  const tcp = connectTcp({ host: unbracketed(address.host), port: address.port });
+  try {
+    await once(tcp, "connect", { signal });
+    return tcp;
+  } catch (error) {
+    destroy(tcp);
+    throw unreachable(placeOf(address), error as Error);
+  }
+}
+
+async function secured(
+  tcp: Socket,
+  address: ServerAddress,
+  trust: ServerTrust,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  const place = placeOf(address);
+  const host = unbracketed(address.host);
+  const { fingerprint, authorities } = trust;
+  const stream = connectTls({
+    socket: tcp,
+    minVersion: "TLSv1.3",
+    ALPNProtocols: ["http/1.1"],
+    host,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(fingerprint === undefined
+      ? { ca: authorities === undefined ? systemAuthorities() : [...systemAuthorities(), authorities] }
+      : { rejectUnauthorized: false }),
+  });
+  try {
+    await once(stream, "secureConnect", { signal });
+    if (fingerprint !== undefined) checkFingerprint(place, stream.getPeerX509Certificate(), fingerprint);
+    return stream;
+  } catch (error) {
+    destroy(stream);
+    if (error instanceof RunnelError) throw error;
+    throw trustError(place, error as Error) ?? unreachable(place, error as Error);
+  }
+}
+
+function unbracketed(host: string): string {
+  return host.replaceAll(/[[\]]/g, "");
+}
+
+/** What it still has to say is nobody's concern. */
+function destroy(socket: Socket): void {
+  socket.on("error", () => undefined);
+  socket.destroy();
+}
+
+export function unreachable(place: string, cause: Error): RunnelError {
+  const code = (cause as { code?: unknown }).code;
+  const why = code === "ECONNREFUSED" ? "nothing listens there" : cause.message || String(code);
+  return new RunnelError("Unreachable", "dial", `Cannot reach a server at ${place}: ${why}.`, { cause });
+}

@@ -1,0 +1,147 @@
+// Where WebSockets are accepted: with TLS 1.3 anywhere, without it for programs of this machine only (W50).
+import { type IncomingMessage, type Server, createServer as createPlainServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { Socket } from "node:net";
+import { WebSocketServer } from "ws";
+import { RunnelError, fromSystemError } from "../errors.ts";
+import { LIMITS, TIMING } from "../limits.ts";
+import type { Acceptor, Link, Listener } from "./link.ts";
+import { isLoopback } from "./server-address.ts";
+import { HTTP_UPGRADE_REQUIRED, SOCKET_OPTIONS, WIRE_PATH, WIRE_SUBPROTOCOL, WsLink } from "./ws-link.ts";
+
+const CLOSE_GOING_AWAY = 1001;
+const HTTP_FORBIDDEN = 403;
+/** Who has sent no whole request by then is looked for so often. */
+const LOOK_MS = 1_000;
+
+/** PEM. */
+export interface TlsIdentity {
+  key: string;
+  /** With the chain that leads to its authority, if it has one. */
+  certificate: string;
+}
+
+export class WsAcceptor implements Acceptor {
+  readonly #identity: TlsIdentity | undefined;
+
+  /** Without an identity it is plain ws. */
+  constructor(identity?: TlsIdentity) {
+    this.#identity = identity;
+  }
+
+  async listen(host: string, port: number, accept: (link: Link) => void): Promise<Listener> {
+    if (this.#identity === undefined && !isLoopback(host)) {
+      const sentence = `Runnel serves others with TLS only, and ${host} is open to other machines: serve wss there.`;
+      throw new RunnelError("Denied", "listen", sentence);
+    }
+    const http = createServer(this.#identity);
+    const carriers = tcpBelow(http);
+    const server = new WebSocketServer({
+      ...SOCKET_OPTIONS,
+      server: http,
+      path: WIRE_PATH,
+      verifyClient: ({ req }, answer) => {
+        const fault = faultOf(req, this.#identity !== undefined);
+        answer(fault === undefined, fault?.status, fault?.words);
+      },
+      handleProtocols: () => WIRE_SUBPROTOCOL,
+    });
+    server.on("error", () => undefined); // told by the HTTP server
+    server.on("connection", (socket, { socket: stream }) =>
+      accept(new WsLink(socket, { stream, tcp: carriers.get(endsOf(stream)) ?? stream }, false)),
+    );
+    await new Promise<void>((resolve, reject) => {
+      http.once("error", (error) => reject(cannotListen(host, port, error)));
+      http.listen(port, host, resolve);
+    });
+    return listenerOf(http, server);
+  }
+}
+
+/** Who opens a connection and says nothing is gone after strangerMs. */
+function createServer(identity: TlsIdentity | undefined): Server {
+  const patience = {
+    headersTimeout: TIMING.strangerMs,
+    requestTimeout: TIMING.strangerMs,
+    connectionsCheckingInterval: LOOK_MS,
+  };
+  const http =
+    identity === undefined
+      ? createPlainServer(patience)
+      : createSecureServer({
+          ...patience,
+          key: identity.key,
+          cert: identity.certificate,
+          minVersion: "TLSv1.3",
+          ALPNProtocols: ["http/1.1"],
+          handshakeTimeout: TIMING.strangerMs,
+        });
+  http.maxConnections = LIMITS.connections;
+  http.on("request", (_request, response) => {
+    response.writeHead(HTTP_UPGRADE_REQUIRED, { Connection: "close" });
+    response.end("Here is a Runnel server; it speaks WebSocket.\n");
+  });
+  // A handshake that failed is the other side's affair.
+  http.on("tlsClientError", (_error: Error, socket: Socket) => void socket.destroy());
+  return http;
+}
+
+/** A TLS socket of a server does not say which TCP connection is below it: both know the two ends. */
+function tcpBelow(http: Server): Map<string, Socket> {
+  const carriers = new Map<string, Socket>();
+  http.on("connection", (tcp: Socket) => {
+    const ends = endsOf(tcp);
+    carriers.set(ends, tcp);
+    tcp.once("close", () => carriers.delete(ends));
+  });
+  return carriers;
+}
+
+function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
+}
+
+function listenerOf(http: Server, server: WebSocketServer): Listener {
+  const address = http.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    close: async () => {
+      for (const socket of server.clients) {
+        if (socket.isPaused) socket.resume();
+        socket.close(CLOSE_GOING_AWAY, "The server stops.");
+      }
+      const closed = new Promise<void>((resolve) => {
+        http.close(() => resolve());
+      });
+      server.close();
+      http.closeIdleConnections();
+      await closed;
+    },
+  };
+}
+
+/** Why an opening request is refused; undefined when it is not. */
+function faultOf({ headers }: IncomingMessage, isSecure: boolean): { status: number; words: string } | undefined {
+  // Only browsers send it: no page may talk to the wire of the machine it is shown on.
+  if (headers.origin !== undefined) return { status: HTTP_FORBIDDEN, words: "The wire is not for web pages." };
+  // Plain ws lets everyone of this machine in, and so nobody whom a proxy on it brings from elsewhere.
+  if (!isSecure && FORWARDED.some((name) => headers[name] !== undefined))
+    return { status: HTTP_FORBIDDEN, words: "Plain ws is for programs of this machine: put the proxy before wss." };
+  const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
+  if (offered.includes(WIRE_SUBPROTOCOL)) return undefined;
+  return { status: HTTP_UPGRADE_REQUIRED, words: `This server speaks the subprotocol ${WIRE_SUBPROTOCOL}.` };
+}
+
+const FORWARDED = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+
+function cannotListen(host: string, port: number, cause: Error): RunnelError {
+  const code = (cause as { code?: unknown }).code;
+  if (code === "EADDRINUSE") {
+    const sentence = `Port ${port} on ${host} is in use by another program: choose another port, or stop that program.`;
+    return new RunnelError("Busy", "listen", sentence, { cause });
+  }
+  if (code === "EACCES") {
+    return new RunnelError("Denied", "listen", `Port ${port} needs more rights: choose one above 1023.`, { cause });
+  }
+  return fromSystemError(cause, "listen");
+}
