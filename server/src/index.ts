@@ -6,6 +6,8 @@ import { RealClock, RunnelError, STORE_FOLDER, WsAcceptor, TIMING } from "@runne
 import type { ContentStatus } from "./content/content-store.ts";
 import { enclosingVolume } from "./content/folder/marker.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
+import { serveAdmin } from "./admin/admin-server.ts";
+import { type Guests, type Security, openSecurity } from "./auth/security.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
@@ -15,6 +17,9 @@ import { serve } from "./server.ts";
 import { ServingLock } from "./volume/serving-lock.ts";
 import { volumeId } from "./volume/volume-id.ts";
 import { Volume } from "./volume/volume.ts";
+
+export { askServer } from "./admin/admin-client.ts";
+export type { AdminResult } from "./admin/messages.ts";
 
 export interface VolumeSettings {
   name: string;
@@ -29,15 +34,28 @@ export interface ServerSettings {
   port: number;
   /** Commit logs, meta stores, chunk indexes. Made if missing. */
   dataFolder: string;
+  /** wss, for devices with an invite; left out: plain ws, for everyone of this machine. */
+  security?: SecuritySettings;
   /** Lease term, milliseconds. */
   termMs?: number;
   /** Told what a person running the server should know; the console by default. */
   warn?: (message: string, error?: unknown) => void;
 }
 
+export interface SecuritySettings {
+  /** PEM files of an administrator's own; left out: the server's own key, made at its first start. */
+  given?: { certificatePath: string; keyPath: string };
+  /** What this machine is called, for the certificate. */
+  hostname: string;
+}
+
 export interface RunningServer {
-  /** ws://host:port */
+  /** ws://host:port or wss://host:port */
   readonly url: string;
+  /** Who was let in, and the key that they know the server by; undefined with plain ws. */
+  readonly guests: Guests | undefined;
+  /** A connection of this device is open. */
+  connected(device: string): boolean;
   readonly volumes: { name: string; folder: string; epoch: string }[];
   status(): { volumes: { name: string; seq: number; content: ContentStatus; attachments: number }[] };
   close(): Promise<void>;
@@ -54,19 +72,36 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   await checkFolders(settings.volumes, settings.dataFolder);
   const { host, port } = settings;
   const disk = realDisk();
-  return serve({
-    acceptor: new WsAcceptor(),
-    clock,
-    executor,
-    host,
-    port,
-    software: "Runnel server",
-    warn,
-    openVolumes: async (opened) => {
-      for (const each of settings.volumes)
-        opened.push(await openVolume(each, { ...settings, clock, executor, disk, warn }));
-    },
-  });
+  const openVolumes = async (opened: OpenedVolume[]): Promise<void> => {
+    for (const each of settings.volumes)
+      opened.push(await openVolume(each, { ...settings, clock, executor, disk, warn }));
+  };
+  const parts = { clock, executor, host, port, software: "Runnel server", warn, openVolumes };
+  if (settings.security === undefined) return serve({ ...parts, acceptor: new WsAcceptor(), security: undefined });
+  const security = await openSecurity(disk, clock, settings.dataFolder, settings.security);
+  try {
+    const server = await serve({ ...parts, acceptor: new WsAcceptor(security.identity), security });
+    return await withAdmin(server, security, settings.security.hostname);
+  } catch (error) {
+    await security.release();
+    throw error;
+  }
+}
+
+async function withAdmin(server: RunningServer, security: Security, hostname: string): Promise<RunningServer> {
+  let endAdmin: () => Promise<void>;
+  try {
+    endAdmin = await serveAdmin({ server, guests: security.guests, hostname, folder: security.folder });
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+  const close = async (): Promise<void> => {
+    await endAdmin();
+    await server.close();
+    await security.release();
+  };
+  return { ...server, close };
 }
 
 interface VolumeHost {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { DiskRoot, Disk, ErrorKind, MountTableEntry } from "@runnel/shared";
 import { RunnelError, driveAbove, fromSystemError, isVolumeName, isWithin, readMountTable } from "@runnel/shared";
 import { realPath } from "./host/real-path.ts";
+import { OWN_FOLDER } from "./auth/own-folder.ts";
 import type { VolumeSettings } from "./index.ts";
 
 /** @throws RunnelError Invalid with a sentence for a person. No folder is touched. */
@@ -15,7 +16,7 @@ export async function checkFolders(volumes: readonly VolumeSettings[], dataFolde
     const real = await offDrives(folder, mounts, `${folder} lies`);
     for (const other of seen) checkApart({ folder, real }, other);
     const own = join(data, name);
-    if (isWithin(data, real) || isWithin(real, own)) {
+    if (isWithin(data, real) || isWithin(real, own) || isWithin(real, join(data, OWN_FOLDER))) {
       refuse(
         `The server's own data (${own}) and the served folder ${folder} lie in one another. Name another folder with --data.`,
       );

@@ -2,7 +2,7 @@
 // lease has acknowledged it or its lease has run out. Knows nothing of connections (a FeedSender carries the items) and nothing of disks.
 import type { Change, Clock, Timer } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING } from "@runnel/shared";
-import type { FeedSender } from "./holder.ts";
+import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
 
 interface Wait {
@@ -31,7 +31,7 @@ export class Feed {
     this.clock = clock;
     this.termMs = termMs;
     for (const instance of attached) {
-      const holder = new Holder(instance, "a client from before the restart");
+      const holder = new Holder({ instance, who: "a client from before the restart", device: "" });
       holder.followsAll = true;
       holder.leaseUntilMs = clock.bootMs() + termMs;
       this.holders.set(instance, holder);
@@ -42,10 +42,11 @@ export class Feed {
    * An instance's connection. `seq`: what it has applied, when it resumes. A lease of before goes on, and so does waiting for it; what it follows is
    * to be said again.
    */
-  attach(instance: string, who: string, sender: FeedSender, seq: number): Holder {
+  attach(identity: Identity, sender: FeedSender, seq: number): Holder {
+    const { instance } = identity;
     const before = this.holders.get(instance);
     before?.sender?.close("The same client attached again.");
-    const holder = new Holder(instance, who);
+    const holder = new Holder(identity);
     if (before !== undefined) {
       before.sender = undefined;
       holder.leaseUntilMs = before.leaseUntilMs;
@@ -73,6 +74,13 @@ export class Feed {
     const isForgotten = this.clock.bootMs() >= holder.probationUntilMs;
     if (isForgotten && this.holders.get(holder.instance) === holder) this.holders.delete(holder.instance);
     this.release(holder);
+  }
+
+  /** Nothing waits for this device any more: it was cut off. Returns its instances. */
+  drop(device: string): string[] {
+    const dropped = [...this.holders.values()].filter((holder) => holder.device === device);
+    for (const holder of dropped) this.detach(holder, true);
+    return dropped.map(({ instance }) => instance);
   }
 
   follow(holder: Holder, folder: number): void {

@@ -11,10 +11,18 @@ export interface FeedSender {
   close(reason: string): void;
 }
 
+export interface Identity {
+  instance: string;
+  /** A person's word for it, shown to whoever waits. */
+  who: string;
+  /** The device that it belongs to; "" where devices are not told apart. */
+  device: string;
+}
+
 export class Holder {
   readonly instance: string;
-  /** A person's word for it, shown to whoever waits. */
   readonly who: string;
+  readonly device: string;
   sender: FeedSender | undefined;
   followsAll = false;
   readonly follows = new Set<number>();
@@ -31,9 +39,10 @@ export class Holder {
   /** Items sent and not yet acknowledged, oldest first. */
   readonly due: { seq: number; sentMs: number }[] = [];
 
-  constructor(instance: string, who: string) {
+  constructor({ instance, who, device }: Identity) {
     this.instance = instance;
     this.who = who;
+    this.device = device;
   }
 
   /** Whether the change is told to it. While it is away, what it followed is not forgotten: it may still hold entries of it under its lease. */

@@ -1,6 +1,7 @@
 // One attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
 import type { Change, Channel, FeedFromClient } from "@runnel/shared";
 import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared";
+import type { Right } from "../auth/access-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
 import { OperationOrder } from "./operation-order.ts";
@@ -11,6 +12,7 @@ export class Attachment implements FeedSender {
   readonly channel: Channel;
   readonly instance: string;
   readonly order: OperationOrder;
+  readonly right: Right;
   holder!: Holder;
   private readonly warn: (message: string, error?: unknown) => void;
   /** Results up to this operation need not be kept. */
@@ -18,12 +20,19 @@ export class Attachment implements FeedSender {
   /** What is told before the answer has been sent, while a resuming client is still being brought to the present: changes, and other items. */
   private held: (Change | unknown[])[] | undefined;
 
-  constructor(volume: Volume, channel: Channel, instance: string, warn: (message: string, error?: unknown) => void) {
+  constructor(
+    volume: Volume,
+    channel: Channel,
+    instance: string,
+    right: Right,
+    warn: (message: string, error?: unknown) => void,
+  ) {
     this.warn = warn;
     this.volume = volume;
     this.channel = channel;
     this.instance = instance;
     this.order = new OperationOrder(volume.meta, instance);
+    this.right = right;
   }
 
   /** No other connection has attached the instance since. */

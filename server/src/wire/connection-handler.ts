@@ -1,23 +1,17 @@
 // What a client may ask on its connection: hello first, then attach, then operations on an attachment. Every request is checked here, once.
 import type { Channel, Clock, Executor, Link, RequestName, RequestOf } from "@runnel/shared";
-import {
-  Connection,
-  LIMITS,
-  PROTOCOL_VERSION,
-  REQUESTS,
-  ROOT_NODE,
-  RunnelError,
-  check,
-  isRunnelError,
-  packState,
-} from "@runnel/shared";
+import { Connection, LIMITS, REQUESTS, ROOT_NODE, RunnelError, check, isRunnelError, packState } from "@runnel/shared";
+import { type Access, revoked } from "../auth/access.ts";
+import type { FailedLogins } from "../auth/failed-logins.ts";
 import type { Volume } from "../volume/volume.ts";
 import { Attachment } from "./attachment.ts";
 import { serveChange } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { serveFindGet } from "./find-get.ts";
+import { Introduction } from "./introduction.ts";
 import { replayFeed } from "./resume.ts";
+import { mustBeAllowed } from "./rights.ts";
 import { serveStatus } from "./status.ts";
 import { serveWrite } from "./write.ts";
 
@@ -26,6 +20,8 @@ export interface HandlerParts {
   clock: Clock;
   executor: Executor;
   volumes: ReadonlyMap<string, Volume>;
+  access: Access | undefined;
+  failedLogins: FailedLogins;
   /** "Runnel 0.1.0" */
   software: string;
   warn(message: string, error?: unknown): void;
@@ -42,12 +38,12 @@ export class ConnectionHandler {
   private readonly parts: HandlerParts;
   private readonly connection: Connection;
   private readonly attachments = new Map<number, Attachment>();
+  private readonly introduction: Introduction;
   private attaching = 0;
-  private who = "";
-  private hasGreeted = false;
 
   constructor(parts: HandlerParts) {
     this.parts = parts;
+    this.introduction = new Introduction({ ...parts, overdue: (error) => this.close(error) });
     this.connection = new Connection({
       link: parts.link,
       isClient: false,
@@ -62,7 +58,22 @@ export class ConnectionHandler {
     this.connection.close(error);
   }
 
+  get isKnown(): boolean {
+    return this.introduction.isKnown;
+  }
+
+  /** Whose it is; undefined before that is known, and where nobody asks. */
+  get deviceId(): string | undefined {
+    return this.introduction.device?.id;
+  }
+
+  /** Its device has lost its access. */
+  revoke(): void {
+    this.close(revoked());
+  }
+
   private closed(error: RunnelError): void {
+    this.introduction.end();
     if (isRunnelError(error, "Invalid", "TooLarge")) this.parts.warn(`A client was cut off: ${error.message}`);
     for (const id of this.attachments.keys()) this.left(id);
     this.parts.ended();
@@ -73,46 +84,28 @@ export class ConnectionHandler {
       throw new RunnelError("Unsupported", operation.slice(0, 50), "This server does not know the operation.");
     const name = operation as RequestName;
     const request = check(REQUESTS[name], message, name);
-    if (name === "hello") this.hello(channel, request as RequestOf<"hello">);
-    else if (!this.hasGreeted)
-      throw new RunnelError("Invalid", name, "The first request of a connection is hello.", {
-        detail: { rule: "W11" },
-      });
-    else if (name === "attach") await this.attach(channel, request as RequestOf<"attach">);
-    else await this.serve(name, channel, request);
-  }
-
-  private hello(channel: Channel, request: RequestOf<"hello">): void {
-    if (request.protocol !== PROTOCOL_VERSION) {
-      throw new RunnelError(
-        "Version",
-        "hello",
-        `This server speaks protocol ${PROTOCOL_VERSION}, the client ${request.protocol}: update the older one.`,
-        {
-          detail: { need: PROTOCOL_VERSION },
-        },
-      );
+    if (name === "hello") {
+      this.introduction.hello(channel, request as RequestOf<"hello">);
+      return;
     }
-    this.hasGreeted = true;
-    this.who = request.software;
-    channel.end({ protocol: PROTOCOL_VERSION, software: this.parts.software, termMs: 0 });
+    if (name === "join") return this.introduction.join(channel, request as RequestOf<"join">);
+    this.introduction.mustBeKnown(name);
+    if (name === "attach") await this.attach(channel, request as RequestOf<"attach">);
+    else await this.serve(name, channel, request);
   }
 
   /** The channel stays open and carries the feed, until one side ends it. */
   private async attach(channel: Channel, request: RequestOf<"attach">): Promise<void> {
     const volume = this.parts.volumes.get(request.volume);
-    if (volume === undefined)
-      throw new RunnelError(
-        "NotFound",
-        "attach",
-        `The server has no volume "${request.volume}". Check the last part of the address.`,
-      );
+    const right = this.introduction.rightOn(request.volume);
+    // Which volumes there are is nobody's concern who has no right on them.
+    if (volume === undefined || right === undefined) throw this.introduction.noVolume(request.volume);
     if (this.attachments.size + this.attaching >= LIMITS.attachments) {
       throw new RunnelError("Busy", "attach", "This connection has too many attachments.", {
         detail: { limit: LIMITS.attachments },
       });
     }
-    const attachment = new Attachment(volume, channel, request.instance, this.parts.warn);
+    const attachment = new Attachment(volume, channel, request.instance, right, this.parts.warn);
     this.attaching++;
     try {
       await volume.meta.setAttached(request.instance, true);
@@ -124,8 +117,7 @@ export class ConnectionHandler {
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
     attachment.holder = volume.feed.attach(
-      request.instance,
-      this.who,
+      { instance: request.instance, who: this.introduction.who, device: this.deviceId ?? "" },
       attachment,
       isSameEpoch ? (request.seq ?? 0) : 0,
     );
@@ -143,10 +135,10 @@ export class ConnectionHandler {
   }
 
   private async greet(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
-    const { volume, channel } = attachment;
+    const { volume, channel, right } = attachment;
     const root = await volume.meta.node(ROOT_NODE);
     if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
-    const nodes = request.wantsNodes ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;
+    const nodes = request.wantsNodes && right === "write" ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;
     const replay =
       isSameEpoch && request.follows !== undefined
         ? await replayFeed(volume, attachment, request.seq ?? 0, request.follows)
@@ -157,7 +149,7 @@ export class ConnectionHandler {
       root: packState(root),
       nodes: nodes === undefined ? null : [nodes.first, nodes.count],
       isResumed: replay !== undefined,
-      isReadOnly: false,
+      isReadOnly: right === "read",
       termMs: volume.feed.termMs,
     });
     if (replay !== undefined) attachment.missed(replay.due);
@@ -193,6 +185,7 @@ export class ConnectionHandler {
   private async serve(name: RequestName, channel: Channel, message: { attachment?: number } | object): Promise<void> {
     const attachment = this.attachment((message as { attachment: number }).attachment);
     const { volume } = attachment;
+    mustBeAllowed(name, attachment.right);
     switch (name) {
       case "find":
         return serveFind(volume, attachment.holder, message as RequestOf<"find">, channel, () => this.drained());

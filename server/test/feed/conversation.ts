@@ -11,6 +11,7 @@ import {
   encodeRecipe,
   packType,
 } from "@runnel/shared";
+import { FailedLogins } from "../../src/auth/failed-logins.ts";
 import { openMemoryStore } from "../../src/content/memory/memory-store.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
 import { Volume } from "../../src/volume/volume.ts";
@@ -60,6 +61,8 @@ export class Server {
       clock,
       executor,
       volumes: new Map([["docs", this.volume]]),
+      access: undefined,
+      failedLogins: new FailedLogins(clock),
       software: "Runnel server",
       warn: (message) => void this.warnings.push(message),
       ended: () => {},

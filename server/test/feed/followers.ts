@@ -20,7 +20,7 @@ export class Follower implements FeedSender {
 
   constructor(feed: Feed, instance: string, seq = 0) {
     this.feed = feed;
-    this.holder = feed.attach(instance, `${instance}'s laptop`, this, seq);
+    this.holder = feed.attach({ instance, who: `${instance}'s laptop`, device: `of ${instance}` }, this, seq);
   }
 
   changes(changes: readonly Change[]): void {

@@ -250,7 +250,7 @@ class World {
   attach(instance: string, attached: Attached, seq: number, follows: readonly number[]): void {
     const { feed } = this;
     this.attached.add(instance);
-    const holder = feed.attach(instance, instance, attached, seq);
+    const holder = feed.attach({ instance, who: instance, device: "" }, attached, seq);
     attached.holder = holder;
     // As in attaching for real, things happen between the two.
     this.clock.after(this.random.below(60), () => {

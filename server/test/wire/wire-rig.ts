@@ -26,6 +26,8 @@ import {
   packType,
   sliceRecipe,
 } from "@runnel/shared";
+import type { Access } from "../../src/auth/access.ts";
+import { FailedLogins } from "../../src/auth/failed-logins.ts";
 import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
 import { VolumeRig } from "../volume/volume-rig.ts";
 
@@ -41,9 +43,13 @@ export interface Result {
 export class WireRig {
   readonly rig: VolumeRig;
   readonly handlers = new Set<ConnectionHandler>();
+  readonly failedLogins: FailedLogins;
+  /** Set before a client connects: who may do what. */
+  access: Access | undefined;
 
   constructor(rig: VolumeRig) {
     this.rig = rig;
+    this.failedLogins = new FailedLogins(rig.clock);
   }
 
   static async open(seed = 1, options: ConstructorParameters<typeof VolumeRig>[1] = {}): Promise<WireRig> {
@@ -58,6 +64,8 @@ export class WireRig {
       clock,
       executor,
       volumes: new Map([["docs", volume]]),
+      access: this.access,
+      failedLogins: this.failedLogins,
       software: "test server",
       warn: (message) => warnings.push(message),
       ended: () => this.handlers.delete(handler),

@@ -46,6 +46,8 @@ const id32 = z
   .int()
   .min(0)
   .max(2 ** 32 - 1);
+/** 256 random bits, base64url. */
+const token = z.string().regex(/^[\w-]{43}$/);
 const instance = z.string().regex(/^[0-9a-f]{32}$/);
 
 const versionId = z.tuple([nodeId, count]).transform(([node, seq]): VersionId => ({ node, seq }));
@@ -187,7 +189,19 @@ const numbered = {
 
 /** Requests by operation. */
 export const REQUESTS = {
-  hello: z.object({ protocol: count, software: z.string().max(200) }),
+  hello: z.object({ protocol: count, software: z.string().max(200), token: token.optional() }),
+  join: z.object({
+    /** Of an invite. */
+    secret: z.string().regex(/^[\w-]{22}$/),
+    /** The client's from now on: the same again when the answer was lost. */
+    token,
+    /** Of the machine, for people. */
+    name: z
+      .string()
+      .min(1)
+      .max(LIMITS.deviceName)
+      .regex(/^\P{Cc}*$/u),
+  }),
   attach: z.object({
     volume: z.string().min(1).max(LIMITS.nameBytes),
     instance,
@@ -350,6 +364,11 @@ export type FindItem = z.output<typeof FIND_ITEM>;
 
 export const RESULTS = {
   hello: z.object({ protocol: count, software: z.string().max(200), termMs: count }),
+  joined: z.object({
+    device: z.string().max(LIMITS.deviceName),
+    volume: z.string().max(LIMITS.nameBytes),
+    isReadOnly: z.boolean(),
+  }),
   attached: z.object({
     epoch: z.string().max(64),
     seq: count,

@@ -1,0 +1,26 @@
+// What an invite says where the server is: what it listens on is seldom what others reach it by.
+import { RunnelError } from "@runnel/shared";
+
+const EVERY_ADDRESS = new Set(["0.0.0.0", "[::]"]);
+
+/** host:port. `asked`: host or host:port. @throws RunnelError Invalid */
+export function addressFor(url: string, asked: string | undefined, hostname: string): string {
+  const listening = new URL(url);
+  const own = EVERY_ADDRESS.has(listening.hostname) ? hostname : listening.hostname;
+  const { hostname: host, port } = parsed(asked ?? own);
+  return `${host}:${port === "" ? listening.port : port}`;
+}
+
+function parsed(typed: string): URL {
+  // Of no known scheme, since such a parser drops the scheme's usual port.
+  const url = URL.parse(`runnel-address://${typed}`);
+  const isBare = url !== null && url.pathname === "" && url.search === "" && url.hash === "" && url.username === "";
+  if (!isBare || !/^(\[[\da-f:.]+\]|[\w.-]+)$/i.test(url.hostname)) {
+    throw new RunnelError(
+      "Invalid",
+      "invite",
+      `${typed} is not an address. Write HOST or HOST:PORT: files.example.org.`,
+    );
+  }
+  return url;
+}

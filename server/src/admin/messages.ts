@@ -1,0 +1,60 @@
+// The administrator's API: HTTP with JSON over a socket in the server's own folder. Each request is a POST to its name.
+import { ERROR_KINDS, LIMITS } from "@runnel/shared";
+import { z } from "zod";
+
+export const ADMIN_SOCKET = "admin.sock";
+export const ADMIN_BYTES_MAX = 64 * 1024;
+
+const DAY_MS = 24 * 3_600_000;
+const LASTS_DAYS_MAX = 366;
+
+const label = z
+  .string()
+  .max(LIMITS.deviceName)
+  .regex(/^\P{Cc}*$/u);
+
+export const ADMIN_REQUESTS = {
+  invite: z.object({
+    volume: z.string().max(LIMITS.nameBytes),
+    isReadOnly: z.boolean(),
+    /** Whom it is for; "" when that is not said. */
+    person: label,
+    lastsMs: z
+      .int()
+      .min(1)
+      .max(LASTS_DAYS_MAX * DAY_MS),
+    /** host or host:port that its user reaches the server by; left out: this machine's name and the server's port. */
+    address: z.string().max(300).optional(),
+  }),
+  devices: z.object({}),
+  revoke: z.object({ device: z.string().max(LIMITS.deviceName) }),
+} as const;
+export type AdminName = keyof typeof ADMIN_REQUESTS;
+export type AdminRequest<Name extends AdminName> = z.input<(typeof ADMIN_REQUESTS)[Name]>;
+
+const device = z.object({
+  id: z.string(),
+  name: z.string(),
+  person: z.string(),
+  volumes: z.array(z.object({ name: z.string(), isReadOnly: z.boolean() })),
+  createdMs: z.number(),
+  revokedMs: z.number().nullable(),
+  isConnected: z.boolean(),
+});
+
+export const ADMIN_RESULTS = {
+  invite: z.object({
+    invite: z.string(),
+    volume: z.string(),
+    isReadOnly: z.boolean(),
+    address: z.string(),
+    untilMs: z.number(),
+  }),
+  devices: z.object({ devices: z.array(device) }),
+  revoke: z.object({ revoked: device }),
+} as const;
+export type AdminResult<Name extends AdminName> = z.output<(typeof ADMIN_RESULTS)[Name]>;
+
+export const ADMIN_ERROR = z.object({
+  error: z.object({ kind: z.enum(ERROR_KINDS), operation: z.string(), message: z.string() }),
+});

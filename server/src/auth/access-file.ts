@@ -1,0 +1,77 @@
+// What is kept of devices and invites (F71): digests of tokens and secrets, never these themselves.
+import type { DiskRoot } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
+import { z } from "zod";
+import { readWhole, replaceWhole } from "./whole-file.ts";
+
+export const ACCESS_FILE = "access.json";
+const FORMAT = 1;
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const right = z.enum(["read", "write"]);
+const grant = z.object({ volume: z.string(), right });
+
+const device = z.object({
+  id: z.string(),
+  /** Of the machine. */
+  name: z.string(),
+  /** Whom the invite was for; "" when that was not said. */
+  person: z.string(),
+  tokenDigest: digest,
+  grants: z.array(grant),
+  createdMs: z.number(),
+  revokedMs: z.number().optional(),
+});
+
+const invite = z.object({
+  secretDigest: digest,
+  volume: z.string(),
+  right,
+  person: z.string(),
+  untilMs: z.number(),
+  /** The device that used it. */
+  usedBy: z.string().optional(),
+});
+
+const contents = z.object({ format: z.literal(FORMAT), devices: z.array(device), invites: z.array(invite) });
+
+export type Right = z.output<typeof right>;
+export type Grant = z.output<typeof grant>;
+export type Device = z.output<typeof device>;
+export type Invite = z.output<typeof invite>;
+export interface AccessRows {
+  devices: Device[];
+  invites: Invite[];
+}
+
+/** @throws RunnelError Version for a newer format; Corrupt: nobody is let in or locked out by a damaged file. */
+export async function readAccess(root: DiskRoot): Promise<AccessRows> {
+  const text = await readWhole(root, ACCESS_FILE);
+  if (text === undefined) return { devices: [], invites: [] };
+  const value = parse(text);
+  const { format } = z
+    .object({ format: z.number().catch(0) })
+    .catch({ format: 0 })
+    .parse(value);
+  if (format > FORMAT) {
+    const sentence = `${ACCESS_FILE} in ${root.path} was written by a newer Runnel (format ${format}). Update this one.`;
+    throw new RunnelError("Version", "serve", sentence, { detail: { need: format } });
+  }
+  const checked = contents.safeParse(value);
+  if (checked.success) return checked.data;
+  const sentence = `${ACCESS_FILE} in ${root.path} is damaged. Put it back from a backup, or remove it and invite everyone anew.`;
+  throw new RunnelError("Corrupt", "serve", sentence, { cause: checked.error });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Durable when it resolves. */
+export function writeAccess(root: DiskRoot, { devices, invites }: AccessRows): Promise<void> {
+  return replaceWhole(root, ACCESS_FILE, `${JSON.stringify({ format: FORMAT, devices, invites }, undefined, 1)}\n`);
+}

@@ -1,0 +1,201 @@
+// Who may do what: invites become devices, a device has a token and rights on volumes, and loses both when it is revoked. What is said here
+// holds at once; what is given is durable before it is told.
+import { createHash, randomBytes } from "node:crypto";
+import type { Clock, DiskRoot } from "@runnel/shared";
+import { LIMITS, RunnelError } from "@runnel/shared";
+import { type Device, type Invite, type Right, readAccess, writeAccess } from "./access-file.ts";
+
+const DEVICE_ID_BYTES = 4;
+const SECRET_BYTES = 16;
+/** An invite that has run out is told apart from one that never was for so long. */
+const REMEMBER_MS = 30 * 24 * 3_600_000;
+
+export interface Invitation {
+  volume: string;
+  right: Right;
+  person: string;
+  lastsMs: number;
+}
+
+export interface Joining {
+  secret: string;
+  token: string;
+  name: string;
+}
+
+export class Access {
+  private readonly root: DiskRoot;
+  private readonly clock: Clock;
+  private readonly devices = new Map<string, Device>();
+  /** By the digest of the token, and of the secret. */
+  private readonly byToken = new Map<string, Device>();
+  private readonly invites = new Map<string, Invite>();
+  private saving: Promise<void> = Promise.resolve();
+  private tell: (device: Device) => void = () => undefined;
+
+  private constructor(root: DiskRoot, clock: Clock) {
+    this.root = root;
+    this.clock = clock;
+  }
+
+  /** `root`: the server's own folder; the caller closes it. @throws RunnelError Version, Corrupt. */
+  static async open(root: DiskRoot, clock: Clock): Promise<Access> {
+    const access = new Access(root, clock);
+    const rows = await readAccess(root);
+    for (const device of rows.devices) access.keep(device);
+    for (const invite of rows.invites) access.invites.set(invite.secretDigest, invite);
+    return access;
+  }
+
+  /** Told of each device when it is revoked, before that is durable. */
+  onRevoked(tell: (device: Device) => void): void {
+    this.tell = tell;
+  }
+
+  /** The secret is told once; only its digest is kept. */
+  async invite({ volume, right, person, lastsMs }: Invitation): Promise<{ secret: string; untilMs: number }> {
+    this.forgetOld();
+    if (this.invites.size >= LIMITS.invites) throw tooMany("invites", LIMITS.invites);
+    const secret = randomBytes(SECRET_BYTES).toString("base64url");
+    const untilMs = this.nowMs() + lastsMs;
+    const secretDigest = digestOf(secret);
+    this.invites.set(secretDigest, { secretDigest, volume, right, person, untilMs });
+    await this.save();
+    return { secret, untilMs };
+  }
+
+  /** Whose token it is. @throws Denied when nobody's; Revoked. */
+  deviceOf(token: string): Device {
+    const device = this.byToken.get(digestOf(token));
+    if (device === undefined) {
+      throw new RunnelError(
+        "Denied",
+        "hello",
+        "This device is not known to the server. Log in with an invite: runnel login INVITE.",
+      );
+    }
+    mustNotBeRevoked(device);
+    return device;
+  }
+
+  /**
+   * Uses an invite up. The same token may come again, as after a lost answer, and is answered the same. @throws Denied with the sentence that its person
+   * needs; Revoked.
+   */
+  async join({ secret, token, name }: Joining): Promise<{ device: Device; volume: string; right: Right }> {
+    const invite = this.invites.get(digestOf(secret));
+    if (invite === undefined) throw denied("This invite is not known here. Ask for a new one.");
+    let device = this.byToken.get(digestOf(token));
+    if (device !== undefined) mustNotBeRevoked(device);
+    const { volume, right, person } = invite;
+    if (invite.usedBy === undefined || invite.usedBy !== device?.id) {
+      this.mustBeFresh(invite);
+      device ??= this.newDevice(token, name, person);
+      device.grants = [...device.grants.filter((grant) => grant.volume !== volume), { volume, right }];
+      invite.usedBy = device.id;
+    }
+    // Also for one that came again: what was given before may not be durable yet.
+    await this.save();
+    // Meanwhile somebody may have.
+    mustNotBeRevoked(device);
+    return { device, volume, right };
+  }
+
+  /** In the order they came. */
+  list(): readonly Device[] {
+    return [...this.devices.values()];
+  }
+
+  /** By id or name. @throws NotFound; Invalid when several have the name. */
+  async revoke(asked: string): Promise<Device> {
+    const device = this.named(asked);
+    device.revokedMs = this.nowMs();
+    this.tell(device);
+    await this.save();
+    return device;
+  }
+
+  private named(asked: string): Device {
+    const current = this.list().filter(({ revokedMs }) => revokedMs === undefined);
+    const found = current.filter(({ id, name }) => id === asked || name === asked);
+    const [device, other] = found;
+    if (device === undefined)
+      throw new RunnelError("NotFound", "revoke", `No device is called ${asked}. Run "runnel devices" to see them.`);
+    if (other === undefined) return device;
+    const ids = found.map(({ id }) => id).join(", ");
+    throw new RunnelError(
+      "Invalid",
+      "revoke",
+      `${found.length} devices are called ${asked}. Name one by its id: ${ids}.`,
+    );
+  }
+
+  private newDevice(token: string, name: string, person: string): Device {
+    if (this.devices.size >= LIMITS.devices) throw tooMany("devices", LIMITS.devices);
+    let id: string;
+    do id = randomBytes(DEVICE_ID_BYTES).toString("hex");
+    while (this.devices.has(id));
+    const device = { id, name, person, tokenDigest: digestOf(token), grants: [], createdMs: this.nowMs() };
+    this.keep(device);
+    return device;
+  }
+
+  private keep(device: Device): void {
+    this.devices.set(device.id, device);
+    this.byToken.set(device.tokenDigest, device);
+  }
+
+  private mustBeFresh({ usedBy, untilMs }: Invite): void {
+    if (usedBy !== undefined)
+      throw denied("This invite was used already. Ask for a new one; if it was not you who used it, say so there.");
+    if (this.nowMs() > untilMs) {
+      const until = new Date(untilMs).toISOString().slice(0, 16).replace("T", " ");
+      throw denied(`This invite ran out at ${until} UTC. Ask for a new one.`);
+    }
+  }
+
+  private forgetOld(): void {
+    for (const [key, { untilMs }] of this.invites) if (this.nowMs() > untilMs + REMEMBER_MS) this.invites.delete(key);
+  }
+
+  /** One after another; what a later one writes is the later state. */
+  private save(): Promise<void> {
+    const write = (): Promise<void> =>
+      writeAccess(this.root, { devices: [...this.devices.values()], invites: [...this.invites.values()] });
+    const saved = this.saving.then(write, write);
+    this.saving = saved;
+    return saved;
+  }
+
+  private nowMs(): number {
+    return Number(this.clock.wallNs() / 1_000_000n);
+  }
+}
+
+export function rightOn(device: Device, volume: string): Right | undefined {
+  return device.grants.find((grant) => grant.volume === volume)?.right;
+}
+
+function digestOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+function mustNotBeRevoked({ revokedMs }: Device): void {
+  if (revokedMs === undefined) return;
+  throw revoked();
+}
+
+export function revoked(): RunnelError {
+  const sentence = "The server has withdrawn this device's access. Ask whoever runs it for a new invite.";
+  return new RunnelError("Revoked", "hello", sentence);
+}
+
+function denied(sentence: string): RunnelError {
+  return new RunnelError("Denied", "join", sentence);
+}
+
+function tooMany(what: string, limit: number): RunnelError {
+  return new RunnelError("TooLarge", "invite", `The server keeps no more than ${limit} ${what}.`, {
+    detail: { limit },
+  });
+}

@@ -1,0 +1,79 @@
+// The server's own key and certificate: made at the first start, the same from then on, since invites name the key (F70). It vouches for
+// itself; whoever has a certificate of an authority brings it along (given-identity.ts).
+import { KeyObject, X509Certificate, createPrivateKey, randomBytes, webcrypto } from "node:crypto";
+import type { DiskRoot, TlsIdentity } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
+import { readWhole, replaceWhole } from "./whole-file.ts";
+
+const KEY = "key.pem";
+const CERTIFICATE = "certificate.pem";
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256" } as const;
+const SIGNATURE = { name: "ECDSA", hash: "SHA-256" } as const;
+const SERIAL_BYTES = 15;
+/** RFC 5280 §4.1.2.5: no end that anyone could tell. What counts is the key. */
+const NO_END = new Date(Date.UTC(9999, 11, 31, 23, 59, 59));
+const BEGINNING = new Date(Date.UTC(2000, 0, 1));
+
+/** @throws RunnelError Corrupt when what is there is no key or certificate: a new key would lock out all who were invited. */
+export async function ownIdentity(root: DiskRoot, hostname: string): Promise<TlsIdentity> {
+  let key = await readWhole(root, KEY);
+  if (key === undefined) {
+    key = await newKey();
+    await replaceWhole(root, KEY, key);
+  }
+  const kept = await readWhole(root, CERTIFICATE);
+  if (kept !== undefined && isOf(kept, key, root)) return { key, certificate: kept };
+  const certificate = await certify(key, hostname);
+  await replaceWhole(root, CERTIFICATE, certificate);
+  return { key, certificate };
+}
+
+/** The key is the identity: a certificate of another one is made anew. */
+function isOf(certificate: string, key: string, { path }: DiskRoot): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch (cause) {
+    const sentence = `${KEY} or ${CERTIFICATE} in ${path} is damaged. Put them back from a backup; without them all devices need new invites.`;
+    throw new RunnelError("Corrupt", "serve", sentence, { cause });
+  }
+}
+
+async function newKey(): Promise<string> {
+  const { privateKey } = (await webcrypto.subtle.generateKey(ALGORITHM, true, [
+    "sign",
+    "verify",
+  ])) as webcrypto.CryptoKeyPair;
+  return KeyObject.from(privateKey).export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+async function certify(keyPem: string, hostname: string): Promise<string> {
+  // Needed once in a server's life, so loaded then; the library asks for the polyfill first.
+  await import("reflect-metadata");
+  const { SubjectAlternativeNameExtension, X509CertificateGenerator } = await import("@peculiar/x509");
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: `01${randomBytes(SERIAL_BYTES).toString("hex")}`,
+    name: "CN=Runnel server",
+    notBefore: BEGINNING,
+    notAfter: NO_END,
+    keys: await keyPair(keyPem),
+    signingAlgorithm: SIGNATURE,
+    extensions: [
+      new SubjectAlternativeNameExtension([
+        { type: "dns", value: hostname },
+        { type: "dns", value: "localhost" },
+      ]),
+    ],
+  });
+  return `${certificate.toString("pem")}\n`;
+}
+
+async function keyPair(pem: string): Promise<webcrypto.CryptoKeyPair> {
+  const key = createPrivateKey(pem);
+  const { d: _secret, ...open } = key.export({ format: "jwk" });
+  const publicKey = await webcrypto.subtle.importKey("jwk", { ...open, key_ops: ["verify"] }, ALGORITHM, true, [
+    "verify",
+  ]);
+  const pkcs8 = key.export({ type: "pkcs8", format: "der" });
+  const privateKey = await webcrypto.subtle.importKey("pkcs8", pkcs8, ALGORITHM, true, ["sign"]);
+  return { privateKey, publicKey };
+}

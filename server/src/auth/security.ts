@@ -1,0 +1,87 @@
+// A server's own folder in its data: key, certificate, and who was let in; and what an administrator does with it.
+import { X509Certificate } from "node:crypto";
+import { join } from "node:path";
+import type { Clock, Disk, TlsIdentity } from "@runnel/shared";
+import { fingerprintOf } from "@runnel/shared";
+import { openData } from "../served-folders.ts";
+import { ServingLock } from "../volume/serving-lock.ts";
+import type { Device } from "./access-file.ts";
+import { Access, type Invitation } from "./access.ts";
+import { givenIdentity, vouchesForItself } from "./given-identity.ts";
+import { OWN_FOLDER } from "./own-folder.ts";
+import { ownIdentity } from "./own-identity.ts";
+
+const PRIVATE_MODE = 0o700;
+const NOTE = "serving";
+
+export interface Invited {
+  secret: string;
+  untilMs: number;
+}
+
+/** A device, as an administrator sees it. */
+export type Guest = Omit<Device, "tokenDigest">;
+
+export interface Guests {
+  /** Of the key, for invites; undefined when an authority vouches for it. */
+  readonly fingerprint: string | undefined;
+  invite(invitation: Invitation): Promise<Invited>;
+  list(): Guest[];
+  /** By id or name; its connections end at once. @throws RunnelError NotFound, Invalid */
+  revoke(asked: string): Promise<Guest>;
+}
+
+export interface Security {
+  identity: TlsIdentity;
+  access: Access;
+  guests: Guests;
+  /** The server's own. */
+  folder: string;
+  /** When the server has ended. */
+  release(): Promise<void>;
+}
+
+export interface SecurityChoice {
+  given?: { certificatePath: string; keyPath: string };
+  hostname: string;
+}
+
+/** @throws RunnelError with a sentence for a person; Busy when another server has the folder. */
+export async function openSecurity(
+  disk: Disk,
+  clock: Clock,
+  dataFolder: string,
+  { given, hostname }: SecurityChoice,
+): Promise<Security> {
+  const brought = given && (await givenIdentity(given.certificatePath, given.keyPath));
+  const root = await openData(disk, join(dataFolder, OWN_FOLDER), PRIVATE_MODE);
+  let lock: ServingLock | undefined;
+  const release = async (): Promise<void> => {
+    await lock?.release();
+    await root.close();
+  };
+  try {
+    lock = await ServingLock.take(disk, root, NOTE, `What lies in ${dataFolder}`);
+    const identity = brought ?? (await ownIdentity(root, hostname));
+    const access = await Access.open(root, clock);
+    const isSelfMade = vouchesForItself(identity);
+    const fingerprint = isSelfMade ? fingerprintOf(new X509Certificate(identity.certificate)) : undefined;
+    return { identity, access, guests: guestsOf(access, fingerprint), folder: root.path, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+function guestsOf(access: Access, fingerprint: string | undefined): Guests {
+  return {
+    fingerprint,
+    invite: (invitation) => access.invite(invitation),
+    list: () => access.list().map(shown),
+    revoke: async (asked) => shown(await access.revoke(asked)),
+  };
+}
+
+function shown({ tokenDigest: _digest, ...guest }: Device): Guest {
+  return guest;
+}

@@ -1,0 +1,139 @@
+// Whose connection it is: hello and join. Until that is known it may say little, and not for long (W73).
+import type { Channel, Clock, Link, RequestOf, Timer } from "@runnel/shared";
+import { LIMITS, PROTOCOL_VERSION, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
+import type { Device, Right } from "../auth/access-file.ts";
+import { type Access, rightOn } from "../auth/access.ts";
+import type { FailedLogins } from "../auth/failed-logins.ts";
+
+export interface IntroductionParts {
+  link: Link;
+  clock: Clock;
+  /** Left out where everyone who gets here may do everything: plain ws, within one machine. */
+  access: Access | undefined;
+  failedLogins: FailedLogins;
+  /** Of this server. */
+  software: string;
+  /** Too little was said, too late. */
+  overdue(error: RunnelError): void;
+}
+
+export class Introduction {
+  /** What the client calls itself. */
+  who = "";
+  device: Device | undefined;
+  private readonly parts: IntroductionParts;
+  private readonly timer: Timer;
+  private hasGreeted = false;
+
+  constructor(parts: IntroductionParts) {
+    this.parts = parts;
+    parts.link.limit(LIMITS.strangerBytes);
+    this.timer = parts.clock.after(TIMING.strangerMs, () =>
+      parts.overdue(new RunnelError("Unreachable", "hello", "The connection did not say in time whose it is.")),
+    );
+  }
+
+  get isKnown(): boolean {
+    return this.hasGreeted && (this.parts.access === undefined || this.device !== undefined);
+  }
+
+  end(): void {
+    this.timer.cancel();
+  }
+
+  hello(channel: Channel, { protocol, software, token }: RequestOf<"hello">): void {
+    if (protocol !== PROTOCOL_VERSION) {
+      throw new RunnelError(
+        "Version",
+        "hello",
+        `This server speaks protocol ${PROTOCOL_VERSION}, the client ${protocol}: update the older one.`,
+        { detail: { need: PROTOCOL_VERSION } },
+      );
+    }
+    if (this.hasGreeted) throw invalid("hello", "hello comes once.");
+    const { access } = this.parts;
+    // A known token is let in however many strangers share its address.
+    if (access !== undefined && token !== undefined) this.device = this.counted(() => access.deviceOf(token));
+    this.hasGreeted = true;
+    this.who = software;
+    this.known();
+    channel.end({ protocol: PROTOCOL_VERSION, software: this.parts.software, termMs: 0 });
+  }
+
+  async join(channel: Channel, request: RequestOf<"join">): Promise<void> {
+    const { access, failedLogins, link } = this.parts;
+    if (!this.hasGreeted) throw notGreeted("join");
+    if (access === undefined)
+      throw new RunnelError("Unsupported", "join", "This server lets everyone in who reaches it.");
+    // What a connection has attached belongs to one device.
+    if (this.device !== undefined) throw invalid("join", "The connection is a device's already.");
+    const retryAfterMs = failedLogins.waitMs(link.remoteAddress);
+    if (retryAfterMs > 0) throw tooOften(retryAfterMs);
+    try {
+      const { device, volume, right } = await access.join(request);
+      this.device = device;
+      this.known();
+      channel.end({ device: device.name, volume, isReadOnly: right === "read" });
+    } catch (error) {
+      throw this.failed(error);
+    }
+  }
+
+  /** @throws unless the connection may ask for more than an introduction. */
+  mustBeKnown(operation: string): void {
+    if (!this.hasGreeted) throw notGreeted(operation);
+    if (!this.isKnown) {
+      const sentence = "This device has not logged in at the server. Ask for an invite, then: runnel login INVITE.";
+      throw new RunnelError("Denied", operation, sentence);
+    }
+  }
+
+  /** undefined: none, and no telling whether the volume is there. */
+  rightOn(volume: string): Right | undefined {
+    if (this.parts.access === undefined) return "write";
+    return this.device === undefined ? undefined : rightOn(this.device, volume);
+  }
+
+  /** The same whether it is there or not. */
+  noVolume(volume: string): RunnelError {
+    const whose = this.device === undefined ? "" : " for this device";
+    const sentence = `The server has no volume "${volume}"${whose}. Check the last part of the address.`;
+    return new RunnelError("NotFound", "attach", sentence);
+  }
+
+  private known(): void {
+    if (!this.isKnown) return;
+    this.timer.cancel();
+    this.parts.link.limit(undefined);
+  }
+
+  private counted<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw this.failed(error);
+    }
+  }
+
+  /** What is to be told of it: a stranger who tries too often hears nothing of what was wrong. */
+  private failed(error: unknown): unknown {
+    if (!isRunnelError(error, "Denied")) return error;
+    const { failedLogins, link } = this.parts;
+    const retryAfterMs = failedLogins.waitMs(link.remoteAddress);
+    failedLogins.failed(link.remoteAddress);
+    return retryAfterMs > 0 ? tooOften(retryAfterMs) : error;
+  }
+}
+
+function tooOften(retryAfterMs: number): RunnelError {
+  const sentence = "Too many logins from this address have failed. Try again in a minute.";
+  return new RunnelError("Busy", "login", sentence, { detail: { retryAfterMs } });
+}
+
+function notGreeted(operation: string): RunnelError {
+  return invalid(operation, "The first request of a connection is hello.");
+}
+
+function invalid(operation: string, sentence: string): RunnelError {
+  return new RunnelError("Invalid", operation, sentence, { detail: { rule: "W11" } });
+}

@@ -1,0 +1,189 @@
+// Invites, devices and their rights: what is kept, what is forgotten, and what a crash or a damaged file leaves.
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { type DiskRoot, LIMITS, SimulatedClock, SimulatedDisk } from "@runnel/shared";
+import { ACCESS_FILE, readAccess } from "../../src/auth/access-file.ts";
+import { Access, rightOn } from "../../src/auth/access.ts";
+import { readWhole, replaceWhole } from "../../src/auth/whole-file.ts";
+
+const HOUR_MS = 3_600_000;
+const tokenOf = (letter: string): string => letter.repeat(43);
+
+let clock: SimulatedClock;
+let disk: SimulatedDisk;
+let root: DiskRoot;
+let access: Access;
+
+beforeEach(async () => {
+  clock = new SimulatedClock();
+  disk = new SimulatedDisk({ clock, seed: 1 });
+  root = await disk.openRoot("/data/_server", { permissions: 0o700 });
+  access = await Access.open(root, clock);
+});
+
+async function inviteTo(volume: string, right: "read" | "write" = "write", lastsMs = HOUR_MS): Promise<string> {
+  return (await access.invite({ volume, right, person: "Ada", lastsMs })).secret;
+}
+
+async function reopen(): Promise<void> {
+  root = await disk.openRoot("/data/_server", { permissions: 0o700 });
+  access = await Access.open(root, clock);
+}
+
+describe("an invite", () => {
+  test("[W75] makes a device of whoever has it, with the right that it says", async () => {
+    const secret = await inviteTo("docs", "read");
+    const { device, volume, right } = await access.join({ secret, token: tokenOf("a"), name: "laptop" });
+    expect({ volume, right }).toEqual({ volume: "docs", right: "read" });
+    expect(access.deviceOf(tokenOf("a"))).toBe(device);
+    expect(device).toMatchObject({ name: "laptop", person: "Ada" });
+    expect([rightOn(device, "docs"), rightOn(device, "photos")]).toEqual(["read", undefined]);
+  });
+
+  test("[W75] works once; the same token gets the same answer again", async () => {
+    const secret = await inviteTo("docs");
+    const { device } = await access.join({ secret, token: tokenOf("a"), name: "laptop" });
+    expect((await access.join({ secret, token: tokenOf("a"), name: "laptop" })).device).toBe(device);
+    await expect(access.join({ secret, token: tokenOf("b"), name: "thief" })).rejects.toMatchObject({
+      kind: "Denied",
+      message: "This invite was used already. Ask for a new one; if it was not you who used it, say so there.",
+    });
+    expect(access.list()).toHaveLength(1);
+  });
+
+  test("[W75] that two use at once lets one in", async () => {
+    const secret = await inviteTo("docs");
+    const outcomes = await Promise.allSettled(
+      ["a", "b", "c"].map((letter) => access.join({ secret, token: tokenOf(letter), name: letter })),
+    );
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected", "rejected"]);
+  });
+
+  test("[W75] that has run out says when, also after it was forgotten that it was given", async () => {
+    const secret = await inviteTo("docs", "write", HOUR_MS);
+    await clock.advance(HOUR_MS);
+    expect((await access.join({ secret, token: tokenOf("a"), name: "in time" })).right).toBe("write");
+    const late = await inviteTo("docs", "write", HOUR_MS);
+    await clock.advance(HOUR_MS + 1);
+    const join = access.join({ secret: late, token: tokenOf("b"), name: "late" });
+    await expect(join).rejects.toMatchObject({
+      kind: "Denied",
+      message: expect.stringMatching(/^This invite ran out at \d{4}-\d\d-\d\d \d\d:\d\d UTC\. Ask for a new one\.$/),
+    });
+    await clock.advance(31 * 24 * HOUR_MS);
+    await inviteTo("docs");
+    await expect(access.join({ secret: late, token: tokenOf("b"), name: "late" })).rejects.toMatchObject({
+      message: "This invite is not known here. Ask for a new one.",
+    });
+  });
+
+  test("[W75] to another volume adds to what the device has, one to the same changes its right", async () => {
+    for (const [volume, right] of [
+      ["docs", "read"],
+      ["photos", "write"],
+      ["docs", "write"],
+    ] as const)
+      await access.join({ secret: await inviteTo(volume, right), token: tokenOf("a"), name: "laptop" });
+    const [device] = access.list();
+    expect(device?.grants.toSorted((a, b) => a.volume.localeCompare(b.volume))).toEqual([
+      { volume: "docs", right: "write" },
+      { volume: "photos", right: "write" },
+    ]);
+  });
+
+  test("there are no more than the limit at once", async () => {
+    const rows = { devices: [], invites: [] };
+    const invite = { volume: "docs", right: "read", person: "", untilMs: 2 ** 50 } as const;
+    const invites = Array.from({ length: LIMITS.invites }, (_, index) => ({
+      ...invite,
+      secretDigest: index.toString(16).padStart(64, "0"),
+    }));
+    await replaceWhole(root, ACCESS_FILE, JSON.stringify({ format: 1, ...rows, invites }));
+    await reopen();
+    await expect(inviteTo("docs")).rejects.toMatchObject({ kind: "TooLarge", detail: { limit: LIMITS.invites } });
+  });
+});
+
+describe("a device", () => {
+  test("[W76] that is revoked is told so by its token, at once and after a restart, and cannot come back by an invite", async () => {
+    await access.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
+    const told: string[] = [];
+    access.onRevoked(({ name }) => told.push(name));
+    const revoking = access.revoke("laptop");
+    expect(told).toEqual(["laptop"]);
+    expect(() => access.deviceOf(tokenOf("a"))).toThrow(expect.objectContaining({ kind: "Revoked" }));
+    await revoking;
+    await reopen();
+    expect(() => access.deviceOf(tokenOf("a"))).toThrow(expect.objectContaining({ kind: "Revoked" }));
+    const join = access.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
+    await expect(join).rejects.toMatchObject({ kind: "Revoked" });
+    const again = await access.join({ secret: await inviteTo("docs"), token: tokenOf("b"), name: "laptop" });
+    expect(access.deviceOf(tokenOf("b"))).toBe(again.device);
+  });
+
+  test("is named by its name or its id; a name that several have is refused with their ids", async () => {
+    for (const letter of ["a", "b"])
+      await access.join({ secret: await inviteTo("docs"), token: tokenOf(letter), name: "laptop" });
+    await expect(access.revoke("laptop")).rejects.toMatchObject({ kind: "Invalid" });
+    await expect(access.revoke("phone")).rejects.toMatchObject({ kind: "NotFound" });
+    const [first] = access.list();
+    await access.revoke(first?.id ?? "");
+    expect((await access.revoke("laptop")).id).not.toBe(first?.id);
+  });
+
+  test("that is none is Denied", () => {
+    expect(() => access.deviceOf(tokenOf("z"))).toThrow(expect.objectContaining({ kind: "Denied" }));
+  });
+});
+
+describe("what is kept", () => {
+  test("[F71] holds neither tokens nor secrets, for this user only", async () => {
+    const used = await inviteTo("docs");
+    const open = await inviteTo("docs");
+    await access.join({ secret: used, token: tokenOf("a"), name: "laptop" });
+    const text = (await readWhole(root, ACCESS_FILE)) ?? "";
+    expect(text).toContain("laptop");
+    for (const secret of [used, open, tokenOf("a")]) expect(text).not.toContain(secret);
+    expect((await root.stat(ACCESS_FILE)).mode & 0o777).toBe(0o600);
+  });
+
+  test("[F71] survives a power cut at any moment: what was told is there, what was not is there whole or not at all", async () => {
+    for (let cutAfter = 0; cutAfter < 12; cutAfter++) {
+      clock = new SimulatedClock();
+      disk = new SimulatedDisk({ clock, seed: cutAfter });
+      await reopen();
+      const secret = await inviteTo("docs");
+      let isTold = false;
+      const joining = access.join({ secret, token: tokenOf("a"), name: "laptop" }).then(
+        () => {
+          isTold = true;
+        },
+        () => undefined,
+      );
+      for (let turn = 0; turn < cutAfter * 4; turn++) await Promise.resolve();
+      const wasTold = isTold;
+      disk.crash();
+      await joining;
+      await reopen();
+      const isThere = access.list().length === 1;
+      if (wasTold) expect(isThere).toBe(true);
+      // Either way the same token gets in with the same invite.
+      await access.join({ secret, token: tokenOf("a"), name: "laptop" });
+      expect(access.list()).toHaveLength(1);
+    }
+  });
+
+  test.each<[string, string, string]>([
+    ["of a newer format", JSON.stringify({ format: 2, devices: [] }), "Version"],
+    ["torn", '{"format": 1, "devi', "Corrupt"],
+    ["empty", "", "Corrupt"],
+    ["of another form", JSON.stringify({ format: 1, devices: [{ id: "1" }], invites: [] }), "Corrupt"],
+  ])("[F71] %s is refused and left as it is", async (_title, text, kind) => {
+    await replaceWhole(root, ACCESS_FILE, text);
+    await expect(Access.open(root, clock)).rejects.toMatchObject({ kind });
+    expect(await readWhole(root, ACCESS_FILE)).toBe(text);
+  });
+
+  test("[F71] of nobody is empty", async () => {
+    expect(await readAccess(root)).toEqual({ devices: [], invites: [] });
+  });
+});

@@ -1,0 +1,367 @@
+// Whose a connection is, and what that lets it do: hello with a token, join, rights, limits of strangers, and being cut off.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { LIMITS, REQUESTS, ROOT_NODE, type RequestName, RunnelError, SeededRandom, TIMING } from "@runnel/shared";
+import { encodeCbor, encodeFrame, FRAME } from "@runnel/shared";
+import { Access } from "../../src/auth/access.ts";
+import { bytesOf } from "../volume/volume-rig.ts";
+import { type Attached, type Client, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
+
+const ONE = instanceOf("1");
+const TWO = instanceOf("2");
+const tokenOf = (letter: string): string => letter.repeat(43);
+const HELLO = { protocol: 1, software: "test client" };
+
+let wire: WireRig;
+let access: Access;
+
+beforeEach(async () => {
+  wire = await WireRig.open();
+  const root = await wire.rig.disk.openRoot("/data/_server", { permissions: 0o700 });
+  access = await Access.open(root, wire.rig.clock);
+  wire.access = access;
+});
+
+afterEach(async () => {
+  await wire.close();
+});
+
+async function newSecret(right: "read" | "write" = "write", volume = "docs"): Promise<string> {
+  return (await wire.rig.run(access.invite({ volume, right, person: "", lastsMs: 3_600_000 }))).secret;
+}
+
+async function newDevice(letter: string, right: "read" | "write" = "write"): Promise<void> {
+  await wire.rig.run(access.join({ secret: await newSecret(right), token: tokenOf(letter), name: letter }));
+}
+
+/** A connection that says hello with this token. */
+async function known(letter: string): Promise<Client> {
+  const client = wire.connect();
+  await client.call("hello", { ...HELLO, token: tokenOf(letter) });
+  return client;
+}
+
+const attachTo = (volume: string): object => ({ volume, instance: ONE, wantsNodes: true });
+
+describe("a connection", () => {
+  test("[W11] [W75] with a token that is none is Denied, without one may only join", async () => {
+    const client = wire.connect();
+    expect(await kindOf(client.call("hello", { ...HELLO, token: tokenOf("z") }))).toBe("Denied");
+    expect(await kindOf(client.call("attach", attachTo("docs")))).toBe("Invalid");
+    await client.call("hello", HELLO);
+    expect(await kindOf(client.call("attach", attachTo("docs")))).toBe("Denied");
+    expect(await kindOf(client.call("join", { secret: "x".repeat(22), token: tokenOf("a"), name: "a" }))).toBe(
+      "Denied",
+    );
+    expect(await kindOf(client.call("attach", attachTo("docs")))).toBe("Denied");
+    const secret = await newSecret("read");
+    expect(await client.call("join", { secret, token: tokenOf("a"), name: "laptop" })).toEqual({
+      device: "laptop",
+      volume: "docs",
+      isReadOnly: true,
+    });
+    expect((await client.attach(ONE)).facts.isReadOnly).toBe(true);
+    expect((await (await known("a")).attach(TWO)).facts.isReadOnly).toBe(true);
+  });
+
+  test("[W75] belongs to one device: neither hello nor join come again", async () => {
+    await newDevice("a");
+    const client = await known("a");
+    await newDevice("b");
+    expect(await kindOf(client.call("hello", { ...HELLO, token: tokenOf("b") }))).toBe("Invalid");
+    const secret = await newSecret();
+    expect(await kindOf(client.call("join", { secret, token: tokenOf("b"), name: "b" }))).toBe("Invalid");
+  });
+
+  test("[W75] takes tokens, secrets and names of their form only", async () => {
+    const client = wire.connect();
+    for (const token of ["", "a", `${tokenOf("a")}a`, `${"a".repeat(42)}!`, 7, null])
+      expect(await kindOf(client.call("hello", { ...HELLO, token }))).toBe("Invalid");
+    await client.call("hello", HELLO);
+    const join = { secret: await newSecret(), token: tokenOf("a"), name: "a" };
+    for (const more of [{ secret: "" }, { token: "" }, { name: "" }, { name: "a\nb" }, { name: "n".repeat(101) }])
+      expect(await kindOf(client.call("join", { ...join, ...more }))).toBe("Invalid");
+    expect(await kindOf(client.call("join", { ...join, name: "n".repeat(100) }))).toBe("done");
+  });
+
+  test("[W72] finds no volume that it has no right on, whether it is there or not", async () => {
+    await wire.rig.run(access.join({ secret: await newSecret("write", "other"), token: tokenOf("a"), name: "a" }));
+    const client = await known("a");
+    const answers: unknown[] = [];
+    for (const volume of ["docs", "nothing"]) {
+      const channel = client.connection.open("attach", attachTo(volume));
+      const error = await wire.rig.run(channel.next()).catch((refusal: unknown) => refusal);
+      if (!(error instanceof RunnelError)) throw new Error("It was let in.");
+      answers.push({ kind: error.kind, message: error.message.replace(volume, "…"), detail: error.detail });
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]).toMatchObject({ kind: "NotFound" });
+  });
+
+  test("on plain ws is let in without a token, and asks for no invite", async () => {
+    wire.access = undefined;
+    const client = await wire.greeted();
+    expect((await client.attach(ONE)).facts.isReadOnly).toBe(false);
+    expect(await kindOf(client.call("join", { secret: "x".repeat(22), token: tokenOf("a"), name: "a" }))).toBe(
+      "Unsupported",
+    );
+  });
+});
+
+/** A valid request of each kind, on a file and a folder that are there. What is missing does not compile. */
+type Sample = (to: Attached, file: number, folder: number, version: number) => object;
+const SAMPLES: Record<Exclude<RequestName, "hello" | "join" | "attach">, Sample> = {
+  find: () => ({ folder: ROOT_NODE, isDeep: true, follow: false }),
+  stat: (_to, file) => ({ nodes: [file], names: [[ROOT_NODE, "file"]] }),
+  getHash: (_to, file, _folder, version) => ({ version: [file, version], from: 0, count: 1 }),
+  fetch: (_to, file, _folder, version) => ({
+    version: [file, version],
+    held: [],
+    hasRecipe: false,
+    offset: 0,
+    length: 10,
+  }),
+  xattrs: (_to, file) => ({ node: file }),
+  space: () => ({}),
+  whenUp: () => ({ seq: 0 }),
+  newNodes: () => ({}),
+  make: (to) => ({ folder: ROOT_NODE, name: "made", node: to.newNode(), attributes: to.attributes("file") }),
+  link: (_to, file) => ({ node: file, folder: ROOT_NODE, name: "linked" }),
+  rename: (_to, file) => ({
+    folder: ROOT_NODE,
+    name: "file",
+    node: file,
+    toFolder: ROOT_NODE,
+    toName: "x",
+    how: "keep",
+  }),
+  remove: (_to, _file, folder) => ({ folder: ROOT_NODE, name: "folder", node: folder, isFolder: true }),
+  setAttr: (_to, file) => ({ node: file, change: { mode: 0o600 } }),
+  write: (_to, file, _folder, version) => ({
+    node: file,
+    base: version,
+    sizeBytes: 5,
+    attributes: {},
+    isResumed: false,
+  }),
+  detach: () => ({}),
+};
+const NAMES = Object.keys(REQUESTS).filter((name): name is keyof typeof SAMPLES => Object.hasOwn(SAMPLES, name));
+
+interface Tried {
+  kind: string;
+  /** The volume is another afterwards, or the client was given something of it. */
+  hasEffect: boolean;
+}
+
+async function tryRequest(name: keyof typeof SAMPLES, right: "read" | "write"): Promise<Tried> {
+  await newDevice("o");
+  const owner = await (await known("o")).attach(TWO);
+  const file = await owner.make(ROOT_NODE, "file");
+  const { version } = await owner.write(file, 0, bytesOf(1, 100));
+  const folder = await owner.make(ROOT_NODE, "folder", "folder");
+  await newDevice("a", right);
+  const to = await (await known("a")).attach(ONE);
+  const { volume } = wire.rig;
+  const before = { seq: volume.seq, next: (await volume.meta.allocateNodes(1)).first };
+  const body = to.numbered(SAMPLES[name](to, file, folder, version));
+  const kind = await kindOf(name === "write" ? writeHello(to, body) : wire.rig.run(drained(to, name, body)));
+  const after = { seq: volume.seq, next: (await volume.meta.allocateNodes(1)).first };
+  return { kind, hasEffect: after.seq !== before.seq || after.next !== before.next + 1 };
+}
+
+async function writeHello(to: Attached, body: object): Promise<unknown> {
+  const channel = to.client.connection.open("write", body);
+  const bytes = bytesOf(2, 5);
+  const recipe = await to.rig.executor.chunkBytes(bytes);
+  channel.send(["d", "raw", 5, bytes]);
+  channel.send(["e", await to.rig.executor.digest([Buffer.concat([Buffer.from([5, 0, 0, 0]), recipe.digests])])]);
+  return wire.rig.run(channel.result());
+}
+
+async function drained(to: Attached, name: string, body: object): Promise<unknown> {
+  const channel = to.client.connection.ask(name, body);
+  while ((await channel.next()) !== undefined);
+  return channel.result();
+}
+
+describe("the right to read only", () => {
+  test("[W72] is tried with every request there is but those before an attachment", () => {
+    expect([...NAMES, "hello", "join", "attach"].toSorted()).toEqual(Object.keys(REQUESTS).toSorted());
+  });
+
+  test.each(NAMES)(
+    "[W72] with %s: what changes the volume for one who may write is refused, all else is answered",
+    async (name) => {
+      const writer = await tryRequest(name, "write");
+      expect(writer.kind).toBe("done");
+      await wire.close();
+      wire = await WireRig.open();
+      const root = await wire.rig.disk.openRoot("/data/_server", { permissions: 0o700 });
+      access = await Access.open(root, wire.rig.clock);
+      wire.access = access;
+      const reader = await tryRequest(name, "read");
+      expect(reader).toEqual({ kind: writer.hasEffect ? "ReadOnly" : "done", hasEffect: false });
+    },
+  );
+
+  test("[W72] gives no node ids, and the feed as to all", async () => {
+    await newDevice("o");
+    await newDevice("a", "read");
+    const reader = await (await known("a")).attach(ONE);
+    expect(reader.facts.nodes).toBeNull();
+    await reader.find({ isDeep: true, follow: true });
+    expect((await reader.renew())?.[0]).toBe("current");
+    const owner = await (await known("o")).attach(TWO);
+    await owner.make(ROOT_NODE, "new");
+    expect(reader.seqs).toHaveLength(1);
+  });
+});
+
+describe("a stranger", () => {
+  test("[W73] is cut off after ten seconds, one who is known is not", async () => {
+    await newDevice("a");
+    const friend = await known("a");
+    const silent = wire.connect();
+    const greeting = wire.connect();
+    await greeting.call("hello", HELLO);
+    await wire.rig.clock.advance(TIMING.strangerMs + 100);
+    expect([silent.closed, greeting.closed].map((error) => error?.message)).toEqual(
+      Array.from({ length: 2 }, () => "The connection did not say in time whose it is."),
+    );
+    expect(friend.closed).toBeUndefined();
+  });
+
+  test("[W73] may say 16 KiB, one who is known more", async () => {
+    await newDevice("a");
+    const friend = await known("a");
+    const stranger = wire.connect();
+    await stranger.call("hello", HELLO);
+    // Such as compression does not shorten.
+    const secret = Buffer.from(bytesOf(7, 6000)).toString("base64");
+    for (const client of [stranger, friend])
+      for (let time = 0; time < 3; time++) await kindOf(client.call("join", { secret: `${secret}${time}` }));
+    expect(stranger.closed).toMatchObject({ kind: "Unreachable" });
+    expect(friend.closed).toBeUndefined();
+  });
+
+  test("[W74] who fails too often waits, whatever it brings; a device is let in all the time", async () => {
+    await newDevice("a");
+    const good = await newSecret();
+    const join = (client: Client, secret: string): Promise<string> =>
+      kindOf(client.call("join", { secret, token: tokenOf("b"), name: "b" }));
+    const client = wire.connect();
+    await client.call("hello", HELLO);
+    const kinds: string[] = [];
+    for (let time = 0; time <= LIMITS.failedLogins; time++)
+      kinds.push(await join(client, String(time).padStart(22, "x")));
+    expect(kinds).toEqual([...Array.from({ length: LIMITS.failedLogins }, () => "Denied"), "Busy"]);
+    expect(await join(client, good)).toBe("Busy");
+    const guesser = wire.connect();
+    expect(await kindOf(guesser.call("hello", { ...HELLO, token: tokenOf("z") }))).toBe("Busy");
+    expect((await known("a")).closed).toBeUndefined();
+    await wire.rig.clock.advance(TIMING.forgivenMs * 2);
+    const again = wire.connect();
+    await again.call("hello", HELLO);
+    expect(await join(again, good)).toBe("done");
+  });
+});
+
+/** As the server does (server.ts). */
+function cutOff(id: string): void {
+  for (const handler of wire.handlers) if (handler.deviceId === id) handler.revoke();
+  wire.rig.volume.feed.drop(id);
+}
+
+describe("a device that is revoked", () => {
+  beforeEach(() => {
+    access.onRevoked(({ id }) => cutOff(id));
+  });
+
+  test("[W76] is cut off at once with 4003, and told so when it comes again; others are not", async () => {
+    await newDevice("a");
+    await newDevice("b");
+    const [one, other] = [await known("a"), await known("b")];
+    await one.attach(ONE);
+    await wire.rig.run(access.revoke("a"));
+    await wire.rig.clock.advance(50);
+    expect(one.closed?.message).toMatch(/^The server has withdrawn this device's access\./);
+    expect(await kindOf(wire.connect().call("hello", { ...HELLO, token: tokenOf("a") }))).toBe("Revoked");
+    expect(other.closed).toBeUndefined();
+    expect(wire.rig.volume.feed.attachments).toBe(0);
+  });
+
+  test.each([
+    ["connected", false],
+    ["away, with a lease that goes on", true],
+  ])("[W76] holds nobody up: what waits for its acknowledgement is answered (%s)", async (_title, isAway) => {
+    await newDevice("a");
+    await newDevice("b");
+    const client = await known("a");
+    const holder = await client.attach(ONE);
+    holder.acks = false;
+    await holder.find({ isDeep: true, follow: true });
+    expect((await holder.renew())?.[0]).toBe("current");
+    if (isAway) client.link.cut();
+    const writer = await (await known("b")).attach(TWO);
+    const { made } = writer.startMake(ROOT_NODE, "new");
+    let isDone = false;
+    void made.then(() => {
+      isDone = true;
+    });
+    await wire.rig.clock.advance(2_000);
+    expect(isDone).toBe(false);
+    await access.revoke("a");
+    await wire.rig.clock.advance(50);
+    expect(isDone).toBe(true);
+  });
+});
+
+describe("the introduction under attack", () => {
+  const SEED = 20_261_122;
+
+  test(`[W73] [W75] frames with mistakes and made-up credentials, seed ${SEED}: never let in, nothing thrown, nobody left over`, async () => {
+    const random = new SeededRandom(SEED);
+    await newDevice("a");
+    const { seq } = wire.rig.volume;
+    let refused = 0;
+    for (let round = 0; round < 1500; round++) {
+      const client = wire.connect();
+      for (const frame of attempts(random)) client.link.send(mistaken(random, frame));
+      await wire.rig.clock.advance(100);
+      for (const handler of wire.handlers) {
+        expect([handler.isKnown, handler.deviceId]).toEqual([false, undefined]);
+      }
+      if (client.closed !== undefined) refused++;
+      client.link.cut();
+      await wire.rig.clock.advance(1);
+      expect(wire.handlers.size).toBe(0);
+    }
+    expect(refused).toBeGreaterThan(100);
+    expect(wire.rig.volume.seq).toBe(seq);
+    expect(wire.rig.volume.feed.attachments).toBe(0);
+    expect((await known("a")).closed).toBeUndefined();
+  }, 60_000);
+});
+
+function attempts(random: SeededRandom): Uint8Array[] {
+  const characters = "ABCabc019-_";
+  const word = (length: number): string =>
+    Array.from({ length }, () => characters[random.below(characters.length)]).join("");
+  const say = (channel: number, operation: string, request: object): Uint8Array =>
+    encodeFrame({ kind: FRAME.call, channel, isCompressed: false, payload: encodeCbor([operation, request]) });
+  const token = word(random.below(3) === 0 ? random.below(60) : 43);
+  return [
+    say(1, "hello", random.coin() ? HELLO : { ...HELLO, token }),
+    say(3, "join", { secret: word(22), token, name: word(random.below(120)) }),
+    say(5, "attach", attachTo("docs")),
+    say(7, "make", { attachment: 5, n: 1, received: 0, folder: 1, name: "x", node: 9, attributes: {} }),
+  ];
+}
+
+function mistaken(random: SeededRandom, frame: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(frame);
+  const how = random.below(4);
+  if (how === 0) bytes[random.below(bytes.length)] = random.below(256);
+  else if (how === 1) return bytes.slice(0, random.below(bytes.length + 1));
+  return bytes;
+}
