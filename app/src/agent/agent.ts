@@ -20,6 +20,8 @@ export interface AgentSettings {
   mountTable: MountTable;
   folders: FolderView;
   openMount(settings: MountSettings): Promise<Mount>;
+  /** Makes this device known to a server. */
+  login(request: RequestOf<"login">): Promise<ResultOf<"login">>;
   /** Asks a volume that need not be mounted. */
   findByUrl(url: string, predicate: Predicate): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;
@@ -55,6 +57,8 @@ export class Agent {
     switch (request.verb) {
       case "mount":
         return this.#mount(request);
+      case "login":
+        return this.#settings.login(request);
       case "unmount":
         return this.#unmount(request);
       case "flush":

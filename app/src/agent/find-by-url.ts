@@ -4,8 +4,9 @@ import { hostname } from "node:os";
 import { threadExecutor } from "@runnel/native";
 import type { Predicate } from "@runnel/shared";
 import { RealClock, WsDialer } from "@runnel/shared";
-import { volumeOf } from "./control/index.ts";
+import { AgentHome, volumeOf } from "./control/index.ts";
 import type { FoundEntry } from "./mount.ts";
+import { KnownServers } from "./servers/known-servers.ts";
 import { VERSION } from "./version.ts";
 import { findBelow } from "./wire/listings.ts";
 import { Session } from "./wire/session.ts";
@@ -14,11 +15,13 @@ const nothing = (): void => undefined;
 
 export async function* findByUrl(url: string, predicate: Predicate): AsyncGenerator<FoundEntry> {
   const instance = randomBytes(16).toString("hex");
+  const servers = new KnownServers(new AgentHome().serversPath);
   const session = new Session({
     url,
     volume: volumeOf(new URL(url)),
     clock: new RealClock(),
-    dialer: new WsDialer(),
+    dialer: new WsDialer((place) => servers.trustOf(place)),
+    token: () => servers.tokenFor(url),
     executor: threadExecutor(),
     instance: () => instance,
     software: `Runnel ${VERSION} on ${hostname()}`,

@@ -4,7 +4,7 @@ import type { LookWhy, Predicate } from "@runnel/shared";
 export type WriteMode = "sync" | "async";
 
 export interface MountSettings {
-  /** ws://host:port/volume */
+  /** wss://host:port/volume, or ws on loopback */
   url: string;
   /** Absolute path of an existing empty folder. */
   mountpoint: string;
@@ -69,6 +69,8 @@ export interface MountStatus {
   /** listing: connected, the tree is still being filled. */
   state: "connecting" | "listing" | "connected" | "offline";
   hasLease: boolean;
+  /** The server lets this device read only: the drive is mounted so. */
+  isReadOnly: boolean;
   /** One sentence for a person about the state. */
   sentence: string;
   epoch: string;

@@ -42,9 +42,18 @@ export interface MountParts {
   /** Where the cache's contents lie. */
   cacheRoot: DiskRoot;
   software: string;
+  /** What makes this device known to the server. */
+  token?(): string | undefined;
+  /** The drive is opened so. */
+  isReadOnly: boolean;
   /** Closes what open-mount opened. */
   release(): Promise<void>;
   log(message: string, error?: unknown): void;
+}
+
+function rightChanged(isReadOnly: boolean): string {
+  const now = isReadOnly ? "The server lets this device only read now" : "The server lets this device write now";
+  return `${now}. Unmount the drive and mount it again.`;
 }
 
 const PROBLEMS_MAX = 20;
@@ -99,6 +108,7 @@ export class MountedVolume implements Mount {
       executor,
       instance: () => journal.instance,
       software: `${parts.software} on ${hostname()}`,
+      ...(parts.token === undefined ? {} : { token: () => parts.token?.() }),
       wasUsed: () => this.wasUsed(),
       resume: () => this.resume(),
       events: {
@@ -241,6 +251,7 @@ export class MountedVolume implements Mount {
       mountpoint: this.settings.mountpoint,
       state,
       hasLease: session.hasLease,
+      isReadOnly: parts.isReadOnly,
       sentence: this.sentence(state, unsent.length),
       epoch: this.epoch,
       seq: facts?.seq ?? 0,
@@ -372,6 +383,7 @@ export class MountedVolume implements Mount {
       replica.forgetCompleteness();
       drive.dropFolder(0);
     }
+    if (facts.isReadOnly !== this.parts.isReadOnly) this.problem(rightChanged(facts.isReadOnly));
     this.epoch = facts.epoch;
     replica.putState(facts.seq, facts.root);
     drive.putNode(this.tree.entry(facts.root), false);
@@ -447,8 +459,10 @@ export class MountedVolume implements Mount {
   private sentence(state: MountStatus["state"], unsentFiles: number): string {
     const unsent =
       unsentFiles === 0 ? "" : ` ${unsentFiles} ${unsentFiles === 1 ? "file waits" : "files wait"} and will be sent.`;
+    if (state === "offline" && this.session.refusal !== undefined) return `${this.session.refusal}${unsent}`;
     if (state === "offline") return `Offline.${unsent === "" ? " Files in the cache can be read." : unsent}`;
     if (state === "listing") return `Connected, reading the folder list.${unsent}`;
+    if (this.parts.isReadOnly) return "Connected. This drive can only be read.";
     return unsent === "" ? "Everything is saved on the server." : `Connected.${unsent}`;
   }
 }

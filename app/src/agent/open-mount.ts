@@ -5,11 +5,12 @@ import { realDisk, threadExecutor } from "@runnel/native";
 import { fuseDrive } from "@runnel/native/drive";
 import { RealClock, WsDialer } from "@runnel/shared";
 import type { Disk, DiskRoot } from "@runnel/shared";
-import { volumeOf } from "./control/index.ts";
+import { AgentHome, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
 import { openJournal } from "./journal/log-journal.ts";
 import { MountedVolume } from "./mounted-volume.ts";
 import type { Mount, MountSettings } from "./mount.ts";
+import { KnownServers } from "./servers/known-servers.ts";
 import { openReplica } from "./replica/sqlite-replica.ts";
 import { VERSION } from "./version.ts";
 
@@ -24,6 +25,8 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
   const executor = threadExecutor();
   const disk = realDisk();
   const volume = volumeOf(new URL(settings.url));
+  const servers = new KnownServers(new AgentHome().serversPath);
+  const isReadOnly = servers.isReadOnly(settings.url);
   const log = (message: string, error?: unknown): void => console.error(message, error ?? "");
 
   const opened: { close(): void | Promise<void> }[] = [];
@@ -68,13 +71,15 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
         open: READ_DEADLINE_MS,
       },
       entriesMax: ENTRIES_MAX,
-      isReadOnly: false,
+      isReadOnly,
     });
     return await MountedVolume.open({
       settings,
       volume,
       clock,
-      dialer: new WsDialer(),
+      dialer: new WsDialer((place) => servers.trustOf(place)),
+      token: () => servers.tokenFor(settings.url),
+      isReadOnly,
       executor,
       drive,
       replica,

@@ -6,6 +6,7 @@ import { parsePredicate } from "@runnel/shared";
 export const productEngines: AgentEngines = {
   parsePredicate,
   openMount: async (settings) => (await import("./open-mount.ts")).openMount(settings),
+  login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
   findByUrl: async function* (url, predicate) {
     yield* (await import("./find-by-url.ts")).findByUrl(url, predicate);
   },

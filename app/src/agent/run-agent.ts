@@ -27,6 +27,7 @@ const LOCK_POLL_MS = 50;
 export interface AgentEngines {
   openMount: AgentSettings["openMount"];
   findByUrl: AgentSettings["findByUrl"];
+  login: AgentSettings["login"];
   parsePredicate(words: readonly string[]): Predicate;
 }
 

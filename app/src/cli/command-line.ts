@@ -6,9 +6,13 @@ import { Output, type Sinks } from "./output.ts";
 import { usageError } from "./usage-error.ts";
 import { addAgent } from "./verbs/agent.ts";
 import { addCompletion } from "./verbs/completion.ts";
+import { addDevices } from "./verbs/devices.ts";
 import { addFind } from "./verbs/find.ts";
 import { addFlush } from "./verbs/flush.ts";
+import { addInvite } from "./verbs/invite.ts";
+import { addLogin } from "./verbs/login.ts";
 import { addMount } from "./verbs/mount.ts";
+import { addRevoke } from "./verbs/revoke.ts";
 import { addServe } from "./verbs/serve.ts";
 import { addStats } from "./verbs/stats.ts";
 import { addStatus } from "./verbs/status.ts";
@@ -18,6 +22,10 @@ import { addUnmount } from "./verbs/unmount.ts";
 /** In the order of the help. */
 const VERBS = [
   addServe,
+  addInvite,
+  addDevices,
+  addRevoke,
+  addLogin,
   addMount,
   addUnmount,
   addFlush,

@@ -9,18 +9,15 @@ export function formatPercent(percent: number): string {
   return `${Math.round(percent)} %`;
 }
 
-/** Columns aligned: the first to the left, figures to the right. */
-export function formatTable(rows: readonly (readonly string[])[]): string[] {
+/** Columns aligned: the first to the left, figures to the right, words to the left. */
+export function formatTable(rows: readonly (readonly string[])[], others: "figures" | "words" = "figures"): string[] {
   const widths: number[] = [];
   for (const row of rows) {
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
   }
-  return rows.map((row) =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join("  ")
-      .trimEnd(),
-  );
+  const aligned = (cell: string, column: number): string =>
+    column === 0 || others === "words" ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
+  return rows.map((row) => row.map(aligned).join("  ").trimEnd());
 }
 
 export function formatCount(count: number, one: string, many: string): string {

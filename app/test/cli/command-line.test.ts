@@ -33,16 +33,28 @@ async function withAgent(): Promise<{ home: string; mountpoint: string }> {
 }
 
 describe("help", () => {
-  test.each(["serve", "mount", "unmount", "flush", "status", "stats", "find", "stop", "completion", "agent"])(
-    "of %s begins with an example that names it",
-    async (verb) => {
-      const { code, stdout, stderr } = await here(verb, "--help");
-      expect(stdout).toMatch(new RegExp(`^Examples?:\n  runnel ${verb}\\b`));
-      expect(stdout).toContain("--json");
-      expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    },
-  );
+  test.each([
+    "serve",
+    "invite",
+    "devices",
+    "revoke",
+    "login",
+    "mount",
+    "unmount",
+    "flush",
+    "status",
+    "stats",
+    "find",
+    "stop",
+    "completion",
+    "agent",
+  ])("of %s begins with an example that names it", async (verb) => {
+    const { code, stdout, stderr } = await here(verb, "--help");
+    expect(stdout).toMatch(new RegExp(`^Examples?:\n  runnel ${verb}\\b`));
+    expect(stdout).toContain("--json");
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
 
   test("of the whole begins with an example and lists the verbs", async () => {
     const { code, stdout } = await here("--help");
@@ -75,6 +87,12 @@ describe("a command that is used wrongly", () => {
     [["mount"], "URL is missing. Run runnel mount --help to see how it is used."],
     [["mount", "ws://h/v"], "MOUNTPOINT is missing. Run runnel mount --help to see how it is used."],
     [["unmount", "a", "b"], "There are too many arguments. Run runnel unmount --help to see how it is used."],
+    [
+      ["invite", "docs", "--expires", "soon"],
+      "soon is not a time that an invite can last. Write a number and m, h or d, at most 366d: 7d.",
+    ],
+    [["login", "x", "--proxy", "proxy:3128"], "That is not the address of a proxy. Write http://HOST:PORT."],
+    [["serve", "--volume", "a=/srv", "--cert", "c.pem"], "--cert and --key go together. Name both files."],
     [["status", "--loud"], "There is no option --loud. Run runnel status --help to see how it is used."],
     [
       ["mount", "a", "b", "--cache"],
@@ -101,6 +119,20 @@ describe("a command that is used wrongly", () => {
   test("ends its process with 2", async () => {
     const { home } = makePlace();
     expect(await runnel(home, "dance")).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
+describe("login", () => {
+  test("says what the device may do and what to type next; a refusal ends with 4", async () => {
+    const { home } = await withAgent();
+    expect(await runnel(home, "login", "runnel://x-good", "--name", "laptop")).toEqual({
+      code: 0,
+      stdout:
+        "The server knows this device as laptop; it may read.\n" +
+        "Map the volume: runnel mount wss://127.0.0.1:7473/docs MOUNTPOINT\n",
+      stderr: "",
+    });
+    expect(await runnel(home, "login", "runnel://x-bad")).toMatchObject({ code: 4, stdout: "" });
   });
 });
 

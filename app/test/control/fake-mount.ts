@@ -30,6 +30,7 @@ class FakeMount implements Mount {
       mountpoint,
       state: "connected",
       hasLease: true,
+      isReadOnly: false,
       sentence: "Connected. Everything is on the server.",
       epoch: "00".repeat(16),
       seq: 7,
@@ -91,6 +92,10 @@ export const fakeEngines: AgentEngines = {
       throw new RunnelError("Unreachable", "mount", "The server cannot be reached.");
     if (settings.url.endsWith("/refused")) throw new RunnelError("Denied", "mount", "The server refuses.");
     return new FakeMount(settings);
+  },
+  async login({ invite, name = "here" }) {
+    if (!invite.endsWith("-good")) throw new RunnelError("Denied", "login", "This invite was used already.");
+    return { url: "wss://127.0.0.1:7473/docs", device: name, isReadOnly: true };
   },
   async *findByUrl(_url, predicate) {
     yield* find(predicate);

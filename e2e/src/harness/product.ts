@@ -30,6 +30,8 @@ export interface ServeOptions {
   readyMs?: number;
   /** Seconds. */
   leaseTerm?: number;
+  /** Further options, as typed. */
+  args?: readonly string[];
   env: NodeJS.ProcessEnv;
 }
 
@@ -37,14 +39,22 @@ export interface ServeOptions {
 export class ServerProcess {
   readonly child: ChildProcess;
   readonly options: ServeOptions;
-  /** ws://HOST:PORT */
+  /** ws://HOST:PORT or wss://HOST:PORT */
   readonly url: string;
+  /** Of its key; undefined with plain ws. */
+  readonly fingerprint: string | undefined;
   readonly #stderr: string[];
 
-  constructor(child: ChildProcess, options: ServeOptions, url: string, stderr: string[]) {
+  constructor(
+    child: ChildProcess,
+    options: ServeOptions,
+    said: { url: string; fingerprint?: string },
+    stderr: string[],
+  ) {
     this.child = child;
     this.options = options;
-    this.url = url;
+    this.url = said.url;
+    this.fingerprint = said.fingerprint;
     this.#stderr = stderr;
   }
 
@@ -107,6 +117,7 @@ export async function serve(options: ServeOptions): Promise<ServerProcess> {
     "--data",
     options.data,
     ...(options.leaseTerm === undefined ? [] : ["--lease-term", String(options.leaseTerm)]),
+    ...(options.args ?? []),
     "--json",
   ];
   const child = spawn(process.execPath, args, { cwd: "/", env: options.env, stdio: ["ignore", "pipe", "pipe"] });
@@ -123,9 +134,9 @@ export async function serve(options: ServeOptions): Promise<ServerProcess> {
       options.readyMs ?? READY_MS,
       "the server's first line",
     );
-    const { url } = JSON.parse(ready) as { url?: unknown };
-    if (typeof url !== "string") throw new Error(`No url in: ${ready}`);
-    return new ServerProcess(child, options, url, stderr);
+    const said = JSON.parse(ready) as { url: string; fingerprint?: string };
+    if (typeof said.url !== "string") throw new Error(`No url in: ${ready}`);
+    return new ServerProcess(child, options, said, stderr);
   } catch (error) {
     child.kill("SIGKILL");
     throw new Error(`runnel serve did not start. ${(error as Error).message}\n${stderr.join("")}`, { cause: error });

@@ -62,6 +62,7 @@ export class Sandbox {
       listen?: string;
       leaseTerm?: number;
       readyMs?: number;
+      args?: readonly string[];
       env?: NodeJS.ProcessEnv | undefined;
     } = {},
   ): Promise<ServerProcess> {

@@ -48,6 +48,15 @@ export const Request = z.discriminatedUnion("verb", [
     /** Show everything as the mounting user's; left out: for an ordinary user. */
     mapOwner: z.boolean().optional(),
   }),
+  z.object({
+    verb: z.literal("login"),
+    invite: text,
+    /** Of this device; left out: the machine's. */
+    name: text.optional(),
+    proxy: text.optional(),
+    /** Certificates of authorities in PEM form. */
+    caFile: text.optional(),
+  }),
   z.object({ verb: z.literal("unmount"), mountpoint: text, force: z.boolean() }),
   z.object({ verb: z.literal("flush"), mountpoint: text, up: z.boolean() }),
   /** `asksServer`: each drive's server says how it stands with its folder. */
@@ -102,6 +111,7 @@ const Status: z.ZodType<MountStatus> = z.object({
   mountpoint: text,
   state: z.enum(["connecting", "listing", "connected", "offline"]),
   hasLease: z.boolean(),
+  isReadOnly: z.boolean(),
   sentence: z.string(),
   epoch: z.string(),
   seq: count,
@@ -133,6 +143,7 @@ const AgentStatus = z.object({ pid: z.int(), version: text, home: text, startedM
 /** The result of each verb. */
 export const RESULTS = {
   mount: z.object({ mount: Status }),
+  login: z.object({ url: text, device: text, isReadOnly: z.boolean() }),
   /** `wasLost`: what an earlier agent left behind was detached. `unsentFiles`: kept here, and sent when the drive is mounted there again; null: not known. */
   unmount: z.object({ unmounted: Place, wasLost: z.boolean(), unsentFiles: count.nullable() }),
   flush: z.object({ flushed: Place.extend({ up: z.boolean() }) }),

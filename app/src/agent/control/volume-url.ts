@@ -1,7 +1,7 @@
 // The address of a volume as a person types it, in the one form that everything else compares.
 import { isVolumeName, RunnelError } from "@runnel/shared";
 
-/** ws://HOST:PORT/VOLUME. @throws RunnelError Invalid */
+/** wss://HOST:PORT/VOLUME, or ws on loopback. @throws RunnelError Invalid */
 export function volumeUrl(typed: string): string {
   const url = URL.parse(typed);
   const volume = volumeOf(url);
@@ -13,7 +13,7 @@ export function volumeUrl(typed: string): string {
     throw new RunnelError(
       "Invalid",
       "read a URL",
-      `"${typed}" is not the address of a volume. Write ws://HOST:PORT/VOLUME: ws://127.0.0.1:7473/docs.`,
+      `"${typed}" is not the address of a volume. Write wss://HOST:PORT/VOLUME: wss://files.example.org:7473/docs.`,
     );
   }
   return `${url.protocol}//${url.host}/${encodeURIComponent(volume)}`;

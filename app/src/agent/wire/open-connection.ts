@@ -9,6 +9,8 @@ export interface ConnectionParts {
   executor: Executor;
   /** "Runnel 0.1.0 on ada-laptop": what others read when they wait for this client. */
   software: string;
+  /** What makes this device known to the server. */
+  token?(): string | undefined;
 }
 
 /** @throws RunnelError Unreachable within `dialMs`; Version when the server speaks another protocol. */
@@ -39,7 +41,12 @@ export async function openConnection(
       },
       closed,
     });
-    const answer = connection.call("hello", { protocol: PROTOCOL_VERSION, software: parts.software });
+    const token = parts.token?.();
+    const answer = connection.call("hello", {
+      protocol: PROTOCOL_VERSION,
+      software: parts.software,
+      ...(token === undefined ? {} : { token }),
+    });
     abort.signal.addEventListener("abort", () =>
       connection.close(new RunnelError("Unreachable", "connect", "The server does not answer.")),
     );

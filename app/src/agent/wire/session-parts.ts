@@ -23,6 +23,7 @@ export interface AttachFacts {
   seq: number;
   root: NodeState;
   isResumed: boolean;
+  isReadOnly: boolean;
 }
 
 export interface Resume {
@@ -40,6 +41,8 @@ export interface SessionParts {
   /** Of the journal; asked at each attach. */
   instance(): string;
   software: string;
+  /** What makes this device known to the server; asked at each connection. */
+  token?(): string | undefined;
   /** Programs used the drive since the last call, answered without this side hearing of it. */
   wasUsed(): boolean;
   /** What a new attachment resumes from. */

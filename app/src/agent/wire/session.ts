@@ -18,6 +18,8 @@ import { SignsOfLife } from "./signs-of-life.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
 
 const RECONNECT_MS = [200, 400, 800, 1_500, 3_000, 5_000];
+/** Only a person can change that it is not let in. */
+const RECONNECT_REFUSED_MS = 30_000;
 const DIAL_MS = 10_000;
 
 export class Session {
@@ -47,6 +49,8 @@ export class Session {
 
   /** Waits for the server that someone waited out. */
   roundTrips = 0;
+  /** Why the server does not let this device in; undefined unless that was its last word. */
+  refusal: string | undefined;
   /** Bytes of recipes within control messages, for the statistics. */
   recipeBytes = { sent: 0, received: 0 };
   private readonly traffic = new Traffic();
@@ -248,8 +252,10 @@ export class Session {
       seq: attached.seq,
       root: attached.root,
       isResumed: attached.isResumed,
+      isReadOnly: attached.isReadOnly,
     });
     this.signs.changed();
+    this.refusal = undefined;
     this.connection = connection;
     this.feed = feed;
     this.follow(connection, feed);
@@ -411,11 +417,13 @@ export class Session {
         continue;
       }
       for (let attempt = 0; !this.isEnding && !this.isConnected; attempt++) {
-        await this.pause(RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0);
+        const delayMs = RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0;
+        await this.pause(this.refusal !== undefined ? RECONNECT_REFUSED_MS : delayMs);
         if (this.isEnding) return;
         try {
           await this.connect();
         } catch (error) {
+          this.refusal = isRunnelError(error, "Denied", "Revoked") ? error.message : undefined;
           this.lastError = unreachable("connect", fromSystemError(error, "connect"));
           this.parts.events.link(false, this.lastError.message);
         }

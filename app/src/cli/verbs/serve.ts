@@ -1,5 +1,6 @@
 // runnel serve: the server, in this process, until it is told to end.
-import { RunnelError } from "@runnel/shared";
+import { hostname } from "node:os";
+import { RunnelError, isLoopback } from "@runnel/shared";
 import type { ServerSettings, VolumeSettings } from "@runnel/server";
 import { type Command, Option } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
@@ -16,7 +17,7 @@ const EXIT_CODE_SECOND_SIGNAL = 1;
 export function addServe(program: Command, output: Output): void {
   addVerb(program, "serve", "Serves folders as volumes until Ctrl-C. The folders stay plain folders.", [
     "serve --volume docs=/srv/docs",
-    "serve --volume docs=/srv/docs --volume photos=/srv/photos",
+    "serve --volume docs=/srv/docs --listen 0.0.0.0:7473",
   ])
     .addOption(
       new Option(
@@ -24,24 +25,54 @@ export function addServe(program: Command, output: Output): void {
         "a folder and the name it is served by; may be given again",
       ).makeOptionMandatory(),
     )
-    .option("--listen <host:port>", "where to listen", LISTEN_DEFAULT)
+    .option(
+      "--listen <host:port>",
+      "where to listen: beyond loopback with TLS, for devices with an invite",
+      LISTEN_DEFAULT,
+    )
+    .option("--tls", "the same on loopback, where everyone is let in otherwise")
+    .option("--cert <file>", "a certificate of an authority in PEM form, with its chain (default: the server's own)")
+    .option("--key <file>", "the certificate's private key in PEM form")
     .option("--data <dir>", "where logs and indexes lie (default: in the agent's home)")
     .option(
       "--lease-term <seconds>",
       "how long a client may answer from what it knows; a change waits so long for one that has gone silent",
       String(TERM_SECONDS_DEFAULT),
     )
-    .action(async (options: { volume: string[]; listen: string; data?: string; leaseTerm: string }) => {
+    .action(async (options: ServeOptions) => {
+      const listen = parseListen(options.listen);
       await serve(
         {
           volumes: parseVolumes(options.volume),
-          ...parseListen(options.listen),
+          ...listen,
+          ...securityOf(listen.host, options),
           dataFolder: absolutePath(options.data ?? new AgentHome().serverFolder),
           termMs: parseTerm(options.leaseTerm) * 1000,
         },
         output,
       );
     });
+}
+
+interface ServeOptions {
+  volume: string[];
+  listen: string;
+  tls?: true;
+  cert?: string;
+  key?: string;
+  data?: string;
+  leaseTerm: string;
+}
+
+/** @throws RunnelError Invalid */
+function securityOf(host: string, { tls, cert, key }: ServeOptions): Pick<ServerSettings, "security"> {
+  if ((cert === undefined) !== (key === undefined)) throw invalid("--cert and --key go together. Name both files.");
+  if (tls === undefined && cert === undefined && isLoopback(host)) return {};
+  const given =
+    cert === undefined || key === undefined
+      ? {}
+      : { given: { certificatePath: absolutePath(cert), keyPath: absolutePath(key) } };
+  return { security: { ...given, hostname: hostname() } };
 }
 
 async function serve(settings: ServerSettings, output: Output): Promise<void> {
@@ -55,11 +86,18 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
     url: `${server.url}/${encodeURIComponent(name)}`,
     epoch,
   }));
-  output.result({ url: server.url, volumes }, () =>
-    volumes.map(({ name, folder, url }) => `Serving ${name} from ${folder} at ${url}`),
-  );
+  const { guests } = server;
+  const fingerprint = guests === undefined ? {} : { fingerprint: guests.fingerprint ?? null };
+  output.result({ url: server.url, volumes, ...fingerprint }, () => [
+    ...volumes.map(({ name, folder, url }) => `Serving ${name} from ${folder} at ${url}`),
+    ...(guests === undefined ? [] : [...keyLines(guests.fingerprint), "Let somebody in: runnel invite VOLUME"]),
+  ]);
   await told;
   await server.close();
+}
+
+function keyLines(fingerprint: string | undefined): string[] {
+  return fingerprint === undefined ? [] : [`Its key's fingerprint, which invites carry: ${fingerprint}`];
 }
 
 /** Resolves at the first signal, or when the program that started this one with a channel is gone. A second signal ends the process. */

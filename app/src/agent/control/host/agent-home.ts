@@ -5,6 +5,7 @@
 //     agent.lock    held by the running agent (agent-lock.ts)
 //     agent.log     what it logs; agent.log.1 is the part before
 //     mounts.json   the mounts that have not ended cleanly
+//     servers.json  servers that know this device, with its tokens; mode 0600
 //     cache/        cached contents, unless a mount says otherwise
 //     mounts/ID/    replica and journal of a mount; ID is made from URL and mount point, so a later mount finds them again
 //     server/       data of `runnel serve`, unless it says otherwise
@@ -71,6 +72,9 @@ export class AgentHome {
   }
   get cacheFolder(): string {
     return join(this.folder, "cache");
+  }
+  get serversPath(): string {
+    return join(this.folder, "servers.json");
   }
   get serverFolder(): string {
     return join(this.folder, "server");

@@ -1,0 +1,46 @@
+// The servers that know this device: by what it tells them from others, and what it shows them. Read anew whenever it is asked, so that a
+// login is used from the next connection on.
+import { addressOf, placeOf, type ServerTrust } from "@runnel/shared";
+import { volumeOf } from "../control/index.ts";
+import { type KnownServer, readServers, writeServers } from "./host/servers-file.ts";
+
+export class KnownServers {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  find(place: string): KnownServer | undefined {
+    return readServers(this.#path).find((server) => server.place === place);
+  }
+
+  trustOf(place: string): ServerTrust {
+    const { fingerprint, proxy, authorities } = this.find(place) ?? {};
+    return {
+      ...(fingerprint === undefined ? {} : { fingerprint }),
+      ...(proxy === undefined ? {} : { proxy }),
+      ...(authorities === undefined ? {} : { authorities }),
+    };
+  }
+
+  /** For the server of a mount URL; plain ws, which stays on this machine, gets none. */
+  tokenFor(url: string): string | undefined {
+    const address = addressOf(url);
+    return address.isSecure ? this.find(placeOf(address))?.token : undefined;
+  }
+
+  /** As the server said at the login. */
+  isReadOnly(url: string): boolean {
+    const address = addressOf(url);
+    if (!address.isSecure) return false;
+    const volume = volumeOf(new URL(url));
+    return this.find(placeOf(address))?.volumes.find(({ name }) => name === volume)?.isReadOnly ?? false;
+  }
+
+  /** Durable when it returns. */
+  keep(server: KnownServer): void {
+    const others = readServers(this.#path).filter(({ place }) => place !== server.place);
+    writeServers(this.#path, [...others, server]);
+  }
+}

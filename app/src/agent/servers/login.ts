@@ -1,0 +1,121 @@
+// Uses an invite: this device gets a token of its own, which only the server that the invite names is ever shown.
+import { randomBytes } from "node:crypto";
+import type { Clock, Executor, Invite, ServerTrust } from "@runnel/shared";
+import { check, isRunnelError, LIMITS, parseInvite, RESULTS, RunnelError, WsDialer } from "@runnel/shared";
+import { openConnection } from "../wire/open-connection.ts";
+import { type KnownServer, readAuthorities } from "./host/servers-file.ts";
+import type { KnownServers } from "./known-servers.ts";
+
+export interface LoginRequest {
+  invite: string;
+  name?: string | undefined;
+  proxy?: string | undefined;
+  caFile?: string | undefined;
+}
+
+export interface LoggedIn {
+  /** Of the volume, for mount. */
+  url: string;
+  /** What the server calls this device. */
+  device: string;
+  isReadOnly: boolean;
+}
+
+export interface LoginParts {
+  servers: KnownServers;
+  clock: Clock;
+  executor: Executor;
+  software: string;
+  hostname: string;
+}
+
+interface Joined {
+  device: string;
+  isReadOnly: boolean;
+}
+
+const TOKEN_BYTES = 32;
+const DIAL_MS = 10_000;
+/** A lost answer is asked for again: the server knows the token. */
+const TRIES = 3;
+
+/** @throws RunnelError with a sentence for a person: Invalid, Denied, Unreachable, Busy. */
+export async function login(request: LoginRequest, parts: LoginParts): Promise<LoggedIn> {
+  const invite = parseInvite(request.invite);
+  const { place, volume, fingerprint } = invite;
+  const url = `wss://${place}/${encodeURIComponent(volume)}`;
+  // One with another key is another server, to which nothing of before is shown.
+  const before = parts.servers.find(place);
+  const same = before?.fingerprint === fingerprint ? before : undefined;
+  const trust = trustOf(invite, request, same);
+  const name = (request.name ?? parts.hostname).slice(0, LIMITS.deviceName);
+  const join = (token: string): Promise<Joined> => askToJoin(url, invite, trust, token, name, parts);
+  let token = same?.token ?? newToken();
+  let joined: Joined;
+  try {
+    joined = await join(token);
+  } catch (error) {
+    if (!isRunnelError(error, "Revoked")) throw error;
+    token = newToken();
+    joined = await join(token);
+  }
+  const others = same?.volumes.filter((known) => known.name !== volume) ?? [];
+  const volumes = [...others, { name: volume, isReadOnly: joined.isReadOnly }];
+  parts.servers.keep({ place, token, device: joined.device, volumes, ...trust });
+  return { url, ...joined };
+}
+
+function newToken(): string {
+  return randomBytes(TOKEN_BYTES).toString("base64url");
+}
+
+/** What is not said now stays as it was. */
+function trustOf({ fingerprint }: Invite, request: LoginRequest, same: KnownServer | undefined): ServerTrust {
+  const proxy = request.proxy ?? same?.proxy;
+  const authorities = request.caFile === undefined ? same?.authorities : readAuthorities(request.caFile);
+  return {
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(proxy === undefined ? {} : { proxy }),
+    ...(authorities === undefined ? {} : { authorities }),
+  };
+}
+
+async function askToJoin(
+  url: string,
+  { secret, volume }: Invite,
+  trust: ServerTrust,
+  token: string,
+  name: string,
+  { clock, executor, software }: LoginParts,
+): Promise<Joined> {
+  const dialer = new WsDialer(() => trust);
+  for (let tries = 1; ; tries++) {
+    const ending = new AbortController();
+    const connection = await openConnection(
+      { url, clock, dialer, executor, software },
+      DIAL_MS,
+      ending.signal,
+      () => {},
+    );
+    const overdue = clock.after(DIAL_MS, () => connection.close(lost()));
+    try {
+      const answer = await connection.call("join", { secret, token, name });
+      const { device, isReadOnly, ...joined } = check(RESULTS.joined, answer, "joined");
+      if (joined.volume === volume) return { device, isReadOnly };
+      throw new RunnelError(
+        "Denied",
+        "login",
+        `This invite is to the volume ${joined.volume}, not ${volume}. Ask for a new one.`,
+      );
+    } catch (error) {
+      if (!isRunnelError(error, "Unreachable") || tries === TRIES) throw error;
+    } finally {
+      overdue.cancel();
+      connection.close(lost());
+    }
+  }
+}
+
+function lost(): RunnelError {
+  return new RunnelError("Unreachable", "login", "The server does not answer. Try again with the same invite.");
+}

@@ -1,0 +1,14 @@
+// How long something lasts, as a person types it.
+import { RunnelError } from "@runnel/shared";
+
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
+const DAYS_MAX = 366;
+
+/** Milliseconds of "30m", "24h" or "7d". @throws RunnelError Invalid. */
+export function parseDuration(typed: string): number {
+  const [, digits, unit = ""] = /^(\d{1,7})([mhd])$/.exec(typed) ?? [];
+  const ms = Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS];
+  if (ms > 0 && ms <= DAYS_MAX * UNITS_MS.d) return ms;
+  const sentence = `${typed} is not a time that an invite can last. Write a number and m, h or d, at most 366d: 7d.`;
+  throw new RunnelError("Invalid", "read the command", sentence);
+}

@@ -1,0 +1,37 @@
+// How the list of devices looks, and how long invites may last.
+import { expect, test } from "@jest/globals";
+import { parseDuration } from "../../src/cli/duration.ts";
+import { type Device, describeDevices } from "../../src/cli/verbs/devices.ts";
+
+const LAPTOP: Device = {
+  id: "01234567",
+  name: "ada-laptop",
+  person: "Ada",
+  volumes: [
+    { name: "docs", isReadOnly: false },
+    { name: "photos", isReadOnly: true },
+  ],
+  createdMs: 1,
+  revokedMs: null,
+  isConnected: true,
+};
+
+test("devices stand in columns of words", () => {
+  const others = [
+    { ...LAPTOP, name: "pc", id: "89abcdef", person: "", volumes: [], isConnected: false },
+    { ...LAPTOP, name: "old", revokedMs: 2 },
+  ];
+  expect(describeDevices([LAPTOP, ...others])).toEqual([
+    "device      id        for  volumes              state",
+    "ada-laptop  01234567  Ada  docs, photos (read)  connected",
+    "pc          89abcdef                            away",
+    "old         01234567  Ada  docs, photos (read)  revoked",
+  ]);
+  expect(describeDevices([])).toEqual(["No devices yet. Let one in: runnel invite VOLUME"]);
+});
+
+test("a duration is minutes, hours or days, up to a year", () => {
+  expect(["1m", "24h", "7d", "366d"].map(parseDuration)).toEqual([60_000, 86_400_000, 604_800_000, 31_622_400_000]);
+  for (const typed of ["", "0m", "7", "d", "-1d", "1.5h", "367d", "8785h", "7 d", "1w", "99999999m"])
+    expect(() => parseDuration(typed)).toThrow(expect.objectContaining({ kind: "Invalid" }));
+});

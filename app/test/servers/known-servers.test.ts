@@ -1,0 +1,73 @@
+// The file of servers that know this device.
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { KnownServers } from "../../src/agent/servers/known-servers.ts";
+
+const SERVER = {
+  place: "files.example.org:7473",
+  fingerprint: "f".repeat(43),
+  token: "t".repeat(43),
+  device: "laptop",
+  volumes: [
+    { name: "my docs", isReadOnly: true },
+    { name: "photos", isReadOnly: false },
+  ],
+};
+
+let folder: string;
+let path: string;
+let servers: KnownServers;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rnl-"));
+  path = join(folder, "servers.json");
+  servers = new KnownServers(path);
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test("[F72] is for its user alone, and holds one entry a server", () => {
+  servers.keep({ ...SERVER, token: "o".repeat(43) });
+  servers.keep({ ...SERVER, place: "other:1" });
+  chmodSync(path, 0o644);
+  servers.keep(SERVER);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(servers.find(SERVER.place)).toEqual(SERVER);
+  expect((JSON.parse(readFileSync(path, "utf8")) as { servers: unknown[] }).servers).toHaveLength(2);
+});
+
+test("a token goes to the very server that it is of, by TLS only", () => {
+  servers.keep(SERVER);
+  expect(servers.tokenFor("wss://files.example.org:7473/photos")).toBe(SERVER.token);
+  for (const other of [
+    "wss://files.example.org/photos",
+    "wss://files.example.org.:7473/photos",
+    "ws://127.0.0.1:7473/photos",
+  ])
+    expect(servers.tokenFor(other)).toBeUndefined();
+  expect(servers.trustOf(SERVER.place)).toEqual({ fingerprint: SERVER.fingerprint });
+  expect(servers.trustOf("elsewhere:1")).toEqual({});
+});
+
+test("a volume is read-only as the login said", () => {
+  servers.keep(SERVER);
+  const place = "wss://files.example.org:7473";
+  expect([`${place}/my%20docs`, `${place}/photos`, `${place}/new`].map((url) => servers.isReadOnly(url))).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
+test.each([
+  ["of a newer format", '{"format": 2, "servers": []}', "Version"],
+  ["torn", '{"format": 1, "ser', "Corrupt"],
+  ["of another form", '{"format": 1, "servers": [{"place": "x"}]}', "Corrupt"],
+])("[F72] %s is refused and left as it is", (_title, text, kind) => {
+  writeFileSync(path, text);
+  expect(() => servers.find("x")).toThrow(expect.objectContaining({ kind }));
+  expect(() => servers.keep(SERVER)).toThrow(expect.objectContaining({ kind }));
+  expect(readFileSync(path, "utf8")).toBe(text);
+});
