@@ -28,7 +28,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test("[F72] is for its user alone, and holds one entry a server", () => {
+test("[F92] is for its user alone, and holds one entry a server", () => {
   servers.keep({ ...SERVER, token: "o".repeat(43) });
   servers.keep({ ...SERVER, place: "other:1" });
   chmodSync(path, 0o644);
@@ -65,7 +65,7 @@ test.each([
   ["of a newer format", '{"format": 2, "servers": []}', "Version"],
   ["torn", '{"format": 1, "ser', "Corrupt"],
   ["of another form", '{"format": 1, "servers": [{"place": "x"}]}', "Corrupt"],
-])("[F72] %s is refused and left as it is", (_title, text, kind) => {
+])("[F92] %s is refused and left as it is", (_title, text, kind) => {
   writeFileSync(path, text);
   expect(() => servers.find("x")).toThrow(expect.objectContaining({ kind }));
   expect(() => servers.keep(SERVER)).toThrow(expect.objectContaining({ kind }));

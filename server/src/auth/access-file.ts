@@ -1,4 +1,4 @@
-// What is kept of devices and invites (F71): digests of tokens and secrets, never these themselves.
+// What is kept of devices and invites (F91): digests of tokens and secrets, never these themselves.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import { z } from "zod";

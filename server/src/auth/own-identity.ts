@@ -1,4 +1,4 @@
-// The server's own key and certificate: made at the first start, the same from then on, since invites name the key (F70). It vouches for
+// The server's own key and certificate: made at the first start, the same from then on, since invites name the key (F90). It vouches for
 // itself; whoever has a certificate of an authority brings it along (given-identity.ts).
 import { KeyObject, X509Certificate, createPrivateKey, randomBytes, webcrypto } from "node:crypto";
 import type { DiskRoot, TlsIdentity } from "@runnel/shared";

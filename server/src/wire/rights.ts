@@ -9,6 +9,8 @@ const NEEDS: Record<RequestName, Right | "none"> = {
   attach: "read",
   detach: "read",
   find: "read",
+  findGet: "read",
+  status: "read",
   stat: "read",
   getHash: "read",
   fetch: "read",

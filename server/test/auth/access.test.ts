@@ -136,7 +136,7 @@ describe("a device", () => {
 });
 
 describe("what is kept", () => {
-  test("[F71] holds neither tokens nor secrets, for this user only", async () => {
+  test("[F91] holds neither tokens nor secrets, for this user only", async () => {
     const used = await inviteTo("docs");
     const open = await inviteTo("docs");
     await access.join({ secret: used, token: tokenOf("a"), name: "laptop" });
@@ -146,7 +146,7 @@ describe("what is kept", () => {
     expect((await root.stat(ACCESS_FILE)).mode & 0o777).toBe(0o600);
   });
 
-  test("[F71] survives a power cut at any moment: what was told is there, what was not is there whole or not at all", async () => {
+  test("[F91] survives a power cut at any moment: what was told is there, what was not is there whole or not at all", async () => {
     for (let cutAfter = 0; cutAfter < 12; cutAfter++) {
       clock = new SimulatedClock();
       disk = new SimulatedDisk({ clock, seed: cutAfter });
@@ -177,13 +177,13 @@ describe("what is kept", () => {
     ["torn", '{"format": 1, "devi', "Corrupt"],
     ["empty", "", "Corrupt"],
     ["of another form", JSON.stringify({ format: 1, devices: [{ id: "1" }], invites: [] }), "Corrupt"],
-  ])("[F71] %s is refused and left as it is", async (_title, text, kind) => {
+  ])("[F91] %s is refused and left as it is", async (_title, text, kind) => {
     await replaceWhole(root, ACCESS_FILE, text);
     await expect(Access.open(root, clock)).rejects.toMatchObject({ kind });
     expect(await readWhole(root, ACCESS_FILE)).toBe(text);
   });
 
-  test("[F71] of nobody is empty", async () => {
+  test("[F91] of nobody is empty", async () => {
     expect(await readAccess(root)).toEqual({ devices: [], invites: [] });
   });
 });

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const printOf = (pem: string): string => fingerprintOf(new X509Certificate(pem));
 
 describe("the server's own key", () => {
-  test("[F70] is made once, kept from others, and the same after a power cut", async () => {
+  test("[F90] is made once, kept from others, and the same after a power cut", async () => {
     const first = await ownIdentity(root, "files");
     expect((await root.stat("key.pem")).mode & 0o777).toBe(0o600);
     disk.crash();
@@ -29,7 +29,7 @@ describe("the server's own key", () => {
     expect(await ownIdentity(root, "files")).toEqual(first);
   });
 
-  test("[F70] vouches for itself, for this machine's name, without an end", async () => {
+  test("[F90] vouches for itself, for this machine's name, without an end", async () => {
     const identity = await ownIdentity(root, "files");
     const certificate = new X509Certificate(identity.certificate);
     expect(vouchesForItself(identity)).toBe(true);
@@ -38,7 +38,7 @@ describe("the server's own key", () => {
     expect(certificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
   });
 
-  test("[F70] stays when its certificate is lost, or another key's: invites name the key", async () => {
+  test("[F90] stays when its certificate is lost, or another key's: invites name the key", async () => {
     const first = await ownIdentity(root, "files");
     await root.removeFile("certificate.pem");
     const second = await ownIdentity(root, "renamed");
@@ -49,7 +49,7 @@ describe("the server's own key", () => {
     expect(printOf((await ownIdentity(root, "files")).certificate)).toBe(printOf(first.certificate));
   });
 
-  test.each(["key.pem", "certificate.pem"])("[F70] is not made anew when %s is damaged", async (name) => {
+  test.each(["key.pem", "certificate.pem"])("[F90] is not made anew when %s is damaged", async (name) => {
     await ownIdentity(root, "files");
     await replaceWhole(root, name, "-----BEGIN NOTHING-----");
     await expect(ownIdentity(root, "files")).rejects.toMatchObject({ kind: "Corrupt" });

@@ -122,6 +122,8 @@ const SAMPLES: Record<Exclude<RequestName, "hello" | "join" | "attach">, Sample>
   }),
   xattrs: (_to, file) => ({ node: file }),
   space: () => ({}),
+  status: () => ({}),
+  findGet: (_to, file, _folder, version) => ({ versions: [[file, version]] }),
   whenUp: () => ({ seq: 0 }),
   newNodes: () => ({}),
   make: (to) => ({ folder: ROOT_NODE, name: "made", node: to.newNode(), attributes: to.attributes("file") }),

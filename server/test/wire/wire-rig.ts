@@ -28,6 +28,7 @@ import {
 } from "@runnel/shared";
 import type { Access } from "../../src/auth/access.ts";
 import { FailedLogins } from "../../src/auth/failed-logins.ts";
+import type { Volume } from "../../src/volume/volume.ts";
 import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
 import { VolumeRig } from "../volume/volume-rig.ts";
 
@@ -44,6 +45,8 @@ export class WireRig {
   readonly rig: VolumeRig;
   readonly handlers = new Set<ConnectionHandler>();
   readonly failedLogins: FailedLogins;
+  /** Volumes that the server has besides "docs". */
+  readonly others = new Map<string, Volume>();
   /** Set before a client connects: who may do what. */
   access: Access | undefined;
 
@@ -63,7 +66,7 @@ export class WireRig {
       link: accepting,
       clock,
       executor,
-      volumes: new Map([["docs", volume]]),
+      volumes: new Map([["docs", volume], ...this.others]),
       access: this.access,
       failedLogins: this.failedLogins,
       software: "test server",

@@ -1,4 +1,4 @@
-// The file of servers that know this device (F72): it holds the device's tokens, for its user alone.
+// The file of servers that know this device (F92): it holds the device's tokens, for its user alone.
 import { X509Certificate } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
