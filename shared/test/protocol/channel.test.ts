@@ -23,10 +23,13 @@ function inject(pair: Connected, kind: FrameKind, channel: number, payload: Uint
 
 /** A link of which the test says what comes, all within one turn. */
 class HandLink implements Link {
+  readonly remoteAddress = "";
   readonly bufferedBytes = 0;
   readonly sentBytes = 0;
   readonly receivedBytes = 0;
   private events: LinkEvents | undefined;
+
+  limit(): void {}
 
   listen(events: LinkEvents): void {
     this.events = events;
