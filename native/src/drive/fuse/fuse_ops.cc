@@ -27,7 +27,8 @@ int64_t NsOf(const timespec& time) { return time.tv_sec * int64_t{1000000000} + 
 // Why each flag is on or off: the design's TOOLCHAIN page, "FUSE through the addon".
 void Init(void* front, fuse_conn_info* connection) {
   constexpr unsigned kOff = FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
-                            FUSE_CAP_SPLICE_MOVE | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_HANDLE_KILLPRIV;
+                            FUSE_CAP_SPLICE_MOVE | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_HANDLE_KILLPRIV |
+                            FUSE_CAP_ASYNC_DIO;
   constexpr unsigned kOn = FUSE_CAP_EXPLICIT_INVAL_DATA | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ |
                            FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
   connection->want = (connection->want & ~kOff) | (connection->capable & kOn);
