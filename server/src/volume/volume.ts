@@ -1,6 +1,17 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What opening it makes of its log and
 // meta store is recover.ts.
-import type { Change, Clock, Disk, DiskRoot, Executor, Log, RecordPlace, Timer } from "@runnel/shared";
+import type {
+  Change,
+  Clock,
+  Disk,
+  DiskRoot,
+  Executor,
+  Log,
+  Recipe,
+  RecordPlace,
+  Timer,
+  VersionId,
+} from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
 import type { ContentHost, ContentStore } from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";
@@ -137,6 +148,7 @@ export class Volume {
       meta,
       hostOf(log, queue, feed, {
         up: (seq) => volume?.keeper.up(seq),
+        cut: (version, recipe) => volume?.indexer.index(version, recipe),
         scanned: () => volume?.indexer.wake(),
         looked: looked.resolve,
         availability: (reason) =>
@@ -296,7 +308,13 @@ function hostOf(
   log: Log,
   queue: CommitQueue,
   feed: Feed,
-  tell: { up(seq: number): void; scanned(): void; looked(): void; availability(reason: string | undefined): void },
+  tell: {
+    up(seq: number): void;
+    cut(version: VersionId, recipe: Recipe): void;
+    scanned(): void;
+    looked(): void;
+    availability(reason: string | undefined): void;
+  },
 ): ContentHost {
   // Until the folder has been looked through, nobody's picture of it counts as current.
   let isUncertain = true;
@@ -304,7 +322,12 @@ function hostOf(
   feed.withdraw();
   const show = (): void => (isUncertain || isAway ? feed.withdraw() : feed.restore());
   return {
-    external: (operations) => queue.submitAll(operations),
+    external: async (operations) => {
+      const planned = await queue.submitAll(operations);
+      for (const operation of operations)
+        if (operation.op === "setRecipe") tell.cut(operation.version, operation.recipe);
+      return planned;
+    },
     noteHandle: async (seq, handle) => {
       await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
     },

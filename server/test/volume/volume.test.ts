@@ -35,6 +35,21 @@ async function kindOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
+describe("the chunk index", () => {
+  it("has the chunks of files that other programs made, young ones too", async () => {
+    const rig = await opened();
+    const bytes = bytesOf(3, 40_000);
+    await rig.writeFile("old", bytes.subarray(20_000));
+    await rig.clock.advance(60_000);
+    await rig.writeFile("young", bytes.subarray(0, 20_000));
+    await rig.settle();
+    for (const part of [bytes.subarray(20_000), bytes.subarray(0, 20_000)]) {
+      const { digests } = await rig.executor.chunkBytes(part);
+      expect(await rig.volume.meta.findChunks(digests)).not.toContain(undefined);
+    }
+  });
+});
+
 describe("operations by number", () => {
   it("get the stored result when repeated, after a restart too, and are refused when they say something else", async () => {
     const rig = await opened();
