@@ -3,7 +3,7 @@
 import type { DiskRoot, Executor, FileType, Log, NodeState, XattrChange } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { makeStoreFolders, readMarker } from "../../content/folder/marker.ts";
-import { isSameHandle } from "../../content/folder/same-file.ts";
+import { handleKey, isSameHandle } from "../../content/folder/same-file.ts";
 import { STORE_FILE_MODE, TEMP_FOLDER } from "../../content/folder/store-layout.ts";
 import { whatToShow } from "./already-shown.ts";
 import { isNotedAt } from "./places.ts";
@@ -134,20 +134,23 @@ class Salvage {
     // Stopped between two names of the file, it is at one of them.
     let at: string | undefined;
     for (const name of [path, ...names]) if (await isNotedAt(tree, name, commit)) at ??= name;
-    const old = await tree.find(path);
+    /** Whose bytes are kept already, by handle. */
+    const kept = new Set<string>();
     if (at === undefined) {
+      const old = await tree.find(path);
       const temp = await this.content.build(commit, operation.content, (node) => this.places.get(node));
       if (temp === undefined) return false;
       await tree.note(commit, await tree.root.handle(temp));
       await tree.place(temp, path, result.node, commit);
+      if (old !== undefined) kept.add(handleKey(old.handle));
       at = path;
     }
-    for (const name of [path, ...names]) if (name !== at) await this.putFurtherName(commit, at, name, old);
+    for (const name of [path, ...names]) if (name !== at) await this.putFurtherName(commit, at, name, kept);
     return true;
   }
 
-  /** `old`: what the file at the first name was; its bytes are kept already. */
-  private async putFurtherName(commit: SalvageCommit, at: string, name: string, old: Found | undefined): Promise<void> {
+  /** Adds to `kept` what it takes the name from. */
+  private async putFurtherName(commit: SalvageCommit, at: string, name: string, kept: Set<string>): Promise<void> {
     const { root } = this.tree;
     const there = await this.tree.find(name);
     const handle = await root.handle(at);
@@ -156,8 +159,9 @@ class Salvage {
     await removeAny(root, temp);
     await root.link(at, temp);
     // A rename over another name of the same file would leave both.
-    if (isSameHandle(there?.handle, old?.handle)) await root.removeFile(name);
+    if (there !== undefined && kept.has(handleKey(there.handle))) await root.removeFile(name);
     await this.tree.place(temp, name, commit.result.node, commit);
+    if (there !== undefined) kept.add(handleKey(there.handle));
   }
 
   private async link(commit: SalvageCommit): Promise<void> {
