@@ -8,7 +8,7 @@ const GROWING_PERCENT = 50;
  * A small heap may grow by so much nevertheless: bytes that pass through count like the heap's own, and a collection for each few megabytes of them takes as long as
  * all other work on them.
  */
-const ROOM_BYTES = 24 * 1024 * 1024;
+const ROOM_BYTES = 16 * 1024 * 1024;
 
 let percent = 0;
 

@@ -16,7 +16,7 @@ import { VERSION } from "./version.ts";
 
 const FOLDER_MODE = 0o700;
 /** Some 300 bytes each, in the drive; more are taken from the replica when they are asked for. */
-const ENTRIES_MAX = 100_000;
+const ENTRIES_MAX = 65_536;
 /** Requests that read metadata answer within 2 s of silence; those that change it wait as the wire page says. */
 const READ_DEADLINE_MS = 5_000;
 
