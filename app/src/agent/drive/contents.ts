@@ -108,11 +108,11 @@ export class Contents {
     if (cached !== undefined && cached.sizeBytes === state.sizeBytes) {
       // A small one is ready to be read with its opening; of a larger one each range is proved when it is first read.
       if (cached.sizeBytes <= WHOLE_FILE_BYTES) await this.cache.prove(cached);
-      return cached;
+      // Its file may just be being made for what is read ahead.
+      return this.cache.create(version, state.sizeBytes);
     }
     if (isOffline) throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");
-    const content = await this.cache.create(version, state.sizeBytes);
-    return content;
+    return this.cache.create(version, state.sizeBytes);
   }
 
   private give(content: CachedContent): void {
