@@ -130,6 +130,12 @@ bool DriveCore::DropContent(uint64_t content) {
   return contents_.Drop(content);
 }
 
+void DriveCore::DropContents() {
+  ContentTable gone;
+  std::lock_guard lock(mutex_);
+  std::swap(gone, contents_);
+}
+
 bool DriveCore::Rebase(uint64_t file, uint64_t content) {
   std::lock_guard lock(mutex_);
   auto found = files_.find(file);

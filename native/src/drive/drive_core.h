@@ -112,6 +112,8 @@ class DriveCore {
   void PutContent(ContentPtr content);
   bool PutRanges(uint64_t content, const std::vector<ByteRange>& present);
   bool DropContent(uint64_t content);
+  // The drive has ended: no descriptor waits until the agent's collector comes by.
+  void DropContents();
   void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }
   void Prolong(uint64_t id) { requests_.Prolong(id); }
   bool Rebase(uint64_t file, uint64_t content);

@@ -335,6 +335,7 @@ void FuseFront::StopThreads() {
   // Closes /dev/fuse: whatever still hangs on a detached mount gets ENOTCONN.
   fuse_session_destroy(session_);
   session_ = nullptr;
+  core_.DropContents();
 }
 
 void FuseFront::Close(bool force, std::function<void(bool)> done) {
