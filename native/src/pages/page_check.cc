@@ -3,9 +3,14 @@
 // this process opens. Files beside the database pass through: the write-ahead log has sums of its own, which SQLite checks when it finds
 // a log that it did not write itself.
 //
-// Threads: SQLite calls a file's methods on one thread at a time; nothing here is shared but the layer itself. It is set up once for each life of
-// SQLite in the process: with the last thread that uses it the system unloads it, and with it all that was set up.
+// Threads: SQLite calls a file's methods on one thread at a time; nothing here is shared but the layer itself. It is set up once: SQLite's library is
+// kept from being unloaded with the last thread that uses it, or what it calls here and what is called there would outlive each other.
 // See https://sqlite.org/vfs.html, and "reserved space" in https://sqlite.org/fileformat2.html.
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
 #include <sqlite3ext.h>
 
 #include <bit>
@@ -166,10 +171,21 @@ int Prepare(sqlite3* database, char**, const sqlite3_api_routines*) {
   return sqlite3_create_function(database, "runnel_wrong_page", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr, FindWrongPage, nullptr, nullptr);
 }
 
+// The library that holds `address` stays as long as the process.
+bool KeepLoaded(void* address) {
+#ifdef _WIN32
+  HMODULE module = nullptr;
+  return GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN, static_cast<const char*>(address), &module) != 0;
+#else
+  Dl_info library = {};
+  return dladdr(address, &library) != 0 && dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
+#endif
+}
+
 int SetUp() {
   static sqlite3_vfs checked;
   below = sqlite3_vfs_find(nullptr);
-  if (below == nullptr) return SQLITE_ERROR;
+  if (below == nullptr || !KeepLoaded(reinterpret_cast<void*>(sqlite3_api->vfs_find))) return SQLITE_ERROR;
   // What is not about open files is done by the methods below; they find their own data in the copy.
   checked = *below;
   checked.pNext = nullptr;
