@@ -66,11 +66,13 @@ export class Introduction {
     if (access === undefined)
       throw new RunnelError("Unsupported", "join", "This server lets everyone in who reaches it.");
     // What a connection has attached belongs to one device.
-    if (this.device !== undefined) throw invalid("join", "The connection is a device's already.");
+    if (this.device !== undefined) throw joined();
     const retryAfterMs = failedLogins.waitMs(link.remoteAddress);
     if (retryAfterMs > 0) throw tooOften(retryAfterMs);
     try {
       const { device, volume, right } = await access.join(request);
+      // Another join of this connection may have been faster.
+      if (this.device !== undefined && this.device !== device) throw joined();
       this.device = device;
       this.known();
       channel.end({ device: device.name, volume, isReadOnly: right === "read" });
@@ -132,6 +134,10 @@ function tooOften(retryAfterMs: number): RunnelError {
 
 function notGreeted(operation: string): RunnelError {
   return invalid(operation, "The first request of a connection is hello.");
+}
+
+function joined(): RunnelError {
+  return invalid("join", "The connection is a device's already.");
 }
 
 function invalid(operation: string, sentence: string): RunnelError {

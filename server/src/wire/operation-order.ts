@@ -43,7 +43,10 @@ export class OperationOrder {
     this.running.set(n, promise);
     this.failed.delete(n);
     try {
-      return await work({ before, executed: resolve });
+      const result = await work({ before, executed: resolve });
+      // One that was executed before, too, and said nothing.
+      resolve();
+      return result;
     } catch (error) {
       if (error instanceof RunnelError) this.keep(n, error);
       reject(error);

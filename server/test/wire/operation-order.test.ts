@@ -1,6 +1,7 @@
 // Operations that name others to be executed after.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, encodeRecipe } from "@runnel/shared";
+import { OperationOrder } from "../../src/wire/operation-order.ts";
 import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 import type { Attached } from "./wire-rig.ts";
 
@@ -25,6 +26,16 @@ async function small(text: string): Promise<{ sizeBytes: number; items: unknown[
 const WRITE = { base: 0, attributes: {}, isResumed: false };
 
 describe("an operation after others", () => {
+  test("[W29] goes on when one of them turns out to have been executed before", async () => {
+    const order = new OperationOrder({ result: async () => undefined }, instanceOf("1"));
+    const answered = Promise.withResolvers<void>();
+    const first = order.run({ n: 1, received: 0 }, () => answered.promise);
+    const second = order.run({ n: 2, received: 0, after: [1] }, async ({ before }) => before);
+    answered.resolve();
+    await first;
+    await second;
+  });
+
   test("[W29] is sent without waiting for their answers: a folder, a file in it and its content in one round trip", async () => {
     const [folder, file] = [one.newNode(), one.newNode()];
     const content = await small("deep inside");

@@ -63,6 +63,28 @@ describe("a connection", () => {
     expect((await (await known("a")).attach(TWO)).facts.isReadOnly).toBe(true);
   });
 
+  test("[W75] is one device's when two join at once", async () => {
+    const client = wire.connect();
+    await client.call("hello", HELLO);
+    const secrets = [await newSecret(), await newSecret()];
+    const join = access.join.bind(access);
+    const joined: Promise<unknown>[] = [];
+    // As on a slow disk: both are let in before either is told.
+    access.join = async (joining) => {
+      const answer = join(joining);
+      joined.push(answer);
+      while (joined.length < secrets.length) await wire.rig.clock.advance(1);
+      await Promise.all(joined);
+      return answer;
+    };
+    const kinds = await Promise.all(
+      ["a", "b"].map((letter, index) =>
+        kindOf(client.call("join", { secret: secrets[index], token: tokenOf(letter), name: letter })),
+      ),
+    );
+    expect(kinds.toSorted()).toEqual(["Invalid", "done"]);
+  });
+
   test("[W75] belongs to one device: neither hello nor join come again", async () => {
     await newDevice("a");
     const client = await known("a");

@@ -4,7 +4,7 @@ import type { Clock, RequestName } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
 import type { Journal } from "../journal/journal.ts";
 import type { Received } from "./received.ts";
-import { receivedOf } from "./received.ts";
+import { lowest, receivedOf } from "./received.ts";
 import type { Session } from "./session.ts";
 
 /** Changes under way at once, of the channels that a connection may have; the next ones wait their turn, in order. */
@@ -85,8 +85,7 @@ export class Operations {
   answered(n: number): void {
     this.outstanding.delete(n);
     if (this.idleWaiters.length === 0) return;
-    let first = Infinity;
-    for (const open of this.outstanding) first = Math.min(first, open);
+    const first = lowest(this.outstanding);
     for (const waiter of this.idleWaiters) if (waiter.upTo < first) waiter.resolve();
     this.idleWaiters = this.idleWaiters.filter((waiter) => waiter.upTo >= first);
   }

@@ -12,11 +12,17 @@ const LAG_MAX = LIMITS.outstandingOperations / 4;
 
 /** `highest`: the last number used. `outstanding`: those not answered, in any order. */
 export function receivedOf(highest: number, outstanding: ReadonlySet<number>): Received {
-  let first = highest + 1;
-  for (const n of outstanding) first = Math.min(first, n);
+  const first = Math.min(highest + 1, lowest(outstanding));
   if (highest - first < LAG_MAX) return { received: Math.max(0, first - 1) };
   const open = [...outstanding].sort((a, b) => a - b);
   const named = open.slice(0, LIMITS.notReceived);
   const lagging = named.filter((n) => highest - n >= LAG_MAX);
   return { received: (open[lagging.length] ?? highest + 1) - 1, but: lagging };
+}
+
+/** Infinity of none. */
+export function lowest(numbers: Iterable<number>): number {
+  let found = Infinity;
+  for (const n of numbers) found = Math.min(found, n);
+  return found;
 }
