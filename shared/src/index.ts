@@ -1,11 +1,13 @@
 // What both ends agree on.
 export * from "./errors.ts";
 export * from "./limits.ts";
+export { silent } from "./host/carrier.ts";
 export * from "./host/clock.ts";
 export * from "./host/disk.ts";
 export * from "./host/executor.ts";
 export * from "./host/link.ts";
 export * from "./host/mount-info.ts";
+export * from "./host/private-socket.ts";
 export * from "./host/real-clock.ts";
 export * from "./host/run-memory.ts";
 export * from "./host/seeded-random.ts";

@@ -2,7 +2,7 @@
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import { z } from "zod";
-import { readWhole, replaceWhole } from "./whole-file.ts";
+import { readWhole, replaceWhole } from "../host/whole-file.ts";
 
 export const ACCESS_FILE = "access.json";
 const FORMAT = 1;

@@ -3,7 +3,7 @@
 import { KeyObject, X509Certificate, createPrivateKey, randomBytes, webcrypto } from "node:crypto";
 import type { DiskRoot, TlsIdentity } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
-import { readWhole, replaceWhole } from "./whole-file.ts";
+import { readWhole, replaceWhole } from "../host/whole-file.ts";
 
 const KEY = "key.pem";
 const CERTIFICATE = "certificate.pem";

@@ -1,12 +1,10 @@
 // A socket in a folder that only its user can enter, whatever the length of its path (sun_path holds 108 bytes).
-import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import type { Server } from "node:net";
 import { join } from "node:path";
-import { fromSystemError } from "@runnel/shared";
+import { listenPrivately } from "@runnel/shared";
 
 const PATH_BYTES_MAX = 100;
-const OTHERS_MASK = 0o177;
-const PRIVATE_MODE = 0o600;
 
 /** The socket's path, by way of the opened folder where it is too long. Close when connected, or when the server has ended. */
 export function socketPath(folder: string, name: string): { path: string; close(): void } {
@@ -20,20 +18,11 @@ export function socketPath(folder: string, name: string): { path: string; close(
 /** Takes the place of what a dead server left: the caller holds the folder's lock. Resolves to what ends it. @throws RunnelError */
 export async function listenLocally(server: Server, folder: string, name: string): Promise<() => Promise<void>> {
   const { path, close } = socketPath(folder, name);
-  rmSync(path, { force: true });
-  // Private from its first moment; it is bound before listen() returns.
-  const mask = process.umask(OTHERS_MASK);
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(path, resolve);
-      process.umask(mask);
-    });
-    chmodSync(path, PRIVATE_MODE);
+    await listenPrivately(server, path, "open the administrator's socket");
   } catch (error) {
-    process.umask(mask);
     close();
-    throw fromSystemError(error, "open the administrator's socket");
+    throw error;
   }
   return async () => {
     await new Promise<void>((resolve) => {

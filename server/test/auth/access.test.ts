@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type DiskRoot, LIMITS, SimulatedClock, SimulatedDisk } from "@runnel/shared";
 import { ACCESS_FILE, readAccess } from "../../src/auth/access-file.ts";
 import { Access, rightOn } from "../../src/auth/access.ts";
-import { readWhole, replaceWhole } from "../../src/auth/whole-file.ts";
+import { readWhole, replaceWhole } from "../../src/host/whole-file.ts";
 
 const HOUR_MS = 3_600_000;
 const tokenOf = (letter: string): string => letter.repeat(43);

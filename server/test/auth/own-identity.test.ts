@@ -7,7 +7,7 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type DiskRoot, SimulatedClock, SimulatedDisk, fingerprintOf } from "@runnel/shared";
 import { givenIdentity, vouchesForItself } from "../../src/auth/given-identity.ts";
 import { ownIdentity } from "../../src/auth/own-identity.ts";
-import { readWhole, replaceWhole } from "../../src/auth/whole-file.ts";
+import { readWhole, replaceWhole } from "../../src/host/whole-file.ts";
 import { newAuthority, signedBy } from "./certificates.ts";
 
 let disk: SimulatedDisk;

@@ -6,7 +6,7 @@ import { ROOT_NODE } from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
-import { Trash, parseTrashRecord } from "../../src/content/folder/trash.ts";
+import { parseTrashRecord } from "../../src/content/folder/trash.ts";
 import { enclosingVolume } from "../../src/content/folder/marker.ts";
 import { FOLDER, TestVolume, folderStore } from "./test-volume.ts";
 
@@ -392,12 +392,6 @@ describe("a sample of format 1", () => {
     await volume.settle();
     expect(volume.store.status().unavailable).toBeUndefined();
     expect(await namesIn(volume.other, ".runnel-store/trash")).toEqual(["fedcba98-7-12", "fedcba98-7-12.json"]);
-    const { clock, meta, other: root } = volume;
-    const trash = new Trash({ root, meta, clock, epoch: "0".repeat(32), settings: {}, isNeeded: () => false });
-    await trash.start();
-    const strangers: unknown[] = [];
-    for await (const stranger of trash.strangers()) strangers.push(stranger);
-    expect(strangers).toMatchObject([{ file: "fedcba98-7-12", record: { node: 7, seq: 12, path: "docs/report.txt" } }]);
   });
 });
 

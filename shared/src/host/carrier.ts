@@ -87,3 +87,9 @@ export function unreachable(place: string, cause: Error): RunnelError {
   const why = code === "ECONNREFUSED" ? "nothing listens there" : cause.message || String(code);
   return new RunnelError("Unreachable", "dial", `Cannot reach a server at ${place}: ${why}.`, { cause });
 }
+
+/** Something listens there, and it is no server of ours or hangs. */
+export function silent(place: string, cause: unknown): RunnelError {
+  const sentence = `${place} takes connections but does not answer as a server.`;
+  return new RunnelError("Unreachable", "connect", sentence, { cause });
+}

@@ -7,7 +7,7 @@ import { type LineConditions, SimulatedLink } from "./simulated-link.ts";
 
 const PORT_FIRST = 49_152;
 const CLOSE_GOING_AWAY = 1001;
-const HANDSHAKE_MS_MAX = 10_000;
+const HANDSHAKE_MS_MAX = 8_000;
 /** TCP's handshake and the WebSocket's. */
 const DIAL_ROUND_TRIPS = 2;
 

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import { type Carrier, openCarrier, unreachable } from "./carrier.ts";
+import { type Carrier, openCarrier, silent, unreachable } from "./carrier.ts";
 import { LinkInbox } from "./link-inbox.ts";
 import type { Dialer, Link, LinkEvents } from "./link.ts";
 import { addressOf, placeOf } from "./server-address.ts";
@@ -21,7 +21,8 @@ const CLOSE_REASON_BYTES_MAX = 123;
 const FINAL_BINARY = 0x82;
 const MASKED = 0x80;
 const MASK_BYTES = 4;
-const HANDSHAKE_MS_MAX = 10_000;
+/** Below what callers wait for an answer to their first call: this one knows what did not answer. */
+const HANDSHAKE_MS_MAX = 8_000;
 /** How long a closed link waits for the other side's close frame. */
 const CLOSE_MS_MAX = 2_000;
 /** RFC 9110 §15.5.22: another protocol would do. */
@@ -151,14 +152,16 @@ export class WsDialer implements Dialer {
     const place = placeOf(address);
     const overdue = AbortSignal.timeout(HANDSHAKE_MS_MAX);
     const ending = signal === undefined ? overdue : AbortSignal.any([signal, overdue]);
+    let isCarried = false;
     try {
       const carrier = await openCarrier(address, address.isSecure ? this.#trustOf(place) : {}, ending);
+      isCarried = true;
       return await upgrade(carrier, place, ending);
     } catch (error) {
       if (signal?.aborted)
         throw new RunnelError("Interrupted", "dial", `The attempt to reach ${place} was ended.`, { cause: error });
       if (!overdue.aborted) throw error;
-      throw unreachable(place, new Error("it takes too long to answer"));
+      throw isCarried ? silent(place, error) : unreachable(place, new Error("it takes too long to answer"));
     }
   }
 }

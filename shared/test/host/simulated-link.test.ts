@@ -148,7 +148,7 @@ describe("a simulated network", () => {
     const before = clock.bootMs();
     expect(await ended).toBe("Interrupted");
     await clock.runUntilIdle();
-    expect([await swallowed, clock.bootMs() - before]).toEqual(["Unreachable", 10_000]);
+    expect([await swallowed, clock.bootMs() - before]).toEqual(["Unreachable", 8_000]);
   });
 
   test("ends the links of a server that stops, and breaks those of one that is killed", async () => {

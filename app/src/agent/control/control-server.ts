@@ -1,7 +1,14 @@
 // The agent's end of the control socket: reads requests, hands them to the agent, sends what it answers. Knows nothing of drives.
 import { createServer, type Server, type Socket } from "node:net";
-import { type Clock, fromSystemError, isRunnelError, RunnelError, type Timer } from "@runnel/shared";
-import { listenPrivately, removeSocket } from "./host/socket-file.ts";
+import {
+  type Clock,
+  fromSystemError,
+  isRunnelError,
+  listenPrivately,
+  removeSocket,
+  RunnelError,
+  type Timer,
+} from "@runnel/shared";
 import { LineSplitter } from "./line-splitter.ts";
 import { CONTROL_LIMITS, CONTROL_VERSION, FaceMessage, parseLine, type Request, toWireError } from "./messages.ts";
 
@@ -42,7 +49,7 @@ export class ControlServer {
 
   /** Listens for this user's faces only. The caller holds the home's lock, so a socket that is there is a dead agent's. */
   async listen(path: string): Promise<void> {
-    await listenPrivately(this.#server, path);
+    await listenPrivately(this.#server, path, "open the control socket");
     this.#path = path;
     this.#server.on("error", (error) => this.#settings.problem?.(error));
   }

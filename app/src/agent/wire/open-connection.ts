@@ -1,6 +1,6 @@
 // Dials a server and greets it.
 import type { Clock, Dialer, Executor } from "@runnel/shared";
-import { Connection, PROTOCOL_VERSION, RESULTS, RunnelError, check } from "@runnel/shared";
+import { Connection, PROTOCOL_VERSION, RESULTS, RunnelError, check, silent } from "@runnel/shared";
 
 export interface ConnectionParts {
   url: string;
@@ -54,10 +54,7 @@ export async function openConnection(
     return connection;
   } catch (error) {
     if (!isOverdue) throw error;
-    const { host } = new URL(parts.url);
-    throw new RunnelError("Unreachable", "connect", `${host} takes connections but does not answer as a server.`, {
-      cause: error,
-    });
+    throw silent(new URL(parts.url).host, error);
   } finally {
     timer.cancel();
     ending.removeEventListener("abort", end);

@@ -3,6 +3,7 @@
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Disk, DiskRoot, DiskStat } from "@runnel/shared";
 import type { DiskRow } from "../../meta/meta-store.ts";
+import { replaceWhole } from "../../host/whole-file.ts";
 import { isSameHandle } from "./same-file.ts";
 import {
   MARKER_FILE,
@@ -73,17 +74,8 @@ export async function makeStoreFolders(root: DiskRoot): Promise<void> {
 /** First serve: the marker is durable before anything else is done. */
 export async function createMarker(root: DiskRoot, marker: Marker): Promise<void> {
   await makeStoreFolders(root);
-  const temp = `${TEMP_FOLDER}/volume`;
-  const file = await root.open(temp, "create", STORE_FILE_MODE);
-  try {
-    await file.truncate(0);
-    await file.write(0, Buffer.from(`${JSON.stringify(marker)}\n`));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await root.rename(temp, MARKER_FILE, "replace");
-  await root.syncFolder(STORE_FOLDER);
+  const text = `${JSON.stringify(marker)}\n`;
+  await replaceWhole(root, MARKER_FILE, text, { temp: `${TEMP_FOLDER}/volume`, mode: STORE_FILE_MODE });
   await root.syncFolder("");
 }
 

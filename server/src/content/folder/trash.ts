@@ -9,7 +9,6 @@ import { isSameHandle } from "./same-file.ts";
 import { STORE_FILE_MODE, TRASH_FOLDER, isTrashName, joinPath, trashName, versionOfTrash } from "./store-layout.ts";
 
 const RECORD_ENDING = ".json";
-const RECORD_BYTES_MAX = 16 * 1024;
 const DAY_MS = 24 * 3_600_000;
 const NS_PER_MS = 1_000_000n;
 const GiB = 1024 ** 3;
@@ -157,29 +156,6 @@ export class Trash {
       return { at: "trash", file, stat: await root.stat(path) };
     } catch (error) {
       if (isRunnelError(error, "NotFound")) return undefined;
-      throw error;
-    }
-  }
-
-  /** Records of other epochs, for a volume that has lost its database: old contents that can be reused. */
-  async *strangers(): AsyncGenerator<{ file: string; record: TrashRecord }> {
-    for (const name of this.#kept.keys()) {
-      if (versionOfTrash(this.#context.epoch, name) !== undefined) continue;
-      const record = await this.#readRecord(name);
-      if (record !== undefined) yield { file: name, record };
-    }
-  }
-
-  async #readRecord(name: string): Promise<TrashRecord | undefined> {
-    try {
-      const file = await this.#context.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "read");
-      try {
-        return parseTrashRecord(await file.read(0, RECORD_BYTES_MAX));
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      if (isRunnelError(error, "NotFound", "Corrupt")) return undefined;
       throw error;
     }
   }

@@ -2,7 +2,7 @@
 // in the folder says the same of all before it [F65]. Reads only.
 import { isSameHandle } from "../../content/folder/same-file.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
-import { isLike, isNotedAt, placesSince } from "./places.ts";
+import { isLike, isNotedAt, leftByExchange, placesSince } from "./places.ts";
 import type { SalvageTree } from "./salvage-tree.ts";
 import { tornOf } from "./torn.ts";
 
@@ -40,7 +40,7 @@ async function afterLastNoted(tree: SalvageTree, commits: readonly SalvageCommit
 }
 
 async function hasMoved(tree: SalvageTree, commit: SalvageCommit, before: readonly SalvageCommit[]): Promise<boolean> {
-  const { operation, from, path, change } = commit;
+  const { operation, from, path } = commit;
   if (from === "" || path === "" || (operation.op !== "rename" && operation.op !== "link")) return false;
   const source = await tree.find(from);
   const target = await tree.find(path);
@@ -48,14 +48,7 @@ async function hasMoved(tree: SalvageTree, commit: SalvageCommit, before: readon
   const { node } = commit.result;
   // It comes back to where it was before: that it is there says nothing.
   if (before.some((earlier) => tookFrom(earlier, path, node))) return false;
-  // Exchanged, and stopped before what came out was taken away.
-  if (
-    operation.op === "rename" &&
-    operation.how !== "exchange" &&
-    source !== undefined &&
-    change.replaces !== undefined
-  )
-    if (tree.isOf(source, change.replaces.node)) return false;
+  if (leftByExchange(tree, commit, source, target) !== undefined) return false;
   if (operation.op === "rename" && tree.ownerOf(target) !== undefined) return tree.isOf(target, node);
   // One of those before would have made it: that it is not there says nothing.
   if (before.some((earlier) => earlier.path === from || from.startsWith(`${earlier.path}/`))) return false;

@@ -60,3 +60,16 @@ export async function isNotedAt(tree: SalvageTree, path: string, commit: Salvage
   const found = await tree.find(path);
   return found !== undefined && tree.notedFor(found)?.seq === commit.seq;
 }
+
+/** A rename that took another's name: both were exchanged, and a stop came before what came out was taken away. Its node, when it was so. */
+export function leftByExchange(
+  tree: SalvageTree,
+  { operation, change, result }: SalvageCommit,
+  source: Found | undefined,
+  target: Found | undefined,
+): number | undefined {
+  const out = change.replaces?.node;
+  if (operation.op !== "rename" || operation.how === "exchange" || out === undefined) return undefined;
+  if (source === undefined || target === undefined) return undefined;
+  return tree.isOf(source, out) && tree.isOf(target, result.node) ? out : undefined;
+}

@@ -6,7 +6,7 @@ import { makeStoreFolders, readMarker } from "../../content/folder/marker.ts";
 import { handleKey, isSameHandle } from "../../content/folder/same-file.ts";
 import { STORE_FILE_MODE, TEMP_FOLDER } from "../../content/folder/store-layout.ts";
 import { whatToShow } from "./already-shown.ts";
-import { isNotedAt } from "./places.ts";
+import { isNotedAt, leftByExchange } from "./places.ts";
 import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
@@ -184,10 +184,8 @@ class Salvage {
     const { from, path, wallNs, result, change, seq } = commit;
     const source = await tree.find(from);
     const there = await tree.find(path);
-    const out = change.replaces?.node;
-    // Exchanged, and stopped before what came out was taken away.
-    if (how !== "exchange" && source !== undefined && there !== undefined && out !== undefined)
-      if (tree.isOf(source, out) && tree.isOf(there, result.node)) return tree.takeOut(from, source, out, seq);
+    const left = leftByExchange(tree, commit, source, there);
+    if (source !== undefined && left !== undefined) return tree.takeOut(from, source, left, seq);
     if (source === undefined || tree.isAnothers(source, result.node)) {
       // What it replaced goes all the same.
       const replaced = there && change.nodes.find(({ node, nlink }) => nlink === 0 && tree.isOf(there, node));

@@ -20,10 +20,17 @@ export async function readWhole(root: DiskRoot, name: string): Promise<string | 
   }
 }
 
-/** Durable when it resolves; only this user may read it. */
-export async function replaceWhole(root: DiskRoot, name: string, text: string): Promise<void> {
-  const temp = `${name}.new`;
-  const file = await root.open(temp, "create", PRIVATE_MODE);
+export interface WholeFile {
+  /** What it is made as before it takes the place; in the same folder unless another is named. */
+  temp?: string;
+  /** Only this user may read it unless another is named. */
+  mode?: number;
+}
+
+/** Durable when it resolves. */
+export async function replaceWhole(root: DiskRoot, path: string, text: string, how: WholeFile = {}): Promise<void> {
+  const { temp = `${path}.new`, mode = PRIVATE_MODE } = how;
+  const file = await root.open(temp, "create", mode);
   try {
     // One that a crash left may be longer.
     await file.truncate(0);
@@ -32,6 +39,6 @@ export async function replaceWhole(root: DiskRoot, name: string, text: string): 
   } finally {
     await file.close();
   }
-  await root.rename(temp, name, "replace");
-  await root.syncFolder("");
+  await root.rename(temp, path, "replace");
+  await root.syncFolder(path.slice(0, Math.max(0, path.lastIndexOf("/"))));
 }
