@@ -3,10 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readFileSync, readdirSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
-import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
-import { pageChecks } from "@runnel/native";
-import { LAUNCHER, Sandbox, isMounted, onMount, refusalOf, run } from "../src/harness/index.ts";
+import { LAUNCHER, Sandbox, changeDatabase, isMounted, onMount, refusalOf, run } from "../src/harness/index.ts";
 import type { Refusal, ServerProcess } from "../src/harness/index.ts";
 
 const NEWER = 99;
@@ -42,14 +40,8 @@ function raiseLog(folder: string): string {
   return path;
 }
 
-function raiseDatabase(path: string): string {
-  // A newer one writes pages with digests too.
-  const first = new DatabaseSync(":memory:", { allowExtension: true });
-  first.loadExtension(pageChecks());
-  first.close();
-  const database = new DatabaseSync(path);
-  database.exec(`PRAGMA wal_checkpoint(TRUNCATE); PRAGMA user_version = ${NEWER}; PRAGMA wal_checkpoint(TRUNCATE)`);
-  database.close();
+async function raiseDatabase(path: string): Promise<string> {
+  await changeDatabase(path, `PRAGMA user_version = ${NEWER}`);
   return path;
 }
 
@@ -64,7 +56,7 @@ function digestOf(path: string): string {
 }
 
 describe("a store of the server", () => {
-  test.each<[string, () => string, string]>([
+  test.each<[string, () => string | Promise<string>, string]>([
     ["commit log", () => raiseLog(sandbox.path("data", "docs", "log")), `This log ${UPDATE}`],
     ["meta store", () => raiseDatabase(sandbox.path("data", "docs", "meta", "meta.db")), `The meta store ${UPDATE}`],
     [
@@ -76,7 +68,7 @@ describe("a store of the server", () => {
     "that a newer one wrote is refused: %s",
     async (_, raise, sentence) => {
       await server.stop();
-      const path = raise();
+      const path = await raise();
       const before = digestOf(path);
       const args = ["serve", "--volume", `docs=${sandbox.path("served")}`, "--listen", "127.0.0.1:0"];
       const ran = await run(process.execPath, [LAUNCHER, ...args, "--data", sandbox.path("data"), "--json"], {
@@ -99,14 +91,14 @@ describe("a store of the agent", () => {
     const caches = sandbox.path("home", "a", "cache");
     return join(caches, readdirSync(caches)[0] ?? "");
   };
-  test.each<[string, () => string, string]>([
+  test.each<[string, () => string | Promise<string>, string]>([
     ["journal", () => raiseLog(join(state(), "log")), `This log ${UPDATE}`],
     ["replica", () => raiseDatabase(join(state(), "replica.sqlite")), `The replica ${UPDATE}`],
     ["cache index", () => raiseDatabase(join(cache(), "cache.sqlite")), `The cache index ${UPDATE}`],
   ])(
     "that a newer one wrote is refused: %s",
     async (_, raise, sentence) => {
-      const path = raise();
+      const path = await raise();
       const before = digestOf(path);
       const drive = sandbox.path("drive");
       const ran = await sandbox.device().runnel(["mount", `${server.url}/docs`, drive, "--json"]);

@@ -1,6 +1,7 @@
 // What end-to-end tests and benchmarks stand on.
 export * from "../emulator/index.ts";
 export * from "./control.ts";
+export * from "./database.ts";
 export * from "./memory.ts";
 export * from "./agent-status.ts";
 export * from "./mounts.ts";

@@ -3,6 +3,8 @@
 // this process opens. Files beside the database pass through: the write-ahead log has sums of its own, which SQLite checks when it finds
 // a log that it did not write itself.
 //
+// One SQLite library in a process: what one allocates, and where it keeps its fields, is not for another (Node.js has one inside as well).
+//
 // Threads: SQLite calls a file's methods on one thread at a time; nothing here is shared but the layer itself. It is set up once: SQLite's library is
 // kept from being unloaded with the last thread that uses it, or what it calls here and what is called there would outlive each other.
 // See https://sqlite.org/vfs.html, and "reserved space" in https://sqlite.org/fileformat2.html.
@@ -206,9 +208,13 @@ __declspec(dllexport)
 #else
 __attribute__((visibility("default")))
 #endif
-int sqlite3_extension_init(sqlite3*, char**, const sqlite3_api_routines* api) {
+int sqlite3_extension_init(sqlite3*, char** error, const sqlite3_api_routines* api) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
+  if (sqlite3_api != nullptr && sqlite3_api->vfs_find != api->vfs_find) {
+    *error = api->mprintf("Pages are checked for one SQLite library in a process, and another one has them already.");
+    return SQLITE_ERROR;
+  }
   SQLITE_EXTENSION_INIT2(api);
   if (sqlite3_vfs_find(runnel::kName) != nullptr) return SQLITE_OK_LOAD_PERMANENTLY;
   const int result = runnel::SetUp();
