@@ -137,6 +137,23 @@ test("what a client in Python saves is in the served folder and on a drive; an e
   expect(readFileSync(local("out"), "utf8")).toBe("from the drive\n");
 });
 
+test("a client in Python puts a folder with files into a volume, new or there already, for one round trip", async () => {
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  const link = await sandbox.startEmulator(server.port, { rttMs: 400 });
+  const put = async (into: string): Promise<{ results: { node: number }[]; tookS: number }> =>
+    python("main.py", "put", `ws://127.0.0.1:${link.port}/docs`, into, sandbox.path("from"));
+  sandbox.makeFolder("from");
+  const files = ["a", "b", "c", "d"];
+  for (const name of files) local(`from/${name}`, Buffer.from(`content of ${name}\n`));
+  for (const folder of ["reports", "put"]) {
+    const { results, tookS } = await put(folder);
+    expect(results.length).toBe(1 + 2 * files.length);
+    // Two round trips would take 0.8 s at the least.
+    expect(tookS).toBeLessThan(0.8);
+    for (const name of files) await isServed(`${folder}/${name}`, readFileSync(sandbox.path("from", name)));
+  }
+});
+
 test("chunks that a client in Python names without sending them are asked for when no version has them", async () => {
   server = await sandbox.startServer({ volumes: { docs: served } });
   const content = randomBytes(FILE_BYTES);

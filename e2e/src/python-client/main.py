@@ -3,6 +3,7 @@
     main.py find URL [GLOB]             all of a volume, or what has such a name
     main.py fetch URL PATH FILE [HELD]  brings a file into FILE; HELD is another path, fetched first, that may help
     main.py save URL PATH FILE [hope]   makes PATH what FILE is; with "hope" new chunks are named first, not sent
+    main.py put URL FOLDER DIR          small files of DIR into FOLDER, which need not be there, in one round trip
     main.py watch URL NAME              follows all and holds the lease while another instance makes NAME
 """
 
@@ -51,6 +52,13 @@ def save(volume: Volume, path: str, file: str, hope: str = "") -> Dict[str, Any]
     return {"result": saved.result, "sentBytes": saved.sent_bytes, "needed": saved.needed}
 
 
+def put(volume: Volume, folder: str, directory: str) -> Dict[str, Any]:
+    files = {path.name: path.read_bytes() for path in sorted(Path(directory).iterdir())}
+    began = time.monotonic()
+    results = volume.put(folder, files)
+    return {"results": results, "tookS": time.monotonic() - began}
+
+
 def watch(volume: Volume, name: str) -> Dict[str, Any]:
     volume.find(follow=True)
     volume.feed.say(["current", 1])
@@ -72,7 +80,7 @@ def watch(volume: Volume, name: str) -> Dict[str, Any]:
 
 def main(command: str, url: str, *rest: str) -> None:
     volume = attach(url)
-    print(json.dumps({"find": find, "fetch": fetch, "save": save, "watch": watch}[command](volume, *rest)))
+    print(json.dumps({"find": find, "fetch": fetch, "save": save, "put": put, "watch": watch}[command](volume, *rest)))
     volume.close()
 
 

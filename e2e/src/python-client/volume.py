@@ -12,6 +12,7 @@ from recipe import Content, Descriptor, oid_of, recipe_of
 
 ROOT = 1
 FILE = 0
+FOLDER = 1
 
 
 class State(NamedTuple):
@@ -130,10 +131,26 @@ class Volume:
         content = Content([result["node"], result["version"]], data, recipe)
         return Saved(result, content, 0, self.connection.sent_bytes - before)
 
-    def file_fields(self, folder: int, name: str) -> Dict[str, Any]:
+    def put(self, folder: str, files: Dict[str, bytes]) -> List[Dict[str, Any]]:
+        """Small files into a folder of the root, which is made if it is not there. Nothing is waited for before all is said: what
+        depends on another operation names its result."""
+        making = self.change("make", self.file_fields(ROOT, folder, FOLDER))
+        in_folder = -self._n
+        asked = [making]
+        for name, data in files.items():
+            asked.append(self.change("make", self.file_fields(in_folder, name)))
+            run = [["d", "raw", len(data), data]] if data else []
+            fields = self._write_fields(-self._n, data)
+            asked.append(self.change("write", {**fields, "items": [*run, ["e", oid_of(recipe_of(data))]]}))
+        results = [channel.result() for channel in asked]
+        self.all_received()
+        return results
+
+    def file_fields(self, folder: int, name: str, type: int = FILE) -> Dict[str, Any]:
         owner = {"uid": os.getuid(), "gid": os.getgid()}
         times = {"mtimeNs": frame.Time(time.time_ns())}
-        attributes = {"type": FILE, "mode": 0o644, **owner, **times, "rdev": 0, "target": ""}
+        mode = 0o755 if type == FOLDER else 0o644
+        attributes = {"type": type, "mode": mode, **owner, **times, "rdev": 0, "target": ""}
         return {"folder": folder, "name": name, "node": next(self._nodes), "attributes": attributes}
 
     def save(self, node: int, data: bytes, base: Optional[Content] = None, by_digest: bool = False) -> Saved:

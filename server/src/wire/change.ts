@@ -4,6 +4,7 @@ import type { AttributeChange, NewAttributes, RequestName, RequestOf } from "@ru
 import { RunnelError, encodeCbor } from "@runnel/shared";
 import type { Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
 import type { Attachment } from "./attachment.ts";
+import type { Results } from "./operation-order.ts";
 
 const NO_DATA = new Uint8Array(0);
 
@@ -14,17 +15,29 @@ export async function serveChange(
   message: object,
 ): Promise<OperationResult> {
   const request = message as { n: number; received: number; but?: number[]; timeNs?: bigint; after?: number[] };
-  const operation = asOperation(name, message);
-  const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
   attachment.forgetUpTo(request.received, request.but);
-  return attachment.order.run(request, async ({ before, executed }) => {
-    await before;
+  return attachment.order.run(inOrder(request), async ({ before, executed }) => {
+    const operation = asOperation(name, message, await before);
+    const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
     const { result, acknowledged } = await attachment.volume.submit(operation, id, attachment.holder, NO_DATA);
-    executed();
+    executed(result);
     await acknowledged;
     return result;
   });
 }
+
+/** What a request says of its place: whoever names the result of another is after it. */
+export function inOrder<Request extends { after?: number[] | undefined }>(request: Request): Request {
+  const named: number[] = [];
+  for (const field of REFERRING) {
+    const said = (request as Partial<Record<string, unknown>>)[field];
+    if (typeof said === "number" && said < 0) named.push(-said);
+  }
+  return named.length === 0 ? request : { ...request, after: [...new Set([...(request.after ?? []), ...named])] };
+}
+
+/** Fields that may be the result of another operation (W63). */
+const REFERRING = ["node", "folder", "toFolder", "base"] as const;
 
 /** Of an OperationId. */
 export function timed(timeNs: bigint | undefined): { timeNs?: bigint } {
@@ -39,7 +52,11 @@ function operationId(instance: string, n: number, operation: Operation): Operati
 const HALF_BYTES = 16;
 
 /** What a write says before its content is known: the first half of its digest. */
-export function digestOfOpening({ node, base, sizeBytes }: RequestOf<"write">): Uint8Array {
+export function digestOfOpening({
+  node,
+  base,
+  sizeBytes,
+}: Pick<RequestOf<"write">, "node" | "base" | "sizeBytes">): Uint8Array {
   return digestOf(encodeCbor({ op: "write", node, base, sizeBytes })).subarray(0, HALF_BYTES);
 }
 
@@ -56,26 +73,40 @@ function digestOf(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(createHash("sha256").update(bytes).digest());
 }
 
-function asOperation(name: RequestName, message: object): Operation {
+function asOperation(name: RequestName, message: object, results: Results): Operation {
   if (name === "make") {
     const { folder, name: word, node, attributes } = message as RequestOf<"make">;
-    return { op: "make", folder, name: word, node, attributes: attributes as NewAttributes };
+    return {
+      op: "make",
+      folder: results.node(folder),
+      name: word,
+      node,
+      attributes: attributes as NewAttributes,
+    };
   }
   if (name === "link") {
     const { node, folder, name: word } = message as RequestOf<"link">;
-    return { op: "link", node, folder, name: word };
+    return { op: "link", node: results.node(node), folder: results.node(folder), name: word };
   }
   if (name === "rename") {
     const { folder, name: word, node, toFolder, toName, how } = message as RequestOf<"rename">;
-    return { op: "rename", folder, name: word, node, toFolder, toName, how };
+    return {
+      op: "rename",
+      folder: results.node(folder),
+      name: word,
+      node: results.node(node),
+      toFolder: results.node(toFolder),
+      toName,
+      how,
+    };
   }
   if (name === "remove") {
     const { folder, name: word, node, isFolder } = message as RequestOf<"remove">;
-    return { op: "remove", folder, name: word, node, isFolder };
+    return { op: "remove", folder: results.node(folder), name: word, node: results.node(node), isFolder };
   }
   if (name === "setAttr") {
     const { node, change } = message as RequestOf<"setAttr">;
-    return { op: "setAttr", node, change: given(change) };
+    return { op: "setAttr", node: results.node(node), change: given(change) };
   }
   throw new RunnelError("Unsupported", name, "This server does not know the operation.");
 }

@@ -1,13 +1,41 @@
-// Which operations of an attachment are under way, and how they ended: for those that are to be executed after others (W29).
+// Which operations of an attachment are under way, and how they ended: for those that are to be executed after others (W29), or name
+// what others made (W63).
 import { RunnelError } from "@runnel/shared";
-import type { MetaStore } from "../meta/meta-store.ts";
+import type { MetaStore, OperationResult } from "../meta/meta-store.ts";
 
 /** One operation's place among the others. */
 export interface Turn {
-  /** Resolves when it may be executed. @throws the reason for which one before it failed. */
-  before: Promise<unknown>;
+  /** Resolves when it may be executed, with what those before it came to. @throws the reason for which one of them failed. */
+  before: Promise<Results>;
   /** To be called when it has been. */
-  executed(): void;
+  executed(result: OperationResult): void;
+}
+
+/** What operations came to that others are after. */
+export class Results {
+  private readonly results: ReadonlyMap<number, OperationResult | undefined>;
+
+  constructor(results: ReadonlyMap<number, OperationResult | undefined>) {
+    this.results = results;
+  }
+
+  /** A node as a message says it: the number of one, or -n for that of the result of operation n. @throws Invalid. */
+  node(said: number): number {
+    return said < 0 ? this.of(-said).node : said;
+  }
+
+  /** A version's seq likewise. */
+  version(said: number): number {
+    return said < 0 ? this.of(-said).version : said;
+  }
+
+  private of(n: number): OperationResult {
+    const result = this.results.get(n);
+    if (result !== undefined) return result;
+    throw new RunnelError("Invalid", "order", `The result of operation ${n} is no longer kept.`, {
+      detail: { rule: "W63" },
+    });
+  }
 }
 
 /** What is said of an operation's place. */
@@ -24,7 +52,7 @@ const FAILED_MAX = 4096;
 export class OperationOrder {
   private readonly meta: Pick<MetaStore, "result">;
   private readonly instance: string;
-  private readonly running = new Map<number, Promise<void>>();
+  private readonly running = new Map<number, Promise<OperationResult>>();
   private readonly failed = new Map<number, RunnelError>();
 
   constructor(meta: Pick<MetaStore, "result">, instance: string) {
@@ -32,21 +60,21 @@ export class OperationOrder {
     this.instance = instance;
   }
 
-  /** Runs operation n, which fails if one of `after` does. To be called in the order of the requests. */
+  /** Runs operation n, which fails if one of `after` does. To be called in the order of the requests. `work` says `executed`, or throws. */
   async run<T>({ n, received, but = [], after = [] }: Numbered, work: (turn: Turn) => Promise<T>): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = Promise.withResolvers<OperationResult>();
     promise.catch(() => undefined);
     const before = Promise.all(
-      after.map((each) => (each < n ? this.running.get(each) : undefined) ?? this.ended(each, n, received, but)),
-    );
+      after.map(async (each) => {
+        const running = each < n ? this.running.get(each) : undefined;
+        return [each, await (running ?? this.ended(each, n, received, but))] as const;
+      }),
+    ).then((results) => new Results(new Map(results)));
     before.catch(() => undefined);
     this.running.set(n, promise);
     this.failed.delete(n);
     try {
-      const result = await work({ before, executed: resolve });
-      // One that was executed before, too, and said nothing.
-      resolve();
-      return result;
+      return await work({ before, executed: resolve });
     } catch (error) {
       if (error instanceof RunnelError) this.keep(n, error);
       reject(error);
@@ -56,13 +84,19 @@ export class OperationOrder {
     }
   }
 
-  /** How one ended that is not under way. */
-  private async ended(n: number, by: number, received: number, but: readonly number[]): Promise<void> {
+  /** How one ended that is not under way; undefined: well, and the client has said that it knows how. */
+  private async ended(
+    n: number,
+    by: number,
+    received: number,
+    but: readonly number[],
+  ): Promise<OperationResult | undefined> {
     const failure = this.failed.get(n);
     if (failure !== undefined) throw failure;
+    const stored = n < by ? await this.meta.result(this.instance, n) : undefined;
+    if (stored !== undefined) return stored.result;
     // Its result has arrived: whoever names it knows that it was executed. 0 says nothing.
-    if (n < by && received > 0 && n <= received && !but.includes(n)) return;
-    if (n < by && (await this.meta.result(this.instance, n)) !== undefined) return;
+    if (n < by && received > 0 && n <= received && !but.includes(n)) return undefined;
     throw new RunnelError("Invalid", "order", `Operation ${n} was not executed before ${by}.`, {
       detail: { rule: "W29" },
     });

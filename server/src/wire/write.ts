@@ -7,18 +7,18 @@ import { WriteSession } from "../volume/write-session.ts";
 import type { FinishedWrite } from "../volume/write-session.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Turn } from "./operation-order.ts";
-import { digestOfOpening, digestOfWrite, given, isSameOpening, timed } from "./change.ts";
+import { digestOfOpening, digestOfWrite, given, inOrder, isSameOpening, timed } from "./change.ts";
 
 type Request = RequestOf<"write">;
 
 export function serveWrite(attachment: Attachment, request: Request, channel: Channel): Promise<void> {
   attachment.forgetUpTo(request.received, request.but);
-  return attachment.order.run(request, (turn) => serveInTurn(attachment, request, channel, turn));
+  return attachment.order.run(inOrder(request), (turn) => serveInTurn(attachment, request, channel, turn));
 }
 
 async function serveInTurn(attachment: Attachment, request: Request, channel: Channel, turn: Turn): Promise<void> {
   const { volume, instance } = attachment;
-  if (request.isResumed && (await answerAgain(attachment, request, channel))) return;
+  if (request.isResumed && (await answerAgain(attachment, request, channel, turn))) return;
   const session = await openSession(attachment, request, channel);
   let finished: FinishedWrite;
   try {
@@ -32,18 +32,32 @@ async function serveInTurn(attachment: Attachment, request: Request, channel: Ch
 }
 
 /** False when it has not been executed before. */
-async function answerAgain({ volume, instance }: Attachment, request: Request, channel: Channel): Promise<boolean> {
+async function answerAgain(
+  { volume, instance }: Attachment,
+  request: Request,
+  channel: Channel,
+  turn: Turn,
+): Promise<boolean> {
   const done = await volume.meta.result(instance, request.n);
   if (done === undefined) return false;
-  if (!isSameOpening(done.digest, digestOfOpening(request))) {
+  if (!isSameOpening(done.digest, digestOfOpening(await placed(request, turn)))) {
     throw new RunnelError("Invalid", "write", `Operation ${request.n} was another one before.`, {
       detail: { rule: "operation id" },
     });
   }
+  turn.executed(done.result);
   await volume.acknowledged(done.result.seq);
   channel.end(done.result);
   return true;
 }
+
+/** What it is a version of, and of which, once those before it have been executed. */
+async function placed({ node, base, sizeBytes }: Request, turn: Turn): Promise<Placed> {
+  const results = await turn.before;
+  return { node: results.node(node), base: results.version(base), sizeBytes };
+}
+
+type Placed = Pick<Request, "node" | "base" | "sizeBytes">;
 
 async function openSession(
   { volume, instance }: Attachment,
@@ -66,22 +80,23 @@ async function commit(
   turn: Turn,
 ): Promise<void> {
   const { volume, instance, holder } = attachment;
-  const { node, base, attributes, n, timeNs } = request;
+  const { attributes, n, timeNs } = request;
   const { content, oid, data, stagedBytes } = finished;
   let release: (() => void) | undefined;
   try {
     // What comes is taken in meanwhile; only the commit is after others.
-    await turn.before;
+    const opening = await placed(request, turn);
+    const { node, base } = opening;
     release = await volume.content.reserve(content.sizeBytes - stagedBytes);
     const operation: Operation = { op: "write", node, base, content, attributes: given(attributes) };
-    const id = { instance, n, digest: digestOfWrite(digestOfOpening(request), oid), ...timed(timeNs) };
+    const id = { instance, n, digest: digestOfWrite(digestOfOpening(opening), oid), ...timed(timeNs) };
     const { result, isRepeated, acknowledged } = await volume.submit(operation, id, holder, data);
     // A repetition that was executed before has staged in vain.
     if (isRepeated) await session.discard();
     else await session.finished();
     // The room is needed until the content is in the folder.
     void volume.content.whenUp(result.seq).then(release, release);
-    turn.executed();
+    turn.executed(result);
     await acknowledged;
     channel.end(result);
   } catch (error) {

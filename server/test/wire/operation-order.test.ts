@@ -29,11 +29,19 @@ describe("an operation after others", () => {
   test("[W29] goes on when one of them turns out to have been executed before", async () => {
     const order = new OperationOrder({ result: async () => undefined }, instanceOf("1"));
     const answered = Promise.withResolvers<void>();
-    const first = order.run({ n: 1, received: 0 }, () => answered.promise);
-    const second = order.run({ n: 2, received: 0, after: [1] }, async ({ before }) => before);
+    const result = { node: 7, seq: 5, version: 4, conflict: false };
+    const first = order.run({ n: 1, received: 0 }, async ({ executed }) => {
+      await answered.promise;
+      executed(result);
+    });
+    const second = order.run({ n: 2, received: 0, after: [1] }, async ({ before, executed }) => {
+      executed(result);
+      return before;
+    });
     answered.resolve();
     await first;
-    await second;
+    const results = await second;
+    expect([results.node(-1), results.version(-1), results.node(9)]).toEqual([7, 4, 9]);
   });
 
   test("[W29] is sent without waiting for their answers: a folder, a file in it and its content in one round trip", async () => {
@@ -110,5 +118,82 @@ describe("an operation after others", () => {
     expect(await kindOf(again.change("setAttr", { ...change, after: [8] }, 8))).toBe("Invalid");
     const many = Array.from({ length: LIMITS.operationsAfter + 1 }, () => 1);
     expect(await kindOf(again.change("setAttr", { ...change, after: many }, 9))).toBe("Invalid");
+  });
+});
+
+describe("the result of another operation", () => {
+  const make = (name: string, folder: number, type: "file" | "folder" = "file"): { node: number; fields: object } => {
+    const node = one.newNode();
+    return { node, fields: { folder, name, node, attributes: one.attributes(type) } };
+  };
+
+  test("[W63] is a folder that was there: files go into it, and their contents with them, in one round trip", async () => {
+    const there = await one.make(ROOT_NODE, "d", "folder");
+    const [folder, file] = [make("d", ROOT_NODE, "folder"), make("f", -10)];
+    const content = await small("inside");
+    const startMs = wire.rig.clock.bootMs();
+    const [made, , written] = await wire.rig.run(
+      Promise.all([
+        one.start("make", folder.fields, 10),
+        one.start("make", file.fields, 11),
+        one.start("write", { ...WRITE, ...content, node: -11 }, 12),
+      ]),
+    );
+    expect(wire.rig.clock.bootMs() - startMs).toBeLessThan(20);
+    expect(made.node).toBe(there);
+    expect(written.node).toBe(file.node);
+    await wire.rig.settle();
+    expect(Buffer.from(await wire.rig.readFile("d/f")).toString()).toBe("inside");
+  });
+
+  test("[W63] is a version: a save follows a save that is not answered, without a conflict; other changes name nodes so", async () => {
+    const [folder, file] = [make("d", ROOT_NODE, "folder"), make("f", -1)];
+    const outcomes = [
+      one.start("make", folder.fields, 1),
+      one.start("make", file.fields, 2),
+      one.start("write", { ...WRITE, ...(await small("first")), node: -2 }, 3),
+      one.start("write", { ...WRITE, ...(await small("second")), node: -2, base: -3 }, 4),
+      one.start("setAttr", { node: -2, change: { mode: 0o600 } }, 5),
+      one.start("link", { node: -2, folder: -1, name: "g" }, 6),
+      one.start("rename", { folder: -1, name: "f", node: -2, toFolder: -1, toName: "h", how: "keep" }, 7),
+      one.start("remove", { folder: -1, name: "g", node: -2, isFolder: false, after: [6] }, 8),
+    ];
+    const results = await wire.rig.run(Promise.all(outcomes));
+    expect(results.map(({ conflict }) => conflict)).toEqual(results.map(() => false));
+    await wire.rig.settle();
+    expect(Buffer.from(await wire.rig.readFile("d/h")).toString()).toBe("second");
+    expect(await wire.rig.volume.meta.node(file.node)).toMatchObject({ mode: 0o600, nlink: 1 });
+    expect((await wire.rig.volume.meta.list(folder.node, "", 10)).map(({ name }) => name)).toEqual(["h"]);
+  });
+
+  test("[W63] of one that failed fails with its reason", async () => {
+    const taken = await one.make(ROOT_NODE, "taken");
+    const refused = [
+      one.start("make", make("taken", ROOT_NODE, "folder").fields, 10),
+      one.start("make", make("f", -10).fields, 11),
+      one.start("write", { ...WRITE, ...(await small("never")), node: -11 }, 12),
+    ].map((answer) => answer.catch((error: unknown) => error));
+    for (const outcome of await wire.rig.run(Promise.all(refused)))
+      expect(outcome).toMatchObject({ kind: "Exists", detail: { node: taken } });
+  });
+
+  test("[W63] stands for what it is: repeated with the number itself it is the same request; forgotten, later or never asked for it is Invalid", async () => {
+    const folder = make("d", ROOT_NODE, "folder");
+    await one.change("make", folder.fields, 1);
+    const file = make("f", -1);
+    const first = await one.change("make", file.fields, 2);
+    expect(await one.change("make", { ...file.fields, folder: folder.node }, 2)).toEqual(first);
+    const content = await small("content");
+    const opening = { ...WRITE, sizeBytes: content.sizeBytes };
+    const written = await one.change("write", { ...opening, items: content.items, node: -2 }, 3);
+    const again = await (await wire.greeted()).attach(instanceOf("1"));
+    expect(await again.change("write", { ...opening, node: -2, isResumed: true }, 3)).toEqual(written);
+    expect(await again.change("write", { ...opening, node: file.node, isResumed: true }, 3)).toEqual(written);
+    for (const n of [9, 12]) expect(await kindOf(again.change("make", make("g", -n).fields, 10))).toBe("Invalid");
+    await wire.rig.run(wire.rig.volume.meta.forgetResults(instanceOf("1"), 3, []));
+    expect(await kindOf(again.change("make", { ...make("g", -1).fields, received: 3 }, 13))).toBe("Invalid");
+    expect(await kindOf(again.change("make", { ...make("g", ROOT_NODE).fields, after: [1], received: 3 }, 14))).toBe(
+      "done",
+    );
   });
 });

@@ -7,7 +7,7 @@ import { nameFault } from "../model/names.ts";
 import type { Change, NodeState, VersionId } from "../model/node.ts";
 import { NODE_LIMIT } from "../model/node.ts";
 import { isXattrName } from "../model/xattrs.ts";
-import { count } from "./numbers.ts";
+import { count, countOrResult } from "./numbers.ts";
 
 export const PROTOCOL_VERSION = 1;
 
@@ -15,6 +15,8 @@ export const PROTOCOL_VERSION = 1;
 const TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
 
 const nodeId = count.pipe(z.number().max(NODE_LIMIT - 1));
+/** A node; or -n: that of the result of operation n (W63). */
+const nodeOrResult = countOrResult.pipe(z.number().max(NODE_LIMIT - 1));
 const nanoseconds = z
   .union([z.number(), z.bigint()])
   .transform((value, context) => {
@@ -234,24 +236,24 @@ export const REQUESTS = {
     length: count,
   }),
   findGet: z.object({ ...attached, versions: z.array(versionId).max(LIMITS.findGetVersions) }),
-  make: z.object({ ...numbered, folder: nodeId, name, node: nodeId, attributes: newAttributes }),
-  link: z.object({ ...numbered, node: nodeId, folder: nodeId, name }),
+  make: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeId, attributes: newAttributes }),
+  link: z.object({ ...numbered, node: nodeOrResult, folder: nodeOrResult, name }),
   rename: z.object({
     ...numbered,
-    folder: nodeId,
+    folder: nodeOrResult,
     name,
-    node: nodeId,
-    toFolder: nodeId,
+    node: nodeOrResult,
+    toFolder: nodeOrResult,
     toName: name,
     how: z.enum(["replace", "keep", "exchange"]),
   }),
-  remove: z.object({ ...numbered, folder: nodeId, name, node: nodeId, isFolder: z.boolean() }),
-  setAttr: z.object({ ...numbered, node: nodeId, change: settable }),
+  remove: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeOrResult, isFolder: z.boolean() }),
+  setAttr: z.object({ ...numbered, node: nodeOrResult, change: settable }),
   xattrs: z.object({ ...attached, node: nodeId }),
   write: z.object({
     ...numbered,
-    node: nodeId,
-    base: count,
+    node: nodeOrResult,
+    base: countOrResult,
     sizeBytes: count.pipe(z.number().max(LIMITS.fileBytes)),
     attributes: attributeChange,
     /** What its runs are cut with (CHUNK_PRESETS). */

@@ -6,3 +6,9 @@ export const count = z
   .union([z.number(), z.bigint()])
   .transform(Number)
   .pipe(z.int().min(0).max(Number.MAX_SAFE_INTEGER));
+
+/** The same, or -n with n above 0: what comes of operation n (W63). */
+export const countOrResult = z
+  .union([z.number(), z.bigint()])
+  .transform(Number)
+  .pipe(z.int().min(-Number.MAX_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER));
