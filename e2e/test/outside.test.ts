@@ -120,6 +120,8 @@ for i in $(seq 200); do mkdir -p src/$((i % 20)); echo "source $i" > src/$((i % 
           drive,
         ]),
       ).toBe("");
+      // The status wrote an index of its own, under a lock that the next checkout must not meet.
+      await device.flush(drive, { up: true });
     }
   }, 120_000);
 });

@@ -565,7 +565,7 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(await count("xattrs")).toBe(80);
       expect(Buffer.compare(await program.getxattr("a1", "user.large"), Buffer.alloc(60_000, "a1"))).toBe(0);
       expect(await count("xattrs")).toBe(81);
-    });
+    }, 90_000);
 
     test("leaves nothing behind", async () => {
       const { agent, program } = rig;
