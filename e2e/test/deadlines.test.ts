@@ -107,7 +107,7 @@ describe("while nothing is heard of the server", () => {
         cp: place.program("cp", sandbox.path("source"), join(drive, "c", "copy")),
         mv: place.program("mv", join(drive, "m", "old"), join(drive, "m", "new")),
         // It catches SIGINT, and goes on to undo what it did.
-        ...(signal === "SIGKILL" ? { sqlite3: place.program("sqlite3", join(drive, "s", "base"), INSERT) } : {}),
+        sqlite3: place.program("sqlite3", join(drive, "s", "base"), INSERT),
         flock: place.program("flock", join(drive, "locked"), "false"),
       };
       await Promise.all(Object.values(programs).map(waitsInKernel));

@@ -14,7 +14,10 @@ bool RequestTable::Wait(uint64_t id, Waiter waiter) {
   {
     std::lock_guard lock(mutex_);
     if (is_ended_ || waiters_.size() >= kWaitersMax) return false;
-    const int64_t delay_ms = waiter.deadline_ms == 0 ? 0 : waiter.deadline_ms - host_->NowBootMs();
+    const int64_t now_ms = host_->NowBootMs();
+    if (const int64_t soon_ms = now_ms + kEndingWaitMs; IsEnding(waiter, now_ms) && (waiter.deadline_ms == 0 || waiter.deadline_ms > soon_ms))
+      waiter.deadline_ms = soon_ms;
+    const int64_t delay_ms = waiter.deadline_ms == 0 ? 0 : waiter.deadline_ms - now_ms;
     waiters_.emplace(id, Held{std::move(waiter), delay_ms});
   }
   if (reply) reply->OnWaiting(id);
@@ -130,6 +133,7 @@ void RequestTable::Interrupt(uint64_t id) {
   std::unique_lock lock(mutex_);
   auto found = waiters_.find(id);
   if (found == waiters_.end()) return;
+  NoteInterrupted(found->second.waiter);
   if (found->second.is_held) {
     found->second.is_interrupted = true;
     return;
@@ -139,6 +143,20 @@ void RequestTable::Interrupt(uint64_t id) {
   waiters_.erase(found);
   lock.unlock();
   GiveUp(std::move(waiter), EINTR, true);
+}
+
+void RequestTable::NoteInterrupted(const Waiter& waiter) {
+  const int32_t thread = waiter.reply == nullptr ? 0 : waiter.reply->GetCaller().pid;
+  if (thread == 0) return;
+  const int64_t now_ms = host_->NowBootMs();
+  std::erase_if(interrupted_, [now_ms](const auto& each) { return each.second + kEndingMs < now_ms; });
+  interrupted_[thread] = now_ms;
+}
+
+bool RequestTable::IsEnding(const Waiter& waiter, int64_t now_ms) const {
+  if (waiter.reply == nullptr || interrupted_.empty()) return false;
+  const auto found = interrupted_.find(waiter.reply->GetCaller().pid);
+  return found != interrupted_.end() && now_ms <= found->second + kEndingMs;
 }
 
 int64_t RequestTable::Expire(int64_t now_ms) {

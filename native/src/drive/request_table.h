@@ -37,7 +37,7 @@ class RequestTable {
   // The moment a request of this kind that begins now is given up; 0 = never.
   int64_t DeadlineOf(Op op) const;
 
-  // Enters the waiter, tells its reply, and leaves it held: it ends neither by interrupt nor by deadline before Release, which gives false
+  // Enters the waiter (for kEndingWaitMs at most, if its caller has just been interrupted: it is to end), tells its reply, and leaves it held: it ends neither by interrupt nor by deadline before Release, which gives false
   // when it was interrupted meanwhile and has ended. False from Wait: too many wait already, nothing was entered.
   bool Wait(uint64_t id, Waiter waiter);
   bool Release(uint64_t id);
@@ -78,8 +78,13 @@ class RequestTable {
   };
 
   static constexpr size_t kWaitersMax = 65536;
+  // A program that a person wants gone may undo and close much before it goes: as long as this after an interrupt, its waits are short.
+  static constexpr int64_t kEndingMs = 2000;
+  static constexpr int64_t kEndingWaitMs = 200;
 
   void GiveUp(Waiter waiter, int error, bool was_interrupted);
+  void NoteInterrupted(const Waiter& waiter);
+  bool IsEnding(const Waiter& waiter, int64_t now_ms) const;
   void EraseDeadline(uint64_t id, int64_t deadline_ms);
 
   Host* const host_;
@@ -90,6 +95,7 @@ class RequestTable {
   int end_error_ = 0;
   std::unordered_map<uint64_t, Held> waiters_;
   std::multimap<int64_t, uint64_t> deadlines_;
+  std::unordered_map<int32_t, int64_t> interrupted_;  // when, by the caller's thread; those of long ago leave with the next
   std::unordered_map<uint64_t, AskState> asks_;
   std::deque<std::variant<uint64_t, Notice>> outgoing_;
 };
