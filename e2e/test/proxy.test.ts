@@ -80,13 +80,13 @@ test("the environment's proxy is used, but for what NO_PROXY names and for this 
 test("a proxy that wants a password gets it, and what it refuses is told in one sentence", async () => {
   const refused = async (proxy: string): Promise<unknown> =>
     refusalOf(await device.runnel(["login", await invite(), "--proxy", proxy, "--json"]));
-  const strict = await startProxy("ada:se cret");
+  const strict = await startProxy("ada:100% se cret");
   const place = `127.0.0.1:${server.port}`;
   expect(await refused(`http://127.0.0.1:${strict.port}`)).toMatchObject({
     kind: "Denied",
     sentence: `The proxy 127.0.0.1:${strict.port} wants to know who you are: give it as http://USER:PASSWORD@HOST:PORT.`,
   });
-  await device.ask(["login", await invite(), "--proxy", `http://ada:se%20cret@127.0.0.1:${strict.port}`]);
+  await device.ask(["login", await invite(), "--proxy", `http://ada:100% se%20cret@127.0.0.1:${strict.port}`]);
   expect(strict.tunnels).toEqual([place]);
   const closed = await startProxy("refuse");
   expect(await refused(`http://127.0.0.1:${closed.port}`)).toMatchObject({

@@ -47,7 +47,7 @@ export async function openTunnel(proxy: URL, address: ServerAddress, signal: Abo
 
 function connectRequest(proxy: URL, place: string, signal: AbortSignal): ClientRequest {
   const isSecure = proxy.protocol === "https:";
-  const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  const user = `${unescaped(proxy.username)}:${unescaped(proxy.password)}`;
   const credentials = user === ":" ? {} : { "Proxy-Authorization": `Basic ${Buffer.from(user).toString("base64")}` };
   const options = {
     method: "CONNECT",
@@ -59,6 +59,17 @@ function connectRequest(proxy: URL, place: string, signal: AbortSignal): ClientR
     signal,
   } as const;
   return isSecure ? secureRequest({ ...options, ca: systemAuthorities() }) : plainRequest(options);
+}
+
+/** People also type a password with a "%" as it is. */
+function unescaped(text: string): string {
+  return text.replaceAll(/(%[\da-f]{2})+/gi, (bytes) => {
+    try {
+      return decodeURIComponent(bytes);
+    } catch {
+      return bytes;
+    }
+  });
 }
 
 function refusal(proxy: string, place: string, { statusCode, statusMessage }: IncomingMessage): RunnelError {
