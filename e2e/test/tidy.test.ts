@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
+import { LIMITS, TIMING } from "@runnel/shared";
 import {
   type Check,
   checkClock,
@@ -12,6 +13,7 @@ import {
   checkFocused,
   checkImportDirection,
   checkLength,
+  checkLimits,
   checkLinks,
   checkMachinePaths,
   checkNames,
@@ -44,6 +46,7 @@ describe("the project", () => {
     ["declares the packages that it imports", checkDeclaredImports],
     ["asks the clock for the time", checkClock],
     ["tests every rule of its documents, and no other", checkRules],
+    ["tests every limit of its limits page, and has a row for each", checkLimits({ ...LIMITS, ...TIMING })],
     ["names no path of one machine", checkMachinePaths],
     ["leaves nothing marked as unfinished", checkUnfinished],
     ["runs every test", checkFocused],
@@ -156,6 +159,33 @@ describe("the tidy checks", () => {
       "shared/src/protocol/PROTOCOL.md:6: no test's title carries [F1]",
       "shared/test/a.test.ts:1: tests [W9], which no document defines",
       "shared/src/a.ts:1: cites [W7], which no document defines",
+    ]);
+  });
+
+  test("find limits without a row, with another value, or without a test, and tests of none", () => {
+    const check = checkLimits({
+      names: 255,
+      frameBytes: 1024 * 1024 + 64,
+      termMs: 20_000,
+      folders: 200_000,
+      depth: 16,
+    });
+    const files = {
+      "shared/src/protocol/PROTOCOL.md":
+        "## Limits\n| `names` | 256 of them | BadName |\n| `frameBytes` | 1 MiB + 64 bytes a message | closes |\n| `termMs` | 20 s | |\n| `folders` | 200,000 | |\n| `gone` | 5 | |\n\n## Not yet\n| `x` | 1 |",
+      "shared/test/a.test.ts":
+        'test("[W1] [limit names] [limit frameBytes] are refused", () => { use(LIMITS.names, LIMITS.frameBytes); });',
+      "shared/test/b.test.ts":
+        'test("[limit depth] is kept", () => {}); test("says [limit termMs]", () => TIMING.termMs);',
+      "shared/test/c.test.ts":
+        'test("[limit folders] [limit gone] are kept", () => { use(LIMITS.folders, LIMITS.gone); });',
+    };
+    expect(planted(check, files)).toEqual([
+      "shared/src/protocol/PROTOCOL.md:2: `names` is 255 in limits.ts",
+      "shared/src/protocol/PROTOCOL.md:6: `gone` is none of limits.ts",
+      "shared/test/b.test.ts:1: tests the limit depth without its value from limits.ts",
+      "shared/src/protocol/PROTOCOL.md: no test's title carries [limit termMs]",
+      "shared/src/protocol/PROTOCOL.md: the limits page has no row for `depth`",
     ]);
   });
 

@@ -1,4 +1,4 @@
-// Every bound on what the other side, a file or a program may ask for. PROTOCOL.md's limits page lists the same rows.
+// Every bound on what the other side, a file or a program may ask for. PROTOCOL.md's limits page has the same rows, and each row a test.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -41,8 +41,6 @@ export const LIMITS = {
   recipeDescriptors: 4_194_304,
   /** A run of new data in a write, before compression. */
   runBytes: 1 * MiB,
-  /** Bytes of a commit kept inside its log record; more is staged in a file of its own. */
-  inlineBytes: 1 * MiB,
   /** Bytes staged by one instance and not yet committed. */
   stagedBytes: 64 * 1024 * MiB,
   /** Operations that one may name to be executed after. */
@@ -50,6 +48,12 @@ export const LIMITS = {
   /** A file that findGet brings, and how many it is asked for at once. */
   smallFileBytes: 256 * KiB,
   findGetVersions: 2048,
+  /** Versions that a fetch may name as held; nodes, and names, of one stat; folders of one unfollow. */
+  heldVersions: 8,
+  statNodes: 1000,
+  unfollowFolders: 1000,
+  /** Items of a write that are asked for at once. */
+  neededItems: 65_536,
   /** Operations of one instance whose results are not yet reported received. */
   outstandingOperations: 4096,
   /** Of those that are reported up to, named as not received. */

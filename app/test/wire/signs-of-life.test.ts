@@ -35,8 +35,8 @@ async function outcome(answer: Promise<unknown>, everyMs = 100, hears: () => voi
 }
 
 describe("what only reads", () => {
-  test("waits for one silence", async () => {
-    expect(await outcome(signs.whileHeard(NEVER, "list"))).toBe("Unreachable after 2000 ms");
+  test("[limit silenceMs] waits for one silence", async () => {
+    expect(await outcome(signs.whileHeard(NEVER, "list"))).toBe(`Unreachable after ${TIMING.silenceMs} ms`);
     expect(signs.isSilent).toBe(true);
     expect(closings).toEqual([]);
   });
@@ -60,10 +60,10 @@ describe("what only reads", () => {
 });
 
 describe("what may have been executed", () => {
-  test("waits for the patience, then closes the connection; whoever comes after the first silence knows of it", async () => {
+  test("[limit patienceMs] waits for the patience, then closes the connection; whoever comes after the first silence knows of it", async () => {
     const waiting = outcome(signs.patiently(NEVER, "write"));
     expect(signs.isSilent).toBe(false);
-    expect(await waiting).toBe("Unreachable after 10000 ms");
+    expect(await waiting).toBe(`Unreachable after ${TIMING.patienceMs} ms`);
     expect(closings).toEqual(["The server does not answer."]);
     expect(signs.isSilent).toBe(true);
   });

@@ -3,7 +3,7 @@ import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind, NodeState } from "@runnel/shared";
 import type { MetaTables } from "./meta-tables.ts";
 
-/** Moving a folder checks its own new depth, not that of what it holds, so twice the limit can come about; more is a damaged tree. */
+/** Far above what can come about: more is a damaged tree. */
 const ANCESTORS_MAX = 2 * LIMITS.depth + 2;
 
 export function refusal(kind: ErrorKind, message: string, detail: ErrorDetail = {}): RunnelError {
@@ -35,12 +35,46 @@ export function ancestors(tables: MetaTables, folder: number): number[] {
   return chain;
 }
 
+/** Between the root and a name in `folder`. */
+function depthOf(tables: MetaTables, folder: number): number {
+  return ancestors(tables, folder).length - 1;
+}
+
 /** A name in `folder` would be at most LIMITS.depth folders below the root. */
 export function checkDepth(tables: MetaTables, folder: number): void {
-  const depth = ancestors(tables, folder).length - 1;
-  if (depth > LIMITS.depth) {
-    throw refusal("BadName", `The folder is ${depth} deep.`, { rule: "depth", limit: LIMITS.depth });
+  const depth = depthOf(tables, folder);
+  if (depth > LIMITS.depth) throw tooDeep(`The folder is ${depth} deep.`);
+}
+
+/** The same for the new name of a node and, when it is a folder, for all that it holds. */
+export function checkMove(tables: MetaTables, moved: NodeState, folder: number, toFolder: number): void {
+  checkDepth(tables, toFolder);
+  let depth = depthOf(tables, toFolder);
+  if (moved.type !== "folder" || depth <= depthOf(tables, folder)) return;
+  for (let level = [moved]; level.length > 0; depth++) {
+    if (depth >= LIMITS.depth && level.some(({ node }) => tables.hasNames(node)))
+      throw tooDeep("The folder holds others that would be too deep.");
+    level = level.flatMap((above) => foldersIn(tables, above));
   }
+}
+
+/** A folder counts those in it as links, so that one without any is not read. */
+function foldersIn(tables: MetaTables, { node, nlink }: NodeState): NodeState[] {
+  const folders: NodeState[] = [];
+  for (let after = ""; folders.length < nlink - OWN_LINKS;) {
+    const page = tables.list(node, after, PAGE_ENTRIES);
+    folders.push(...page.map(({ state }) => state).filter(({ type }) => type === "folder"));
+    if (page.length < PAGE_ENTRIES) break;
+    after = page.at(-1)?.name ?? "";
+  }
+  return folders;
+}
+
+const OWN_LINKS = 2;
+const PAGE_ENTRIES = 1000;
+
+function tooDeep(message: string): RunnelError {
+  return refusal("BadName", message, { rule: "depth", limit: LIMITS.depth });
 }
 
 /** `folder` is `node` or lies below it. */

@@ -5,7 +5,7 @@ import { ROOT_NODE, checkName } from "@runnel/shared";
 import type { NodeState } from "@runnel/shared";
 import type { ExternalOperation } from "./meta-store.ts";
 import type { MetaTables } from "./meta-tables.ts";
-import { checkDepth, folderAt, isWithin, nodeAt, notFound, refusal } from "./plan-checks.ts";
+import { checkDepth, checkMove, folderAt, isWithin, nodeAt, notFound, refusal } from "./plan-checks.ts";
 import { Draft, pickAttributes, unchanged } from "./plan-draft.ts";
 import type { Decision } from "./plan-draft.ts";
 import { draftRemove, draftRename, newState } from "./plan-names.ts";
@@ -85,7 +85,7 @@ export function decideExternalRename(tables: MetaTables, operation: Op<"external
   if (bound !== tables.diskRow(toFolder, toName)?.node) return unchanged(tables, node);
   // The disk has no cycle, so the tree has moved on.
   if (source.type === "folder" && isWithin(tables, toFolder, node)) return unchanged(tables, node);
-  if (folder !== toFolder) checkDepth(tables, toFolder);
+  if (folder !== toFolder) checkMove(tables, source, folder, toFolder);
   const over = bound === undefined ? undefined : nodeAt(tables, bound);
   if (over !== undefined && !mayTake(tables, over, toFolder, toName)) return unchanged(tables, node);
   return draftRename(tables, operation, source, over, wallNs);

@@ -3,7 +3,17 @@ import { LIMITS, checkName } from "@runnel/shared";
 import type { NewAttributes, NodeState } from "@runnel/shared";
 import type { Operation } from "./meta-store.ts";
 import type { MetaTables } from "./meta-tables.ts";
-import { boundAt, checkDepth, checkFree, folderAt, isWithin, nodeAt, notFound, refusal } from "./plan-checks.ts";
+import {
+  boundAt,
+  checkDepth,
+  checkFree,
+  checkMove,
+  folderAt,
+  isWithin,
+  nodeAt,
+  notFound,
+  refusal,
+} from "./plan-checks.ts";
 import { Draft, unchanged } from "./plan-draft.ts";
 import type { Decision } from "./plan-draft.ts";
 
@@ -136,7 +146,7 @@ export function decideRename(tables: MetaTables, operation: Op<"rename">, wallNs
   const source = boundAt(tables, folder, name, node);
   if (folder !== toFolder) {
     checkNoCycle(tables, source, toFolder);
-    checkDepth(tables, toFolder);
+    checkMove(tables, source, folder, toFolder);
   }
   const bound = tables.binding(toFolder, toName);
   if (how === "keep") checkFree(tables, toFolder, toName);
@@ -147,7 +157,7 @@ export function decideRename(tables: MetaTables, operation: Op<"rename">, wallNs
   if (how === "exchange" && over !== undefined) {
     if (folder !== toFolder) {
       checkNoCycle(tables, over, folder);
-      checkDepth(tables, folder);
+      checkMove(tables, over, toFolder, folder);
     }
     return draftExchange(tables, operation, source, over, wallNs);
   }

@@ -1,16 +1,18 @@
 // The bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will have.
-import { LIMITS } from "@runnel/shared";
 import { fullFolder } from "./data-room.ts";
 import type { ContentStore, StagedFile } from "../content/content-store.ts";
 import type { Run } from "../meta/meta-store.ts";
 import type { Allowance } from "./staged-writes.ts";
+
+/** Of a commit kept inside its log record. */
+export const INLINE_BYTES_MAX = 1024 * 1024;
 
 export class NewData {
   private readonly content: Pick<ContentStore, "stage">;
   private readonly allowance: Allowance;
   /** What was for the log record is in the staged file now. */
   private readonly moved: () => void;
-  /** At most LIMITS.inlineBytes, else `staged` has it. */
+  /** At most INLINE_BYTES_MAX, else `staged` has it. */
   private inline: { offset: number; bytes: Uint8Array }[] = [];
   private inlineBytes = 0;
   private staged: StagedFile | undefined;
@@ -30,7 +32,7 @@ export class NewData {
   async store(offset: number, bytes: Uint8Array, put: (run: Run) => void): Promise<void> {
     this.allowance.take(bytes.length);
     this.takenBytes += bytes.length;
-    if (this.spilling === undefined && this.inlineBytes + bytes.length <= LIMITS.inlineBytes) {
+    if (this.spilling === undefined && this.inlineBytes + bytes.length <= INLINE_BYTES_MAX) {
       const at = this.inlineBytes;
       this.inline.push({ offset, bytes: bytes.slice() });
       this.inlineBytes += bytes.length;

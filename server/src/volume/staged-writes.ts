@@ -4,7 +4,7 @@ import type { Clock, Timer } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING } from "@runnel/shared";
 import type { WriteSession } from "./write-session.ts";
 
-/** Kept sessions have up to LIMITS.inlineBytes in memory each. */
+/** Kept sessions have up to INLINE_BYTES_MAX (new-data.ts) in memory each. */
 const KEPT_PER_INSTANCE_MAX = 64;
 
 /** Of one instance: bytes staged and not yet committed. */

@@ -96,7 +96,7 @@ export class WriteSession {
         if (missing.length === 0) return this.finish(item[1]);
         // Data for an item comes from its beginning, whatever has come before.
         for (const part of this.parts) delete part.filled;
-        channel.send(["need", missing.slice(0, NEED_ITEMS_MAX)]);
+        channel.send(["need", missing.slice(0, LIMITS.neededItems)]);
       } else {
         await this.take(item, channel);
       }
@@ -305,7 +305,6 @@ export class WriteSession {
   }
 }
 
-const NEED_ITEMS_MAX = 65_536;
 /** Runs being cut and stored while the next is received: a run each. */
 const WORKING_MAX = 2;
 function isSame(recipe: Recipe, from: number, expected: Recipe): boolean {

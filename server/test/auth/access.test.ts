@@ -1,4 +1,5 @@
 // Invites, devices and their rights: what is kept, what is forgotten, and what a crash or a damaged file leaves.
+import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type DiskRoot, LIMITS, SimulatedClock, SimulatedDisk } from "@runnel/shared";
 import { ACCESS_FILE, readAccess } from "../../src/auth/access-file.ts";
@@ -90,7 +91,27 @@ describe("an invite", () => {
     ]);
   });
 
-  test("there are no more than the limit at once", async () => {
+  test("[limit devices] that would make one device too many is refused, and not used up; known devices still take invites", async () => {
+    const devices = Array.from({ length: LIMITS.devices }, (_, index) => ({
+      id: index.toString(16).padStart(8, "0"),
+      name: "laptop",
+      person: "",
+      tokenDigest: createHash("sha256")
+        .update(index === 0 ? tokenOf("a") : String(index))
+        .digest("hex"),
+      grants: [],
+      createdMs: 1,
+    }));
+    await replaceWhole(root, ACCESS_FILE, JSON.stringify({ format: 1, devices, invites: [] }));
+    await reopen();
+    const secret = await inviteTo("docs");
+    const refused = access.join({ secret, token: tokenOf("b"), name: "one more" });
+    await expect(refused).rejects.toMatchObject({ kind: "TooLarge", detail: { limit: LIMITS.devices } });
+    expect((await access.join({ secret, token: tokenOf("a"), name: "laptop" })).device.id).toBe("00000000");
+    expect(access.list()).toHaveLength(LIMITS.devices);
+  });
+
+  test("[limit invites] there are no more than the limit at once", async () => {
     const rows = { devices: [], invites: [] };
     const invite = { volume: "docs", right: "read", person: "", untilMs: 2 ** 50 } as const;
     const invites = Array.from({ length: LIMITS.invites }, (_, index) => ({

@@ -44,7 +44,7 @@ describe("a change", () => {
     },
   );
 
-  test("[W13] is followed in at most 200000 folders", () => {
+  test("[W13] [limit followedFolders] is followed in at most 200000 folders", () => {
     const scene = new Scene();
     const one = scene.follower("one", []);
     for (let folder = 0; folder < LIMITS.followedFolders; folder++) scene.feed.follow(one.holder, folder);
@@ -278,7 +278,7 @@ describe("a lease", () => {
     expect(again.renew()).toBe(true);
   });
 
-  test("[W18] on probation is not got by leaving and coming back", async () => {
+  test("[W18] [limit probationTerms] on probation is not got by leaving and coming back", async () => {
     const scene = new Scene();
     const deaf = scene.follower("deaf");
     await scene.commit(made(1, 1));
@@ -487,7 +487,7 @@ describe("a backlog", () => {
     return slow;
   }
 
-  test("[W60] of more than 16384 items becomes 'list again', and nothing more is sent of what was followed", async () => {
+  test("[W60] [limit feedBacklogItems] of more than 16384 items becomes 'list again', and nothing more is sent of what was followed", async () => {
     const scene = new Scene();
     const slow = await overflowed(scene);
     const last = LIMITS.feedBacklogItems + 1;

@@ -36,6 +36,25 @@ function describeXattrs(using: Using): void {
       expect(refused.kind).toBe("Denied");
     }),
   );
+
+  test(
+    "[limit xattrsBytes] [limit xattrValueBytes] of extended attributes fit a node together, and their names as well",
+    using(async (h) => {
+      const set = (node: number, name: string, bytes: number) =>
+        ({ op: "setAttr", node, change: { xattr: [name, new Uint8Array(bytes)] } }) as const;
+      const full = await h.make(ROOT, "full");
+      // Each name counts with its NUL.
+      const rest = LIMITS.xattrsBytes - 3 * LIMITS.xattrValueBytes - 4 * "user.a".length - 4;
+      for (const name of ["user.a", "user.b", "user.c"]) await h.run(set(full, name, LIMITS.xattrValueBytes));
+      expect((await h.refused(set(full, "user.d", rest + 1))).kind).toBe("NoSpace");
+      await h.run(set(full, "user.d", rest));
+      const named = await h.make(ROOT, "named");
+      const long = (index: number): string => `user.${String(index).padStart(LIMITS.xattrNameBytes - 5, "n")}`;
+      const names = LIMITS.xattrValueBytes / (LIMITS.xattrNameBytes + 1);
+      for (let index = 0; index < names; index++) await h.run(set(named, long(index), 0));
+      expect((await h.refused(set(named, "user.a", 0))).kind).toBe("NoSpace");
+    }),
+  );
 }
 
 function describeWrite(using: Using): void {

@@ -114,13 +114,35 @@ function describeMake(using: Using): void {
   );
 
   test(
-    "no name is deeper than the limit",
+    "[limit depth] no name is deeper",
     using(async (h) => {
       let folder = ROOT;
       for (let depth = 0; depth < LIMITS.depth; depth++) folder = await h.folder(folder, "d");
       const last = await h.folder(folder, "last");
       const make = { op: "make", folder: last, name: "x", node: await h.newNode(), attributes: FILE } as const;
       expect(await h.refused(make)).toEqual({ kind: "BadName", detail: { rule: "depth", limit: LIMITS.depth } });
+    }),
+  );
+
+  test(
+    "[limit depth] no name comes to lie deeper by a move of a folder above it",
+    using(async (h) => {
+      const chain = [ROOT];
+      while (chain.length <= LIMITS.depth) chain.push(await h.folder(chain.at(-1) ?? ROOT, "d"));
+      const at = (depth: number): number => chain[depth] ?? 0;
+      const empty = await h.folder(ROOT, "empty");
+      await h.run(h.rename([ROOT, "empty"], empty, [at(LIMITS.depth), "empty"]));
+      const tall = await h.folder(ROOT, "tall");
+      const inner = await h.folder(tall, "inner");
+      for (let index = 0; index < 3; index++) await h.make(tall, String(index));
+      await h.make(inner, "x");
+      const tooDeep = { kind: "BadName", detail: { rule: "depth", limit: LIMITS.depth } };
+      for (const depth of [LIMITS.depth, LIMITS.depth - 1])
+        expect(await h.refused(h.rename([ROOT, "tall"], tall, [at(depth), "tall"]))).toEqual(tooDeep);
+      const exchange = h.rename([at(LIMITS.depth - 1), "d"], at(LIMITS.depth), [ROOT, "tall"], "exchange");
+      expect(await h.refused(exchange)).toEqual(tooDeep);
+      await h.run(h.rename([ROOT, "tall"], tall, [at(LIMITS.depth - 2), "tall"]));
+      await h.run(h.rename([at(LIMITS.depth - 2), "tall"], tall, [ROOT, "back"]));
     }),
   );
 

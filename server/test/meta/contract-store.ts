@@ -411,7 +411,7 @@ function describeNotices(using: Using): void {
   );
 
   test(
-    "of each kind the newest are kept",
+    "[W45] [limit notices] of each kind the newest are kept",
     using(async ({ store }) => {
       const many = Array.from({ length: LIMITS.notices + 5 }, (_, index) => lost(index + 1, 1, String(index)));
       const conflict = { kind: "conflict", path: "a", keptBeside: "b", atMs: 1 } as const;

@@ -1,6 +1,6 @@
 // hello, attach, name operations, feed and resume, as a client sees them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { EMPTY_RECIPE, LIMITS, RESULTS, ROOT_NODE, check } from "@runnel/shared";
+import { EMPTY_RECIPE, LIMITS, RESULTS, ROOT_NODE, TIMING, check } from "@runnel/shared";
 import { TERM_MS } from "../volume/volume-rig.ts";
 import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 
@@ -81,7 +81,7 @@ describe("an attachment", () => {
     expect(await attached.call("space", {})).toMatchObject({ totalFiles: expect.any(Number) });
   });
 
-  test("[W12] is one of at most 64, also when they are asked for at once", async () => {
+  test("[W12] [limit attachments] is one of at most 64, also when they are asked for at once", async () => {
     const client = await wire.greeted();
     const channels = Array.from({ length: LIMITS.attachments + 3 }, (_, index) => {
       return client.connection.open("attach", {
@@ -154,7 +154,7 @@ describe("changes", () => {
     expect((await times())[0]?.[1]).toBeGreaterThan(timeNs + 5n);
   });
 
-  test("[W44] of extended attributes are in the state by their seq, and read by one call", async () => {
+  test("[W44] [limit xattrNameBytes] [limit xattrValueBytes] of extended attributes are in the state by their seq, and read by one call", async () => {
     const one = await (await wire.greeted()).attach(ONE);
     const node = await one.make(ROOT_NODE, "a");
     const set = (name: string, value: Uint8Array | null): Promise<unknown> =>
@@ -176,7 +176,8 @@ describe("changes", () => {
     expect(check(RESULTS.stat, await one.call("stat", { nodes: [node], names: [] }), "stat").nodes[0]?.xattrSeq).toBe(
       undefined,
     );
-    for (const name of ["user.", "trusted.a", `user.${"n".repeat(251)}`, "a"])
+    await set(`user.${"n".repeat(LIMITS.xattrNameBytes - 5)}`, Uint8Array.of(1));
+    for (const name of ["user.", "trusted.a", `user.${"n".repeat(LIMITS.xattrNameBytes - 4)}`, "a"])
       expect(await kindOf(set(name, Uint8Array.of(1)))).toBe("Invalid");
     expect(await kindOf(set("user.a", new Uint8Array(LIMITS.xattrValueBytes + 1)))).toBe("Invalid");
     expect(await kindOf(one.call("xattrs", { node: 12_345 }))).toBe("NotFound");
@@ -195,7 +196,7 @@ describe("changes", () => {
     expect(await kindOf(again.change("make", { ...make, name: "b" }, 1))).toBe("Invalid");
   });
 
-  test("[W24] results are kept for at most 4096 operations, and forgotten once reported received", async () => {
+  test("[W24] [limit outstandingOperations] results are kept for at most 4096 operations, and forgotten once reported received", async () => {
     const one = await (await wire.greeted()).attach(ONE);
     const node = await one.make(ROOT_NODE, "a");
     const set = (n: number, received: number): Promise<unknown> =>
@@ -249,23 +250,34 @@ describe("changes", () => {
     expect((await wire.rig.files()).get("b")).toBe("file hello");
   });
 
-  test("that names break no rule: each fault is BadName, and nothing changes", async () => {
+  test("[limit nameBytes] [limit symlinkBytes] that names break no rule: each fault is BadName, and nothing changes", async () => {
     const one = await (await wire.greeted()).attach(ONE);
     const { seq } = wire.rig.volume;
-    for (const name of [".", "..", "a/b", "a\0b", ".runnel-store", "é".repeat(128)])
+    for (const name of [".", "..", "a/b", "a\0b", ".runnel-store", "é".repeat(128), "x".repeat(LIMITS.nameBytes + 1)])
       expect(await kindOf(one.make(ROOT_NODE, name))).toBe("BadName");
-    expect(await kindOf(one.make(ROOT_NODE, "x".repeat(256)))).toBe("Invalid");
-    expect(await kindOf(one.make(ROOT_NODE, "link", "symlink", "é".repeat(2_048)))).toBe("BadName");
+    for (const target of ["é".repeat(2_048), "t".repeat(LIMITS.symlinkBytes + 1)])
+      expect(await kindOf(one.make(ROOT_NODE, "link", "symlink", target))).toBe("BadName");
     expect(wire.rig.volume.seq).toBe(seq);
+    await one.make(ROOT_NODE, "x".repeat(LIMITS.nameBytes));
+    await one.make(ROOT_NODE, "link", "symlink", "t".repeat(LIMITS.symlinkBytes));
   });
 
-  test("are at most 256 folders deep", async () => {
+  test("[W24] [limit notReceived] that name more than 64 results as not received are refused", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const node = await one.make(ROOT_NODE, "a");
+    const but = Array.from({ length: LIMITS.notReceived + 1 }, (_, index) => index + 1);
+    const change = { node, change: { mode: 0o600 }, received: 100 };
+    expect(await kindOf(one.change("setAttr", { ...change, but }, 200))).toBe("Invalid");
+    expect(await kindOf(one.change("setAttr", { ...change, but: but.slice(1) }, 200))).toBe("done");
+  });
+
+  test("[limit depth] are at most 256 folders deep", async () => {
     const one = await (await wire.greeted()).attach(ONE);
     let folder = ROOT_NODE;
     for (let depth = 1; depth <= LIMITS.depth; depth++) folder = await wire.rig.folder(folder, "d");
     await one.make(folder, "a");
-    const below = await wire.rig.folder(folder, "d").catch(() => 0);
-    expect(await kindOf(one.make(below, "a"))).not.toBe("done");
+    const below = await wire.rig.folder(folder, "d");
+    expect(await kindOf(one.make(below, "a"))).toBe("BadName");
   });
 });
 
@@ -296,7 +308,7 @@ describe("the feed", () => {
     expect(isAnswered).toBe(true);
   });
 
-  test("[W15] waits no longer than a term for one that does not answer, and reads do not wait at all", async () => {
+  test("[W15] [limit leaseTermMs] waits no longer than a term for one that does not answer, and reads do not wait at all", async () => {
     const writer = await (await wire.greeted()).attach(ONE);
     const client = await wire.greeted();
     const reader = await client.attach(TWO);
@@ -306,7 +318,7 @@ describe("the feed", () => {
     const { made } = writer.startMake(ROOT_NODE, "a");
     await wire.rig.clock.advance(1_000);
     expect((await writer.find({}))[0]?.[3]).toHaveLength(1);
-    await wire.rig.clock.advance(TERM_MS);
+    await wire.rig.clock.advance(TIMING.leaseTermMs);
     expect((await made).seq).toBe(wire.rig.volume.seq);
   });
 
@@ -325,6 +337,21 @@ describe("the feed", () => {
       expect(wire.rig.clock.bootMs() - before).toBeLessThan(1_000);
       expect(await wire.rig.volume.meta.attached()).toEqual([ONE]);
     }
+  });
+
+  test("[W10] [limit unfollowFolders] is closed for one that unfollows more than 1000 folders at once", async () => {
+    const client = await wire.greeted();
+    const reader = await client.attach(TWO);
+    await reader.find({ follow: true });
+    const many = Array.from({ length: LIMITS.unfollowFolders + 1 }, (_, index) => index + 2);
+    reader.channel.send(["unfollow", many.slice(1)]);
+    await wire.rig.clock.advance(50);
+    expect(wire.rig.volume.feed.attachments).toBe(1);
+    reader.channel.send(["unfollow", many]);
+    await wire.rig.clock.advance(50);
+    expect(reader.ended).toMatchObject({ kind: "Invalid", detail: { rule: "W10" } });
+    expect(wire.rig.volume.feed.attachments).toBe(0);
+    expect(client.closed).toBeUndefined();
   });
 
   test("[W17] a lost connection leaves the lease; one that attached again meanwhile is not harmed by the old one's end", async () => {
@@ -382,7 +409,7 @@ describe("the feed", () => {
     expect(await isResumed({ epoch, seq: seq - 1 })).toBe(false);
   });
 
-  test("[W60] [W61] begins anew when more was missed than is sent", async () => {
+  test("[W60] [W61] [limit feedBacklogItems] begins anew when more was missed than is sent", async () => {
     const writer = await (await wire.greeted()).attach(ONE);
     const node = await writer.make(ROOT_NODE, "a");
     const { epoch, seq } = wire.rig.volume;

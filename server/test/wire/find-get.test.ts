@@ -70,7 +70,7 @@ describe("findGet", () => {
     expect(Buffer.from(came.get(0) ?? []).toString()).toBe("as it lies there");
   });
 
-  test("[W34] passes over what is not kept, empty or too large", async () => {
+  test("[W34] [limit smallFileBytes] passes over what is not kept, empty or too large", async () => {
     const kept = await small("kept", bytesOf(1, 2_000));
     const largest = await small("largest", bytesOf(2, LIMITS.smallFileBytes));
     const large = await small("large", bytesOf(3, LIMITS.smallFileBytes + 1));
@@ -80,7 +80,7 @@ describe("findGet", () => {
     expect((await findGet([])).came.size).toBe(0);
   });
 
-  test("[W34] takes at most 2048 versions", async () => {
+  test("[W34] [limit findGetVersions] takes at most 2048 versions", async () => {
     const many = Array.from({ length: LIMITS.findGetVersions + 1 }, () => [999_999, 1] as [number, number]);
     expect(await kindOf(findGet(many))).toBe("Invalid");
     expect((await findGet(many.slice(1))).came.size).toBe(0);

@@ -108,7 +108,7 @@ describe("an operation after others", () => {
     expect(await kindOf(late)).toBe("Exists");
   });
 
-  test("[W29] of another connection goes on when those were executed; one never asked for, or a later one, is Invalid", async () => {
+  test("[W29] [limit operationsAfter] of another connection goes on when those were executed; one never asked for, or a later one, is Invalid", async () => {
     const node = await one.make(ROOT_NODE, "a");
     const again = await (await wire.greeted()).attach(instanceOf("1"));
     const change = { node, change: { mode: 0o600 } };

@@ -67,7 +67,7 @@ describe("find", () => {
     expect(small.flatMap((item) => item[3].map(([name]) => name)).sort()).toEqual(["found.txt", "other.md"]);
   });
 
-  test("[W41] takes no predicate beyond its limits, nor one that is none", async () => {
+  test("[W41] [limit predicateNodes] [limit predicateBytes] takes no predicate beyond its limits, nor one that is none", async () => {
     const many = ["or", ...Array.from({ length: LIMITS.predicateNodes }, () => ["type", "f"])];
     expect(await kindOf(one.find({ predicate: many }))).toBe("TooLarge");
     expect(await kindOf(one.find({ predicate: ["name", "x".repeat(LIMITS.predicateBytes + 1)] }))).toBe("TooLarge");
@@ -96,7 +96,7 @@ describe("find", () => {
     expect(one.seqs).toHaveLength(1);
   });
 
-  test("follows at most so many folders", async () => {
+  test("[W13] [limit followedFolders] follows at most so many folders", async () => {
     const [follower] = (
       one.rig.volume.feed as unknown as { holders: Map<string, { follows: Set<number> }> }
     ).holders.values();
@@ -104,11 +104,14 @@ describe("find", () => {
     expect(await kindOf(one.find({ follow: true }))).toBe("TooLarge");
   });
 
-  test("[W43] stat takes at most 1000 nodes and names", async () => {
-    const nodes = Array.from({ length: 1_001 }, () => ROOT_NODE);
+  test("[W43] [limit statNodes] stat takes at most 1000 nodes and names", async () => {
+    const nodes = Array.from({ length: LIMITS.statNodes + 1 }, () => ROOT_NODE);
+    const names = nodes.map((node) => [node, "a"]);
     expect(await kindOf(one.call("stat", { nodes, names: [] }))).toBe("Invalid");
+    expect(await kindOf(one.call("stat", { nodes: [], names }))).toBe("Invalid");
+    expect(await kindOf(one.call("stat", { nodes: [], names: names.slice(1) }))).toBe("done");
     const { nodes: states } = (await one.call("stat", { nodes: nodes.slice(1), names: [] })) as { nodes: unknown[] };
-    expect(states).toHaveLength(1_000);
+    expect(states).toHaveLength(LIMITS.statNodes);
   });
 });
 
@@ -123,6 +126,13 @@ async function twoVersions(): Promise<{ node: number; first: number; second: num
 }
 
 describe("fetch", () => {
+  test("[W30] [limit heldVersions] takes at most 8 held versions", async () => {
+    const { node, first, second } = await twoVersions();
+    const held = Array.from({ length: LIMITS.heldVersions + 1 }, () => [node, first]);
+    expect(await kindOf(one.fetch({ node, seq: second }, { held }))).toBe("Invalid");
+    expect(await kindOf(one.fetch({ node, seq: second }, { held: held.slice(1) }))).toBe("done");
+  });
+
   test("[W30] brings the recipe and all chunks to a client that holds nothing", async () => {
     const { node, first } = await twoVersions();
     const { items, bulk } = await one.fetch({ node, seq: first });
@@ -207,8 +217,8 @@ describe("fetch", () => {
     expect(["Stale", "Lost"]).toContain(await kindOf(one.fetch({ node, seq: second })));
   });
 
-  test("[W33] getHash brings descriptors of a range, at most 4096, and the count", async () => {
-    const { node, first } = await twoVersions();
+  test("[W33] [limit recipeDescriptorsPerItem] getHash brings descriptors of a range, at most 4096, and the count", async () => {
+    const { node, first, second } = await twoVersions();
     const recipe = await one.recipe(node, first);
     const some = (await one.call("getHash", { version: [node, first], from: 1, count: 2 })) as { recipe: Uint8Array };
     expect(some).toMatchObject({ sizeBytes: FIRST.length, chunks: recipe.lengths.length });
@@ -218,5 +228,13 @@ describe("fetch", () => {
       recipe: Uint8Array;
     };
     expect(past.recipe.length).toBe(0);
+    const long = { lengths: new Uint32Array(LIMITS.recipeDescriptorsPerItem + 5).fill(1), digests: new Uint8Array(0) };
+    long.digests = new Uint8Array(32 * long.lengths.length);
+    wire.rig.volume.meta.recipe = async () => long;
+    const most = (await one.call("getHash", { version: [node, second], from: 0, count: long.lengths.length })) as {
+      recipe: Uint8Array;
+      chunks: number;
+    };
+    expect([most.recipe.length / 36, most.chunks]).toEqual([LIMITS.recipeDescriptorsPerItem, long.lengths.length]);
   });
 });

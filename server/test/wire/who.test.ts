@@ -94,15 +94,16 @@ describe("a connection", () => {
     expect(await kindOf(client.call("join", { secret, token: tokenOf("b"), name: "b" }))).toBe("Invalid");
   });
 
-  test("[W75] takes tokens, secrets and names of their form only", async () => {
+  test("[W75] [limit deviceName] takes tokens, secrets and names of their form only", async () => {
     const client = wire.connect();
     for (const token of ["", "a", `${tokenOf("a")}a`, `${"a".repeat(42)}!`, 7, null])
       expect(await kindOf(client.call("hello", { ...HELLO, token }))).toBe("Invalid");
     await client.call("hello", HELLO);
     const join = { secret: await newSecret(), token: tokenOf("a"), name: "a" };
-    for (const more of [{ secret: "" }, { token: "" }, { name: "" }, { name: "a\nb" }, { name: "n".repeat(101) }])
+    const longest = "n".repeat(LIMITS.deviceName);
+    for (const more of [{ secret: "" }, { token: "" }, { name: "" }, { name: "a\nb" }, { name: `${longest}n` }])
       expect(await kindOf(client.call("join", { ...join, ...more }))).toBe("Invalid");
-    expect(await kindOf(client.call("join", { ...join, name: "n".repeat(100) }))).toBe("done");
+    expect(await kindOf(client.call("join", { ...join, name: longest }))).toBe("done");
   });
 
   test("[W72] finds no volume that it has no right on, whether it is there or not", async () => {
@@ -242,7 +243,7 @@ describe("the right to read only", () => {
 });
 
 describe("a stranger", () => {
-  test("[W73] is cut off after ten seconds, one who is known is not", async () => {
+  test("[W73] [limit strangerMs] is cut off after ten seconds, one who is known is not", async () => {
     await newDevice("a");
     const friend = await known("a");
     const silent = wire.connect();
@@ -255,20 +256,22 @@ describe("a stranger", () => {
     expect(friend.closed).toBeUndefined();
   });
 
-  test("[W73] may say 16 KiB, one who is known more", async () => {
+  test("[W73] [limit strangerBytes] may say 16 KiB, one who is known more", async () => {
     await newDevice("a");
     const friend = await known("a");
     const stranger = wire.connect();
     await stranger.call("hello", HELLO);
     // Such as compression does not shorten.
-    const secret = Buffer.from(bytesOf(7, 6000)).toString("base64");
-    for (const client of [stranger, friend])
-      for (let time = 0; time < 3; time++) await kindOf(client.call("join", { secret: `${secret}${time}` }));
+    const secret = Buffer.from(bytesOf(7, LIMITS.strangerBytes / 4)).toString("base64");
+    const say = (client: Client): Promise<string> => kindOf(client.call("join", { secret }));
+    for (const client of [stranger, friend]) for (let time = 0; time < 2; time++) await say(client);
+    expect(stranger.closed).toBeUndefined();
+    for (const client of [stranger, friend]) for (let time = 0; time < 2; time++) await say(client);
     expect(stranger.closed).toMatchObject({ kind: "Unreachable" });
     expect(friend.closed).toBeUndefined();
   });
 
-  test("[W74] who fails too often waits, whatever it brings; a device is let in all the time", async () => {
+  test("[W74] [limit failedLogins] [limit forgivenMs] who fails too often waits, whatever it brings; a device is let in all the time", async () => {
     await newDevice("a");
     const good = await newSecret();
     const join = (client: Client, secret: string): Promise<string> =>

@@ -4,12 +4,14 @@ import {
   EMPTY_RECIPE,
   LIMITS,
   ROOT_NODE,
+  TIMING,
   chunkOffsets,
   concatRecipes,
   encodeRecipe,
   sliceRecipe,
 } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
+import { StagedWrites } from "../../src/volume/staged-writes.ts";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { WireRig, instanceOf, kindOf, part } from "./wire-rig.ts";
 import type { Attached, Upload } from "./wire-rig.ts";
@@ -30,6 +32,10 @@ beforeEach(() => start());
 afterEach(async () => {
   await wire.close();
 });
+
+function ofChunks(count: number): Recipe {
+  return { lengths: new Uint32Array(count).fill(1), digests: new Uint8Array(32 * count) };
+}
 
 interface Base {
   node: number;
@@ -212,7 +218,11 @@ describe("a write", () => {
     ["fewer bytes than announced", "Invalid", () => undefined],
     ["more bytes than announced", "Invalid", (upload) => upload.data(bytesOf(1, 40_000))],
     ["a run of no bytes", "Invalid", (upload) => upload.channel.send(["d", "raw", 0, new Uint8Array(0)])],
-    ["a run above a megabyte", "Invalid", (upload) => upload.channel.send(["d", "raw", LIMITS.runBytes + 1, 10])],
+    [
+      "[limit runBytes] a run above a megabyte",
+      "Invalid",
+      (upload) => upload.channel.send(["d", "raw", LIMITS.runBytes + 1, 10]),
+    ],
     ["another length than announced", "Invalid", (upload) => upload.channel.send(["d", "raw", 5, new Uint8Array(4)])],
     ["an encoded length that cannot be", "Invalid", (upload) => upload.channel.send(["d", "zstd", 10, 10_000])],
     ["what zstd cannot decode", "Corrupt", (upload) => upload.channel.send(["d", "zstd", 10, new Uint8Array(12)])],
@@ -225,9 +235,9 @@ describe("a write", () => {
     ["a copy of a version that is not kept", "Gone", (upload, { node }) => upload.copy({ node, seq: 999_999 }, 0, 1)],
     ["no descriptors", "Invalid", (upload) => upload.known(EMPTY_RECIPE, null, 0)],
     [
-      "too many descriptors",
+      "[limit recipeDescriptorsPerItem] too many descriptors",
       "Invalid",
-      (upload) => upload.known({ lengths: new Uint32Array(4097).fill(1), digests: new Uint8Array(32 * 4097) }, null, 0),
+      (upload) => upload.known(ofChunks(LIMITS.recipeDescriptorsPerItem + 1), null, 0),
     ],
     [
       "data for an item that was not asked for",
@@ -247,7 +257,7 @@ describe("a write", () => {
     expect(await one.call("space", {})).toBeDefined();
   });
 
-  test("[W20] has at most so many chunks, counted before anything is copied", async () => {
+  test("[W20] [limit recipeDescriptors] has at most so many chunks, counted before anything is copied", async () => {
     const count = 60_000;
     const recipe = { lengths: new Uint32Array(count).fill(1), digests: bytesOf(1, 32 * count) };
     const node = await one.make(ROOT_NODE, "a");
@@ -259,11 +269,38 @@ describe("a write", () => {
     expect(await kindOf(upload.finish(EMPTY_RECIPE))).toBe("TooLarge");
   });
 
-  test("[W20] of a file longer than can be is refused", async () => {
+  test("[W20] [limit fileBytes] of a file longer than can be is refused", async () => {
     const node = await one.make(ROOT_NODE, "a");
     const upload = one.openWrite({ node, sizeBytes: LIMITS.fileBytes + 1 });
     expect(await kindOf(upload.result())).toBe("Invalid");
   });
+
+  test("[limit stagedBytes] is Quota beyond what one instance may stage, and what another stages does not count", () => {
+    const staged = new StagedWrites(wire.rig.clock);
+    const allowance = staged.allowance(ONE);
+    for (let bytes = 0; bytes < LIMITS.stagedBytes; bytes += LIMITS.runBytes) allowance.take(LIMITS.runBytes);
+    const quota = expect.objectContaining({ kind: "Quota", detail: { limit: LIMITS.stagedBytes } });
+    expect(() => allowance.take(1)).toThrow(quota);
+    expect(() => staged.allowance(ONE).take(1)).toThrow(quota);
+    staged.allowance(instanceOf("2")).take(LIMITS.runBytes);
+    allowance.giveBack(1);
+    allowance.take(1);
+  });
+
+  test("[W21] [limit neededItems] asks for so many items at once, and for the others after the next end", async () => {
+    const at = await base("a", bytesOf(1, 3));
+    // Of the right length, and of no chunk that the volume has.
+    const items = LIMITS.neededItems + 1;
+    const upload = one.openWrite({ node: at.node, base: at.version.seq, sizeBytes: items });
+    for (let item = 0; item < items; item++) {
+      upload.known(ofChunks(1), null, 0);
+      if (item % 4096 === 0) await wire.rig.clock.advance(50);
+    }
+    await upload.end(EMPTY_RECIPE);
+    const all = Array.from({ length: items }, (_, index) => index);
+    expect(await upload.reply()).toEqual(["need", all.slice(0, -1)]);
+    upload.channel.cancel();
+  }, 60_000);
 
   test("is Quota beyond what one instance may stage, and what was staged is given back", async () => {
     await wire.close();
@@ -400,7 +437,7 @@ describe("a write whose link broke", () => {
     expect(Buffer.from(await wire.rig.read(at.node, result.version)).equals(bytes)).toBe(true);
   });
 
-  test("[W26] is forgotten after a day, with what it staged; and one that nobody began is sent from 0", async () => {
+  test("[W26] [limit stagedKeepMs] is forgotten after a day, with what it staged; and one that nobody began is sent from 0", async () => {
     const { at, bytes, send } = await planned();
     const opening = { node: at.node, base: at.version.seq, sizeBytes: bytes.length };
     await send(one.openWrite(opening, 50), 0, 5);
@@ -408,7 +445,7 @@ describe("a write whose link broke", () => {
     one.client.link.cut();
     await wire.rig.clock.advance(50);
     expect(await tempFiles()).toHaveLength(1);
-    await wire.rig.clock.advance(24 * 3_600_000);
+    await wire.rig.clock.advance(TIMING.stagedKeepMs);
     expect(await tempFiles()).toEqual([]);
     const again = await (await wire.greeted()).attach(ONE);
     const upload = again.openWrite({ ...opening, isResumed: true }, 50);

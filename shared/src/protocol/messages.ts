@@ -39,7 +39,7 @@ const fileType = z
   .max(TYPES.length - 1)
   .transform((code) => TYPES[code] as FileType);
 /** A name that is asked for: whether it may be one is the server's answer (BadName). */
-const name = z.string().min(1).max(LIMITS.nameBytes);
+const name = z.string().min(1);
 /** A name that the server tells of goes to the kernel as it is. */
 const toldName = name.refine((word) => nameFault(word) === undefined, "not a name");
 const bytes = z.instanceof(Uint8Array);
@@ -166,7 +166,8 @@ const newAttributes = z.object({
   gid: id32,
   mtimeNs: nanoseconds,
   rdev: id32,
-  target: z.string().max(LIMITS.symlinkBytes),
+  /** Whether it may be one is the server's answer, too. */
+  target: z.string(),
 });
 
 export function packType(type: FileType): number {
@@ -223,13 +224,17 @@ export const REQUESTS = {
     /** Register for the feed of every folder listed, before it is read. */
     follow: z.boolean(),
   }),
-  stat: z.object({ ...attached, nodes: z.array(nodeId).max(1000), names: z.array(z.tuple([nodeId, name])).max(1000) }),
+  stat: z.object({
+    ...attached,
+    nodes: z.array(nodeId).max(LIMITS.statNodes),
+    names: z.array(z.tuple([nodeId, name])).max(LIMITS.statNodes),
+  }),
   getHash: z.object({ ...attached, version: versionId, from: count, count }),
   fetch: z.object({
     ...attached,
     version: versionId,
     /** Versions whose chunks the client has; the first is preferred as the base of the recipe. */
-    held: z.array(versionId).max(8),
+    held: z.array(versionId).max(LIMITS.heldVersions),
     /** The client has the wanted version's recipe. */
     hasRecipe: z.boolean(),
     offset: count,
@@ -278,7 +283,7 @@ export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("ack"), count]),
   z.tuple([z.literal("current"), count]),
   z.tuple([z.literal("idle")]),
-  z.tuple([z.literal("unfollow"), z.array(nodeId).max(1000)]),
+  z.tuple([z.literal("unfollow"), z.array(nodeId).max(LIMITS.unfollowFolders)]),
 ]);
 export type FeedFromClient = z.output<typeof FEED_FROM_CLIENT>;
 
@@ -323,7 +328,7 @@ export type WriteItem = z.output<typeof WRITE_ITEM>;
 
 /** Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here). */
 export const WRITE_REPLY = z.union([
-  z.tuple([z.literal("need"), z.array(count).max(65_536)]),
+  z.tuple([z.literal("need"), z.array(count).max(LIMITS.neededItems)]),
   z.tuple([z.literal("from"), count]),
 ]);
 

@@ -1,4 +1,4 @@
-import { createServer, connect } from "node:net";
+import { type Socket, createServer, connect } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { WebSocket } from "ws";
 import { LIMITS } from "../../src/limits.ts";
@@ -22,9 +22,18 @@ async function listen(accept: (link: Link) => void = () => {}): Promise<number> 
   return listener.port;
 }
 
-async function until(condition: () => boolean): Promise<void> {
+/** Not, when the server did not take the connection. */
+async function isAnswered(socket: Socket): Promise<boolean> {
+  socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  return new Promise((resolve) => {
+    socket.once("data", () => resolve(true));
+    socket.once("close", () => resolve(false));
+  });
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 10_000;
-  while (!condition()) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error("It did not happen within 10 s.");
     await new Promise((resolve) => {
       setTimeout(resolve, 2);
@@ -56,7 +65,7 @@ describe("a link over WebSocket", () => {
     expect(ear.closings[0]?.code).toBe(1006);
   });
 
-  test("is closed by text, and by a message past the limit", async () => {
+  test("[limit frameBytes] is closed by text, and by a message past the limit", async () => {
     const ear = new Ear();
     const port = await listen((link) => link.listen(ear));
     const codes: number[] = [];
@@ -69,6 +78,31 @@ describe("a link over WebSocket", () => {
     await until(() => codes.length === 2 && ear.closings.length === 2);
     expect(codes.toSorted()).toEqual([1003, 1009]);
     expect(ear.messages).toEqual([]);
+  });
+
+  test("[limit connections] is not accepted beyond 4096 at once; when one has gone there is room", async () => {
+    const port = await listen();
+    const sockets: Socket[] = [];
+    const dial = async (): Promise<Socket> => {
+      const socket = connect(port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      socket.on("close", () => sockets.splice(sockets.indexOf(socket), 1));
+      sockets.push(socket);
+      await new Promise((resolve) => {
+        socket.once("connect", resolve);
+      });
+      return socket;
+    };
+    try {
+      for (let count = 0; count < LIMITS.connections; count += 256)
+        await Promise.all(Array.from({ length: 256 }, dial));
+      expect(await isAnswered(await dial())).toBe(false);
+      expect(sockets).toHaveLength(LIMITS.connections);
+      sockets.at(-1)?.destroy();
+      await until(async () => isAnswered(await dial()));
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
   });
 
   test("holds the other side back while nobody listens", async () => {

@@ -73,7 +73,7 @@ describe("words", () => {
     );
   });
 
-  test("are bounded in number, depth and length", () => {
+  test("[limit predicateNodes] [limit predicateBytes] are bounded in number, depth and length", () => {
     const many = Array<string>(LIMITS.predicateNodes).fill("-type f").join(" ");
     expect(() => parsePredicate(many)).toThrow(expect.objectContaining({ kind: "TooLarge" }));
     expect(() => parsePredicate(["-name", "x".repeat(LIMITS.predicateBytes + 1)])).toThrow(

@@ -100,15 +100,15 @@ describe("CBOR", () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1024 * 1024);
   });
 
-  test("[W3] is nested at most 16 deep", () => {
+  test("[W3] [limit cborDepth] is nested at most 16 deep", () => {
     const nested = (depth: number): Uint8Array => fromHex(`${"81".repeat(depth)}00`);
-    expect(refusal(nested(16))).not.toBeInstanceOf(Error);
-    expect(refusal(nested(17))).toMatchObject({ kind: "Invalid", detail: { rule: "W3" } });
+    expect(refusal(nested(LIMITS.cborDepth))).not.toBeInstanceOf(Error);
+    expect(refusal(nested(LIMITS.cborDepth + 1))).toMatchObject({ kind: "Invalid", detail: { rule: "W3" } });
     expect(refusal(nested(1_000_000))).toMatchObject({ kind: "Invalid", detail: { rule: "W3" } });
     expect(refusal(fromHex(`${"a16161".repeat(17)}00`))).toMatchObject({ detail: { rule: "W3" } });
   });
 
-  test("[W3] has at most 1 MiB", () => {
+  test("[W3] [limit controlBytes] has at most 1 MiB", () => {
     const of = (length: number): Uint8Array => encodeCbor(new Uint8Array(length));
     expect(refusal(of(LIMITS.controlBytes - 5))).toBeInstanceOf(Uint8Array);
     expect(refusal(of(LIMITS.controlBytes - 4))).toMatchObject({ kind: "Invalid", detail: { rule: "W3" } });

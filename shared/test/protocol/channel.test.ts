@@ -303,7 +303,7 @@ describe("a channel", () => {
     await expect(theirs.next()).rejects.toBe(DENIED);
   });
 
-  test("[W7] with more than 16384 items waiting closes the connection", async () => {
+  test("[W7] [limit channelItems] with more than 16384 items waiting closes the connection", async () => {
     const pair = connected();
     const { ours, theirs } = await channelPair(pair);
     for (let item = 0; item < LIMITS.channelItems; item++) ours.send(item);
@@ -354,10 +354,11 @@ describe("bulk", () => {
     await sending;
   });
 
-  test("[W8] without credit closes the connection", async () => {
+  test("[W8] [limit channelCreditBytes] without credit closes the connection", async () => {
     const peer = rawPeer();
     peer.say(FRAME.open, 1, encodeCbor(["test", null]));
-    for (let frame = 0; frame < 64; frame++) peer.say(FRAME.bulk, 1, new Uint8Array(LIMITS.bulkFrameBytes));
+    const frames = LIMITS.channelCreditBytes / LIMITS.bulkFrameBytes;
+    for (let frame = 0; frame < frames; frame++) peer.say(FRAME.bulk, 1, new Uint8Array(LIMITS.bulkFrameBytes));
     await quiet(peer);
     expect(peer.server.closings).toEqual([]);
     peer.say(FRAME.bulk, 1, new Uint8Array(1));

@@ -110,7 +110,18 @@ describe("control", () => {
     }
   });
 
-  test("[W5] that would unfold to more than 1 MiB is refused by what it says, unopened", async () => {
+  test("[W5] [limit controlBytes] that would unfold to more is refused by what it says, unopened", async () => {
+    for (const [length, ends] of [
+      [LIMITS.controlBytes, []],
+      [LIMITS.controlBytes + 1, ["TooLarge"]],
+    ] as const) {
+      const peer = rawPeer();
+      const message = encodeCbor(["test", new Uint8Array(length - "test".length - 7)]);
+      expect(message).toHaveLength(length);
+      peer.say(FRAME.call, 1, Buffer.concat([encodeVarint(length), zstdCompressSync(message)]), true);
+      await quiet(peer);
+      expect(peer.server.closings.map(({ kind }) => kind)).toEqual(ends);
+    }
     const peer = rawPeer();
     const bomb = zstdCompressSync(new Uint8Array(64 * MiB));
     const before = process.memoryUsage().arrayBuffers;
@@ -328,7 +339,7 @@ describe("opening", () => {
     expect(peer.server.closings).toEqual([]);
   });
 
-  test("[W53] more than 1024 channels at once is Busy, for this request only", async () => {
+  test("[W53] [limit channels] more than 1024 channels at once is Busy, for this request only", async () => {
     const pair = connected();
     const channels = Array.from({ length: LIMITS.channels }, () => pair.client.connection.open("test", null));
     await quiet(pair);

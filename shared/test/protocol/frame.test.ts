@@ -81,7 +81,7 @@ describe("a frame", () => {
     expect(refusal(fromHex(hex))).toMatchObject(invalidFrame);
   });
 
-  test("[W1] carries at most 64 KiB of bulk", () => {
+  test("[W1] [limit bulkFrameBytes] carries at most 64 KiB of bulk", () => {
     const full = { kind: FRAME.bulk, channel: 1, isCompressed: false, payload: new Uint8Array(LIMITS.bulkFrameBytes) };
     expect(decodeFrame(encodeFrame(full)).payload).toHaveLength(65_536);
     expect(refusal(encodeFrame({ ...full, payload: new Uint8Array(LIMITS.bulkFrameBytes + 1) }))).toMatchObject(

@@ -167,11 +167,6 @@ describe("a message", () => {
       { attachment: 1, n: 1, received: 0, node: 5, base: 0, sizeBytes: 1, attributes: {}, preset: 3, isResumed: false },
     ],
     ["an empty name", REQUESTS.link, { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "" }],
-    [
-      "a name of 256 characters",
-      REQUESTS.link,
-      { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "x".repeat(256) },
-    ],
     ["an instance that is not 32 hex digits", REQUESTS.attach, { volume: "docs", instance: "AB", wantsNodes: false }],
     [
       "nine held versions",
@@ -179,13 +174,22 @@ describe("a message", () => {
       {
         attachment: 1,
         version: [1, 1],
-        held: Array.from({ length: 9 }, () => [1, 1]),
+        held: Array.from({ length: LIMITS.heldVersions + 1 }, () => [1, 1]),
         hasRecipe: false,
         offset: 0,
         length: 1,
       },
     ],
-    ["1001 nodes", REQUESTS.stat, { attachment: 1, nodes: Array(1001).fill(1), names: [] }],
+    [
+      "more nodes than it may have",
+      REQUESTS.stat,
+      { attachment: 1, nodes: Array(LIMITS.statNodes + 1).fill(1), names: [] },
+    ],
+    [
+      "more names than it may have",
+      REQUESTS.stat,
+      { attachment: 1, nodes: [], names: Array.from({ length: LIMITS.statNodes + 1 }, () => [1, "a"]) },
+    ],
     [
       "a file past its limit",
       REQUESTS.write,
@@ -208,7 +212,7 @@ describe("a message", () => {
     ["an unknown item", WRITE_ITEM, ["x", 1]],
     ["an item too long", FEED_FROM_CLIENT, ["idle", 1]],
     ["an unknown encoding", WRITE_ITEM, ["d", "lz4", 5, 5]],
-    ["65537 items needed", WRITE_REPLY, ["need", Array(65_537).fill(0)]],
+    ["65537 items needed", WRITE_REPLY, ["need", Array(LIMITS.neededItems + 1).fill(0)]],
     ["five bindings", FEED_FROM_SERVER, ["changes", [[1, Array.from({ length: 5 }, () => [1, "a", 2]), [], null]]]],
     [
       "a time past 64 bits",
@@ -237,6 +241,12 @@ describe("a message", () => {
 });
 
 describe("a status", () => {
+  test("[W10] [W45] [limit statusEntriesPerItem] has items of at most 4096 entries", () => {
+    const entries = Array.from({ length: LIMITS.statusEntriesPerItem }, () => ({ kind: "leftOut", path: "a" }));
+    expect(isAccepted(STATUS_ITEM, entries)).toBe(true);
+    expect(isAccepted(STATUS_ITEM, [...entries, ...entries.slice(0, 1)])).toBe(false);
+  });
+
   test("[W45] may tell of what this version does not know", () => {
     const conflict = { kind: "conflict", path: "a", keptBeside: "b", atMs: 1 };
     expect(check(STATUS_ITEM, [{ kind: "later", n: 1 }, conflict], "status item")).toEqual([conflict]);

@@ -83,7 +83,7 @@ describe("a recipe delta", () => {
     expect(() => decodeRecipeDelta(parts, [recipeOf([8, 16, 24])])).toThrow(expect.objectContaining({ kind }));
   });
 
-  test("[W31] that unfolds to more chunks than a recipe may have is refused before any is copied", () => {
+  test("[W31] [limit recipeDescriptors] that unfolds to more chunks than a recipe may have is refused before any is copied", () => {
     const held = recipeOf(Array.from({ length: 1000 }, (_, index) => index * 8));
     const parts: RecipePart[] = Array.from({ length: Math.floor(LIMITS.recipeDescriptors / 1000) + 1 }, () => [
       0, 0, 1000,

@@ -1,0 +1,114 @@
+// A session's lease, against a server that answers as the test wants: how long the client counts on it.
+import { describe, expect, test } from "@jest/globals";
+import { inlineExecutor } from "@runnel/native";
+import {
+  type Channel,
+  Connection,
+  type NodeState,
+  SeededRandom,
+  SimulatedClock,
+  SimulatedNetwork,
+  TIMING,
+  packState,
+} from "@runnel/shared";
+import { Session } from "../../src/agent/wire/session.ts";
+
+const PORT = 7473;
+const DELAY_MS = 300;
+const executor = inlineExecutor();
+const ROOT: NodeState = {
+  node: 1,
+  type: "folder",
+  mode: 0o755,
+  uid: 0,
+  gid: 0,
+  sizeBytes: 0,
+  mtimeNs: 0n,
+  ctimeNs: 0n,
+  nlink: 2,
+  rdev: 0,
+  target: "",
+  version: 0,
+  seq: 0,
+};
+
+interface Told {
+  session: Session;
+  clock: SimulatedClock;
+  /** Each lease that the drive was told of, and when. */
+  leases: { untilMs: number; atMs: number }[];
+}
+
+/** A session that has attached. The server gives the lease to the first question only. */
+async function attached(termMs: number): Promise<Told> {
+  const clock = new SimulatedClock();
+  const network = new SimulatedNetwork(clock, new SeededRandom(1));
+  let questions = 0;
+  const serve = async (channel: Channel, operation: string): Promise<void> => {
+    if (operation === "hello") {
+      channel.end({ protocol: 1, software: "test server", termMs: 0 });
+      return;
+    }
+    const facts = { epoch: "e", seq: 0, root: packState(ROOT), nodes: null, isResumed: false, isReadOnly: false };
+    channel.send({ ...facts, termMs });
+    for (let item = await channel.next(); item !== undefined; item = await channel.next()) {
+      const [what, k] = item as [string, number];
+      if (what === "current") channel.send(questions++ === 0 ? ["current", k, 0] : ["not", k]);
+    }
+    channel.end();
+  };
+  await network.listen("127.0.0.1", PORT, (link) => {
+    void new Connection({ link, isClient: false, clock, executor, opened: serve, closed: () => undefined });
+  });
+  const leases: Told["leases"] = [];
+  const nothing = (): void => undefined;
+  const session = new Session({
+    url: `ws://127.0.0.1:${PORT}`,
+    volume: "docs",
+    clock,
+    dialer: network.line({ delayMs: DELAY_MS }),
+    executor,
+    instance: () => "1".repeat(32),
+    software: "test",
+    wasUsed: () => true,
+    resume: () => undefined,
+    events: {
+      attached: async () => undefined,
+      changes: nothing,
+      up: nothing,
+      current: nothing,
+      listAgain: nothing,
+      lease: (untilMs) => void leases.push({ untilMs, atMs: clock.bootMs() }),
+      waiting: nothing,
+      link: nothing,
+    },
+  });
+  const starting = session.start();
+  await clock.advance(20 * DELAY_MS);
+  await starting;
+  return { session, clock, leases };
+}
+
+describe("the lease", () => {
+  test.each([
+    [TIMING.leaseTermMs, TIMING.leaseMarginMs],
+    [1_200, 300],
+  ])(
+    "[W14] [limit leaseMarginMs] of %d ms is counted from the question, less a margin of %d ms, and is over then",
+    async (termMs, marginMs) => {
+      const { session, clock, leases } = await attached(termMs);
+      const [lease] = leases;
+      if (lease === undefined) throw new Error("There is no lease.");
+      expect(lease.untilMs).toBe(lease.atMs - 2 * DELAY_MS + termMs - marginMs);
+      if (termMs === TIMING.leaseTermMs) {
+        await clock.advance(lease.untilMs - clock.bootMs() - 1);
+        expect(session.hasLease).toBe(true);
+        await clock.advance(1);
+      }
+      expect(session.hasLease).toBe(false);
+      const closing = session.close();
+      await clock.advance(10 * DELAY_MS);
+      await closing;
+    },
+  );
+});
