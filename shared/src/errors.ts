@@ -49,6 +49,8 @@ export interface ErrorDetail {
   rule?: string;
   /** Exists: the node that holds the name. */
   node?: number;
+  /** Stale: what changed, some of it. */
+  nodes?: readonly number[];
 }
 
 export class RunnelError extends Error {

@@ -45,6 +45,9 @@ export const LIMITS = {
   stagedBytes: 64 * 1024 * MiB,
   /** Operations that one may name to be executed after. */
   operationsAfter: 16,
+  /** Files and folders that one removeAll removes; and those named that it was refused for. */
+  removeAllNodes: 4096,
+  changedNodes: 100,
   /** A file that findGet brings, and how many it is asked for at once. */
   smallFileBytes: 256 * KiB,
   findGetVersions: 2048,

@@ -6,7 +6,9 @@ import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
 
 interface Wait {
-  change: Change;
+  /** One, or several that are one, in seq order; and the seq of the last. */
+  changes: readonly Change[];
+  seq: number;
   /**
    * Who has not acknowledged, and until when that matters: the end of its lease when the change was sent. A renewal after that reaches the client
    * behind the change, so it counts only for one that has applied it: no commit waits longer than a term.
@@ -93,23 +95,27 @@ export class Feed {
     holder.follows.add(folder);
   }
 
-  /** Sends a change to its followers. The promise resolves when those with a lease, `committer` excepted, have it or lost their lease. */
-  publish(change: Change, committer: Holder | undefined, n: number): Promise<void> {
+  /**
+   * Sends a change, or changes that are one, to who follows some of it. The promise resolves when those with a lease, `committer` excepted, have it or lost
+   * their lease.
+   */
+  publish(changes: readonly Change[], committer: Holder | undefined, n: number): Promise<void> {
+    const seq = changes.at(-1)?.seq ?? 0;
     const nowMs = this.clock.bootMs();
     const missing = new Map<Holder, number>();
     for (const holder of this.holders.values()) {
-      const isTold = holder.touches(change);
+      const isTold = holder.touchesAny(changes);
       if (!isTold && holder.uncertainUntil === undefined) continue;
       if (holder.instance !== committer?.instance && holder.hasLease(nowMs)) missing.set(holder, holder.leaseUntilMs);
       if (!isTold || holder.sender === undefined) continue;
-      holder.due.push({ seq: change.seq, sentMs: nowMs });
-      holder.sender.changes([change]);
-      if (holder.due.length > LIMITS.feedBacklogItems) this.overflow(holder, change.seq);
+      for (const change of changes) holder.due.push({ seq: change.seq, sentMs: nowMs });
+      holder.sender.changes(changes);
+      if (holder.due.length > LIMITS.feedBacklogItems) this.overflow(holder, seq);
     }
     this.watchOverdue(nowMs);
     if (missing.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const wait: Wait = { change, missing, resolve, timer: undefined };
+      const wait: Wait = { changes, seq, missing, resolve, timer: undefined };
       this.waits.push(wait);
       this.arm(wait, nowMs);
       // Said only when it takes longer than a quick answer would.
@@ -211,8 +217,8 @@ export class Feed {
   /** Nothing waits for a holder that has applied a change, nor, once that is certain, for one that does not follow what changed. */
   private applied(holder: Holder): void {
     const isCertain = holder.uncertainUntil === undefined;
-    for (const { change, missing } of this.waits) {
-      if (change.seq <= holder.ackedSeq || (isCertain && !holder.touches(change))) missing.delete(holder);
+    for (const { changes, seq, missing } of this.waits) {
+      if (seq <= holder.ackedSeq || (isCertain && !holder.touchesAny(changes))) missing.delete(holder);
     }
     this.settle();
   }

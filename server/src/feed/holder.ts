@@ -55,6 +55,10 @@ export class Holder {
     return false;
   }
 
+  touchesAny(changes: readonly Change[]): boolean {
+    return changes.some((change) => this.touches(change));
+  }
+
   hasLease(nowMs: number): boolean {
     return this.leaseUntilMs > nowMs;
   }

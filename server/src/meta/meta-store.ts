@@ -21,6 +21,8 @@ export interface OperationId {
   digest: Uint8Array;
   /** When, by the client's clock: the ctime of what the operation touches. Without it the server's. */
   timeNs?: bigint;
+  /** One of several that it comes to, and not the one with its result. */
+  isPart?: true;
 }
 
 /** Where the bytes of a version not yet brought up come from, in order of offset. Rule F: see docs/FORMAT.md, commit records. */

@@ -37,6 +37,21 @@ interface Queued extends Submission {
   reject(error: unknown): void;
 }
 
+/** Submissions that are one, found when their turn has come. */
+interface Group {
+  find(): Promise<readonly Submission[]>;
+  resolve(last: Committed): void;
+  reject(error: unknown): void;
+}
+
+/** One that is there for all. */
+export interface Published extends Omit<Submission, "data"> {
+  change: Change;
+  result: OperationResult;
+  /** Of its log record's data. */
+  data: RecordPlace | undefined;
+}
+
 /** A place between two records of the log. */
 export interface LogEnd {
   segment: number;
@@ -44,15 +59,16 @@ export interface LogEnd {
 }
 
 interface Prepared {
-  index: number;
-  commit: CommitRecord;
+  /** In the batch, of its commits. */
+  indexes: readonly number[];
+  commits: readonly CommitRecord[];
   bytes: Uint8Array;
   dataOffset: number;
 }
 
-/** A commit that is in the log. */
+/** A record that is in the log. */
 interface Logged {
-  record: CommitRecord;
+  commits: readonly CommitRecord[];
   data: RecordPlace;
   end: LogEnd;
 }
@@ -70,14 +86,9 @@ export class CommitQueue {
   private readonly meta: MetaStore;
   private readonly clock: Clock;
   private readonly room: DataRoom;
-  /** Called for each change in seq order, before its submission resolves. */
-  private readonly committed: (
-    change: Change,
-    submission: Submission,
-    result: OperationResult,
-    data: RecordPlace | undefined,
-  ) => void;
-  private readonly queue: Queued[] = [];
+  /** Called for changes in seq order, those that are one together, before their submissions resolve. */
+  private readonly committed: (published: readonly Published[]) => void;
+  private readonly queue: (Queued | Group)[] = [];
   private running: Promise<void> | undefined;
   private failure: RunnelError | undefined;
   /** The log has records that the index cannot take for want of room. */
@@ -93,7 +104,7 @@ export class CommitQueue {
     clock: Clock,
     room: DataRoom,
     indexedTo: LogEnd,
-    committed: (change: Change, submission: Submission, result: OperationResult, data: RecordPlace | undefined) => void,
+    committed: (published: readonly Published[]) => void,
   ) {
     this.log = log;
     this.meta = meta;
@@ -110,6 +121,14 @@ export class CommitQueue {
     return planned;
   }
 
+  /**
+   * As submit for operations that are one: all happen or none, and nothing between them; the last one's answer. `find` is asked when nothing else is being
+   * committed. @throws besides, what it does.
+   */
+  submitTogether(find: Group["find"]): Promise<Committed> {
+    return new Promise((resolve, reject) => this.enqueue({ find, resolve, reject }));
+  }
+
   /** As submit for operations that belong together in time, with an answer each. */
   submitAll(operations: readonly (Operation | ExternalOperation)[]): Promise<Planned[]> {
     return Promise.all(
@@ -124,21 +143,30 @@ export class CommitQueue {
   }
 
   private plan(submission: Submission): Promise<Planned> {
+    return new Promise((resolve, reject) => this.enqueue({ ...submission, resolve, reject }));
+  }
+
+  private enqueue(queued: Queued | Group): void {
     const refusal = this.failure ?? this.full;
-    if (refusal !== undefined) return Promise.reject(refusal);
-    return new Promise((resolve, reject) => {
-      this.queue.push({ ...submission, resolve, reject });
-      this.running ??= this.run();
-    });
+    if (refusal !== undefined) return queued.reject(refusal);
+    this.queue.push(queued);
+    this.running ??= this.run();
   }
 
   private async run(): Promise<void> {
     // A turn of the loop, so that what arrived together goes together.
     await Promise.resolve();
     while (this.queue.length > 0) {
+      const [first] = this.queue;
+      if (first !== undefined && isGroup(first)) {
+        this.queue.shift();
+        await this.commitGroup(first).catch((error: unknown) => first.reject(error));
+        continue;
+      }
       const batch = this.takeBatch();
       try {
-        await this.commit(batch);
+        const planned = await this.commit(batch, false);
+        for (const [index, queued] of batch.entries()) queued.resolve(planned[index] as Planned);
       } catch (error) {
         for (const queued of batch) queued.reject(error);
       }
@@ -146,18 +174,26 @@ export class CommitQueue {
     this.running = undefined;
   }
 
-  private takeBatch(): Queued[] {
-    let bytes = 0;
-    let count = 0;
-    for (const queued of this.queue) {
-      bytes += queued.data.length + recipeBytes(queued.operation);
-      if (count > 0 && (bytes > BATCH_BYTES_MAX || count >= BATCH_MAX)) break;
-      count++;
-    }
-    return this.queue.splice(0, count);
+  private async commitGroup({ find, resolve }: Group): Promise<void> {
+    const last = (await this.commit(await find(), true)).at(-1);
+    if (last?.ok === true) resolve(last);
   }
 
-  private async commit(batch: Queued[]): Promise<void> {
+  private takeBatch(): Queued[] {
+    let bytes = 0;
+    const batch: Queued[] = [];
+    for (const queued of this.queue) {
+      if (isGroup(queued)) break;
+      bytes += queued.data.length + recipeBytes(queued.operation);
+      if (batch.length > 0 && (bytes > BATCH_BYTES_MAX || batch.length >= BATCH_MAX)) break;
+      batch.push(queued);
+    }
+    this.queue.splice(0, batch.length);
+    return batch;
+  }
+
+  /** `isOne`: all happen or none. @throws then the first refusal. */
+  private async commit(batch: readonly Submission[], isOne: boolean): Promise<Planned[]> {
     if (this.failure !== undefined) throw this.failure;
     await this.room.ensure(batch.length, recordBytes(batch));
     const wallNs = this.clock.wallNs();
@@ -166,17 +202,18 @@ export class CommitQueue {
     let end = this.indexedTo;
     const logged: Logged[] = [];
     try {
-      const records = this.recordsOf(batch, planned, wallNs);
+      if (isOne) mustAllBe(planned, batch);
+      const records = recordsOf(batch, planned, wallNs, isOne);
       const written = records.length === 0 ? [] : await this.log.append(records.map((record) => record.bytes));
       for (const [index, place] of written.entries()) {
         const record = records[index];
         if (record === undefined) continue;
         const { segment, offset, length } = place;
         const data = { segment, offset: offset + record.dataOffset, length: length - record.dataOffset };
-        places.set(record.index, data);
+        for (const each of record.indexes) places.set(each, data);
         // Not the end of the log: what others wrote behind it may not be on stable storage yet, and may be gone after a crash.
         end = { segment, offset: offset + length };
-        logged.push({ record: record.commit, data, end });
+        logged.push({ commits: record.commits, data, end });
       }
     } catch (error) {
       await this.meta.rollback();
@@ -192,14 +229,15 @@ export class CommitQueue {
       throw this.failure;
     }
     this.indexedTo = end;
-    for (const [index, queued] of batch.entries()) {
+    const published: Published[] = [];
+    for (const [index, submission] of batch.entries()) {
       const plan = planned[index];
-      if (plan === undefined) continue;
-      if (plan.ok && plan.change !== undefined && !plan.isRepeated) {
-        this.committed(plan.change, queued, plan.result, places.get(index));
-      }
-      queued.resolve(plan);
+      if (plan?.ok !== true || plan.change === undefined || plan.isRepeated) continue;
+      published.push({ ...submission, change: plan.change, result: plan.result, data: places.get(index) });
     }
+    if (isOne && published.length > 0) this.committed(published);
+    else for (const one of published) this.committed([one]);
+    return planned;
   }
 
   /** The index had no room for what is in the log: it is rolled forward, as at a start, once there is some. Until then nothing else is taken. */
@@ -222,32 +260,56 @@ export class CommitQueue {
     }
     this.full = undefined;
   }
-
-  /** Whatever changed the tree is logged; what did not (repetitions, refusals, recipes computed anew) is not. */
-  private recordsOf(batch: readonly Queued[], planned: readonly Planned[], wallNs: bigint): Prepared[] {
-    const records: Prepared[] = [];
-    for (const [index, { operation, id, data }] of batch.entries()) {
-      const plan = planned[index];
-      if (plan === undefined || !plan.ok || plan.isRepeated || operation.op === "setRecipe") continue;
-      // A result without a change (a folder that was there) is kept too: a repetition must get the same answer.
-      if (plan.change === undefined && id === undefined) continue;
-      const { change, result, paths } = plan;
-      const commit: CommitRecord = { kind: "commit", seq: result.seq, wallNs, id, operation, change, result, paths };
-      const { bytes, dataOffset } = encodeRecord(commit, data);
-      records.push({ index, commit, bytes, dataOffset });
-    }
-    return records;
-  }
 }
 
-/** Takes a commit into the index that the log has already. */
-export async function indexAgain(meta: MetaStore, { record, data, end }: Logged): Promise<void> {
-  const { id, operation, wallNs, seq, change, result } = record;
-  await meta.plan([{ id, operation, wallNs, replayed: { seq, change, result } }]);
+/** Whatever changed the tree is logged; what did not (repetitions, refusals, recipes computed anew) is not. */
+function recordsOf(
+  batch: readonly Submission[],
+  planned: readonly Planned[],
+  wallNs: bigint,
+  isOne: boolean,
+): Prepared[] {
+  const records: Prepared[] = [];
+  const commits: CommitRecord[] = [];
+  const indexes: number[] = [];
+  for (const [index, { operation, id, data }] of batch.entries()) {
+    const plan = planned[index];
+    if (plan === undefined || !plan.ok || plan.isRepeated || operation.op === "setRecipe") continue;
+    // A result without a change (a folder that was there) is kept too: a repetition must get the same answer.
+    if (plan.change === undefined && id === undefined) continue;
+    const { change, result, paths } = plan;
+    const commit: CommitRecord = { kind: "commit", seq: result.seq, wallNs, id, operation, change, result, paths };
+    commits.push(commit);
+    indexes.push(index);
+    if (!isOne) records.push({ indexes: [index], commits: [commit], ...encodeRecord(commit, data) });
+  }
+  if (!isOne || commits.length === 0) return records;
+  const { seq } = commits.at(-1) as CommitRecord;
+  return [{ indexes, commits, ...encodeRecord({ kind: "together", seq, commits }, NO_DATA) }];
+}
+
+/** Takes commits into the index that the log has already. */
+export async function indexAgain(meta: MetaStore, { commits, data, end }: Logged): Promise<void> {
+  await meta.plan(
+    commits.map(({ id, operation, wallNs, seq, change, result }) => {
+      return { id, operation, wallNs, replayed: { seq, change, result } };
+    }),
+  );
   await meta.commit(new Map([[0, data]]), end);
 }
 
-function recordBytes(batch: readonly Queued[]): number {
+function isGroup(queued: Queued | Group): queued is Group {
+  return "find" in queued;
+}
+
+/** @throws the first refusal. */
+function mustAllBe(planned: readonly Planned[], batch: readonly Submission[]): void {
+  const index = planned.findIndex(({ ok }) => !ok);
+  const refused = planned[index];
+  if (refused?.ok === false) throw rebuildError(refused.error, batch[index]?.operation.op ?? "commit");
+}
+
+function recordBytes(batch: readonly Submission[]): number {
   return batch.reduce((sum, { data, operation }) => sum + data.length + recipeBytes(operation), 0);
 }
 

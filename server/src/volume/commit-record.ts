@@ -19,6 +19,14 @@ export interface CommitRecord {
   paths: OperationPaths | undefined;
 }
 
+/** Commits that are one: all of them, or none, without data. */
+export interface TogetherRecord {
+  kind: "together";
+  /** Of the last. */
+  seq: number;
+  commits: CommitRecord[];
+}
+
 /** The commit `seq` is about to put the file with this handle in place. */
 export interface HandleRecord {
   kind: "handle";
@@ -32,15 +40,21 @@ export interface UpRecord {
   seq: number;
 }
 
-export type LoggedRecord = CommitRecord | HandleRecord | UpRecord;
+export type LoggedRecord = CommitRecord | TogetherRecord | HandleRecord | UpRecord;
+
+/** Those that a record holds. */
+export function commitsOf(record: LoggedRecord): readonly CommitRecord[] {
+  if (record.kind === "commit") return [record];
+  return record.kind === "together" ? record.commits : [];
+}
 
 const HEADER_LENGTH_BYTES = 4;
 
 /** Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked here. */
-const header = z.looseObject({ kind: z.enum(["commit", "handle", "up"]), seq: z.number() });
+const header = z.looseObject({ kind: z.enum(["commit", "together", "handle", "up"]), seq: z.number() });
 
 export function encodeRecord(record: LoggedRecord, data: Uint8Array): { bytes: Uint8Array; dataOffset: number } {
-  const head = encodeCbor(record.kind === "commit" ? { ...record, operation: flatten(record.operation) } : record);
+  const head = encodeCbor(flat(record));
   const bytes = new Uint8Array(HEADER_LENGTH_BYTES + head.length + data.length);
   new DataView(bytes.buffer).setUint32(0, head.length, true);
   bytes.set(head, HEADER_LENGTH_BYTES);
@@ -56,32 +70,44 @@ export function decodeRecord(payload: Uint8Array): { record: LoggedRecord; dataO
   if (dataOffset > payload.length) throw damaged();
   // The recipe of a large file makes a header larger than any message.
   const message = check(header, decodeCbor(payload.subarray(HEADER_LENGTH_BYTES, dataOffset), length), "commit record");
-  if (message.kind !== "commit") return { record: message as unknown as HandleRecord | UpRecord, dataOffset };
-  const record = message as unknown as CommitRecord;
-  return { record: { ...record, operation: unflatten(record.operation) }, dataOffset };
+  return { record: round(message as unknown as LoggedRecord), dataOffset };
+}
+
+function flat(record: LoggedRecord): unknown {
+  if (record.kind === "commit") return { ...record, operation: flatten(record.operation) };
+  return record.kind === "together" ? { ...record, commits: record.commits.map(flat) } : record;
+}
+
+function round(record: LoggedRecord): LoggedRecord {
+  if (record.kind === "commit") return roundCommit(record);
+  return record.kind === "together" ? { ...record, commits: record.commits.map(roundCommit) } : record;
+}
+
+function roundCommit(record: CommitRecord): CommitRecord {
+  return { ...record, operation: unflatten(record.operation) };
 }
 
 /** Recipes go as their encoded bytes. */
 function flatten(operation: Operation | ExternalOperation): unknown {
   if (operation.op === "write")
-    return { ...operation, content: { ...operation.content, recipe: flat(operation.content.recipe) } };
-  if (operation.op === "setRecipe") return { ...operation, recipe: flat(operation.recipe) };
+    return { ...operation, content: { ...operation.content, recipe: flatRecipe(operation.content.recipe) } };
+  if (operation.op === "setRecipe") return { ...operation, recipe: flatRecipe(operation.recipe) };
   return operation;
 }
 
 function unflatten(operation: Operation | ExternalOperation): Operation | ExternalOperation {
   if (operation.op === "write") {
-    return { ...operation, content: { ...operation.content, recipe: round(operation.content.recipe) } };
+    return { ...operation, content: { ...operation.content, recipe: roundRecipe(operation.content.recipe) } };
   }
-  if (operation.op === "setRecipe") return { ...operation, recipe: round(operation.recipe) ?? operation.recipe };
+  if (operation.op === "setRecipe") return { ...operation, recipe: roundRecipe(operation.recipe) ?? operation.recipe };
   return operation;
 }
 
-function flat(recipe: Recipe | undefined): Uint8Array | undefined {
+function flatRecipe(recipe: Recipe | undefined): Uint8Array | undefined {
   return recipe && encodeRecipe(recipe);
 }
 
-function round(bytes: unknown): Recipe | undefined {
+function roundRecipe(bytes: unknown): Recipe | undefined {
   return bytes instanceof Uint8Array ? decodeRecipe(bytes) : undefined;
 }
 

@@ -7,7 +7,7 @@ import type { AcceptedCommit } from "../content/content-store.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
 import { indexAgain } from "./commit-queue.ts";
-import { decodeRecord } from "./commit-record.ts";
+import { commitsOf, decodeRecord } from "./commit-record.ts";
 import { salvage } from "./salvage/salvage.ts";
 import type { SalvageReport } from "./salvage/salvage.ts";
 import { knownVolumeId } from "./volume-id.ts";
@@ -116,23 +116,18 @@ async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
   await log.replay(async ({ place, payload }) => {
     const { record, dataOffset } = decodeRecord(payload);
     if (record.kind === "handle" && record.seq > before.upSeq) handles.set(record.seq, record.handle);
-    if (record.kind !== "commit") return;
+    const found = commitsOf(record);
+    if (found.length === 0) return;
     const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
     const isIndexed =
       place.segment < before.logSegment || (place.segment === before.logSegment && place.offset < before.logOffset);
     if (!isIndexed) {
       const end = { segment: place.segment, offset: place.offset + place.length };
-      await ofIndex(() => indexAgain(meta, { record, data, end }));
+      await ofIndex(() => indexAgain(meta, { commits: found, data, end }));
     }
-    if (record.change !== undefined && record.seq > before.upSeq && isOwn(record.operation)) {
-      commits.push({
-        seq: record.seq,
-        operation: record.operation,
-        result: record.result,
-        change: record.change,
-        data,
-      });
-    }
+    for (const { seq, operation, result, change } of found)
+      if (change !== undefined && seq > before.upSeq && isOwn(operation))
+        commits.push({ seq, operation, result, change, data });
   });
   return { meta, facts: await meta.facts(), commits, handles, salvaged: undefined };
 }

@@ -21,7 +21,7 @@ import type { MetaStore, Operation, OperationId, OperationResult, VolumeFacts } 
 import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord } from "./commit-record.ts";
 import { CommitQueue } from "./commit-queue.ts";
-import type { Committed, Submission } from "./commit-queue.ts";
+import type { Committed, Published, Submission } from "./commit-queue.ts";
 import { DataRoom } from "./data-room.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
@@ -140,9 +140,7 @@ export class Volume {
     const looked = Promise.withResolvers<void>();
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
     const room = new DataRoom(parts.data, parts.clock);
-    const queue = new CommitQueue(log, meta, parts.clock, room, indexedTo, (change, submission, result, data) =>
-      volume?.committed(change, submission, result, data),
-    );
+    const queue = new CommitQueue(log, meta, parts.clock, room, indexedTo, (published) => volume?.committed(published));
     const content = await parts.openContent(
       root,
       meta,
@@ -215,6 +213,14 @@ export class Volume {
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq) };
   }
 
+  /** As submit for operations that are one, found when nothing else is being committed; the last one's result. @throws besides, what `find` does. */
+  async submitTogether(
+    find: () => Promise<readonly Submission[]>,
+  ): Promise<Committed & { acknowledged: Promise<void> }> {
+    const committed = await this.queue.submitTogether(find);
+    return { ...committed, acknowledged: this.acknowledged(committed.result.seq) };
+  }
+
   /** Resolves when those with a lease have this change, or their leases have run out. */
   acknowledged(seq: number): Promise<void> {
     return this.published.get(seq) ?? Promise.resolve();
@@ -247,24 +253,26 @@ export class Volume {
   }
 
   /** Every change passes here, in seq order: it is durable and indexed. */
-  private committed(
-    change: Change,
-    submission: Submission,
-    result: OperationResult,
-    data: RecordPlace | undefined,
-  ): void {
-    this.lastSeq = change.seq;
-    const { operation } = submission;
-    if (isOwn(operation)) {
-      if (data !== undefined) this.keeper.wrote(change.seq, data.segment);
-      this.content.accept({ seq: change.seq, operation, result, change, data });
+  private committed(published: readonly Published[]): void {
+    for (const { operation, change, result, data } of published) {
+      this.lastSeq = change.seq;
+      if (isOwn(operation)) {
+        if (data !== undefined) this.keeper.wrote(change.seq, data.segment);
+        this.content.accept({ seq: change.seq, operation, result, change, data });
+      }
+      if (operation.op === "write" && operation.content.recipe !== undefined) {
+        this.indexer.index({ node: result.node, seq: result.version }, operation.content.recipe);
+      } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.indexer.wake();
     }
-    const acked = this.feed.publish(change, submission.holder, submission.id?.n ?? 0);
-    this.published.set(change.seq, acked);
-    void acked.then(() => this.published.delete(change.seq));
-    if (operation.op === "write" && operation.content.recipe !== undefined) {
-      this.indexer.index({ node: result.node, seq: result.version }, operation.content.recipe);
-    } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.indexer.wake();
+    const last = published.at(-1);
+    const acked = this.feed.publish(
+      published.map(({ change }) => change),
+      last?.holder,
+      last?.id?.n ?? 0,
+    );
+    const seq = this.lastSeq;
+    this.published.set(seq, acked);
+    void acked.then(() => this.published.delete(seq));
   }
 
   /** Once a term: no restart need wait for clients that went away for good, and changes that long ago need no resume. */

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { AttributeChange, NewAttributes, RequestName, RequestOf } from "@runnel/shared";
 import { RunnelError, encodeCbor } from "@runnel/shared";
 import type { Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
+import { removalsOf } from "../volume/whole-tree.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Results } from "./operation-order.ts";
 
@@ -20,6 +21,26 @@ export async function serveChange(
     const operation = asOperation(name, message, await before);
     const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
     const { result, acknowledged } = await attachment.volume.submit(operation, id, attachment.holder, NO_DATA);
+    executed(result);
+    await acknowledged;
+    return result;
+  });
+}
+
+/** A folder with all below it goes, in one commit. */
+export async function serveRemoveAll(
+  attachment: Attachment,
+  request: RequestOf<"removeAll">,
+): Promise<OperationResult> {
+  const { volume, instance, holder, order } = attachment;
+  attachment.forgetUpTo(request.received, request.but);
+  return order.run(inOrder(request), async ({ before, executed }) => {
+    const results = await before;
+    const { name, asOf, n, timeNs } = request;
+    const tree = { folder: results.node(request.folder), name, node: results.node(request.node), asOf };
+    const digest = digestOf(encodeCbor({ op: "removeAll", ...tree }));
+    const id: OperationId = { instance, n, digest, ...timed(timeNs) };
+    const { result, acknowledged } = await volume.submitTogether(() => removalsOf(volume.meta, tree, id, holder));
     executed(result);
     await acknowledged;
     return result;

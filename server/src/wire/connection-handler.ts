@@ -5,7 +5,7 @@ import { type Access, revoked } from "../auth/access.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
 import type { Volume } from "../volume/volume.ts";
 import { Attachment } from "./attachment.ts";
-import { serveChange } from "./change.ts";
+import { serveChange, serveRemoveAll } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { serveFindGet } from "./find-get.ts";
@@ -199,6 +199,9 @@ export class ConnectionHandler {
         return this.stat(volume, message as RequestOf<"stat">, channel);
       case "write":
         return serveWrite(attachment, message as RequestOf<"write">, channel);
+      case "removeAll":
+        channel.end(await serveRemoveAll(attachment, message as RequestOf<"removeAll">));
+        return;
       case "xattrs":
         return this.xattrs(volume, (message as RequestOf<"xattrs">).node, channel);
       case "space":

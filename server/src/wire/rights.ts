@@ -23,6 +23,7 @@ const NEEDS: Record<RequestName, Right | "none"> = {
   link: "write",
   rename: "write",
   remove: "write",
+  removeAll: "write",
   setAttr: "write",
   write: "write",
 };

@@ -30,7 +30,7 @@ describe("hello", () => {
 
   test("[W10] [W54] an operation that is not known is Unsupported, one with a wrong form Invalid; the connection goes on", async () => {
     const peer = await (await Server.start()).client();
-    expect(await kindOf(peer.request("removeAll", {}))).toBe("Unsupported");
+    expect(await kindOf(peer.request("getChunks", {}))).toBe("Unsupported");
     expect(await kindOf(peer.request("stat", { nodes: "all", names: [] }))).toBe("Invalid W10");
     expect(await peer.request("stat", { nodes: [1, 99], names: [] })).toMatchObject({
       nodes: [expect.any(Array), null],

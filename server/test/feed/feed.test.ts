@@ -213,7 +213,7 @@ describe("a commit", () => {
     const writer = scene.follower("writer");
     const before = writer.holder;
     const again = new Follower(scene.feed, "writer").follows("all");
-    const answer = scene.feed.publish(made(1, 1), before, 1);
+    const answer = scene.feed.publish([made(1, 1)], before, 1);
     await scene.clock.advance(0);
     await answer;
     expect(again.seqs).toEqual([1]);
@@ -482,7 +482,7 @@ describe("a restart", () => {
 describe("a backlog", () => {
   async function overflowed(scene: Scene): Promise<Follower> {
     const slow = scene.follower("slow", "all");
-    for (let seq = 1; seq <= LIMITS.feedBacklogItems + 1; seq++) void scene.feed.publish(made(seq, 1), undefined, 0);
+    for (let seq = 1; seq <= LIMITS.feedBacklogItems + 1; seq++) void scene.feed.publish([made(seq, 1)], undefined, 0);
     await scene.clock.advance(0);
     return slow;
   }
@@ -531,10 +531,10 @@ describe("a backlog", () => {
   test("[W18] [W60] does not start the term anew in which something must be acknowledged", async () => {
     const scene = new Scene();
     const slow = scene.follower("slow", "all");
-    void scene.feed.publish(made(1, 1), undefined, 0);
+    void scene.feed.publish([made(1, 1)], undefined, 0);
     await scene.clock.advance(15_000);
     slow.renew();
-    for (let seq = 2; seq <= LIMITS.feedBacklogItems + 1; seq++) void scene.feed.publish(made(seq, 1), undefined, 0);
+    for (let seq = 2; seq <= LIMITS.feedBacklogItems + 1; seq++) void scene.feed.publish([made(seq, 1)], undefined, 0);
     await scene.clock.advance(5_001);
     expect(slow.isClosed).toBe(true);
   });

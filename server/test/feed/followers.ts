@@ -134,7 +134,7 @@ export class Scene {
   }
 
   async commit(change: Change, by?: Follower, n = 1): Promise<Commit> {
-    const commit = new Commit(this.feed.publish(change, by?.holder, n));
+    const commit = new Commit(this.feed.publish([change], by?.holder, n));
     await this.clock.advance(0);
     return commit;
   }

@@ -273,7 +273,7 @@ class World {
     const by = this.random.coin(0.7) ? this.clients[this.random.below(this.clients.length)] : undefined;
     const startMs = this.clock.bootMs();
     const { feed } = this;
-    void feed.publish(change, by?.holder, 1).then(() => {
+    void feed.publish([change], by?.holder, 1).then(() => {
       if (feed !== this.feed) return;
       this.answered++;
       const tookMs = this.clock.bootMs() - startMs;

@@ -85,6 +85,24 @@ describe("records that outlive the ids", () => {
     await rig.open();
   });
 
+  it("[F71] a whole tree that is removed is one record, with the path of each", async () => {
+    const rig = await stuck();
+    await rig.removeAll("docs");
+    await rig.kill();
+    const together = (await records(rig)).filter((record) => record.kind === "together");
+    expect(together.map(({ commits }) => commits.map(({ paths, id }) => [paths?.path, id?.isPart]))).toEqual([
+      [
+        ["docs/c", true],
+        ["docs/big", true],
+        ["docs/b", true],
+        ["docs/a", true],
+        ["docs", undefined],
+      ],
+    ]);
+    expect(together[0]?.seq).toBe(together[0]?.commits.at(-1)?.seq);
+    await rig.open();
+  });
+
   it("[F64] what is up is noted in the log", async () => {
     const rig = await stuck();
     const { upSeq } = await rig.volume.meta.facts();

@@ -34,6 +34,9 @@ const STEPS: Step[] = [
   { path: "docs/gone", act: (rig) => rig.remove("docs/gone") },
   { path: "docs/x", act: (rig) => rig.rename("docs/x", "docs/y", "exchange") },
   { path: "docs/b", act: async (rig) => rig.prepend(await rig.nodeAt("docs/b"), Buffer.from("and once more, ")) },
+  { path: "docs/deep", act: async (rig) => rig.folder(await rig.nodeAt("docs"), "deep") },
+  { path: "docs/deep/a", act: (rig) => rig.rename("sub/a", "docs/deep/a") },
+  { path: "docs", isNumbered: true, act: (rig, n) => rig.removeAll("docs", { n }) },
 ];
 
 async function prepared(seed: number): Promise<VolumeRig> {

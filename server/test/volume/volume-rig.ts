@@ -11,6 +11,7 @@ import type { Operation, OperationResult, Run } from "../../src/meta/meta-store.
 import { volumeId } from "../../src/volume/volume-id.ts";
 import type { VolumeParts } from "../../src/volume/volume.ts";
 import { Volume } from "../../src/volume/volume.ts";
+import { removalsOf } from "../../src/volume/whole-tree.ts";
 
 export const FOLDER = "/srv/docs";
 export const DATA = "/var/runnel/docs";
@@ -246,6 +247,19 @@ export class VolumeRig {
     const node = await this.nodeAt(path);
     const state = await this.volume.meta.node(node);
     return this.commit({ op: "remove", ...(await this.split(path)), node, isFolder: state?.type === "folder" });
+  }
+
+  async removeAll(
+    path: string,
+    { asOf = this.volume.seq, n }: { asOf?: number; n?: number } = {},
+  ): Promise<OperationResult> {
+    const tree = { ...(await this.split(path)), node: await this.nodeAt(path), asOf };
+    const id = this.id(n);
+    const { result, acknowledged } = await this.volume.submitTogether(() =>
+      removalsOf(this.volume.meta, tree, id, undefined),
+    );
+    await acknowledged;
+    return result;
   }
 
   private async split(path: string): Promise<{ folder: number; name: string }> {

@@ -160,6 +160,7 @@ const SAMPLES: Record<Exclude<RequestName, "hello" | "join" | "attach">, Sample>
     how: "keep",
   }),
   remove: (_to, _file, folder) => ({ folder: ROOT_NODE, name: "folder", node: folder, isFolder: true }),
+  removeAll: (_to, _file, folder) => ({ folder: ROOT_NODE, name: "folder", node: folder, asOf: 1_000 }),
   setAttr: (_to, file) => ({ node: file, change: { mode: 0o600 } }),
   write: (_to, file, _folder, version) => ({
     node: file,

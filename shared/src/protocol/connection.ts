@@ -427,6 +427,9 @@ function checkDetail(detail: unknown): ErrorDetail {
     const value = typeof from[key] === "bigint" ? Number(from[key]) : from[key];
     if (typeof value === "number" && Number.isFinite(value)) checked[key] = value;
   }
+  const { nodes } = from;
+  if (Array.isArray(nodes))
+    checked.nodes = nodes.slice(0, LIMITS.changedNodes).filter((node): node is number => Number.isSafeInteger(node));
   if (typeof from["rule"] === "string") checked.rule = from["rule"].slice(0, 100);
   return checked;
 }

@@ -253,6 +253,8 @@ export const REQUESTS = {
     how: z.enum(["replace", "keep", "exchange"]),
   }),
   remove: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeOrResult, isFolder: z.boolean() }),
+  /** A folder with all below it, unless something of it changed after `asOf`. */
+  removeAll: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeOrResult, asOf: count }),
   setAttr: z.object({ ...numbered, node: nodeOrResult, change: settable }),
   xattrs: z.object({ ...attached, node: nodeId }),
   write: z.object({

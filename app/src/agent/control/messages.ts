@@ -171,6 +171,7 @@ const Detail: z.ZodType<ErrorDetail> = z.object({
   need: count.exactOptional(),
   rule: z.string().exactOptional(),
   node: count.exactOptional(),
+  nodes: z.array(count).exactOptional(),
 });
 
 const WireError = z.object({

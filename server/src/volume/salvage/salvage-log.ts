@@ -3,7 +3,7 @@
 import type { Change, Log, RecordPlace } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult } from "../../meta/meta-store.ts";
 import { handleKey } from "../../content/folder/same-file.ts";
-import { decodeRecord } from "../commit-record.ts";
+import { commitsOf, decodeRecord } from "../commit-record.ts";
 import type { CommitRecord } from "../commit-record.ts";
 
 export interface SalvageCommit {
@@ -121,12 +121,8 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     const { record, dataOffset } = decodeRecord(payload);
     if (record.kind === "up") reader.up(record.seq);
     else if (record.kind === "handle") reader.handles.push({ seq: record.seq, handle: record.handle });
-    else
-      reader.take(record, {
-        segment: place.segment,
-        offset: place.offset + dataOffset,
-        length: place.length - dataOffset,
-      });
+    const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
+    for (const commit of commitsOf(record)) reader.take(commit, data);
   });
   const noted = new Map<string, NotedFile>();
   for (const { seq, handle } of reader.handles) {

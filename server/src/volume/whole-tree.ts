@@ -1,0 +1,117 @@
+// removeAll: what removing a folder with all below it comes to, one removal after another, the deepest first. Reads the committed tree while nothing
+// else is being committed, so what it finds is what is removed.
+import type { NodeState } from "@runnel/shared";
+import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
+import type { Holder } from "../feed/holder.ts";
+import type { MetaStore, OperationId } from "../meta/meta-store.ts";
+import type { Submission } from "./commit-queue.ts";
+
+export interface WholeTree {
+  folder: number;
+  name: string;
+  node: number;
+  /** What changed after it is not removed, nor anything else then. */
+  asOf: number;
+}
+
+type Removal = Submission["operation"] & { op: "remove" };
+
+const PAGE_ENTRIES = 1000;
+const NO_DATA = new Uint8Array(0);
+
+/** @throws NotFound, Stale (with the nodes that changed), NotFolder, TooLarge. */
+export async function removalsOf(
+  meta: MetaStore,
+  tree: WholeTree,
+  id: OperationId,
+  holder: Holder | undefined,
+): Promise<Submission[]> {
+  const { folder, name, node } = tree;
+  const itself: Removal = { op: "remove", folder, name, node, isFolder: true };
+  const submit = (operation: Removal, isLast: boolean): Submission => {
+    return { operation, id: isLast ? id : { ...id, isPart: true }, data: NO_DATA, holder };
+  };
+  // Executed before: the answer is the stored one.
+  if ((await meta.result(id.instance, id.n)) !== undefined) return [submit(itself, true)];
+  const state = await meta.lookup(folder, name);
+  const asOf = (await meta.facts()).seq;
+  if (state === undefined)
+    throw new RunnelError("NotFound", "removeAll", "The folder is not there.", { detail: { asOf } });
+  if (state.node !== node)
+    throw new RunnelError("Stale", "removeAll", `The name is bound to ${state.node}, not ${node}.`, {
+      detail: { node: state.node, current: state.version },
+    });
+  if (state.type !== "folder") throw new RunnelError("NotFolder", "removeAll", `Node ${node} is not a folder.`);
+  const found = await below(meta, state, itself);
+  await mustBeUnchanged(meta, found, tree.asOf);
+  return found.map(({ removal }) => submit(removal, removal === itself)).toReversed();
+}
+
+interface Found {
+  state: NodeState;
+  removal: Removal;
+}
+
+/** A folder and all below it; each before what is in it. */
+async function below(meta: MetaStore, top: NodeState, removal: Removal): Promise<Found[]> {
+  const found: Found[] = [{ state: top, removal }];
+  for (let at = 0; at < found.length; at++) {
+    const { state } = found[at] as Found;
+    if (state.type !== "folder") continue;
+    for (let after = ""; ;) {
+      const page = await meta.list(state.node, after, PAGE_ENTRIES);
+      for (const entry of page) {
+        const { node, type } = entry.state;
+        const { name } = entry;
+        found.push({
+          state: entry.state,
+          removal: { op: "remove", folder: state.node, name, node, isFolder: type === "folder" },
+        });
+      }
+      if (found.length > LIMITS.removeAllNodes) throw tooLarge();
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE_ENTRIES) break;
+      after = last.name;
+    }
+  }
+  return found;
+}
+
+/** A folder is not changed by what was removed from it, and new names in it are looked at themselves. @throws Stale. */
+async function mustBeUnchanged(meta: MetaStore, found: readonly Found[], asOf: number): Promise<void> {
+  const later = found.filter(({ state }) => state.seq > asOf).map(({ state }) => state);
+  const isDoubtful = later.some(({ type }) => type === "folder");
+  const itself = isDoubtful ? await changedThemselves(meta, asOf) : undefined;
+  const changed = later.filter(({ type, node }) => type !== "folder" || (itself?.has(node) ?? true));
+  if (changed.length === 0) return;
+  const nodes = changed.slice(0, LIMITS.changedNodes).map(({ node }) => node);
+  throw new RunnelError("Stale", "removeAll", `${changed.length} files or folders were changed meanwhile.`, {
+    detail: { nodes },
+  });
+}
+
+/** Nodes that were made, moved, or given other attributes after a seq. undefined: that is no longer known. */
+async function changedThemselves(meta: MetaStore, asOf: number): Promise<Set<number> | undefined> {
+  const nodes = new Set<number>();
+  try {
+    for (let after = asOf; ;) {
+      const page = await meta.changesAfter(after, PAGE_ENTRIES);
+      for (const { bindings, nodes: states } of page) {
+        for (const { node } of bindings) nodes.add(node);
+        if (bindings.length === 0) for (const { node } of states) nodes.add(node);
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE_ENTRIES) return nodes;
+      after = last.seq;
+    }
+  } catch (error) {
+    if (isRunnelError(error, "Gone")) return undefined;
+    throw error;
+  }
+}
+
+function tooLarge(): RunnelError {
+  return new RunnelError("TooLarge", "removeAll", "The folder holds too many files and folders for one operation.", {
+    detail: { limit: LIMITS.removeAllNodes },
+  });
+}
