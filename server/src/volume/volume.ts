@@ -1,14 +1,12 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What opening it makes of its log and
 // meta store is recover.ts.
 import type {
-  Change,
   Clock,
   Disk,
   DiskRoot,
   Executor,
   Log,
   Recipe,
-  RecordPlace,
   Timer,
   VersionId,
 } from "@runnel/shared";
