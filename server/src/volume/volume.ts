@@ -1,15 +1,6 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What opening it makes of its log and
 // meta store is recover.ts.
-import type {
-  Clock,
-  Disk,
-  DiskRoot,
-  Executor,
-  Log,
-  Recipe,
-  Timer,
-  VersionId,
-} from "@runnel/shared";
+import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
 import type { ContentHost, ContentStore } from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";
