@@ -1,6 +1,6 @@
 // Many small things: what a small file costs on the wire, and what is sent before what it depends on is answered.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox, noise, onMount, quiet, run, waitFor } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, LinkShape, ServerProcess } from "../src/harness/index.ts";
@@ -45,6 +45,12 @@ async function costOf(on: Client, script: string, ...args: string[]): Promise<{ 
   return { roundTrips: down.turnarounds, bytes: up.sentBytes + down.sentBytes };
 }
 
+/** Answers that something waited for, questions for the lease not counted, since the figures were reset. */
+async function roundTripsOf({ device, drive }: Client): Promise<number> {
+  const { mounts } = (await device.stats(drive)) as { mounts: { statistics: { roundTrips: number } }[] };
+  return mounts[0]?.statistics.roundTrips ?? NaN;
+}
+
 describe("a small file", () => {
   test(
     "made and written costs one round trip, with O_EXCL two; and less than 450 bytes beyond its content",
@@ -82,6 +88,43 @@ describe("a small file", () => {
       for (const { drive } of [near, far]) expect(await onMount('cat "$1/both"', [drive])).toBe("from afar\n");
       const [mount] = (await far.device.status())["mounts"] as { conflicts: { path: string }[] }[];
       expect(mount?.conflicts.map(({ path }) => path)).toEqual(["both"]);
+    },
+    SLOW_MS,
+  );
+});
+
+describe("a whole tree", () => {
+  test(
+    "removed by `runnel remove` costs one round trip and less than 60 bytes a file; who follows it hears of it for as little",
+    async () => {
+      const [one, other] = [await client("one", { rttMs: 100 }), await client("other", {})];
+      const count = 2_000;
+      const fill = 'mkdir -p "$1/tree/a/b" && cd "$1/tree/a/b" && for i in $(seq 2000); do echo "$i" > "file $i"; done';
+      await run("bash", ["-c", fill, "bash", served], { deadlineMs: SLOW_MS });
+      await waitFor(
+        async () => (await onMount('ls "$1/tree/a/b" | wc -l', [one.drive])).trim() === `${count}`,
+        SLOW_MS,
+        "the files to be seen",
+      );
+      // The first use costs the lease.
+      for (const { drive } of [one, other]) await onMount('stat "$1/tree/a/b/file 7"', [drive]);
+      for (const { link } of [one, other]) {
+        await quiet(link);
+        await link.resetCounts();
+      }
+      await one.device.stats(one.drive, { reset: true });
+      expect(await one.device.ask(["remove", join(one.drive, "tree")])).toMatchObject({
+        removed: { mountpoint: one.drive, path: "tree" },
+      });
+      expect(await roundTripsOf(one)).toBe(1);
+      for (const { drive } of [one, other]) expect(await onMount('ls -A "$1"', [drive])).toBe("");
+      for (const { link } of [one, other]) await quiet(link);
+      const [own, others] = [await one.link.counts(), await other.link.counts()];
+      expect(own.up.sentBytes + own.down.sentBytes).toBeLessThanOrEqual(60 * count);
+      expect(others.up.sentBytes + others.down.sentBytes).toBeLessThanOrEqual(60 * count);
+      expect(own.up.sentBytes).toBeLessThanOrEqual(300);
+      await one.device.flush(one.drive, { up: true });
+      expect(readdirSync(served)).toEqual([".runnel-store"]);
     },
     SLOW_MS,
   );

@@ -69,6 +69,8 @@ export class Agent {
         return this.#statistics(request);
       case "find":
         return this.#find(request, call);
+      case "remove":
+        return this.#remove(request);
       case "watch":
         return this.#watch(request, call);
     }
@@ -201,6 +203,15 @@ export class Agent {
     }
     if (entries.length > 0) await call.part({ entries });
     return {};
+  }
+
+  async #remove({ path: asked }: RequestOf<"remove">): Promise<ResultOf<"remove">> {
+    const { path, runnelMount } = await this.#resolve(asked);
+    const mount = await this.#mountAt("remove", path);
+    const { url, mountpoint } = mount.settings;
+    const inDrive = path.slice((runnelMount ?? path).length + 1);
+    await mount.remove(inDrive);
+    return { removed: { url, mountpoint, path: inDrive } };
   }
 
   async #watch({ mountpoint, intervalMs }: RequestOf<"watch">, call: Call): Promise<ResultOf<"watch">> {

@@ -8,6 +8,7 @@ import { Commits } from "./drive/commits.ts";
 import { Contents } from "./drive/contents.ts";
 import { DriveHost } from "./drive/drive-host.ts";
 import { Names } from "./drive/names.ts";
+import { RemoveTree } from "./drive/remove-tree.ts";
 import type { Owner } from "./drive/tree.ts";
 import { Tree } from "./drive/tree.ts";
 import { Unsent } from "./drive/unsent.ts";
@@ -311,6 +312,13 @@ export class MountedVolume implements Mount {
 
   find(predicate: Predicate): AsyncIterable<FoundEntry> {
     return this.listings.find(predicate);
+  }
+
+  async remove(path: string): Promise<void> {
+    // What was written here into files below it is not to come after their removal.
+    await this.flush(false);
+    const { tree, operations, session } = this;
+    await new RemoveTree({ tree, operations, session, replica: this.parts.replica }).remove(path);
   }
 
   async unmount(force: boolean): Promise<{ unsentFiles: number }> {

@@ -12,6 +12,7 @@ import { addFlush } from "./verbs/flush.ts";
 import { addInvite } from "./verbs/invite.ts";
 import { addLogin } from "./verbs/login.ts";
 import { addMount } from "./verbs/mount.ts";
+import { addRemove } from "./verbs/remove.ts";
 import { addRevoke } from "./verbs/revoke.ts";
 import { addServe } from "./verbs/serve.ts";
 import { addStats } from "./verbs/stats.ts";
@@ -32,6 +33,7 @@ const VERBS = [
   addStatus,
   addStats,
   addFind,
+  addRemove,
   addStop,
   addCompletion,
   addAgent,

@@ -45,6 +45,7 @@ describe("help", () => {
     "status",
     "stats",
     "find",
+    "remove",
     "stop",
     "completion",
     "agent",
@@ -253,6 +254,16 @@ describe("find", () => {
       code: 2,
       stderr: "There is no test -bad.\n",
     });
+  });
+});
+
+describe("remove", () => {
+  test("takes no whole drive, and nothing outside of one", async () => {
+    const { home, mountpoint } = await withAgent();
+    await runnel(home, "mount", URL_OF("docs"), mountpoint);
+    expect(await runnel(home, "remove", mountpoint)).toMatchObject({ code: 2, stderr: "This is the whole drive.\n" });
+    const elsewhere = join(mountpoint, "..", "elsewhere");
+    expect(await runnel(home, "remove", elsewhere)).toMatchObject({ code: 1, stdout: "" });
   });
 });
 

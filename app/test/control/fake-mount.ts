@@ -69,6 +69,10 @@ class FakeMount implements Mount {
     yield* find(predicate);
   }
 
+  async remove(path: string): Promise<void> {
+    if (path === "") throw new RunnelError("Invalid", "remove", "This is the whole drive.");
+  }
+
   async unmount(force: boolean): Promise<{ unsentFiles: number }> {
     if (this.#volume === "busy" && !force) throw new RunnelError("Busy", "unmount", "Programs use the drive.");
     this.#end("unmounted");

@@ -64,6 +64,8 @@ export const Request = z.discriminatedUnion("verb", [
   z.object({ verb: z.literal("statistics"), mountpoint: text.optional(), reset: z.boolean() }),
   /** `target`: a mount point, or the URL of a volume that need not be mounted. `words`: the predicate as it was typed. */
   z.object({ verb: z.literal("find"), target: text, words: z.array(text).max(1024) }),
+  /** `path`: of a file or folder in a drive; a folder goes with all that is in it. */
+  z.object({ verb: z.literal("remove"), path: text }),
   /** Statistics again and again, until cancelled. */
   z.object({ verb: z.literal("watch"), mountpoint: text.optional(), intervalMs: z.int().min(100).max(60_000) }),
   z.object({ verb: z.literal("stop"), force: z.boolean() }),
@@ -150,6 +152,7 @@ export const RESULTS = {
   status: z.object({ agent: AgentStatus, mounts: z.array(Status), lost: z.array(Place) }),
   statistics: MeasuredMounts,
   find: z.object({}),
+  remove: z.object({ removed: Place.extend({ path: z.string() }) }),
   watch: z.object({}),
   stop: z.object({ unmounted: z.array(Place), unsentFiles: count }),
 } as const satisfies Record<Verb, z.ZodType>;

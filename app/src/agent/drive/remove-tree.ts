@@ -1,0 +1,101 @@
+// Removes a file, or a folder with all below it, of a drive: one operation for a whole tree, as long as it is not larger than the server takes at once.
+import type { Entry, NodeState } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
+import type { Replica } from "../replica/replica.ts";
+import type { Operations } from "../wire/operations.ts";
+import type { Session } from "../wire/session.ts";
+import type { Tree } from "./tree.ts";
+
+export interface RemoveTreeParts {
+  tree: Tree;
+  replica: Replica;
+  operations: Operations;
+  session: Session;
+}
+
+interface Place extends Entry {
+  folder: number;
+}
+
+export class RemoveTree {
+  private readonly parts: RemoveTreeParts;
+
+  constructor(parts: RemoveTreeParts) {
+    this.parts = parts;
+  }
+
+  /**
+   * `path`: in the drive. What others change meanwhile is not removed. @throws NotFound; Stale, naming what changed; Unreachable; the server's refusals. Of a
+   * tree too large for one operation a part may be gone then.
+   */
+  async remove(path: string): Promise<void> {
+    const { session, replica } = this.parts;
+    await session.current();
+    const place = await this.find(path);
+    const asOf = replica.facts()?.seq ?? 0;
+    try {
+      if (place.state.type === "folder") await this.removeFolder(place, asOf);
+      else await this.removeFile(place, asOf);
+    } catch (error) {
+      throw isRunnelError(error, "Stale") ? this.changed(path, error) : error;
+    }
+  }
+
+  private async find(path: string): Promise<Place> {
+    const names = path.split("/").filter((name) => name !== "");
+    let place: Place | undefined;
+    for (const name of names) {
+      const folder = place?.state.node ?? ROOT_NODE;
+      const state: NodeState | undefined =
+        place === undefined || place.state.type === "folder" ? await this.parts.tree.lookup(folder, name) : undefined;
+      if (state === undefined) throw new RunnelError("NotFound", "remove", `There is no ${path} in the drive.`);
+      place = { folder, name, state };
+    }
+    if (place === undefined)
+      throw new RunnelError("Invalid", "remove", "This is the whole drive. Name a file or folder in it.");
+    return place;
+  }
+
+  private async removeFolder(place: Place, asOf: number): Promise<void> {
+    try {
+      return await this.removeAll(place, asOf);
+    } catch (error) {
+      if (!isRunnelError(error, "TooLarge")) throw error;
+    }
+    const folder = place.state.node;
+    const entries = await this.parts.tree.entries(folder);
+    const files: Entry[] = [];
+    for (const entry of entries) {
+      if (entry.state.type === "folder") await this.removeFolder({ folder, ...entry }, asOf);
+      else files.push(entry);
+    }
+    // With the folder itself they would be too many again.
+    if (files.length >= LIMITS.removeAllNodes)
+      await Promise.all(files.map((entry) => this.removeFile({ folder, ...entry }, asOf)));
+    await this.removeAll(place, asOf);
+  }
+
+  private async removeAll({ folder, name, state: { node } }: Place, asOf: number): Promise<void> {
+    await this.parts.operations.change("removeAll", { folder, name, node, asOf }, []);
+  }
+
+  private async removeFile({ folder, name, state }: Place, asOf: number): Promise<void> {
+    const { node, seq } = state;
+    if (seq > asOf)
+      throw new RunnelError("Stale", "remove", "It was changed meanwhile.", { detail: { nodes: [node] } });
+    await this.parts.operations.change("remove", { folder, name, node, isFolder: false }, []);
+  }
+
+  private changed(path: string, error: RunnelError): RunnelError {
+    const paths = (error.detail.nodes ?? []).map((node) => this.parts.replica.pathOf(node) ?? "");
+    const [first] = paths.filter((each) => each !== "");
+    const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
+    const what = first === undefined ? path : `${first}${others}`;
+    return new RunnelError(
+      "Stale",
+      "remove",
+      `${path} is not removed: ${what} was changed meanwhile. Look at it, then run the command again.`,
+      { cause: error },
+    );
+  }
+}
