@@ -107,6 +107,15 @@ describe("removing a whole tree", () => {
     expect(await kindOf(removeAll(top, asOf))).toBe("done");
   });
 
+  test("[W64] [limit changedNodes] names some when many were changed", async () => {
+    const { top, sub } = await tree();
+    const asOf = seq();
+    for (let index = 0; index <= LIMITS.changedNodes; index++) await other.make(sub, `${index}`);
+    const { detail, message } = await refusal(removeAll(top, asOf));
+    expect(detail.nodes).toHaveLength(LIMITS.changedNodes);
+    expect(message).toContain(`${LIMITS.changedNodes + 1} files`);
+  });
+
   test("[W64] when changes are no longer kept, a folder that has a later one counts as changed", async () => {
     const { top, sub } = await tree();
     const asOf = seq();
@@ -139,7 +148,7 @@ describe("removing a whole tree", () => {
     expect(wire.rig.volume.seq).toBe(result.seq);
   });
 
-  test("[W64] of more than its limit is TooLarge, and nothing is removed; its parts can go one after another", async () => {
+  test("[W64] [limit removeAllNodes] of more than its limit is TooLarge, and nothing is removed; its parts can go one after another", async () => {
     const top = await one.make(ROOT_NODE, "top", "folder");
     const sub = await one.make(top, "sub", "folder");
     const fill = async (folder: number, count: number): Promise<void> => {
