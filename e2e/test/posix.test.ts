@@ -117,4 +117,23 @@ describe("a sparse file", () => {
     expect(size).toBe(200 * MiB);
     expect((blocks ?? 0) * 512).toBeLessThan(MiB);
   }, 60_000);
+
+  test("has the holes of a copy of it, on the drive and on the server, also after an edit", async () => {
+    const KiB = 1024;
+    const [file, copy] = [join(drive, "sparse.a"), join(drive, "sparse.b")];
+    await onMount(
+      'truncate -s 8M "$1"; head -c 100000 /dev/urandom | dd of="$1" bs=4k seek=1000 conv=notrunc status=none',
+      [file],
+    );
+    await onMount('cp -a "$1" "$2"; cmp "$1" "$2"', [file, copy]);
+    await device.flush(drive, { up: true });
+    await onMount('printf edit | dd of="$1" bs=4k seek=1010 conv=notrunc status=none', [copy]);
+    await device.flush(drive, { up: true });
+    const shown = await onMount('stat -c %b "$1" "$2"', [file, copy]);
+    const kept = await mustRun("sh", ["-c", 'cd "$1"; stat -c %b sparse.a sparse.b', "sh", served]);
+    for (const blocks of `${shown}${kept.stdout}`.trim().split("\n")) {
+      expect(Number(blocks) * 512).toBeGreaterThanOrEqual(100_000);
+      expect(Number(blocks) * 512).toBeLessThanOrEqual(300 * KiB);
+    }
+  });
 });

@@ -61,6 +61,7 @@ Napi::Object ToStat(Napi::Env env, const drive::EntryAnswer& answer) {
   stat["gid"] = attributes.gid;
   stat["rdev"] = attributes.rdev;
   stat["sizeBytes"] = static_cast<double>(attributes.size_bytes);
+  stat["allocatedBytes"] = static_cast<double>(attributes.allocated_bytes);
   stat["atimeNs"] = Napi::BigInt::New(env, attributes.atime_ns);
   stat["mtimeNs"] = Napi::BigInt::New(env, attributes.mtime_ns);
   stat["ctimeNs"] = Napi::BigInt::New(env, attributes.ctime_ns);

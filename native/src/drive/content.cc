@@ -1,5 +1,6 @@
 #include "content.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,13 @@ UniqueFd::~UniqueFd() {
   if (fd_ >= 0) close(fd_);
 }
 
+uint64_t UniqueFd::AllocatedBytes() const {
+  constexpr uint64_t kStatBlock = 512;  // stat(2)
+  struct stat stat = {};
+  if (fd_ < 0 || fstat(fd_, &stat) != 0) return 0;
+  return static_cast<uint64_t>(stat.st_blocks) * kStatBlock;
+}
+
 ExtentMap::Run Content::PresentAt(uint64_t offset, uint64_t end) const {
   std::lock_guard lock(mutex_);
   return present_.At(offset, end);
@@ -18,6 +26,17 @@ ExtentMap::Run Content::PresentAt(uint64_t offset, uint64_t end) const {
 void Content::AddPresent(const std::vector<ByteRange>& ranges) {
   std::lock_guard lock(mutex_);
   for (const ByteRange& range : ranges) present_.Add(range.offset, range.length);
+  allocated_bytes_.reset();
+}
+
+uint64_t Content::AllocatedBytes() const {
+  std::lock_guard lock(mutex_);
+  if (!allocated_bytes_.has_value()) {
+    uint64_t missing_bytes = size_bytes;
+    for (const ByteRange& range : present_.Ranges()) missing_bytes -= range.length;
+    allocated_bytes_ = fd.AllocatedBytes() + missing_bytes;
+  }
+  return *allocated_bytes_;
 }
 
 bool Content::JoinFetch(uint64_t offset, uint64_t end, uint64_t waiter, uint64_t ask, bool* is_present) {

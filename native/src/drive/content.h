@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -29,6 +30,8 @@ class UniqueFd {
     return *this;
   }
   int Get() const { return fd_; }
+  // Bytes of disk that the file takes; 0 without a file.
+  uint64_t AllocatedBytes() const;
 
  private:
   int fd_;
@@ -47,6 +50,8 @@ class Content {
 
   ExtentMap::Run PresentAt(uint64_t offset, uint64_t end) const;
   void AddPresent(const std::vector<ByteRange>& ranges);
+  // Bytes of disk; what is not here counts as if it had no holes.
+  uint64_t AllocatedBytes() const;
 
   // A reader that lacks [offset, end) waits under `waiter`. True when it joined a fetch that is under way; else the caller asks under
   // `ask`, which has been entered. True and *is_present when it has become present meanwhile.
@@ -66,6 +71,7 @@ class Content {
 
   mutable std::mutex mutex_;
   ExtentMap present_;
+  mutable std::optional<uint64_t> allocated_bytes_;  // since `present_` last grew
   std::list<Fetch> fetches_;
 };
 using ContentPtr = std::shared_ptr<Content>;

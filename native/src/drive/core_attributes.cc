@@ -1,4 +1,5 @@
 // Attributes of nodes and of the whole file system.
+#include <algorithm>
 #include <cerrno>
 
 #include "drive_core.h"
@@ -99,6 +100,8 @@ void DriveCore::SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const
     CountNative(Op::kSetattr);
     return GetAttributes(reply, id);
   }
+  const bool is_cut = (set.set & Message::kSize) != 0;
+  const uint64_t allocated_bytes = is_cut ? AllocatedBefore(id) : 0;
   Message message;
   message.op = Op::kSetattr;
   message.node = node;
@@ -108,11 +111,28 @@ void DriveCore::SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const
   message.gid = set.gid;
   message.mtime_ns = set.mtime_ns;
   message.size_bytes = set.size_bytes;
-  AskAgent(reply, std::move(message), [this, reply, id, file, set](const Answer& answer) {
+  AskAgent(reply, std::move(message), [this, reply, id, file, set, is_cut, allocated_bytes](const Answer& answer) {
     if (answer.error != 0) return reply->Error(answer.error);
+    if (is_cut) KeepAllocated(id, set.size_bytes, allocated_bytes);
     if (file != nullptr && (set.set & Message::kMtime) != 0) file->SetMtime(set.mtime_ns);
     ReplyAttributes(reply, id);
   });
+}
+
+uint64_t DriveCore::AllocatedBefore(uint64_t id) {
+  std::lock_guard lock(mutex_);
+  const KernelNode* kernel_node = nodes_.Find(id);
+  const Entry* entry = kernel_node == nullptr ? nullptr : entries_.FindNode(kernel_node->node);
+  return entry == nullptr ? 0 : AllocatedLocked(*kernel_node, *entry, entry->size_bytes);
+}
+
+void DriveCore::KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocated_bytes) {
+  std::lock_guard lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  const Entry* entry = kernel_node == nullptr ? nullptr : entries_.FindNode(kernel_node->node);
+  if (entry == nullptr || entry->size_bytes != size_bytes) return;
+  kernel_node->allocated_version = entry->version;
+  kernel_node->allocated_bytes = std::min(allocated_bytes, WholeBlocks(size_bytes));
 }
 
 void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {

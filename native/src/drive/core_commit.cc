@@ -125,6 +125,8 @@ void DriveCore::Finish(const FilePtr& file) {
   if (KernelNode* kernel_node = nodes_.Find(file->kernel_id); kernel_node != nullptr && kernel_node->file == file) {
     // What was lost here was in the kernel's pages too.
     if (file->NeedsCommit()) kernel_node->has_pages = false;
+    kernel_node->allocated_version = file->GetState().version;
+    kernel_node->allocated_bytes = file->AllocatedBytes();
     kernel_node->file = nullptr;
     nodes_.Settle(*kernel_node);
   }

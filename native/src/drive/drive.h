@@ -56,6 +56,7 @@ struct Attributes {
   uint32_t gid = 0;
   uint32_t rdev = 0;
   uint64_t size_bytes = 0;
+  uint64_t allocated_bytes = 0;  // of disk: its size less the holes that are known
   int64_t atime_ns = 0;
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
@@ -222,6 +223,12 @@ constexpr uint64_t kRootId = 1;                      // FUSE_ROOT_ID
 constexpr uint64_t kAliasBase = uint64_t{1} << 53;   // kernel ids from here on are aliases, never nodes
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 38;  // LIMITS.fileBytes
 constexpr size_t kNameBytesMax = 255;
+
+// What a file of that size takes on disk when it has no holes.
+constexpr uint64_t WholeBlocks(uint64_t size_bytes) {
+  constexpr uint64_t kBlock = 4096;
+  return (size_bytes + kBlock - 1) / kBlock * kBlock;
+}
 
 }  // namespace runnel::drive
 

@@ -91,6 +91,15 @@ uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_n
   return static_cast<uint32_t>(std::clamp<int64_t>(left_ms, 0, kTimeoutMs));
 }
 
+uint64_t DriveCore::AllocatedLocked(const KernelNode& kernel_node, const Entry& entry, uint64_t size_bytes) const {
+  if (entry.type != FileType::kFile) return size_bytes;
+  if (kernel_node.file != nullptr) return kernel_node.file->AllocatedBytes();
+  const ContentPtr content = contents_.FindVersion(entry.node, entry.version);
+  const uint64_t most = WholeBlocks(size_bytes);
+  if (content != nullptr) return std::min(content->AllocatedBytes(), most);
+  return entry.version != 0 && kernel_node.allocated_version == entry.version ? kernel_node.allocated_bytes : most;
+}
+
 Attributes DriveCore::AttributesLocked(const KernelNode& kernel_node, const Entry* known) const {
   const File* file = kernel_node.file.get();
   const Entry* entry = known;
@@ -113,6 +122,7 @@ Attributes DriveCore::AttributesLocked(const KernelNode& kernel_node, const Entr
     attributes.mtime_ns = entry->mtime_ns;
     attributes.ctime_ns = entry->ctime_ns;
   }
+  attributes.allocated_bytes = AllocatedLocked(kernel_node, *entry, attributes.size_bytes);
   attributes.ino = kernel_node.node;
   attributes.mode = ModeOf(entry->type) | (entry->mode & 07777);
   attributes.nlink = entry->nlink;

@@ -207,6 +207,12 @@ class DriveCore {
   // After a release or a commit: commits what no writer is left to commit, or lets the file go.
   void Finish(const FilePtr& file);
 
+  // Bytes of disk of what stat shows with that size: what is known here of its holes.
+  uint64_t AllocatedLocked(const KernelNode& kernel_node, const Entry& entry, uint64_t size_bytes) const;
+  // A file that is not open here is cut by the agent: how much it took before, and what is left of that.
+  uint64_t AllocatedBefore(uint64_t id);
+  void KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocated_bytes);
+
   void SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
 
   Host* const host_;

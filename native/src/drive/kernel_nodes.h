@@ -37,6 +37,9 @@ struct KernelNode {
   // It has lost its last name. Taken here: what fstat still shows. Taken elsewhere: served only to who has just looked it up.
   std::unique_ptr<Entry> removed;
   bool was_removed_here = false;
+  // Bytes of disk that a version took when it was last open or cut here: for as long as its content is not in the table.
+  uint64_t allocated_version = 0;
+  uint64_t allocated_bytes = 0;
   // The mtime when the kernel first saw it, or what utimens said; kept no longer than this record.
   int64_t atime_ns = 0;
   int64_t atime_set_ns = 0;  // when utimens said so, which is a change of the node

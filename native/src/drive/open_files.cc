@@ -7,10 +7,27 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "src/file/file.h"
+
 namespace runnel::drive {
 namespace {
 
 std::atomic<uint64_t> next_overlay{1};
+// A file with more dirty extents than that is not looked through for what of its base still shows.
+constexpr size_t kExtentsLookedAt = 1024;
+
+// Bytes of a segment that are in no hole of its file, so far as kExtentsLookedAt looks tell.
+uint64_t DataBytes(const File::Segment& segment, size_t* looks) {
+  uint64_t bytes = 0;
+  uint64_t left = segment.fd < 0 ? 0 : segment.length;
+  while (left > 0) {
+    Extent extent{false, left};
+    if (++*looks <= kExtentsLookedAt) extent = ExtentAt(segment.fd, segment.offset + segment.length - left, left);
+    if (!extent.is_hole) bytes += extent.length;
+    left -= extent.length;
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -34,6 +51,33 @@ File::File(uint64_t id, uint64_t node, uint64_t version, ContentPtr base, Entry 
 File::State File::GetState() const {
   std::lock_guard lock(mutex_);
   return {size_bytes_, mtime_ns_, ctime_ns_, version_, NeedsCommitLocked() || commit_ != 0};
+}
+
+uint64_t File::AllocatedBytes() const {
+  std::vector<std::shared_ptr<Layer>> layers;
+  ContentPtr base;
+  uint64_t size_bytes = 0;
+  size_t extents = 0;
+  {
+    std::lock_guard lock(mutex_);
+    layers = frozen_;
+    if (active_ != nullptr) layers.push_back(active_);
+    for (const auto& layer : layers) extents += layer->extents.Count();
+    if (base_bytes_ > 0) base = base_;
+    size_bytes = size_bytes_;
+  }
+  uint64_t allocated_bytes = base == nullptr ? 0 : base->AllocatedBytes();
+  for (const auto& layer : layers) allocated_bytes += layer->fd.AllocatedBytes();
+  const bool is_one_file = layers.size() + (base == nullptr ? 0 : 1) == 1;
+  if (!is_one_file && extents <= kExtentsLookedAt) {
+    // Of each only what shows. The plan keeps the descriptors open.
+    const Plan plan = PlanRead(0, size_bytes);
+    size_t looks = 0;
+    allocated_bytes = 0;
+    for (const Segment& segment : plan.segments) allocated_bytes += segment.is_missing ? segment.length : DataBytes(segment, &looks);
+    allocated_bytes = WholeBlocks(allocated_bytes);
+  }
+  return std::min(allocated_bytes, WholeBlocks(size_bytes));
 }
 
 File::Plan File::PlanRead(uint64_t offset, uint64_t length) const {

@@ -80,6 +80,8 @@ class File {
 
   // ── any thread ──
   State GetState() const;
+  // Bytes of disk: what its base and layers take, as far as they show; never more than a file without holes.
+  uint64_t AllocatedBytes() const;
   Plan PlanRead(uint64_t offset, uint64_t length) const;
   // The next data or hole from an offset on, as far as the files underneath know: what is not here counts as data. 0 or errno.
   int Seek(uint64_t offset, bool wants_data, uint64_t* found) const;

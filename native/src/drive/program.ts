@@ -13,6 +13,7 @@ export interface ProgramStat {
   gid: number;
   rdev: number;
   sizeBytes: number;
+  allocatedBytes: number;
   atimeNs: bigint;
   mtimeNs: bigint;
   ctimeNs: bigint;

@@ -527,6 +527,34 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(Buffer.compare((await agent.bytesAt("a")) ?? Buffer.alloc(0), expected)).toBe(0);
     });
 
+    test("holes take no blocks: while a file is open, when it is saved, when it is cut, when it is known only by its size", async () => {
+      const { agent, program } = rig;
+      const block = 65_536;
+      const size = 64 * block;
+      const fd = await program.open("a", O_RDWR | O_CREAT);
+      await program.ftruncate(fd, size);
+      expect(await program.fstat(fd)).toMatchObject({ sizeBytes: size, allocatedBytes: 0 });
+      await program.write(fd, 10 * block, Buffer.alloc(2 * block, "x"));
+      expect((await program.fstat(fd)).allocatedBytes).toBe(2 * block);
+      await program.allocate(fd, PUNCH_HOLE | KEEP_SIZE, 10 * block, block);
+      expect((await program.fstat(fd)).allocatedBytes).toBe(block);
+      await program.close(fd);
+      expect((await program.stat("a")).allocatedBytes).toBe(block);
+      const again = await program.open("a", O_RDWR);
+      await program.write(again, 11 * block, Buffer.alloc(block, "y"));
+      expect((await program.fstat(again)).allocatedBytes).toBeLessThanOrEqual(2 * block);
+      await program.close(again);
+      await program.truncate("a", 1);
+      expect((await program.stat("a")).allocatedBytes).toBeLessThanOrEqual(4096);
+      // Nothing is known of what others wrote but its size.
+      await agent.remoteWrite("b", Buffer.alloc(size));
+      expect((await program.stat("b")).allocatedBytes).toBe(size);
+      // Its content is sparse here.
+      await agent.setKnobs({ cacheWhole: true });
+      await program.close(await program.open("b", O_RDONLY));
+      await rig.until(async () => (await program.stat("b")).allocatedBytes === 0);
+    });
+
     test("extended attributes are the agent's, and asked for once where there are some", async () => {
       const { program } = rig;
       await writeFile("a", "text");

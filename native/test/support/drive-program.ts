@@ -20,6 +20,7 @@ interface Stat {
   uid: number;
   gid: number;
   sizeBytes: number;
+  allocatedBytes: number;
   mtimeNs: bigint;
   ctimeNs: bigint;
   atimeNs: bigint;
@@ -33,6 +34,7 @@ function plain(stat: fs.BigIntStats): Stat {
     uid: Number(stat.uid),
     gid: Number(stat.gid),
     sizeBytes: Number(stat.size),
+    allocatedBytes: Number(stat.blocks) * 512,
     mtimeNs: stat.mtimeNs,
     ctimeNs: stat.ctimeNs,
     atimeNs: stat.atimeNs,

@@ -31,7 +31,7 @@ struct stat StatOf(const Attributes& attributes) {
   stat.st_gid = attributes.gid;
   stat.st_rdev = attributes.rdev;
   stat.st_size = static_cast<off_t>(attributes.size_bytes);
-  stat.st_blocks = static_cast<blkcnt_t>((attributes.size_bytes + 511) / 512);
+  stat.st_blocks = static_cast<blkcnt_t>((attributes.allocated_bytes + 511) / 512);
   SetTime(&stat.st_atim, attributes.atime_ns);
   SetTime(&stat.st_mtim, attributes.mtime_ns);
   SetTime(&stat.st_ctim, attributes.ctime_ns);

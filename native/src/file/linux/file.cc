@@ -37,7 +37,7 @@ int CopyThroughMemory(int from, uint64_t from_offset, int to, uint64_t to_offset
   return 0;
 }
 
-// Makes a range read as zeros without writing them. False when the file system cannot.
+// Makes a range a hole. False when the file system cannot.
 bool CopyHole(int fd, uint64_t offset, uint64_t length) {
   struct stat now;
   if (fstat(fd, &now) != 0) return false;
@@ -45,7 +45,7 @@ bool CopyHole(int fd, uint64_t offset, uint64_t length) {
   const uint64_t end = offset + length;
   if (offset < size) {
     const off_t within = static_cast<off_t>(std::min(end, size) - offset);
-    const int mode = FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
+    const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
     if (Retry([&] { return fallocate(fd, mode, static_cast<off_t>(offset), within); }) != 0) return false;
   }
   return end <= size || Retry([&] { return ftruncate(fd, static_cast<off_t>(end)); }) == 0;
@@ -83,16 +83,6 @@ int WriteAt(int fd, uint64_t offset, const uint8_t* bytes, size_t length) {
     done += static_cast<size_t>(put);
   }
   return 0;
-}
-
-Extent ExtentAt(int fd, uint64_t offset, uint64_t length) {
-  const off_t at = static_cast<off_t>(offset);
-  off_t data = lseek(fd, at, SEEK_DATA);
-  // None until the end; past that there is neither data nor a hole.
-  if (data < 0 && errno == ENXIO) data = lseek(fd, 0, SEEK_END);
-  if (data > at) return {true, std::min(length, static_cast<uint64_t>(data - at))};
-  const off_t hole = data < at ? -1 : lseek(fd, at, SEEK_HOLE);
-  return {false, hole <= at ? length : std::min(length, static_cast<uint64_t>(hole - at))};
 }
 
 int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count) {

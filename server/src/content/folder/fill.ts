@@ -6,6 +6,7 @@ import type { ContentHost } from "../content-store.ts";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type { PendingContent } from "./pending-contents.ts";
 import type { FolderVersion, Versions } from "./versions.ts";
+import { writeSparsely } from "./write-sparsely.ts";
 
 /** What one read from the log or an older version takes into memory. */
 const BUFFER_BYTES = 1024 * 1024;
@@ -40,21 +41,23 @@ export async function fill(
   const copied: Range[] = [];
   let problem: unknown;
   let at = 0;
+  // A new temp has the length of its runs, but for zeros that were left out.
+  let hasLength = content.temp === "";
   for (const run of content.runs) {
-    if (run.from === "log") await copyLog(context, file, content, run.at, at, run.length);
+    if (run.from === "log" && (await copyLog(context, file, content, run.at, at, run.length))) hasLength = false;
     if (run.from === "version") {
       copied.push({ offset: at, length: run.length });
       problem = (await copyOlder(context, file, run, at, isWithinBatch)) ?? problem;
     }
     at += run.length;
   }
-  // A new temp has the length of its runs.
-  if (content.temp !== "") await file.truncate(content.sizeBytes);
+  if (!hasLength) await file.truncate(content.sizeBytes);
   const wrong = await wrongChunks(context, file, content.recipe, copied);
   if (wrong !== undefined && content.recipe !== undefined) await repair(context, file, content.recipe, wrong, problem);
   else if (problem !== undefined) throw problem;
 }
 
+/** True when zeros were left out. */
 async function copyLog(
   { host }: FillContext,
   file: DiskFile,
@@ -62,12 +65,15 @@ async function copyLog(
   from: number,
   at: number,
   length: number,
-): Promise<void> {
+): Promise<boolean> {
+  let leftOut = false;
   if (content.data === undefined) throw new RunnelError("Corrupt", "bring up", "A commit has no data for its runs.");
   for (let done = 0; done < length; done += BUFFER_BYTES) {
     const count = Math.min(BUFFER_BYTES, length - done);
-    await file.write(at + done, await host.readLog(content.data, from + done, count));
+    const bytes = await host.readLog(content.data, from + done, count);
+    if (await writeSparsely(file, at + done, bytes)) leftOut = true;
   }
+  return leftOut;
 }
 
 /** Resolves to the reason when the bytes could not be had. */

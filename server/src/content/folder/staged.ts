@@ -1,6 +1,6 @@
 // Staged files: what uploads fill in temp/ before their commit names it. Those that no commit names do not outlive the server.
 import type { DiskFile, DiskRoot } from "@runnel/shared";
-import { LIMITS, isRunnelError } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
 import type { StagedFile } from "../content-store.ts";
 import {
   STORE_FILE_MODE,
@@ -12,12 +12,7 @@ import {
   stagedPath,
 } from "./store-layout.ts";
 import { removeIfThere } from "./trash.ts";
-
-const ZEROS = Buffer.alloc(LIMITS.runBytes);
-
-function areZeros(bytes: Uint8Array): boolean {
-  return bytes.length <= ZEROS.length && Buffer.compare(bytes, ZEROS.subarray(0, bytes.length)) === 0;
-}
+import { writeSparsely } from "./write-sparsely.ts";
 
 class OpenStagedFile implements StagedFile {
   readonly name: string;
@@ -31,9 +26,9 @@ class OpenStagedFile implements StagedFile {
     this.#file = file;
   }
 
-  /** Zeros are left out: the file is new, and has its length in the end. So a sparse file is staged as one. */
+  /** It has its length in the end. A sparse file is staged as one. */
   async write(offset: number, bytes: Uint8Array): Promise<void> {
-    if (!areZeros(bytes)) await this.#file.write(offset, bytes);
+    await writeSparsely(this.#file, offset, bytes);
   }
 
   async sync(lengthBytes: number): Promise<void> {
