@@ -10,7 +10,7 @@ import type { ChunkPreset, DiskFile, DiskRoot, Recipe } from "@runnel/shared";
 import { ComposedContent } from "../../src/agent/transfer/compose.ts";
 import { CutContent } from "../../src/agent/transfer/cut-content.ts";
 import { UploadPlan } from "../../src/agent/transfer/upload-plan.ts";
-import type { Item } from "../../src/agent/transfer/upload-plan.ts";
+import type { Item, References } from "../../src/agent/transfer/upload-plan.ts";
 
 const MiB = 1024 * 1024;
 const executor = threadExecutor();
@@ -125,11 +125,11 @@ describe("UploadPlan", () => {
     }
   });
 
-  it("names a hole that another version has by one range, though its chunks are all equal", async () => {
-    const cut = await content(Buffer.alloc(3 * MiB));
-    const recipe = await executor.chunkBytes(new Uint8Array(2 * MiB));
+  it("names a hole that another version has by one range; what that lacks, and a hole that only digests name, is data that repeats", async () => {
+    const cut = await content(Buffer.alloc(20 * MiB));
+    const recipe = await executor.chunkBytes(new Uint8Array(12 * MiB));
     const version = { node: 8, seq: 3 };
-    const known = { id: 1, version, sizeBytes: 2 * MiB, path: "", recipe, oid: undefined };
+    const known = { id: 1, version, sizeBytes: 12 * MiB, path: "", recipe, oid: undefined };
     const findChunks = (digests: Uint8Array) =>
       Array.from({ length: digests.length / DIGEST_BYTES }, () => ({
         content: known,
@@ -137,13 +137,21 @@ describe("UploadPlan", () => {
         offset: 0,
         length: recipe.lengths[0] ?? 0,
       }));
-    const plan = new UploadPlan({ cache: { findChunks }, base: undefined, references: "copies", hasDeltas: false });
-    for await (const window of cut.windows()) plan.add(window);
+    const plan = async (references: References): Promise<Item[]> => {
+      const made = new UploadPlan({ cache: { findChunks }, base: undefined, references, hasDeltas: false });
+      for await (const window of cut.windows()) made.add(window);
+      return made.items;
+    };
     const count = recipe.lengths.length;
-    expect(plan.items).toEqual([
-      { is: "copy", version, at: 0, from: 0, count },
-      { is: "copy", version, at: 0, from: count, count: count / 2 },
-    ]);
+    const data = { is: "data", length: MiB, repeats: expect.any(String) };
+    const [copied, ...rest] = await plan("copies");
+    expect(copied).toEqual({ is: "copy", version, at: 0, from: 0, count });
+    expect(rest).toHaveLength(8);
+    for (const item of rest) expect(item).toMatchObject(data);
+    const [named, ...others] = await plan("digests");
+    expect(named).toEqual({ is: "hash", version, at: 0, from: 0, count: 1 });
+    expect(others).toHaveLength(20);
+    for (const item of others.slice(0, -1)) expect(item).toMatchObject(data);
   });
 
   it("joins runs of deltas over what little is copied between them", async () => {

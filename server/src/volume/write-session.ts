@@ -18,6 +18,7 @@ import {
 import type { ContentStore } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { HeldVersions } from "./held-versions.ts";
+import { LastRun } from "./last-run.ts";
 import { NewData } from "./new-data.ts";
 import { RunDecoder } from "./run-decoder.ts";
 import type { Allowance } from "./staged-writes.ts";
@@ -52,6 +53,7 @@ export class WriteSession {
   readonly preset: ChunkPreset;
   private readonly held: HeldVersions;
   private readonly decoder: RunDecoder;
+  private readonly lastRun = new LastRun();
   private readonly parts: Part[] = [];
   private offset = 0;
   private chunks = 0;
@@ -169,11 +171,14 @@ export class WriteSession {
   }
 
   private async takeRun(part: Part, encoding: RunEncoding, encoded: Uint8Array): Promise<void> {
-    const bytes = await this.decoder.decode(encoding, part.sizeBytes, encoded);
+    const before = this.lastRun.find(encoding, encoded, part.sizeBytes);
+    const bytes = before?.bytes ?? (await this.decoder.decode(encoding, part.sizeBytes, encoded));
     // Asked for with NEED.
     if (bytes === undefined) return;
     const storing = this.data.store(part.offset, bytes, (run) => (part.runs = [run]));
-    const [cut, stored] = await Promise.allSettled([this.executor.chunkBytes(bytes, this.preset), storing]);
+    const cutting = before?.recipe ?? this.executor.chunkBytes(bytes, this.preset);
+    const [cut, stored] = await Promise.allSettled([cutting, storing]);
+    if (cut.status === "fulfilled") this.lastRun.keep(encoding, encoded, { bytes, recipe: cut.value });
     this.decoder.memory.giveBack(encoded);
     if (cut.status === "rejected") throw cut.reason;
     if (stored.status === "rejected") throw stored.reason;

@@ -45,6 +45,9 @@ export class UploadPlan {
   private readonly parts: PlanParts;
   private readonly ownPlaces = new Map<string, number>();
   private references = 0;
+  /** The chunk is the one before it again, of a hole mostly: as data it costs less than another reference. */
+  private isRepeated = false;
+  private lastKey: string | undefined;
   private taken = 0;
 
   constructor(parts: PlanParts) {
@@ -62,10 +65,13 @@ export class UploadPlan {
     const known = isNaming ? this.parts.cache.findChunks(recipe.digests) : [];
     let { offset } = window;
     for (let index = 0; index < recipe.lengths.length; index++) {
+      const key = keyOf(recipe, index);
+      this.isRepeated = key === this.lastKey;
+      this.lastKey = key;
       const length = recipe.lengths[index] ?? 0;
       const from = window.from + index;
       if (!this.addCopy(recipe, index, from) && !this.addKnown(known[index], recipe, index, from))
-        this.addData(keyOf(recipe, index), { is: "data", from, count: 1, offset, length, repeats: undefined });
+        this.addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
       offset += length;
     }
     return this.parts.hasDeltas ? [] : this.take(this.items.length - 1);
@@ -113,30 +119,35 @@ export class UploadPlan {
       last.count++;
       return true;
     }
-    const at = this.references < REFERENCES_MAX ? this.ownPlaces.get(keyOf(recipe, index)) : undefined;
+    const at = this.mayRefer() ? this.ownPlaces.get(keyOf(recipe, index)) : undefined;
     if (at === undefined) return false;
     this.items.push({ is: "copy", version: base.version, at, from, count: 1 });
     this.references++;
     return true;
   }
 
-  /** Of equal chunks the index knows one place; a run of them, a hole, still goes on from chunk to chunk. */
+  /** Of equal chunks the index knows one place; a copy of a run of them, a hole, still goes on from chunk to chunk. */
   private addKnown(found: FoundChunk | undefined, recipe: Recipe, index: number, from: number): boolean {
     if (found === undefined || found.length !== recipe.lengths[index]) return false;
     const { version, recipe: theirs } = found.content;
     const is = this.parts.references === "copies" && version.node !== 0 ? "copy" : "hash";
     const last = this.items.at(-1);
-    if (last?.is === is && isSameVersion(last.version, version) && last.count < LIMITS.recipeDescriptorsPerItem) {
+    const goesOn = last?.is === is && !(is === "hash" && this.isRepeated);
+    if (goesOn && isSameVersion(last.version, version) && last.count < LIMITS.recipeDescriptorsPerItem) {
       const next = last.at + last.count;
       if (next === found.index || (theirs !== undefined && isChunk(theirs, next, recipe, index))) {
         last.count++;
         return true;
       }
     }
-    if (this.references >= REFERENCES_MAX) return false;
+    if (!this.mayRefer()) return false;
     this.items.push({ is, version, at: found.index, from, count: 1 });
     this.references++;
     return true;
+  }
+
+  private mayRefer(): boolean {
+    return this.references < REFERENCES_MAX && !this.isRepeated;
   }
 
   private addData(key: string, item: DataItem): void {

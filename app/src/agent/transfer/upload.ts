@@ -232,7 +232,8 @@ export class Uploads {
       // What is sent again and again has no end at which its memory would be free.
       const bytes = item.repeats === undefined ? this.memory.take(item.length) : new Uint8Array(item.length);
       const [old] = await Promise.all([
-        deltas?.oldBytes(item.from, item.count),
+        // One chunk again and again shrinks without old bytes, and is the same run then wherever it stands.
+        item.repeats === undefined || item.count === 1 ? deltas?.oldBytes(item.from, item.count) : undefined,
         outgoing.cut.content.read(item.offset, bytes),
       ]);
       const packed = await packer.pack(bytes, old);
