@@ -140,7 +140,7 @@ export class MountedVolume implements Mount {
     );
     this.figures = new Statistics(drive, session);
     const { reused } = this.figures;
-    const downloads = new Downloads({ cache, session, executor, reused });
+    const downloads = new Downloads({ cache, session, executor, clock, reused });
     const uploads = new Uploads({ cache, session, executor, reused });
     const { operations, tree } = this;
     const problem = (sentence: string): void => this.problem(sentence);

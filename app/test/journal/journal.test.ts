@@ -60,13 +60,19 @@ test("[F41] numbers go on over lives and instances, and none is given twice", as
   expect(given.size).toBe(4 * 9000);
 });
 
+test("[W24] the first number of an instance is 1", async () => {
+  const journal = await new JournalMachine().open();
+  expect(journal.nextNumber()).toBe(1);
+  await journal.close();
+});
+
 test("[F41] more numbers at once than are reserved are refused as busy, and come later", async () => {
   const machine = new JournalMachine();
   const journal = await machine.open();
   for (let count = 0; count < 16_384; count++) journal.nextNumber();
   expect(() => journal.nextNumber()).toThrow(expect.objectContaining({ kind: "Busy" }));
   await machine.clock.advance(100);
-  expect(journal.nextNumber()).toBe(16_384);
+  expect(journal.nextNumber()).toBe(16_385);
   await journal.close();
 });
 

@@ -17,12 +17,15 @@ export class SimulatedClock implements Clock {
   #order = 0;
   #firedAtOnce = 0;
   #waiting = 0;
+  readonly #isBusy: () => boolean;
   /** A binary heap, earliest first; cancelled ones leave it when they come up. */
   readonly #heap: Pending[] = [];
 
-  constructor(start: { bootMs?: number; wallNs?: bigint } = {}) {
+  /** `isBusy`: work outside of the simulation is under way, such as the real disk's; time stands still meanwhile. */
+  constructor(start: { bootMs?: number; wallNs?: bigint; isBusy?: () => boolean } = {}) {
     this.#bootMs = start.bootMs ?? 1_000;
     this.#wallNs = start.wallNs ?? 1_700_000_000_000_000_000n;
+    this.#isBusy = start.isBusy ?? (() => false);
   }
 
   bootMs(): number {
@@ -54,7 +57,7 @@ export class SimulatedClock implements Clock {
   /** Moves time on by `ms` and fires what comes due, each at its time. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#bootMs + ms;
-    await settle();
+    await this.#settle();
     while (await this.#fireNext(untilMs)) {
       // Each turn fires one timer.
     }
@@ -64,7 +67,7 @@ export class SimulatedClock implements Clock {
   /** Fires timers until none is left, or until `withinMs` have passed; returns whether none is left. */
   async runUntilIdle(withinMs = Infinity): Promise<boolean> {
     const untilMs = this.#bootMs + withinMs;
-    await settle();
+    await this.#settle();
     while (await this.#fireNext(untilMs)) {
       // Each turn fires one timer.
     }
@@ -74,7 +77,7 @@ export class SimulatedClock implements Clock {
   /** Fires timers until the condition holds; returns whether it does. Gives up after `withinMs` or when nothing is left to fire. */
   async runUntil(condition: () => boolean, withinMs = 3_600_000): Promise<boolean> {
     const untilMs = this.#bootMs + withinMs;
-    await settle();
+    await this.#settle();
     while (!condition()) {
       if (!(await this.#fireNext(untilMs))) return condition();
     }
@@ -108,8 +111,13 @@ export class SimulatedClock implements Clock {
     if (this.#firedAtOnce > FIRED_AT_ONCE_MAX) throw new Error("Timers fire without end and time does not move on.");
     this.#moveTo(next.dueMs);
     fire();
-    await settle();
+    await this.#settle();
     return true;
+  }
+
+  async #settle(): Promise<void> {
+    do await settle();
+    while (this.#isBusy());
   }
 
   #moveTo(bootMs: number): void {

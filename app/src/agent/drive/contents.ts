@@ -64,7 +64,7 @@ export class Contents {
     const window = windowOf(content.sizeBytes, needed, request.ahead > 0);
     try {
       await this.readAhead.arrived(content);
-      await this.downloads.ensure(content, window);
+      await this.downloads.ensure(content, window, "none");
     } finally {
       // Also after a failure: what came is here.
       this.drive.putRanges(content.id, this.cache.present(content));

@@ -73,7 +73,8 @@ export class DriveHost {
     for (const change of changes) {
       const named = new Set<number>();
       for (const { folder, name, node } of change.bindings) {
-        const state = node === 0 ? undefined : (change.nodes.find((one) => one.node === node) ?? replica.node(node));
+        // As the last of these changes leaves it: entries are put after all nodes.
+        const state = node === 0 ? undefined : (replica.node(node) ?? change.nodes.find((one) => one.node === node));
         if (state !== undefined) named.add(state.node);
         const isOwn = operations.isOwnName(folder, name);
         (isOwn ? own : foreign).push({ folder, name, entry: state && this.parts.tree.entry(state) });

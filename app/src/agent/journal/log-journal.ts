@@ -22,6 +22,8 @@ export interface JournalOptions {
   newInstance?: () => string;
 }
 
+/** W24: 0 is what "received" says when nothing has arrived. */
+const NUMBER_FIRST = 1;
 /** Numbers reserved ahead: four times what may be outstanding, so that none has to wait for a reservation. */
 const NUMBERS_AHEAD = 16_384;
 /** WIRE: what was put is on disk within a second. */
@@ -108,7 +110,7 @@ class LogJournal implements Journal {
   /** Reserves the first numbers of this life: all that former lives reserved may have been given. */
   async begin(): Promise<void> {
     const instance = this.#state.instance === "" ? this.#newInstance() : this.#state.instance;
-    this.#next = this.#state.below;
+    this.#next = Math.max(NUMBER_FIRST, this.#state.below);
     await this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]);
     await this.#dropSegments();
     if (this.#unsynced().length > 0) this.#arm();

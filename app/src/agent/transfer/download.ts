@@ -1,7 +1,7 @@
 // Brings ranges of a version into the cache: what older cached versions hold is copied there, the rest is fetched, all is digested before it
 // counts as present. One request for recipe and data together.
 import type { ByteRange } from "@runnel/native/drive";
-import type { Channel, Executor, FetchEncoding, FetchItem, Recipe, RecipePart } from "@runnel/shared";
+import type { Channel, Clock, Executor, FetchEncoding, FetchItem, Recipe, RecipePart } from "@runnel/shared";
 import {
   DIGEST_BYTES,
   EMPTY_RECIPE,
@@ -29,30 +29,35 @@ export interface ReuseCounts {
 
 const HELD_MAX = 8;
 
+/** What who comes while offline does: what only reads is told at once, what changes something is as patient as its change. */
+export type Wait = "none" | "patient";
+
 export class Downloads {
   private readonly cache: Cache;
   private readonly session: Session;
   private readonly executor: Executor;
+  private readonly clock: Clock;
   private readonly reused: ReuseCounts;
   /** One fetch at a time for a content; the next looks again at what is missing. */
   private readonly underway = new Map<number, Promise<void>>();
 
-  constructor(parts: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
+  constructor(parts: { cache: Cache; session: Session; executor: Executor; clock: Clock; reused: ReuseCounts }) {
     this.cache = parts.cache;
     this.session = parts.session;
     this.executor = parts.executor;
+    this.clock = parts.clock;
     this.reused = parts.reused;
   }
 
   /** Resolves when the range is here, though it may be in doubt. @throws as `ensure`. */
-  async bringAbsent(content: CachedContent, range: ByteRange): Promise<CachedContent> {
+  async bringAbsent(content: CachedContent, range: ByteRange, wait: Wait): Promise<CachedContent> {
     let current = content;
-    for (const part of this.cache.absent(content, range)) current = await this.ensure(current, part);
+    for (const part of this.cache.absent(content, range)) current = await this.ensure(current, part, wait);
     return current;
   }
 
   /** Resolves when the range is present. @throws Unreachable, Gone, Lost, Stale, NoSpace. */
-  async ensure(content: CachedContent, range: ByteRange): Promise<CachedContent> {
+  async ensure(content: CachedContent, range: ByteRange, wait: Wait): Promise<CachedContent> {
     let current = (await this.cache.prove(content, range)) ?? content;
     // What a held version should have and does not (a cache on disk may rot) is asked for in a second round.
     let mayReuse = true;
@@ -60,7 +65,9 @@ export class Downloads {
       const before = this.underway.get(content.id);
       if (before !== undefined) await before.catch(() => undefined);
       else {
-        const mine = this.bring(current, range, mayReuse).finally(() => this.underway.delete(content.id));
+        const mine = this.bringThroughCuts(current, range, mayReuse, wait).finally(() =>
+          this.underway.delete(content.id),
+        );
         this.underway.set(content.id, mine);
         await mine;
         mayReuse = false;
@@ -68,6 +75,27 @@ export class Downloads {
       current = this.cache.byId(content.id) ?? content;
     }
     return current;
+  }
+
+  /** A line that breaks and comes back repeats at most the run that it broke. */
+  private async bringThroughCuts(
+    content: CachedContent,
+    range: ByteRange,
+    mayReuse: boolean,
+    wait: Wait,
+  ): Promise<void> {
+    const { session, clock, cache } = this;
+    const beganMs = clock.bootMs();
+    for (;;) {
+      const mayWait = wait === "patient" || session.isResponsive;
+      try {
+        await this.bring(cache.byId(content.id) ?? content, range, mayReuse);
+        return;
+      } catch (error) {
+        if (!mayWait || !isRunnelError(error, "Unreachable")) throw error;
+        await session.connected(session.patienceLeftMs(beganMs));
+      }
+    }
   }
 
   private async bring(content: CachedContent, range: ByteRange, mayReuse: boolean): Promise<void> {

@@ -88,10 +88,10 @@ export class Sender {
     const shown = isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
     if (shown === 0) return openComposed(data, { ...record, base: undefined });
     if (base === undefined) throw new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
-    const whole = await downloads.bringAbsent(base, { offset: 0, length: shown });
+    const whole = await downloads.bringAbsent(base, { offset: 0, length: shown }, "patient");
     const proof: BaseProof = {
       inDoubt: (range) => cache.missing(whole, range),
-      prove: (range) => downloads.ensure(whole, range),
+      prove: (range) => downloads.ensure(whole, range, "patient"),
     };
     return openComposed(data, { ...record, base: await cache.openFile(whole), proof });
   }

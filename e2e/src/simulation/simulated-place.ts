@@ -1,0 +1,212 @@
+// An agent's mount and a server in one process: the product's own parts on simulated time, network and, at the server, a simulated disk. The drive has
+// no kernel; its overlays and the cache lie in a real folder.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MountedVolume, openCache, openJournal, openReplica } from "@runnel/app/parts";
+import { inlineExecutor, realDisk } from "@runnel/native";
+import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
+import {
+  MemoryMetaImage,
+  type RunningServer,
+  Volume,
+  openFolderStore,
+  openMemoryMetaStore,
+  serve,
+  volumeId,
+} from "@runnel/server/parts";
+import { SeededRandom, SimulatedClock, SimulatedDisk, SimulatedNetwork, sleep } from "@runnel/shared";
+import type { DiskRoot, LineConditions } from "@runnel/shared";
+import { CountedDisk } from "./counted-disk.ts";
+import { TappedLine } from "./tapped-line.ts";
+
+const PORT = 7473;
+const SERVED = "/srv/docs";
+const DATA = "/var/runnel/docs";
+const TERM_MS = 20_000;
+const CACHE_BYTES = 1024 * 1024 * 1024;
+/** How long a server is away that starts again. */
+const AWAY_MS = 700;
+const GIVE_UP_MS = 300_000;
+const PRIVATE = { permissions: 0o700 };
+
+export class SimulatedPlace {
+  private readonly ownDisk = new CountedDisk(realDisk());
+  readonly clock = new SimulatedClock({ isBusy: () => this.ownDisk.underWay > 0 });
+  private readonly executor = inlineExecutor();
+  private readonly network: SimulatedNetwork;
+  readonly line: TappedLine;
+  private readonly disk: SimulatedDisk;
+  private readonly folder = mkdtempSync(join(tmpdir(), "runnel-simulated-"));
+  private image = new MemoryMetaImage();
+  private server!: RunningServer;
+  volume!: Volume;
+  /** The served folder, as another program on the server sees it. */
+  served!: DiskRoot;
+  mount!: MountedVolume;
+  drive!: MemoryDrive;
+  readonly log: string[] = [];
+  private restarting: Promise<void> | undefined;
+
+  constructor(seed: number, conditions: Partial<LineConditions> = {}) {
+    const { clock } = this;
+    this.network = new SimulatedNetwork(clock, new SeededRandom(seed));
+    this.line = new TappedLine(this.network, this.network.line(conditions));
+    this.disk = new SimulatedDisk({ clock, seed });
+  }
+
+  /** With these files in the served folder. */
+  async open(files: Record<string, Uint8Array>): Promise<void> {
+    this.served = await this.disk.openRoot(SERVED, { permissions: 0o755 });
+    for (const [path, bytes] of Object.entries(files)) {
+      const file = await this.served.open(path, "createNew", 0o644);
+      await file.write(0, bytes);
+      await file.close();
+    }
+    await this.run(this.openServer());
+    await this.run(this.openMount());
+    await this.until(() => this.mount.status(false).then(({ state }) => state === "connected"));
+  }
+
+  private async openServer(): Promise<void> {
+    const { clock, executor, disk, image } = this;
+    const warn = (message: string): void => void this.log.push(message);
+    this.server = await serve({
+      acceptor: this.line,
+      clock,
+      executor,
+      host: "127.0.0.1",
+      port: PORT,
+      software: "Runnel server",
+      security: undefined,
+      warn,
+      openVolumes: async (opened) => {
+        const data = await disk.openRoot(DATA, PRIVATE);
+        this.volume = await Volume.open({
+          name: "docs",
+          clock,
+          executor,
+          disk,
+          folder: SERVED,
+          data,
+          termMs: TERM_MS,
+          openMeta: async (create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
+          openContent: async (root, meta, host) => {
+            const { id, isKnown } = await volumeId(data);
+            return openFolderStore({ root, meta, clock, host, executor, settings: { volume: id, wasServed: isKnown } });
+          },
+          warn,
+        });
+        opened.push({ volume: this.volume, folder: SERVED, release: async () => undefined });
+      },
+    });
+  }
+
+  private async openMount(): Promise<void> {
+    const { clock, executor, ownDisk, folder } = this;
+    const state = await ownDisk.openRoot(join(folder, "state"), PRIVATE);
+    const cacheRoot = await ownDisk.openRoot(join(folder, "cache"), PRIVATE);
+    const journal = await openJournal({ root: state, folder: "", clock, executor });
+    const data = await ownDisk.openRoot(journal.dataFolder, PRIVATE);
+    const replica = openReplica(":memory:");
+    const path = join(folder, "cache.sqlite");
+    const cache = await openCache({ root: cacheRoot, path, executor, clock, adoptFrom: state });
+    const url = `ws://127.0.0.1:${PORT}/docs`;
+    this.drive = memoryDrive(
+      {
+        mountpoint: "",
+        source: "runnel:docs",
+        overlayFolder: journal.dataFolder,
+        overlayPrefix: "overlay",
+        deadlinesMs: {},
+        entriesMax: 10_000,
+        isReadOnly: false,
+      },
+      clock,
+    );
+    this.mount = await MountedVolume.open({
+      settings: {
+        url,
+        mountpoint: "",
+        cacheFolder: join(folder, "cache"),
+        cacheBytes: CACHE_BYTES,
+        stateFolder: join(folder, "state"),
+        writeMode: "sync",
+        mapOwner: false,
+      },
+      volume: "docs",
+      clock,
+      dialer: this.line,
+      executor,
+      drive: this.drive,
+      replica,
+      cache,
+      journal,
+      data,
+      cacheRoot,
+      software: "Runnel",
+      isReadOnly: false,
+      release: async () => {
+        await cache.close();
+        await journal.close();
+        replica.close();
+        for (const root of [data, cacheRoot, state]) await root.close();
+      },
+      log: (message, error) => void this.log.push(`${message} ${error instanceof Error ? error.message : ""}`),
+    });
+  }
+
+  /** The server's process is killed, and after a while there is another one. Time passes by `run`. */
+  restart(): void {
+    // A cut may meet a server that is just starting.
+    this.restarting ??= this.startAgain().finally(() => {
+      this.restarting = undefined;
+    });
+  }
+
+  private async startAgain(): Promise<void> {
+    const { disk, server, clock } = this;
+    this.network.kill(PORT);
+    disk.fault = () => "Io";
+    server.close().catch(() => undefined);
+    await sleep(clock, AWAY_MS);
+    disk.fault = undefined;
+    await this.openServer();
+  }
+
+  /** Time passes until the promise settles. */
+  async run<T>(promise: Promise<T>): Promise<T> {
+    let isDone = false;
+    const mark = (): void => {
+      isDone = true;
+    };
+    promise.then(mark, mark);
+    if (!(await this.clock.runUntil(() => isDone, GIVE_UP_MS)))
+      throw new Error(`It does not end. ${this.log.join("\n")}`);
+    return promise;
+  }
+
+  /** Time passes until something is so. */
+  async until(condition: () => Promise<boolean>): Promise<void> {
+    const wait = async (): Promise<void> => {
+      while (!(await condition())) await sleep(this.clock, 50);
+    };
+    await this.run(wait());
+  }
+
+  /** Everything is saved and in the plain files. */
+  async settle(): Promise<void> {
+    await this.run(this.restarting ?? Promise.resolve());
+    await this.until(async () => {
+      const { state, unsentFiles } = await this.mount.status(false);
+      return state === "connected" && unsentFiles === 0;
+    });
+    await this.run(this.mount.flush(true));
+  }
+
+  async close(): Promise<void> {
+    await this.run(this.mount.unmount(true));
+    await this.run(this.server.close());
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

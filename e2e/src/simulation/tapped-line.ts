@@ -1,0 +1,67 @@
+// A simulated line that is watched frame by frame: each frame that has been handed over is an event, in either direction, and the line can be cut right
+// after any of them. What is under way then is lost. Counts the runs of data that arrive whole.
+import type { Acceptor, Dialer, Link, LinkEvents, Listener, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
+import { RunCounter } from "./run-counter.ts";
+
+export class TappedLine implements Dialer, Acceptor {
+  private readonly network: SimulatedNetwork;
+  private readonly line: SimulatedLine;
+  private cutsAfter: readonly number[] = [];
+  private wasCut: () => void = () => undefined;
+  /** Frames handed over since `watch`. */
+  frames = 0;
+  cuts = 0;
+  /** Bytes of data that arrived in whole runs, at the server and at the client. What the frame before a cut ends is in flight. */
+  uploadedBytes = 0;
+  downloadedBytes = 0;
+
+  constructor(network: SimulatedNetwork, line: SimulatedLine) {
+    this.network = network;
+    this.line = line;
+  }
+
+  /** Counts frames anew, and cuts the line after these of them. */
+  watch(cutsAfter: readonly number[], wasCut: () => void): void {
+    this.frames = 0;
+    this.cutsAfter = cutsAfter;
+    this.wasCut = wasCut;
+  }
+
+  async dial(url: string, signal?: AbortSignal): Promise<Link> {
+    return this.tapped(await this.line.dial(url, signal), (bytes) => (this.downloadedBytes += bytes));
+  }
+
+  listen(host: string, port: number, accept: (link: Link) => void): Promise<Listener> {
+    return this.network.listen(host, port, (link) =>
+      accept(this.tapped(link, (bytes) => (this.uploadedBytes += bytes))),
+    );
+  }
+
+  private tapped(link: Link, arrived: (bytes: number) => void): Link {
+    const runs = new RunCounter();
+    const listen = (events: LinkEvents): void =>
+      link.listen({
+        message: (payload) => {
+          const bytes = runs.take(payload);
+          events.message(payload);
+          this.frames++;
+          if (this.cutsAfter.includes(this.frames)) this.cut();
+          else arrived(bytes);
+        },
+        closed: (code, reason) => events.closed(code, reason),
+      });
+    return new Proxy(link, {
+      get: (_target, name) => {
+        if (name === "listen") return listen;
+        const member: unknown = Reflect.get(link, name, link);
+        return typeof member === "function" ? member.bind(link) : member;
+      },
+    });
+  }
+
+  private cut(): void {
+    this.cuts++;
+    this.line.cut();
+    this.wasCut();
+  }
+}

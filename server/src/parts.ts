@@ -1,0 +1,7 @@
+// The parts of a server for whoever composes one on other ground than this machine's: a simulation.
+export { openFolderStore } from "./content/folder/folder-store.ts";
+export type { RunningServer } from "./index.ts";
+export { MemoryMetaImage, openMemoryMetaStore } from "./meta/memory-meta-store.ts";
+export { serve } from "./server.ts";
+export { volumeId } from "./volume/volume-id.ts";
+export { Volume } from "./volume/volume.ts";
