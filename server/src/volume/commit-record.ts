@@ -64,10 +64,17 @@ export function encodeRecord(record: LoggedRecord, data: Uint8Array): { bytes: U
 
 /** @throws RunnelError Corrupt for a payload that our own writer cannot have made. */
 export function decodeRecord(payload: Uint8Array): { record: LoggedRecord; dataOffset: number } {
-  if (payload.length < HEADER_LENGTH_BYTES) throw damaged();
-  const length = new DataView(payload.buffer, payload.byteOffset).getUint32(0, true);
+  try {
+    return decode(payload);
+  } catch (cause) {
+    throw new RunnelError("Corrupt", "read commit log", "A record of the commit log has the wrong form.", { cause });
+  }
+}
+
+function decode(payload: Uint8Array): { record: LoggedRecord; dataOffset: number } {
+  const length = new DataView(payload.buffer, payload.byteOffset, payload.byteLength).getUint32(0, true);
   const dataOffset = HEADER_LENGTH_BYTES + length;
-  if (dataOffset > payload.length) throw damaged();
+  if (dataOffset > payload.length) throw new RangeError("The header is longer than the record.");
   // The recipe of a large file makes a header larger than any message.
   const message = check(header, decodeCbor(payload.subarray(HEADER_LENGTH_BYTES, dataOffset), length), "commit record");
   return { record: round(message as unknown as LoggedRecord), dataOffset };
@@ -109,8 +116,4 @@ function flatRecipe(recipe: Recipe | undefined): Uint8Array | undefined {
 
 function roundRecipe(bytes: unknown): Recipe | undefined {
   return bytes instanceof Uint8Array ? decodeRecipe(bytes) : undefined;
-}
-
-function damaged(): RunnelError {
-  return new RunnelError("Corrupt", "read commit log", "A record of the commit log has the wrong form.");
 }

@@ -27,9 +27,15 @@ export class Server {
   readonly warnings: string[] = [];
   volume!: Volume;
   readonly handlers: ConnectionHandler[] = [];
+  private readonly first: { firstNode?: number };
 
-  static async start(): Promise<Server> {
-    const server = new Server();
+  constructor(first: { firstNode?: number }) {
+    this.first = first;
+  }
+
+  /** `firstNode`: the first node id that is given out; else by chance. */
+  static async start(first: { firstNode?: number } = {}): Promise<Server> {
+    const server = new Server(first);
     await server.open();
     return server;
   }
@@ -45,7 +51,8 @@ export class Server {
       folder: "/srv/docs",
       data: await disk.openRoot("/data", { permissions: 0o700 }),
       termMs: TERM_MS,
-      openMeta: (create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
+      openMeta: (create) =>
+        openMemoryMetaStore(image, create === undefined ? {} : { create: { ...create, ...this.first } }),
       openContent: async (_root, meta, host) => openMemoryStore({ meta, host }),
       warn: (message) => void this.warnings.push(message),
     });

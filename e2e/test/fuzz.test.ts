@@ -1,0 +1,48 @@
+// The fuzzer finds bugs that are planted, of each sort, and finds none in a short look at all that takes bytes from outside.
+import { describe, expect, test } from "@jest/globals";
+import type { Finding } from "@runnel/shared/test/fuzz/campaign.ts";
+import { runCampaign } from "@runnel/shared/test/fuzz/run-campaign.ts";
+import { EVERY_TARGET } from "../src/fuzz/every-target.ts";
+
+const PLANTED = new URL("../../shared/test/fuzz/planted.ts", import.meta.url);
+const SEED = 1;
+const INPUTS = 100_000;
+/** Of each target. */
+const SHORT = 250;
+const ROOT = new URL("../..", import.meta.url).href;
+const MODULES = [...new Set(EVERY_TARGET.map(({ module }) => module.href.slice(ROOT.length)))];
+
+describe("the fuzzer, guided by coverage, finds a decoder or state machine that", () => {
+  test.concurrent.each<[string, Finding["what"], string]>([
+    ["throws a TypeError", "thrown", "TypeError: planted"],
+    ["allocates wildly", "allocated", "MiB"],
+    ["loops without end", "hung", "SIGKILL"],
+    ["aborts the process", "crashed", "SIGABRT"],
+    ["leaves a promise rejected", "thrown", "Error: planted"],
+    ["fails in a late state", "thrown", "TypeError: planted"],
+  ])("%s", async (name, what, says) => {
+    const { finding } = await runCampaign({ module: PLANTED, name, seed: SEED, inputs: INPUTS, silenceMs: 5_000 });
+    expect(finding).toMatchObject({
+      what,
+      says: expect.stringContaining(says),
+      input: expect.stringMatching(/^[0-9a-f]+$/),
+    });
+  });
+
+  test.concurrent.each(["throws a TypeError", "fails in a late state"])(
+    "%s, and not without being guided",
+    async (name) => {
+      const report = await runCampaign({ module: PLANTED, name, seed: SEED, inputs: INPUTS, isGuided: false });
+      expect(report.finding).toBeUndefined();
+      expect(report.inputs).toBeGreaterThanOrEqual(INPUTS);
+    },
+  );
+});
+
+test.concurrent.each(MODULES)("a short look at all of %s: nothing but errors that are meant", async (module) => {
+  const report = await runCampaign({ module: new URL(ROOT + module), seed: SEED, inputs: SHORT });
+  expect(report.finding).toBeUndefined();
+  expect(report.inputs).toBeGreaterThanOrEqual(
+    EVERY_TARGET.filter((one) => one.module.href === ROOT + module).length * SHORT,
+  );
+});

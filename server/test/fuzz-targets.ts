@@ -1,0 +1,274 @@
+// What the server takes from outside: requests on a connection, the items of a write, records of its log, its trash and its list of devices.
+import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
+import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
+import {
+  type Channel,
+  FRAME,
+  type FrameKind,
+  RunnelError,
+  SeededRandom,
+  SimulatedClock,
+  SimulatedDisk,
+  SimulatedLink,
+  decodeFrame,
+  decodeMessage,
+  encodeFrame,
+  encodeMessage,
+  encodeRecipe,
+  sliceRecipe,
+} from "@runnel/shared";
+import { ACCESS_FILE, readAccess } from "../src/auth/access-file.ts";
+import { FailedLogins } from "../src/auth/failed-logins.ts";
+import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/trash.ts";
+import { replaceWhole } from "../src/host/whole-file.ts";
+import { decodeRecord, encodeRecord } from "../src/volume/commit-record.ts";
+import { WriteSession } from "../src/volume/write-session.ts";
+import { ConnectionHandler } from "../src/wire/connection-handler.ts";
+import { Server, dataItems, executor, instanceOf, noise, oidOf } from "./feed/conversation.ts";
+
+const LINE = { delayMs: 0, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
+/** What inputs leave behind is theirs for so long. */
+const INPUTS_PER_SERVER = 100;
+const FILE = 2;
+const CONTENT = noise(4, 30_000);
+
+/** A server with a file in it, made anew from time to time. */
+class Ground {
+  #server: Server | undefined;
+  #inputs = 0;
+
+  async server(): Promise<Server> {
+    if (this.#server === undefined || this.#inputs++ >= INPUTS_PER_SERVER) {
+      this.#inputs = 0;
+      this.#server = await Server.start({ firstNode: FILE });
+      const peer = await this.#server.client("owner");
+      const { node } = await peer.make("file");
+      const recipe = await executor.chunkBytes(CONTENT);
+      const { version } = await peer.finish(peer.write(node, 0, CONTENT.length), dataItems(CONTENT, recipe), recipe);
+      must(node === FILE && version === 2, `the file is the one that inputs name, not ${node} of ${version}`);
+      peer.link.cut();
+      await this.#server.clock.advance(100);
+    }
+    return this.#server;
+  }
+}
+
+function said(kind: FrameKind, channel: number, message: unknown): Uint8Array {
+  const payload = message instanceof Uint8Array ? message : encodeMessage(message);
+  return encodeFrame({ kind, channel, isCompressed: false, payload });
+}
+
+/** What a client says that keeps all rules. */
+async function conversation(): Promise<Uint8Array[]> {
+  const to = { attachment: 3 };
+  const numbered = (n: number): object => ({ ...to, n, received: 0 });
+  const attributes = { type: 0, mode: 0o644, uid: 0, gid: 0, mtimeNs: 5n, rdev: 0, target: "" };
+  const recipe = await executor.chunkBytes(CONTENT);
+  const asked: [string, object][] = [
+    ["hello", { protocol: 1, software: "fuzzer" }],
+    ["attach", { volume: "docs", instance: instanceOf("f"), wantsNodes: true }],
+    ["find", { ...to, folder: 1, isDeep: true, follow: true, predicate: ["name", "*"] }],
+    ["stat", { ...to, nodes: [1, FILE], names: [[1, "file"]] }],
+    ["make", { ...numbered(1), folder: 1, name: "new", node: 5000, attributes }],
+    ["write", { ...numbered(2), node: FILE, base: 2, sizeBytes: CONTENT.length, attributes: {}, isResumed: false }],
+    ["fetch", { ...to, version: [FILE, 2], held: [], hasRecipe: false, offset: 0, length: 40_000 }],
+    ["rename", { ...numbered(3), folder: 1, name: "new", node: 5000, toFolder: 1, toName: "b", how: "replace" }],
+    ["setAttr", { ...numbered(4), node: FILE, change: { mode: 0o600, xattr: ["user.a", noise(1, 5)] } }],
+    ["link", { ...numbered(5), node: FILE, folder: 1, name: "other", after: [4] }],
+    ["remove", { ...numbered(6), folder: 1, name: "other", node: FILE, isFolder: false }],
+    ["findGet", { ...to, versions: [[FILE, 2]] }],
+    ["getHash", { ...to, version: [FILE, 2], from: 0, count: 10 }],
+    ["xattrs", { ...to, node: FILE }],
+    ["status", to],
+    ["space", to],
+    ["newNodes", to],
+    ["whenUp", { ...to, seq: 1 }],
+    ["detach", to],
+  ];
+  const oid = await oidOf(recipe);
+  return asked.flatMap(([operation, request], index) => {
+    const channel = 2 * index + 1;
+    const isOpen = operation === "attach" || operation === "write";
+    const opening = said(isOpen ? FRAME.open : FRAME.call, channel, [operation, request]);
+    if (operation === "attach") return [opening, said(FRAME.item, channel, ["current", 1])];
+    if (operation !== "write") return [opening];
+    const items = [
+      ["c", [FILE, 2], 0, recipe.lengths.length],
+      ["e", oid],
+    ];
+    return [opening, ...items.map((item) => said(FRAME.item, channel, item)), said(FRAME.end, channel, [0])];
+  });
+}
+
+/** A whole connection, frame by frame, to a server with a volume. */
+async function requests(): Promise<FuzzTarget> {
+  const ground = new Ground();
+  const frames = await conversation();
+  const introduction = frames.slice(0, 3);
+  return {
+    structure: "messages",
+    headBytes: 2,
+    seeds: [joinMessages(frames), ...frames.slice(3).map((frame) => joinMessages([...introduction, frame]))],
+    run: async (input) => {
+      const { clock, volume, warnings } = await ground.server();
+      const [left, right] = SimulatedLink.pair(clock, new SeededRandom(1), LINE);
+      let hasEnded = false;
+      const strange: unknown[] = [];
+      const handler = new ConnectionHandler({
+        link: right,
+        clock,
+        executor,
+        volumes: new Map([["docs", volume]]),
+        access: undefined,
+        failedLogins: new FailedLogins(clock),
+        software: "Runnel server",
+        warn: (message) => void warnings.push(message),
+        ended: () => {
+          hasEnded = true;
+        },
+      });
+      left.listen({
+        message: (bytes) => {
+          const { kind, payload, isCompressed } = decodeFrame(bytes);
+          if (kind !== FRAME.end || isCompressed) return;
+          const end = decodeMessage(payload) as unknown[];
+          // An error that nobody expected is told as this.
+          if (end[0] === 1 && end[1] === "Io") strange.push(end);
+        },
+        closed: () => undefined,
+      });
+      for (const frame of splitMessages(input).slice(0, 100)) left.send(frame);
+      await clock.advance(50);
+      left.cut();
+      await clock.advance(50);
+      handler.close(new RunnelError("Unreachable", "fuzz", "over"));
+      must(hasEnded, "a connection that is gone has ended");
+      must(volume.feed.attachments === 0, "and left no attachment");
+      must(strange.length === 0, `requests fail for a reason: ${JSON.stringify(strange[0])}`);
+    },
+  };
+}
+
+/** The items of one write, each a message; what is announced on the bulk stream comes from the last of them. */
+async function writes(): Promise<FuzzTarget> {
+  const ground = new Ground();
+  const recipe = await executor.chunkBytes(CONTENT);
+  const half = recipe.lengths.length >> 1;
+  const first = sliceRecipe(recipe, 0, half);
+  const packed = await executor.compress(CONTENT.subarray(0, 20_000), 3, CONTENT);
+  const end = ["e", await oidOf(recipe)];
+  const of = (...items: unknown[]): Uint8Array => joinMessages([...items.map(encodeMessage), CONTENT]);
+  return {
+    structure: "messages",
+    seeds: [
+      of(["c", [FILE, 2], 0, recipe.lengths.length], end),
+      of(
+        ["c", [FILE, 2], 0, half],
+        ["h", encodeRecipe(sliceRecipe(recipe, half, recipe.lengths.length)), [FILE, 2], half],
+        end,
+      ),
+      of(["h", encodeRecipe(first), null, 0], end, ["r", 0, "raw", 5, noise(1, 5)], end),
+      of(["d", "raw", CONTENT.length, CONTENT.length], end),
+      of(["d", [[FILE, 2], 0, 2], 20_000, packed ?? CONTENT], end),
+    ],
+    run: async (input) => {
+      const { volume } = await ground.server();
+      const parts = splitMessages(input);
+      const bulk = parts.pop() ?? new Uint8Array(0);
+      const items = parts.map(decodeMessage);
+      const session = new WriteSession(volume, { sizeBytes: CONTENT.length }, volume.stagedWrites.allowance("fuzz"));
+      const channel = {
+        next: async () => items.shift(),
+        send: () => undefined,
+        readBulk: async (length: number) => {
+          if (length > bulk.length) throw new RunnelError("Invalid", "read bulk", "The bulk stream ended too early.");
+          return bulk.subarray(0, length);
+        },
+      };
+      try {
+        const { content } = await session.receive(channel as unknown as Channel);
+        must(content.sizeBytes === CONTENT.length, "a write has as many bytes as it announced");
+      } finally {
+        await session.discard();
+      }
+    },
+  };
+}
+
+function commits(): FuzzTarget {
+  const content = {
+    recipe: { lengths: Uint32Array.of(3), digests: new Uint8Array(32) },
+    sizeBytes: 3,
+    runs: [],
+    temp: "",
+  };
+  const attributes = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: 5n, rdev: 0, target: "" } as const;
+  const common = {
+    kind: "commit",
+    seq: 7,
+    wallNs: 1_700_000_000_000_000_000n,
+    id: undefined,
+    change: undefined,
+    result: { node: 5, seq: 7, version: 7, conflict: false },
+    paths: undefined,
+  } as const;
+  const seeds = [
+    encodeRecord({ kind: "up", seq: 7 }, new Uint8Array(0)),
+    encodeRecord({ kind: "handle", seq: 7, handle: noise(1, 12) }, new Uint8Array(0)),
+    encodeRecord({ ...common, operation: { op: "write", node: 5, base: 6, content, attributes: {} } }, noise(1, 3)),
+    encodeRecord({ ...common, operation: { op: "make", folder: 1, name: "a", node: 5, attributes } }, noise(1, 0)),
+    encodeRecord(
+      { ...common, operation: { op: "setRecipe", version: { node: 5, seq: 6 }, recipe: content.recipe } },
+      noise(1, 0),
+    ),
+  ];
+  return {
+    structure: "cbor",
+    headBytes: 4,
+    seeds: seeds.map(({ bytes }) => bytes),
+    run: (input) => {
+      const { dataOffset } = decodeRecord(input);
+      must(dataOffset <= input.length, "the data lies within the record");
+    },
+  };
+}
+
+function trash(): FuzzTarget {
+  const stat = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: "5", rdev: 0 };
+  const record = { format: 1, node: 5, seq: 6, path: "a/b", stat } as unknown as Parameters<
+    typeof encodeTrashRecord
+  >[0];
+  return {
+    structure: "bytes",
+    seeds: [encodeTrashRecord(record)],
+    run: (input) => void parseTrashRecord(input),
+  };
+}
+
+async function devices(): Promise<FuzzTarget> {
+  const root = await new SimulatedDisk({ clock: new SimulatedClock(), seed: 1 }).openRoot("/data", {
+    permissions: 0o700,
+  });
+  const grants = [{ volume: "docs", right: "read" }];
+  const device = { id: "00ab12cd", name: "laptop", person: "Ada", tokenDigest: "0".repeat(64), grants, createdMs: 5 };
+  const invite = {
+    secretDigest: "1".repeat(64),
+    volume: "docs",
+    right: "write",
+    person: "",
+    untilMs: 9,
+    usedBy: "00ab12cd",
+  };
+  return {
+    structure: "bytes",
+    seeds: [{ format: 1, devices: [device, { ...device, revokedMs: 7 }], invites: [invite] }].map((rows) =>
+      Buffer.from(JSON.stringify(rows)),
+    ),
+    run: async (input) => {
+      await replaceWhole(root, ACCESS_FILE, Buffer.from(input).toString());
+      await readAccess(root);
+    },
+  };
+}
+
+export const targets: Targets = { requests, writes, commits, trash, devices };
