@@ -31,6 +31,9 @@ export const LIMITS = {
   channelCreditBytes: 4 * MiB,
   /** Attachments of one connection. */
   attachments: 64,
+  /** Files of one attachment whose small changes come with the feed; and what comes of one change at most, as it is sent. */
+  wantedFiles: 1000,
+  wantedBytes: 16 * KiB,
   /** Folders followed by one attachment. */
   followedFolders: 200_000,
   /** Feed items not yet acknowledged by one attachment; past it, "list again". */

@@ -32,6 +32,7 @@ export async function* findByUrl(url: string, predicate: Predicate): AsyncGenera
       changes: nothing,
       up: nothing,
       current: nothing,
+      content: nothing,
       listAgain: nothing,
       lease: nothing,
       waiting: nothing,

@@ -22,6 +22,7 @@ import { Downloads } from "./transfer/download.ts";
 import { ReadAhead } from "./transfer/read-ahead.ts";
 import { Sender } from "./transfer/send-content.ts";
 import { Uploads } from "./transfer/upload.ts";
+import { Wants } from "./transfer/wants.ts";
 import { Listings } from "./wire/listings.ts";
 import { Operations } from "./wire/operations.ts";
 import type { AttachFacts, Resume } from "./wire/session-parts.ts";
@@ -81,6 +82,7 @@ export class MountedVolume implements Mount {
   private readonly unsent: Unsent;
   private readonly contents: Contents;
   private readonly readAhead: ReadAhead;
+  private readonly wants: Wants;
   private readonly host: DriveHost;
   private readonly figures: Statistics;
   private readonly room: Room;
@@ -114,7 +116,8 @@ export class MountedVolume implements Mount {
       resume: () => this.resume(),
       events: {
         attached: (facts) => this.attached(facts),
-        changes: (changes) => this.changes(changes),
+        changes: (changes, coming) => this.changes(changes, coming),
+        content: (version, difference) => this.wants.came(version, difference),
         up: () => undefined,
         current: (seq) => replica.advance(seq),
         listAgain: () => this.listAgain(),
@@ -157,7 +160,16 @@ export class MountedVolume implements Mount {
     replica.onDamage(problem);
     cache.onIndexDamage(problem);
     cache.onDamaged(({ node }, bytes) => this.damaged(node, bytes));
-    this.contents = new Contents({ drive, tree, cache, downloads, readAhead: this.readAhead, settled });
+    this.wants = new Wants({
+      cache,
+      downloads,
+      session,
+      clock,
+      isOpen: (node) => this.contents.isOpen(node),
+      log: parts.log,
+    });
+    const { readAhead, wants } = this;
+    this.contents = new Contents({ drive, tree, cache, downloads, readAhead, wants, settled });
     const epoch = (): string => this.epoch;
     const conflict = (path: string, node: number): void => this.conflict(path, node);
     const { dataFolder } = journal;
@@ -187,6 +199,7 @@ export class MountedVolume implements Mount {
       clock,
       epoch,
       rebased: (content) => this.contents.rebased(content),
+      saved: (version) => wants.made(version),
       conflict,
       log,
     });
@@ -344,6 +357,7 @@ export class MountedVolume implements Mount {
   private async letGo(reason: string): Promise<void> {
     await this.commits.idle();
     this.readAhead.close();
+    this.wants.close();
     this.unsent.close();
     await this.session.close();
     await this.parts.release();
@@ -360,7 +374,9 @@ export class MountedVolume implements Mount {
   }
 
   private closed({ file, node }: DriveNotice & { op: "closed" }): void {
-    this.contents.closed(this.tree.real(node));
+    const real = this.tree.real(node);
+    this.contents.closed(real);
+    this.wants.used(real, this.parts.replica.node(real)?.version ?? 0);
     this.commits
       .closed(file)
       .catch((error: unknown) => this.parts.log("What was never saved could not be removed.", error));
@@ -399,17 +415,20 @@ export class MountedVolume implements Mount {
 
   private linked(isConnected: boolean, why: string): void {
     if (!isConnected) {
+      this.wants.disconnected();
       if (this.wasConnected) this.parts.log(`offline: ${why}`);
       this.wasConnected = false;
       return;
     }
     this.wasConnected = true;
+    this.wants.connected();
     this.unsent.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
     if (this.parts.replica.facts()?.isWhole !== true) this.fill();
   }
 
-  private changes(changes: readonly Change[]): void {
+  private changes(changes: readonly Change[], comingSeqs: readonly number[]): void {
     this.host.apply(changes);
+    if (comingSeqs.length > 0) this.wants.announced(changes, comingSeqs);
   }
 
   private listAgain(): void {

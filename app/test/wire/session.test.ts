@@ -77,6 +77,7 @@ async function attached(termMs: number): Promise<Told> {
       changes: nothing,
       up: nothing,
       current: nothing,
+      content: nothing,
       listAgain: nothing,
       lease: (untilMs) => void leases.push({ untilMs, atMs: clock.bootMs() }),
       waiting: nothing,

@@ -109,7 +109,7 @@ export class Feed {
       if (holder.instance !== committer?.instance && holder.hasLease(nowMs)) missing.set(holder, holder.leaseUntilMs);
       if (!isTold || holder.sender === undefined) continue;
       for (const change of changes) holder.due.push({ seq: change.seq, sentMs: nowMs });
-      holder.sender.changes(changes);
+      holder.sender.changes(changes, holder.instance === committer?.instance);
       if (holder.due.length > LIMITS.feedBacklogItems) this.overflow(holder, seq);
     }
     this.watchOverdue(nowMs);

@@ -3,7 +3,8 @@
 import type { Change, NodeState } from "@runnel/shared";
 
 export interface FeedSender {
-  changes(changes: readonly Change[]): void;
+  /** `isOwn`: they are what its instance asked for. */
+  changes(changes: readonly Change[], isOwn: boolean): void;
   up(seq: number): void;
   /** The follower must list everything again. */
   listAgain(seq: number): void;

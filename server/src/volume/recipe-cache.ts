@@ -38,6 +38,17 @@ export class RecipeCache {
     return asked;
   }
 
+  /** Of a version just made: it is likely to be asked for. */
+  put({ node, seq }: VersionId, recipe: Recipe): void {
+    const key = `${node}:${seq}`;
+    if (!this.recipes.has(key)) this.keep(key, recipe);
+  }
+
+  /** Whether it is at hand. */
+  has({ node, seq }: VersionId): boolean {
+    return this.recipes.has(`${node}:${seq}`);
+  }
+
   private keep(key: string, recipe: Recipe): void {
     const bytes = bytesOf(recipe);
     if (bytes > this.bytesMax) return;

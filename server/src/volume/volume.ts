@@ -250,7 +250,9 @@ export class Volume {
         this.content.accept({ seq: change.seq, operation, result, change, data });
       }
       if (operation.op === "write" && operation.content.recipe !== undefined) {
-        this.indexer.index({ node: result.node, seq: result.version }, operation.content.recipe);
+        const version = { node: result.node, seq: result.version };
+        this.recipes.put(version, operation.content.recipe);
+        this.indexer.index(version, operation.content.recipe);
       } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.indexer.wake();
     }
     const last = published.at(-1);

@@ -5,6 +5,7 @@ import type { Right } from "../auth/access-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
 import { OperationOrder } from "./operation-order.ts";
+import { Wanted } from "./wanted.ts";
 import { changeBytes, splitBySize } from "./split-items.ts";
 
 export class Attachment implements FeedSender {
@@ -14,6 +15,7 @@ export class Attachment implements FeedSender {
   readonly order: OperationOrder;
   readonly right: Right;
   holder!: Holder;
+  private readonly wanted: Wanted;
   private readonly warn: (message: string, error?: unknown) => void;
   /** Results up to this operation need not be kept. */
   private forgottenTo = 0;
@@ -33,6 +35,11 @@ export class Attachment implements FeedSender {
     this.instance = instance;
     this.order = new OperationOrder(volume.meta, instance);
     this.right = right;
+    this.wanted = new Wanted(
+      volume,
+      (item) => this.tell(item),
+      () => this.held === undefined && this.holder.due.length <= UNACKNOWLEDGED_MAX,
+    );
   }
 
   /** No other connection has attached the instance since. */
@@ -75,13 +82,19 @@ export class Attachment implements FeedSender {
     this.sendChanges(waiting);
   }
 
-  changes(changes: readonly Change[]): void {
+  changes(changes: readonly Change[], isOwn: boolean): void {
+    if (isOwn) this.wanted.made(changes);
     if (this.held !== undefined) this.held.push(...changes);
-    else this.sendChanges(changes);
+    else this.sendChanges(changes, isOwn);
   }
 
-  private sendChanges(changes: readonly Change[]): void {
-    for (const part of splitBySize(changes, changeBytes)) this.channel.send(["changes", part.map(packChange)]);
+  private sendChanges(changes: readonly Change[], isOwn = true): void {
+    for (const part of splitBySize(changes, changeBytes)) {
+      const versions = isOwn ? [] : this.wanted.of(part);
+      const coming = versions.length === 0 ? [] : [versions.map(({ seq }) => seq)];
+      this.channel.send(["changes", part.map(packChange), ...coming]);
+      this.wanted.follow(versions);
+    }
   }
 
   private tell(item: unknown[]): void {
@@ -121,9 +134,12 @@ export class Attachment implements FeedSender {
       const seq = this.volume.seq;
       this.channel.send(feed.renew(this.holder) ? ["current", item[1], seq] : ["not", item[1]]);
     } else if (item[0] === "idle") feed.idle(this.holder);
+    else if (item[0] === "want") this.wanted.say(item[1]);
     else for (const folder of item[1]) this.holder.follows.delete(folder);
   }
 }
 
 const WHOM_MAX = 20;
+/** A client with more of them is busy enough without contents. */
+const UNACKNOWLEDGED_MAX = 64;
 const FORGET_STEP = 256;

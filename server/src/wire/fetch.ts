@@ -83,7 +83,8 @@ async function heldRecipes(
   return { versions: held, chunks: new HeldChunks(held.map(({ recipe }) => recipe)) };
 }
 
-function missingChunks(recipe: Recipe, from: number, to: number, held: HeldChunks): number[] {
+/** Chunks of the range that are in no held version. */
+export function missingChunks(recipe: Recipe, from: number, to: number, held: HeldChunks): number[] {
   const offsets = chunkOffsets(recipe);
   const missing: number[] = [];
   // A range of no bytes overlaps nothing.

@@ -280,22 +280,42 @@ export const REQUESTS = {
 export type RequestName = keyof typeof REQUESTS;
 export type RequestOf<Name extends RequestName> = z.output<(typeof REQUESTS)[Name]>;
 
-/** Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", [folder…]] */
+/** Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", [folder…]] ·
+ * ["want", [[node, version held or 0]…]] */
 export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("ack"), count]),
   z.tuple([z.literal("current"), count]),
   z.tuple([z.literal("idle")]),
   z.tuple([z.literal("unfollow"), z.array(nodeId).max(LIMITS.unfollowFolders)]),
+  z.tuple([z.literal("want"), z.array(z.tuple([nodeId, count])).max(LIMITS.wantedFiles)]),
 ]);
 export type FeedFromClient = z.output<typeof FEED_FROM_CLIENT>;
 
+/** A change of a file against a held version: [version held, size, parts of the recipe, runs as of a fetch with their bytes]. */
+const difference = z.tuple([
+  count,
+  count,
+  z.array(z.union([bytes, z.tuple([count, count, count])])),
+  z.array(
+    z.tuple([
+      count,
+      count,
+      z.union([z.enum(["raw", "zstd"]), z.tuple([count, count, count])]),
+      count.pipe(z.number().max(LIMITS.runBytes)),
+      bytes,
+    ]),
+  ),
+]);
+export type Difference = z.output<typeof difference>;
+
 /**
- * Items of the attach channel, server to client: ["changes", [change…]] · ["up", seq] · ["current", k, seq] (lease renewed, counted from sending k) ·
+ * Items of the attach channel, server to client: ["changes", [change…], seqs whose contents follow] · ["content", version, difference or null] · ["up", seq] · ["current", k, seq] (lease renewed, counted from sending k) ·
  * ["not", k] (no lease now: ask at every open) · ["listAgain", seq] (the backlog was too long: everything is unknown) ·
  * ["waiting", n, [who…], untilMs] (the commit n waits for these).
  */
 export const FEED_FROM_SERVER = z.union([
-  z.tuple([z.literal("changes"), z.array(change).max(4096)]),
+  z.tuple([z.literal("changes"), z.array(change).max(4096), z.array(count).max(4096).optional()]),
+  z.tuple([z.literal("content"), versionId, difference.nullable()]),
   z.tuple([z.literal("up"), count]),
   z.tuple([z.literal("current"), count, count]),
   z.tuple([z.literal("not"), count]),

@@ -1,7 +1,7 @@
 // Commits of contents: a dirty file of the drive becomes a version at the server, through the journal.
 import { basename } from "node:path";
 import type { Drive } from "@runnel/native/drive";
-import type { Clock, NodeState } from "@runnel/shared";
+import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
@@ -24,6 +24,8 @@ export interface CommitsParts {
   epoch(): string;
   /** A file of the drive reads from this content now. */
   rebased(content: CachedContent): void;
+  /** The content that a save made is in the cache. */
+  saved(version: VersionId): void;
   /** A commit met another one: both are kept. */
   conflict(path: string, node: number): void;
   log(message: string, error: unknown): void;
@@ -189,6 +191,7 @@ export class Commits {
       if (record.sizeBytes > 0) {
         const content = await sent.keep();
         const { id, path, sizeBytes, version } = content;
+        this.parts.saved(version);
         drive.putContent({
           id,
           node: version.node,

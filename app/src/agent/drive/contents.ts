@@ -5,6 +5,7 @@ import { RunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
+import type { Wants } from "../transfer/wants.ts";
 import type { RequestOfOp } from "./names.ts";
 import type { Tree } from "./tree.ts";
 
@@ -20,6 +21,7 @@ export class Contents {
   private readonly cache: Cache;
   private readonly downloads: Downloads;
   private readonly readAhead: ReadAhead;
+  private readonly wants: Wants;
   private readonly settled: (node: number) => Promise<void>;
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Set<number>>();
@@ -30,6 +32,7 @@ export class Contents {
     cache: Cache;
     downloads: Downloads;
     readAhead: ReadAhead;
+    wants: Wants;
     settled(node: number): Promise<void>;
   }) {
     this.drive = parts.drive;
@@ -37,6 +40,7 @@ export class Contents {
     this.cache = parts.cache;
     this.downloads = parts.downloads;
     this.readAhead = parts.readAhead;
+    this.wants = parts.wants;
     this.settled = parts.settled;
     this.cache.onEvicted((id) => this.drive.dropContent(id));
   }
@@ -51,6 +55,7 @@ export class Contents {
       return;
     }
     if (!request.wantsWrite) this.readAhead.opened(state);
+    this.wants.used(state.node, state.version);
     const content = await this.contentOf(state, isOffline);
     this.give(content);
     this.drive.opened(request.id, { content: content.id, version: state.version });
@@ -64,12 +69,17 @@ export class Contents {
     const window = windowOf(content.sizeBytes, needed, request.ahead > 0);
     try {
       await this.readAhead.arrived(content);
+      await this.wants.arrived(content.version);
       await this.downloads.ensure(content, window, "none");
     } finally {
       // Also after a failure: what came is here.
       this.drive.putRanges(content.id, this.cache.present(content));
     }
     this.drive.done(request.id);
+  }
+
+  isOpen(node: number): boolean {
+    return this.held.has(node);
   }
 
   closed(node: number): void {

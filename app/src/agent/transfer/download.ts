@@ -1,7 +1,17 @@
 // Brings ranges of a version into the cache: what older cached versions hold is copied there, the rest is fetched, all is digested before it
 // counts as present. One request for recipe and data together.
 import type { ByteRange } from "@runnel/native/drive";
-import type { Channel, Clock, Executor, FetchEncoding, FetchItem, Recipe, RecipePart } from "@runnel/shared";
+import type {
+  Channel,
+  Clock,
+  Difference,
+  Executor,
+  FetchEncoding,
+  FetchItem,
+  Recipe,
+  RecipePart,
+  VersionId,
+} from "@runnel/shared";
 import {
   DIGEST_BYTES,
   EMPTY_RECIPE,
@@ -95,6 +105,38 @@ export class Downloads {
         if (!mayWait || !isRunnelError(error, "Unreachable")) throw error;
         await session.connected(session.patienceLeftMs(beganMs));
       }
+    }
+  }
+
+  /**
+   * What a version differs by from one that is here: its recipe, and the chunks that that one lacks. The others are copied when they are read. @throws Gone
+   * without that one; Invalid, Corrupt, NoSpace.
+   */
+  async takeDifference(version: VersionId, [seq, sizeBytes, parts, runs]: Difference): Promise<void> {
+    const { cache, executor } = this;
+    const base = cache.find({ node: version.node, seq });
+    if (base?.recipe === undefined) throw new RunnelError("Gone", "take a change", "The version before is not here.");
+    for (const part of parts) if (part instanceof Uint8Array) this.session.recipeBytes.received += part.length;
+    const recipe = decodeRecipeDelta(parts, [base.recipe]);
+    if (recipeSize(recipe) !== sizeBytes)
+      throw new RunnelError("Invalid", "take a change", "A recipe has another size than its version.");
+    if (sizeBytes === 0) return;
+    cache.hold(base);
+    const content = await cache.create(version, sizeBytes);
+    cache.hold(content);
+    try {
+      cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
+      for (const [from, count, encoding, rawBytes, encoded] of runs) {
+        mustFit(recipe, from, count, rawBytes);
+        const bytes =
+          typeof encoding === "string"
+            ? await this.unpack(encoding, rawBytes, encoded)
+            : await this.applyDelta(encoded, rawBytes, [base], encoding);
+        await this.storeChunks(content, recipe, { from, count }, bytes);
+      }
+    } finally {
+      cache.release(content);
+      cache.release(base);
     }
   }
 
@@ -238,12 +280,21 @@ export class Downloads {
     item: Extract<FetchItem, ["d", ...unknown[]]>,
   ): Promise<void> {
     const [, from, count, encoding, rawBytes, encodedBytes] = item;
-    if (from + count > recipe.lengths.length || rawBytes > LIMITS.runBytes)
-      throw new RunnelError("Invalid", "fetch", "A fetch brought chunks that the recipe does not have.");
+    mustFit(recipe, from, count, rawBytes);
     const bytes =
       typeof encoding === "string"
         ? await this.decode(channel, encoding, rawBytes, encodedBytes)
         : await this.applyDelta(await channel.readBulk(encodedBytes), rawBytes, held, encoding);
+    await this.storeChunks(content, recipe, { from, count }, bytes);
+  }
+
+  /** Chunks that lie one after another. @throws Corrupt when they are not what the recipe says. */
+  private async storeChunks(
+    content: CachedContent,
+    recipe: Recipe,
+    { from, count }: { from: number; count: number },
+    bytes: Uint8Array,
+  ): Promise<void> {
     const parts: Uint8Array[] = [];
     let at = 0;
     for (let index = from; index < from + count; index++) {
@@ -294,7 +345,10 @@ export class Downloads {
     rawBytes: number,
     encodedBytes: number,
   ): Promise<Uint8Array> {
-    const encoded = await channel.readBulk(encodedBytes);
+    return this.unpack(encoding, rawBytes, await channel.readBulk(encodedBytes));
+  }
+
+  private async unpack(encoding: "raw" | "zstd", rawBytes: number, encoded: Uint8Array): Promise<Uint8Array> {
     if (encoding === "zstd") return this.executor.decompress(encoded, rawBytes);
     if (encoded.length !== rawBytes)
       throw new RunnelError("Invalid", "fetch", "A run has another length than announced.");
@@ -305,6 +359,12 @@ export class Downloads {
 async function nextItem(channel: Channel): Promise<FetchItem | undefined> {
   const message = await channel.next();
   return message === undefined ? undefined : check(FETCH_ITEM, message, "fetch item");
+}
+
+/** @throws Invalid. */
+function mustFit(recipe: Recipe, from: number, count: number, rawBytes: number): void {
+  if (from + count > recipe.lengths.length || rawBytes > LIMITS.runBytes)
+    throw new RunnelError("Invalid", "fetch", "Chunks came that the recipe does not have.");
 }
 
 function hull(ranges: readonly ByteRange[]): ByteRange {

@@ -1,11 +1,13 @@
 // What a session needs of the agent, and what it tells.
-import type { Change, Clock, Dialer, Executor, NodeState } from "@runnel/shared";
+import type { Change, Clock, Dialer, Difference, Executor, NodeState, VersionId } from "@runnel/shared";
 
 export interface SessionEvents {
   /** Attached anew or resumed. Called before any feed item of this attachment; when it resolves, operations may go. */
   attached(facts: AttachFacts): Promise<void>;
   /** Applies feed items; acknowledged when it returns. Must not wait for the kernel. */
-  changes(changes: readonly Change[]): void;
+  changes(changes: readonly Change[], comingSeqs: readonly number[]): void;
+  /** A content that was said to come; null: it does not. */
+  content(version: VersionId, difference: Difference | null): void;
   up(seq: number): void;
   /** What is followed is current as of this seq. */
   current(seq: number): void;

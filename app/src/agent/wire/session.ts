@@ -135,6 +135,13 @@ export class Session {
     }
   }
 
+  /** Small changes of these files are to come with the feed: versions that are here; 0: no more. False: there is no feed. */
+  want(files: readonly (readonly [number, number])[]): boolean {
+    if (!this.isConnected) return false;
+    this.feed?.send(["want", files]);
+    return true;
+  }
+
   /** A request with one answer. Waits as long as the connection lives. */
   async call(name: RequestName, body: object): Promise<unknown> {
     const { connection, attachment } = this.here();
@@ -285,11 +292,14 @@ export class Session {
     const { events } = this.parts;
     switch (item[0]) {
       case "changes": {
-        events.changes(item[1]);
+        events.changes(item[1], item[2] ?? []);
         const last = item[1].at(-1);
         if (last !== undefined) this.acknowledge(feed, last.seq);
         return;
       }
+      case "content":
+        events.content(item[1], item[2]);
+        return;
       case "up":
         events.up(item[1]);
         return;

@@ -1,0 +1,123 @@
+// Files whose small changes a client wants with the feed (W65): which version of each it holds, and what a new one differs from that by. The change itself
+// is never kept waiting: its item says that the content follows.
+import type { Change, Recipe, VersionId } from "@runnel/shared";
+import { HeldChunks, LIMITS, encodeRecipeDelta, isRunnelError } from "@runnel/shared";
+import { chunkRuns, readRun } from "../volume/version-reader.ts";
+import type { Volume } from "../volume/volume.ts";
+import { DeltaEncoder } from "./encode-run.ts";
+import { missingChunks } from "./fetch.ts";
+
+/** New chunks that are read and compressed: more hardly shrinks to what may be sent. */
+const RAW_BYTES_MAX = 16 * LIMITS.wantedBytes;
+/** Of a recipe as of a run: what is said around its bytes. */
+const HEAD_BYTES = 16;
+
+/** How it is sent: see FEED_FROM_SERVER. */
+type SentDifference = [number, number, unknown[], unknown[][]];
+
+export class Wanted {
+  private readonly volume: Volume;
+  private readonly send: (item: unknown[]) => void;
+  /** Whether the client keeps up with its feed. */
+  private readonly isInTime: () => boolean;
+  /** By node, the version that the client holds; what was said last comes last. */
+  private readonly held = new Map<number, number>();
+  /** Contents are sent in the order of their changes: each may be against the one before. */
+  private sending: Promise<void> = Promise.resolve();
+
+  constructor(volume: Volume, send: (item: unknown[]) => void, isInTime: () => boolean) {
+    this.volume = volume;
+    this.send = send;
+    this.isInTime = isInTime;
+  }
+
+  /** 0: no more. */
+  say(wanted: readonly (readonly [number, number])[]): void {
+    for (const [node, version] of wanted) {
+      this.held.delete(node);
+      if (version > 0) this.held.set(node, version);
+    }
+    for (const node of this.held.keys()) {
+      if (this.held.size <= LIMITS.wantedFiles) return;
+      this.held.delete(node);
+    }
+  }
+
+  /** Whoever made a version holds it. */
+  made(changes: readonly Change[]): void {
+    for (const { node, seq } of versionsOf(changes)) if (this.held.has(node)) this.held.set(node, seq);
+  }
+
+  /** Those of the versions that changes made whose contents are sent next. */
+  of(changes: readonly Change[]): VersionId[] {
+    if (this.held.size === 0 || !this.isInTime()) return [];
+    return versionsOf(changes).filter((version) => this.held.has(version.node) && this.volume.recipes.has(version));
+  }
+
+  /** To be called once it has been said that they come. */
+  follow(versions: readonly VersionId[]): void {
+    for (const version of versions) {
+      this.sending = this.sending.then(async () => {
+        const difference = await this.difference(version);
+        if (difference !== undefined && this.held.get(version.node) === difference[0])
+          this.held.set(version.node, version.seq);
+        this.send(["content", [version.node, version.seq], difference ?? null]);
+      });
+    }
+  }
+
+  /** undefined: there is none so small. */
+  private async difference(version: VersionId): Promise<SentDifference | undefined> {
+    const seq = this.held.get(version.node);
+    if (seq === undefined) return undefined;
+    try {
+      const [recipe, before] = await Promise.all([
+        this.volume.recipes.get(version),
+        this.volume.recipes.get({ node: version.node, seq }),
+      ]);
+      if (recipe === undefined || before === undefined) return undefined;
+      return await this.encode(version, recipe, { version: { node: version.node, seq }, recipe: before });
+    } catch (error) {
+      // Gone, destroyed, changed just now: whoever opens it finds out.
+      if (!isRunnelError(error)) throw error;
+      return undefined;
+    }
+  }
+
+  private async encode(
+    version: VersionId,
+    recipe: Recipe,
+    held: { version: VersionId; recipe: Recipe },
+  ): Promise<SentDifference | undefined> {
+    const { volume } = this;
+    const chunks = new HeldChunks([held.recipe]);
+    const parts = encodeRecipeDelta(recipe, chunks);
+    const open = await volume.content.open(version);
+    const deltas = new DeltaEncoder(volume, recipe, [held]);
+    try {
+      const missing = chunkRuns(recipe, missingChunks(recipe, 0, open.sizeBytes, chunks));
+      let sentBytes = 0;
+      for (const part of parts) sentBytes += HEAD_BYTES + (part instanceof Uint8Array ? part.length : 0);
+      if (missing.reduce((sum, run) => sum + run.length, 0) > RAW_BYTES_MAX) return undefined;
+      const runs: unknown[][] = [];
+      for (const run of missing) {
+        const bytes = await readRun(open, recipe, run, volume.executor);
+        const { encoding, encoded } = await deltas.encode(bytes, run);
+        sentBytes += HEAD_BYTES + encoded.length;
+        runs.push([run.from, run.count, encoding, bytes.length, encoded]);
+      }
+      if (sentBytes > LIMITS.wantedBytes) return undefined;
+      return [held.version.seq, open.sizeBytes, parts, runs];
+    } finally {
+      await deltas.close();
+      await open.close();
+    }
+  }
+}
+
+/** Contents that changes made. */
+function versionsOf(changes: readonly Change[]): VersionId[] {
+  return changes.flatMap(({ seq, nodes }) =>
+    nodes.filter((state) => state.type === "file" && state.version === seq).map(({ node }) => ({ node, seq })),
+  );
+}
