@@ -70,7 +70,7 @@ beforeEach(async () => {
 afterEach(async () => {
   wants.close();
   await cache.close();
-  machine.remove();
+  machine.clean();
 });
 
 function noise(sizeBytes: number): Uint8Array {
