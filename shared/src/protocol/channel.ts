@@ -16,6 +16,10 @@ export interface ChannelCarrier {
 /** Credit is given back when this much has been read, so that a long stream never stalls for a round trip. */
 const CREDIT_STEP_BYTES = LIMITS.channelCreditBytes / 4;
 
+const SMALL_BYTES = 1024;
+const GATHERED_BYTES_MAX = LIMITS.bulkFrameBytes;
+const NOTHING = new Uint8Array(0);
+
 interface Waiter<T> {
   resolve(value: T): void;
   reject(error: RunnelError): void;
@@ -36,6 +40,8 @@ export class Channel {
   private listener: ((item: unknown) => void) | undefined;
   private bulk: Uint8Array[] = [];
   private bulkBytes = 0;
+  /** What the last of them may be a part of. */
+  private gathered: Uint8Array = NOTHING;
   private bulkWaiter: { bytes: number; memory(length: number): Uint8Array; waiter: Waiter<Uint8Array> } | undefined;
   private readUncredited = 0;
 
@@ -200,13 +206,33 @@ export class Channel {
         detail: { rule: "W8" },
       });
     }
-    this.bulk.push(bytes);
+    this.keep(bytes);
     this.bulkBytes += bytes.length;
     if (this.bulkWaiter !== undefined && this.bulkBytes >= this.bulkWaiter.bytes) {
       const { bytes: length, memory, waiter } = this.bulkWaiter;
       this.bulkWaiter = undefined;
       waiter.resolve(this.takeBulk(memory(length)));
     }
+  }
+
+  /** Small frames are put together: each would keep the message that it came in, and a peer may send its credit byte by byte. */
+  private keep(bytes: Uint8Array): void {
+    const last = this.bulk.at(-1);
+    const length = (last?.length ?? 0) + bytes.length;
+    if (last === undefined || bytes.length > SMALL_BYTES || length > GATHERED_BYTES_MAX) {
+      if (bytes.length > 0) this.bulk.push(bytes);
+      return;
+    }
+    const { gathered } = this;
+    let at = last.byteOffset;
+    if (last.buffer === gathered.buffer && at + length <= gathered.length) gathered.set(bytes, at + last.length);
+    else {
+      this.gathered = new Uint8Array(Math.min(2 * length, GATHERED_BYTES_MAX));
+      this.gathered.set(last);
+      this.gathered.set(bytes, last.length);
+      at = 0;
+    }
+    this.bulk[this.bulk.length - 1] = this.gathered.subarray(at, at + length);
   }
 
   receiveEnd(end: { result: unknown } | { error: RunnelError }): void {

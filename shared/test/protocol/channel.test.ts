@@ -2,9 +2,10 @@
 import { describe, expect, test } from "@jest/globals";
 import { RunnelError } from "../../src/errors.ts";
 import type { Link, LinkEvents } from "../../src/host/link.ts";
+import { SeededRandom } from "../../src/host/seeded-random.ts";
 import { SimulatedClock } from "../../src/host/simulated-clock.ts";
 import { LIMITS } from "../../src/limits.ts";
-import type { Channel } from "../../src/protocol/channel.ts";
+import { Channel } from "../../src/protocol/channel.ts";
 import { encodeCbor } from "../../src/protocol/cbor.ts";
 import { Connection } from "../../src/protocol/connection.ts";
 import { FRAME, encodeFrame, encodeVarint } from "../../src/protocol/frame.ts";
@@ -364,6 +365,35 @@ describe("bulk", () => {
     peer.say(FRAME.bulk, 1, new Uint8Array(1));
     await quiet(peer);
     expect(peer.server.closings).toMatchObject([{ kind: "TooLarge", detail: { rule: "W8" } }]);
+  });
+
+  test("[W8] that comes byte by byte is kept without the messages that it came in, and nothing of none", () => {
+    const nothing = (): void => undefined;
+    const carrier = { sendItem: nothing, sendEnd: nothing, sendCancel: nothing, sendCredit: nothing, pump: nothing };
+    const channel = new Channel(1, carrier);
+    const before = process.memoryUsage().arrayBuffers;
+    for (let frame = 0; frame < 400_000; frame++) channel.receiveBulk(new Uint8Array(1024).subarray(0, frame % 2));
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(128 * MiB);
+  });
+
+  test("[W8] comes in order, whatever the sizes of its frames", async () => {
+    const pair = connected();
+    const { theirs } = await channelPair(pair);
+    const random = new SeededRandom(3);
+    const whole = random.bytes(300_000);
+    const read: Uint8Array[] = [];
+    for (let at = 0, taken = 0; at < whole.length;) {
+      const length = Math.min(whole.length - at, [0, 1, 700, 1024, 1025, 40_000][random.below(6)] ?? 0);
+      theirs.receiveBulk(whole.slice(at, at + length));
+      at += length;
+      const wanted = random.below(at - taken + 1);
+      if (random.coin(0.3)) {
+        read.push(await theirs.readBulk(wanted));
+        taken += wanted;
+      }
+      if (at === whole.length) read.push(await theirs.readBulk(at - taken));
+    }
+    expect(Buffer.concat(read).equals(whole)).toBe(true);
   });
 
   test("[W8] credit that was not used up is not given back", async () => {
