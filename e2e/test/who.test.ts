@@ -142,6 +142,28 @@ describe("a server for others", () => {
     expect(readFileSync(sandbox.path("served", "file"), "utf8")).toBe("here\n");
   }, 60_000);
 
+  test("is forgotten by a device that logs out, but not while a drive of it is mounted; an invite brings it back", async () => {
+    await device.ask(["login", await invite(), "--name", "laptop"]);
+    const drive = sandbox.makeFolder("drive");
+    await device.mount(url(), drive);
+    expect(await refused(device, "logout", url())).toEqual({
+      code: 1,
+      kind: "Busy",
+      sentence: `${drive} is a drive of HOST. Unmount it first: runnel unmount ${drive}`,
+    });
+    expect((await sh(drive, "echo still here > file && cat file")).stdout).toBe("still here\n");
+    await device.ask(["unmount", drive]);
+    const place = `127.0.0.1:${server.port}`;
+    expect(await device.ask(["logout", place])).toEqual({ server: place, device: "laptop" });
+    expect(readFileSync(sandbox.path("home/a", "servers.json"), "utf8")).not.toContain(place);
+    expect(await refused(device, "mount", url(), drive)).toMatchObject({ code: 4, kind: "Denied" });
+    expect(await refused(device, "logout", place)).toMatchObject({ kind: "NotFound" });
+    await device.ask(["login", await invite(), "--name", "again"]);
+    await device.mount(url(), drive);
+    expect((await sh(drive, "cat file")).stdout).toBe("still here\n");
+    expect((await devices()).map(({ name }) => name)).toEqual(["laptop", "again"]);
+  }, 90_000);
+
   test("cuts a revoked device off at once: what it holds delays nobody, and it is told why", async () => {
     const other = sandbox.device("b");
     const [drive, others] = [sandbox.makeFolder("drive"), sandbox.makeFolder("others")];

@@ -1,6 +1,6 @@
 // The agent: the drives of one user. It opens, keeps and ends mounts and answers the control API; how a mount works is behind
 // the interface Mount. One process builds one agent (main.ts).
-import { type Clock, isRunnelMount, type Predicate, RunnelError, type Timer } from "@runnel/shared";
+import { addressOf, type Clock, isRunnelMount, placeOf, type Predicate, RunnelError, type Timer } from "@runnel/shared";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
 import type { FolderView } from "./control/host/folder-view.ts";
@@ -11,6 +11,7 @@ import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } fro
 import { quoted } from "./control/quoted.ts";
 import { isUrl, volumeUrl } from "./control/volume-url.ts";
 import type { FoundEntry, Mount, MountSettings } from "./mount.ts";
+import { serverPlace } from "./servers/server-place.ts";
 
 export interface AgentSettings {
   version: string;
@@ -22,6 +23,8 @@ export interface AgentSettings {
   openMount(settings: MountSettings): Promise<Mount>;
   /** Makes this device known to a server. */
   login(request: RequestOf<"login">): Promise<ResultOf<"login">>;
+  /** Forgets the server at host:port. */
+  logout(place: string): Promise<ResultOf<"logout">>;
   /** Asks a volume that need not be mounted. */
   findByUrl(url: string, predicate: Predicate): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;
@@ -59,6 +62,8 @@ export class Agent {
         return this.#mount(request);
       case "login":
         return this.#settings.login(request);
+      case "logout":
+        return this.#logout(request);
       case "unmount":
         return this.#unmount(request);
       case "flush":
@@ -122,6 +127,16 @@ export class Agent {
       const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, writeMode, mapOwner });
       return { mount: await mount.status(false) };
     });
+  }
+
+  /** A drive could not connect again without what is forgotten. */
+  async #logout({ server }: RequestOf<"logout">): Promise<ResultOf<"logout">> {
+    const place = serverPlace(server);
+    const mounted = [...[...this.#mounts.values()].map(({ settings }) => settings), ...this.#coming];
+    const drive = mounted.find(({ url }) => placeOf(addressOf(url)) === place && addressOf(url).isSecure);
+    if (drive === undefined) return this.#settings.logout(place);
+    const next = `Unmount it first: runnel unmount ${quoted(drive.mountpoint)}`;
+    throw new RunnelError("Busy", "logout", `${drive.mountpoint} is a drive of ${place}. ${next}`);
   }
 
   async #open(settings: MountSettings): Promise<Mount> {

@@ -7,6 +7,7 @@ export const productEngines: AgentEngines = {
   parsePredicate,
   openMount: async (settings) => (await import("./open-mount.ts")).openMount(settings),
   login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
+  logout: async (place) => (await import("./servers/log-in-here.ts")).logOutHere(place),
   findByUrl: async function* (url, predicate) {
     yield* (await import("./find-by-url.ts")).findByUrl(url, predicate);
   },

@@ -28,6 +28,7 @@ export interface AgentEngines {
   openMount: AgentSettings["openMount"];
   findByUrl: AgentSettings["findByUrl"];
   login: AgentSettings["login"];
+  logout: AgentSettings["logout"];
   parsePredicate(words: readonly string[]): Predicate;
 }
 

@@ -11,6 +11,7 @@ import { addFind } from "./verbs/find.ts";
 import { addFlush } from "./verbs/flush.ts";
 import { addInvite } from "./verbs/invite.ts";
 import { addLogin } from "./verbs/login.ts";
+import { addLogout } from "./verbs/logout.ts";
 import { addMount } from "./verbs/mount.ts";
 import { addRemove } from "./verbs/remove.ts";
 import { addRevoke } from "./verbs/revoke.ts";
@@ -27,6 +28,7 @@ const VERBS = [
   addDevices,
   addRevoke,
   addLogin,
+  addLogout,
   addMount,
   addUnmount,
   addFlush,

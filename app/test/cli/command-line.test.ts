@@ -39,6 +39,7 @@ describe("help", () => {
     "devices",
     "revoke",
     "login",
+    "logout",
     "mount",
     "unmount",
     "flush",
@@ -135,6 +136,35 @@ describe("login", () => {
     });
     expect(await runnel(home, "login", "runnel://x-bad")).toMatchObject({ code: 4, stdout: "" });
   });
+});
+
+describe("logout", () => {
+  test("names a server by its place or by a volume, and is refused while a drive of it is mounted", async () => {
+    const { home, mountpoint } = await withAgent();
+    const url = "wss://127.0.0.1:7473/docs";
+    for (const server of ["127.0.0.1:7473", url, "wss://127.0.0.1:7473"])
+      expect(jsonOf(await runnel(home, "logout", server, "--json"))).toEqual({
+        server: "127.0.0.1:7473",
+        device: "here",
+      });
+    expect(await runnel(home, "logout", "files.example.org")).toMatchObject({ code: 1, stdout: "" });
+    expect(await runnel(home, "mount", url, mountpoint)).toMatchObject({ code: 0 });
+    expect(await runnel(home, "logout", url)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: `${mountpoint} is a drive of 127.0.0.1:7473. Unmount it first: runnel unmount ${mountpoint}\n`,
+    });
+    expect(await runnel(home, "unmount", mountpoint)).toMatchObject({ code: 0 });
+    expect(await runnel(home, "logout", url)).toMatchObject({ code: 0 });
+  });
+
+  test.each(["", "a b", "ws://127.0.0.1:7473", "runnel://a:1/docs#s", "a:1?x", "user@a:1", "a:port"])(
+    "of %j, which is no server, ends with 2",
+    async (server) => {
+      const { home } = await withAgent();
+      expect(await runnel(home, "logout", server)).toMatchObject({ code: 2, stdout: "" });
+    },
+  );
 });
 
 describe("a drive", () => {

@@ -101,6 +101,10 @@ export const fakeEngines: AgentEngines = {
     if (!invite.endsWith("-good")) throw new RunnelError("Denied", "login", "This invite was used already.");
     return { url: "wss://127.0.0.1:7473/docs", device: name, isReadOnly: true };
   },
+  async logout(place) {
+    if (place !== "127.0.0.1:7473") throw new RunnelError("NotFound", "logout", "Not logged in there.");
+    return { server: place, device: "here" };
+  },
   async *findByUrl(_url, predicate) {
     yield* find(predicate);
   },

@@ -1,9 +1,10 @@
 // The file of servers that know this device.
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { KnownServers } from "../../src/agent/servers/known-servers.ts";
+import { logout } from "../../src/agent/servers/logout.ts";
 
 const SERVER = {
   place: "files.example.org:7473",
@@ -36,6 +37,24 @@ test("[F92] is for its user alone, and holds one entry a server", () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(servers.find(SERVER.place)).toEqual(SERVER);
   expect((JSON.parse(readFileSync(path, "utf8")) as { servers: unknown[] }).servers).toHaveLength(2);
+});
+
+test("[F92] a server that is forgotten leaves nothing of it behind; the others stay", () => {
+  servers.keep(SERVER);
+  servers.keep({ ...SERVER, place: "other:1", token: "o".repeat(43) });
+  expect(logout(SERVER.place, servers)).toEqual({ server: SERVER.place, device: "laptop" });
+  expect(servers.places()).toEqual(["other:1"]);
+  expect([servers.tokenFor(`wss://${SERVER.place}/photos`), servers.trustOf(SERVER.place)]).toEqual([undefined, {}]);
+  for (const name of readdirSync(folder)) {
+    const text = readFileSync(join(folder, name), "utf8");
+    expect([text.includes(SERVER.token), text.includes(SERVER.fingerprint)]).toEqual([false, true]);
+  }
+  expect(() => logout(SERVER.place, servers)).toThrow(
+    expect.objectContaining({
+      kind: "NotFound",
+      message: `This device is not logged in at ${SERVER.place}. It knows other:1.`,
+    }),
+  );
 });
 
 test("a token goes to the very server that it is of, by TLS only", () => {

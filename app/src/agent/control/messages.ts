@@ -57,6 +57,8 @@ export const Request = z.discriminatedUnion("verb", [
     /** Certificates of authorities in PEM form. */
     caFile: text.optional(),
   }),
+  /** `server`: HOST:PORT, or the URL of a volume there. */
+  z.object({ verb: z.literal("logout"), server: text }),
   z.object({ verb: z.literal("unmount"), mountpoint: text, force: z.boolean() }),
   z.object({ verb: z.literal("flush"), mountpoint: text, up: z.boolean() }),
   /** `asksServer`: each drive's server says how it stands with its folder. */
@@ -146,6 +148,7 @@ const AgentStatus = z.object({ pid: z.int(), version: text, home: text, startedM
 export const RESULTS = {
   mount: z.object({ mount: Status }),
   login: z.object({ url: text, device: text, isReadOnly: z.boolean() }),
+  logout: z.object({ server: text, device: text }),
   /** `wasLost`: what an earlier agent left behind was detached. `unsentFiles`: kept here, and sent when the drive is mounted there again; null: not known. */
   unmount: z.object({ unmounted: Place, wasLost: z.boolean(), unsentFiles: count.nullable() }),
   flush: z.object({ flushed: Place.extend({ up: z.boolean() }) }),

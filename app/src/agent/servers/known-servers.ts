@@ -15,6 +15,10 @@ export class KnownServers {
     return readServers(this.#path).find((server) => server.place === place);
   }
 
+  places(): string[] {
+    return readServers(this.#path).map(({ place }) => place);
+  }
+
   trustOf(place: string): ServerTrust {
     const { fingerprint, proxy, authorities } = this.find(place) ?? {};
     return {
@@ -42,5 +46,11 @@ export class KnownServers {
   keep(server: KnownServer): void {
     const others = readServers(this.#path).filter(({ place }) => place !== server.place);
     writeServers(this.#path, [...others, server]);
+  }
+
+  /** Durable when it returns: its token is nowhere here any more. */
+  forget(forgotten: string): void {
+    const others = readServers(this.#path).filter(({ place }) => place !== forgotten);
+    writeServers(this.#path, others);
   }
 }

@@ -1,4 +1,4 @@
-// login with the real engines.
+// login and logout with the real engines.
 import { hostname } from "node:os";
 import { threadExecutor } from "@runnel/native";
 import { RealClock } from "@runnel/shared";
@@ -6,9 +6,16 @@ import { AgentHome } from "../control/index.ts";
 import { VERSION } from "../version.ts";
 import { KnownServers } from "./known-servers.ts";
 import { type LoggedIn, login, type LoginRequest } from "./login.ts";
+import { type LoggedOut, logout } from "./logout.ts";
+
+const knownHere = (): KnownServers => new KnownServers(new AgentHome().serversPath);
+
+export function logOutHere(place: string): LoggedOut {
+  return logout(place, knownHere());
+}
 
 export function logInHere(request: LoginRequest): Promise<LoggedIn> {
-  const servers = new KnownServers(new AgentHome().serversPath);
+  const servers = knownHere();
   const name = hostname();
   const software = `Runnel ${VERSION} on ${name}`;
   return login(request, { servers, clock: new RealClock(), executor: threadExecutor(), software, hostname: name });

@@ -1,0 +1,22 @@
+// Forgets a server: what this device shows it, and what it knows it by. The server goes on knowing the device until it is revoked there.
+import { RunnelError } from "@runnel/shared";
+import type { KnownServers } from "./known-servers.ts";
+
+export interface LoggedOut {
+  /** host:port */
+  server: string;
+  /** What the server called this device. */
+  device: string;
+}
+
+/** @throws RunnelError NotFound, naming the servers that are known. */
+export function logout(place: string, servers: KnownServers): LoggedOut {
+  const known = servers.find(place);
+  if (known === undefined) {
+    const places = servers.places();
+    const others = places.length === 0 ? "It knows none." : `It knows ${places.join(", ")}.`;
+    throw new RunnelError("NotFound", "logout", `This device is not logged in at ${place}. ${others}`);
+  }
+  servers.forget(place);
+  return { server: place, device: known.device };
+}
