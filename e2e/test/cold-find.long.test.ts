@@ -38,7 +38,7 @@ function imitate(from: string, to: string, most: number): number {
 }
 
 test(
-  "costs at most 45 bytes an entry, and one request",
+  "costs at most 40 bytes an entry, and one request",
   async () => {
     const served = sandbox.makeFolder("served");
     let made = 0;
@@ -61,8 +61,7 @@ test(
     console.log(`${found} entries: ${(down.sentBytes / found).toFixed(1)} bytes each, ${up.sentBytes} bytes asked`);
     expect(found).toBe(made);
     expect(found).toBeGreaterThan(ENTRIES / 2);
-    // The goal is 40. Folders of a few names go in frames of their own, which do not shrink much.
-    expect(down.sentBytes / found).toBeLessThanOrEqual(45);
+    expect(down.sentBytes / found).toBeLessThanOrEqual(40);
     // The upgrade, hello, attach, the root and the whole tree, and questions for the lease.
     expect(up.sentBytes).toBeLessThan(2_000);
   },

@@ -76,13 +76,14 @@ class Volume:
         channel = self.call("find", folder=folder, isDeep=True, follow=follow, **search)
         found: Dict[str, State] = {}
         path_of = {folder: ""}  # A folder stands in its parent's entries before its own come.
-        while (item := channel.item()) is not None:
-            path = item[4] if predicate else path_of[item[0]]
-            for name, packed in item[3]:
-                state = State(*packed)
-                entry = f"{path}/{name}" if path else name
-                found[entry] = state
-                path_of[state.node] = entry
+        while (said := channel.item()) is not None:
+            for item in said if isinstance(said[0], list) else [said]:
+                path = item[4] if predicate else path_of[item[0]]
+                for name, packed in item[3]:
+                    state = State(*packed)
+                    entry = f"{path}/{name}" if path else name
+                    found[entry] = state
+                    path_of[state.node] = entry
         return found
 
     def fetch(self, state: State, held: Sequence[Content] = ()) -> Content:

@@ -4,9 +4,13 @@ import type { Channel, Entry, Predicate, RequestOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, checkPredicate, matches, packState } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
-import { entryBytes, splitBySize } from "./split-items.ts";
+import { PAGE_BYTES, entryBytes, splitBySize } from "./split-items.ts";
 
 const PAGE_ENTRIES = 500;
+/** The message's form allows 4096. */
+const TOGETHER_MAX = 1000;
+/** Folders of a deep listing are sent together up to so much: alone a small one hardly shrinks. More would keep other answers waiting on a narrow line. */
+const TOGETHER_BYTES = 64 * 1024;
 
 export async function serveFind(
   volume: Volume,
@@ -23,19 +27,53 @@ export async function serveFind(
   if (top.type !== "folder") throw new RunnelError("NotFolder", "find", "Only folders can be listed.");
   if (request.follow && request.isDeep && request.folder === ROOT_NODE && predicate === undefined)
     holder.followsAll = true;
+  const pages = new Pages(channel, predicate !== undefined || !request.isDeep);
   const stack: { folder: number; path: string }[] = [{ folder: request.folder, path: "" }];
   for (let next = stack.pop(); next !== undefined && !channel.abort.signal.aborted; next = stack.pop()) {
     if (request.follow) volume.feed.follow(holder, next.folder);
-    await listFolder(volume, next, predicate, channel, whenDrained, request.isDeep ? stack : undefined);
+    await listFolder(volume, next, predicate, pages, whenDrained, request.isDeep ? stack : undefined);
   }
+  pages.flush();
   channel.end();
+}
+
+/** What is found, on its way. */
+class Pages {
+  private readonly channel: Channel;
+  /** Someone waits for each. */
+  private readonly isEager: boolean;
+  private gathered: unknown[][] = [];
+  private gatheredBytes = 0;
+
+  constructor(channel: Channel, isEager: boolean) {
+    this.channel = channel;
+    this.isEager = isEager;
+  }
+
+  add(page: unknown[], bytes: number): void {
+    if (this.gatheredBytes + bytes > TOGETHER_BYTES) this.flush();
+    this.gathered.push(page);
+    this.gatheredBytes += bytes;
+    if (this.isEager || this.gathered.length >= TOGETHER_MAX) this.flush();
+  }
+
+  get isAborted(): boolean {
+    return this.channel.abort.signal.aborted;
+  }
+
+  flush(): void {
+    const { gathered } = this;
+    if (gathered.length > 0) this.channel.send(gathered.length === 1 ? gathered[0] : gathered);
+    this.gathered = [];
+    this.gatheredBytes = 0;
+  }
 }
 
 async function listFolder(
   volume: Volume,
   at: { folder: number; path: string },
   predicate: Predicate | undefined,
-  channel: Channel,
+  pages: Pages,
   whenDrained: () => Promise<void>,
   deeper: { folder: number; path: string }[] | undefined,
 ): Promise<void> {
@@ -56,14 +94,14 @@ async function listFolder(
         part.map((entry) => [entry.name, packState(entry.state)]),
       ];
       if (predicate !== undefined) item.push(at.path);
-      channel.send(item);
+      pages.add(item, PAGE_BYTES + part.reduce((sum, entry) => sum + entryBytes(entry), 0));
     }
     for (const { name, state } of page) {
       if (deeper !== undefined && state.type === "folder")
         deeper.push({ folder: state.node, path: at.path === "" ? name : `${at.path}/${name}` });
     }
     const last = page.at(-1);
-    if (isLast || last === undefined || channel.abort.signal.aborted) return;
+    if (isLast || last === undefined || pages.isAborted) return;
     after = last.name;
   }
 }

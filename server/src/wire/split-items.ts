@@ -13,6 +13,9 @@ const ITEM_BYTES_MAX = LIMITS.controlBytes - 128 * 1024;
 /** The message's form allows 4096. */
 const COUNT_MAX = 1000;
 
+/** Of a page of a listing, what surrounds its entries. */
+export const PAGE_BYTES = 32;
+
 export function entryBytes({ name, state }: Entry): number {
   return Buffer.byteLength(name) + stateBytes(state);
 }

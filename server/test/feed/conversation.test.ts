@@ -107,7 +107,7 @@ async function find(peer: Peer, request: object): Promise<unknown[][]> {
   const channel = peer.connection.ask("find", { attachment: peer.feed.id, ...request });
   const items: unknown[][] = [];
   for (let item = await peer.until(channel.next()); item !== undefined; item = await peer.until(channel.next()))
-    items.push(item as unknown[]);
+    items.push(...(Array.isArray((item as unknown[])[0]) ? (item as unknown[][]) : [item as unknown[]]));
   return items;
 }
 

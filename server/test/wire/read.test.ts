@@ -1,6 +1,15 @@
 // find, stat, fetch and getHash, as a client sees them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { LIMITS, ROOT_NODE, decodeRecipeDelta, encodeRecipe, recipeSize } from "@runnel/shared";
+import {
+  FIND_ITEMS,
+  LIMITS,
+  ROOT_NODE,
+  check,
+  decodeRecipeDelta,
+  encodeMessage,
+  encodeRecipe,
+  recipeSize,
+} from "@runnel/shared";
 import type { RecipePart } from "@runnel/shared";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
@@ -43,6 +52,21 @@ describe("find", () => {
     expect(pages.flatMap((page) => page[3].map(([name]) => name))).toEqual(names);
     expect(pages.length).toBeGreaterThan(1);
     expect(pages.map((page) => page[2])).toEqual([...pages.slice(1).map(() => false), true]);
+  });
+
+  test("[W40] brings folders of few names together, and no item larger than it need be", async () => {
+    const folders: number[] = [];
+    for (let index = 0; index < 600; index++) folders.push(await wire.rig.folder(ROOT_NODE, `folder ${index}`));
+    for (const folder of folders.slice(0, 500)) await wire.rig.make(folder, "one".repeat(20));
+    const channel = one.client.connection.ask("find", one.request({ folder: ROOT_NODE, isDeep: true, follow: false }));
+    const items: unknown[][] = [];
+    for (let item = await wire.rig.run(channel.next()); item !== undefined; item = await wire.rig.run(channel.next()))
+      items.push(item as unknown[]);
+    const pages = items.flatMap((item) => check(FIND_ITEMS, item, "find item"));
+    expect(pages).toHaveLength(602);
+    expect(new Set(pages.map(([folder]) => folder)).size).toBe(601);
+    expect(items.length).toBeLessThan(10);
+    for (const item of items) expect(encodeMessage(item).length).toBeLessThan(64 * 1024);
   });
 
   test("[W40] of what is no folder, or is not there, is refused", async () => {

@@ -13,7 +13,7 @@ import {
   Connection,
   FEED_FROM_SERVER,
   FETCH_ITEM,
-  FIND_ITEM,
+  FIND_ITEMS,
   RESULTS,
   RunnelError,
   SeededRandom,
@@ -248,7 +248,7 @@ export class Attached {
       this.request({ folder: 1, isDeep: false, follow: false, ...more }),
     );
     const items = await this.rig.run(collect(channel));
-    return items.map((item) => check(FIND_ITEM, item, "find item"));
+    return items.flatMap((item) => check(FIND_ITEMS, item, "find item"));
   }
 
   async fetch(version: VersionId, more: object = {}): Promise<{ items: FetchItem[]; bulk: Uint8Array[] }> {

@@ -391,6 +391,9 @@ export const FIND_ITEM = z.tuple([
 ]);
 export type FindItem = z.output<typeof FIND_ITEM>;
 
+/** One of them, or several in a list. */
+export const FIND_ITEMS = z.union([FIND_ITEM.transform((item) => [item]), z.array(FIND_ITEM).max(4096)]);
+
 export const RESULTS = {
   hello: z.object({ protocol: count, software: z.string().max(200), termMs: count }),
   joined: z.object({

@@ -44,7 +44,16 @@ function frames(): FuzzTarget {
   };
 }
 
-const { FEED_FROM_CLIENT, FEED_FROM_SERVER, FETCH_ITEM, FIND_GET_ITEM, FIND_ITEM, WRITE_ITEM, WRITE_REPLY } = messages;
+const {
+  FEED_FROM_CLIENT,
+  FEED_FROM_SERVER,
+  FETCH_ITEM,
+  FIND_GET_ITEM,
+  FIND_ITEM,
+  FIND_ITEMS,
+  WRITE_ITEM,
+  WRITE_REPLY,
+} = messages;
 const SCHEMAS: Record<string, Parameters<typeof messages.check>[0]> = {
   ...messages.REQUESTS,
   ...messages.RESULTS,
@@ -53,6 +62,7 @@ const SCHEMAS: Record<string, Parameters<typeof messages.check>[0]> = {
   FETCH_ITEM,
   FIND_GET_ITEM,
   FIND_ITEM,
+  FIND_ITEMS,
   WRITE_ITEM,
   WRITE_REPLY,
   STATUS_ITEM,

@@ -1,6 +1,6 @@
 // Reads the tree from the server into the replica: one folder, the whole volume, single nodes; and find, which the server runs.
 import type { Channel, Entry, FindItem, NodeState, Predicate } from "@runnel/shared";
-import { FIND_ITEM, RESULTS, ROOT_NODE, RunnelError, check } from "@runnel/shared";
+import { FIND_ITEMS, RESULTS, ROOT_NODE, RunnelError, check } from "@runnel/shared";
 import type { FoundEntry } from "../mount.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Session } from "./session.ts";
@@ -42,12 +42,12 @@ export class Listings {
   private async take(folder: number, isDeep: boolean): Promise<void> {
     const channel = this.session.open("find", { folder, isDeep, follow: true }, true);
     // A program waits for one folder; nobody does for the whole volume.
-    const next = (): Promise<FindItem | undefined> =>
-      isDeep ? nextItem(channel) : this.session.whileHeard(nextItem(channel), "list");
+    const next = (): Promise<FindItem[] | undefined> =>
+      isDeep ? nextItems(channel) : this.session.whileHeard(nextItems(channel), "list");
     try {
-      for (let item = await next(); item !== undefined; item = await next()) {
-        const [listed, asOf, isLast, entries] = item;
-        this.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
+      for (let items = await next(); items !== undefined; items = await next()) {
+        for (const [listed, asOf, isLast, entries] of items)
+          this.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
         if (!isDeep) this.progress(folder);
       }
     } finally {
@@ -60,27 +60,29 @@ export class Listings {
 export async function* findBelow(session: Session, predicate: Predicate): AsyncGenerator<FoundEntry> {
   const channel = session.open("find", { folder: ROOT_NODE, isDeep: true, follow: false, predicate }, true);
   try {
-    for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
-      const folder = item[4] ?? "";
-      for (const [name, state] of item[3]) {
-        yield {
-          path: folder === "" ? name : `${folder}/${name}`,
-          type: state.type,
-          sizeBytes: state.sizeBytes,
-          mtimeMs: Number(state.mtimeNs / 1_000_000n),
-        };
-      }
-    }
+    for (let items = await nextItems(channel); items !== undefined; items = await nextItems(channel))
+      for (const item of items) yield* foundIn(item);
   } finally {
     channel.cancel();
   }
 }
 
-async function nextItem(channel: Channel): Promise<FindItem | undefined> {
+function* foundIn([, , , entries, folder = ""]: FindItem): Generator<FoundEntry> {
+  for (const [name, state] of entries) {
+    yield {
+      path: folder === "" ? name : `${folder}/${name}`,
+      type: state.type,
+      sizeBytes: state.sizeBytes,
+      mtimeMs: Number(state.mtimeNs / 1_000_000n),
+    };
+  }
+}
+
+async function nextItems(channel: Channel): Promise<FindItem[] | undefined> {
   const message = await channel.next();
   if (message === undefined) return undefined;
   if (!Array.isArray(message)) throw new RunnelError("Invalid", "find", "A listing has the wrong form.");
-  return check(FIND_ITEM, message, "find item");
+  return check(FIND_ITEMS, message, "find item");
 }
 
 function toEntry([name, state]: [string, NodeState]): Entry {
