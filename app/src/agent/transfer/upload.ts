@@ -120,7 +120,8 @@ export class Uploads {
         node: request.node,
         base: request.base,
         sizeBytes: outgoing.cut.sizeBytes,
-        attributes: { mtimeNs: request.mtimeNs },
+        // Without one of its own the operation's time is the content's.
+        attributes: request.mtimeNs === request.ctimeNs ? {} : { mtimeNs: request.mtimeNs },
         ...(outgoing.cut.preset === 0 ? {} : { preset: outgoing.cut.preset }),
         isResumed: request.isResumed,
       },
