@@ -1,7 +1,7 @@
 // What a server confirms to whom: a client that has no right on a volume learns nothing of what is stored there by naming it, in none of the ways
 // in which chunks can be named (LBFS §3.2.4). The contents are the same in both volumes' histories or in one only; the answers must not differ.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { ROOT_NODE, type Recipe } from "@runnel/shared";
+import { REQUESTS, ROOT_NODE, type Recipe, type RequestName, RunnelError } from "@runnel/shared";
 import { Access } from "../../src/auth/access.ts";
 import { VolumeRig, bytesOf } from "../volume/volume-rig.ts";
 import { type Attached, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
@@ -12,6 +12,8 @@ const TOKEN = "t".repeat(43);
 
 let wire: WireRig;
 let other: WireRig;
+/** Who has the right on the volume "other". */
+let owner: Attached;
 let guest: Attached;
 /** The content's version in the volume that the guest has no right on, and its recipe. */
 let hidden: { node: number; seq: number };
@@ -19,7 +21,7 @@ let hidden: { node: number; seq: number };
 /** The guest may write to docs and nothing else; the secret lies in the volume "other" only. */
 beforeEach(async () => {
   other = new WireRig(await VolumeRig.open(2));
-  const owner = await (await other.greeted()).attach(instanceOf("2"));
+  owner = await (await other.greeted()).attach(instanceOf("2"));
   const node = await owner.make(ROOT_NODE, "secret");
   hidden = { node, seq: (await owner.write(node, 0, SECRET)).version };
 
@@ -55,12 +57,116 @@ async function answerTo(
   return reply;
 }
 
+/** What names a node and a version in each kind of request; undefined where nothing does. What is missing does not compile. */
+type Names = (node: number, seq: number, n: number) => object;
+const before = (n: number): object => ({ n, received: 0 });
+const NAMES: Record<Exclude<RequestName, "hello" | "join" | "attach">, Names | undefined> = {
+  find: (node) => ({ folder: node, isDeep: true, follow: true }),
+  stat: (node) => ({ nodes: [node], names: [[node, "secret"]] }),
+  getHash: (node, seq) => ({ version: [node, seq], from: 0, count: 10 }),
+  fetch: (node, seq) => ({ version: [node, seq], held: [], hasRecipe: false, offset: 0, length: 10 }),
+  findGet: (node, seq) => ({ versions: [[node, seq]] }),
+  xattrs: (node) => ({ node }),
+  // Its node is one that nothing has yet.
+  make: undefined,
+  link: (node, _seq, n) => ({ ...before(n), node, folder: ROOT_NODE, name: "linked" }),
+  rename: (node, _seq, n) => ({
+    ...before(n),
+    folder: ROOT_NODE,
+    name: "secret",
+    node,
+    toFolder: ROOT_NODE,
+    toName: "mine",
+    how: "keep",
+  }),
+  remove: (node, _seq, n) => ({ ...before(n), folder: ROOT_NODE, name: "secret", node, isFolder: false }),
+  removeAll: (node, _seq, n) => ({ ...before(n), folder: ROOT_NODE, name: "secret", node, asOf: 1_000 }),
+  setAttr: (node, _seq, n) => ({ ...before(n), node, change: { mode: 0o600 } }),
+  write: (node, seq, n) => ({ ...before(n), node, base: seq, sizeBytes: 0, attributes: {}, isResumed: false }),
+  space: undefined,
+  status: undefined,
+  whenUp: undefined,
+  newNodes: undefined,
+  detach: undefined,
+};
+
+/** All that the server says to a request, and to what is left of it. */
+async function saidTo(name: RequestName, body: object): Promise<unknown> {
+  const { connection } = guest.client;
+  const channel =
+    name === "write" ? connection.open(name, guest.request(body)) : connection.ask(name, guest.request(body));
+  if (name === "write") channel.send(["e", await wire.rig.executor.digest([new Uint8Array(0)])]);
+  const listen = async (): Promise<unknown[]> => {
+    const said: unknown[] = [];
+    for (let item = await channel.next(); item !== undefined; item = await channel.next()) said.push(item);
+    return [...said, await channel.result()];
+  };
+  return wire.rig.run(listen()).catch((error: unknown) => {
+    if (!(error instanceof RunnelError)) throw error;
+    return { kind: error.kind, message: error.message, detail: error.detail };
+  });
+}
+
+/** As text, but for these numbers: what is said names what was asked for. */
+function leaving(said: unknown, ...numbers: number[]): string {
+  const text = JSON.stringify(said, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+  return numbers.reduce((rest, number) => rest.replaceAll(String(number), "…"), text);
+}
+
 describe("a volume without a right", () => {
+  const naming = Object.entries(NAMES).filter((entry): entry is [RequestName, Names] => entry[1] !== undefined);
+
+  test("[W77] is tried with every request there is", () => {
+    expect([...Object.keys(NAMES), "hello", "join", "attach"].toSorted()).toEqual(Object.keys(REQUESTS).toSorted());
+  });
+
+  test.each(naming)("[W77] says to %s of what it holds what is said of nothing", async (name, body) => {
+    const never = { node: hidden.node + 77, seq: hidden.seq };
+    const { seq } = wire.rig.volume;
+    const answers: string[] = [];
+    for (const { node, seq: version } of [hidden, never])
+      answers.push(leaving(await saidTo(name, body(node, version, ++guest.n)), node));
+    expect(answers[0]).toBe(answers[1]);
+    expect(wire.rig.volume.seq).toBe(seq);
+  });
+
+  test("[W77] tells nothing on the feed of another, and its epoch resumes nothing there", async () => {
+    await guest.find({ isDeep: true, follow: true });
+    expect((await guest.renew())?.[0]).toBe("current");
+    guest.channel.send(["unfollow", [hidden.node]]);
+    const told = guest.feed.length;
+    await owner.write(hidden.node, hidden.seq, NOWHERE);
+    await owner.make(ROOT_NODE, "another secret");
+    await wire.rig.clock.advance(1_000);
+    expect(guest.feed).toHaveLength(told);
+    const { epoch, seq } = other.rig.volume;
+    const again = await guest.client.attach(instanceOf("4"), { epoch, seq: seq - 1, follows: "all" });
+    expect(again.facts.isResumed).toBe(false);
+    await wire.rig.clock.advance(1_000);
+    expect(again.seqs).toEqual([]);
+  });
+
+  test("[W77] [W21] gives nothing to bytes that are guessed: data for what is needed must be what was named, wherever that lies", async () => {
+    const kinds: string[] = [];
+    for (const bytes of [SECRET, NOWHERE]) {
+      const recipe = await wire.rig.executor.chunkBytes(bytes);
+      const node = await guest.make(ROOT_NODE, `guess-${kinds.length}`);
+      const upload = guest.openWrite({ node, base: 0, sizeBytes: bytes.length });
+      upload.known(recipe, hidden, 0);
+      await upload.end(recipe);
+      expect(await upload.reply()).toEqual(["need", [0]]);
+      await upload.data(bytesOf(13, bytes.length), ["r", 0]);
+      await upload.end(recipe);
+      kinds.push(await kindOf(upload.result()));
+    }
+    expect(kinds).toEqual(["Corrupt", "Corrupt"]);
+  });
+
   test.each<[string, (upload: ReturnType<Attached["openWrite"]>, recipe: Recipe) => void]>([
     ["by digest alone", (upload, recipe) => upload.known(recipe, null, 0)],
     ["by digest and place", (upload, recipe) => upload.known(recipe, hidden, 0)],
   ])(
-    "gives its chunks to no write that names them %s: they are needed like those that are nowhere",
+    "[W77] gives its chunks to no write that names them %s: they are needed like those that are nowhere",
     async (_how, name) => {
       const answers = [await answerTo(SECRET, name), await answerTo(NOWHERE, name)];
       expect(answers).toEqual([
@@ -70,7 +176,7 @@ describe("a volume without a right", () => {
     },
   );
 
-  test("gives them to no COPY and to no read of the version: it is one that is not kept", async () => {
+  test("[W77] gives them to no COPY and to no read of the version: it is one that is not kept", async () => {
     const never = { node: hidden.node + 5, seq: hidden.seq };
     for (const version of [hidden, never]) {
       const copy = await answerTo(SECRET, (upload, recipe) => upload.copy(version, 0, recipe.lengths.length));
@@ -81,7 +187,7 @@ describe("a volume without a right", () => {
     }
   });
 
-  test("is no base of a delta: the run is needed, whatever it was made against", async () => {
+  test("[W77] is no base of a delta: the run is needed, whatever it was made against", async () => {
     const delta = (version: { node: number; seq: number }) => async (): Promise<unknown> =>
       answerTo(SECRET, (upload) => {
         upload.channel.send(["d", [[version.node, version.seq], 0, 1], SECRET.length, new Uint8Array(40).fill(1)]);
@@ -91,7 +197,7 @@ describe("a volume without a right", () => {
     expect(answers[0]).toEqual(["need", [0]]);
   });
 
-  test("is nothing that a fetch may hold: naming it saves nothing and says nothing", async () => {
+  test("[W77] is nothing that a fetch may hold: naming it saves nothing and says nothing", async () => {
     const node = await guest.make(ROOT_NODE, "own");
     const { version } = await guest.write(node, 0, SECRET);
     const own = { node, seq: version };
@@ -103,7 +209,7 @@ describe("a volume without a right", () => {
     }
   });
 
-  test("cannot be attached, also beside one that can", async () => {
+  test("[W72] cannot be attached, also beside one that can", async () => {
     const channel = guest.client.connection.open("attach", {
       volume: "other",
       instance: instanceOf("3"),
@@ -111,6 +217,20 @@ describe("a volume without a right", () => {
     });
     expect(await kindOf(wire.rig.run(channel.next()))).toBe("NotFound");
   });
+});
+
+test("[W77] a place in a file of one's own proves nothing that does not lie there", async () => {
+  const node = await guest.make(ROOT_NODE, "own");
+  const { version } = await guest.write(node, 0, bytesOf(14, 60_000));
+  const own = { node, seq: version };
+  const answers = [
+    await answerTo(SECRET, (upload, recipe) => upload.known(recipe, own, 0)),
+    await answerTo(NOWHERE, (upload, recipe) => upload.known(recipe, own, 0)),
+  ];
+  expect(answers).toEqual([
+    ["need", [0]],
+    ["need", [0]],
+  ]);
 });
 
 test("what the volume itself has is not sent again: the same ways lead to it", async () => {
