@@ -76,6 +76,7 @@ async function conversation(): Promise<Uint8Array[]> {
     ["setAttr", { ...numbered(4), node: FILE, change: { mode: 0o600, xattr: ["user.a", noise(1, 5)] } }],
     ["link", { ...numbered(5), node: FILE, folder: 1, name: "other", after: [4] }],
     ["remove", { ...numbered(6), folder: 1, name: "other", node: FILE, isFolder: false }],
+    ["removeAll", { ...numbered(7), folder: 1, name: "folder", node: 5001, asOf: 9 }],
     ["findGet", { ...to, versions: [[FILE, 2]] }],
     ["getHash", { ...to, version: [FILE, 2], from: 0, count: 10 }],
     ["xattrs", { ...to, node: FILE }],
@@ -90,7 +91,8 @@ async function conversation(): Promise<Uint8Array[]> {
     const channel = 2 * index + 1;
     const isOpen = operation === "attach" || operation === "write";
     const opening = said(isOpen ? FRAME.open : FRAME.call, channel, [operation, request]);
-    if (operation === "attach") return [opening, said(FRAME.item, channel, ["current", 1])];
+    const told = [["current", 1], ["want", [[FILE, 2]]], ["ack", 1], ["unfollow", [9]], ["idle"]];
+    if (operation === "attach") return [opening, ...told.map((item) => said(FRAME.item, channel, item))];
     if (operation !== "write") return [opening];
     const items = [
       ["c", [FILE, 2], 0, recipe.lengths.length],

@@ -1,4 +1,5 @@
 // Decoders with a bug each, which a fuzzer has to find: behind conditions that only bytes chosen one after another meet.
+import { Channel } from "../../src/protocol/channel.ts";
 import { encodeMessage } from "../../src/protocol/cbor.ts";
 import { FRAME, decodeFrame, encodeFrame } from "../../src/protocol/frame.ts";
 import { joinMessages, splitMessages } from "./message-list.ts";
@@ -54,6 +55,19 @@ function brokenStates(): FuzzTarget {
   };
 }
 
+/** The real connection, but for credit that is given back for bulk which it sent. */
+async function brokenCredit(): Promise<FuzzTarget> {
+  const receiveCredit = Reflect.get(Channel.prototype, "receiveCredit") as (this: Channel, bytes: number) => void;
+  Channel.prototype.receiveCredit = function (bytes) {
+    receiveCredit.call(this, bytes);
+    if (bytes > 0) throw new TypeError("planted");
+  };
+  const { targets: real } = await import("./protocol-targets.ts");
+  const make = real["connections"];
+  if (make === undefined) throw new Error("there is no such target");
+  return make();
+}
+
 const hoard: unknown[] = [];
 
 export const targets: Targets = {
@@ -69,4 +83,5 @@ export const targets: Targets = {
   "aborts the process": () => brokenFrames(() => process.abort()),
   "leaves a promise rejected": () => brokenFrames(() => void Promise.reject(new Error("planted"))),
   "fails in a late state": () => brokenStates(),
+  "miscounts credit": brokenCredit,
 };
