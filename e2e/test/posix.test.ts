@@ -76,6 +76,29 @@ os.setxattr(sys.argv[1], sys.argv[2], b"v" * int(sys.argv[3]))' "$1" "$2" "$3"`;
   });
 });
 
+describe("access control lists and unnamed files", () => {
+  const ATTEMPTS = `import errno, os, struct, sys
+file, folder = sys.argv[1:]
+entries = [(1, 6, 0xffffffff), (2, 4, 1234), (4, 4, 0xffffffff), (16, 4, 0xffffffff), (32, 4, 0xffffffff)]
+acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+open(file, "w").close()
+for call, *args in [
+    (os.setxattr, file, "system.posix_acl_access", acl), (os.setxattr, folder, "system.posix_acl_default", acl),
+    (os.getxattr, file, "system.posix_acl_access"), (os.removexattr, file, "system.posix_acl_access"),
+    (os.listxattr, file), (os.open, folder, os.O_TMPFILE | os.O_RDWR, 0o600),
+]:
+    try: print(call(*args))
+    except OSError as error: print(errno.errorcode[error.errno])
+print(oct(os.stat(file).st_mode & 0o777))`;
+
+  test("are refused as by a disk that lacks them, and leave the modes alone", async () => {
+    const said = await onMount('umask 022; python3 -c "$3" "$1" "$2"', [join(drive, "listed"), drive, ATTEMPTS]);
+    const refused = "ENOTSUP\n";
+    expect(said).toBe(`${refused.repeat(4)}[]\n${refused}0o644\n`);
+    await onMount('cp -a "$1" "$1.copy"; cp --preserve=all "$1" "$1.again"', [join(drive, "listed")]);
+  });
+});
+
 describe("owners", () => {
   const OWNER = 'stat -c "%u %g" "$1"';
 
