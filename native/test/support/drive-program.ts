@@ -2,6 +2,7 @@
 import { execFile, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 const [mountpoint = ""] = process.argv.slice(2);
@@ -57,6 +58,37 @@ function python(script: string, args: readonly string[], fd?: number): Promise<s
   });
 }
 
+const XATTR_CALLS = `import json, os, sys
+calls = {"get": lambda *args: os.getxattr(*args).hex(), "list": os.listxattr, "remove": os.removexattr,
+         "set": lambda path, name, value, flags: os.setxattr(path, name, bytes.fromhex(value), flags)}
+for line in sys.stdin:
+  call, *args = json.loads(line)
+  try: said = {"value": calls[call](*args)}
+  except OSError as error: said = {"errno": error.errno}
+  print(json.dumps(said), flush=True)`;
+
+/** One Python for all of them, since there may be hundreds: calls are made one after the other. */
+class XattrCalls {
+  readonly #child = spawn("python3", ["-c", XATTR_CALLS], { stdio: ["pipe", "pipe", "inherit"] });
+  readonly #answers = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
+
+  /** Answers come in the order of the calls. */
+  async call(args: readonly (string | number)[]): Promise<unknown> {
+    this.#child.stdin.write(`${JSON.stringify(args)}\n`);
+    const { value: line } = await this.#answers.next();
+    const { value, errno } = JSON.parse(line as string) as { value?: unknown; errno?: number };
+    if (errno !== undefined) throw Object.assign(new Error(String(args[0])), { errno: -errno });
+    return value;
+  }
+}
+
+let xattrs: XattrCalls | undefined;
+
+function xattrCall(...args: (string | number)[]): Promise<unknown> {
+  xattrs ??= new XattrCalls();
+  return xattrs.call(args);
+}
+
 const FALLOCATE = `r = ctypes.CDLL(None, use_errno=True).fallocate(3, int(sys.argv[1]), ctypes.c_long(int(sys.argv[2])), ctypes.c_long(int(sys.argv[3])))
  if r != 0: sys.exit(ctypes.get_errno())`;
 
@@ -85,22 +117,13 @@ const calls = {
   futimes: (fd: number, atimeNs: bigint, mtimeNs: bigint) =>
     promisify(fs.futimes)(fd, seconds(atimeNs), seconds(mtimeNs)),
   getxattr: async (path: string, name: string) =>
-    Buffer.from(await python("print(os.getxattr(sys.argv[1], sys.argv[2]).hex())", [at(path), name]), "hex"),
-  listxattr: async (path: string) =>
-    (await python("print('\\n'.join(os.listxattr(sys.argv[1])))", [at(path)]))
-      .split("\n")
-      .filter((name) => name !== ""),
+    Buffer.from((await xattrCall("get", at(path), name)) as string, "hex"),
+  listxattr: (path: string) => xattrCall("list", at(path)),
   setxattr: async (path: string, name: string, value: Uint8Array, flags = 0) => {
-    const hex = Buffer.from(value).toString("hex");
-    await python("os.setxattr(sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]), int(sys.argv[4]))", [
-      at(path),
-      name,
-      hex,
-      String(flags),
-    ]);
+    await xattrCall("set", at(path), name, Buffer.from(value).toString("hex"), flags);
   },
   removexattr: async (path: string, name: string) => {
-    await python("os.removexattr(sys.argv[1], sys.argv[2])", [at(path), name]);
+    await xattrCall("remove", at(path), name);
   },
   seek: async (fd: number, offset: number, wantsData: boolean) => {
     const how = wantsData ? "os.SEEK_DATA" : "os.SEEK_HOLE";
