@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<uint64_t> next_overlay{1};
 // A file with more dirty extents than that is not looked through for what of its base still shows.
-constexpr size_t kExtentsLookedAt = 1024;
+constexpr size_t kExtentsLookedAt = 256;
 
 // Bytes of a segment that are in no hole of its file, so far as kExtentsLookedAt looks tell.
 uint64_t DataBytes(const File::Segment& segment, size_t* looks) {
