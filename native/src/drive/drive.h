@@ -224,11 +224,11 @@ constexpr uint64_t kAliasBase = uint64_t{1} << 53;   // kernel ids from here on 
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 38;  // LIMITS.fileBytes
 constexpr size_t kNameBytesMax = 255;
 
+// Of holes and of what files take: as most disks have it.
+constexpr uint64_t kBlockBytes = 4096;
+
 // What a file of that size takes on disk when it has no holes.
-constexpr uint64_t WholeBlocks(uint64_t size_bytes) {
-  constexpr uint64_t kBlock = 4096;
-  return (size_bytes + kBlock - 1) / kBlock * kBlock;
-}
+constexpr uint64_t WholeBlocks(uint64_t size_bytes) { return (size_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
 
 }  // namespace runnel::drive
 

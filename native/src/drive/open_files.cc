@@ -29,6 +29,29 @@ uint64_t DataBytes(const File::Segment& segment, size_t* looks) {
   return bytes;
 }
 
+// The next data of a plan from an offset on: what is not here counts as data. `index` is of the segment it is in. False when there is none.
+bool NextData(const File::Plan& plan, size_t* index, uint64_t from, ByteRange* data) {
+  for (; *index < plan.segments.size(); ++*index) {
+    const File::Segment& segment = plan.segments[*index];
+    const uint64_t end = segment.offset + segment.length;
+    uint64_t at = std::max(from, segment.offset);
+    if (at >= end || (segment.fd < 0 && !segment.is_missing)) continue;
+    uint64_t until = end;
+    if (!segment.is_missing) {
+      Extent extent = ExtentAt(segment.fd, at, end - at);
+      if (extent.is_hole) {
+        at += extent.length;
+        if (at >= end) continue;
+        extent = ExtentAt(segment.fd, at, end - at);
+      }
+      until = at + extent.length;
+    }
+    *data = {at, until - at};
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Layer::~Layer() {
@@ -124,23 +147,20 @@ File::Plan File::PlanRead(uint64_t offset, uint64_t length) const {
 int File::Seek(uint64_t offset, bool wants_data, uint64_t* found) const {
   const uint64_t size_bytes = GetState().size_bytes;
   if (offset >= size_bytes) return ENXIO;
-  const Plan plan = PlanRead(offset, size_bytes - offset);
-  for (const Segment& segment : plan.segments) {
-    *found = segment.offset;
-    if (segment.fd < 0) {
-      if (segment.is_missing == wants_data) return 0;
-      continue;
+  const uint64_t block = offset / kBlockBytes * kBlockBytes;
+  const Plan plan = PlanRead(block, size_bytes - block);
+  uint64_t hole = block;  // nothing of the block there is known to be data
+  size_t index = 0;
+  for (ByteRange data{block, 0}; NextData(plan, &index, data.offset + data.length, &data);) {
+    const uint64_t first = data.offset / kBlockBytes * kBlockBytes;
+    if (wants_data) {
+      *found = std::max(offset, first);
+      return 0;
     }
-    const off_t at = lseek(segment.fd, static_cast<off_t>(segment.offset), wants_data ? SEEK_DATA : SEEK_HOLE);
-    if (at < 0) {
-      // ENXIO: behind the end of the file, so a hole. Else its file system knows of none.
-      if ((errno == ENXIO) != wants_data) return 0;
-      continue;
-    }
-    *found = static_cast<uint64_t>(at);
-    if (*found < segment.offset + segment.length) return 0;
+    if (first > hole) break;
+    hole = WholeBlocks(data.offset + data.length);
   }
-  *found = offset + plan.size_bytes;
+  *found = std::min(std::max(offset, hole), block + plan.size_bytes);
   return wants_data ? ENXIO : 0;
 }
 

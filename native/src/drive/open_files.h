@@ -83,7 +83,7 @@ class File {
   // Bytes of disk: what its base and layers take, as far as they show; never more than a file without holes.
   uint64_t AllocatedBytes() const;
   Plan PlanRead(uint64_t offset, uint64_t length) const;
-  // The next data or hole from an offset on, as far as the files underneath know: what is not here counts as data. 0 or errno.
+  // The next data or hole from an offset on, in whole blocks, as far as the files underneath know: what is not here counts as data. 0 or errno.
   int Seek(uint64_t offset, bool wants_data, uint64_t* found) const;
   // 0 or errno; *written ≤ size bytes were taken.
   int Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written);

@@ -527,6 +527,21 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(Buffer.compare((await agent.bytesAt("a")) ?? Buffer.alloc(0), expected)).toBe(0);
     });
 
+    test("holes are of whole blocks, as on a disk, however small the writes", async () => {
+      const { program } = rig;
+      const block = 4096;
+      const fd = await program.open("a", O_RDWR | O_CREAT);
+      await program.write(fd, 5 * block + 100, bytes("x"));
+      await program.write(fd, 7 * block - 1, bytes("yy"));
+      await program.ftruncate(fd, 20 * block);
+      expect(await program.seek(fd, 0, true)).toBe(5 * block);
+      expect(await program.seek(fd, 5 * block + 200, true)).toBe(5 * block + 200);
+      expect(await program.seek(fd, 5 * block + 200, false)).toBe(8 * block);
+      expect(await program.seek(fd, 3 * block + 1, false)).toBe(3 * block + 1);
+      await expect(program.seek(fd, 8 * block, true)).rejects.toMatchObject({ errno: ENXIO });
+      await program.close(fd);
+    });
+
     test("holes take no blocks: while a file is open, when it is saved, when it is cut, when it is known only by its size", async () => {
       const { agent, program } = rig;
       const block = 65_536;
