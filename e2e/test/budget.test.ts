@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { Sandbox, costOf, noise } from "../src/harness/index.ts";
+import { Sandbox, costOf, noise, onMount, quiet } from "../src/harness/index.ts";
 import type { Device, LinkEmulator } from "../src/harness/index.ts";
 
 const MB = 1_000_000;
@@ -26,6 +26,20 @@ afterEach(() => sandbox.cleanup(), 60_000);
 
 function cost(script: string, ...args: string[]): Promise<number> {
   return costOf({ link, device, drive }, script, ...args);
+}
+
+/** Without a question whether it is in the plain files, which is no part of the save; the smallest of three: a question for the lease falls into some. */
+async function costOfUnchanged(source: string): Promise<number> {
+  const costs: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    await quiet(link);
+    await link.resetCounts();
+    await onMount('cp "$2" "$1/big.bin"', [drive, source], { deadlineMs: 60_000 });
+    await quiet(link);
+    const { up, down } = await link.counts();
+    costs.push(up.sentBytes + down.sentBytes);
+  }
+  return Math.min(...costs);
 }
 
 /** What `zstd -3 --patch-from` makes of it: the bound that an edit is held to. */
@@ -56,7 +70,7 @@ function edited(bytes: Buffer): Buffer {
 }
 
 describe("a save", () => {
-  test("of one byte in 100 MB costs ≤ 600 bytes, of 100 bytes inserted at its front ≤ 900, of 1 KB appended ≤ 1.6 KB, unchanged ≤ 350", async () => {
+  test("of one byte in 100 MB costs ≤ 600 bytes, of 100 bytes inserted at its front ≤ 900, of 1 KB appended ≤ 1.6 KB, unchanged ≤ 150", async () => {
     const source = sandbox.path("source.bin");
     const bytes = noise(100 * MB, 1);
     writeFileSync(source, bytes);
@@ -70,11 +84,11 @@ describe("a save", () => {
     writeFileSync(append, noise(1000, 10));
     const appended = await cost('cat "$2" >> "$1/big.bin"', append);
     writeFileSync(front, Buffer.concat([readFileSync(front), noise(1000, 10)]));
-    const unchanged = await cost('cp "$2" "$1/big.bin"', front);
+    const unchanged = await costOfUnchanged(front);
     expect(oneByte).toBeLessThanOrEqual(600);
     expect(inserted).toBeLessThanOrEqual(900);
     expect(appended).toBeLessThanOrEqual(1_600);
-    expect(unchanged).toBeLessThanOrEqual(350);
+    expect(unchanged).toBeLessThanOrEqual(150);
   }, 240_000);
 
   test.each([1.4, 20])(

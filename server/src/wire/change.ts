@@ -126,13 +126,25 @@ function asOperation(name: RequestName, message: object, results: Results): Oper
     return { op: "remove", folder: results.node(folder), name: word, node: results.node(node), isFolder };
   }
   if (name === "setAttr") {
-    const { node, change } = message as RequestOf<"setAttr">;
-    return { op: "setAttr", node: results.node(node), change: given(change) };
+    const { node, change, timeNs } = message as RequestOf<"setAttr">;
+    return { op: "setAttr", node: results.node(node), change: given(atTime(change, timeNs)) };
   }
   throw new RunnelError("Unsupported", name, "This server does not know the operation.");
 }
 
+type Change = RequestOf<"setAttr">["change"];
+
+/** With the operation's own time for what is to have that. @throws Invalid when it has none. */
+function atTime(
+  { mtimeNs, ...rest }: Change,
+  timeNs: bigint | undefined,
+): Omit<Change, "mtimeNs"> & { mtimeNs?: bigint | undefined } {
+  if (mtimeNs !== null) return { ...rest, mtimeNs };
+  if (timeNs !== undefined) return { ...rest, mtimeNs: timeNs };
+  throw new RunnelError("Invalid", "setAttr", "A change at its own time has none.", { detail: { rule: "W25" } });
+}
+
 /** Without the fields that were not given. */
-export function given(change: RequestOf<"setAttr">["change"]): Omit<AttributeChange, "sizeBytes"> {
+export function given(change: RequestOf<"write">["attributes"]): Omit<AttributeChange, "sizeBytes"> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }

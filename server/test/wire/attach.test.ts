@@ -150,8 +150,12 @@ describe("changes", () => {
       [mtimeNs, timeNs + 5n],
       [timeNs, timeNs],
     ]);
+    await one.change("setAttr", { node, timeNs: timeNs + 7n, change: { mtimeNs: null } });
+    expect((await times())[0]).toEqual([timeNs + 7n, timeNs + 7n]);
+    const refusal = await one.change("setAttr", { node, change: { mtimeNs: null } }).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ kind: "Invalid", detail: { rule: "W25" } });
     await one.change("setAttr", { node, change: { mode: 0o600 } });
-    expect((await times())[0]?.[1]).toBeGreaterThan(timeNs + 5n);
+    expect((await times())[0]?.[1]).toBeGreaterThan(timeNs + 7n);
   });
 
   test("[W44] [limit xattrNameBytes] [limit xattrValueBytes] of extended attributes are in the state by their seq, and read by one call", async () => {

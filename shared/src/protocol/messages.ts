@@ -157,7 +157,11 @@ const attributeChange = z.object({
 
 const xattrName = z.string().refine(isXattrName, "not an attribute's name");
 const xattrValue = bytes.refine((value) => value.length <= LIMITS.xattrValueBytes, "too long");
-const settable = attributeChange.extend({ xattr: z.tuple([xattrName, xattrValue.nullable()]).optional() });
+/** `mtimeNs` null: the operation's timeNs. */
+const settable = attributeChange.extend({
+  mtimeNs: nanoseconds.nullable().optional(),
+  xattr: z.tuple([xattrName, xattrValue.nullable()]).optional(),
+});
 
 const newAttributes = z.object({
   type: fileType,

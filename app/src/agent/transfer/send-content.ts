@@ -1,7 +1,18 @@
 // Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and delivers it through links that come
 // and go. What it leaves behind is for the caller: to keep it as cached content, or to let it go.
 import type { Clock, DiskRoot, Executor, Rechunked, Recipe } from "@runnel/shared";
-import { RunnelError, chunkOffsets, isRunnelError, presetFor, presetOf, rechunkedRecipe } from "@runnel/shared";
+import {
+  RESULTS,
+  RunnelError,
+  check,
+  chunkOffsets,
+  encodeRecipe,
+  isRunnelError,
+  presetFor,
+  presetOf,
+  rechunkedRecipe,
+  sliceRecipe,
+} from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
@@ -67,6 +78,11 @@ export class Sender {
     };
     try {
       const cut = await this.cut(record, base, content);
+      // Whoever begins again, or makes the file, has no version that is known to be there.
+      if (base !== undefined && mayStart === undefined && making === undefined) {
+        const result = await this.sameAgain(record, cut, base);
+        if (result !== undefined) return { result, keep: async () => base, release };
+      }
       const result = await this.toldOf(this.deliver(record, cut, base, mayStart, making));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
@@ -80,6 +96,29 @@ export class Sender {
     } catch (error) {
       await release();
       throw error;
+    }
+  }
+
+  /** A content saved as it was: its times are new, and no version. undefined: it is another, or no longer the current one. @throws Unreachable. */
+  private async sameAgain(
+    record: JournalCommit,
+    cut: CutContent,
+    base: CachedContent,
+  ): Promise<WriteResult | undefined> {
+    const { node, baseVersion, mtimeNs, ctimeNs } = record;
+    if (base.version.node !== node || base.version.seq !== baseVersion || !(await isCutAs(cut, base))) return undefined;
+    try {
+      const answer = await this.parts.operations.change(
+        "setAttr",
+        { node, timeNs: ctimeNs, change: { mtimeNs: mtimeNs === ctimeNs ? null : mtimeNs } },
+        [],
+      );
+      const result = check(RESULTS.operation, answer, "setAttr result");
+      return result.version === baseVersion ? result : undefined;
+    } catch (error) {
+      // What becomes of the content then is for the write to find out.
+      if (!isRunnelError(error) || error.kind === "Unreachable") throw error;
+      return undefined;
     }
   }
 
@@ -197,6 +236,16 @@ export class Sender {
     if (content?.recipe === undefined || content.version.node === 0) return undefined;
     return { version: content.version, recipe: content.recipe, content };
   }
+}
+
+/** Whether it has the chunks of the other one; it is cut as far as that is so, and once. */
+async function isCutAs(cut: CutContent, { recipe, sizeBytes }: CachedContent): Promise<boolean> {
+  if (recipe === undefined || sizeBytes === 0 || cut.sizeBytes !== sizeBytes) return false;
+  for await (const { recipe: some, from } of cut.windows()) {
+    const same = encodeRecipe(sliceRecipe(recipe, from, from + some.lengths.length));
+    if (Buffer.compare(same, encodeRecipe(some)) !== 0) return false;
+  }
+  return true;
 }
 
 /**
