@@ -14,7 +14,17 @@ export interface Row {
   ratio: number;
 }
 
+/** What came of a benchmark: for a program, and for a person. */
+export interface Result {
+  rows: readonly object[];
+  table: string;
+}
+
 export interface BenchContext {
+  /** Parts of a benchmark that has some; all when empty. */
+  only: readonly string[];
+  /** How much of it. */
+  size: "full" | "small" | "tiny";
   /** How often everything is measured. */
   rounds: number;
   /** Tells a person what is going on; never part of the result. */
@@ -25,7 +35,7 @@ export interface Benchmark {
   name: string;
   /** One line for the list. */
   about: string;
-  run(context: BenchContext): Promise<Row[]>;
+  run(context: BenchContext): Promise<Result>;
 }
 
 /** One figure in two places. Each measures once and returns a value in the pair's unit. */
@@ -46,7 +56,10 @@ export function median(values: readonly number[]): number {
 }
 
 /** Measures all pairs in turn, round by round, the reference first in every other round. */
-export async function measurePairs(pairs: readonly Pair[], context: BenchContext): Promise<Row[]> {
+export async function measurePairs(
+  pairs: readonly Pair[],
+  context: Pick<BenchContext, "rounds" | "say">,
+): Promise<Row[]> {
   const values = pairs.map(() => [] as number[]);
   const references = pairs.map(() => [] as number[]);
   for (let round = 0; round < context.rounds; round++) {

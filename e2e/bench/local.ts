@@ -3,7 +3,7 @@
 import { createCipheriv } from "node:crypto";
 import { threadExecutor } from "@runnel/native";
 import { type Device, Sandbox, onMount, onMountInNode } from "../src/harness/index.ts";
-import { type BenchContext, type Benchmark, type Pair, type Row, measurePairs } from "./benchmark.ts";
+import { type BenchContext, type Benchmark, type Pair, type Result, formatTable, measurePairs } from "./benchmark.ts";
 import { mountPassthrough } from "./passthrough.ts";
 import * as work from "./work.ts";
 
@@ -140,14 +140,14 @@ async function prepare(sandbox: Sandbox, device: Device): Promise<Places> {
 export const localBenchmark: Benchmark = {
   name: "local",
   about: "a drive over loopback, beside libfuse's passthrough_ll and the local disk",
-  async run(context: BenchContext): Promise<Row[]> {
+  async run(context: BenchContext): Promise<Result> {
     const sandbox = new Sandbox(30 * 60_000);
     try {
       const device = sandbox.device();
       const places = await prepare(sandbox, device);
       const rows = await measurePairs(pairsOf(places), context);
       await device.unmount(places.drive);
-      return rows;
+      return { rows, table: formatTable("local", rows) };
     } finally {
       await sandbox.cleanup();
     }

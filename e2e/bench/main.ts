@@ -2,18 +2,24 @@
 //
 //     npm run bench                        all of them
 //     npm run bench -- local --rounds 3    the named ones, with another number of rounds than 5
+//     npm run bench -- wan --only cable --only drive --size small    parts of a benchmark that has some, and less of it
 //     npm run bench -- --json              one JSON object on stdout instead: {machine, benchmarks: [{name, rounds, rows}]}
 import { cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { type Benchmark, type Row, formatTable } from "./benchmark.ts";
+import type { BenchContext, Benchmark, Result } from "./benchmark.ts";
 import { localBenchmark } from "./local.ts";
+import { LINES, wanBenchmark } from "./wan/wan.ts";
+import { SYSTEMS } from "./wan/systems.ts";
 
-const BENCHMARKS: readonly Benchmark[] = [localBenchmark];
+const BENCHMARKS: readonly Benchmark[] = [localBenchmark, wanBenchmark];
 const ROUNDS = 5;
+const SIZES: readonly BenchContext["size"][] = ["full", "small", "tiny"];
+const PARTS = [...LINES, ...SYSTEMS].map(({ name }) => name);
 
 function usage(): string {
   const list = BENCHMARKS.map(({ name, about }) => `    ${name.padEnd(10)} ${about}`);
-  return ["npm run bench [-- NAME…] [--rounds N] [--json]", "", ...list].join("\n");
+  const options = `[--rounds N] [--only ${PARTS.join("|")}]… [--size ${SIZES.join("|")}] [--json]`;
+  return [`npm run bench [-- NAME…] ${options}`, "", ...list].join("\n");
 }
 
 /** Figures mean something only beside the machine they come from. */
@@ -32,22 +38,32 @@ function machine(): Record<string, unknown> {
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { json: { type: "boolean" }, rounds: { type: "string" }, help: { type: "boolean" } },
+    options: {
+      json: { type: "boolean" },
+      rounds: { type: "string" },
+      only: { type: "string", multiple: true },
+      size: { type: "string" },
+      help: { type: "boolean" },
+    },
   });
   const rounds = values.rounds === undefined ? ROUNDS : Number(values.rounds);
   const unknown = positionals.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name));
-  const isMisused = unknown.length > 0 || !Number.isSafeInteger(rounds) || rounds < 1;
+  const only = values.only ?? [];
+  const size = SIZES.find((one) => one === (values.size ?? "full"));
+  const isUnknown = size === undefined || only.some((name) => !PARTS.includes(name));
+  const isMisused = isUnknown || unknown.length > 0 || !Number.isSafeInteger(rounds) || rounds < 1;
   if (values.help || isMisused) {
     if (unknown.length > 0) console.error(`There is no benchmark named ${unknown.join(", ")}.`);
     (isMisused ? console.error : console.log)(usage());
     return isMisused ? 2 : 0;
   }
   const chosen = BENCHMARKS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  const results: { name: string; rounds: number; rows: Row[] }[] = [];
+  const results: { name: string; rounds: number; rows: Result["rows"] }[] = [];
   for (const { name, run } of chosen) {
-    const rows = await run({ rounds, say: (text) => process.stderr.isTTY && console.error(`${name}: ${text}`) });
+    const say = (text: string): void => console.error(`${name}: ${text}`);
+    const { rows, table } = await run({ rounds, only, size, say: process.stderr.isTTY ? say : () => undefined });
     results.push({ name, rounds, rows });
-    if (!values.json) console.log(`${formatTable(name, rows)}\n`);
+    if (!values.json) console.log(`${table}\n`);
   }
   if (values.json) console.log(JSON.stringify({ machine: machine(), benchmarks: results }));
   return 0;

@@ -1,5 +1,11 @@
 import { expect, test } from "@jest/globals";
+import { fileURLToPath } from "node:url";
 import { type Row, formatTable, measurePairs, median } from "../bench/benchmark.ts";
+import { type WanRow, formatRows } from "../bench/wan/wan.ts";
+import { mustRun, run } from "../src/harness/index.ts";
+
+const MAIN = fileURLToPath(new URL("../bench/main.ts", import.meta.url));
+const SLOW_MS = 180_000;
 
 test("the median is the middle, or between the two in the middle", () => {
   expect(median([3, 1, 2])).toBe(2);
@@ -40,4 +46,47 @@ test("the table aligns and shows three digits", () => {
       "write  1,234,567  B/s   disk        12.3  0.988",
     ].join("\n"),
   );
+});
+
+test("work over a line is a table with the systems side by side; what failed has no figures", () => {
+  const row = { line: "cable", size: "small", what: "edit", system: "drive", seconds: 0.123, upBytes: 400 };
+  const rows: WanRow[] = [
+    { ...row, downBytes: 12_345_678, turnarounds: 1 },
+    { ...row, system: "rsync", downBytes: 1, turnarounds: 1, failed: "It took too long." },
+  ];
+  expect(formatRows(rows)).toBe(
+    [
+      "| cable | drive: s | KB up | KB down | trips | rsync: s | KB up | KB down | trips |",
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+      "| edit | 0.12 | 0.4 | 12,346 | 1 | failed |  |  |  |",
+    ].join("\n"),
+  );
+});
+
+test(
+  "the work over a line is done on a drive, and each row has figures",
+  async () => {
+    const args = [MAIN, "wan", "--only", "lan", "--only", "drive", "--size", "tiny", "--json"];
+    const { stdout } = await mustRun(process.execPath, args, { deadlineMs: SLOW_MS });
+    const { benchmarks } = JSON.parse(stdout) as { benchmarks: { name: string; rows: WanRow[] }[] };
+    const rows = benchmarks[0]?.rows ?? [];
+    expect(rows.map(({ failed }) => failed).filter((why) => why !== undefined)).toEqual([]);
+    expect(rows).toHaveLength(10);
+    // What is saved costs bytes, and far fewer than the file has.
+    const edit = rows.find(({ what }) => what === "document edit");
+    expect(edit?.upBytes).toBeGreaterThan(100);
+    expect(edit?.upBytes).toBeLessThan(10_000);
+  },
+  SLOW_MS,
+);
+
+test("a part or a size that there is not is refused with the list of those that there are", async () => {
+  for (const args of [
+    ["wan", "--only", "moon"],
+    ["wan", "--size", "huge"],
+  ]) {
+    const { code, stderr } = await run(process.execPath, [MAIN, ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--only lan|30ms|100ms|cable|drive|rsync|sshfs");
+  }
 });
