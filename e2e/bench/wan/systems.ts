@@ -26,7 +26,7 @@ export interface Running {
   end(): Promise<void>;
 }
 
-const READ_ALL = 'cat "$1/document.xml" "$1/large.bin" >/dev/null; grep -r nothing-like-it "$1/tree" || true';
+const READ_ALL = 'cat "$1/document.xml" "$1/large.bin" >/dev/null; grep -r nothing-like-it "$1/tree" || [ $? = 1 ]';
 const READY_MS = 30_000;
 const SSHD = "/usr/sbin/sshd";
 const NO_LIMIT: Partial<LinkShape> = {};

@@ -14,7 +14,7 @@ export interface Work {
 const PUSH = 'rsync -az --delete "$1/" "$4/"';
 /** As `make -j` has it, or a person who copies. */
 const BUILD = (count: number, at: string): string =>
-  `cd "${at}"; find tree -name 'source-*.c' | sort | head -n ${count} | while read -r f; do cat "$f" >/dev/null; gzip -c "$f" >"\${f%.c}.o"; done; find tree -name '*.o' -print0 | sort -z | xargs -0 cat >program`;
+  `cd "${at}"; find tree -name 'source-*.c' | sort | sed -n 1,${count}p | while read -r f; do cat "$f" >/dev/null; gzip -c "$f" >"\${f%.c}.o"; done; find tree -name '*.o' -print0 | sort -z | xargs -0 cat >program`;
 const COPY = (at: string): string =>
   `cd "$2/new"; find . -type d -print0 | (cd "${at}"; mkdir new; cd new; xargs -0 mkdir -p); find . -type f -print0 | xargs -0 -P 64 -n 8 cp --parents -t "${at}/new"`;
 const EDIT = (at: string): string =>
@@ -46,8 +46,8 @@ export function workOf({ files, largeBytes, built, edited }: Sizes): Work[] {
     {
       what: `grep in ${files} files`,
       isCold: false,
-      onMount: `grep -r nothing-like-it "$1/tree" || true`,
-      byRsync: `rsync -az "$4/tree/" "$3/tree/"; grep -r nothing-like-it "$3/tree" || true`,
+      onMount: `grep -r nothing-like-it "$1/tree" || [ $? = 1 ]`,
+      byRsync: `rsync -az "$4/tree/" "$3/tree/"; grep -r nothing-like-it "$3/tree" || [ $? = 1 ]`,
     },
     {
       what: `diff of ${files} files`,
