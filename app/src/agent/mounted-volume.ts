@@ -376,7 +376,7 @@ export class MountedVolume implements Mount {
   private closed({ file, node }: DriveNotice & { op: "closed" }): void {
     const real = this.tree.real(node);
     this.contents.closed(real);
-    this.wants.used(real, this.parts.replica.node(real)?.version ?? 0);
+    this.wants.closed(real, this.parts.replica.node(real)?.version ?? 0);
     this.commits
       .closed(file)
       .catch((error: unknown) => this.parts.log("What was never saved could not be removed.", error));

@@ -119,11 +119,11 @@ describe("files in use", () => {
   test("are told of a second after their use, together, once, and only when they are here whole", async () => {
     for (const node of [5, 6]) await keep({ node, seq: 7 }, OLD);
     await cache.create({ node: 8, seq: 7 }, 1_000);
-    for (const node of [5, 6, 8]) wants.used(node, 7);
+    for (const node of [5, 6, 8]) wants.opened(node, 7);
     await clock.advance(999);
     expect(said).toEqual([]);
     await clock.advance(1);
-    wants.used(5, 7);
+    wants.opened(5, 7);
     await clock.advance(5_000);
     expect(said).toEqual([
       [
@@ -136,7 +136,7 @@ describe("files in use", () => {
   test("are many when a program reads a tree: the last are told of", async () => {
     for (let node = 100; node < 200; node++) {
       await keep({ node, seq: 1 }, Buffer.from(`${node}`));
-      wants.used(node, 1);
+      wants.opened(node, 1);
     }
     await clock.advance(1_000);
     expect(said.map((files) => files.map(([node]) => node))).toEqual([
@@ -147,7 +147,7 @@ describe("files in use", () => {
   test("are wanted no more a term after their last use, unless they are open", async () => {
     for (const node of [5, 6]) {
       await keep({ node, seq: 7 }, OLD);
-      wants.used(node, 7);
+      wants.opened(node, 7);
     }
     open.add(5);
     await clock.advance(1_000 + TIMING.leaseTermMs);
@@ -159,7 +159,7 @@ describe("files in use", () => {
 
   test("are told of again after another connection, and not without one; what was saved here the server knows of", async () => {
     await keep(HELD, OLD);
-    wants.used(5, 7);
+    wants.opened(5, 7);
     await clock.advance(1_000);
     await keep(NEXT, NEW);
     wants.made(NEXT);
@@ -174,8 +174,19 @@ describe("files in use", () => {
     expect(said.slice(1)).toEqual([[[5, 9]]]);
   });
 
+  test("made here are told of once a program opens them again", async () => {
+    await keep(HELD, OLD);
+    wants.made(HELD);
+    wants.closed(5, 7);
+    await clock.advance(5_000);
+    expect(said).toEqual([]);
+    wants.opened(5, 7);
+    await clock.advance(1_000);
+    expect(said).toEqual([[[5, 7]]]);
+  });
+
   test("are at most as many as the server remembers", async () => {
-    for (let node = 1; node <= LIMITS.wantedFiles + 1; node++) wants.used(node, 1);
+    for (let node = 1; node <= LIMITS.wantedFiles + 1; node++) wants.opened(node, 1);
     await keep({ node: 1, seq: 1 }, OLD);
     await clock.advance(1_000);
     expect(said).toEqual([]);
@@ -185,7 +196,7 @@ describe("files in use", () => {
 describe("a change that comes with the feed", () => {
   beforeEach(async () => {
     await keep(HELD, OLD);
-    wants.used(HELD.node, HELD.seq);
+    wants.opened(HELD.node, HELD.seq);
     await clock.advance(1_000);
   });
 
@@ -202,7 +213,7 @@ describe("a change that comes with the feed", () => {
     expect(Buffer.compare(await cache.read(content, 0, NEW.length), NEW)).toBe(0);
     expect(logged).toEqual([]);
     // The server knows that it is here.
-    wants.used(NEXT.node, NEXT.seq);
+    wants.opened(NEXT.node, NEXT.seq);
     await clock.advance(5_000);
     expect(said).toHaveLength(1);
   });

@@ -55,7 +55,7 @@ export class Contents {
       return;
     }
     if (!request.wantsWrite) this.readAhead.opened(state);
-    this.wants.used(state.node, state.version);
+    this.wants.opened(state.node, state.version);
     const content = await this.contentOf(state, isOffline);
     this.give(content);
     this.drive.opened(request.id, { content: content.id, version: state.version });

@@ -14,6 +14,8 @@ interface Wanted {
   version: number;
   /** The version that the server has been told of; 0: none. */
   said: number;
+  /** Made here and not opened since: a program that makes many files need not hear of each. */
+  isOwn: boolean;
   usedMs: number;
 }
 
@@ -39,20 +41,25 @@ export class Wants {
     this.parts = parts;
   }
 
-  /** A program has opened or closed it. */
-  used(node: number, version: number): void {
-    if (version === 0) return;
-    this.put(node, version, this.files.get(node)?.said ?? 0);
+  opened(node: number, version: number): void {
+    this.put(node, version, this.files.get(node)?.said ?? 0, false);
+  }
+
+  closed(node: number, version: number): void {
+    const file = this.files.get(node);
+    this.put(node, version, file?.said ?? 0, file?.isOwn ?? false);
   }
 
   /** A save from here made the version: the server knows that it is here. */
   made({ node, seq }: VersionId): void {
-    this.put(node, seq, (this.files.get(node)?.said ?? 0) > 0 ? seq : 0);
+    const isKnown = (this.files.get(node)?.said ?? 0) > 0;
+    this.put(node, seq, isKnown ? seq : 0, !isKnown);
   }
 
-  private put(node: number, version: number, said: number): void {
+  private put(node: number, version: number, said: number, isOwn: boolean): void {
+    if (version === 0) return;
     this.files.delete(node);
-    this.files.set(node, { version, said, usedMs: this.parts.clock.bootMs() });
+    this.files.set(node, { version, said, isOwn, usedMs: this.parts.clock.bootMs() });
     const [oldest] = this.files.keys();
     if (this.files.size > LIMITS.wantedFiles && oldest !== undefined) this.files.delete(oldest);
     if (said !== version) this.arm(SAY_AFTER_MS);
@@ -135,8 +142,8 @@ export class Wants {
       this.files.delete(node);
       if (file.said > 0) said.push([node, 0]);
     }
-    const wanted = [...this.files].filter(([node, { version, said: before }]) => {
-      return before !== version && this.isWhole({ node, seq: version });
+    const wanted = [...this.files].filter(([node, { version, said: before, isOwn }]) => {
+      return before !== version && !isOwn && this.isWhole({ node, seq: version });
     });
     for (const [node, file] of wanted.slice(-SAID_AT_ONCE)) {
       said.push([node, file.version]);
