@@ -71,8 +71,14 @@ describe("a cut link", () => {
       expect((await attempt(change)).text).toContain("Read-only file system");
     }
     expect((await status()).sentence).toContain("Offline");
+    // What another client makes and fills meanwhile comes in one batch.
+    const other = sandbox.makeFolder("elsewhere");
+    await sandbox.device("other").mount(`${server.url}/docs`, other);
+    await onMount('echo content > "$1/made"; mkdir "$1/folder"; echo more > "$1/folder/made"', [other]);
     await link.restore();
     await waitForState("connected");
+    await waitFor(async () => (await attempt('ls "$1"')).text.includes("made"), RESUME_MS, "what was made elsewhere");
+    expect((await attempt('cat "$1/made" "$1/folder/made"; stat -c %s "$1/made"')).text).toBe("content\nmore\n8\n");
     expect((await attempt('cat "$1/unseen.txt"; echo again > "$1/new"; cat "$1/new"')).text).toBe("never readagain\n");
   }, 120_000);
 

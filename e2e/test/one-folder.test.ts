@@ -1,5 +1,7 @@
 // Two clients at work in one folder: what one changes meets what the other is just doing, and neither waits for the other longer than the wire makes it.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Sandbox, mustRun, onMount } from "../src/harness/index.ts";
 
@@ -57,3 +59,49 @@ test(`two clients create, rename and open in one folder for ${SECONDS} s: nothin
   const meetings = (one ?? []).filter(isChange).filter((change) => two?.some((other) => met(change, other)));
   expect(meetings.length).toBeGreaterThan(0);
 }, 180_000);
+
+/** Saves a file that stays open, each time when it is told what to add. */
+const SAVER = `
+import os, sys
+held = os.open(sys.argv[1], os.O_RDWR)
+for line in sys.stdin:
+    os.write(held, line.encode())
+    os.fsync(held)
+    print("saved", flush=True)
+`;
+
+test("an open file whose name another client gave to a new one is kept beside, once, however often it is saved", async () => {
+  const server = await sandbox.startServer();
+  const [one = "", two = ""] = await Promise.all(
+    ["one", "two"].map(async (name) => {
+      const drive = sandbox.makeFolder(`drive-${name}`);
+      await sandbox.device(name).mount(`${server.url}/docs`, drive);
+      return drive;
+    }),
+  );
+  await onMount('seq 20000 > "$1/file"', [one]);
+  const saver = spawn("python3", ["-c", SAVER, `${one}/file`], { cwd: "/", stdio: ["pipe", "pipe", "inherit"] });
+  try {
+    const save = async (line: string): Promise<void> => {
+      const saved = once(saver.stdout, "data");
+      saver.stdin.write(`${line}\n`);
+      await saved;
+    };
+    await save("first ");
+    await onMount('echo new > "$1/.file"; mv "$1/.file" "$1/file"', [two]);
+    await save("second");
+    await save("third ");
+    const ended = once(saver, "exit");
+    saver.stdin.end();
+    expect(await ended).toEqual([0, null]);
+    expect(await onMount('cat "$1/file"', [one])).toBe("new\n");
+    const listed = (await onMount('ls "$1"', [two])).trim().split("\n");
+    expect(listed).toHaveLength(2);
+    const beside = listed.find((name) => name !== "file") ?? "";
+    expect(await onMount('head -c 21 "$1/$2"', [two, beside])).toBe("first \nsecond\nthird \n".slice(0, 21));
+    const kept = await onMount('wc -c < "$1/$2"; tail -n 1 "$1/$2"', [two, beside]);
+    expect(kept.split(/\s+/)).toEqual(["108894", "20000", ""]);
+  } finally {
+    saver.kill("SIGKILL");
+  }
+}, 120_000);

@@ -2,6 +2,8 @@
 export { openFolderStore } from "./content/folder/folder-store.ts";
 export type { RunningServer } from "./index.ts";
 export { MemoryMetaImage, openMemoryMetaStore } from "./meta/memory-meta-store.ts";
-export { serve } from "./server.ts";
+export type { MetaStore, Operation, Planned, PlanRequest } from "./meta/meta-store.ts";
+export { openVolume } from "./open-volume.ts";
+export { type OpenedVolume, serve } from "./server.ts";
 export { volumeId } from "./volume/volume-id.ts";
 export { Volume } from "./volume/volume.ts";

@@ -4,7 +4,7 @@ import type { DiskRoot, Disk, ErrorKind, MountTableEntry } from "@runnel/shared"
 import { RunnelError, driveAbove, fromSystemError, isVolumeName, isWithin, readMountTable } from "@runnel/shared";
 import { realPath } from "./host/real-path.ts";
 import { OWN_FOLDER } from "./auth/own-folder.ts";
-import type { VolumeSettings } from "./index.ts";
+import type { VolumeSettings } from "./open-volume.ts";
 
 /** @throws RunnelError Invalid with a sentence for a person. No folder is touched. */
 export async function checkFolders(volumes: readonly VolumeSettings[], dataFolder: string): Promise<void> {

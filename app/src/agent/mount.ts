@@ -37,6 +37,8 @@ export interface MountStatistics {
   /** Chunks that did not cross the wire, by where they were found. */
   reusedChunks: { base: number; cache: number; server: number };
   reusedBytes: number;
+  /** Questions of programs that were answered as was last known, since the server could not be asked. */
+  offlineAnswers: number;
   /** 100 × (1 − wire bytes / application bytes); 0 while applications moved nothing; may be negative. */
   savedPercent: number;
 }

@@ -218,6 +218,7 @@ export class MountedVolume implements Mount {
       xattrs,
       operations,
       clock,
+      answersOffline: () => void this.figures.offlineAnswers++,
       debug,
     });
   }

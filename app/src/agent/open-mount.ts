@@ -2,13 +2,13 @@
 import { createHash } from "node:crypto";
 import { join, relative, sep } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
-import { fuseDrive } from "@runnel/native/drive";
+import { type Drive, type DriveSettings, fuseDrive } from "@runnel/native/drive";
 import { RealClock, WsDialer } from "@runnel/shared";
-import type { Disk, DiskRoot } from "@runnel/shared";
+import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import { AgentHome, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
 import { openJournal } from "./journal/log-journal.ts";
-import { MountedVolume } from "./mounted-volume.ts";
+import { type MountParts, MountedVolume } from "./mounted-volume.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import { KnownServers } from "./servers/known-servers.ts";
 import { openReplica } from "./replica/sqlite-replica.ts";
@@ -20,15 +20,44 @@ const ENTRIES_MAX = 65_536;
 /** Requests that read metadata answer within 2 s of silence; those that change it wait as the wire page says. */
 const READ_DEADLINE_MS = 5_000;
 
-export async function openMount(settings: MountSettings): Promise<Mount> {
-  const clock = new RealClock();
-  const executor = threadExecutor();
-  const disk = realDisk();
-  const volume = volumeOf(new URL(settings.url));
-  const servers = new KnownServers(new AgentHome().serversPath);
-  const isReadOnly = servers.isReadOnly(settings.url);
-  const log = (message: string, error?: unknown): void => console.error(message, error ?? "");
+/** What a mount runs on. */
+export interface MountEngines {
+  clock: Clock;
+  executor: Executor;
+  disk: Disk;
+  dialer: Dialer;
+  drive(settings: DriveSettings): Drive;
+  /** The system's current boot; left out: it is looked up. */
+  boot?: string;
+  /** Names a client's instance: 32 hexadecimal digits, never the same twice; left out: at random. */
+  newInstance?: () => string;
+  log(message: string, error?: unknown): void;
+}
 
+export function openMount(settings: MountSettings): Promise<Mount> {
+  const servers = new KnownServers(new AgentHome().serversPath);
+  const engines: MountEngines = {
+    clock: new RealClock(),
+    executor: threadExecutor(),
+    disk: realDisk(),
+    dialer: new WsDialer((place) => servers.trustOf(place)),
+    drive: fuseDrive,
+    log: (message, error) => console.error(message, error ?? ""),
+  };
+  return openMountWith(engines, settings, {
+    isReadOnly: servers.isReadOnly(settings.url),
+    token: () => servers.tokenFor(settings.url),
+  });
+}
+
+/** The same with other engines. */
+export async function openMountWith(
+  { clock, executor, disk, dialer, boot, newInstance, ...engines }: MountEngines,
+  settings: MountSettings,
+  { isReadOnly, token }: Pick<MountParts, "isReadOnly" | "token">,
+): Promise<Mount> {
+  const volume = volumeOf(new URL(settings.url));
+  const ofBoot = boot === undefined ? {} : { boot };
   const opened: { close(): void | Promise<void> }[] = [];
   const release = async (): Promise<void> => {
     for (const one of opened.toReversed()) await one.close();
@@ -42,8 +71,18 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
     // Where the cache lies beside the state, a committed overlay becomes a cached content by a second name; elsewhere it is copied.
     const shared = (await isOneDisk(state, ownRoot)) ? commonFolder(statePath, cachePath) : cachePath;
     const cacheRoot = keep(opened, await disk.openRoot(shared));
-    const replica = keep(opened, openReplica(join(statePath, "replica.sqlite")));
-    const journal = keep(opened, await openJournal({ root: state, folder: "", clock, executor }));
+    const replica = keep(opened, openReplica(join(statePath, "replica.sqlite"), boot));
+    const journal = keep(
+      opened,
+      await openJournal({
+        root: state,
+        folder: "",
+        clock,
+        executor,
+        ...ofBoot,
+        ...(newInstance === undefined ? {} : { newInstance }),
+      }),
+    );
     await journal.sweep();
     const data = keep(opened, await openData(disk, journal.dataFolder));
     const cache = keep(
@@ -55,9 +94,10 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
         executor,
         clock,
         adoptFrom: state,
+        ...ofBoot,
       }),
     );
-    const drive = fuseDrive({
+    const drive = engines.drive({
       mountpoint: settings.mountpoint,
       source: `runnel:${volume}`,
       overlayFolder: journal.dataFolder,
@@ -77,8 +117,8 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
       settings,
       volume,
       clock,
-      dialer: new WsDialer((place) => servers.trustOf(place)),
-      token: () => servers.tokenFor(settings.url),
+      dialer,
+      ...(token === undefined ? {} : { token }),
       isReadOnly,
       executor,
       drive,
@@ -89,7 +129,7 @@ export async function openMount(settings: MountSettings): Promise<Mount> {
       cacheRoot,
       software: `Runnel ${VERSION}`,
       release,
-      log,
+      log: engines.log,
     });
   } catch (error) {
     await release();

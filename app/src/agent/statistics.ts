@@ -11,10 +11,12 @@ interface Sums {
   received: WireBytes;
   roundTrips: number;
   reused: ReuseCounts;
+  offlineAnswers: number;
 }
 
 export class Statistics {
   readonly reused: ReuseCounts = { base: 0, cache: 0, server: 0, bytes: 0 };
+  offlineAnswers = 0;
   private readonly drive: Drive;
   private readonly session: Session;
   private from: Sums | undefined;
@@ -51,6 +53,7 @@ export class Statistics {
         server: now.reused.server - (from?.reused.server ?? 0),
       },
       reusedBytes: now.reused.bytes - (from?.reused.bytes ?? 0),
+      offlineAnswers: now.offlineAnswers - (from?.offlineAnswers ?? 0),
       savedPercent: worked === 0 ? 0 : 100 * (1 - crossed / worked),
     };
   }
@@ -66,6 +69,7 @@ export class Statistics {
       received: split(wire.received, wire.receivedBulk, wire.receivedControl, recipeBytes.received),
       roundTrips,
       reused: { ...this.reused },
+      offlineAnswers: this.offlineAnswers,
     };
   }
 }

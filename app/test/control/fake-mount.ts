@@ -53,6 +53,7 @@ class FakeMount implements Mount {
       roundTrips: 1,
       reusedChunks: { base: 1, cache: 2, server: 3 },
       reusedBytes: 900,
+      offlineAnswers: 0,
       savedPercent: 90,
     };
   }

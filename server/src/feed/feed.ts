@@ -6,8 +6,9 @@ import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
 
 interface Wait {
-  /** One, or several that are one, in seq order; and the seq of the last. */
-  changes: readonly Change[];
+  /** One, or several that are one, in seq order; undefined: of before the start, when anybody may have followed it. */
+  changes: readonly Change[] | undefined;
+  /** Of the last. */
   seq: number;
   /**
    * Who has not acknowledged, and until when that matters: the end of its lease when the change was sent. A renewal after that reaches the client
@@ -113,11 +114,33 @@ export class Feed {
       if (holder.due.length > LIMITS.feedBacklogItems) this.overflow(holder, seq);
     }
     this.watchOverdue(nowMs);
-    if (missing.size === 0) return Promise.resolve();
+    return this.wait({ changes, seq, missing }, committer, n);
+  }
+
+  /**
+   * For a change that was committed before the start, and is answered only now (the restart rule): resolves when those with a lease, `committer` excepted,
+   * have applied all up to it, or lost their lease.
+   */
+  isAppliedUpTo(seq: number, committer: Holder | undefined, n: number): Promise<void> {
+    const nowMs = this.clock.bootMs();
+    const missing = new Map<Holder, number>();
+    for (const holder of this.holders.values()) {
+      if (holder.instance === committer?.instance || holder.ackedSeq >= seq || !holder.hasLease(nowMs)) continue;
+      missing.set(holder, holder.leaseUntilMs);
+    }
+    return this.wait({ changes: undefined, seq, missing }, committer, n);
+  }
+
+  private wait(
+    what: Pick<Wait, "changes" | "seq" | "missing">,
+    committer: Holder | undefined,
+    n: number,
+  ): Promise<void> {
+    if (what.missing.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const wait: Wait = { changes, seq, missing, resolve, timer: undefined };
+      const wait: Wait = { ...what, resolve, timer: undefined };
       this.waits.push(wait);
-      this.arm(wait, nowMs);
+      this.arm(wait, this.clock.bootMs());
       // Said only when it takes longer than a quick answer would.
       this.clock.after(WAITING_SAID_AFTER_MS, () => this.sayWaiting(wait, committer, n));
     });
@@ -218,7 +241,8 @@ export class Feed {
   private applied(holder: Holder): void {
     const isCertain = holder.uncertainUntil === undefined;
     for (const { changes, seq, missing } of this.waits) {
-      if (seq <= holder.ackedSeq || (isCertain && !holder.touchesAny(changes))) missing.delete(holder);
+      const isUntouched = isCertain && changes !== undefined && !holder.touchesAny(changes);
+      if (seq <= holder.ackedSeq || isUntouched) missing.delete(holder);
     }
     this.settle();
   }

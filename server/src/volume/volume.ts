@@ -66,6 +66,7 @@ export class Volume {
   /** The index was empty at the start: nothing is known but what this start's look brings. */
   readonly isNew: boolean;
   private lastSeq: number;
+  private readonly seqAtStart: number;
   private termTimer: Timer | undefined;
   private isStopped = false;
   /** Publications under way by seq, for submitters that wait for acknowledgements. */
@@ -83,7 +84,7 @@ export class Volume {
     this.queue = opened.queue;
     this.log = opened.log;
     this.root = opened.root;
-    this.lastSeq = opened.facts.seq;
+    this.lastSeq = this.seqAtStart = opened.facts.seq;
     this.looked = opened.looked;
     this.isNew = opened.facts.seq === 0;
     this.warn = parts.warn;
@@ -199,20 +200,24 @@ export class Volume {
     if (operation.op === "make" || operation.op === "link") this.content.checkName(operation.name);
     if (operation.op === "rename") this.content.checkName(operation.toName);
     const committed = await this.queue.submit({ operation, id, data, holder });
-    return { ...committed, acknowledged: this.acknowledged(committed.result.seq) };
+    return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id?.n ?? 0) };
   }
 
   /** As submit for operations that are one, found when nothing else is being committed; the last one's result. @throws besides, what `find` does. */
   async submitTogether(
     find: () => Promise<readonly Submission[]>,
+    id: OperationId,
+    holder: Holder | undefined,
   ): Promise<Committed & { acknowledged: Promise<void> }> {
     const committed = await this.queue.submitTogether(find);
-    return { ...committed, acknowledged: this.acknowledged(committed.result.seq) };
+    return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id.n) };
   }
 
-  /** Resolves when those with a lease have this change, or their leases have run out. */
-  acknowledged(seq: number): Promise<void> {
-    return this.published.get(seq) ?? Promise.resolve();
+  /** Resolves when those with a lease, whose change it is excepted, have it, or their leases have run out. */
+  acknowledged(seq: number, holder: Holder | undefined, n: number): Promise<void> {
+    const published = this.published.get(seq);
+    if (published !== undefined) return published;
+    return seq <= this.seqAtStart ? this.feed.isAppliedUpTo(seq, holder, n) : Promise.resolve();
   }
 
   async close(): Promise<void> {

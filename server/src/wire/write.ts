@@ -33,7 +33,7 @@ async function serveInTurn(attachment: Attachment, request: Request, channel: Ch
 
 /** False when it has not been executed before. */
 async function answerAgain(
-  { volume, instance }: Attachment,
+  { volume, instance, holder }: Attachment,
   request: Request,
   channel: Channel,
   turn: Turn,
@@ -46,7 +46,7 @@ async function answerAgain(
     });
   }
   turn.executed(done.result);
-  await volume.acknowledged(done.result.seq);
+  await volume.acknowledged(done.result.seq, holder, request.n);
   channel.end(done.result);
   return true;
 }

@@ -1,7 +1,15 @@
 // The server as a client meets it: hello, attach, changes, writes, fetches, listings and the way back after a lost line.
 import { describe, expect, test } from "@jest/globals";
 import type { Channel, Recipe } from "@runnel/shared";
-import { LIMITS, concatRecipes, decodeRecipe, decodeRecipeDelta, encodeRecipe, sliceRecipe } from "@runnel/shared";
+import {
+  LIMITS,
+  packType,
+  concatRecipes,
+  decodeRecipe,
+  decodeRecipeDelta,
+  encodeRecipe,
+  sliceRecipe,
+} from "@runnel/shared";
 import { Server, TERM_MS, dataItems, executor, instanceOf, kindOf, noise, oidOf } from "./conversation.ts";
 import type { Peer } from "./conversation.ts";
 
@@ -795,6 +803,25 @@ describe("the way back", () => {
     expect(await again.request("stat", { nodes: [1], names: [] })).toMatchObject({ nodes: [expect.any(Array)] });
     expect(server.clock.bootMs()).toBe(fromMs);
     await again.make("file");
+    expect(server.clock.bootMs() - fromMs).toBeGreaterThan(TERM_MS - 1_000);
+  });
+
+  test("[W19] nor one that was executed before it and is asked about again", async () => {
+    const server = await Server.start();
+    const reader = await server.client("reader");
+    const writer = await server.client("writer");
+    await follow(reader);
+    reader.link.cut();
+    const attributes = { type: packType("file"), mode: 0o644, uid: 0, gid: 0, mtimeNs: 5n, rdev: 0, target: "" };
+    const making = { n: 1, received: 0, folder: 1, name: "file", node: writer.newNode(), attributes };
+    writer.connection.call("make", { attachment: writer.feed.id, ...making }).catch(() => undefined);
+    await server.clock.advance(100);
+    expect(server.volume.seq).toBe(1);
+    await server.volume.close();
+    await server.open();
+    const fromMs = server.clock.bootMs();
+    const again = await server.client("writer", { epoch: server.volume.epoch, seq: 0, follows: [1] });
+    await again.request("make", making);
     expect(server.clock.bootMs() - fromMs).toBeGreaterThan(TERM_MS - 1_000);
   });
 });

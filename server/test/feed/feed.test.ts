@@ -464,6 +464,24 @@ describe("a restart", () => {
     expect(await scene.answeredAfter(commit)).toBe(0);
   });
 
+  test("[W19] nor is one of before it that is asked about again", async () => {
+    const scene = new Scene(["a", "b", "c"]);
+    const a = new Follower(scene.feed, "a", 5).follows([1], false);
+    const b = new Follower(scene.feed, "b", 4).follows([1], false);
+    const c = new Follower(scene.feed, "c", 3).follows("all", false);
+    let isConfirmed = false;
+    void scene.feed.isAppliedUpTo(5, a.holder, 1).then(() => (isConfirmed = true));
+    b.renew();
+    b.ack(5);
+    c.renew();
+    await scene.clock.advance(0);
+    expect(isConfirmed).toBe(false);
+    c.ack(5);
+    await scene.clock.advance(0);
+    expect(isConfirmed).toBe(true);
+    await scene.feed.isAppliedUpTo(5, undefined, 0);
+  });
+
   test("[W19] the committer does not wait for itself", async () => {
     const scene = new Scene(["a"]);
     const a = new Follower(scene.feed, "a", 0).follows([1], false);

@@ -255,9 +255,8 @@ export class VolumeRig {
   ): Promise<OperationResult> {
     const tree = { ...(await this.split(path)), node: await this.nodeAt(path), asOf };
     const id = this.id(n);
-    const { result, acknowledged } = await this.volume.submitTogether(() =>
-      removalsOf(this.volume.meta, tree, id, undefined),
-    );
+    const find = (): ReturnType<typeof removalsOf> => removalsOf(this.volume.meta, tree, id, undefined);
+    const { result, acknowledged } = await this.volume.submitTogether(find, id, undefined);
     await acknowledged;
     return result;
   }

@@ -93,6 +93,7 @@ const Statistics: z.ZodType<MountStatistics> = z.object({
   roundTrips: count,
   reusedChunks: z.object({ base: count, cache: count, server: count }),
   reusedBytes: count,
+  offlineAnswers: count,
   savedPercent: count,
 });
 

@@ -40,6 +40,8 @@ export class Commits {
   private readonly settling = new Map<number, Promise<void>>();
   /** By open file, layers of a save that could not be recorded. */
   private readonly unrecorded = new Map<number, string[]>();
+  /** By open file whose node lost its name elsewhere: the node that the server keeps its content under, beside. */
+  private readonly keptBeside = new Map<number, number>();
   private running = 0;
   private idleWaiters: (() => void)[] = [];
 
@@ -63,7 +65,7 @@ export class Commits {
   }
 
   async commit(request: RequestOfOp<"commit">): Promise<void> {
-    const node = this.parts.tree.real(request.node);
+    const node = this.keptBeside.get(request.file) ?? this.parts.tree.real(request.node);
     this.running++;
     this.ownNodes.add(node);
     try {
@@ -94,12 +96,14 @@ export class Commits {
       }
       operations.answered(n);
       const settling = this.settle(request.file, record, sent);
-      this.settling.set(node, settling);
+      const now = sent.result.node;
+      if (now !== node) this.keptBeside.set(request.file, now);
+      for (const each of [node, now]) this.settling.set(each, settling);
       drive.committed(request.id, { version: sent.result.version });
       if (sent.result.conflict) this.parts.conflict(record.path, sent.result.node);
       await unsent.overtaken(node);
       await settling;
-      if (this.settling.get(node) === settling) this.settling.delete(node);
+      for (const each of [node, now]) if (this.settling.get(each) === settling) this.settling.delete(each);
     } catch (error) {
       const refusal = tree.refusalOf(node);
       // The program is told; the bytes wait, whatever the reason, until a later commit of the file takes them along or they can be sent.
@@ -170,6 +174,7 @@ export class Commits {
   async closed(file: number): Promise<void> {
     const files = this.unrecorded.get(file);
     this.unrecorded.delete(file);
+    this.keptBeside.delete(file);
     if (files !== undefined) await this.parts.journal.discard(files);
   }
 

@@ -23,6 +23,8 @@ export interface DriveHostParts {
   xattrs: Xattrs;
   operations: Operations;
   clock: Clock;
+  /** A question is answered as was last known. */
+  answersOffline(): void;
   debug(message: string, error: unknown): void;
 }
 
@@ -191,10 +193,11 @@ export class DriveHost {
     const { session } = this.parts;
     try {
       await session.current();
-      return !session.isResponsive;
+      if (session.isResponsive) return false;
     } catch (error) {
-      if (isRunnelError(error, "Unreachable")) return true;
-      throw error;
+      if (!isRunnelError(error, "Unreachable")) throw error;
     }
+    if (!session.hasLease) this.parts.answersOffline();
+    return true;
   }
 }

@@ -59,8 +59,7 @@ export class Names {
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
     if (request.isExclusive || operations.isCrowded || isDoubtful(request.name)) {
       await making;
-      const made = await tree.node(node);
-      drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(made) }], false);
+      this.show(request, await tree.node(node));
     } else {
       const settled = making.then(
         () => tree.dropMade(node),
@@ -114,7 +113,7 @@ export class Names {
     // A folder that somebody else made first is theirs: mkdir says so, whatever the wire binds.
     if (result.node !== node) throw new RunnelError("Exists", "make", "The folder exists already.");
     if (request.type === "folder") tree.madeFolder(node, result.seq);
-    drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(await tree.node(node)) }], false);
+    this.show(request, await tree.node(node));
     drive.done(request.id);
   }
 
@@ -124,7 +123,7 @@ export class Names {
     const node = tree.real(request.node);
     await operations.change("link", { node, folder, name: request.name }, [[folder, request.name]]);
     const state = await tree.node(node);
-    drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(state) }], false);
+    this.show(request, state);
     drive.putNode(tree.entry(state), false);
     drive.done(request.id);
   }
@@ -140,8 +139,15 @@ export class Names {
       [[folder, request.name]],
     );
     await this.letGo(state);
-    drive.putEntries([{ folder: request.folder, name: request.name, entry: undefined }], false);
+    this.show(request, undefined);
     drive.done(request.id);
+  }
+
+  /** After a change that came to `state`: what the name is bound to now, since another's change behind it may have come before its answer. */
+  private show({ folder, name }: { folder: number; name: string }, state: NodeState | undefined): void {
+    const { drive, tree } = this.parts;
+    const now = tree.boundTo(folder, name, state);
+    drive.putEntries([{ folder, name, entry: now && tree.entry(now) }], false);
   }
 
   /** A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. */

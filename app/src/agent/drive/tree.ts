@@ -14,12 +14,19 @@ export interface Owner {
 /** Files whose make was refused and that a program may still have open. */
 const REFUSED_MAX = 1000;
 
+interface Made {
+  folder: number;
+  name: string;
+  state: NodeState;
+  making: Making;
+}
+
 export class Tree {
   private readonly replica: Replica;
   private readonly list: (folder: number) => Promise<void>;
   private readonly statNodes: (nodes: number[]) => Promise<void>;
   /** Files made here whose make is not answered yet. */
-  private readonly made = new Map<number, { folder: number; name: string; state: NodeState; making: Making }>();
+  private readonly made = new Map<number, Made>();
   private readonly madeNames = new Map<string, number>();
   private readonly refused = new Map<number, RunnelError>();
   private readonly listing = new Map<number, Promise<void>>();
@@ -89,8 +96,8 @@ export class Tree {
 
   /** undefined: absent. Lists the folder when the name is unknown. @throws Unreachable when it is unknown and cannot be asked. */
   async lookup(folder: number, name: string): Promise<NodeState | undefined> {
-    const made = this.madeNames.get(key(folder, name));
-    if (made !== undefined) return this.made.get(made)?.state;
+    const made = this.unheard(this.madeNames.get(key(folder, name)));
+    if (made !== undefined) return made.state;
     let known = this.replica.lookup(folder, name);
     if (known.is === "unknown") {
       await this.fill(folder);
@@ -100,9 +107,22 @@ export class Tree {
     return known.is === "bound" ? known.state : undefined;
   }
 
+  /** What was made here, until the feed has told of it: from then on the replica knows better, though the answer may still be under way. */
+  private unheard(node: number | undefined): Made | undefined {
+    return node === undefined || this.replica.node(node) !== undefined ? undefined : this.made.get(node);
+  }
+
+  /** What a name is bound to, without asking anybody; `otherwise` where that is not known. */
+  boundTo(folder: number, name: string, otherwise: NodeState | undefined): NodeState | undefined {
+    const made = this.unheard(this.madeNames.get(key(folder, name)));
+    if (made !== undefined) return made.state;
+    const known = this.replica.lookup(folder, name);
+    return known.is === "unknown" ? otherwise : known.is === "bound" ? known.state : undefined;
+  }
+
   /** @throws NotFound for a node that is not there; Unreachable when it is unknown and cannot be asked. */
   async node(node: number): Promise<NodeState> {
-    const made = this.made.get(node);
+    const made = this.unheard(node);
     if (made !== undefined) return made.state;
     const real = this.real(node);
     const known = this.replica.node(real);
@@ -123,6 +143,7 @@ export class Tree {
     if (listing === undefined) throw new RunnelError("Unknown", "list", "What this folder holds is not known now.");
     const entries = [...listing.entries];
     for (const made of this.made.values()) {
+      if (this.unheard(made.state.node) === undefined) continue;
       if (made.folder !== folder || this.madeNames.get(key(folder, made.name)) !== made.state.node) continue;
       if (!entries.some((entry) => entry.name === made.name)) entries.push({ name: made.name, state: made.state });
     }

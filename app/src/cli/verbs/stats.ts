@@ -54,6 +54,7 @@ function describeMount(statistics: MountStatistics): string[] {
     `Round trips: ${statistics.roundTrips}`,
     `Chunks reused: ${reusedChunks.base} from the base, ${reusedChunks.cache} from the cache, ${reusedChunks.server} at the server`,
     `Bytes reused: ${formatBytes(statistics.reusedBytes)}`,
+    ...(statistics.offlineAnswers === 0 ? [] : [`Answered offline: ${statistics.offlineAnswers}`]),
     `Saved: ${formatPercent(statistics.savedPercent)}`,
   ];
 }

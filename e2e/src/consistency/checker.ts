@@ -1,0 +1,154 @@
+// Close-to-open, checked (WIRE: Guarantee): what a program saw is the result of what had returned success before it began, or of something later; and what
+// was told done is in the server's history.
+import type { Call, History } from "./history.ts";
+import type { Committed, Truth } from "./truth.ts";
+
+export interface Verdict {
+  /** A sentence each; none: the guarantee held. */
+  violations: string[];
+  /** Reads and listings that were held to it. */
+  checked: number;
+  /** Of these, that began within one round trip after a change of another client returned. */
+  close: number;
+  offline: number;
+}
+
+/** What counts as "within one round trip". */
+const CLOSE_MS = 150;
+const EIO = 5;
+
+export function check(history: History, truth: Truth): Verdict {
+  return new Checker(history, truth).run();
+}
+
+class Checker {
+  private readonly truth: Truth;
+  private readonly calls: readonly Call[];
+  private readonly seqs = new Map<Call, number>();
+  private readonly verdict: Verdict = { violations: [], checked: 0, close: 0, offline: 0 };
+
+  constructor(history: History, truth: Truth) {
+    this.truth = truth;
+    this.calls = history.calls;
+  }
+
+  run(): Verdict {
+    for (const call of this.calls) {
+      if (call.kind === "read" || call.kind === "list" || call.outcome !== "ok") continue;
+      const seq = this.seqOf(call);
+      if (seq === undefined && this.isMixed(call)) continue;
+      if (seq === undefined)
+        this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
+      else this.seqs.set(call, seq);
+    }
+    for (const call of this.calls)
+      if ((call.kind === "read" || call.kind === "list") && call.outcome === "ok") this.look(call);
+    return this.verdict;
+  }
+
+  /** The commit that a change which returned success came to; 0 when it had nothing to change. */
+  private seqOf(call: Call): number | undefined {
+    const { kind, path, toPath, content } = call;
+    if (kind === "write") return content === undefined ? 0 : this.truth.firstWith(content);
+    const name = last(kind === "rename" ? (toPath ?? "") : path);
+    const op = kind === "make" ? "make" : kind;
+    const during = ({ atMs }: Committed): boolean => atMs >= call.beganMs && atMs <= call.endedMs;
+    // A name operation of another client with that name in that moment is taken for it only where there is none of its own.
+    const found = this.truth.commits.filter((each) => each.op === op && each.name === name && during(each));
+    const own = found.filter(({ instance }) => ownerOf(instance) === call.client);
+    // Of several the first: what is held to it may then be held to less than was promised, never to more.
+    return (own[0] ?? (kind === "rename" ? found[0] : undefined))?.seq;
+  }
+
+  private look(call: Call): void {
+    if (call.wasOffline) {
+      this.verdict.offline += 1;
+      return;
+    }
+    if (this.isOwnBusiness(call)) return;
+    const before = this.calls.filter((each) => this.seqs.has(each) && each.ended < call.began && touches(each, call));
+    const from = Math.max(0, ...before.map((each) => this.seqs.get(each) ?? 0));
+    this.verdict.checked += 1;
+    const isClose = before.some((each) => each.client !== call.client && call.beganMs - each.endedMs <= CLOSE_MS);
+    if (isClose) this.verdict.close += 1;
+    for (let seq = from; seq <= call.lastSeq; seq++) if (this.isAsAt(call, seq)) return;
+    const newest = before.find((each) => this.seqs.get(each) === from);
+    const why = newest === undefined ? "" : `; before it ${shown(newest)} was commit ${from}`;
+    this.verdict.violations.push(
+      `stale or torn: ${shown(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}`,
+    );
+  }
+
+  private isAsAt({ kind, path, content, names }: Call, seq: number): boolean {
+    if (kind === "read") return this.truth.at(path, seq) === content;
+    const listed = this.truth.list(path, seq);
+    return listed === undefined ? names === undefined : names !== undefined && listed.join("/") === names.join("/");
+  }
+
+  /** A file open for writing on the same machine, or one whose save failed there and waits to be sent, shows as it is there. */
+  private isOwnBusiness(call: Call): boolean {
+    return this.calls.some(
+      (each) =>
+        each.client === call.client &&
+        each.kind === "write" &&
+        each.began < call.ended &&
+        this.lastsUntil(each) > call.began &&
+        (touches(each, call) || this.isOneFile(each, call)),
+    );
+  }
+
+  /** Under whatever names. */
+  private isOneFile(one: Call, other: Call): boolean {
+    const nodes = this.truth.nodesAt(one.path, one.firstSeq, one.lastSeq);
+    return [...this.truth.nodesAt(other.path, other.firstSeq, other.lastSeq)].some((node) => nodes.has(node));
+  }
+
+  /** What was not confirmed is sent later. */
+  private lastsUntil({ outcome, ended, errno, content }: Call): number {
+    if (outcome === "ok" || (errno !== undefined && errno !== EIO)) return ended;
+    const seq = content === undefined ? undefined : this.truth.firstWith(content);
+    const sent = this.truth.commits.find((each) => each.seq === seq);
+    return sent === undefined ? Infinity : Math.max(ended, sent.step);
+  }
+
+  /** Another program of the same machine wrote to the file too, or took its name away. */
+  private isMixed(call: Call): boolean {
+    return this.calls.some(
+      (each) =>
+        each !== call &&
+        each.client === call.client &&
+        each.kind !== "read" &&
+        each.kind !== "list" &&
+        each.began < call.ended &&
+        each.ended > call.began &&
+        touches(each, call),
+    );
+  }
+}
+
+/** The change may have had a part in what is seen. */
+function touches(change: Call, seen: Call): boolean {
+  return [change.path, change.toPath].some((path) => {
+    if (path === undefined) return false;
+    if (seen.kind === "list") return folderOf(path) === seen.path || seen.path.startsWith(`${path}/`);
+    return path === seen.path || seen.path.startsWith(`${path}/`);
+  });
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/") + 1);
+}
+
+function last(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function ownerOf(instance: string): string {
+  return Buffer.from(instance, "hex").toString().split("/")[0] ?? "";
+}
+
+function shown(call: Call): string {
+  const to = call.toPath === undefined ? "" : ` to ${call.toPath}`;
+  const content = call.content === undefined ? "" : ` (${call.content.slice(0, 24)})`;
+  return `${call.client} ${call.kind} ${call.path}${to}${content} [${call.began}..${call.ended}]`;
+}

@@ -1,0 +1,66 @@
+// What programs did and saw, each with the interval in which it was under way.
+
+/** "" for a name that was not there, else the content's key. */
+export type Seen = string | undefined;
+
+export interface Call {
+  client: string;
+  kind: "read" | "list" | "write" | "remove" | "rename" | "make";
+  path: string;
+  /** rename */
+  toPath?: string;
+  /** Steps of the run: every begin and every end is one. */
+  began: number;
+  /** Infinity: it never ended, or nobody heard how. */
+  ended: number;
+  /** On the simulation's clock. */
+  beganMs: number;
+  endedMs: number;
+  /** undefined: no word came back. */
+  outcome: "ok" | "failed" | undefined;
+  /** read: the content, "folder" or undefined for nothing there; write: what was written. */
+  content?: Seen;
+  /** list */
+  names?: string[] | undefined;
+  /** The last commit at the server when it began, and when it ended. */
+  firstSeq: number;
+  lastSeq: number;
+  /** Answered as was last known, without the server. */
+  wasOffline: boolean;
+  errno?: number;
+}
+
+export class History {
+  readonly calls: Call[] = [];
+  step = 0;
+  private readonly nowMs: () => number;
+  private readonly seq: () => number;
+
+  constructor(nowMs: () => number, seq: () => number) {
+    this.nowMs = nowMs;
+    this.seq = seq;
+  }
+
+  begin(call: Pick<Call, "client" | "kind" | "path" | "toPath" | "content">): Call {
+    const begun: Call = {
+      ...call,
+      began: this.step++,
+      ended: Infinity,
+      beganMs: this.nowMs(),
+      endedMs: Infinity,
+      outcome: undefined,
+      firstSeq: this.seq(),
+      lastSeq: Infinity,
+      wasOffline: false,
+    };
+    this.calls.push(begun);
+    return begun;
+  }
+
+  end(call: Call, outcome: "ok" | "failed"): void {
+    call.ended = this.step++;
+    call.endedMs = this.nowMs();
+    call.lastSeq = this.seq();
+    call.outcome = outcome;
+  }
+}

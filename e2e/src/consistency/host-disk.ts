@@ -1,0 +1,242 @@
+// The disk of a simulated client: a real folder, since the drive's own code reads and writes its files itself, but every operation happens at once and in
+// the order of the calls, so that a run can be repeated. What is killed loses nothing that it wrote; a power cut is for SimulatedDisk.
+import {
+  type Stats,
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  statfsSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { RunnelError, fromSystemError } from "@runnel/shared";
+import type { Disk, DiskEntry, DiskFile, DiskRoot, DiskSpace, DiskStat, OpenMode } from "@runnel/shared";
+import type { Process } from "./machine.ts";
+
+const FLAGS: Record<OpenMode, string> = { read: "r", write: "r+", create: "a+", createNew: "wx+" };
+const NS_PER_MS = 1_000_000n;
+
+export interface HostDiskOptions {
+  process: Process;
+  /** How long each operation takes. */
+  delayMs(): number;
+  /** Nothing more can be written. */
+  isFull(): boolean;
+}
+
+export class HostDisk implements Disk {
+  private readonly options: HostDiskOptions;
+  private handles = 0;
+
+  constructor(options: HostDiskOptions) {
+    this.options = options;
+  }
+
+  async openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot> {
+    return this.done("open root", () => {
+      if (make !== undefined) mkdirSync(path, { recursive: true, mode: make.permissions });
+      lstatSync(path);
+      return new HostRoot(this, path);
+    });
+  }
+
+  /** Does it after its time has passed. @throws RunnelError as every disk. */
+  async done<T>(operation: string, work: () => T): Promise<T> {
+    await this.options.process.turn(this.options.delayMs());
+    try {
+      return work();
+    } catch (error) {
+      throw fromSystemError(error, operation);
+    }
+  }
+
+  nextHandle(): string {
+    return `${this.options.process.bootMs()} ${++this.handles}`;
+  }
+
+  mustHaveRoom(operation: string): void {
+    if (this.options.isFull()) throw new RunnelError("NoSpace", operation, "The disk is full.");
+  }
+}
+
+class HostRoot implements DiskRoot {
+  readonly path: string;
+  private readonly disk: HostDisk;
+
+  constructor(disk: HostDisk, path: string) {
+    this.disk = disk;
+    this.path = path;
+  }
+
+  stat(path: string): Promise<DiskStat> {
+    return this.disk.done("stat", () => statOf(lstatSync(this.at(path))));
+  }
+
+  async list(path: string, batch: (entries: DiskEntry[]) => void | Promise<void>): Promise<void> {
+    const entries = await this.disk.done("list", () =>
+      readdirSync(this.at(path))
+        .toSorted()
+        .map((name) => ({ name, stat: statOf(lstatSync(join(this.at(path), name))) })),
+    );
+    if (entries.length > 0) await batch(entries);
+  }
+
+  open(path: string, mode: OpenMode, permissions = 0o600): Promise<DiskFile> {
+    return this.disk.done("open", () => {
+      const at = this.at(path);
+      if (mode === "createNew" || (mode === "create" && !existsSync(at))) {
+        this.disk.mustHaveRoom("open");
+        return new HostFile(this.disk, openSync(at, "wx+", permissions));
+      }
+      return new HostFile(this.disk, openSync(at, mode === "create" ? FLAGS.write : FLAGS[mode], permissions));
+    });
+  }
+
+  makeFolder(path: string, permissions = 0o755): Promise<void> {
+    return this.disk.done("make folder", () => {
+      this.disk.mustHaveRoom("make folder");
+      mkdirSync(this.at(path), { mode: permissions });
+    });
+  }
+
+  link(from: string, to: string): Promise<void> {
+    return this.disk.done("link", () => linkSync(this.at(from), this.at(to)));
+  }
+
+  rename(from: string, to: string, how: "replace" | "keep" | "exchange"): Promise<void> {
+    return this.disk.done("rename", () => {
+      if (how === "exchange") throw unsupported("rename");
+      if (how === "keep" && existsSync(this.at(to)))
+        throw new RunnelError("Exists", "rename", `${to} is there already.`);
+      renameSync(this.at(from), this.at(to));
+    });
+  }
+
+  removeFile(path: string): Promise<void> {
+    return this.disk.done("remove", () => unlinkSync(this.at(path)));
+  }
+
+  removeFolder(path: string): Promise<void> {
+    return this.disk.done("remove", () => rmdirSync(this.at(path)));
+  }
+
+  syncFolder(path: string): Promise<void> {
+    return this.disk.done("sync", () => void lstatSync(this.at(path)));
+  }
+
+  space(): Promise<DiskSpace> {
+    return this.disk.done("space", () => {
+      const { bsize, blocks, bfree, bavail, files, ffree } = statfsSync(this.path);
+      return {
+        totalBytes: bsize * blocks,
+        freeBytes: bsize * bfree,
+        availableBytes: bsize * bavail,
+        totalFiles: files,
+        freeFiles: ffree,
+      };
+    });
+  }
+
+  // A client keeps nothing but files and folders of its own.
+  handle = refuse;
+  makeSymlink = refuse;
+  makeSpecial = refuse;
+  readSymlink = refuse;
+  setStat = refuse;
+  xattrs = refuse;
+  setXattr = refuse;
+  copyXattrs = refuse;
+  watch = refuse;
+
+  async close(): Promise<void> {}
+
+  private at(path: string): string {
+    return path === "" ? this.path : join(this.path, path);
+  }
+}
+
+class HostFile implements DiskFile {
+  private readonly disk: HostDisk;
+  private readonly descriptor: number;
+  /** Not for other threads: they would work in an order of their own. */
+  readonly fd = -1;
+
+  constructor(disk: HostDisk, descriptor: number) {
+    this.disk = disk;
+    this.descriptor = descriptor;
+  }
+
+  read(offset: number, length: number, into = new Uint8Array(length)): Promise<Uint8Array> {
+    return this.disk.done("read", () => into.subarray(0, readSync(this.descriptor, into, 0, length, offset)));
+  }
+
+  write(offset: number, bytes: Uint8Array): Promise<void> {
+    return this.disk.done("write", () => {
+      this.disk.mustHaveRoom("write");
+      writeSync(this.descriptor, bytes, 0, bytes.length, offset);
+    });
+  }
+
+  async copyFrom(source: DiskFile, sourceOffset: number, offset: number, length: number): Promise<number> {
+    const bytes = await source.read(sourceOffset, length);
+    await this.write(offset, bytes);
+    return bytes.length;
+  }
+
+  truncate(length: number): Promise<void> {
+    return this.disk.done("truncate", () => ftruncateSync(this.descriptor, length));
+  }
+
+  stat(): Promise<DiskStat> {
+    return this.disk.done("stat", () => statOf(fstatSync(this.descriptor)));
+  }
+
+  setStat = refuse;
+
+  /** Of the opening: nothing looks for a client's files by it. */
+  handle(): Promise<Uint8Array> {
+    return this.disk.done("handle", () => Buffer.from(this.disk.nextHandle()));
+  }
+
+  sync(): Promise<void> {
+    return this.disk.done("sync", () => undefined);
+  }
+
+  close(): Promise<void> {
+    return this.disk.done("close", () => closeSync(this.descriptor));
+  }
+}
+
+async function refuse(): Promise<never> {
+  throw unsupported("use the disk");
+}
+
+function unsupported(operation: string): RunnelError {
+  return new RunnelError("Unsupported", operation, "A simulated client does not need that of its disk.");
+}
+
+function statOf(stat: Stats): DiskStat {
+  return {
+    type: stat.isDirectory() ? "folder" : "file",
+    mode: stat.mode & 0o7777,
+    uid: stat.uid,
+    gid: stat.gid,
+    sizeBytes: stat.size,
+    mtimeNs: BigInt(Math.round(stat.mtimeMs)) * NS_PER_MS,
+    ctimeNs: BigInt(Math.round(stat.ctimeMs)) * NS_PER_MS,
+    dev: stat.dev,
+    ino: stat.ino,
+    nlink: stat.nlink,
+    rdev: stat.rdev,
+  };
+}

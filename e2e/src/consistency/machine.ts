@@ -1,0 +1,98 @@
+// A machine of the simulation: clocks of its own, which a suspend or somebody who sets them moves, and processes that can be killed: what belonged to
+// one does nothing any more.
+import type { Clock, SimulatedClock, Timer } from "@runnel/shared";
+
+export class Machine {
+  private readonly base: SimulatedClock;
+  private wallOffsetNs = 0n;
+  private resumed: (() => void)[] | undefined;
+
+  constructor(base: SimulatedClock) {
+    this.base = base;
+  }
+
+  get isSuspended(): boolean {
+    return this.resumed !== undefined;
+  }
+
+  /** Nothing runs here until `resume`; the boot clock goes on, as Linux's does. */
+  suspend(): void {
+    this.resumed ??= [];
+  }
+
+  resume(): void {
+    const due = this.resumed ?? [];
+    this.resumed = undefined;
+    for (const run of due) run();
+  }
+
+  jumpWall(ms: number): void {
+    this.wallOffsetNs += BigInt(Math.round(ms)) * 1_000_000n;
+  }
+
+  process(): Process {
+    return new Process(this);
+  }
+
+  /** For its processes only. */
+  get clock(): SimulatedClock {
+    return this.base;
+  }
+
+  wallNs(): bigint {
+    return this.base.wallNs() + this.wallOffsetNs;
+  }
+
+  /** Now, or when the machine has woken up. */
+  whenAwake(run: () => void): void {
+    if (this.resumed === undefined) run();
+    else this.resumed.push(run);
+  }
+}
+
+/** One life of a program on a machine, and the clock that it sees. */
+export class Process implements Clock {
+  readonly machine: Machine;
+  private isKilled = false;
+
+  constructor(machine: Machine) {
+    this.machine = machine;
+  }
+
+  get isDead(): boolean {
+    return this.isKilled;
+  }
+
+  /** SIGKILL: no timer fires and no disk answers from now on. */
+  kill(): void {
+    this.isKilled = true;
+  }
+
+  bootMs(): number {
+    return this.machine.clock.bootMs();
+  }
+
+  wallNs(): bigint {
+    return this.machine.wallNs();
+  }
+
+  after(delayMs: number, fire: () => void): Timer {
+    let isCancelled = false;
+    const run = (): void => {
+      if (!isCancelled && !this.isKilled) fire();
+    };
+    const timer = this.machine.clock.after(delayMs, () => this.machine.whenAwake(run));
+    return {
+      cancel: () => {
+        isCancelled = true;
+        timer.cancel();
+      },
+    };
+  }
+
+  /** Never settles for a process that is dead by then. */
+  async turn(delayMs: number): Promise<void> {
+    if (delayMs > 0) await new Promise<void>((resolve) => void this.after(delayMs, resolve));
+    if (this.isKilled) await new Promise<never>(() => {});
+  }
+}

@@ -1,0 +1,15 @@
+// Runs of the simulation in a process of their own:
+//     node main.ts SEED COUNT MS    COUNT runs from SEED on, as many as begin within MS
+// One line of JSON a run; of its trace the digest.
+import { createHash } from "node:crypto";
+import { simulate } from "./simulate.ts";
+
+const [first = 1, count = 1, lastsMs = Infinity] = process.argv.slice(2).map(Number);
+const untilMs = performance.now() + lastsMs;
+for (let seed = first; seed < first + count && performance.now() < untilMs; seed++) {
+  const report = await simulate({ seed });
+  const trace = createHash("sha256").update(report.trace).digest("hex");
+  process.stdout.write(`${JSON.stringify({ ...report, trace })}\n`);
+}
+// What was killed in the last run still waits, for ever.
+process.stdout.end(() => process.exit(0));

@@ -1,0 +1,97 @@
+// The server of a simulation: what `runnel serve` composes, on a simulated disk, clock and network, with the meta store in memory.
+import { inlineExecutor } from "@runnel/native";
+import type { OpenedVolume } from "@runnel/server/parts";
+import { MemoryMetaImage, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
+import type { DiskRoot, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
+import { SimulatedDisk } from "@runnel/shared";
+import { Machine, type Process } from "./machine.ts";
+import { Truth } from "./truth.ts";
+
+const PORT = 7473;
+export const VOLUME = "docs";
+export const SERVER_URL = `ws://127.0.0.1:${PORT}/${VOLUME}`;
+const FOLDER = "/srv/docs";
+const DATA = "/var/runnel";
+
+export class SimulatedServer {
+  readonly disk: SimulatedDisk;
+  readonly machine: Machine;
+  readonly truth = new Truth();
+  readonly warnings: string[] = [];
+  private readonly network: SimulatedNetwork;
+  private readonly termMs: number;
+  private image = new MemoryMetaImage();
+  private process: Process | undefined;
+  private opened: OpenedVolume[] = [];
+
+  constructor(clock: SimulatedClock, network: SimulatedNetwork, seed: number, termMs: number) {
+    this.machine = new Machine(clock);
+    this.network = network;
+    this.termMs = termMs;
+    this.disk = new SimulatedDisk({ clock, seed });
+  }
+
+  get isRunning(): boolean {
+    return this.process !== undefined;
+  }
+
+  /** Nothing is on its way into the plain folder. */
+  get isSettled(): boolean {
+    const status = this.opened[0]?.volume.content.status();
+    return status !== undefined && status.pendingCommits === 0 && !status.isScanning;
+  }
+
+  /** The served folder, as another program sees it. */
+  folder(): Promise<DiskRoot> {
+    return this.disk.openRoot(FOLDER);
+  }
+
+  async start(): Promise<void> {
+    await this.disk.openRoot(FOLDER, { permissions: 0o755 });
+    const process = this.machine.process();
+    this.process = process;
+    const executor = inlineExecutor();
+    const warn = (message: string): void => void this.warnings.push(message);
+    this.opened = [];
+    await serve({
+      acceptor: this.network,
+      clock: process,
+      executor,
+      host: "127.0.0.1",
+      port: PORT,
+      software: "Runnel server",
+      security: undefined,
+      warn,
+      openVolumes: async (opened) => {
+        this.opened = opened;
+        const volume = await openVolume(
+          { name: VOLUME, folder: FOLDER },
+          {
+            clock: process,
+            executor,
+            disk: this.disk,
+            dataFolder: DATA,
+            termMs: this.termMs,
+            warn,
+            openMeta: async (_folder, create) => {
+              if (create !== undefined) this.image = new MemoryMetaImage();
+              const store = await openMemoryMetaStore(this.image, create === undefined ? {} : { create });
+              return this.truth.follow(store);
+            },
+          },
+        );
+        this.truth.cutAfter(volume.volume.seq);
+        opened.push(volume);
+      },
+    });
+  }
+
+  /** The machine loses its power; its network card falls silent, and the peers' connections break when it comes back. */
+  crash(): void {
+    this.process?.kill();
+    this.process = undefined;
+    this.network.kill(PORT);
+    this.image.cutPower();
+    this.disk.crash();
+  }
+}
