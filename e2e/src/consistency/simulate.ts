@@ -206,7 +206,7 @@ class World {
     }
     const states = await this.states();
     this.violations.push(
-      `never at rest: ${states.map((state) => `${state?.state} ${state?.unsentFiles} unsent`).join(", ")}`,
+      `never at rest: ${states.map((state) => `${state?.state} ${state?.unsentFiles} unsent ${state?.problems.join(" ")}`).join(", ")}`,
     );
   }
 

@@ -14,6 +14,9 @@ export interface Owner {
 /** Files whose make was refused and that a program may still have open. */
 const REFUSED_MAX = 1000;
 
+/** A path each. */
+const UNMADE_MAX = 10_000;
+
 interface Made {
   folder: number;
   name: string;
@@ -28,6 +31,8 @@ export class Tree {
   /** Files made here whose make is not answered yet. */
   private readonly made = new Map<number, Made>();
   private readonly madeNames = new Map<string, number>();
+  /** Of files that could not be made: programs may still have them open. */
+  private readonly unmadePaths = new Map<number, string>();
   private readonly refused = new Map<number, RunnelError>();
   private readonly listing = new Map<number, Promise<void>>();
   /** A made file whose name existed: its id stands for that node (WIRE: guarantee, creates without O_EXCL). */
@@ -72,6 +77,7 @@ export class Tree {
   dropMade(node: number): void {
     const made = this.made.get(node);
     if (made === undefined) return;
+    if (this.replica.node(node) === undefined) this.neverMade(node, this.pathOf(node));
     this.made.delete(node);
     if (this.madeNames.get(key(made.folder, made.name)) === node) this.madeNames.delete(key(made.folder, made.name));
     const touched = this.touched.get(made.folder);
@@ -168,7 +174,14 @@ export class Tree {
       const parent = this.replica.pathOf(made.folder);
       return parent === undefined || parent === "" ? made.name : `${parent}/${made.name}`;
     }
-    return this.replica.pathOf(this.real(node)) ?? "";
+    return this.replica.pathOf(this.real(node)) ?? this.unmadePaths.get(node) ?? "";
+  }
+
+  /** What a program wrote to it is to be kept under that path. */
+  private neverMade(node: number, path: string): void {
+    this.unmadePaths.set(node, path);
+    const [oldest] = this.unmadePaths.keys();
+    if (this.unmadePaths.size > UNMADE_MAX && oldest !== undefined) this.unmadePaths.delete(oldest);
   }
 
   /** Those who want the same folder share one listing. */

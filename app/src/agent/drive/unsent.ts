@@ -248,7 +248,7 @@ export class Unsent {
   private async freePlace(path: string): Promise<{ folder: number; name: string }> {
     const { tree, clock } = this.parts;
     const parts = path.split("/");
-    const name = parts.pop() ?? "file";
+    const name = parts.pop() || "file";
     let folder = ROOT_NODE;
     for (const part of parts) {
       const state = await tree.lookup(folder, part);
