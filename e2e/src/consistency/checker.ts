@@ -65,9 +65,9 @@ class Checker {
       this.verdict.offline += 1;
       return;
     }
-    if (this.isOwnBusiness(call)) return;
     const before = this.calls.filter((each) => this.seqs.has(each) && each.ended < call.began && touches(each, call));
     const from = Math.max(0, ...before.map((each) => this.seqs.get(each) ?? 0));
+    if (this.isOwnBusiness(call, from)) return;
     this.verdict.checked += 1;
     const isClose = before.some((each) => each.client !== call.client && call.beganMs - each.endedMs <= CLOSE_MS);
     if (isClose) this.verdict.close += 1;
@@ -86,21 +86,21 @@ class Checker {
   }
 
   /** A file open for writing on the same machine, or one whose save failed there and waits to be sent, shows as it is there. */
-  private isOwnBusiness(call: Call): boolean {
+  private isOwnBusiness(call: Call, from: number): boolean {
+    const nodes = this.truth.nodesAt(call.path, from, call.lastSeq);
     return this.calls.some(
       (each) =>
         each.client === call.client &&
         each.kind === "write" &&
         each.began < call.ended &&
         this.lastsUntil(each) > call.began &&
-        (touches(each, call) || this.isOneFile(each, call)),
+        (touches(each, call) || this.isOneOf(each, nodes)),
     );
   }
 
   /** Under whatever names. */
-  private isOneFile(one: Call, other: Call): boolean {
-    const nodes = this.truth.nodesAt(one.path, one.firstSeq, one.lastSeq);
-    return [...this.truth.nodesAt(other.path, other.firstSeq, other.lastSeq)].some((node) => nodes.has(node));
+  private isOneOf({ path, firstSeq, lastSeq }: Call, nodes: ReadonlySet<number>): boolean {
+    return [...this.truth.nodesAt(path, firstSeq, lastSeq)].some((node) => nodes.has(node));
   }
 
   /** What was not confirmed is sent later. */

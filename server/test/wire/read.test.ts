@@ -254,7 +254,7 @@ describe("fetch", () => {
     expect(past.recipe.length).toBe(0);
     const long = { lengths: new Uint32Array(LIMITS.recipeDescriptorsPerItem + 5).fill(1), digests: new Uint8Array(0) };
     long.digests = new Uint8Array(32 * long.lengths.length);
-    wire.rig.volume.meta.recipe = async () => long;
+    wire.rig.volume.recipes.get = async () => long;
     const most = (await one.call("getHash", { version: [node, second], from: 0, count: long.lengths.length })) as {
       recipe: Uint8Array;
       chunks: number;

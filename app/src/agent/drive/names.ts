@@ -76,12 +76,13 @@ export class Names {
   private makeFailed(request: RequestOfOp<"create">, node: number, error: unknown): void {
     const { tree, drive, problem } = this.parts;
     tree.dropMade(node);
+    // Under its name the drive has what was to be made.
+    drive.dropFolder(request.folder);
     if (isRunnelError(error, "Exists") && error.detail.node !== undefined) {
       tree.bind(node, error.detail.node);
       return;
     }
     if (isRunnelError(error) && error.kind !== "Unreachable") tree.refuse(node, error);
-    drive.dropFolder(request.folder);
     problem(`The file ${request.name} could not be created: ${error instanceof Error ? error.message : String(error)}`);
   }
 
