@@ -78,7 +78,8 @@ function headOf(record: JournalRecord): unknown {
   if (record.kind === "onDisk")
     return { kind: record.kind, ids: record.ids.map((id) => [id.instance, id.n, id.digest]) };
   if (record.kind !== "commit") return record;
-  const layers = record.commit.layers.map(({ file, extents }) => [file, extents.length]);
+  // A list of its own: the drive's may be of another realm, as in a test, which the library takes for no array.
+  const layers = Array.from(record.commit.layers, ({ file, extents }) => [file, extents.length]);
   const { kind, unsyncedIn, digest } = record;
   return { kind, unsyncedIn, ...(digest === undefined ? {} : { digest }), ...record.commit, layers };
 }
