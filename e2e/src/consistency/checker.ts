@@ -33,6 +33,7 @@ class Checker {
   }
 
   run(): Verdict {
+    this.eachOnce();
     for (const call of this.calls) {
       if (call.kind === "read" || call.kind === "list" || call.outcome !== "ok") continue;
       const seq = this.seqOf(call);
@@ -44,6 +45,18 @@ class Checker {
     for (const call of this.calls)
       if ((call.kind === "read" || call.kind === "list") && call.outcome === "ok") this.look(call);
     return this.verdict;
+  }
+
+  private eachOnce(): void {
+    const done = new Set<string>();
+    for (const { instance, n, isPart, op, name, seq } of this.truth.commits) {
+      if (n === 0 || isPart) continue;
+      if (done.has(`${instance}/${n}`))
+        this.verdict.violations.push(
+          `twice: operation ${n} of ${ownerOf(instance)}, ${op} ${name}, again as commit ${seq}`,
+        );
+      done.add(`${instance}/${n}`);
+    }
   }
 
   /** The commit that a change which returned success came to; 0 when it had nothing to change. */

@@ -37,6 +37,8 @@ export interface HostDiskOptions {
 export class HostDisk implements Disk {
   private readonly options: HostDiskOptions;
   private handles = 0;
+  /** Descriptors of the process. */
+  readonly open = new Set<number>();
 
   constructor(options: HostDiskOptions) {
     this.options = options;
@@ -58,6 +60,12 @@ export class HostDisk implements Disk {
     } catch (error) {
       throw fromSystemError(error, operation);
     }
+  }
+
+  /** As the kernel does with a process that was killed. */
+  closeAll(): void {
+    for (const descriptor of this.open) closeSync(descriptor);
+    this.open.clear();
   }
 
   nextHandle(): string {
@@ -174,6 +182,7 @@ class HostFile implements DiskFile {
   constructor(disk: HostDisk, descriptor: number) {
     this.disk = disk;
     this.descriptor = descriptor;
+    disk.open.add(descriptor);
   }
 
   read(offset: number, length: number, into = new Uint8Array(length)): Promise<Uint8Array> {
@@ -213,7 +222,10 @@ class HostFile implements DiskFile {
   }
 
   close(): Promise<void> {
-    return this.disk.done("close", () => closeSync(this.descriptor));
+    return this.disk.done("close", () => {
+      this.disk.open.delete(this.descriptor);
+      closeSync(this.descriptor);
+    });
   }
 }
 

@@ -6,6 +6,9 @@ export class Machine {
   private readonly base: SimulatedClock;
   private wallOffsetNs = 0n;
   private resumed: (() => void)[] | undefined;
+  private suspendedAtMs = 0;
+  /** How long it has slept, so far. */
+  sleptMs = 0;
 
   constructor(base: SimulatedClock) {
     this.base = base;
@@ -17,12 +20,15 @@ export class Machine {
 
   /** Nothing runs here until `resume`; the boot clock goes on, as Linux's does. */
   suspend(): void {
-    this.resumed ??= [];
+    if (this.resumed !== undefined) return;
+    this.resumed = [];
+    this.suspendedAtMs = this.base.bootMs();
   }
 
   resume(): void {
     const due = this.resumed ?? [];
     this.resumed = undefined;
+    this.sleptMs += this.base.bootMs() - this.suspendedAtMs;
     for (const run of due) run();
   }
 

@@ -20,6 +20,8 @@ export interface SimulationSettings {
   workMs?: number;
   faults?: boolean;
   termMs?: number;
+  /** One way, of every line; else each has its own. */
+  delayMs?: number;
 }
 
 export interface Report extends Verdict {
@@ -43,6 +45,7 @@ export async function simulate(settings: SimulationSettings): Promise<Report> {
   try {
     return await world.run();
   } finally {
+    world.end();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -73,7 +76,7 @@ class World {
     truth.now = () => ({ atMs: clock.bootMs(), step: this.history.step });
     this.clients = Array.from(
       { length: settings.clients ?? 2 },
-      (_, index) => new SimulatedClient(clock, network, this.fork(), folder, `client${index}`),
+      (_, index) => new SimulatedClient(clock, network, this.fork(), folder, `client${index}`, settings.delayMs),
     );
   }
 
@@ -112,6 +115,11 @@ class World {
       ],
       trace: this.trace(),
     };
+  }
+
+  end(): void {
+    for (const client of this.clients) client.end();
+    if (this.server.isRunning) this.server.crash();
   }
 
   /** Lets time pass until the promise settles. */

@@ -15,6 +15,7 @@ const CACHE_BYTES = 64 * 1024 * 1024;
 /** One life of the agent. */
 export interface Life {
   process: Process;
+  disk: HostDisk;
   drive: MemoryDrive;
   mount: Mount;
   /** Rejects when the agent is killed: programs that use its drive are cut off (ENOTCONN). */
@@ -35,13 +36,22 @@ export class SimulatedClient {
   private instances = 0;
   /** What the machine's disk holds. */
   private state = "";
+  /** Their drives still have files open. */
+  private readonly former: Life[] = [];
 
-  constructor(clock: SimulatedClock, network: SimulatedNetwork, random: SeededRandom, folder: string, name: string) {
+  constructor(
+    clock: SimulatedClock,
+    network: SimulatedNetwork,
+    random: SeededRandom,
+    folder: string,
+    name: string,
+    delayMs = 5 + random.below(60),
+  ) {
     this.name = name;
     this.folder = folder;
     this.random = random;
     this.machine = new Machine(clock);
-    this.line = network.line({ delayMs: 5 + random.below(60), jitterMs: random.below(20) });
+    this.line = network.line({ delayMs, jitterMs: random.below(20) });
   }
 
   /** @throws what `runnel mount` would say. */
@@ -54,15 +64,16 @@ export class SimulatedClient {
     const { state, random } = this;
     const process = this.machine.process();
     let drive: MemoryDrive | undefined;
+    const disk = new HostDisk({
+      process,
+      delayMs: () => (random.coin(0.2) ? random.below(4) : 0),
+      isFull: () => this.isDiskFull,
+    });
     const mount = await openMountWith(
       {
         clock: process,
         executor: inlineExecutor(),
-        disk: new HostDisk({
-          process,
-          delayMs: () => (random.coin(0.2) ? random.below(4) : 0),
-          isFull: () => this.isDiskFull,
-        }),
+        disk,
         dialer: this.line,
         drive: (settings) => {
           drive = memoryDrive(settings, process);
@@ -90,7 +101,7 @@ export class SimulatedClient {
     const { promise: ended, reject } = Promise.withResolvers<never>();
     ended.catch(() => {});
     const end = (): void => reject(new RunnelError("Interrupted", "use the drive", "The agent was killed."));
-    this.life = { process, drive, mount, ended, end };
+    this.life = { process, disk, drive, mount, ended, end };
   }
 
   /** SIGKILL. What the agent had told the kernel is kept: the next life begins with a copy of it. */
@@ -103,6 +114,14 @@ export class SimulatedClient {
     const next = join(this.folder, `${this.name}-${this.lives}`);
     cpSync(this.state, next, { recursive: true, preserveTimestamps: true });
     this.state = next;
+    life.disk.closeAll();
+    this.former.push(life);
     life.end();
+  }
+
+  /** The run is over. */
+  end(): void {
+    this.kill();
+    for (const { drive } of this.former) void drive.close(true);
   }
 }

@@ -6,6 +6,10 @@ import type { Change, Recipe } from "@runnel/shared";
 export interface Committed {
   seq: number;
   instance: string;
+  /** Of the instance's operations; 0 for what programs on the server did. */
+  n: number;
+  /** One of several that one operation came to. */
+  isPart: boolean;
   op: string;
   /** The name that it was about, or the new one of a rename; "" for what has none. */
   name: string;
@@ -124,6 +128,8 @@ export class Truth {
     this.keep({
       seq: change.seq,
       instance: id?.instance ?? "",
+      n: id?.n ?? 0,
+      isPart: id?.isPart === true,
       op: operation.op,
       name: nameOf(operation as Operation),
       change,

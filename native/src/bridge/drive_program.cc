@@ -112,6 +112,7 @@ Napi::Value DriveObject::HoldInvalidations(const Napi::CallbackInfo& info) {
 Napi::Value DriveObject::End(const Napi::CallbackInfo& info) {
   core().End();
   core().ReleaseAll();
+  core().DropContents();
   return info.Env().Undefined();
 }
 

@@ -63,6 +63,8 @@ class Pump {
   }
 }
 
+const ENOTCONN = 107;
+
 class KernelFreeDrive extends AgentSide implements MemoryDrive {
   readonly #pump: Pump;
   readonly #waiting: Map<number, (result: RequestResult) => void>;
@@ -107,6 +109,8 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
   }
 
   request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult> {
+    // As after an unmount by force: handles of before are gone.
+    if (this.#isClosed) return Promise.resolve({ error: ENOTCONN, written: 0, keepsCache: false });
     const ticket = this.#nextTicket++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(ticket, resolve);

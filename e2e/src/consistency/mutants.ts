@@ -1,0 +1,121 @@
+// Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
+// them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only.
+import { DriveHost, Session } from "@runnel/app/parts";
+import { Attachment, Feed, MemoryTables } from "@runnel/server/parts";
+import type { Change, Clock } from "@runnel/shared";
+import { Process } from "./machine.ts";
+import type { SimulationSettings } from "./simulate.ts";
+
+export interface Mutant {
+  name: string;
+  /** What a run needs to have a chance. */
+  settings?: Partial<SimulationSettings>;
+  apply(): void;
+}
+
+type Method<This, Args extends unknown[]> = (this: This, ...args: Args) => unknown;
+
+/** Private members are as open at run time as public ones: `This` says which of them the new method uses. */
+function replace<This, Args extends unknown[]>(
+  owner: { prototype: object },
+  method: string,
+  by: (original: Method<This, Args>) => Method<This, Args>,
+): void {
+  const prototype = owner.prototype as Record<string, Method<This, Args>>;
+  const original = prototype[method];
+  if (original === undefined) throw new Error(`${method} is no method any more.`);
+  prototype[method] = by(original);
+}
+
+const LATE_MS = 400;
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "an acknowledgement before the entry table changes",
+    apply: () =>
+      replace<{ parts: { clock: Clock } }, [readonly Change[]]>(
+        DriveHost,
+        "apply",
+        (original) =>
+          function (changes) {
+            this.parts.clock.after(LATE_MS, () => void original.call(this, changes));
+          },
+      ),
+  },
+  {
+    name: "a lease counted from the receipt",
+    settings: { termMs: 4_000, delayMs: 700 },
+    apply: () =>
+      replace<{ parts: { clock: Clock }; termMs: number }, [number]>(
+        Session,
+        "setLease",
+        (original) =>
+          function (untilMs) {
+            original.call(this, untilMs === 0 ? 0 : this.parts.clock.bootMs() + this.termMs);
+          },
+      ),
+  },
+  {
+    name: "a feed item lost on the way back",
+    apply: () =>
+      replace<Attachment, [readonly Change[]]>(
+        Attachment,
+        "missed",
+        (original) =>
+          function (changes) {
+            original.call(this, changes.slice(1));
+          },
+      ),
+  },
+  {
+    name: "a lease kept over a suspend",
+    apply: () =>
+      replace<Process, []>(
+        Process,
+        "bootMs",
+        (original) =>
+          function () {
+            return (original.call(this) as number) - this.machine.sleptMs;
+          },
+      ),
+  },
+  {
+    name: "one acknowledgement is enough",
+    settings: { clients: 3 },
+    apply: () =>
+      replace<{ waits: { missing: Map<unknown, unknown> }[]; settle(): void }, unknown[]>(
+        Feed,
+        "acknowledge",
+        (original) =>
+          function (...args) {
+            original.call(this, ...args);
+            for (const { missing } of this.waits) missing.clear();
+            this.settle();
+          },
+      ),
+  },
+  {
+    name: "leases forgotten at a restart",
+    apply: () =>
+      replace<MemoryTables, []>(
+        MemoryTables,
+        "attached",
+        () =>
+          function () {
+            return [];
+          },
+      ),
+  },
+  {
+    name: "a retry executed twice",
+    apply: () =>
+      replace<MemoryTables, unknown[]>(
+        MemoryTables,
+        "result",
+        () =>
+          function () {
+            return undefined;
+          },
+      ),
+  },
+];
