@@ -15,7 +15,7 @@ test("one seed is one run", async () => {
   const [first] = await simulated({ seed: 3, count: 1, lastsMs: 60_000 });
   const [second] = await simulated({ seed: 3, count: 1, lastsMs: 60_000 });
   expect(first?.calls).toBeGreaterThan(100);
-  expect(second).toEqual(first);
+  expect(second?.trace).toBe(first?.trace);
 }, 400_000);
 
 test("whoever opens after a close sees it, whatever fails, and nothing that was told done is lost", async () => {

@@ -16,6 +16,8 @@ export interface Verdict {
 /** What counts as "within one round trip". */
 const CLOSE_MS = 150;
 const EIO = 5;
+/** So many of the newest commits a client may not have heard of when it opens a file. */
+const UNHEARD_MAX = 20;
 
 export function check(history: History, truth: Truth): Verdict {
   return new Checker(history, truth).run();
@@ -113,7 +115,7 @@ class Checker {
 
   /** Under whatever names. */
   private isOneOf({ path, firstSeq, lastSeq }: Call, nodes: ReadonlySet<number>): boolean {
-    return [...this.truth.nodesAt(path, firstSeq, lastSeq)].some((node) => nodes.has(node));
+    return [...this.truth.nodesAt(path, Math.max(0, firstSeq - UNHEARD_MAX), lastSeq)].some((node) => nodes.has(node));
   }
 
   /** What was not confirmed is sent later. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Mount, openMountWith } from "@runnel/app/parts";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
-import type { SeededRandom, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
+import type { Link, SeededRandom, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import { HostDisk } from "./host-disk.ts";
 import { Machine, type Process } from "./machine.ts";
@@ -74,7 +74,7 @@ export class SimulatedClient {
         clock: process,
         executor: inlineExecutor(),
         disk,
-        dialer: this.line,
+        dialer: { dial: (url, signal) => this.dial(process, url, signal) },
         drive: (settings) => {
           drive = memoryDrive(settings, process);
           return drive;
@@ -102,6 +102,14 @@ export class SimulatedClient {
     ended.catch(() => {});
     const end = (): void => reject(new RunnelError("Interrupted", "use the drive", "The agent was killed."));
     this.life = { process, disk, drive, mount, ended, end };
+  }
+
+  /** A process that was killed meanwhile has no connection. */
+  private async dial(process: Process, url: string, signal: AbortSignal | undefined): Promise<Link> {
+    const link = await this.line.dial(url, signal);
+    if (process.isDead) this.line.cut();
+    await process.turn(0);
+    return link;
   }
 
   /** SIGKILL. What the agent had told the kernel is kept: the next life begins with a copy of it. */

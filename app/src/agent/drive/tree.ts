@@ -139,6 +139,13 @@ export class Tree {
     return asked;
   }
 
+  /** As the server says now, whatever is known here; undefined when it says nothing. @throws Unreachable */
+  async asked(node: number): Promise<NodeState | undefined> {
+    const real = this.real(node);
+    await this.statNodes([real]);
+    return this.replica.node(real);
+  }
+
   /** Whole, in name order. */
   async entries(folder: number): Promise<Entry[]> {
     let listing = this.replica.listing(folder);

@@ -2,7 +2,8 @@
 // belongs to another epoch, is kept beside: never an overwrite in doubt.
 import { basename, parse } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
-import { ROOT_NODE, RunnelError, isRunnelError, packType } from "@runnel/shared";
+import type { VersionId } from "@runnel/shared";
+import { RESULTS, ROOT_NODE, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { Sender, Sent } from "../transfer/send-content.ts";
@@ -54,6 +55,7 @@ export class Unsent {
     this.parts = parts;
     const { journal } = parts;
     for (const record of journal.pending()) this.wait({ record, why: undefined });
+    parts.operations.unsettled = () => this.numbers();
     if (journal.tornBytes > 0)
       parts.problem(
         `The journal's last ${journal.tornBytes} bytes were torn and are cut: of a change that no program was told is kept.`,
@@ -72,6 +74,11 @@ export class Unsent {
 
   get isEmpty(): boolean {
     return this.waiting.size === 0;
+  }
+
+  /** Of this instance's operations. */
+  private *numbers(): Generator<number> {
+    for (const { record } of this.waiting.values()) if (record.instance === this.parts.journal.instance) yield record.n;
   }
 
   /** A sentence for each that waits and says why, and for what cannot be sent at all. */
@@ -182,12 +189,21 @@ export class Unsent {
    * any more. @throws Unreachable
    */
   async baseOf(record: JournalCommit): Promise<CachedContent | undefined> {
-    const { cache, tree } = this.parts;
     if (record.baseBytes === 0 || record.epoch !== this.parts.epoch()) return undefined;
-    const state = await tree.node(record.node);
-    return state.version === record.baseVersion
-      ? cache.create({ node: record.node, seq: record.baseVersion }, state.sizeBytes)
-      : undefined;
+    const version = { node: record.node, seq: record.baseVersion };
+    const sizeBytes = await this.sizeOf(version);
+    return sizeBytes === undefined ? undefined : this.parts.cache.create(version, sizeBytes);
+  }
+
+  /** Also of one that is not current any more: the change over it may have been executed, and only its answer be lost. */
+  private async sizeOf({ node, seq }: VersionId): Promise<number | undefined> {
+    try {
+      const answer = await this.parts.session.ask("getHash", { version: [node, seq], from: 0, count: 0 });
+      return check(RESULTS.getHash, answer, "getHash").sizeBytes;
+    } catch (error) {
+      if (isRunnelError(error, "Gone")) return undefined;
+      throw error;
+    }
   }
 
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it is kept beside: never an overwrite in doubt. */
@@ -202,7 +218,7 @@ export class Unsent {
     try {
       if (record.epoch !== this.parts.epoch() || record.instance !== journal.instance)
         throw new RunnelError("Stale", "replay", "The volume was made anew.");
-      const state = await tree.node(record.node).catch(() => undefined);
+      const state = await tree.asked(record.node);
       const isCurrent = (): boolean => state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
       sent = await this.parts.sender.send(record, base, { mayStart: isCurrent });
     } catch (error) {

@@ -27,6 +27,8 @@ export class Operations {
   readonly tell: (error: unknown) => void;
   /** Numbers sent and not answered. */
   private readonly outstanding = new Set<number>();
+  /** Numbers of changes that were given up and are to be sent again: their results are still to be asked for. */
+  unsettled: () => Iterable<number> = () => [];
   private highest = 0;
   private underWay = 0;
   private readonly turns: (() => void)[] = [];
@@ -43,7 +45,7 @@ export class Operations {
 
   /** What the server need not keep for a repetition. */
   get received(): Received {
-    return receivedOf(this.highest, this.outstanding);
+    return receivedOf(this.highest, new Set([...this.outstanding, ...this.unsettled()]));
   }
 
   /** Resolves when all that was begun until now has been answered. */
