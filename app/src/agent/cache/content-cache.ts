@@ -88,7 +88,8 @@ class ContentCache implements Cache {
 
   versionsOf(node: number): CachedContent[] {
     this.#assertOpen("find cached content");
-    return this.#rows.versionsOf.all(node).flatMap(({ id }) => this.#contents.get(id)?.view() ?? []);
+    // An addon's list may be of another realm, as in a test: a list of our own goes into messages.
+    return [...this.#rows.versionsOf.all(node)].flatMap(({ id }) => this.#contents.get(id)?.view() ?? []);
   }
 
   async create(version: VersionId, sizeBytes: number): Promise<CachedContent> {
