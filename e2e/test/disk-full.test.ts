@@ -11,7 +11,7 @@ const LEFT_KIB = [300, 0];
 const BIG_BYTES = 4_000_000;
 const HUGE_BYTES = 12_000_000;
 
-const TRY = 'mkdir "$1/tried" && rmdir "$1/tried"';
+const TRY = 'mkdir -p "$1/tried" && rmdir "$1/tried"';
 
 let sandbox: Sandbox;
 let server: ServerProcess;
@@ -87,7 +87,10 @@ describe("a full disk", () => {
         await disk.fill(leftKiB);
         // The server looks at the room of its own disk now and then.
         if (place === "data") await waitFor(async () => (await told(TRY)) !== "", 10_000, "the server to see it");
-        expect(await told('cp "$1/../huge" "$1/old"')).toContain("No space left on device");
+        // A disk that has just become full can take seconds to say so, and a server that says nothing for two of them counts as away.
+        const refused = async (): Promise<boolean> =>
+          (await told('cp "$1/../huge" "$1/old"')).includes("No space left on device");
+        await waitFor(refused, 20_000, "the disk to be full for programs");
         expect(await problems()).toContain(sentence);
         // In place, and synced: whatever call it is, one of them says so.
         expect(await told('dd if="$1/../huge" of="$1/old" bs=100k conv=notrunc,fsync status=none')).toContain(
@@ -97,6 +100,8 @@ describe("a full disk", () => {
         expect(await on('cat "$1/old"; cmp "$1/kept" "$1/../small"')).toBe("old\n");
         expect(readFileSync(join(sandbox.path("served"), "old"), "utf8")).toBe("old\n");
         disk.empty();
+        if (place === "data")
+          await waitFor(async () => (await told(TRY)) === "", 20_000, "the server to see that there is room");
         await on('rm -f "$1/new"');
         await checkWorksAgain(round);
         expect(await on('ls "$1"')).not.toContain("new");
