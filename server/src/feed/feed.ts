@@ -121,7 +121,7 @@ export class Feed {
    * For a change that was committed before the start, and is answered only now (the restart rule): resolves when those with a lease, `committer` excepted,
    * have applied all up to it, or lost their lease.
    */
-  isAppliedUpTo(seq: number, committer: Holder | undefined, n: number): Promise<void> {
+  appliedUpTo(seq: number, committer: Holder | undefined, n: number): Promise<void> {
     const nowMs = this.clock.bootMs();
     const missing = new Map<Holder, number>();
     for (const holder of this.holders.values()) {

@@ -217,7 +217,7 @@ export class Volume {
   acknowledged(seq: number, holder: Holder | undefined, n: number): Promise<void> {
     const published = this.published.get(seq);
     if (published !== undefined) return published;
-    return seq <= this.seqAtStart ? this.feed.isAppliedUpTo(seq, holder, n) : Promise.resolve();
+    return seq <= this.seqAtStart ? this.feed.appliedUpTo(seq, holder, n) : Promise.resolve();
   }
 
   async close(): Promise<void> {

@@ -470,7 +470,7 @@ describe("a restart", () => {
     const b = new Follower(scene.feed, "b", 4).follows([1], false);
     const c = new Follower(scene.feed, "c", 3).follows("all", false);
     let isConfirmed = false;
-    void scene.feed.isAppliedUpTo(5, a.holder, 1).then(() => (isConfirmed = true));
+    void scene.feed.appliedUpTo(5, a.holder, 1).then(() => (isConfirmed = true));
     b.renew();
     b.ack(5);
     c.renew();
@@ -479,7 +479,7 @@ describe("a restart", () => {
     c.ack(5);
     await scene.clock.advance(0);
     expect(isConfirmed).toBe(true);
-    await scene.feed.isAppliedUpTo(5, undefined, 0);
+    await scene.feed.appliedUpTo(5, undefined, 0);
   });
 
   test("[W19] the committer does not wait for itself", async () => {
