@@ -51,22 +51,23 @@ const edit = (at: number, text: string): Promise<string> =>
 
 const READ = 'dd if="$1/f" bs=1 skip=250000 count=8 status=none; cksum < "$1/f"';
 
+/** It is told of as wanted a moment after it was read. */
+async function readerWantsTheFile(): Promise<void> {
+  const source = sandbox.path("source");
+  writeFileSync(source, noise(FILE_BYTES, 1));
+  await onMount('cp "$2" "$1/f"', [author.drive, source]);
+  await onMount('cksum "$1/f"', [reader.drive]);
+  const isWanted = async (): Promise<boolean> => {
+    await edit(100, "before");
+    return (await costOf(READ)).roundTrips === 0;
+  };
+  await waitFor(isWanted, SLOW_MS / 2, "the file to be wanted");
+}
+
 test(
   "a file that another client changed is opened for no round trip when it was open lately, and an edit comes for less than 300 bytes",
   async () => {
-    const source = sandbox.path("source");
-    writeFileSync(source, noise(FILE_BYTES, 1));
-    await onMount('cp "$2" "$1/f"', [author.drive, source]);
-    await onMount('cksum "$1/f"', [reader.drive]);
-    // It is told of as wanted a moment later.
-    await waitFor(
-      async () => {
-        await edit(100, "before");
-        return (await costOf(READ)).roundTrips === 0;
-      },
-      SLOW_MS / 2,
-      "the file to be wanted",
-    );
+    await readerWantsTheFile();
     for (const text of ["changed1", "changed2", "changed3"]) {
       await quiet(reader.link);
       await reader.link.resetCounts();
@@ -88,18 +89,7 @@ test(
 test(
   "a larger change is fetched when the file is opened: one round trip",
   async () => {
-    const source = sandbox.path("source");
-    writeFileSync(source, noise(FILE_BYTES, 1));
-    await onMount('cp "$2" "$1/f"', [author.drive, source]);
-    await onMount('cksum "$1/f"', [reader.drive]);
-    await waitFor(
-      async () => {
-        await edit(100, "before");
-        return (await costOf(READ)).roundTrips === 0;
-      },
-      SLOW_MS / 2,
-      "the file to be wanted",
-    );
+    await readerWantsTheFile();
     const more = sandbox.path("more");
     writeFileSync(more, noise(40_000, 2));
     await onMount('cat "$2" >> "$1/f"', [author.drive, more]);
