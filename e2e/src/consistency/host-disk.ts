@@ -30,8 +30,6 @@ export interface HostDiskOptions {
   process: Process;
   /** How long each operation takes. */
   delayMs(): number;
-  /** Nothing more can be written. */
-  isFull(): boolean;
 }
 
 export class HostDisk implements Disk {
@@ -71,10 +69,6 @@ export class HostDisk implements Disk {
   nextHandle(): string {
     return `${this.options.process.bootMs()} ${++this.handles}`;
   }
-
-  mustHaveRoom(operation: string): void {
-    if (this.options.isFull()) throw new RunnelError("NoSpace", operation, "The disk is full.");
-  }
 }
 
 class HostRoot implements DiskRoot {
@@ -103,7 +97,6 @@ class HostRoot implements DiskRoot {
     return this.disk.done("open", () => {
       const at = this.at(path);
       if (mode === "createNew" || (mode === "create" && !existsSync(at))) {
-        this.disk.mustHaveRoom("open");
         return new HostFile(this.disk, openSync(at, "wx+", permissions));
       }
       return new HostFile(this.disk, openSync(at, mode === "create" ? FLAGS.write : FLAGS[mode], permissions));
@@ -112,7 +105,6 @@ class HostRoot implements DiskRoot {
 
   makeFolder(path: string, permissions = 0o755): Promise<void> {
     return this.disk.done("make folder", () => {
-      this.disk.mustHaveRoom("make folder");
       mkdirSync(this.at(path), { mode: permissions });
     });
   }
@@ -191,7 +183,6 @@ class HostFile implements DiskFile {
 
   write(offset: number, bytes: Uint8Array): Promise<void> {
     return this.disk.done("write", () => {
-      this.disk.mustHaveRoom("write");
       writeSync(this.descriptor, bytes, 0, bytes.length, offset);
     });
   }

@@ -28,7 +28,6 @@ export class SimulatedClient {
   readonly machine: Machine;
   readonly line: SimulatedLine;
   readonly problems: string[] = [];
-  isDiskFull = false;
   life: Life | undefined;
   private readonly folder: string;
   private readonly random: SeededRandom;
@@ -67,7 +66,6 @@ export class SimulatedClient {
     const disk = new HostDisk({
       process,
       delayMs: () => (random.coin(0.2) ? random.below(4) : 0),
-      isFull: () => this.isDiskFull,
     });
     const mount = await openMountWith(
       {
