@@ -1,5 +1,4 @@
 // The parts of a server for whoever composes one on other ground than this machine's: a simulation.
-export { openFolderStore } from "./content/folder/folder-store.ts";
 export { Feed } from "./feed/feed.ts";
 export type { RunningServer } from "./index.ts";
 export { MemoryTables } from "./meta/memory-tables.ts";
@@ -7,6 +6,4 @@ export { MemoryMetaImage, openMemoryMetaStore } from "./meta/memory-meta-store.t
 export type { MetaStore, Operation, Planned, PlanRequest } from "./meta/meta-store.ts";
 export { openVolume } from "./open-volume.ts";
 export { type OpenedVolume, serve } from "./server.ts";
-export { volumeId } from "./volume/volume-id.ts";
-export { Volume } from "./volume/volume.ts";
 export { Attachment } from "./wire/attachment.ts";

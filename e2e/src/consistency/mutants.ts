@@ -3,7 +3,7 @@
 import { DriveHost, Session } from "@runnel/app/parts";
 import { Attachment, Feed, MemoryTables } from "@runnel/server/parts";
 import type { Change, Clock } from "@runnel/shared";
-import { Process } from "./machine.ts";
+import { Process } from "../simulation/machine.ts";
 import type { SimulationSettings } from "./simulate.ts";
 
 export interface Mutant {

@@ -6,8 +6,8 @@ import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
 import type { Link, SeededRandom, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
-import { HostDisk } from "./host-disk.ts";
-import { Machine, type Process } from "./machine.ts";
+import { HostDisk } from "../simulation/host-disk.ts";
+import { Machine, type Process } from "../simulation/machine.ts";
 import { SERVER_URL } from "./simulated-server.ts";
 
 const CACHE_BYTES = 64 * 1024 * 1024;

@@ -4,7 +4,7 @@ import type { OpenedVolume } from "@runnel/server/parts";
 import { MemoryMetaImage, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
 import type { DiskRoot, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import { SimulatedDisk } from "@runnel/shared";
-import { Machine, type Process } from "./machine.ts";
+import { Machine, type Process } from "../simulation/machine.ts";
 import { Truth } from "./truth.ts";
 
 const PORT = 7473;

@@ -3,36 +3,34 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MountedVolume, openCache, openJournal, openReplica } from "@runnel/app/parts";
-import { inlineExecutor, realDisk } from "@runnel/native";
+import { type Mount, openMountWith } from "@runnel/app/parts";
+import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
 import {
   MemoryMetaImage,
+  type OpenedVolume,
   type RunningServer,
-  Volume,
-  openFolderStore,
   openMemoryMetaStore,
+  openVolume,
   serve,
-  volumeId,
 } from "@runnel/server/parts";
 import { SeededRandom, SimulatedClock, SimulatedDisk, SimulatedNetwork, sleep } from "@runnel/shared";
 import type { DiskRoot, LineConditions } from "@runnel/shared";
-import { CountedDisk } from "./counted-disk.ts";
+import { HostDisk } from "./host-disk.ts";
+import { Machine } from "./machine.ts";
 import { TappedLine } from "./tapped-line.ts";
 
 const PORT = 7473;
 const SERVED = "/srv/docs";
-const DATA = "/var/runnel/docs";
+const DATA = "/var/runnel";
 const TERM_MS = 20_000;
 const CACHE_BYTES = 1024 * 1024 * 1024;
 /** How long a server is away that starts again. */
 const AWAY_MS = 700;
 const GIVE_UP_MS = 300_000;
-const PRIVATE = { permissions: 0o700 };
 
 export class SimulatedPlace {
-  private readonly ownDisk = new CountedDisk(realDisk());
-  readonly clock = new SimulatedClock({ isBusy: () => this.ownDisk.underWay > 0 });
+  readonly clock = new SimulatedClock();
   private readonly executor = inlineExecutor();
   private readonly network: SimulatedNetwork;
   readonly line: TappedLine;
@@ -40,10 +38,10 @@ export class SimulatedPlace {
   private readonly folder = mkdtempSync(join(tmpdir(), "runnel-simulated-"));
   private image = new MemoryMetaImage();
   private server!: RunningServer;
-  volume!: Volume;
+  volume!: OpenedVolume["volume"];
   /** The served folder, as another program on the server sees it. */
   served!: DiskRoot;
-  mount!: MountedVolume;
+  mount!: Mount;
   drive!: MemoryDrive;
   readonly log: string[] = [];
   private restarting: Promise<void> | undefined;
@@ -81,52 +79,37 @@ export class SimulatedPlace {
       security: undefined,
       warn,
       openVolumes: async (opened) => {
-        const data = await disk.openRoot(DATA, PRIVATE);
-        this.volume = await Volume.open({
-          name: "docs",
-          clock,
-          executor,
-          disk,
-          folder: SERVED,
-          data,
-          termMs: TERM_MS,
-          openMeta: async (create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
-          openContent: async (root, meta, host) => {
-            const { id, isKnown } = await volumeId(data);
-            return openFolderStore({ root, meta, clock, host, executor, settings: { volume: id, wasServed: isKnown } });
+        const host = { clock, executor, disk, dataFolder: DATA, termMs: TERM_MS, warn };
+        const served = await openVolume(
+          { name: "docs", folder: SERVED },
+          {
+            ...host,
+            openMeta: async (_folder, create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
           },
-          warn,
-        });
-        opened.push({ volume: this.volume, folder: SERVED, release: async () => undefined });
+        );
+        this.volume = served.volume;
+        opened.push(served);
       },
     });
   }
 
   private async openMount(): Promise<void> {
-    const { clock, executor, ownDisk, folder } = this;
-    const state = await ownDisk.openRoot(join(folder, "state"), PRIVATE);
-    const cacheRoot = await ownDisk.openRoot(join(folder, "cache"), PRIVATE);
-    const journal = await openJournal({ root: state, folder: "", clock, executor });
-    const data = await ownDisk.openRoot(journal.dataFolder, PRIVATE);
-    const replica = openReplica(":memory:");
-    const path = join(folder, "cache.sqlite");
-    const cache = await openCache({ root: cacheRoot, path, executor, clock, adoptFrom: state });
-    const url = `ws://127.0.0.1:${PORT}/docs`;
-    this.drive = memoryDrive(
+    const { clock, executor, folder } = this;
+    const process = new Machine(clock).process();
+    this.mount = await openMountWith(
       {
-        mountpoint: "",
-        source: "runnel:docs",
-        overlayFolder: journal.dataFolder,
-        overlayPrefix: "overlay",
-        deadlinesMs: {},
-        entriesMax: 10_000,
-        isReadOnly: false,
+        clock: process,
+        executor,
+        disk: new HostDisk({ process, delayMs: () => 0 }),
+        dialer: this.line,
+        drive: (settings) => {
+          this.drive = memoryDrive(settings, process);
+          return this.drive;
+        },
+        log: (message, error) => void this.log.push(`${message} ${error instanceof Error ? error.message : ""}`),
       },
-      clock,
-    );
-    this.mount = await MountedVolume.open({
-      settings: {
-        url,
+      {
+        url: `ws://127.0.0.1:${PORT}/docs`,
         mountpoint: "",
         cacheFolder: join(folder, "cache"),
         cacheBytes: CACHE_BYTES,
@@ -134,26 +117,8 @@ export class SimulatedPlace {
         writeMode: "sync",
         mapOwner: false,
       },
-      volume: "docs",
-      clock,
-      dialer: this.line,
-      executor,
-      drive: this.drive,
-      replica,
-      cache,
-      journal,
-      data,
-      cacheRoot,
-      software: "Runnel",
-      isReadOnly: false,
-      release: async () => {
-        await cache.close();
-        await journal.close();
-        replica.close();
-        for (const root of [data, cacheRoot, state]) await root.close();
-      },
-      log: (message, error) => void this.log.push(`${message} ${error instanceof Error ? error.message : ""}`),
-    });
+      { isReadOnly: false },
+    );
   }
 
   /** The server's process is killed, and after a while there is another one. Time passes by `run`. */

@@ -17,15 +17,12 @@ export class SimulatedClock implements Clock {
   #order = 0;
   #firedAtOnce = 0;
   #waiting = 0;
-  readonly #isBusy: () => boolean;
   /** A binary heap, earliest first; cancelled ones leave it when they come up. */
   readonly #heap: Pending[] = [];
 
-  /** `isBusy`: work outside of the simulation is under way, such as the real disk's; time stands still meanwhile. */
-  constructor(start: { bootMs?: number; wallNs?: bigint; isBusy?: () => boolean } = {}) {
+  constructor(start: { bootMs?: number; wallNs?: bigint } = {}) {
     this.#bootMs = start.bootMs ?? 1_000;
     this.#wallNs = start.wallNs ?? 1_700_000_000_000_000_000n;
-    this.#isBusy = start.isBusy ?? (() => false);
   }
 
   bootMs(): number {
@@ -57,7 +54,7 @@ export class SimulatedClock implements Clock {
   /** Moves time on by `ms` and fires what comes due, each at its time. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#bootMs + ms;
-    await this.#settle();
+    await settle();
     while (await this.#fireNext(untilMs)) {
       // Each turn fires one timer.
     }
@@ -67,7 +64,7 @@ export class SimulatedClock implements Clock {
   /** Fires timers until none is left, or until `withinMs` have passed; returns whether none is left. */
   async runUntilIdle(withinMs = Infinity): Promise<boolean> {
     const untilMs = this.#bootMs + withinMs;
-    await this.#settle();
+    await settle();
     while (await this.#fireNext(untilMs)) {
       // Each turn fires one timer.
     }
@@ -77,7 +74,7 @@ export class SimulatedClock implements Clock {
   /** Fires timers until the condition holds; returns whether it does. Gives up after `withinMs` or when nothing is left to fire. */
   async runUntil(condition: () => boolean, withinMs = 3_600_000): Promise<boolean> {
     const untilMs = this.#bootMs + withinMs;
-    await this.#settle();
+    await settle();
     while (!condition()) {
       if (!(await this.#fireNext(untilMs))) return condition();
     }
@@ -111,13 +108,8 @@ export class SimulatedClock implements Clock {
     if (this.#firedAtOnce > FIRED_AT_ONCE_MAX) throw new Error("Timers fire without end and time does not move on.");
     this.#moveTo(next.dueMs);
     fire();
-    await this.#settle();
+    await settle();
     return true;
-  }
-
-  async #settle(): Promise<void> {
-    do await settle();
-    while (this.#isBusy());
   }
 
   #moveTo(bootMs: number): void {
