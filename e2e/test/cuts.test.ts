@@ -117,6 +117,21 @@ describe("a large content on a line that is cut again and again", () => {
     expect(cut.uploadedBytes).toBeLessThanOrEqual(whole.uploadedBytes);
   });
 
+  test(
+    "[W26] [F33] is saved by a server that starts again at each cut: only what was on its way is sent again",
+    async () => {
+      const steps = [save("copy", noiseOf(5, 6 * MiB))];
+      const whole = await cutRun({ ...large, steps });
+      const often = (): number[] => [100, 150, 200];
+      const cut = await cutRun({ ...large, steps, cutsAfter: often, restarts: () => true });
+      expect(cut.cuts).toBe(often().length);
+      expect(bothTrees(cut)).toEqual(bothTrees(whole));
+      expect(cut.changes).toBe(whole.changes);
+      expect(cut.uploadedBytes).toBeLessThanOrEqual(whole.uploadedBytes + often().length * MiB);
+    },
+    DEADLINE_MS,
+  );
+
   test("[W30] is read, each run sent until it has arrived once", async () => {
     const steps = [read("large", bytes)];
     const [whole, cut] = [await cutRun({ ...large, steps }), await cutRun({ ...large, steps, cutsAfter })];

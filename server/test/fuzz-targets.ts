@@ -22,7 +22,7 @@ import { FailedLogins } from "../src/auth/failed-logins.ts";
 import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/trash.ts";
 import { replaceWhole } from "../src/host/whole-file.ts";
 import { decodeRecord, encodeRecord } from "../src/volume/commit-record.ts";
-import { WriteSession } from "../src/volume/write-session.ts";
+import { decodeItem, decodeOpening, encodeItem, encodeOpening } from "../src/volume/write-notes.ts";
 import { ConnectionHandler } from "../src/wire/connection-handler.ts";
 import { Server, dataItems, executor, instanceOf, noise, oidOf } from "./feed/conversation.ts";
 
@@ -178,7 +178,7 @@ async function writes(): Promise<FuzzTarget> {
       const parts = splitMessages(input);
       const bulk = parts.pop() ?? new Uint8Array(0);
       const items = parts.map(decodeMessage);
-      const session = new WriteSession(volume, { sizeBytes: CONTENT.length }, volume.stagedWrites.allowance("fuzz"));
+      const session = volume.writeSession({ instance: "fuzz", n: 1, sizeBytes: CONTENT.length, preset: 0 });
       const channel = {
         next: async () => items.shift(),
         send: () => undefined,
@@ -235,6 +235,26 @@ function commits(): FuzzTarget {
   };
 }
 
+function notes(): FuzzTarget {
+  const recipe = { lengths: Uint32Array.of(3), digests: new Uint8Array(32) };
+  const version = { node: 5, seq: 6 };
+  return {
+    structure: "cbor",
+    seeds: [
+      encodeOpening({ epoch: "0", instance: instanceOf("f"), n: 7, sizeBytes: 3, preset: 1 }),
+      encodeItem(["c", version, 0, 1]),
+      encodeItem(["h", encodeRecipe(recipe), null, 0]),
+      encodeItem(["d", recipe]),
+      encodeItem(["f", 1]),
+    ],
+    run: (input) => {
+      decodeOpening(input);
+      const item = decodeItem(input);
+      if (item?.[0] === "d") must(item[1].digests.length === 32 * item[1].lengths.length, "a digest a chunk");
+    },
+  };
+}
+
 function trash(): FuzzTarget {
   const stat = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: "5", rdev: 0 };
   const record = { format: 1, node: 5, seq: 6, path: "a/b", stat } as unknown as Parameters<
@@ -273,4 +293,4 @@ async function devices(): Promise<FuzzTarget> {
   };
 }
 
-export const targets: Targets = { requests, writes, commits, trash, devices };
+export const targets: Targets = { requests, writes, commits, notes, trash, devices };

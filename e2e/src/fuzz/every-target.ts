@@ -27,6 +27,7 @@ export const EVERY_TARGET: readonly Share[] = [
   share(SERVER, "requests", 5_000),
   share(SERVER, "writes", 15_000),
   share(SERVER, "commits", 80_000),
+  share(SERVER, "notes", 30_000),
   share(SERVER, "trash", 30_000),
   share(SERVER, "devices", 20_000),
   share(AGENT, "control", 60_000),

@@ -35,6 +35,8 @@ export interface ContentHost {
   scanned(): void;
   /** The volume cannot be reached (another device, marker missing), or is back. */
   availability(reason: string | undefined): void;
+  /** Staged files that an earlier life left, with notes, and no commit names: the volume's, each to be taken up or discarded. Said once, as the store begins. */
+  left(files: readonly LeftFile[]): void;
 }
 
 /** An open version. Reads answer from the live file, the trash, or log + older versions, whatever holds it now. Close it once. */
@@ -54,10 +56,33 @@ export interface OpenVersion {
 export interface StagedFile {
   readonly name: string;
   write(offset: number, bytes: Uint8Array): Promise<void>;
+  /** Adds to its notes, by which the next life can go on with it. Synced now and then, as its bytes are. One call at a time. */
+  note(notes: readonly Uint8Array[]): Promise<void>;
   /** Durable, at its final length. */
   sync(lengthBytes: number): Promise<void>;
+  /** A commit that names it has been accepted: its notes go. */
+  named(): Promise<void>;
   /** Not needed any more. */
   discard(): Promise<void>;
+  /** Closes it. With notes it is there for the next life. */
+  leave(): Promise<void>;
+}
+
+/** A staged file that an earlier life left. */
+export interface LeftFile {
+  /** When it was last noted to, by the wall clock. */
+  readonly atMs: number;
+  /** As far as they are whole, in order; `end` is where the next one goes. May be read again. */
+  notes(): AsyncIterable<{ note: Uint8Array; end: number }>;
+  /** Of this length, shorter or longer than it was. `file` is its own, to be digested. */
+  open(lengthBytes: number): Promise<TakenFile>;
+  discard(): Promise<void>;
+}
+
+export interface TakenFile extends StagedFile {
+  readonly file: DiskFile;
+  /** To be called first: notes from here on are dropped, further ones follow here. */
+  cutNotes(end: number): Promise<void>;
 }
 
 export interface ContentStatus {

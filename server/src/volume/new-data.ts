@@ -1,6 +1,6 @@
 // The bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will have.
 import { fullFolder } from "./data-room.ts";
-import type { ContentStore, StagedFile } from "../content/content-store.ts";
+import type { ContentStore, StagedFile, TakenFile } from "../content/content-store.ts";
 import type { Run } from "../meta/meta-store.ts";
 import type { Allowance } from "./staged-writes.ts";
 
@@ -17,6 +17,7 @@ export class NewData {
   private inlineBytes = 0;
   private staged: StagedFile | undefined;
   private spilling: Promise<void> | undefined;
+  private isSpilled = false;
   private takenBytes = 0;
 
   constructor(content: Pick<ContentStore, "stage">, allowance: Allowance, moved: () => void) {
@@ -30,8 +31,7 @@ export class NewData {
    * @throws Quota, NoSpace.
    */
   async store(offset: number, bytes: Uint8Array, put: (run: Run) => void): Promise<void> {
-    this.allowance.take(bytes.length);
-    this.takenBytes += bytes.length;
+    this.count(bytes.length);
     if (this.spilling === undefined && this.inlineBytes + bytes.length <= INLINE_BYTES_MAX) {
       const at = this.inlineBytes;
       this.inline.push({ offset, bytes: bytes.slice() });
@@ -55,6 +55,34 @@ export class NewData {
     this.inline = [];
     this.inlineBytes = 0;
     this.moved();
+    this.isSpilled = true;
+  }
+
+  /** All that was stored so far is in a staged file. */
+  get isStaged(): boolean {
+    return this.isSpilled;
+  }
+
+  /** Notes beside the staged file, when there is one. @throws NoSpace. */
+  async note(notes: readonly Uint8Array[]): Promise<void> {
+    try {
+      await this.staged?.note(notes);
+    } catch (error) {
+      throw fullFolder(error);
+    }
+  }
+
+  /** All goes on in a file that an earlier life staged. */
+  takeUp(file: TakenFile): void {
+    this.staged = file;
+    this.spilling = Promise.resolve();
+    this.isSpilled = true;
+  }
+
+  /** So much is in it. @throws Quota. */
+  count(bytes: number): void {
+    this.allowance.take(bytes);
+    this.takenBytes += bytes;
   }
 
   /** All that was stored, the staged part on stable storage. */
@@ -64,9 +92,19 @@ export class NewData {
   }
 
   /** The commit has been accepted: what was staged is the content store's. */
-  handOver(): void {
+  async handOver(): Promise<void> {
     this.giveBack();
+    const { staged } = this;
     this.staged = undefined;
+    await staged?.named();
+  }
+
+  /** What is staged stays for the next life. */
+  async leave(): Promise<void> {
+    this.giveBack();
+    const { staged } = this;
+    this.staged = undefined;
+    await staged?.leave();
   }
 
   async discard(): Promise<void> {

@@ -1,7 +1,10 @@
 // Unfinished writes: what each instance has staged, within its allowance; and those whose channel broke, kept for a day by operation, so that a
-// repetition goes on where it stopped.
+// repetition goes on where it stopped, in the next life of the server as well.
 import type { Clock, Timer } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING } from "@runnel/shared";
+import type { LeftFile } from "../content/content-store.ts";
+import { LeftWrites } from "./left-writes.ts";
+import type { LeftParts } from "./left-writes.ts";
 import type { WriteSession } from "./write-session.ts";
 
 /** Kept sessions have up to INLINE_BYTES_MAX (new-data.ts) in memory each. */
@@ -26,10 +29,40 @@ export class StagedWrites {
   /** Oldest first. */
   private readonly kept = new Map<string, Kept>();
   private readonly bytes = new Map<string, number>();
+  private readonly left: LeftWrites;
+  /** Being taken up from what is left; whoever asks again meanwhile waits for the same. */
+  private readonly awakening = new Map<string, Promise<void>>();
+  private isClosed = false;
 
-  constructor(clock: Clock, bytesMax: number = LIMITS.stagedBytes) {
-    this.clock = clock;
+  constructor(parts: Pick<LeftParts, "clock" | "epoch" | "takeUp" | "warn">, bytesMax: number = LIMITS.stagedBytes) {
+    this.clock = parts.clock;
     this.bytesMax = bytesMax;
+    this.left = new LeftWrites({
+      ...parts,
+      keptPerInstance: KEPT_PER_INSTANCE_MAX,
+      allowance: (instance) => this.allowance(instance),
+    });
+  }
+
+  /** What an earlier life left. */
+  found(files: readonly LeftFile[]): void {
+    this.left.found(files);
+  }
+
+  /** What is left of this one is proved and kept: `take` has it then. A large one takes a while. */
+  async awaken(instance: string, n: number): Promise<void> {
+    const key = `${instance}:${n}`;
+    let awakening = this.awakening.get(key);
+    if (awakening === undefined) {
+      awakening = this.awakenNow(instance, n).finally(() => this.awakening.delete(key));
+      this.awakening.set(key, awakening);
+    }
+    await awakening;
+  }
+
+  private async awakenNow(instance: string, n: number): Promise<void> {
+    const session = await this.left.take(instance, n);
+    if (session !== undefined) await this.keep(instance, n, session);
   }
 
   allowance(instance: string): Allowance {
@@ -49,6 +82,7 @@ export class StagedWrites {
   async keep(instance: string, n: number, session: WriteSession): Promise<void> {
     // First: whoever takes it must not meet it half at rest.
     await session.rest();
+    if (this.isClosed) return session.leave();
     const key = `${instance}:${n}`;
     const before = this.take(instance, n);
     const timer = this.clock.after(TIMING.stagedKeepMs, () => {
@@ -76,11 +110,13 @@ export class StagedWrites {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
+    await this.left.close();
     const kept = [...this.kept.values()];
     this.kept.clear();
     for (const { session, timer } of kept) {
       timer.cancel();
-      await session.discard();
+      await session.leave();
     }
   }
 }

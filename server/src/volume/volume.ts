@@ -2,7 +2,7 @@
 // meta store is recover.ts.
 import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
-import type { ContentHost, ContentStore } from "../content/content-store.ts";
+import type { ContentHost, ContentStore, LeftFile } from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
@@ -18,6 +18,8 @@ import { isOwn, recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
 import type { SalvageReport } from "./salvage/salvage.ts";
 import { StagedWrites } from "./staged-writes.ts";
+import type { WriteOpening } from "./write-notes.ts";
+import { WriteSession } from "./write-session.ts";
 
 export interface VolumeParts {
   name: string;
@@ -89,7 +91,19 @@ export class Volume {
     this.isNew = opened.facts.seq === 0;
     this.warn = parts.warn;
     this.recipes = new RecipeCache(opened.meta);
-    this.stagedWrites = new StagedWrites(parts.clock, parts.stagedBytesMax);
+    this.stagedWrites = new StagedWrites(
+      {
+        clock: parts.clock,
+        epoch: this.epoch,
+        takeUp: async (opening, left) => {
+          const session = this.writeSession(opening);
+          await session.takeUp(left);
+          return session;
+        },
+        warn: parts.warn,
+      },
+      parts.stagedBytesMax,
+    );
     const { meta, content, queue, log } = this;
     const { executor, clock, warn } = parts;
     this.indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
@@ -139,6 +153,7 @@ export class Volume {
         cut: (version, recipe) => volume?.indexer.index(version, recipe),
         scanned: () => volume?.indexer.wake(),
         looked: looked.resolve,
+        left: (files) => volume?.stagedWrites.found(files),
         availability: (reason) =>
           parts.warn(
             reason === undefined
@@ -211,6 +226,11 @@ export class Volume {
   ): Promise<Committed & { acknowledged: Promise<void> }> {
     const committed = await this.queue.submitTogether(find);
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id.n) };
+  }
+
+  /** For one write of the epoch, to be given its items. */
+  writeSession(opening: Omit<WriteOpening, "epoch">): WriteSession {
+    return new WriteSession(this, { ...opening, epoch: this.epoch }, this.stagedWrites.allowance(opening.instance));
   }
 
   /** Resolves when those with a lease, whose change it is excepted, have it, or their leases have run out. */
@@ -317,6 +337,7 @@ function hostOf(
     cut(version: VersionId, recipe: Recipe): void;
     scanned(): void;
     looked(): void;
+    left(files: readonly LeftFile[]): void;
     availability(reason: string | undefined): void;
   },
 ): ContentHost {
@@ -358,5 +379,6 @@ function hostOf(
       show();
       if (isAway) tell.looked();
     },
+    left: (files) => tell.left(files),
   };
 }

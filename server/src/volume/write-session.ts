@@ -1,27 +1,28 @@
 // One write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
 // from; asks for what it lacks; verifies the whole by its OID. It outlives its channel, so that a cut link repeats at most the item in flight.
-import type { Channel, ChunkPreset, Executor, Recipe, RunEncoding, VersionId, WriteItem } from "@runnel/shared";
+import type { Channel, ChunkPreset, Executor, Recipe, RunEncoding, WriteItem } from "@runnel/shared";
 import {
-  DIGEST_BYTES,
   EMPTY_RECIPE,
   LIMITS,
   RunnelError,
   WRITE_ITEM,
   check,
   concatRecipes,
-  decodeRecipe,
-  digestAt,
   encodeRecipe,
   recipeSize,
-  sliceRecipe,
 } from "@runnel/shared";
-import type { ContentStore } from "../content/content-store.ts";
+import type { ContentStore, LeftFile } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { HeldVersions } from "./held-versions.ts";
 import { LastRun } from "./last-run.ts";
 import { NewData } from "./new-data.ts";
+import type { Reference, Referred } from "./refer.ts";
+import { hasChunks, refer } from "./refer.ts";
 import { RunDecoder } from "./run-decoder.ts";
+import type { TakesUp } from "./session-notes.ts";
+import { SessionNotes, takeUpItems } from "./session-notes.ts";
 import type { Allowance } from "./staged-writes.ts";
+import type { ItemNote, WriteOpening } from "./write-notes.ts";
 import { joinRuns, toTemp } from "./write-runs.ts";
 
 interface Part {
@@ -31,6 +32,8 @@ interface Part {
   sizeBytes: number;
   /** undefined: asked for with NEED, or not cut yet. */
   runs: Run[] | undefined;
+  /** As it came; undefined: new data. */
+  said: Reference | undefined;
   /** What has come for it since, in runs of at most LIMITS.runBytes. */
   filled?: { runs: Run[]; recipes: Recipe[]; chunks: number; bytes: number };
 }
@@ -45,7 +48,7 @@ export interface FinishedWrite {
   stagedBytes: number;
 }
 
-export class WriteSession {
+export class WriteSession implements TakesUp {
   private readonly meta: MetaStore;
   private readonly executor: Executor;
   /** Of the whole, as announced. */
@@ -58,6 +61,7 @@ export class WriteSession {
   private offset = 0;
   private chunks = 0;
   private readonly data: NewData;
+  private readonly notes: SessionNotes;
   /** New data being cut and stored while more comes, oldest first. */
   private working: Promise<void>[] = [];
   /** Its channel broke: versions were closed and may have changed since. */
@@ -65,16 +69,17 @@ export class WriteSession {
 
   constructor(
     parts: { meta: MetaStore; content: ContentStore; executor: Executor },
-    { sizeBytes, preset = 0 }: { sizeBytes: number; preset?: ChunkPreset | undefined },
+    opening: WriteOpening,
     allowance: Allowance,
   ) {
     this.meta = parts.meta;
     this.executor = parts.executor;
     this.held = new HeldVersions(parts);
     this.decoder = new RunDecoder(this.held, parts.executor);
-    this.sizeBytes = sizeBytes;
-    this.preset = preset;
+    this.sizeBytes = opening.sizeBytes;
+    this.preset = opening.preset;
     this.data = new NewData(parts.content, allowance, () => this.moved());
+    this.notes = new SessionNotes(this.data, opening, this.parts);
   }
 
   /** Items received whole: where a repetition goes on. */
@@ -124,8 +129,41 @@ export class WriteSession {
 
   /** The commit has been accepted: what was staged is the content store's. */
   async finished(): Promise<void> {
-    this.data.handOver();
     await this.held.close();
+    await this.data.handOver();
+  }
+
+  /** The server ends: at rest, it is there for the next life. */
+  async leave(): Promise<void> {
+    await this.rest();
+    await this.data.leave();
+  }
+
+  /** Of an earlier life, as far as it is there still; at rest then. @throws what opening its file throws. */
+  async takeUp(left: LeftFile): Promise<void> {
+    const file = await left.open(this.sizeBytes);
+    this.data.takeUp(file);
+    await takeUpItems(this, left, file, this.executor);
+    this.notes.goOn();
+    await this.rest();
+  }
+
+  async takeUpItem(item: ItemNote, isStaged: (offset: number, recipe: Recipe) => Promise<boolean>): Promise<boolean> {
+    if (item[0] === "c" || item[0] === "h") this.add(await this.refer(item));
+    else if (item[0] === "d") {
+      const [, recipe] = item;
+      if (!(await isStaged(this.offset, recipe))) return false;
+      this.checkChunks(recipe.lengths.length);
+      const sizeBytes = recipeSize(recipe);
+      this.data.count(sizeBytes);
+      this.add({ recipe, sizeBytes, runs: [{ from: "temp", length: sizeBytes }], said: undefined });
+    } else {
+      const part = this.parts[item[1]];
+      if (part === undefined || !(await isStaged(part.offset, part.recipe))) return false;
+      this.data.count(part.sizeBytes);
+      part.runs = [{ from: "temp", length: part.sizeBytes }];
+    }
+    return true;
   }
 
   async discard(): Promise<void> {
@@ -145,12 +183,11 @@ export class WriteSession {
   }
 
   private async take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel): Promise<void> {
-    if (item[0] === "c") this.add(await this.copy(item[1], item[2], item[3]));
-    else if (item[0] === "h") this.add(await this.known(item[1], item[2], item[3]));
+    if (item[0] === "c" || item[0] === "h") this.add(await this.refer(item));
     else if (item[0] === "d") {
       const [, encoding, rawBytes] = item;
       const encoded = await this.decoder.receive(encoding, rawBytes, item[3], channel);
-      const part = this.add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined });
+      const part = this.add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined, said: undefined });
       const work = this.takeRun(part, encoding, encoded);
       work.catch(() => undefined);
       this.working.push(work);
@@ -160,6 +197,7 @@ export class WriteSession {
       const encoded = await this.decoder.receive(encoding, rawBytes, item[4], channel);
       await this.fill(index, await this.decoder.decode(encoding, rawBytes, encoded));
     }
+    await this.notes.write();
   }
 
   /** Waits until at most so many runs are being worked on. @throws what one of them failed with. */
@@ -184,6 +222,7 @@ export class WriteSession {
     if (stored.status === "rejected") throw stored.reason;
     this.count(cut.value.lengths.length);
     part.recipe = cut.value;
+    await this.notes.write();
   }
 
   private add(added: Omit<Part, "offset">): Part {
@@ -208,54 +247,11 @@ export class WriteSession {
     this.chunks += chunks;
   }
 
-  /** CONDWRITE by place: chunks of a version, whose recipe the client knows. */
-  private async copy(version: VersionId, from: number, count: number): Promise<Omit<Part, "offset">> {
-    const held = await this.held.get(version);
-    if (held === undefined) {
-      // The length is unknown without the recipe: the client repeats the whole as data.
-      throw new RunnelError("Gone", "copy chunks", "A version that a write copies from is no longer kept.", {
-        detail: { rule: "W22" },
-      });
-    }
-    if (from + count > held.recipe.lengths.length || count === 0)
-      throw wrong("A copy names chunks that the version does not have.");
-    this.checkChunks(count);
-    const recipe = sliceRecipe(held.recipe, from, from + count);
-    const run = await this.held.run(version, held, from, count);
-    return { recipe, sizeBytes: recipeSize(recipe), runs: run && [run] };
-  }
-
-  /** CONDWRITE by digest, with a place that a version known to the client has; else the chunk index is asked. */
-  private async known(descriptors: Uint8Array, place: VersionId | null, index: number): Promise<Omit<Part, "offset">> {
-    const recipe = decodeRecipe(descriptors);
-    const count = recipe.lengths.length;
-    if (count === 0 || count > LIMITS.recipeDescriptorsPerItem) throw wrong("An item has no or too many descriptors.");
-    this.checkChunks(count);
-    const sizeBytes = recipeSize(recipe);
-    if (place !== null) {
-      const held = await this.held.get(place);
-      const run =
-        held !== undefined && isSame(held.recipe, index, recipe)
-          ? await this.held.run(place, held, index, count)
-          : undefined;
-      if (run !== undefined) return { recipe, sizeBytes, runs: [run] };
-    }
-    return { recipe, sizeBytes, runs: await this.lookUp(recipe) };
-  }
-
-  /** Every chunk somewhere in the volume, proved; undefined when one is missing. */
-  private async lookUp(recipe: Recipe): Promise<Run[] | undefined> {
-    const hints = await this.meta.findChunks(recipe.digests);
-    const runs: Run[] = [];
-    for (const [index, hint] of hints.entries()) {
-      const run =
-        hint !== undefined && hint.length === recipe.lengths[index]
-          ? await this.held.chunk(hint, digestAt(recipe, index))
-          : undefined;
-      if (run === undefined) return undefined;
-      runs.push(run);
-    }
-    return runs;
+  private async refer(item: Reference): Promise<Referred> {
+    if (item[0] === "c") this.checkChunks(item[3]);
+    const referred = await refer(item, this.held, this.meta);
+    this.checkChunks(referred.recipe.lengths.length);
+    return referred;
   }
 
   /** New data for an item that was asked for, in one run or several one after another. Descriptors that were said stand: it must be these bytes. */
@@ -268,7 +264,7 @@ export class WriteSession {
     if (filled.bytes + bytes.length > part.sizeBytes) throw wrong("An item has more bytes than it announced.");
     const recipe = await this.executor.chunkBytes(bytes, this.preset);
     const wasSaid = part.recipe !== EMPTY_RECIPE;
-    if (wasSaid && !isSame(part.recipe, filled.chunks, recipe))
+    if (wasSaid && !hasChunks(part.recipe, filled.chunks, recipe))
       throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
     if (!wasSaid) this.count(recipe.lengths.length);
     // Storing may move what came before to the temp file, and then puts other runs in place of these.
@@ -279,6 +275,7 @@ export class WriteSession {
     if (filled.bytes < part.sizeBytes) return;
     if (!wasSaid) part.recipe = concatRecipes(filled.recipes);
     part.runs = filled.runs;
+    this.notes.fill(index);
   }
 
   /** What was for the log record is in a staged file now. */
@@ -312,15 +309,6 @@ export class WriteSession {
 
 /** Runs being cut and stored while the next is received: a run each. */
 const WORKING_MAX = 2;
-function isSame(recipe: Recipe, from: number, expected: Recipe): boolean {
-  const count = expected.lengths.length;
-  if (from + count > recipe.lengths.length) return false;
-  for (let index = 0; index < count; index++)
-    if (recipe.lengths[from + index] !== expected.lengths[index]) return false;
-  const digests = recipe.digests.subarray(from * DIGEST_BYTES, (from + count) * DIGEST_BYTES);
-  return Buffer.compare(digests, expected.digests) === 0;
-}
-
 function wrong(message: string): RunnelError {
   return new RunnelError("Invalid", "write", message, { detail: { rule: "W20" } });
 }

@@ -3,8 +3,7 @@
 import type { Channel, RequestOf } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Operation } from "../meta/meta-store.ts";
-import { WriteSession } from "../volume/write-session.ts";
-import type { FinishedWrite } from "../volume/write-session.ts";
+import type { FinishedWrite, WriteSession } from "../volume/write-session.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Turn } from "./operation-order.ts";
 import { digestOfOpening, digestOfWrite, given, inOrder, isSameOpening, timed } from "./change.ts";
@@ -64,11 +63,15 @@ async function openSession(
   request: Request,
   channel: Channel,
 ): Promise<WriteSession> {
-  const kept = request.isResumed ? volume.stagedWrites.take(instance, request.n) : undefined;
-  const isSame = kept?.sizeBytes === request.sizeBytes && kept.preset === (request.preset ?? 0);
+  const { n, sizeBytes, preset = 0, isResumed } = request;
+  if (isResumed) await volume.stagedWrites.awaken(instance, n);
+  // It is for the next one then.
+  channel.abort.signal.throwIfAborted();
+  const kept = isResumed ? volume.stagedWrites.take(instance, n) : undefined;
+  const isSame = kept?.sizeBytes === sizeBytes && kept.preset === preset;
   if (!isSame) await kept?.discard();
-  if (request.isResumed) channel.send(["from", isSame ? kept.received : 0]);
-  return isSame ? kept : new WriteSession(volume, request, volume.stagedWrites.allowance(instance));
+  if (isResumed) channel.send(["from", isSame ? kept.received : 0]);
+  return isSame ? kept : volume.writeSession({ instance, n, sizeBytes, preset });
 }
 
 async function commit(

@@ -63,6 +63,7 @@ const host: ContentHost = {
   uncertain: () => undefined,
   scanned: () => undefined,
   availability: () => undefined,
+  left: () => undefined,
 };
 
 async function until(what: string, isTrue: () => Promise<boolean> | boolean, withinMs: number): Promise<void> {

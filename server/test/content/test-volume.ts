@@ -2,7 +2,7 @@
 // power at any moment and be started again from what is left.
 import type { Change, DiskRoot, NewAttributes, Notice, NoticeOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, isRunnelError } from "@runnel/shared";
-import type { AcceptedCommit, ContentHost, ContentStore } from "../../src/content/content-store.ts";
+import type { AcceptedCommit, ContentHost, ContentStore, LeftFile } from "../../src/content/content-store.ts";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
@@ -60,6 +60,8 @@ export class TestVolume implements ContentHost {
   readonly ups: number[] = [];
   readonly externals: ExternalOperation[][] = [];
   readonly availabilities: (string | undefined)[] = [];
+  /** Staged files that an earlier life left. */
+  readonly leftFiles: LeftFile[] = [];
   isUncertain = false;
   image = new MemoryMetaImage();
   #open: OpenStore;
@@ -137,6 +139,7 @@ export class TestVolume implements ContentHost {
         alive();
         return this.readLog(place, offset, length);
       },
+      left: (files) => this.left(files),
       up: (seq) => {
         if (life === this.#life) this.up(seq);
       },
@@ -248,6 +251,10 @@ export class TestVolume implements ContentHost {
 
   scanned(): void {
     this.isUncertain = false;
+  }
+
+  left(files: readonly LeftFile[]): void {
+    this.leftFiles.push(...files);
   }
 
   availability(reason: string | undefined): void {

@@ -203,7 +203,7 @@ class FolderStore implements ContentStore {
   async #begin(): Promise<void> {
     const { root, clock, host, meta, executor } = this.#options;
     await makeStoreFolders(root);
-    await this.#staged.clean(this.#kept.seqs, this.#kept.temps);
+    host.left(await this.#staged.clean(this.#kept.seqs, this.#kept.temps));
     this.#nameLimits = await findNameLimits(root);
     await this.#trash?.start();
     const { dev } = await root.stat("");

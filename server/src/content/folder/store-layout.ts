@@ -34,7 +34,8 @@ export function stagedPath(name: string): string {
   return `${TEMP_FOLDER}/${name}`;
 }
 
-const STAGED = /^staged-(\d{1,15})$/;
+const STAGED = /^staged-(\d{1,15})(?:\.notes)?$/;
+const NOTES_ENDING = ".notes";
 const OF_COMMIT = /^(\d{1,16})\.(?:new|old|link)$/;
 
 export function stagedName(count: number): string {
@@ -47,7 +48,17 @@ export function seqOfTemp(name: string): number | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
-/** The count in a staged file's name. */
+/** Where a staged file's notes are, beside it [F33]. */
+export function notesPath(name: string): string {
+  return stagedPath(name + NOTES_ENDING);
+}
+
+/** The staged file that a name in temp/ has the notes of. */
+export function stagedOfNotes(name: string): string | undefined {
+  return STAGED.test(name) && name.endsWith(NOTES_ENDING) ? name.slice(0, -NOTES_ENDING.length) : undefined;
+}
+
+/** The count in the name of a staged file, or of its notes. */
 export function countOfStaged(name: string): number | undefined {
   const match = STAGED.exec(name);
   return match === null ? undefined : Number(match[1]);

@@ -108,12 +108,16 @@ class MemoryStore implements ContentStore {
         );
         staged.get(name)?.set(bytes, offset);
       },
+      // Nothing of it outlives the process.
+      note: async () => undefined,
       sync: async (lengthBytes) => {
         staged.set(name, resized(staged.get(name) ?? NO_BYTES, lengthBytes));
       },
+      named: async () => undefined,
       discard: async () => {
         staged.delete(name);
       },
+      leave: async () => undefined,
     };
   }
 
