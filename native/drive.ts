@@ -9,7 +9,8 @@ import type { FileType, NodeState, Xattr } from "@runnel/shared";
 export { fuseDrive } from "./src/drive/fuse-drive.ts";
 export { memoryDrive } from "./src/drive/memory-drive.ts";
 export type { MemoryDrive } from "./src/drive/memory-drive.ts";
-export type { Program, ProgramStat } from "./src/drive/program.ts";
+export type { Invalidation } from "./src/drive/native-drive.ts";
+export { Program, type ProgramStat, type Request, type RequestResult } from "./src/drive/program.ts";
 
 /** A node's attributes as programs see them. */
 export interface DriveEntry extends Omit<NodeState, "seq" | "target" | "xattrSeq"> {

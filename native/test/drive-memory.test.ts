@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { driveContract } from "./support/drive-contract.ts";
+import type { DriveBinding, MemoryDrive } from "../drive.ts";
 import { memoryRig, type MemoryRig } from "./support/memory-rig.ts";
 
 driveContract("memory drive", memoryRig);
@@ -35,12 +36,23 @@ async function settledFile(rig: MemoryRig, name: string): Promise<number> {
   return stat?.id ?? 0;
 }
 
+function absent(name: string): DriveBinding {
+  return { folder: 1, name, entry: undefined };
+}
+
+/** A kernel that is slow to forget names. */
+function holdInvalidations(drive: MemoryDrive): (() => void)[] {
+  const held: (() => void)[] = [];
+  drive.onInvalidation((_what, forgotten) => void held.push(forgotten));
+  return held;
+}
+
 describe("what the kernel may still believe", () => {
   test("an open through a name that leads elsewhere now is sent back to look again", () =>
     withRig(async (rig) => {
       const { double, drive } = rig;
       const id = await settledFile(rig, "a");
-      drive.holdInvalidations(true);
+      const held = holdInvalidations(drive);
       double.remoteWrite("b", Buffer.from("other"));
       double.remoteRename("b", "a");
       for (const op of ["open", "getattr"]) {
@@ -50,7 +62,7 @@ describe("what the kernel may still believe", () => {
       }
       const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
       expect(stat?.id).not.toBe(id);
-      drive.holdInvalidations(false);
+      for (const forgotten of held) forgotten();
       expect((await drive.request("getattr", { id, callerUid: 0, callerGid: 0 })).error).toBe(ESTALE);
     }));
 
@@ -58,7 +70,7 @@ describe("what the kernel may still believe", () => {
     withRig(async (rig) => {
       const { double, drive } = rig;
       const id = await settledFile(rig, "a");
-      drive.holdInvalidations(true);
+      holdInvalidations(drive);
       double.remoteRename("a", "b");
       const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
       expect((await drive.request("open", open)).error).toBe(ESTALE);
@@ -74,10 +86,32 @@ describe("what the kernel may still believe", () => {
       const { double, drive, program } = rig;
       const id = await settledFile(rig, "a");
       await program.rename("a", "b");
-      drive.holdInvalidations(true);
+      holdInvalidations(drive);
       double.remoteWrite("c", Buffer.from("other"));
       double.remoteRename("c", "b");
       expect((await drive.request("open", { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 })).error).toBe(ESTALE);
+    }));
+
+  test("a name that a program moves over another client's newer change of it is not believed", () =>
+    withRig(async (rig) => {
+      const { double, drive, program } = rig;
+      const id = await settledFile(rig, "a");
+      double.remoteWrite("c", Buffer.from("other"));
+      const other = (await program.stat("c")).ino;
+      const [entry, others] = [double.entryAt("a"), double.entryAt("c")];
+      double.hold("rename");
+      const moving = program.rename("a", "b");
+      await rig.until(async () => double.heldCount() > 0);
+      drive.putEntries([absent("a"), { folder: 1, name: "b", entry }], false);
+      drive.putEntries([absent("c"), { folder: 1, name: "b", entry: others }], true);
+      const told: string[] = [];
+      drive.onInvalidation(({ name }) => void told.push(name));
+      const asked = double.log.findLast((one) => one.op === "rename");
+      drive.done(asked !== undefined && "id" in asked ? asked.id : 0);
+      await moving;
+      expect(told).toEqual(["b"]);
+      expect((await drive.request("open", { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 })).error).toBe(ESTALE);
+      expect((await program.stat("b")).ino).toBe(other);
     }));
 
   test("a new version is opened only after its size has been told", () =>

@@ -273,7 +273,7 @@ class World {
   }
 
   private async driveTree(client: SimulatedClient, path: string): Promise<string[]> {
-    const program = client.life?.drive.program();
+    const program = client.life?.kernel.program();
     if (program === undefined) return [];
     const lines: string[] = [];
     for (const name of (await program.readdir(path)).toSorted()) {

@@ -1,13 +1,15 @@
-// A client of a simulation: what the agent composes for one mount, with the drive that has no kernel. Killed, it starts again from what its disk holds.
+// A client of a simulation: what the agent composes for one mount, with the drive that has no kernel, and a kernel before it. Killed, it starts again from
+// what its disk holds.
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Mount, openMountWith } from "@runnel/app/parts";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
-import type { Link, SeededRandom, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
+import type { Link, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
+import { RunnelError, SeededRandom } from "@runnel/shared";
 import { HostDisk } from "../simulation/host-disk.ts";
 import { Machine, type Process } from "../simulation/machine.ts";
+import { Kernel } from "./kernel.ts";
 import { SERVER_URL } from "./simulated-server.ts";
 
 const CACHE_BYTES = 64 * 1024 * 1024;
@@ -17,6 +19,7 @@ export interface Life {
   process: Process;
   disk: HostDisk;
   drive: MemoryDrive;
+  kernel: Kernel;
   mount: Mount;
   /** Rejects when the agent is killed: programs that use its drive are cut off (ENOTCONN). */
   ended: Promise<never>;
@@ -99,7 +102,8 @@ export class SimulatedClient {
     const { promise: ended, reject } = Promise.withResolvers<never>();
     ended.catch(() => {});
     const end = (): void => reject(new RunnelError("Interrupted", "use the drive", "The agent was killed."));
-    this.life = { process, disk, drive, mount, ended, end };
+    const kernel = new Kernel(drive, process, new SeededRandom(random.below(2 ** 32)));
+    this.life = { process, disk, drive, kernel, mount, ended, end };
   }
 
   /** A process that was killed meanwhile has no connection. */

@@ -44,7 +44,7 @@ class Doer {
   constructor(parts: WorkloadParts, life: Life) {
     this.parts = parts;
     this.life = life;
-    this.program = life.drive.program();
+    this.program = life.kernel.program();
   }
 
   async something(): Promise<void> {

@@ -59,7 +59,8 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::Expire>("expire"),
                          InstanceMethod<&DriveObject::RunTasks>("runTasks"),
                          InstanceMethod<&DriveObject::Interrupt>("interrupt"),
-                         InstanceMethod<&DriveObject::HoldInvalidations>("holdInvalidations"),
+                         InstanceMethod<&DriveObject::TakeInvalidations>("takeInvalidations"),
+                         InstanceMethod<&DriveObject::Invalidated>("invalidated"),
                          InstanceMethod<&DriveObject::Call>("call"),
                          InstanceMethod<&DriveObject::End>("end"),
                      });

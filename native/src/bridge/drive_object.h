@@ -62,7 +62,10 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   Napi::Value Expire(const Napi::CallbackInfo& info);
   Napi::Value RunTasks(const Napi::CallbackInfo& info);
   Napi::Value Interrupt(const Napi::CallbackInfo& info);
-  Napi::Value HoldInvalidations(const Napi::CallbackInfo& info);
+  // → undefined when there are none
+  Napi::Value TakeInvalidations(const Napi::CallbackInfo& info);
+  // (id, mark)
+  Napi::Value Invalidated(const Napi::CallbackInfo& info);
   // (ticket, op, arguments) — what comes of it goes to the settings' `complete(ticket, result)`, perhaps before this returns
   Napi::Value Call(const Napi::CallbackInfo& info);
   Napi::Value End(const Napi::CallbackInfo& info);

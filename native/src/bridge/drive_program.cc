@@ -104,8 +104,25 @@ Napi::Value DriveObject::Interrupt(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value DriveObject::HoldInvalidations(const Napi::CallbackInfo& info) {
-  memory_->HoldInvalidations(info[0].ToBoolean());
+Napi::Value DriveObject::TakeInvalidations(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::vector<drive::Invalidation> taken = memory_->TakeInvalidations();
+  if (taken.empty()) return env.Undefined();
+  Napi::Array invalidations = Napi::Array::New(env, taken.size());
+  for (uint32_t i = 0; i < taken.size(); ++i) {
+    Napi::Object one = Napi::Object::New(env);
+    one["folder"] = static_cast<double>(taken[i].folder_id);
+    one["name"] = taken[i].name;
+    one["id"] = static_cast<double>(taken[i].id);
+    one["mark"] = static_cast<double>(taken[i].mark);
+    one["untilMs"] = static_cast<double>(taken[i].until_ms);
+    invalidations[i] = one;
+  }
+  return invalidations;
+}
+
+Napi::Value DriveObject::Invalidated(const Napi::CallbackInfo& info) {
+  core().Invalidated(IdOf(info[0]), IdOf(info[1]));
   return info.Env().Undefined();
 }
 
@@ -161,7 +178,7 @@ Napi::Value DriveObject::Call(const Napi::CallbackInfo& info) {
   if (op == "lookup") {
     core.Lookup(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"));
   } else if (op == "forget") {
-    core.Forget(IdAt(arguments, "id"), 1);
+    core.Forget(IdAt(arguments, "id"), IdAt(arguments, "lookups"));
     reply->Error(0);
   } else if (op == "getattr") {
     core.GetAttributes(reply, IdAt(arguments, "id"));

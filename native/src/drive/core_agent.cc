@@ -100,15 +100,20 @@ void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost
     const bool kernel_may_hold = item.before.given_until_ms > now_ms;
     KernelNode* kernel_node = kernel_may_hold ? nodes_.Find(item.before.given_id) : nullptr;
     if (!tells_kernel || kernel_node == nullptr) continue;
-    uint64_t mark = 0;
-    if (item.is_rebound) {
-      mark = next_mark_++;
-      kernel_node->stale_mark = mark;
-      kernel_node->stale_until_ms = std::min(item.before.given_until_ms, now_ms + kMarkMs);
-      kernel_node->retry = KernelNode::Retry::kNone;
-    }
-    host_->InvalidateName(nodes_.IdOf(folder), item.name, kernel_node->id, mark, item.before.given_until_ms);
+    ForgetNameLocked(folder, item.name, *kernel_node, item.before.given_until_ms, item.is_rebound, now_ms);
   }
+}
+
+void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale,
+                                 int64_t now_ms) {
+  uint64_t mark = 0;
+  if (is_stale) {
+    mark = next_mark_++;
+    kernel_node.stale_mark = mark;
+    kernel_node.stale_until_ms = std::min(until_ms, now_ms + kMarkMs);
+    kernel_node.retry = KernelNode::Retry::kNone;
+  }
+  host_->InvalidateName(nodes_.IdOf(folder), name, kernel_node.id, mark, until_ms);
 }
 
 void DriveCore::PutContent(ContentPtr content) {

@@ -170,6 +170,8 @@ class DriveCore {
 
   void OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms);
   void OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel, int64_t now_ms);
+  // Has the kernel forget a name; `is_stale`: it leads elsewhere now, and until then requests by its old id are answered ESTALE.
+  void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale, int64_t now_ms);
   void EvictLocked(int64_t now_ms);
   struct Victim {
     uint64_t node = 0;

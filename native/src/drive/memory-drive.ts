@@ -2,7 +2,7 @@
 // simulation: no threads, time from a Clock, requests delivered in a microtask.
 import { RunnelError, type Clock, type Timer } from "@runnel/shared";
 import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "../../drive.ts";
-import { AgentSide, dispatch, newNativeDrive, type NativeDrive } from "./native-drive.ts";
+import { AgentSide, dispatch, type Invalidation, newNativeDrive, type NativeDrive } from "./native-drive.ts";
 import { Program, type RequestResult } from "./program.ts";
 
 export interface MemoryDrive extends Drive {
@@ -10,8 +10,11 @@ export interface MemoryDrive extends Drive {
   program(caller?: { uid: number; gid: number }): Program;
   /** One low-level request, as a kernel makes it. Resolves with its errno in `error`. Aborting the signal interrupts it. */
   request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult>;
-  /** While held, names that changed stay marked as if the kernel were slow to forget them. */
-  holdInvalidations(holds: boolean): void;
+  /**
+   * `forget` is told what a kernel is to forget, in order, within whatever call led to it; `forgotten` is for when it has. Without it, everything is
+   * forgotten at once, as by a kernel that keeps nothing.
+   */
+  onInvalidation(forget: (what: Invalidation, forgotten: () => void) => void): void;
 }
 
 /** Runs around every call into the native side: tells it the time, then does what the call has led to. */
@@ -19,6 +22,7 @@ class Pump {
   readonly #clock: Clock;
   readonly #drain: () => void;
   native: NativeDrive | undefined;
+  forget = (_what: Invalidation, forgotten: () => void): void => forgotten();
   #timer: Timer | undefined;
   #timerAtMs = 0;
   #isDraining = false;
@@ -36,6 +40,11 @@ class Pump {
     const native = this.native;
     if (native === undefined) return;
     native.runTasks();
+    for (const what of native.takeInvalidations() ?? []) {
+      this.forget(what, () => {
+        if (what.mark !== 0) native.invalidated(what.id, what.mark);
+      });
+    }
     this.#arm(native.wakeTime());
     if (!native.takeWake() || this.#isDraining) return;
     this.#isDraining = true;
@@ -133,9 +142,8 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
     return new Program((op, args, signal) => this.request(op, args, signal), caller);
   }
 
-  holdInvalidations(holds: boolean): void {
-    this.native.holdInvalidations(holds);
-    this.#pump.after();
+  onInvalidation(forget: (what: Invalidation, forgotten: () => void) => void): void {
+    this.#pump.forget = forget;
   }
 
   async close(force: boolean): Promise<void> {

@@ -16,6 +16,14 @@ import { loadAddon } from "../load.ts";
 /** What comes out of the native queue: requests and notices in order, and two notices that stay in here. */
 export type NativeItem = DriveRequest | DriveNotice | { op: "ready" } | { op: "ended"; isDone: boolean };
 
+/** What a kernel is to forget before `untilMs`: a name of a folder, or (folder 0) the attributes of an id. Ids are the kernel's. */
+export interface Invalidation {
+  folder: number;
+  name: string;
+  id: number;
+  untilMs: number;
+}
+
 /** The class NativeDrive of native/src/bridge/drive_object.h. */
 export interface NativeDrive {
   start(onItems: (items: NativeItem[]) => void): string | undefined;
@@ -43,7 +51,8 @@ export interface NativeDrive {
   expire(): void;
   runTasks(): void;
   interrupt(ticket: number): void;
-  holdInvalidations(holds: boolean): void;
+  takeInvalidations(): (Invalidation & { mark: number })[] | undefined;
+  invalidated(id: number, mark: number): void;
   call(ticket: number, op: string, args: object): void;
   end(): void;
 }

@@ -1,5 +1,6 @@
 // A program that uses the memory drive, by path: what the kernel's name resolution does above the low-level requests, without a cache
-// of names. On ESTALE it looks the names up again, once, as the kernel does.
+// of names; who has one answers the requests (they say more than the drive reads: the id with each handle, and which lookups no cache
+// may answer). On ESTALE it looks the names up again, once, as the kernel does.
 import { constants } from "node:fs";
 
 /** Arguments and results of one request, by the names that native/src/bridge/drive_program.cc reads and writes. */
@@ -64,6 +65,13 @@ interface OpenFile {
   flags: number;
 }
 
+/** Ids that one call has looked up; it lets go of them at its end. */
+interface Held {
+  ids: number[];
+  /** The second attempt. */
+  revalidates: boolean;
+}
+
 interface Found {
   stat: ProgramStat;
   folder: number;
@@ -87,15 +95,15 @@ export class Program {
     return result;
   }
 
-  async #lookup(folder: number, name: string, held: number[]): Promise<ProgramStat> {
-    const { stat } = await this.#call("lookup", { folder, name });
+  async #lookup(folder: number, name: string, held: Held): Promise<ProgramStat> {
+    const { stat } = await this.#call("lookup", { folder, name, revalidates: held.revalidates });
     if (stat === undefined) throw new ProgramError(ENOENT, "lookup");
-    held.push(stat.id);
+    held.ids.push(stat.id);
     return stat;
   }
 
   /** The folder and last name of a path; symlinks on the way are followed. */
-  async #parent(path: string, held: number[], links = 0): Promise<{ folder: number; name: string; at: string[] }> {
+  async #parent(path: string, held: Held, links = 0): Promise<{ folder: number; name: string; at: string[] }> {
     const names = path.split("/").filter((name) => name !== "" && name !== ".");
     const name = names.pop() ?? "";
     let folder = ROOT_ID;
@@ -117,7 +125,7 @@ export class Program {
     return new TextDecoder().decode(data);
   }
 
-  async #find(path: string, follows: boolean, held: number[], links = 0): Promise<Found> {
+  async #find(path: string, follows: boolean, held: Held, links = 0): Promise<Found> {
     const { folder, name, at } = await this.#parent(path, held);
     if (name === "") {
       const { stat } = await this.#call("getattr", { id: ROOT_ID });
@@ -132,15 +140,15 @@ export class Program {
   }
 
   /** Runs `what` with ids that are let go afterwards, and once more when one had become stale. */
-  async #withNames<T>(what: (held: number[]) => Promise<T>): Promise<T> {
+  async #withNames<T>(what: (held: Held) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt++) {
-      const held: number[] = [];
+      const held: Held = { ids: [], revalidates: attempt > 0 };
       try {
         return await what(held);
       } catch (error) {
         if (!(error instanceof ProgramError) || error.errno !== ESTALE || attempt > 0) throw error;
       } finally {
-        for (const id of held) await this.#request("forget", { ...this.#caller, id });
+        for (const id of held.ids) await this.#request("forget", { ...this.#caller, id, lookups: 1 });
       }
     }
   }
@@ -149,6 +157,11 @@ export class Program {
     const file = this.#open.get(fd);
     if (file === undefined) throw new ProgramError(EBADF, "fd");
     return file;
+  }
+
+  #opened(fd: number): { id: number; handle: object } {
+    const { id, handle } = this.#file(fd);
+    return { id, handle };
   }
 
   stat(path: string): Promise<ProgramStat> {
@@ -201,7 +214,7 @@ export class Program {
         const { folder, name } = await this.#parent(path, held);
         const made = await this.#call("create", { folder, name, mode, flags }, signal);
         id = made.stat?.id ?? 0;
-        held.push(id);
+        held.ids.push(id);
         handle = made.handle;
       } else {
         if ((found.stat.mode & S_IFMT) === S_IFDIR) throw new ProgramError(EISDIR, "open");
@@ -215,7 +228,7 @@ export class Program {
   }
 
   async read(fd: number, offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
-    const { data } = await this.#call("read", { handle: this.#file(fd).handle, offset, length }, signal);
+    const { data } = await this.#call("read", { ...this.#opened(fd), offset, length }, signal);
     return data ?? new Uint8Array();
   }
 
@@ -223,27 +236,26 @@ export class Program {
     const file = this.#file(fd);
     const isAppend = (file.flags & constants.O_APPEND) !== 0;
     const at = isAppend ? (await this.fstat(fd)).sizeBytes : offset;
-    return (await this.#call("write", { handle: file.handle, offset: at, data })).written;
+    return (await this.#call("write", { ...this.#opened(fd), offset: at, data })).written;
   }
 
   async fsync(fd: number, signal?: AbortSignal): Promise<void> {
-    await this.#call("fsync", { handle: this.#file(fd).handle }, signal);
+    await this.#call("fsync", this.#opened(fd), signal);
   }
 
   /** Closes in any case; throws what FLUSH was answered. */
   async close(fd: number, signal?: AbortSignal): Promise<void> {
-    const { handle } = this.#file(fd);
+    const opened = this.#opened(fd);
     this.#open.delete(fd);
     try {
-      await this.#call("flush", { handle }, signal);
+      await this.#call("flush", opened, signal);
     } finally {
-      await this.#call("release", { handle });
+      await this.#call("release", opened);
     }
   }
 
   async ftruncate(fd: number, sizeBytes: number): Promise<void> {
-    const { handle, id } = this.#file(fd);
-    await this.#call("setattr", { id, handle, sizeBytes });
+    await this.#call("setattr", { ...this.#opened(fd), sizeBytes });
   }
 
   async #set(path: string, set: object): Promise<void> {
@@ -270,15 +282,14 @@ export class Program {
   }
 
   async futimes(fd: number, atimeNs: bigint, mtimeNs: bigint): Promise<void> {
-    const { handle, id } = this.#file(fd);
-    await this.#call("setattr", { id, handle, atimeNs, mtimeNs });
+    await this.#call("setattr", { ...this.#opened(fd), atimeNs, mtimeNs });
   }
 
   async #make(path: string, what: { type: number; mode: number; target: string }): Promise<void> {
     await this.#withNames(async (held) => {
       const { folder, name } = await this.#parent(path, held);
       const { stat } = await this.#call("make", { folder, name, rdev: 0, ...what });
-      if (stat !== undefined) held.push(stat.id);
+      if (stat !== undefined) held.ids.push(stat.id);
     });
   }
 
@@ -299,7 +310,7 @@ export class Program {
       const { stat } = await this.#find(path, false, held);
       const { folder, name } = await this.#parent(newPath, held);
       const linked = await this.#call("link", { id: stat.id, folder, name });
-      if (linked.stat !== undefined) held.push(linked.stat.id);
+      if (linked.stat !== undefined) held.ids.push(linked.stat.id);
     });
   }
 
@@ -356,12 +367,12 @@ export class Program {
 
   /** SEEK_DATA or SEEK_HOLE. */
   async seek(fd: number, offset: number, wantsData: boolean): Promise<number> {
-    return (await this.#call("seek", { handle: this.#file(fd).handle, offset, wantsData })).written;
+    return (await this.#call("seek", { ...this.#opened(fd), offset, wantsData })).written;
   }
 
   /** `mode`: flags of fallocate(2). */
   async allocate(fd: number, mode: number, offset: number, length: number): Promise<void> {
-    await this.#call("allocate", { handle: this.#file(fd).handle, mode, offset, length });
+    await this.#call("allocate", { ...this.#opened(fd), mode, offset, length });
   }
 
   async statfs(): Promise<NonNullable<RequestResult["space"]>> {

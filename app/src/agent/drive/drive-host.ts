@@ -78,14 +78,14 @@ export class DriveHost {
         // As the last of these changes leaves it: entries are put after all nodes.
         const state = node === 0 ? undefined : (replica.node(node) ?? change.nodes.find((one) => one.node === node));
         if (state !== undefined) named.add(state.node);
-        const isOwn = operations.isOwnName(folder, name);
+        const isOwn = operations.isOwnName(folder, name, node);
         (isOwn ? own : foreign).push({ folder, name, entry: state && this.parts.tree.entry(state) });
       }
       for (const state of change.nodes) {
         if (named.has(state.node)) continue;
         const isOwn =
           commits.isOwnNode(state.node) ||
-          change.bindings.some(({ folder, name }) => operations.isOwnName(folder, name));
+          change.bindings.some((binding) => operations.isOwnName(binding.folder, binding.name, binding.node));
         drive.putNode(this.parts.tree.entry(state), !isOwn);
       }
     }

@@ -2,7 +2,7 @@
 import type { Drive, DriveRequest } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
-import type { Operations } from "../wire/operations.ts";
+import type { Operations, OwnName } from "../wire/operations.ts";
 import type { Tree } from "./tree.ts";
 import type { Unsent } from "./unsent.ts";
 
@@ -53,7 +53,7 @@ export class Names {
     const making = operations.change(
       "make",
       { timeNs: nowNs, folder, name: request.name, node, attributes: packAttributes(attributes) },
-      [[folder, request.name]],
+      [[folder, request.name, node]],
       n,
     );
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
@@ -107,7 +107,7 @@ export class Names {
       await operations.change(
         "make",
         { timeNs: nowNs, folder, name: request.name, node, attributes: packAttributes(attributes) },
-        [[folder, request.name]],
+        [[folder, request.name, node]],
       ),
       "make result",
     );
@@ -122,7 +122,7 @@ export class Names {
     const { drive, tree, operations } = this.parts;
     const folder = tree.real(request.folder);
     const node = tree.real(request.node);
-    await operations.change("link", { node, folder, name: request.name }, [[folder, request.name]]);
+    await operations.change("link", { node, folder, name: request.name }, [[folder, request.name, node]]);
     const state = await tree.node(node);
     this.show(request, state);
     drive.putNode(tree.entry(state), false);
@@ -137,7 +137,7 @@ export class Names {
     await operations.change(
       "remove",
       { folder, name: request.name, node: tree.real(state.node), isFolder: request.isFolder },
-      [[folder, request.name]],
+      [[folder, request.name, 0]],
     );
     await this.letGo(state);
     this.show(request, undefined);
@@ -165,10 +165,10 @@ export class Names {
     if (state === undefined) throw new RunnelError("NotFound", "rename", "There is no such file or folder.");
     const { name, toName, how } = request;
     const before = unsent.isEmpty ? undefined : await tree.lookup(request.toFolder, toName);
-    await operations.change("rename", { folder, name, node: tree.real(state.node), toFolder, toName, how }, [
-      [folder, name],
-      [toFolder, toName],
-    ]);
+    const node = tree.real(state.node);
+    const own: OwnName[] = [[toFolder, toName, node]];
+    if (how !== "exchange") own.push([folder, name, 0]);
+    await operations.change("rename", { folder, name, node, toFolder, toName, how }, own);
     const source = await tree.lookup(request.folder, name);
     const target = await tree.lookup(request.toFolder, toName);
     if (before !== undefined && before.node !== target?.node) await this.letGo(before);

@@ -19,6 +19,9 @@ export interface Making {
   settled: Promise<void>;
 }
 
+/** A folder's name, and the node that an operation binds it to, 0: none. */
+export type OwnName = readonly [folder: number, name: string, node: number];
+
 export class Operations {
   private readonly session: Session;
   private readonly journal: Journal;
@@ -33,7 +36,7 @@ export class Operations {
   private underWay = 0;
   private readonly turns: (() => void)[] = [];
   private idleWaiters: { upTo: number; resolve(): void }[] = [];
-  /** Names that an operation of this client is changing: feed items about them tell the kernel nothing new. */
+  /** Names that an operation of this client is changing, with what to: feed items that say the same tell the kernel nothing new. */
   private readonly ownNames = new Map<string, number>();
 
   constructor(parts: { session: Session; journal: Journal; clock: Clock; answered(error: unknown): void }) {
@@ -54,8 +57,9 @@ export class Operations {
     await new Promise<void>((resolve) => this.idleWaiters.push({ upTo: this.highest, resolve }));
   }
 
-  isOwnName(folder: number, name: string): boolean {
-    return this.ownNames.has(`${folder}/${name}`);
+  /** Another client's change of such a name in that moment is none of its own. */
+  isOwnName(...name: OwnName): boolean {
+    return this.ownNames.has(name.join("/"));
   }
 
   newNode(): Promise<number> {
@@ -96,15 +100,10 @@ export class Operations {
    * A change of names or attributes; `begun`: the number that `begin` gave for it. @throws ReadOnly when offline before it was sent; Unreachable when it was sent and could not be settled within the
    * patience (shown as not confirmed); the server's refusals.
    */
-  async change(
-    name: RequestName,
-    body: object,
-    names: readonly (readonly [number, string])[],
-    begun?: number,
-  ): Promise<unknown> {
+  async change(name: RequestName, body: object, names: readonly OwnName[], begun?: number): Promise<unknown> {
     this.mustBeOnline(name);
     const n = begun ?? this.begin();
-    for (const [folder, word] of names) this.own(`${folder}/${word}`, 1);
+    for (const own of names) this.own(own.join("/"), 1);
     try {
       const timeNs = this.clock.wallNs();
       await this.turn();
@@ -118,7 +117,7 @@ export class Operations {
       this.endTurn();
       this.answered(n);
       // The feed item came before the answer; the name is the kernel's own business until then.
-      for (const [folder, word] of names) this.own(`${folder}/${word}`, -1);
+      for (const own of names) this.own(own.join("/"), -1);
     }
   }
 

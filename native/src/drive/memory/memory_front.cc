@@ -123,19 +123,10 @@ void MemoryFront::Expire() {
   if (const int64_t next_ms = core_.Expire(boot_ms_); next_ms != 0) WakeAt(next_ms);
 }
 
-void MemoryFront::HoldInvalidations(bool holds) {
-  holds_invalidations_ = holds;
-  if (holds) return;
-  for (const auto& [id, mark] : std::exchange(held_, {})) core_.Invalidated(id, mark);
+void MemoryFront::InvalidateName(uint64_t folder_id, std::string name, uint64_t id, uint64_t mark, int64_t until_ms) {
+  invalidations_.push_back({folder_id, std::move(name), id, mark, until_ms});
 }
 
-void MemoryFront::InvalidateName(uint64_t, std::string, uint64_t id, uint64_t mark, int64_t) {
-  if (mark == 0) return;
-  if (holds_invalidations_) {
-    held_.emplace_back(id, mark);
-  } else {
-    Post([this, id, mark] { core_.Invalidated(id, mark); });
-  }
-}
+void MemoryFront::InvalidateAttributes(uint64_t id, int64_t until_ms) { invalidations_.push_back({0, {}, id, 0, until_ms}); }
 
 }  // namespace runnel::drive

@@ -33,6 +33,15 @@ struct MemoryResult {
   std::vector<std::pair<std::string, EntryAnswer>> names;
 };
 
+// What a kernel is to forget: a name of a folder, or (folder 0) the attributes of an id.
+struct Invalidation {
+  uint64_t folder_id = 0;
+  std::string name;
+  uint64_t id = 0;
+  uint64_t mark = 0;
+  int64_t until_ms = 0;
+};
+
 class MemoryFront final : public Host {
  public:
   using Complete = std::function<void(uint64_t ticket, MemoryResult result)>;
@@ -51,8 +60,8 @@ class MemoryFront final : public Host {
   // The next moment at which something may be due, 0: none.
   int64_t WakeTime() const { return wake_at_ms_; }
   void Expire();
-  // While held, a stale mark stays as if the kernel were slow to forget a name.
-  void HoldInvalidations(bool holds);
+  // Since the last call, in order. A mark that is not 0 stands until DriveCore::Invalidated.
+  std::vector<Invalidation> TakeInvalidations() { return std::exchange(invalidations_, {}); }
 
   int64_t NowBootMs() override { return boot_ms_; }
   int64_t NowWallNs() override { return wall_ns_; }
@@ -60,7 +69,7 @@ class MemoryFront final : public Host {
   void Post(std::function<void()> task) override { tasks_.push_back(std::move(task)); }
   void WakeAt(int64_t boot_ms) override;
   void InvalidateName(uint64_t folder_id, std::string name, uint64_t id, uint64_t mark, int64_t until_ms) override;
-  void InvalidateAttributes(uint64_t, int64_t) override {}
+  void InvalidateAttributes(uint64_t id, int64_t until_ms) override;
 
  private:
   friend class MemoryReply;
@@ -71,9 +80,8 @@ class MemoryFront final : public Host {
   int64_t wall_ns_ = 0;
   int64_t wake_at_ms_ = 0;
   bool is_woken_ = false;
-  bool holds_invalidations_ = false;
   std::deque<std::function<void()>> tasks_;
-  std::vector<std::pair<uint64_t, uint64_t>> held_;      // id, mark
+  std::vector<Invalidation> invalidations_;
   std::unordered_map<uint64_t, uint64_t> waiters_;       // ticket → waiter
 };
 
