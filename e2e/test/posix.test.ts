@@ -99,6 +99,27 @@ print(oct(os.stat(file).st_mode & 0o777))`;
   });
 });
 
+describe("names that are not UTF-8", () => {
+  test("are the same bytes on the drive and in the served folder, whoever makes them", async () => {
+    const listed = String.raw`cd "$1" && find . -name 'na*' | LC_ALL=C sort | od -c`;
+    await onMount(String.raw`cd "$1" && mkdir "$(printf 'na\351')" && echo text > "$(printf 'na\351/na\377')"`, [
+      drive,
+    ]);
+    await device.flush(drive, { up: true });
+    const { stdout } = await mustRun("sh", ["-c", listed, "sh", served]);
+    expect(stdout).toContain("351   /   n   a 377");
+    expect(await onMount(listed, [drive])).toBe(stdout);
+    await mustRun("sh", ["-c", String.raw`cd "$1" && mv "$(printf 'na\351')" "$(printf 'na\360')"`, "sh", served]);
+    const isMoved = async (): Promise<boolean> =>
+      (await onMount(`{ ${listed}; } 2>&1 || true`, [drive])).includes("360   /   n   a 377");
+    await waitFor(isMoved, 10_000, "the new name");
+    expect(await onMount(String.raw`cat "$1/$(printf 'na\360/na\377')"`, [drive])).toBe("text\n");
+    const found = await device.runnel(["find", drive, "-name", "na*", "and", "-type", "f"]);
+    // Read as UTF-8 here: each of the two bytes is a replacement character.
+    expect(found.stdout).toContain("na\ufffd/na\ufffd\n");
+  });
+});
+
 describe("owners", () => {
   const OWNER = 'stat -c "%u %g" "$1"';
 

@@ -24,6 +24,7 @@ export * from "./log/log.ts";
 export { openLog } from "./log/open-log.ts";
 export type { LogFormat } from "./log/segment-format.ts";
 export * from "./model/chunk-presets.ts";
+export * from "./model/name-text.ts";
 export * from "./model/names.ts";
 export * from "./model/node.ts";
 export * from "./model/notice.ts";

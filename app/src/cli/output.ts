@@ -1,10 +1,11 @@
 // Where a command's words go: results to stdout, failures to stderr; with --json one object to stdout and nothing else there.
+import { nameOfText } from "@runnel/shared";
 import type { RunnelError } from "@runnel/shared";
 import { printable } from "./printable.ts";
 
 /** The two streams of a command. */
 export interface Sinks {
-  stdout: { write(text: string): unknown; isTTY?: boolean };
+  stdout: { write(output: string | Uint8Array): unknown; isTTY?: boolean };
   stderr: { write(text: string): unknown };
 }
 
@@ -23,10 +24,11 @@ export class Output {
     else for (const line of lines()) this.print(`${printable(line)}\n`);
   }
 
-  /** Names for programs to read go out as they are; a terminal gets what is safe to show. */
+  /** Names for programs to read go out as the bytes they are; a terminal gets what is safe to show. */
   names(names: readonly string[]): void {
     const isShown = this.#sinks.stdout.isTTY === true;
-    this.print(names.map((name) => `${isShown ? printable(name) : name}\n`).join(""));
+    const lines = names.map((name) => `${isShown ? printable(name) : name}\n`).join("");
+    this.#sinks.stdout.write(isShown ? lines : nameOfText(lines));
   }
 
   print(text: string): void {

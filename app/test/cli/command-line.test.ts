@@ -11,9 +11,9 @@ const URL_OF = (volume: string): string => `ws://127.0.0.1:7473/${volume}`;
 /** Runs a command that asks no agent, in this process. */
 async function here(...args: string[]): Promise<Ran> {
   const ran = { stdout: "", stderr: "" };
-  const sink = (name: "stdout" | "stderr"): { write(text: string): void } => ({
-    write: (text) => {
-      ran[name] += text;
+  const sink = (name: "stdout" | "stderr"): { write(output: string | Uint8Array): void } => ({
+    write: (output) => {
+      ran[name] += output.toString();
     },
   });
   const code = await runCommandLine(args, { stdout: sink("stdout"), stderr: sink("stderr") });

@@ -1,5 +1,7 @@
 #include "src/bridge/core_arguments.h"
 
+#include "src/file/name_text.h"
+
 namespace runnel {
 
 namespace {
@@ -33,6 +35,8 @@ std::string TextArgument(const Napi::CallbackInfo& info, size_t at) {
   if (!info[at].IsString()) throw Napi::TypeError::New(info.Env(), "argument " + std::to_string(at) + " is no string");
   return info[at].As<Napi::String>().Utf8Value();
 }
+
+std::string PathArgument(const Napi::CallbackInfo& info, size_t at) { return NameOfText(TextArgument(info, at)); }
 
 Bytes BytesOf(const Napi::Value& value) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {

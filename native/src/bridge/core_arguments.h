@@ -25,6 +25,8 @@ int32_t IntArgument(const Napi::CallbackInfo& info, size_t at);
 // A whole number from 0 to 2^53.
 uint64_t SizeArgument(const Napi::CallbackInfo& info, size_t at);
 std::string TextArgument(const Napi::CallbackInfo& info, size_t at);
+// The bytes that a path beneath a root, or a symlink's target, is for the system.
+std::string PathArgument(const Napi::CallbackInfo& info, size_t at);
 Bytes BytesOf(const Napi::Value& value);
 inline ByteView ViewOf(const Bytes& bytes) { return {bytes.data, bytes.length}; }
 

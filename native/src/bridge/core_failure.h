@@ -21,7 +21,6 @@ struct Failure {
 // Codes that no system has; kinds of errors.ts.
 inline constexpr const char* kStaleCode = "RUNNEL_STALE";
 inline constexpr const char* kCorruptCode = "RUNNEL_CORRUPT";
-inline constexpr const char* kBadNameCode = "RUNNEL_BAD_NAME";
 
 Napi::Error MakeError(Napi::Env env, const Failure& failure);
 

@@ -7,6 +7,7 @@
 #include "src/bridge/core_exports.h"
 #include "src/bridge/core_job.h"
 #include "src/bridge/core_results.h"
+#include "src/file/name_text.h"
 #include "src/file/root.h"
 
 namespace runnel {
@@ -21,7 +22,7 @@ struct FolderOpening {
 
 Napi::Value ListOpen(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, FolderOpening{IntArgument(info, 0), TextArgument(info, 1), {}}, {},
+      info.Env(), Lane::kQuick, FolderOpening{IntArgument(info, 0), PathArgument(info, 1), {}}, {},
       [](FolderOpening& job) -> Failure { return OpenFolder(job.root, job.path, &job.opened); },
       [](Napi::Env env, FolderOpening& job) -> Napi::Value { return Napi::Number::New(env, job.opened.Release()); });
 }
@@ -47,7 +48,9 @@ Napi::Value BatchResult(Napi::Env env, Listing& job) {
   for (size_t i = 0; i < job.entries.size(); ++i) {
     const Napi::HandleScope scope(env);
     const Entry& entry = job.entries[i];
-    const Napi::Value name = entry.is_utf8 ? Napi::Value(Napi::String::New(env, entry.name)) : env.Undefined();
+    const std::string text = TextOfName(entry.name);
+    const bool is_too_long = text.size() > kNameBytesMax;
+    const Napi::Value name = is_too_long ? env.Undefined() : Napi::Value(Napi::String::New(env, text));
     names.Set(static_cast<uint32_t>(i), name);
   }
   Napi::Object result = Napi::Object::New(env);

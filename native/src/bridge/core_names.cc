@@ -25,10 +25,10 @@ Napi::Value Start(const Napi::CallbackInfo& info, Naming naming, Run run) {
   return StartJob(info.Env(), Lane::kQuick, std::move(naming), {}, run, Undefined<Naming>);
 }
 
-Naming OnePath(const Napi::CallbackInfo& info) { return {IntArgument(info, 0), TextArgument(info, 1)}; }
+Naming OnePath(const Napi::CallbackInfo& info) { return {IntArgument(info, 0), PathArgument(info, 1)}; }
 
 Naming TwoPaths(const Napi::CallbackInfo& info) {
-  return {IntArgument(info, 0), TextArgument(info, 1), TextArgument(info, 2)};
+  return {IntArgument(info, 0), PathArgument(info, 1), PathArgument(info, 2)};
 }
 
 Napi::Value MakeFolderAt(const Napi::CallbackInfo& info) {

@@ -7,8 +7,8 @@
 #include "src/bridge/core_exports.h"
 #include "src/bridge/core_job.h"
 #include "src/bridge/core_results.h"
+#include "src/file/name_text.h"
 #include "src/file/root.h"
-#include "src/file/utf8.h"
 
 namespace runnel {
 
@@ -42,7 +42,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   const auto mode = static_cast<OpenMode>(IntArgument(info, 2));
   const auto permissions = static_cast<uint32_t>(SizeArgument(info, 3));
   return StartJob(
-      info.Env(), Lane::kQuick, Opening{IntArgument(info, 0), TextArgument(info, 1), mode, permissions, {}}, {},
+      info.Env(), Lane::kQuick, Opening{IntArgument(info, 0), PathArgument(info, 1), mode, permissions, {}}, {},
       [](Opening& job) -> Failure { return OpenFile(job.root, job.path, job.mode, job.permissions, &job.opened); },
       GiveDescriptor);
 }
@@ -56,7 +56,7 @@ struct PathStat {
 
 Napi::Value StatOfPath(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, PathStat{IntArgument(info, 0), TextArgument(info, 1), {}, {}}, {},
+      info.Env(), Lane::kQuick, PathStat{IntArgument(info, 0), PathArgument(info, 1), {}, {}}, {},
       [](PathStat& job) -> Failure { return StatPath(job.root, job.path, &job.stat); },
       [](Napi::Env env, PathStat& job) -> Napi::Value { return StatResult(env, job.stat); });
 }
@@ -64,7 +64,7 @@ Napi::Value StatOfPath(const Napi::CallbackInfo& info) {
 Napi::Value ChangeStatAt(const Napi::CallbackInfo& info) {
   return StartJob(
       info.Env(), Lane::kQuick,
-      PathStat{IntArgument(info, 0), TextArgument(info, 1), {}, StatChangeArguments(info, 2)}, {},
+      PathStat{IntArgument(info, 0), PathArgument(info, 1), {}, StatChangeArguments(info, 2)}, {},
       [](PathStat& job) -> Failure { return ChangeStatOfPath(job.root, job.path, job.change); }, Undefined<PathStat>);
 }
 
@@ -77,20 +77,16 @@ struct PathBytes {
 
 Napi::Value HandleAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, PathBytes{IntArgument(info, 0), TextArgument(info, 1), {}, {}}, {},
+      info.Env(), Lane::kQuick, PathBytes{IntArgument(info, 0), PathArgument(info, 1), {}, {}}, {},
       [](PathBytes& job) -> Failure { return HandleOfPath(job.root, job.path, &job.handle); },
       [](Napi::Env env, PathBytes& job) -> Napi::Value { return CopyOf(env, job.handle.data(), job.handle.size()); });
 }
 
 Napi::Value ReadSymlinkAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, PathBytes{IntArgument(info, 0), TextArgument(info, 1), {}, {}}, {},
-      [](PathBytes& job) -> Failure {
-        const int error = ReadSymlink(job.root, job.path, &job.target);
-        if (error != 0) return error;
-        return IsUtf8(job.target) ? Failure() : Failure(kBadNameCode);
-      },
-      [](Napi::Env env, PathBytes& job) -> Napi::Value { return Napi::String::New(env, job.target); });
+      info.Env(), Lane::kQuick, PathBytes{IntArgument(info, 0), PathArgument(info, 1), {}, {}}, {},
+      [](PathBytes& job) -> Failure { return ReadSymlink(job.root, job.path, &job.target); },
+      [](Napi::Env env, PathBytes& job) -> Napi::Value { return Napi::String::New(env, TextOfName(job.target)); });
 }
 
 struct PathSync {
@@ -100,7 +96,7 @@ struct PathSync {
 
 Napi::Value SyncFolderAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kSync, PathSync{IntArgument(info, 0), TextArgument(info, 1)}, {},
+      info.Env(), Lane::kSync, PathSync{IntArgument(info, 0), PathArgument(info, 1)}, {},
       [](PathSync& job) -> Failure { return SyncFolder(job.root, job.path); }, Undefined<PathSync>);
 }
 

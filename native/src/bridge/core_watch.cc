@@ -8,6 +8,7 @@
 #include "src/bridge/core_arguments.h"
 #include "src/bridge/core_exports.h"
 #include "src/bridge/core_job.h"
+#include "src/file/name_text.h"
 #include "src/file/watcher.h"
 
 namespace runnel {
@@ -18,7 +19,7 @@ Napi::Array EventsResult(Napi::Env env, const std::vector<WatchEvent>& events) {
   Napi::Array result = Napi::Array::New(env, 2 * events.size());
   for (size_t i = 0; i < events.size(); ++i) {
     const Napi::HandleScope scope(env);
-    result.Set(static_cast<uint32_t>(2 * i), Napi::String::New(env, events[i].path));
+    result.Set(static_cast<uint32_t>(2 * i), Napi::String::New(env, TextOfName(events[i].path)));
     result.Set(static_cast<uint32_t>(2 * i + 1), Napi::Number::New(env, static_cast<int>(events[i].kind)));
   }
   return result;

@@ -34,14 +34,14 @@ Napi::Value XattrsResult(Napi::Env env, Xattrs& job) {
 
 Napi::Value XattrsAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), TextArgument(info, 1)}, {},
+      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), PathArgument(info, 1)}, {},
       [](Xattrs& job) -> Failure { return XattrsOf(job.root, job.path, &job.found); }, XattrsResult);
 }
 
 Napi::Value SetXattrAt(const Napi::CallbackInfo& info) {
   return StartJob(
       info.Env(), Lane::kQuick,
-      Xattrs{IntArgument(info, 0), TextArgument(info, 1), TextArgument(info, 2), BytesOf(info[3])},
+      Xattrs{IntArgument(info, 0), PathArgument(info, 1), TextArgument(info, 2), BytesOf(info[3])},
       {info[3].As<Napi::Object>()},
       [](Xattrs& job) -> Failure {
         return SetXattr(job.root, job.path, job.other, job.value.data, job.value.length);
@@ -51,13 +51,13 @@ Napi::Value SetXattrAt(const Napi::CallbackInfo& info) {
 
 Napi::Value RemoveXattrAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), TextArgument(info, 1), TextArgument(info, 2)}, {},
+      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), PathArgument(info, 1), TextArgument(info, 2)}, {},
       [](Xattrs& job) -> Failure { return RemoveXattr(job.root, job.path, job.other); }, Undefined<Xattrs>);
 }
 
 Napi::Value CopyXattrsTo(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), TextArgument(info, 1), TextArgument(info, 2)}, {},
+      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), PathArgument(info, 1), PathArgument(info, 2)}, {},
       [](Xattrs& job) -> Failure { return CopyXattrs(job.root, job.path, job.other); }, Undefined<Xattrs>);
 }
 

@@ -2,12 +2,11 @@
 #include <cerrno>
 
 #include "drive_core.h"
-#include "src/file/utf8.h"
 
 namespace runnel::drive {
 
 void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name) {
-  if (const int error = CheckName(name); error != 0) return reply->Error(error == EILSEQ ? ENOENT : error);
+  if (const int error = CheckName(name); error != 0) return reply->Error(error);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
   if (folder == nullptr) {
@@ -65,7 +64,6 @@ void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, 
                      std::string_view target) {
   if (settings_.is_read_only) return reply->Error(EROFS);
   if (const int error = CheckName(name); error != 0) return reply->Error(error);
-  if (!IsUtf8(target)) return reply->Error(EILSEQ);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
   if (folder == nullptr) {

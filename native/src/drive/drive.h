@@ -222,7 +222,6 @@ struct CoreSettings {
 constexpr uint64_t kRootId = 1;                      // FUSE_ROOT_ID
 constexpr uint64_t kAliasBase = uint64_t{1} << 53;   // kernel ids from here on are aliases, never nodes
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 38;  // LIMITS.fileBytes
-constexpr size_t kNameBytesMax = 255;
 
 // Of holes and of what files take: as most disks have it.
 constexpr uint64_t kBlockBytes = 4096;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "src/file/utf8.h"
+#include "src/file/name_text.h"
 
 namespace runnel::drive {
 
@@ -60,8 +60,7 @@ void DriveCore::AskAgent(const ReplyPtr& reply, Message message, Resume resume) 
 
 int DriveCore::CheckName(std::string_view name) {
   if (name.size() > kNameBytesMax) return ENAMETOOLONG;
-  if (name.empty()) return EINVAL;
-  return IsUtf8(name) ? 0 : EILSEQ;
+  return name.empty() ? EINVAL : 0;
 }
 
 bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_removed || file.GetState().is_dirty; }
@@ -118,7 +117,7 @@ Attributes DriveCore::AttributesLocked(const KernelNode& kernel_node, const Entr
     }
   }
   if (file == nullptr) {
-    attributes.size_bytes = entry->type == FileType::kSymlink ? entry->target.size() : entry->size_bytes;
+    attributes.size_bytes = entry->type == FileType::kSymlink ? NameOfText(entry->target).size() : entry->size_bytes;
     attributes.mtime_ns = entry->mtime_ns;
     attributes.ctime_ns = entry->ctime_ns;
   }

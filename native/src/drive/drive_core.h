@@ -148,7 +148,7 @@ class DriveCore {
   bool HasLease(int64_t now_ms) const { return now_ms < lease_until_ms_.load(std::memory_order_acquire); }
 
   // Those below with "Locked" need mutex_.
-  // 0, or the errno for a name that cannot be: too long, or not UTF-8 (EILSEQ), which no volume holds.
+  // 0, or the errno for a name that cannot be.
   static int CheckName(std::string_view name);
   static bool IsShared(const File& file);
   // Answers ESTALE: the kernel looks the name up again, once.

@@ -65,7 +65,6 @@ int SpaceOf(int root, Space* space);
 
 struct Entry {
   std::string name;
-  bool is_utf8 = true;
   Stat stat;
 };
 

@@ -28,19 +28,25 @@ bool ReadLead(uint8_t byte, Lead* lead) {
 
 }  // namespace
 
+size_t CharacterLength(std::string_view bytes, size_t at) {
+  const uint8_t first = static_cast<uint8_t>(bytes[at]);
+  if (first < 0x80) return 1;
+  Lead lead;
+  if (!ReadLead(first, &lead) || bytes.size() - at <= lead.more) return 0;
+  for (size_t i = 1; i <= lead.more; ++i) {
+    const uint8_t next = static_cast<uint8_t>(bytes[at + i]);
+    if (next < lead.next_min || next > lead.next_max) return 0;
+    lead.next_min = 0x80;
+    lead.next_max = 0xbf;
+  }
+  return lead.more + 1;
+}
+
 bool IsUtf8(std::string_view bytes) {
-  size_t at = 0;
-  while (at < bytes.size()) {
-    const uint8_t first = static_cast<uint8_t>(bytes[at++]);
-    if (first < 0x80) continue;
-    Lead lead;
-    if (!ReadLead(first, &lead) || bytes.size() - at < lead.more) return false;
-    for (size_t i = 0; i < lead.more; ++i) {
-      const uint8_t next = static_cast<uint8_t>(bytes[at++]);
-      if (next < lead.next_min || next > lead.next_max) return false;
-      lead.next_min = 0x80;
-      lead.next_max = 0xbf;
-    }
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t length = CharacterLength(bytes, at);
+    if (length == 0) return false;
+    at += length;
   }
   return true;
 }

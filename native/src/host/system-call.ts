@@ -6,7 +6,6 @@ import type { ErrorKind } from "@runnel/shared";
 const KIND_OF_OWN_CODE: Record<string, ErrorKind> = {
   RUNNEL_STALE: "Stale",
   RUNNEL_CORRUPT: "Corrupt",
-  RUNNEL_BAD_NAME: "BadName",
 };
 
 export function toRunnelError(error: unknown, operation: string): RunnelError {

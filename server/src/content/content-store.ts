@@ -94,7 +94,7 @@ export interface ContentStatus {
   isScanning: boolean;
   /** What other programs did more than 2 s ago may not be told yet: so many names were looked at, of so many or more. */
   look: { why: LookWhy; done: number; total: number } | undefined;
-  /** Paths left out because their names are not UTF-8 or too long; at most 100 of them, and the count. */
+  /** Paths left out because their names are too long; at most 100 of them, and the count. */
   leftOut: { count: number; examples: string[] };
 }
 

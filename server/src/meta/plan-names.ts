@@ -1,5 +1,5 @@
 // Planning of the operations on names that clients ask for: make, link, rename, remove. Pure decisions: reads tables, changes none.
-import { LIMITS, checkName } from "@runnel/shared";
+import { LIMITS, checkName, isTextOfName } from "@runnel/shared";
 import type { NewAttributes, NodeState } from "@runnel/shared";
 import type { Operation } from "./meta-store.ts";
 import type { MetaTables } from "./meta-tables.ts";
@@ -38,7 +38,7 @@ export function newState(
 }
 
 function checkTarget(target: string): void {
-  if (target === "" || target.includes("\0") || !target.isWellFormed()) {
+  if (target === "" || target.includes("\0") || !target.isWellFormed() || !isTextOfName(target)) {
     throw refusal("BadName", "A symlink's target is not possible.", { rule: "target" });
   }
   if (Buffer.byteLength(target) > LIMITS.symlinkBytes) {

@@ -27,7 +27,7 @@ export interface DiskStat {
   rdev: number;
 }
 
-/** A name in a folder with its lstat. Names that are not UTF-8 come with `name` undefined and are counted only. */
+/** A name in a folder with its lstat. One whose text (name-text.ts) is too long for a volume comes with `name` undefined and is counted only. */
 export interface DiskEntry {
   name: string | undefined;
   stat: DiskStat;

@@ -3,6 +3,7 @@
 import { type ErrorKind, RunnelError } from "../errors.ts";
 import { type Clock, sleep } from "./clock.ts";
 import type { Disk, DiskRoot, FileType, WatchEvent } from "./disk.ts";
+import { textOfName } from "../model/name-text.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { PAGE_BYTES } from "./simulated-disk/content.ts";
 import { Inode } from "./simulated-disk/inode.ts";
@@ -221,9 +222,7 @@ export class SimulatedDisk implements Disk {
   makeRawName(folder: string, name: Uint8Array): void {
     const at = this.#folderAt(folder);
     const { inode, reuses } = this.makeInode("file", 0o600);
-    // Lone surrogates stand for bytes that no text can hold.
-    const key = Array.from(name, (byte) => String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte)).join("");
-    this.bind([{ folder: at, name: key, from: undefined, to: inode }], reuses);
+    this.bind([{ folder: at, name: textOfName(name), from: undefined, to: inode }], reuses);
   }
 
   /** A write by another program ends: the file was stamped as it began, and is told of now. */

@@ -2,16 +2,18 @@
 // they are given; nothing here changes them.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { isTextOfName } from "./name-text.ts";
 
 /** The store's own folder in a served folder: invisible, and no name in any folder of a volume. */
 export const STORE_FOLDER = ".runnel-store";
 
 /** Sent as detail.rule of BadName. */
-export type NameRule = "reserved" | "UTF-8" | "characters" | "length" | "depth";
+export type NameRule = "reserved" | "UTF-8" | "bytes" | "characters" | "length" | "depth";
 
 const SENTENCES: Record<NameRule, string> = {
   reserved: `A name must not be empty, ".", ".." or "${STORE_FOLDER}".`,
   "UTF-8": "A name must be text that UTF-8 can carry.",
+  bytes: "Characters U+F780 to U+F7FF stand for bytes that are not UTF-8, which those in the name would be.",
   characters: 'A name must not have "/" or a NUL in it.',
   length: `A name must not be longer than ${LIMITS.nameBytes} bytes in UTF-8.`,
   depth: `A path must not lead through more than ${LIMITS.depth} folders.`,
@@ -21,6 +23,7 @@ const SENTENCES: Record<NameRule, string> = {
 export function nameFault(name: string): NameRule | undefined {
   if (name === "" || name === "." || name === ".." || name === STORE_FOLDER) return "reserved";
   if (!name.isWellFormed()) return "UTF-8";
+  if (!isTextOfName(name)) return "bytes";
   if (name.includes("/") || name.includes("\0")) return "characters";
   return Buffer.byteLength(name) > LIMITS.nameBytes ? "length" : undefined;
 }

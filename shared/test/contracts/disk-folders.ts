@@ -47,14 +47,20 @@ export function describeFolders(context: DiskContext): void {
       await expect(listing).rejects.toThrow("enough");
     });
 
-    it("gives names that are not UTF-8 as undefined", async () => {
+    it("[W78] gives names that are not UTF-8 as the text that stands for them, and finds them by it", async () => {
       if (!context.makeRawName) return;
       await context.makeRawName(Uint8Array.of(0x66, 0xff, 0x6f));
       await context.makeRawName(Uint8Array.of(0xed, 0xa0, 0x80));
+      await context.makeRawName(Uint8Array.from({ length: 86 }, () => 0xff));
       await put(context.root, "grüße-🌊", "");
       const entries = await listAll(context.root, "");
-      expect(entries.map((entry) => entry.name).sort()).toEqual(["grüße-🌊", undefined, undefined]);
+      const names = ["f\uf7ffo", "grüße-🌊", "\uf7ed\uf7a0\uf780", undefined];
+      expect(entries.map((entry) => entry.name).sort()).toEqual(names);
       expect(entries.every((entry) => entry.stat.type === "file")).toBe(true);
+      await context.root.rename("f\uf7ffo", "\uf780", "replace");
+      await context.root.makeSymlink("link", "to/\uf7ff");
+      expect(await context.root.readSymlink("link")).toBe("to/\uf7ff");
+      expect(await namesIn(context.root, "")).toEqual(expect.arrayContaining(["\uf780"]));
     });
 
     it("lists folders only", async () => {

@@ -19,6 +19,7 @@
 
 #include "fuse_io.h"
 #include "fuse_ops.h"
+#include "src/file/name_text.h"
 
 extern char** environ;
 
@@ -266,7 +267,8 @@ void FuseFront::Invalidate() {
       if (next.folder_id == 0) {
         fuse_lowlevel_notify_inval_inode(session_, next.id, -1, 0);  // attributes only
       } else {
-        fuse_lowlevel_notify_inval_entry(session_, next.folder_id, next.name.c_str(), next.name.size());
+        const std::string name = NameOfText(next.name);
+        fuse_lowlevel_notify_inval_entry(session_, next.folder_id, name.c_str(), name.size());
       }
     }
     if (next.mark != 0) core_.Invalidated(next.id, next.mark);

@@ -9,6 +9,7 @@
 
 #include "fuse_front.h"
 #include "fuse_reply.h"
+#include "src/file/name_text.h"
 
 namespace runnel::drive {
 namespace {
@@ -38,7 +39,7 @@ void Init(void* front, fuse_conn_info* connection) {
   static_cast<FuseFront*>(front)->OnInit();
 }
 
-void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Lookup(ReplyTo(request), folder, name); }
+void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Lookup(ReplyTo(request), folder, TextOfName(name)); }
 
 void Forget(fuse_req_t request, fuse_ino_t id, uint64_t lookups) {
   CoreOf(request).Forget(id, lookups);
@@ -73,24 +74,24 @@ void SetAttr(fuse_req_t request, fuse_ino_t id, struct stat* stat, int to_set, f
 void ReadLink(fuse_req_t request, fuse_ino_t id) { CoreOf(request).ReadLink(ReplyTo(request), id); }
 
 void MkNod(fuse_req_t request, fuse_ino_t folder, const char* name, mode_t mode, dev_t rdev) {
-  CoreOf(request).Make(ReplyTo(request), folder, name, TypeOf(mode), mode, static_cast<uint32_t>(rdev), {});
+  CoreOf(request).Make(ReplyTo(request), folder, TextOfName(name), TypeOf(mode), mode, static_cast<uint32_t>(rdev), {});
 }
 
 void MkDir(fuse_req_t request, fuse_ino_t folder, const char* name, mode_t mode) {
-  CoreOf(request).Make(ReplyTo(request), folder, name, FileType::kFolder, mode, 0, {});
+  CoreOf(request).Make(ReplyTo(request), folder, TextOfName(name), FileType::kFolder, mode, 0, {});
 }
 
 void SymLink(fuse_req_t request, const char* target, fuse_ino_t folder, const char* name) {
-  CoreOf(request).Make(ReplyTo(request), folder, name, FileType::kSymlink, 0777, 0, target);
+  CoreOf(request).Make(ReplyTo(request), folder, TextOfName(name), FileType::kSymlink, 0777, 0, TextOfName(target));
 }
 
 void Link(fuse_req_t request, fuse_ino_t id, fuse_ino_t folder, const char* name) {
-  CoreOf(request).Link(ReplyTo(request), id, folder, name);
+  CoreOf(request).Link(ReplyTo(request), id, folder, TextOfName(name));
 }
 
-void Unlink(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Remove(ReplyTo(request), folder, name, false); }
+void Unlink(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Remove(ReplyTo(request), folder, TextOfName(name), false); }
 
-void RmDir(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Remove(ReplyTo(request), folder, name, true); }
+void RmDir(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Remove(ReplyTo(request), folder, TextOfName(name), true); }
 
 void Rename(fuse_req_t request, fuse_ino_t folder, const char* name, fuse_ino_t to_folder, const char* to_name, unsigned flags) {
   RenameHow how = RenameHow::kReplace;
@@ -102,11 +103,11 @@ void Rename(fuse_req_t request, fuse_ino_t folder, const char* name, fuse_ino_t 
     fuse_reply_err(request, EINVAL);
     return;
   }
-  CoreOf(request).Rename(ReplyTo(request), folder, name, to_folder, to_name, how);
+  CoreOf(request).Rename(ReplyTo(request), folder, TextOfName(name), to_folder, TextOfName(to_name), how);
 }
 
 void Create(fuse_req_t request, fuse_ino_t folder, const char* name, mode_t mode, fuse_file_info* info) {
-  CoreOf(request).Create(ReplyTo(request), folder, name, mode, info->flags);
+  CoreOf(request).Create(ReplyTo(request), folder, TextOfName(name), mode, info->flags);
 }
 
 void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) { CoreOf(request).Open(ReplyTo(request), id, info->flags); }

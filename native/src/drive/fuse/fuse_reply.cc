@@ -6,6 +6,7 @@
 
 #include "../open_files.h"
 #include "fuse_front.h"
+#include "src/file/name_text.h"
 
 namespace runnel::drive {
 namespace {
@@ -102,7 +103,7 @@ void FuseReply::Attributes(const struct Attributes& attributes, uint32_t timeout
   fuse_reply_attr(request_, &stat, timeout_ms / kSecond);
 }
 
-void FuseReply::Target(const std::string& target) { fuse_reply_readlink(request_, target.c_str()); }
+void FuseReply::Target(const std::string& target) { fuse_reply_readlink(request_, NameOfText(target).c_str()); }
 
 void FuseReply::Data(const char* data, size_t size) { fuse_reply_buf(request_, data, size); }
 
@@ -131,7 +132,8 @@ void FuseReply::BeginNames(size_t size, bool with_attributes) {
   with_attributes_ = with_attributes;
 }
 
-bool FuseReply::AddName(const std::string& name, const EntryAnswer& answer, uint64_t next_offset) {
+bool FuseReply::AddName(const std::string& text, const EntryAnswer& answer, uint64_t next_offset) {
+  const std::string name = NameOfText(text);
   const size_t room = names_.size() - names_size_;
   char* const at = names_.data() + names_size_;
   size_t needed = 0;

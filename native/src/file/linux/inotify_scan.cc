@@ -9,7 +9,7 @@
 #include "src/file/linux/beneath.h"
 #include "src/file/linux/folder_names.h"
 #include "src/file/linux/inotify_watcher.h"
-#include "src/file/utf8.h"
+#include "src/file/name_text.h"
 
 namespace runnel {
 
@@ -100,7 +100,7 @@ void InotifyWatcher::ScanOne(WatchedFolder* folder, bool is_told, std::vector<Wa
   const std::string prefix = path.empty() ? path : path + "/";
   const auto take = [&](const char* text, int type) {
     const std::string name = text;
-    if (IsLeftOut(*folder, name) || !IsUtf8(name)) return 0;
+    if (IsLeftOut(*folder, name) || IsTextTooLong(name)) return 0;
     if (is_told) batch_.Add(prefix + name, WatchKind::kChanged);
     if (type != DT_DIR && type != DT_UNKNOWN) return 0;
     bool is_arrival = false;

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "src/file/linux/calls.h"
-#include "src/file/utf8.h"
+#include "src/file/name_text.h"
 
 namespace runnel {
 
@@ -120,7 +120,7 @@ void InotifyWatcher::HandleName(WatchedFolder* folder, const struct inotify_even
   std::string path;
   if (!tree_.PathOf(*folder, &path)) return;
   const WatchKind kind = (event.mask & kChangedMask) != 0 ? WatchKind::kChanged : WatchKind::kWriting;
-  if (!IsUtf8(name)) {
+  if (IsTextTooLong(name)) {
     batch_.Add(path, WatchKind::kChanged);
     return;
   }

@@ -3,7 +3,6 @@
 
 #include "src/file/linux/folder_names.h"
 #include "src/file/root.h"
-#include "src/file/utf8.h"
 
 namespace runnel {
 
@@ -17,7 +16,6 @@ int AddEntry(int folder, const char* name, std::vector<Entry>* entries) {
   if (error == ENOENT) return 0;
   if (error != 0) return error;
   entry.name = name;
-  entry.is_utf8 = IsUtf8(entry.name);
   entries->push_back(std::move(entry));
   return 0;
 }

@@ -1,4 +1,4 @@
-// What the volume does not offer although it lies in the folder: names that are not UTF-8 or too long, nested volumes, other file systems.
+// What the volume does not offer although it lies in the folder: names that are too long, nested volumes, other file systems.
 const EXAMPLES = 100;
 /** Remembered for counting; more are counted together. */
 const PATHS_MAX = 10_000;

@@ -182,7 +182,7 @@ export class Looker {
     }
     if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder)))
       return this.#leaveOut(`${inFolder} (a volume of its own)`);
-    if (strange > 0) this.#leftOut.add(`${joinPath(inFolder, "…")} (not UTF-8)`, strange);
+    if (strange > 0) this.#leftOut.add(`${joinPath(inFolder, "…")} (too long)`, strange);
     const seen: Seen[] = [];
     await eachOf(different, LOOKS_AT_ONCE, async ({ name, stat }) => {
       const one = await this.#compare(name, stat);

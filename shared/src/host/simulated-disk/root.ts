@@ -57,7 +57,7 @@ export class SimulatedRoot implements DiskRoot {
     await this.#turn("list", path);
     const names = this.#folderAt("list", path).entries ?? new Map<string, Inode>();
     const entries = [...names].map(([name, inode]) => ({
-      name: name.isWellFormed() ? name : undefined,
+      name: Buffer.byteLength(name) > LIMITS.nameBytes ? undefined : name,
       stat: inode.stat(),
     }));
     for (let at = 0; at < entries.length; at += BATCH_ENTRIES) await batch(entries.slice(at, at + BATCH_ENTRIES));
