@@ -8,7 +8,7 @@ import * as fc from "fast-check";
 import { buildContent, generator } from "@runnel/shared/vectors/content.ts";
 import type { ContentPart } from "@runnel/shared/vectors/content.ts";
 import { coreAddon } from "../src/host/core-addon.ts";
-import type { ChunkEngine } from "../src/host/core-addon.ts";
+import type { ChunkEngine, DigestEngine } from "../src/host/core-addon.ts";
 
 interface Vector {
   name: string;
@@ -20,6 +20,7 @@ interface Vector {
 }
 
 const vectorFile = new URL("../../shared/vectors/chunks.json", import.meta.url);
+const addonFile = new URL("../build/core.node", import.meta.url);
 const vectors = (JSON.parse(readFileSync(vectorFile, "utf8")) as { cases: Vector[] }).cases;
 const vector = (name: string): Vector => vectors.find((one) => one.name === name) as Vector;
 
@@ -29,8 +30,9 @@ function cut(
   steps: readonly number[] = [bytes.length],
   engine?: ChunkEngine,
   preset?: ChunkPreset,
+  digest?: DigestEngine | "none",
 ): { lengths: number[]; digests: string } {
-  const stream = new (coreAddon().ChunkStream)(engine, preset);
+  const stream = new (coreAddon().ChunkStream)(engine, preset, digest);
   for (let at = 0, step = 0; at < bytes.length; step++) {
     const size = Math.max(1, steps[Math.min(step, steps.length - 1)] ?? bytes.length);
     stream.update(bytes.subarray(at, at + size));
@@ -38,15 +40,6 @@ function cut(
   }
   const chunks = stream.finish();
   return { lengths: [...new Uint32Array(chunks.lengths)], digests: Buffer.from(chunks.digests).toString("hex") };
-}
-
-function isHere(engine: ChunkEngine): boolean {
-  try {
-    new (coreAddon().ChunkStream)(engine).finish();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const presets = fc.constantFrom<ChunkPreset>(0, 1, 2);
@@ -147,7 +140,7 @@ describe("the chunker", () => {
 });
 
 describe("the engines of the chunker", () => {
-  const engines = (["portable", "avx2", "gfni"] as const).filter(isHere);
+  const engines = coreAddon().chunkEngines;
   /** Parts that have many breakpoints, none at all, or some, in any order and of any length. */
   const parts = fc.array(
     fc.oneof(
@@ -201,10 +194,69 @@ describe("the engines of the chunker", () => {
     }
   });
 
+  it.each(engines)("%s cuts real files as the plain roll, with every preset", (engine) => {
+    for (const bytes of [readFileSync(addonFile), readFileSync(vectorFile), readFileSync(new URL(import.meta.url))]) {
+      for (const preset of [0, 1, 2] as const) {
+        expect(cut(bytes, undefined, engine, preset)).toEqual(cut(bytes, undefined, "plain", preset));
+        expect(cut(bytes, [70_001, 9000, 300_000], engine, preset)).toEqual(cut(bytes, undefined, "plain", preset));
+      }
+    }
+  });
+
+  it.each(engines)("%s cuts tiny inputs as the plain roll", (engine) => {
+    for (let length = 0; length < 200; length++) {
+      const bytes = buildContent([{ random: { seed: length, length } }]);
+      for (const preset of [0, 1, 2] as const) {
+        const plain = cut(bytes, undefined, "plain", preset);
+        expect(plain.lengths).toEqual(length === 0 ? [] : [length]);
+        expect(cut(bytes, undefined, engine, preset)).toEqual(plain);
+        expect(cut(bytes, [1], engine, preset)).toEqual(plain);
+      }
+    }
+  });
+
+  it("has the portable one, and those of the processor before it", () => {
+    expect(engines.slice(-2)).toEqual(["portable", "roll"]);
+  });
+
   it("refuses one that is not there", () => {
     expect(() => new (coreAddon().ChunkStream)("none" as ChunkEngine)).toThrow(/none/);
   });
 });
+
+describe("digests of chunks", () => {
+  const digests = coreAddon().digestEngines;
+
+  it.each(digests)("%s makes those that node:crypto makes, however the content is split", (digest) => {
+    const steps = fc.array(fc.oneof(fc.nat(100), fc.nat(30_000), fc.nat(1_500_000)), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(fc.nat(), fc.nat(2_500_000), steps, presets, (seed, length, sizes, preset) => {
+        const bytes = buildContent([{ random: { seed, length } }]);
+        const chunks = cut(bytes, sizes, undefined, preset, digest);
+        expect(chunks.digests).toBe(digestsOf(bytes, chunks.lengths));
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("are left out when none are wanted, and the cuts are the same", () => {
+    const bytes = buildContent([{ random: { seed: 3, length: 1_300_000 } }, { zeros: 200_000 }]);
+    for (const engine of ["plain", undefined] as const) {
+      const { lengths } = cut(bytes, [500_000], engine);
+      expect(cut(bytes, [500_000], engine, 0, "none")).toEqual({ lengths, digests: "" });
+    }
+  });
+});
+
+function digestsOf(bytes: Uint8Array, lengths: readonly number[]): string {
+  return ends(lengths)
+    .map((end, at) =>
+      createHash("sha256")
+        .update(bytes.subarray(end - (lengths[at] ?? 0), end))
+        .digest("hex"),
+    )
+    .join("");
+}
 
 function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("hex");

@@ -1,10 +1,11 @@
-// Both SHA-256 engines against node:crypto.
+// Every SHA-256 engine that this processor can run, against node:crypto.
 import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import * as fc from "fast-check";
 import { coreAddon } from "../src/host/core-addon.ts";
 import type { DigestEngine } from "../src/host/core-addon.ts";
 
+const { digestEngines } = coreAddon();
 const expected = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 function digest(engine: DigestEngine, pieces: readonly Uint8Array[]): string {
@@ -13,17 +14,39 @@ function digest(engine: DigestEngine, pieces: readonly Uint8Array[]): string {
   return Buffer.from(stream.finish()).toString("hex");
 }
 
-function isHere(engine: DigestEngine): boolean {
-  try {
-    digest(engine, []);
-    return true;
-  } catch {
-    return false;
-  }
+async function digestAll(buffers: readonly Uint8Array[], engine?: DigestEngine): Promise<string> {
+  return Buffer.from(await coreAddon().digest(buffers, engine)).toString("hex");
 }
 
-for (const engine of ["portable", "instructions"] as const) {
-  (isHere(engine) ? describe : describe.skip)(`SHA-256, ${engine}`, () => {
+describe.each(digestEngines)("SHA-256 of many buffers at once, %s", (engine) => {
+  const bytes = randomBytes(200_000);
+
+  it("is right for every length around its blocks, with any number of buffers", async () => {
+    const buffers = Array.from({ length: 300 }, (_, length) => bytes.subarray(1000 - length, 1000));
+    for (const count of [1, 2, 3, 7, 15, 16, 17, 33, 300]) {
+      for (let at = 0; at < buffers.length; at += count) {
+        const some = buffers.slice(at, at + count);
+        expect(await digestAll(some, engine)).toBe(some.map(expected).join(""));
+      }
+    }
+  });
+
+  it("is right for buffers of all sizes beside each other", async () => {
+    const sizes = fc.array(fc.oneof(fc.nat(130), fc.nat(9000), fc.nat(200_000)), { maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(sizes, async (lengths) => {
+        const buffers = lengths.map((length, at) =>
+          bytes.subarray(Math.min(at, bytes.length - length)).subarray(0, length),
+        );
+        expect(await digestAll(buffers, engine)).toBe(buffers.map(expected).join(""));
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+for (const engine of (["portable", "instructions"] as const).filter((name) => digestEngines.includes(name))) {
+  describe(`SHA-256 of a stream, ${engine}`, () => {
     it("is right for every length around its blocks", () => {
       const bytes = randomBytes(300);
       for (let length = 0; length <= bytes.length; length++) {
@@ -56,7 +79,18 @@ for (const engine of ["portable", "instructions"] as const) {
 }
 
 describe("the choice of the engine", () => {
-  it("refuses one that is not there", () => {
+  it("has the portable one", () => {
+    expect(digestEngines.at(-1)).toBe("portable");
+  });
+
+  it("refuses one that is not there", async () => {
     expect(() => new (coreAddon().DigestStream)("none" as DigestEngine)).toThrow(/none/);
+    expect(() => coreAddon().digest([], "none" as DigestEngine)).toThrow(/none/);
+  });
+
+  it("refuses one of several streams for a single one", () => {
+    for (const engine of digestEngines.filter((name) => name === "lanes" || name === "interleaved")) {
+      expect(() => new (coreAddon().DigestStream)(engine)).toThrow(engine);
+    }
   });
 });

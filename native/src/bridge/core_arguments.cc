@@ -53,6 +53,15 @@ const ChunkPreset& PresetArgument(const Napi::CallbackInfo& info, size_t at) {
   return kChunkPresets[preset];
 }
 
+std::span<const Sha256Engine> Sha256Argument(const Napi::CallbackInfo& info, size_t at) {
+  if (info[at].IsUndefined()) return Sha256Engines();
+  const std::string name = TextArgument(info, at);
+  for (const Sha256Engine& engine : Sha256Engines()) {
+    if (name == engine.name) return {&engine, 1};
+  }
+  throw Napi::RangeError::New(info.Env(), "no such SHA-256 engine here: " + name);
+}
+
 StatChange StatChangeArguments(const Napi::CallbackInfo& info, size_t at) {
   StatChange change;
   change.has_mode = OptionalNumber(info, at, &change.mode);

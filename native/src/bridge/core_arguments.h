@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "src/chunk/chunk_preset.h"
 #include "src/codec/zstd_codec.h"
+#include "src/digest/sha256.h"
 #include "src/file/stat.h"
 
 namespace runnel {
@@ -32,6 +34,9 @@ inline ByteView ViewOf(const Bytes& bytes) { return {bytes.data, bytes.length}; 
 
 // The number of a preset; undefined is the first.
 const ChunkPreset& PresetArgument(const Napi::CallbackInfo& info, size_t at);
+
+// All of Sha256Engines() for undefined, else the one of that name.
+std::span<const Sha256Engine> Sha256Argument(const Napi::CallbackInfo& info, size_t at);
 
 // Four arguments from `at` on: mode, uid, gid (numbers), mtimeNs (bigint); each may be undefined.
 StatChange StatChangeArguments(const Napi::CallbackInfo& info, size_t at);

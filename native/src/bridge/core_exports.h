@@ -14,6 +14,7 @@ void ExportXattrs(Napi::Env env, Napi::Object exports);
 void ExportList(Napi::Env env, Napi::Object exports);
 void ExportWatch(Napi::Env env, Napi::Object exports);
 void ExportCompute(Napi::Env env, Napi::Object exports);
+void ExportDigest(Napi::Env env, Napi::Object exports);
 void ExportRechunk(Napi::Env env, Napi::Object exports);
 void ExportStreams(Napi::Env env, Napi::Object exports);
 

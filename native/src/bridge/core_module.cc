@@ -33,6 +33,7 @@ Napi::Object InitializeCore(Napi::Env env, Napi::Object exports) {
   ExportList(env, exports);
   ExportWatch(env, exports);
   ExportCompute(env, exports);
+  ExportDigest(env, exports);
   ExportRechunk(env, exports);
   ExportStreams(env, exports);
   return exports;

@@ -1,4 +1,6 @@
 // The same computations at once, on the caller's thread: streams that take bytes as they come, and the codec.
+#include <span>
+#include <string>
 #include <vector>
 
 #include "src/bridge/core_arguments.h"
@@ -13,15 +15,22 @@ namespace runnel {
 
 namespace {
 
-// "plain", "portable", "avx2" and "gfni" force an engine; undefined is the fastest.
-BreakpointScan ScanArgument(const Napi::CallbackInfo& info) {
-  if (info[0].IsUndefined()) return FastestScan();
-  const std::string name = TextArgument(info, 0);
+// "plain" or the name of one of ScanEngines(); undefined is the fastest.
+BreakpointScan ScanArgument(const Napi::CallbackInfo& info, size_t at) {
+  if (info[at].IsUndefined()) return FastestScan();
+  const std::string name = TextArgument(info, at);
   if (name == "plain") return nullptr;
-  if (name == "portable") return &ScanPortable;
-  if (name == "avx2" && ScanAvx2() != nullptr) return ScanAvx2();
-  if (name == "gfni" && ScanGfni() != nullptr) return ScanGfni();
+  for (const ScanEngine& engine : ScanEngines()) {
+    if (name == engine.name) return engine.scan;
+  }
   throw Napi::RangeError::New(info.Env(), "no such chunker here: " + name);
+}
+
+// "none" digests nothing.
+ChunkEngines EnginesArgument(const Napi::CallbackInfo& info) {
+  const BreakpointScan scan = ScanArgument(info, 0);
+  const bool is_none = info[2].IsString() && TextArgument(info, 2) == "none";
+  return {scan, is_none ? std::span<const Sha256Engine>() : Sha256Argument(info, 2)};
 }
 
 class ChunkStreamObject : public Napi::ObjectWrap<ChunkStreamObject> {
@@ -32,7 +41,7 @@ class ChunkStreamObject : public Napi::ObjectWrap<ChunkStreamObject> {
                         InstanceMethod<&ChunkStreamObject::Finish>("finish")});
   }
 
-  explicit ChunkStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), stream_(PresetArgument(info, 1), ScanArgument(info)) {}
+  explicit ChunkStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), stream_(PresetArgument(info, 1), EnginesArgument(info)) {}
 
  private:
   void Update(const Napi::CallbackInfo& info) {
@@ -45,13 +54,12 @@ class ChunkStreamObject : public Napi::ObjectWrap<ChunkStreamObject> {
   ChunkStream stream_;
 };
 
-// "portable" and "instructions" force an engine; undefined is the fastest.
-Sha256Engine EngineArgument(const Napi::CallbackInfo& info) {
+// An engine of one stream.
+const Sha256Engine& OneStreamArgument(const Napi::CallbackInfo& info) {
   if (info[0].IsUndefined()) return FastestSha256();
-  const std::string name = TextArgument(info, 0);
-  if (name == "portable") return &Sha256Portable;
-  if (name == "instructions" && Sha256Instructions() != nullptr) return Sha256Instructions();
-  throw Napi::RangeError::New(info.Env(), "no such SHA-256 engine here: " + name);
+  const Sha256Engine& engine = Sha256Argument(info, 0).front();
+  if (engine.streams != 1) throw Napi::RangeError::New(info.Env(), std::string("for many streams only: ") + engine.name);
+  return engine;
 }
 
 class DigestStreamObject : public Napi::ObjectWrap<DigestStreamObject> {
@@ -62,7 +70,7 @@ class DigestStreamObject : public Napi::ObjectWrap<DigestStreamObject> {
                         InstanceMethod<&DigestStreamObject::Finish>("finish")});
   }
 
-  explicit DigestStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), digest_(EngineArgument(info)) {}
+  explicit DigestStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), digest_(OneStreamArgument(info)) {}
 
  private:
   void Update(const Napi::CallbackInfo& info) {
@@ -99,11 +107,20 @@ Napi::Value DecompressNow(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+template <typename Engine>
+Napi::Array NamesOf(Napi::Env env, std::span<const Engine> engines) {
+  Napi::Array names = Napi::Array::New(env);
+  for (const Engine& engine : engines) names.Set(names.Length(), Napi::String::New(env, engine.name));
+  return names;
+}
+
 }  // namespace
 
 void ExportStreams(Napi::Env env, Napi::Object exports) {
   exports.Set("ChunkStream", ChunkStreamObject::Define(env));
   exports.Set("DigestStream", DigestStreamObject::Define(env));
+  exports.Set("chunkEngines", NamesOf(env, ScanEngines()));
+  exports.Set("digestEngines", NamesOf(env, Sha256Engines()));
   exports.Set("compressNow", Napi::Function::New<CompressNow>(env));
   exports.Set("mayHoldRun", Napi::Function::New<MayHoldRunNow>(env));
   exports.Set("decompressNow", Napi::Function::New<DecompressNow>(env));

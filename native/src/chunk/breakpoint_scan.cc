@@ -7,19 +7,16 @@ namespace runnel {
 namespace {
 
 // Independent rolls that hide each other's latency; more do not fit into the registers.
-constexpr size_t kLanes = 4;
+constexpr size_t kPortableLanes = 4;
 
-}  // namespace
-
-void ScanPortable(const uint8_t* bytes, size_t length, uint64_t* bits) {
-  const Segments segments(length, kLanes);
-  const uint8_t* lanes[kLanes];
+// Looks at `stride` positions of each lane.
+template <size_t kLanes>
+void ScanSegments(const uint8_t* bytes, const uint8_t* const (&lanes)[kLanes], size_t stride, uint64_t* bits) {
   uint64_t fingerprints[kLanes] = {};
-  for (size_t i = 0; i < kLanes; ++i) lanes[i] = bytes + segments.Begin(i);
   for (size_t step = kScanHeadBytes - kWindowBytes; step < kScanHeadBytes; ++step) {
     for (size_t i = 0; i < kLanes; ++i) fingerprints[i] = Roll(fingerprints[i], lanes[i][step], 0);
   }
-  const size_t end = kScanHeadBytes + segments.stride;
+  const size_t end = kScanHeadBytes + stride;
   for (size_t step = kScanHeadBytes; step < end; ++step) {
     for (size_t i = 0; i < kLanes; ++i) {
       fingerprints[i] = Roll(fingerprints[i], lanes[i][step], lanes[i][step - kWindowBytes]);
@@ -28,11 +25,30 @@ void ScanPortable(const uint8_t* bytes, size_t length, uint64_t* bits) {
   }
 }
 
-BreakpointScan FastestScan() {
-  static const BreakpointScan scan = ScanGfni() != nullptr   ? ScanGfni()
-                                     : ScanAvx2() != nullptr ? ScanAvx2()
-                                                             : &ScanPortable;
-  return scan;
+std::vector<ScanEngine> FindEngines() {
+  std::vector<ScanEngine> engines = VectorScans();
+  engines.push_back({"portable", &ScanPortable});
+  engines.push_back({"roll", &ScanPlain});
+  return engines;
+}
+
+}  // namespace
+
+void ScanPortable(const uint8_t* bytes, size_t length, uint64_t* bits) {
+  const Segments segments(length, kPortableLanes);
+  const uint8_t* lanes[kPortableLanes];
+  for (size_t i = 0; i < kPortableLanes; ++i) lanes[i] = bytes + segments.Begin(i);
+  ScanSegments(bytes, lanes, segments.stride, bits);
+}
+
+void ScanPlain(const uint8_t* bytes, size_t length, uint64_t* bits) {
+  const uint8_t* lanes[] = {bytes};
+  ScanSegments(bytes, lanes, length - kScanHeadBytes, bits);
+}
+
+std::span<const ScanEngine> ScanEngines() {
+  static const std::vector<ScanEngine> engines = FindEngines();
+  return engines;
 }
 
 }  // namespace runnel

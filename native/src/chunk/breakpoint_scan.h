@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace runnel {
 
@@ -19,13 +21,21 @@ inline constexpr size_t kScanBytesMin = 8 * 1024;
 using BreakpointScan = void (*)(const uint8_t* bytes, size_t length, uint64_t* bits);
 
 void ScanPortable(const uint8_t* bytes, size_t length, uint64_t* bits);
+// One lane: a plain roll over every byte, beside which the others are measured.
+void ScanPlain(const uint8_t* bytes, size_t length, uint64_t* bits);
 
-// nullptr where the processor lacks the instructions.
-BreakpointScan ScanAvx2();
-BreakpointScan ScanGfni();
+struct ScanEngine {
+  const char* name;
+  BreakpointScan scan;
+};
 
-// Chosen once for the process.
-BreakpointScan FastestScan();
+// Those that need vector instructions which this processor has, the fastest first.
+std::vector<ScanEngine> VectorScans();
+
+// All that this processor can run, found once, the fastest first, ScanPortable and ScanPlain last.
+std::span<const ScanEngine> ScanEngines();
+
+inline BreakpointScan FastestScan() { return ScanEngines().front().scan; }
 
 inline void SetBit(uint64_t* bits, size_t at) { bits[at / 64] |= uint64_t{1} << (at % 64); }
 

@@ -58,6 +58,14 @@ constexpr HalfTables HalfTablesOf(Map map) {
   return tables;
 }
 
+constexpr std::array<HalfTables, kPlanes> HalfTablesOfPlanes(uint8_t (*plane_of)(size_t, uint8_t)) {
+  std::array<HalfTables, kPlanes> tables{};
+  for (size_t plane = 0; plane < kPlanes; ++plane) {
+    tables[plane] = HalfTablesOf([=](uint8_t byte) { return plane_of(plane, byte); });
+  }
+  return tables;
+}
+
 }  // namespace runnel
 
 #endif  // RUNNEL_CHUNK_BYTE_PLANES_H_

@@ -55,7 +55,7 @@ bool Rechunk::Next(ContentRange* range) {
     StartRolling();
   }
   if (position_ == size_) {
-    EndChunk();
+    KeepEnded(stream_.Finish());
     return false;
   }
   const uint64_t dirty_end = dirty_at_ < dirty_.size() ? EndOf(dirty_[dirty_at_]) : 0;
@@ -75,6 +75,13 @@ void Rechunk::StartRolling() {
 
 void Rechunk::Take(const uint8_t* bytes, size_t length) {
   result_.bytes_read += length;
+  if (IsDirty(length)) {
+    stream_.Update(bytes, length);
+    position_ += length;
+    KeepEnded(stream_.TakeEnded());
+    if (stream_.IsAtCut() && IsInStep()) is_rolling_ = false;
+    return;
+  }
   while (length != 0) {
     bool is_cut = false;
     const size_t taken = stream_.UpdateToCut(bytes, length, &is_cut);
@@ -82,12 +89,18 @@ void Rechunk::Take(const uint8_t* bytes, size_t length) {
     bytes += taken;
     length -= taken;
     if (!is_cut) continue;
-    EndChunk();
+    KeepEnded(stream_.TakeEnded());
     if (IsInStep()) {
       is_rolling_ = false;
       return;
     }
   }
+}
+
+bool Rechunk::IsDirty(size_t length) const {
+  if (dirty_at_ == dirty_.size()) return false;
+  const ContentRange& dirty = dirty_[dirty_at_];
+  return dirty.offset <= position_ && EndOf(dirty) >= position_ + length;
 }
 
 bool Rechunk::IsInStep() {
@@ -104,9 +117,7 @@ void Rechunk::Keep(size_t first, size_t end) {
   result_.spans.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(end - first), 0});
 }
 
-// Takes the chunks that ended since out of the stream.
-void Rechunk::EndChunk() {
-  const ChunkList ended = stream_.Finish();
+void Rechunk::KeepEnded(const ChunkList& ended) {
   if (ended.lengths.empty()) return;
   if (result_.spans.empty()) result_.spans.push_back({0, 0, 0});
   result_.spans.back().fresh += static_cast<uint32_t>(ended.lengths.size());

@@ -51,11 +51,13 @@ class Rechunk {
  private:
   void MarkDirty(std::vector<ContentRange> dirty);
   void StartRolling();
+  // All of the next `length` bytes may differ from the base: no cut before their end can be in step with it.
+  bool IsDirty(size_t length) const;
   // A chunk ended at position_. True when it is a cut of the base and nothing that follows it up to the next edit
   // differs.
   bool IsInStep();
   void Keep(size_t first, size_t end);
-  void EndChunk();
+  void KeepEnded(const ChunkList& ended);
 
   const uint64_t size_;
   const uint64_t step_bytes_min_;

@@ -5,9 +5,14 @@
 
 #include "src/chunk/breakpoint_scan.h"
 #include "src/chunk/byte_planes.h"
+#include "src/chunk/scans_x86.h"
 
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx2")
+#endif
 
 #include "src/chunk/lane_scan.h"
 
@@ -15,16 +20,8 @@ namespace runnel {
 
 namespace {
 
-constexpr std::array<HalfTables, kPlanes> MakeTables(uint8_t (*plane_of)(size_t, uint8_t)) {
-  std::array<HalfTables, kPlanes> tables{};
-  for (size_t plane = 0; plane < kPlanes; ++plane) {
-    tables[plane] = HalfTablesOf([=](uint8_t byte) { return plane_of(plane, byte); });
-  }
-  return tables;
-}
-
-alignas(16) constexpr std::array<HalfTables, kPlanes> kReduce = MakeTables(&ReducePlane);
-alignas(16) constexpr std::array<HalfTables, kPlanes> kLeave = MakeTables(&LeavePlane);
+alignas(16) constexpr std::array<HalfTables, kPlanes> kReduce = HalfTablesOfPlanes(&ReducePlane);
+alignas(16) constexpr std::array<HalfTables, kPlanes> kLeave = HalfTablesOfPlanes(&LeavePlane);
 
 struct Avx2 {
   static constexpr size_t kLanes = 32;
@@ -101,19 +98,23 @@ struct Avx2 {
   }
 };
 
-void Scan(const uint8_t* bytes, size_t length, uint64_t* bits) { ScanLanes<Avx2>(bytes, length, bits); }
-
 }  // namespace
+
+void ScanAvx2(const uint8_t* bytes, size_t length, uint64_t* bits) { ScanLanes<Avx2>(bytes, length, bits); }
 
 }  // namespace runnel
 
+#ifdef __clang__
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 namespace runnel {
 
-BreakpointScan ScanAvx2() {
+bool HasAvx2() {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") ? &Scan : nullptr;
+  return __builtin_cpu_supports("avx2");
 }
 
 }  // namespace runnel

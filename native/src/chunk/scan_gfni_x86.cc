@@ -5,13 +5,20 @@
 
 #include "src/chunk/breakpoint_scan.h"
 #include "src/chunk/byte_planes.h"
+#include "src/chunk/scans_x86.h"
 
+#ifndef __clang__
 // GCC 12 takes the operand that an intrinsic leaves undefined on purpose for a mistake of ours (its bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,gfni"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,gfni")
+#endif
 
 #include "src/chunk/lane_scan.h"
 
@@ -97,21 +104,24 @@ struct Gfni {
   }
 };
 
-void Scan(const uint8_t* bytes, size_t length, uint64_t* bits) { ScanLanes<Gfni>(bytes, length, bits); }
-
 }  // namespace
+
+void ScanGfni(const uint8_t* bytes, size_t length, uint64_t* bits) { ScanLanes<Gfni>(bytes, length, bits); }
 
 }  // namespace runnel
 
+#ifdef __clang__
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 namespace runnel {
 
-BreakpointScan ScanGfni() {
+bool HasGfni() {
   __builtin_cpu_init();
-  const bool is_here = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("gfni");
-  return is_here ? &Scan : nullptr;
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("gfni");
 }
 
 }  // namespace runnel

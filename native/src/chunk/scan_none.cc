@@ -3,7 +3,6 @@
 
 namespace runnel {
 
-BreakpointScan ScanAvx2() { return nullptr; }
-BreakpointScan ScanGfni() { return nullptr; }
+std::vector<ScanEngine> VectorScans() { return {}; }
 
 }  // namespace runnel

@@ -1,7 +1,6 @@
 #include "src/digest/sha256.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "src/digest/sha256_constants.h"
 
@@ -16,14 +15,26 @@ void PutBigEndian(uint64_t value, size_t bytes, uint8_t* to) {
   for (size_t i = 0; i < bytes; ++i) to[i] = static_cast<uint8_t>(value >> (8 * (bytes - 1 - i)));
 }
 
+std::vector<Sha256Engine> FindEngines() {
+  std::vector<Sha256Engine> engines = Sha256Instructions();
+  engines.push_back({"portable", 1, 1, &Sha256Portable});
+  return engines;
+}
+
 }  // namespace
 
-Sha256Engine FastestSha256() {
-  static const Sha256Engine engine = Sha256Instructions() != nullptr ? Sha256Instructions() : &Sha256Portable;
+std::span<const Sha256Engine> Sha256Engines() {
+  static const std::vector<Sha256Engine> engines = FindEngines();
+  return engines;
+}
+
+const Sha256Engine& FastestSha256() {
+  static const Sha256Engine& engine =
+      *std::find_if(Sha256Engines().begin(), Sha256Engines().end(), [](const Sha256Engine& one) { return one.streams == 1; });
   return engine;
 }
 
-Sha256::Sha256(Sha256Engine engine) : engine_(engine) { Start(); }
+Sha256::Sha256(const Sha256Engine& engine) : fold_(engine.fold) { Start(); }
 
 void Sha256::Start() {
   state_ = kSha256Start;
@@ -31,7 +42,7 @@ void Sha256::Start() {
 }
 
 void Sha256::Update(const uint8_t* bytes, size_t length) {
-  const size_t open = total_bytes_ % kDigestBlockBytes;
+  const size_t open = open_bytes();
   total_bytes_ += length;
   if (open != 0) {
     const size_t filled = std::min(length, kDigestBlockBytes - open);
@@ -39,24 +50,37 @@ void Sha256::Update(const uint8_t* bytes, size_t length) {
     bytes += filled;
     length -= filled;
     if (open + filled < kDigestBlockBytes) return;
-    engine_(state_.data(), open_block_.data(), 1);
+    const uint8_t* block = open_block_.data();
+    fold_(state_.data(), 1, &block, 1);
   }
   const size_t blocks = length / kDigestBlockBytes;
-  if (blocks != 0) engine_(state_.data(), bytes, blocks);
+  if (blocks != 0) fold_(state_.data(), 1, &bytes, blocks);
   std::copy_n(bytes + blocks * kDigestBlockBytes, length % kDigestBlockBytes, open_block_.data());
 }
 
 Digest Sha256::Finish() {
-  std::array<uint8_t, 2 * kDigestBlockBytes> end{};
-  const size_t open = total_bytes_ % kDigestBlockBytes;
-  std::copy_n(open_block_.data(), open, end.data());
-  end[open] = 0x80;
+  uint8_t end[2 * kDigestBlockBytes];
+  const size_t blocks = MakeEnd(end);
+  const uint8_t* at = end;
+  fold_(state_.data(), 1, &at, blocks);
+  const Digest digest = DigestOfState();
+  Start();
+  return digest;
+}
+
+size_t Sha256::MakeEnd(uint8_t end[2 * kDigestBlockBytes]) const {
+  const size_t open = open_bytes();
   const size_t blocks = open + 1 + kLengthBytes <= kDigestBlockBytes ? 1 : 2;
-  PutBigEndian(total_bytes_ * 8, kLengthBytes, end.data() + blocks * kDigestBlockBytes - kLengthBytes);
-  engine_(state_.data(), end.data(), blocks);
+  std::copy_n(open_block_.data(), open, end);
+  end[open] = 0x80;
+  std::fill(end + open + 1, end + blocks * kDigestBlockBytes - kLengthBytes, 0);
+  PutBigEndian(total_bytes_ * 8, kLengthBytes, end + blocks * kDigestBlockBytes - kLengthBytes);
+  return blocks;
+}
+
+Digest Sha256::DigestOfState() const {
   Digest digest;
   for (size_t i = 0; i < state_.size(); ++i) PutBigEndian(state_[i], 4, digest.data() + 4 * i);
-  Start();
   return digest;
 }
 

@@ -1,8 +1,8 @@
-// Takes the place of sha256_x86.cc on other processors.
+// Processors whose SHA instructions we do not use.
 #include "src/digest/sha256.h"
 
 namespace runnel {
 
-Sha256Engine Sha256Instructions() { return nullptr; }
+std::vector<Sha256Engine> Sha256Instructions() { return {}; }
 
 }  // namespace runnel

@@ -51,8 +51,11 @@ void FoldBlock(uint32_t state[8], const uint8_t* block) {
 
 }  // namespace
 
-void Sha256Portable(uint32_t state[8], const uint8_t* blocks, size_t count) {
-  for (size_t i = 0; i < count; ++i) FoldBlock(state, blocks + i * kDigestBlockBytes);
+void Sha256Portable(uint32_t* states, size_t stride, const uint8_t* const* blocks, size_t count) {
+  uint32_t state[kDigestWords];
+  for (size_t word = 0; word < kDigestWords; ++word) state[word] = states[word * stride];
+  for (size_t i = 0; i < count; ++i) FoldBlock(state, blocks[0] + i * kDigestBlockBytes);
+  for (size_t word = 0; word < kDigestWords; ++word) states[word * stride] = state[word];
 }
 
 }  // namespace runnel

@@ -1,4 +1,5 @@
-// SHA-256 with the SHA extensions of x86 (Intel SDM, volume 2: SHA256RNDS2, SHA256MSG1, SHA256MSG2).
+// SHA-256 with the SHA extensions of x86 (Intel SDM, volume 2: SHA256RNDS2, SHA256MSG1, SHA256MSG2): one stream, and two
+// side by side, since the result of one instruction takes longer than the next one takes to begin.
 //
 // SHA256RNDS2 keeps the state as two registers, from the high lane down: {a, b, e, f} and {c, d, g, h}. It does two
 // rounds with the low two lanes of its third operand (words plus round constants) and returns the new {a, b, e, f}; the
@@ -10,6 +11,7 @@
 
 #include "src/digest/sha256.h"
 #include "src/digest/sha256_constants.h"
+#include "src/digest/sha256_lanes_x86.h"
 
 namespace runnel {
 
@@ -32,38 +34,66 @@ RUNNEL_SHA_TARGET inline __m128i NextWords(__m128i t16, __m128i t12, __m128i t8,
   return _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(t16, t12), seven_back), t4);
 }
 
-RUNNEL_SHA_TARGET void FoldBlocks(uint32_t state[8], const uint8_t* blocks, size_t count) {
-  __m128i abef = _mm_set_epi32(static_cast<int>(state[0]), static_cast<int>(state[1]), static_cast<int>(state[4]),
-                               static_cast<int>(state[5]));
-  __m128i cdgh = _mm_set_epi32(static_cast<int>(state[2]), static_cast<int>(state[3]), static_cast<int>(state[6]),
-                               static_cast<int>(state[7]));
-  for (; count != 0; --count, blocks += kDigestBlockBytes) {
-    const __m128i abef_before = abef;
-    const __m128i cdgh_before = cdgh;
-    __m128i words[4];
-    for (int i = 0; i < 4; ++i) words[i] = LoadWords(blocks + 16 * i);
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) {
-      const __m128i now = words[i % 4];
-      const __m128i rounds = _mm_load_si128(reinterpret_cast<const __m128i*>(kSha256Rounds.data() + 4 * i));
-      const __m128i input = _mm_add_epi32(now, rounds);
-      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, input);
-      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(input, 0x0e));
-      if (i < 12) words[i % 4] = NextWords(now, words[(i + 1) % 4], words[(i + 2) % 4], words[(i + 3) % 4]);
-    }
-    abef = _mm_add_epi32(abef, abef_before);
-    cdgh = _mm_add_epi32(cdgh, cdgh_before);
-  }
+struct Halves {
+  __m128i abef;
+  __m128i cdgh;
+};
+
+// Of the stream in column 0.
+RUNNEL_SHA_TARGET inline Halves LoadState(const uint32_t* states, size_t stride) {
+  const auto word = [=](size_t at) { return static_cast<int>(states[at * stride]); };
+  return {_mm_set_epi32(word(0), word(1), word(4), word(5)), _mm_set_epi32(word(2), word(3), word(6), word(7))};
+}
+
+RUNNEL_SHA_TARGET inline void StoreState(const Halves& halves, uint32_t* states, size_t stride) {
   uint32_t high[4], low[4];
-  std::memcpy(high, &abef, sizeof(high));
-  std::memcpy(low, &cdgh, sizeof(low));
-  state[0] = high[3], state[1] = high[2], state[4] = high[1], state[5] = high[0];
-  state[2] = low[3], state[3] = low[2], state[6] = low[1], state[7] = low[0];
+  std::memcpy(high, &halves.abef, sizeof(high));
+  std::memcpy(low, &halves.cdgh, sizeof(low));
+  states[0] = high[3], states[stride] = high[2], states[4 * stride] = high[1], states[5 * stride] = high[0];
+  states[2 * stride] = low[3], states[3 * stride] = low[2], states[6 * stride] = low[1], states[7 * stride] = low[0];
+}
+
+template <size_t kStreams>
+RUNNEL_SHA_TARGET void FoldStreams(uint32_t* states, size_t stride, const uint8_t* const* blocks, size_t count) {
+  Halves now[kStreams];
+  for (size_t i = 0; i < kStreams; ++i) now[i] = LoadState(states + i, stride);
+  for (size_t done = 0; done < count * kDigestBlockBytes; done += kDigestBlockBytes) {
+    Halves before[kStreams];
+    __m128i words[kStreams][4];
+#pragma GCC unroll 2
+    for (size_t i = 0; i < kStreams; ++i) {
+      before[i] = now[i];
+#pragma GCC unroll 4
+      for (int at = 0; at < 4; ++at) words[i][at] = LoadWords(blocks[i] + done + 16 * at);
+    }
+#pragma GCC unroll 16
+    for (int step = 0; step < 16; ++step) {
+      const __m128i rounds = _mm_load_si128(reinterpret_cast<const __m128i*>(kSha256Rounds.data() + 4 * step));
+#pragma GCC unroll 2
+      for (size_t i = 0; i < kStreams; ++i) {
+        __m128i* of_stream = words[i];
+        const __m128i four = of_stream[step % 4];
+        const __m128i input = _mm_add_epi32(four, rounds);
+        now[i].cdgh = _mm_sha256rnds2_epu32(now[i].cdgh, now[i].abef, input);
+        now[i].abef = _mm_sha256rnds2_epu32(now[i].abef, now[i].cdgh, _mm_shuffle_epi32(input, 0x0e));
+        if (step < 12) {
+          of_stream[step % 4] =
+              NextWords(four, of_stream[(step + 1) % 4], of_stream[(step + 2) % 4], of_stream[(step + 3) % 4]);
+        }
+      }
+    }
+#pragma GCC unroll 2
+    for (size_t i = 0; i < kStreams; ++i) {
+      now[i].abef = _mm_add_epi32(now[i].abef, before[i].abef);
+      now[i].cdgh = _mm_add_epi32(now[i].cdgh, before[i].cdgh);
+    }
+  }
+  for (size_t i = 0; i < kStreams; ++i) StoreState(now[i], states + i, stride);
 }
 
 #undef RUNNEL_SHA_TARGET
 
-bool HasInstructions() {
+bool HasShaExtensions() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
   if ((ecx & kLeaf1EcxSsse3) == 0 || (ecx & kLeaf1EcxSse41) == 0) return false;
@@ -71,8 +101,23 @@ bool HasInstructions() {
   return (ebx & kLeaf7EbxSha) != 0;
 }
 
+// Of 16 lanes these must be used for them to do more than two streams of SHA instructions, or than one in plain C++.
+constexpr size_t kLanesBesideSha = 10;
+constexpr size_t kLanesBesidePortable = 2;
+
 }  // namespace
 
-Sha256Engine Sha256Instructions() { return HasInstructions() ? &FoldBlocks : nullptr; }
+std::vector<Sha256Engine> Sha256Instructions() {
+  const bool has_sha = HasShaExtensions();
+  std::vector<Sha256Engine> engines;
+  if (HasSha256Lanes()) {
+    engines.push_back({"lanes", kSha256Lanes, has_sha ? kLanesBesideSha : kLanesBesidePortable, &FoldSha256Lanes});
+  }
+  if (has_sha) {
+    engines.push_back({"interleaved", 2, 2, &FoldStreams<2>});
+    engines.push_back({"instructions", 1, 1, &FoldStreams<1>});
+  }
+  return engines;
+}
 
 }  // namespace runnel

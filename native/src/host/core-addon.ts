@@ -34,10 +34,14 @@ export interface DigestStream {
   finish(): ArrayBuffer;
 }
 
-/** How breakpoints of large inputs are found. */
-export type ChunkEngine = "plain" | "portable" | "avx2" | "gfni";
+/**
+ * How breakpoints of large inputs are found: one of `chunkEngines`, or "plain", one roll that passes over the minimum after a cut, which small inputs
+ * get in any case. "roll" is the same over every byte.
+ */
+export type ChunkEngine = "plain" | "roll" | "portable" | "avx2" | "gfni" | "neon";
 
-export type DigestEngine = "portable" | "instructions";
+/** One of `digestEngines`. "instructions" digests one stream at a time, "interleaved" two and "lanes" sixteen. */
+export type DigestEngine = "portable" | "instructions" | "interleaved" | "lanes";
 
 /** Mode, uid, gid, mtimeNs; undefined stays as it is. */
 type StatChangeArguments = [
@@ -91,7 +95,7 @@ export interface CoreAddon {
 
   chunkBytes(bytes: Uint8Array, preset: ChunkPreset): Promise<NativeChunks>;
   chunkFile(fd: number, offset: number, length: number, preset: ChunkPreset): Promise<NativeChunks>;
-  digest(buffers: readonly Uint8Array[]): Promise<ArrayBuffer>;
+  digest(buffers: readonly Uint8Array[], engine?: DigestEngine): Promise<ArrayBuffer>;
   /** Offset, length, offset, length, … */
   digestFile(fd: number, ranges: readonly number[]): Promise<ArrayBuffer>;
   /** `pieces`: descriptor (-1 for zeros), offset, length, … `dirty`: offset, length, … */
@@ -106,9 +110,15 @@ export interface CoreAddon {
   /** Fills `into` or rejects. */
   decompress(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): Promise<void>;
 
-  /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks. */
-  ChunkStream: new (engine?: ChunkEngine, preset?: ChunkPreset) => ChunkStream;
-  /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks. */
+  /** What this processor can run, the fastest first. */
+  readonly chunkEngines: readonly Exclude<ChunkEngine, "plain">[];
+  readonly digestEngines: readonly DigestEngine[];
+  /**
+   * Without an engine the fastest; `digest` "none" cuts only, and its chunks have no digests. @throws RangeError for instructions that this processor
+   * lacks.
+   */
+  ChunkStream: new (engine?: ChunkEngine, preset?: ChunkPreset, digest?: DigestEngine | "none") => ChunkStream;
+  /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks, and for an engine of several streams. */
   DigestStream: new (engine?: DigestEngine) => DigestStream;
   Rechunk: new (baseLengths: Uint32Array, dirty: readonly number[], sizeBytes: number, preset: ChunkPreset) => Rechunk;
   compressNow(bytes: Uint8Array, prefix: Uint8Array, level: number): ArrayBuffer | undefined;
