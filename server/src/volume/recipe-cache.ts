@@ -2,7 +2,8 @@
 import type { Recipe, VersionId } from "@runnel/shared";
 import type { MetaStore } from "../meta/meta-store.ts";
 
-const BYTES_MAX = 48 * 1024 * 1024;
+/** One of 4 GiB in small chunks, whose base was small, comes to 19 MiB. */
+const BYTES_MAX = 24 * 1024 * 1024;
 const DESCRIPTOR_BYTES = 36;
 
 export class RecipeCache {
