@@ -18,10 +18,9 @@ import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus, Se
 import type { Replica } from "./replica/replica.ts";
 import { Room } from "./room.ts";
 import { Statistics } from "./statistics.ts";
-import { Downloads } from "./transfer/download.ts";
 import { ReadAhead } from "./transfer/read-ahead.ts";
 import { Sender } from "./transfer/send-content.ts";
-import { Uploads } from "./transfer/upload.ts";
+import { transferOf } from "./transfer/transfer.ts";
 import { Wants } from "./transfer/wants.ts";
 import { Listings } from "./wire/listings.ts";
 import { Operations } from "./wire/operations.ts";
@@ -143,8 +142,8 @@ export class MountedVolume implements Mount {
     );
     this.figures = new Statistics(drive, session);
     const { reused } = this.figures;
-    const downloads = new Downloads({ cache, session, executor, clock, reused });
-    const uploads = new Uploads({ cache, session, executor, reused });
+    const transfer = transferOf({ cache, session, executor, clock, reused });
+    const { downloads, ownRecipes } = transfer;
     const { operations, tree } = this;
     const problem = (sentence: string): void => this.problem(sentence);
     this.readAhead = new ReadAhead({
@@ -169,11 +168,11 @@ export class MountedVolume implements Mount {
       log: parts.log,
     });
     const { readAhead, wants } = this;
-    this.contents = new Contents({ drive, tree, cache, downloads, readAhead, wants, settled });
+    this.contents = new Contents({ drive, tree, cache, downloads, ownRecipes, readAhead, wants, settled });
     const epoch = (): string => this.epoch;
     const conflict = (path: string, node: number): void => this.conflict(path, node);
     const { dataFolder } = journal;
-    const sender = new Sender({ operations, session, cache, data, dataFolder, downloads, uploads, executor, clock });
+    const sender = new Sender({ ...transfer, operations, session, cache, data, dataFolder, executor, clock });
     const { log } = parts;
     this.unsent = new Unsent({
       tree,

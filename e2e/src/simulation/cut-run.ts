@@ -11,6 +11,8 @@ export interface CutSettings {
   line: Partial<LineConditions>;
   /** In the served folder before. */
   files: Record<string, Uint8Array>;
+  /** Written by a program on the server right before the steps: told of, but not yet cut into chunks. */
+  young?: Record<string, Uint8Array>;
   steps: readonly Step[];
   /** After which frames, of both directions, the line is cut while this step is performed; counted from 1. */
   cutsAfter(step: number): readonly number[];
@@ -27,6 +29,8 @@ export interface Outcome {
   /** Bytes of data in runs that arrived whole. */
   uploadedBytes: number;
   downloadedBytes: number;
+  /** Those of them that came without a recipe, before compression. */
+  rawBytes: number;
   /** What the drive shows, and what lies in the served folder. */
   drive: Tree;
   served: Tree;
@@ -40,6 +44,7 @@ export async function cutRun(settings: CutSettings): Promise<Outcome> {
   const steps = new Steps(place.drive.program(), () =>
     place.until(async () => (await mount.status(false)).state === "connected"),
   );
+  await place.run(place.writeServed(settings.young ?? {}));
   const seqBefore = place.volume.seq;
   const frames: number[] = [];
   try {
@@ -56,10 +61,10 @@ export async function cutRun(settings: CutSettings): Promise<Outcome> {
     }
     line.watch([], () => undefined);
     await place.settle();
-    const { cuts, uploadedBytes, downloadedBytes } = line;
+    const { cuts, uploadedBytes, downloadedBytes, rawBytes } = line;
     const changes = place.volume.seq - seqBefore;
     const [drive, served] = [await place.run(steps.tree()), await place.run(servedTree(place.served))];
-    return { frames, cuts, changes, uploadedBytes, downloadedBytes, drive, served };
+    return { frames, cuts, changes, uploadedBytes, downloadedBytes, rawBytes, drive, served };
   } finally {
     await place.close();
   }

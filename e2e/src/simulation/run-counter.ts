@@ -4,6 +4,8 @@ import { FRAME, decodeFrame, decodeMessage } from "@runnel/shared";
 const DATA_ITEMS = ["d", "r", "raw"];
 
 export class RunCounter {
+  /** Announced of versions that have no recipe yet, before compression. */
+  rawBytes = 0;
   private readonly coming = new Map<number, { lengths: number[]; bytes: number }>();
 
   /** Bytes of the runs that this frame ends. */
@@ -38,6 +40,7 @@ export class RunCounter {
 
   private item(channel: number, item: unknown): number {
     if (!Array.isArray(item) || !DATA_ITEMS.includes(item[0])) return 0;
+    if (item[0] === "raw") this.rawBytes += item[3] as number;
     const last: unknown = item.at(-1);
     if (typeof last === "number") this.of(channel).lengths.push(last);
     return last instanceof Uint8Array ? last.length : 0;

@@ -14,7 +14,7 @@ import {
   openVolume,
   serve,
 } from "@runnel/server/parts";
-import { SeededRandom, SimulatedClock, SimulatedDisk, SimulatedNetwork, sleep } from "@runnel/shared";
+import { ROOT_NODE, SeededRandom, SimulatedClock, SimulatedDisk, SimulatedNetwork, sleep } from "@runnel/shared";
 import type { DiskRoot, LineConditions } from "@runnel/shared";
 import { HostDisk } from "./host-disk.ts";
 import { Machine } from "./machine.ts";
@@ -27,6 +27,8 @@ const TERM_MS = 20_000;
 const CACHE_BYTES = 1024 * 1024 * 1024;
 /** How long a server is away that starts again. */
 const AWAY_MS = 700;
+/** Longer than what is told takes over any line here. */
+const HEARD_MS = 200;
 const GIVE_UP_MS = 300_000;
 
 export class SimulatedPlace {
@@ -56,14 +58,27 @@ export class SimulatedPlace {
   /** With these files in the served folder. */
   async open(files: Record<string, Uint8Array>): Promise<void> {
     this.served = await this.disk.openRoot(SERVED, { permissions: 0o755 });
-    for (const [path, bytes] of Object.entries(files)) {
-      const file = await this.served.open(path, "createNew", 0o644);
-      await file.write(0, bytes);
-      await file.close();
-    }
+    await this.fill(files);
     await this.run(this.openServer());
     await this.run(this.openMount());
     await this.until(() => this.mount.status(false).then(({ state }) => state === "connected"));
+  }
+
+  /** Another program writes files in the served folder; resolves when the drive has heard of them. */
+  async writeServed(files: Record<string, Uint8Array>): Promise<void> {
+    await this.fill(files);
+    for (const [path, { length }] of Object.entries(files))
+      while ((await this.volume.meta.lookup(ROOT_NODE, path))?.sizeBytes !== length) await sleep(this.clock, 10);
+    await sleep(this.clock, HEARD_MS);
+  }
+
+  private async fill(files: Record<string, Uint8Array>): Promise<void> {
+    for (const [path, bytes] of Object.entries(files)) {
+      const file = await this.served.open(path, "create", 0o644);
+      await file.truncate(0);
+      await file.write(0, bytes);
+      await file.close();
+    }
   }
 
   private async openServer(): Promise<void> {

@@ -14,6 +14,7 @@ export class TappedLine implements Dialer, Acceptor {
   /** Bytes of data that arrived in whole runs, at the server and at the client. What the frame before a cut ends is in flight. */
   uploadedBytes = 0;
   downloadedBytes = 0;
+  private readonly counters: RunCounter[] = [];
 
   constructor(network: SimulatedNetwork, line: SimulatedLine) {
     this.network = network;
@@ -39,6 +40,7 @@ export class TappedLine implements Dialer, Acceptor {
 
   private tapped(link: Link, arrived: (bytes: number) => void): Link {
     const runs = new RunCounter();
+    this.counters.push(runs);
     const listen = (events: LinkEvents): void =>
       link.listen({
         message: (payload) => {
@@ -57,6 +59,11 @@ export class TappedLine implements Dialer, Acceptor {
         return typeof member === "function" ? member.bind(link) : member;
       },
     });
+  }
+
+  /** Bytes that were fetched of versions without a recipe. */
+  get rawBytes(): number {
+    return this.counters.reduce((sum, { rawBytes }) => sum + rawBytes, 0);
   }
 
   private cut(): void {

@@ -28,6 +28,9 @@ export class ChunkIndexer {
   private isWanted = false;
   private isClosed = false;
   private timer: Timer | undefined;
+  /** What clients wait for: one at a time, beside the others. */
+  private turn: Promise<void> = Promise.resolve();
+  private readonly asked = new Map<string, Promise<void>>();
 
   constructor(parts: ChunkIndexerParts) {
     this.parts = parts;
@@ -52,10 +55,32 @@ export class ChunkIndexer {
       });
   }
 
+  /** Cuts this one before the others; resolves when that is done, or cannot be now. */
+  cutSoon(version: VersionId): Promise<void> {
+    const key = keyOf(version);
+    let asked = this.asked.get(key);
+    if (asked === undefined) {
+      asked = this.turn.then(() => this.cutAsked(version)).finally(() => this.asked.delete(key));
+      this.asked.set(key, asked);
+      this.turn = asked;
+    }
+    return asked;
+  }
+
+  private async cutAsked(version: VersionId): Promise<void> {
+    const { meta, warn } = this.parts;
+    try {
+      if (!this.isClosed && (await meta.version(version))?.hasRecipe === false) await this.cut(version);
+    } catch (error) {
+      warn("A file could not be chunked.", error);
+    }
+  }
+
   async close(): Promise<void> {
     this.isClosed = true;
     this.timer?.cancel();
     await this.working;
+    await this.turn;
   }
 
   private async work(): Promise<void> {

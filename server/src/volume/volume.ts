@@ -228,6 +228,14 @@ export class Volume {
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id.n) };
   }
 
+  /** Resolves when a version that had no recipe has one, or cannot get one now, or the time is over: it is cut all the same then. */
+  async cutSoon(version: VersionId, waitMs: number): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const timer = this.clock.after(waitMs, over.resolve);
+    await Promise.race([this.indexer.cutSoon(version), over.promise]);
+    timer.cancel();
+  }
+
   /** For one write of the epoch, to be given its items. */
   writeSession(opening: Omit<WriteOpening, "epoch">): WriteSession {
     return new WriteSession(this, { ...opening, epoch: this.epoch }, this.stagedWrites.allowance(opening.instance));

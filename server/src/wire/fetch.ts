@@ -57,19 +57,26 @@ export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, ch
   channel.end();
 }
 
-/** getHash: descriptors of a range of chunks. */
+/** getHash: descriptors of a range of chunks, and the OID of all. */
 export async function serveGetHash(volume: Volume, request: RequestOf<"getHash">, channel: Channel): Promise<void> {
   const row = await volume.meta.version(request.version);
   if (row === undefined) throw new RunnelError("Gone", "getHash", "This version is no longer kept.");
+  if (request.oid === true && !row.hasRecipe) await volume.cutSoon(request.version, CUT_WAIT_MS);
   const recipe = await volume.recipes.get(request.version);
+  const oid = async (): Promise<Uint8Array | null> =>
+    recipe === undefined ? null : volume.executor.digest([encodeRecipe(recipe)]);
+  const more = request.oid === true ? { oid: await oid() } : {};
   if (recipe === undefined) {
-    channel.end({ sizeBytes: row.sizeBytes, recipe: null, chunks: 0 });
+    channel.end({ sizeBytes: row.sizeBytes, recipe: null, chunks: 0, ...more });
     return;
   }
   const count = Math.min(request.count, LIMITS.recipeDescriptorsPerItem);
   const part = sliceRecipe(recipe, request.from, request.from + count);
-  channel.end({ sizeBytes: row.sizeBytes, recipe: encodeRecipe(part), chunks: recipe.lengths.length });
+  channel.end({ sizeBytes: row.sizeBytes, recipe: encodeRecipe(part), chunks: recipe.lengths.length, ...more });
 }
+
+/** Less than the silence after which a client takes the server for away. */
+const CUT_WAIT_MS = 1_000;
 
 async function heldRecipes(
   volume: Volume,

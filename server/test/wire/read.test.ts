@@ -241,6 +241,49 @@ describe("fetch", () => {
     expect(["Stale", "Lost"]).toContain(await kindOf(one.fetch({ node, seq: second })));
   });
 
+  /** A file that another program has just written, too large to be cut while it is told of; nothing in the background cuts it. */
+  async function uncut(): Promise<{ bytes: Uint8Array; version: [number, number] }> {
+    wire.rig.volume.meta.withoutRecipe = async () => [];
+    const before = wire.rig.volume.seq;
+    const bytes = bytesOf(4, 17 * 1024 * 1024);
+    await wire.rig.writeFile("large", bytes);
+    await wire.rig.clock.runUntil(() => wire.rig.volume.seq > before);
+    const state = await wire.rig.volume.meta.lookup(ROOT_NODE, "large");
+    return { bytes, version: [state?.node ?? 0, state?.version ?? 0] };
+  }
+
+  test("[W33] getHash that wants the OID of a version without a recipe has it cut, once that can be done", async () => {
+    const { bytes, version } = await uncut();
+    const ask = { version, from: 0, count: 0, oid: true };
+    expect(await one.call("getHash", ask)).toEqual({ sizeBytes: bytes.length, recipe: null, chunks: 0, oid: null });
+    await wire.rig.clock.advance(3_000);
+    const unasked = { ...ask, oid: false };
+    expect(await one.call("getHash", unasked)).toEqual({ sizeBytes: bytes.length, recipe: null, chunks: 0 });
+    const recipe = await wire.rig.executor.chunkBytes(bytes);
+    const oid = await wire.rig.executor.digest([encodeRecipe(recipe)]);
+    const [first, second] = await Promise.all([one.call("getHash", ask), one.call("getHash", ask)]);
+    expect(first).toMatchObject({ chunks: recipe.lengths.length, oid });
+    expect(second).toEqual(first);
+    expect(await one.recipe(...version)).toEqual(recipe);
+  });
+
+  test("[W33] getHash waits a second for a recipe that takes longer, which is there when it is asked again", async () => {
+    const { version } = await uncut();
+    const cut = wire.rig.executor.chunkFile.bind(wire.rig.executor);
+    wire.rig.executor.chunkFile = async (...args) => {
+      await new Promise<void>((resolve) => wire.rig.clock.after(3_000, resolve));
+      return cut(...args);
+    };
+    await wire.rig.clock.advance(3_000);
+    const ask = { version, from: 0, count: 0, oid: true };
+    const beganMs = wire.rig.clock.bootMs();
+    expect(await one.call("getHash", ask)).toMatchObject({ oid: null });
+    expect(wire.rig.clock.bootMs() - beganMs).toBeGreaterThanOrEqual(1_000);
+    expect(wire.rig.clock.bootMs() - beganMs).toBeLessThan(1_200);
+    await wire.rig.clock.advance(3_000);
+    expect(await one.call("getHash", ask)).toMatchObject({ oid: expect.any(Uint8Array) });
+  });
+
   test("[W33] [limit recipeDescriptorsPerItem] getHash brings descriptors of a range, at most 4096, and the count", async () => {
     const { node, first, second } = await twoVersions();
     const recipe = await one.recipe(node, first);
@@ -252,6 +295,9 @@ describe("fetch", () => {
       recipe: Uint8Array;
     };
     expect(past.recipe.length).toBe(0);
+    const oid = await wire.rig.executor.digest([encodeRecipe(recipe)]);
+    expect(await one.call("getHash", { version: [node, first], from: 0, count: 0, oid: true })).toMatchObject({ oid });
+    expect(some).not.toHaveProperty("oid");
     const long = { lengths: new Uint32Array(LIMITS.recipeDescriptorsPerItem + 5).fill(1), digests: new Uint8Array(0) };
     long.digests = new Uint8Array(32 * long.lengths.length);
     wire.rig.volume.recipes.get = async () => long;

@@ -233,7 +233,7 @@ export const REQUESTS = {
     nodes: z.array(nodeId).max(LIMITS.statNodes),
     names: z.array(z.tuple([nodeId, name])).max(LIMITS.statNodes),
   }),
-  getHash: z.object({ ...attached, version: versionId, from: count, count }),
+  getHash: z.object({ ...attached, version: versionId, from: count, count, oid: z.boolean().optional() }),
   fetch: z.object({
     ...attached,
     version: versionId,
@@ -416,7 +416,7 @@ export const RESULTS = {
     termMs: count,
   }),
   stat: z.object({ asOf: count, nodes: z.array(state.nullable()), names: z.array(state.nullable()) }),
-  getHash: z.object({ sizeBytes: count, recipe: bytes.nullable(), chunks: count }),
+  getHash: z.object({ sizeBytes: count, recipe: bytes.nullable(), chunks: count, oid: bytes.nullable().optional() }),
   operation: z.object({ node: nodeId, seq: count, version: count, conflict: z.boolean() }),
   space: z.object({ totalBytes: count, freeBytes: count, availableBytes: count, totalFiles: count, freeFiles: count }),
   newNodes: z.tuple([nodeId, count]),

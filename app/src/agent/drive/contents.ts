@@ -4,6 +4,7 @@ import type { NodeState } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
+import type { OwnRecipes } from "../transfer/own-recipes.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
 import type { Wants } from "../transfer/wants.ts";
 import type { RequestOfOp } from "./names.ts";
@@ -20,6 +21,7 @@ export class Contents {
   private readonly tree: Tree;
   private readonly cache: Cache;
   private readonly downloads: Downloads;
+  private readonly ownRecipes: OwnRecipes;
   private readonly readAhead: ReadAhead;
   private readonly wants: Wants;
   private readonly settled: (node: number) => Promise<void>;
@@ -31,6 +33,7 @@ export class Contents {
     tree: Tree;
     cache: Cache;
     downloads: Downloads;
+    ownRecipes: OwnRecipes;
     readAhead: ReadAhead;
     wants: Wants;
     settled(node: number): Promise<void>;
@@ -39,6 +42,7 @@ export class Contents {
     this.tree = parts.tree;
     this.cache = parts.cache;
     this.downloads = parts.downloads;
+    this.ownRecipes = parts.ownRecipes;
     this.readAhead = parts.readAhead;
     this.wants = parts.wants;
     this.settled = parts.settled;
@@ -58,6 +62,7 @@ export class Contents {
     this.wants.opened(state.node, state.version);
     const content = await this.contentOf(state, isOffline);
     this.give(content);
+    this.learnRecipe(content);
     this.drive.opened(request.id, { content: content.id, version: state.version });
   }
 
@@ -70,7 +75,7 @@ export class Contents {
     try {
       await this.readAhead.arrived(content);
       await this.wants.arrived(content.version);
-      await this.downloads.ensure(content, window, "none");
+      this.learnRecipe(await this.downloads.ensure(content, window, "none"));
     } finally {
       // Also after a failure: what came is here.
       this.drive.putRanges(content.id, this.cache.present(content));
@@ -123,6 +128,11 @@ export class Contents {
     }
     if (isOffline) throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");
     return this.cache.create(version, state.sizeBytes);
+  }
+
+  /** Meanwhile, for who will write a new file of the same chunks: it is not known to be an edit of this one. */
+  private learnRecipe(content: CachedContent): void {
+    this.ownRecipes.of(content).catch(() => undefined);
   }
 
   private give(content: CachedContent): void {

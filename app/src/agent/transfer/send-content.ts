@@ -22,6 +22,7 @@ import type { BaseProof, ComposedContent } from "./compose.ts";
 import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
 import type { Downloads } from "./download.ts";
+import type { OwnRecipes } from "./own-recipes.ts";
 import type { References } from "./upload-plan.ts";
 import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
 import { fewerReferences } from "./upload.ts";
@@ -34,6 +35,7 @@ export interface SenderParts {
   data: DiskRoot;
   dataFolder: string;
   downloads: Downloads;
+  ownRecipes: OwnRecipes;
   uploads: Uploads;
   executor: Executor;
   clock: Clock;
@@ -141,8 +143,9 @@ export class Sender {
     base: CachedContent | undefined,
     content: ComposedContent,
   ): Promise<CutContent> {
-    const { executor, cache } = this.parts;
-    const recipe = base && cache.byId(base.id)?.recipe;
+    const { executor, ownRecipes } = this.parts;
+    const recipe = base && (await ownRecipes.of(base)).recipe;
+    if (recipe === undefined) await ownRecipes.likely(record.sizeBytes);
     const preset = recipe && presetOf(recipe);
     if (recipe === undefined || preset === undefined || record.baseBytes === 0 || isWholeLayer(record))
       return new CutContent(content, executor, preset ?? presetFor(record.sizeBytes));
@@ -232,7 +235,8 @@ export class Sender {
 
   /** What the edit started from, as the server knows it: a later version than the cached base when layers over that were committed before. */
   private knownBase(record: JournalCommit, base: CachedContent | undefined): Outgoing["base"] {
-    const content = this.parts.cache.find({ node: record.node, seq: record.baseVersion }) ?? base;
+    const { cache } = this.parts;
+    const content = cache.find({ node: record.node, seq: record.baseVersion }) ?? (base && cache.byId(base.id)) ?? base;
     if (content?.recipe === undefined || content.version.node === 0) return undefined;
     return { version: content.version, recipe: content.recipe, content };
   }

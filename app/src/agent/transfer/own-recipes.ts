@@ -1,0 +1,83 @@
+// Recipes of contents that came as raw ranges, before the server knew their chunks: cut here, and taken when the server's own has the same OID. An edit of
+// such a file would send all of it.
+import type { Clock, Executor } from "@runnel/shared";
+import { CHUNK_PRESETS, RESULTS, check, encodeRecipe, isRunnelError, presetFor, sleep } from "@runnel/shared";
+import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Session } from "../wire/session.ts";
+
+/** Of less nothing is known by its chunks. */
+const WORTH_BYTES = CHUNK_PRESETS[0].maxBytes;
+/** The server waits a second for itself each time, but for a file that somebody has just changed. */
+const TRIES = 6;
+const AGAIN_MS = 500;
+const LIKE = 2;
+
+export class OwnRecipes {
+  private readonly cache: Cache;
+  private readonly session: Pick<Session, "ask">;
+  private readonly executor: Executor;
+  private readonly clock: Clock;
+  private readonly underway = new Map<number, { sizeBytes: number; taken: Promise<void> }>();
+
+  constructor(parts: { cache: Cache; session: Pick<Session, "ask">; executor: Executor; clock: Clock }) {
+    this.cache = parts.cache;
+    this.session = parts.session;
+    this.executor = parts.executor;
+    this.clock = parts.clock;
+  }
+
+  /** The content with a recipe, if it has one, or is here whole and the server knows it or can cut it soon; else as it is. */
+  async of(content: CachedContent): Promise<CachedContent> {
+    if (this.isWanting(content)) {
+      let taking = this.underway.get(content.id);
+      if (taking === undefined) {
+        const taken = this.take(content).finally(() => this.underway.delete(content.id));
+        taking = { sizeBytes: content.sizeBytes, taken };
+        this.underway.set(content.id, taking);
+      }
+      await taking.taken;
+    }
+    return this.cache.byId(content.id) ?? content;
+  }
+
+  /** Resolves when no content of about this size is being asked for: a new file may be one of them, edited and saved under another name. */
+  async likely(sizeBytes: number): Promise<void> {
+    const isLike = (other: number): boolean => Math.max(other, sizeBytes) <= LIKE * Math.min(other, sizeBytes);
+    await Promise.all([...this.underway.values()].map((one) => (isLike(one.sizeBytes) ? one.taken : undefined)));
+  }
+
+  private isWanting(content: CachedContent): boolean {
+    const { recipe, version, sizeBytes } = this.cache.byId(content.id) ?? content;
+    if (recipe !== undefined || version.node === 0 || sizeBytes <= WORTH_BYTES) return false;
+    return this.cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
+  }
+
+  private async take(content: CachedContent): Promise<void> {
+    this.cache.hold(content);
+    try {
+      const theirs = await this.askServer(content);
+      if (theirs === undefined) return;
+      const file = await this.cache.openFile(content);
+      const recipe = await this.executor
+        .chunkFile(file, 0, content.sizeBytes, presetFor(content.sizeBytes))
+        .finally(() => file.close());
+      const oid = await this.executor.digest([encodeRecipe(recipe)]);
+      if (Buffer.compare(oid, theirs) === 0) this.cache.setRecipe(content, recipe, oid);
+    } catch (error) {
+      // Offline, or evicted, or no longer kept: it stays as it is.
+      if (!isRunnelError(error)) throw error;
+    } finally {
+      this.cache.release(content);
+    }
+  }
+
+  /** The OID of the server's recipe. */
+  private async askServer({ version: { node, seq } }: CachedContent): Promise<Uint8Array | undefined> {
+    for (let tries = 1; ; tries++) {
+      const answer = await this.session.ask("getHash", { version: [node, seq], from: 0, count: 0, oid: true });
+      const { oid } = check(RESULTS.getHash, answer, "getHash");
+      if (oid !== null || tries === TRIES) return oid ?? undefined;
+      await sleep(this.clock, AGAIN_MS);
+    }
+  }
+}

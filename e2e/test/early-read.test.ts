@@ -1,0 +1,33 @@
+// A file that was read before the server had cut it into chunks: what is saved of it then is sent as a difference all the same.
+import { expect, test } from "@jest/globals";
+import { cutRun, edit, modelOf, noiseOf, read, rename, save, shown } from "../src/simulation/index.ts";
+import type { CutSettings, Step } from "../src/simulation/index.ts";
+
+const MiB = 1024 * 1024;
+/** Larger than what the server cuts while it tells of it. */
+const bytes = noiseOf(1, 17 * MiB);
+const inserted = Buffer.concat([Buffer.from("in front"), bytes]);
+/** A chunk at most, for each place that was edited. */
+const SENT_BYTES = 64 * 1024;
+
+const settings: Omit<CutSettings, "steps"> = {
+  seed: 1,
+  line: { delayMs: 10, bytesPerSecond: 100_000_000 },
+  files: { early: Buffer.from("first") },
+  young: { early: bytes },
+  cutsAfter: () => [],
+  restarts: () => false,
+};
+
+test.each<[string, Step[]]>([
+  ["edited in place", [edit("early", 4 * MiB, Buffer.from("x"))]],
+  ["written anew with bytes in front", [save("early", inserted)]],
+  ["replaced by a new file", [save("new", inserted), rename("new", "early")]],
+])("%s, it sends what differs", async (_how, steps) => {
+  const all = [read("early", bytes), ...steps];
+  const outcome = await cutRun({ ...settings, steps: all });
+  // As raw ranges: it came without a recipe.
+  expect(outcome.rawBytes).toBe(bytes.length);
+  expect(outcome.uploadedBytes).toBeLessThan(2 * SENT_BYTES);
+  expect(shown(outcome.served)).toEqual(shown(modelOf({ early: bytes }, all)));
+});
