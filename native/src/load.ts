@@ -1,4 +1,5 @@
 // Finds the addons that build.mjs made.
+/* oxlint-disable node/no-sync -- once, before what loads the addon does anything */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";

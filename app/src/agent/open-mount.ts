@@ -1,4 +1,5 @@
 // Opens a mount with the real engines: FUSE, WebSocket, disk, threads, SQLite.
+// oxlint-disable-next-line no-restricted-imports -- of one address
 import { createHash } from "node:crypto";
 import { join, relative, sep } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";

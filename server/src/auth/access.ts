@@ -1,5 +1,6 @@
 // Who may do what: invites become devices, a device has a token and rights on volumes, and loses both when it is revoked. What is said here
 // holds at once; what is given is durable before it is told.
+// oxlint-disable-next-line no-restricted-imports -- of one secret
 import { createHash, randomBytes } from "node:crypto";
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { LIMITS, RunnelError } from "@runnel/shared";

@@ -1,4 +1,5 @@
 // A socket in a folder that only its user can enter, whatever the length of its path (sun_path holds 108 bytes).
+/* oxlint-disable node/no-sync -- one descriptor, when the server starts to listen */
 import { closeSync, openSync } from "node:fs";
 import type { Server } from "node:net";
 import { join } from "node:path";

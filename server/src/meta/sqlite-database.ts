@@ -4,6 +4,7 @@
 // meta.db runs in WAL mode with synchronous=NORMAL: a commit writes the WAL and syncs nothing, so it survives a killed process, and after a power cut
 // the WAL is valid up to some earlier commit, never torn: the index is then behind the commit log and is rolled forward. A commit under
 // synchronous=FULL syncs the WAL, and with it all commits before. A checkpoint syncs the WAL, copies it into the database file and syncs that.
+/* oxlint-disable node/no-sync -- a database is made and opened before its volume is */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync } from "node:fs";
 import { pageChecks } from "@runnel/native";
 import Database from "better-sqlite3";

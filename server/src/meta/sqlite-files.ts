@@ -1,4 +1,5 @@
 // The files of a sqlite meta store in its folder. Does not load SQLite, so that any thread may use it.
+/* oxlint-disable node/no-sync -- names of a database that is not in use */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 

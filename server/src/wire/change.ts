@@ -1,4 +1,5 @@
 // Changes that a client asks for by message: what they ask of the tree, and which operation of which instance they are.
+// oxlint-disable-next-line no-restricted-imports -- of one message without content
 import { createHash } from "node:crypto";
 import type { AttributeChange, NewAttributes, RequestName, RequestOf } from "@runnel/shared";
 import { RunnelError, encodeCbor } from "@runnel/shared";

@@ -1,4 +1,5 @@
 // A local socket that only its user may open.
+/* oxlint-disable node/no-sync -- one name, when a program starts to listen or ends */
 import { chmodSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { fromSystemError } from "../errors.ts";

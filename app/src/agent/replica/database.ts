@@ -1,5 +1,6 @@
 // The agent's SQLite files: indexes that can be rebuilt, so they are never synced (synchronous=OFF) and a damaged one is begun anew
 // (docs/FORMAT.md, "The agent's journal, cache and replica"). Every page is checked when it is read, by core.node. The only place that imports better-sqlite3. Synchronous, main thread.
+/* oxlint-disable node/no-sync -- names of a database that is about to be opened, before its mount is */
 import { renameSync, rmSync } from "node:fs";
 import { pageChecks } from "@runnel/native";
 import Database from "better-sqlite3";

@@ -1,5 +1,6 @@
 // Extended attributes between the tree and the disk: setting those of commits as far as the file system holds them, and finding what other
 // programs made of them. What the file system refuses is in the meta store only, and stays when others change.
+// oxlint-disable-next-line no-restricted-imports -- of some attributes
 import { createHash } from "node:crypto";
 import type { DiskRoot, Xattr, XattrChange } from "@runnel/shared";
 import { changeXattrs, isRunnelError } from "@runnel/shared";

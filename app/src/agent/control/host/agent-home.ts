@@ -9,6 +9,8 @@
 //     cache/        cached contents, unless a mount says otherwise
 //     mounts/ID/    replica and journal of a mount; ID is made from URL and mount point, so a later mount finds them again
 //     server/       data of `runnel serve`, unless it says otherwise
+/* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
+// oxlint-disable-next-line no-restricted-imports -- of short names
 import { createHash } from "node:crypto";
 import {
   chmodSync,

@@ -1,4 +1,5 @@
 // A log file that starts anew when it has grown: agent.log, and agent.log.1 with what stood in it before.
+/* oxlint-disable node/no-sync -- lines are few, and the last one before a crash is the one that counts */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 
 /** Some weeks of an ordinary agent. */

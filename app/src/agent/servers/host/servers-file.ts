@@ -1,4 +1,5 @@
 // The file of servers that know this device (F92): it holds the device's tokens, for its user alone.
+/* oxlint-disable node/no-sync -- a small file, read at the start and written when a person logs in */
 import { X509Certificate } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
