@@ -17,6 +17,8 @@ export interface Row {
 /** What came of a benchmark: for a program, and for a person. */
 export interface Result {
   rows: readonly object[];
+  /** Figures by name, beside the rows. */
+  figures?: Record<string, unknown>;
   table: string;
 }
 

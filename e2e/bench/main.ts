@@ -3,15 +3,16 @@
 //     npm run bench                        all of them
 //     npm run bench -- local --rounds 3    the named ones, with another number of rounds than 5
 //     npm run bench -- wan --only cable --only drive --size small    parts of a benchmark that has some, and less of it
-//     npm run bench -- --json              one JSON object on stdout instead: {machine, benchmarks: [{name, rounds, rows}]}
+//     npm run bench -- --json              one JSON object on stdout instead: {machine, benchmarks: [{name, rounds, rows, …}]}
 import { cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import type { BenchContext, Benchmark, Result } from "./benchmark.ts";
+import type { BenchContext, Benchmark } from "./benchmark.ts";
 import { localBenchmark } from "./local.ts";
+import { nativeBenchmark } from "./native/native.ts";
 import { LINES, wanBenchmark } from "./wan/wan.ts";
 import { SYSTEMS } from "./wan/systems.ts";
 
-const BENCHMARKS: readonly Benchmark[] = [localBenchmark, wanBenchmark];
+const BENCHMARKS: readonly Benchmark[] = [nativeBenchmark, localBenchmark, wanBenchmark];
 const ROUNDS = 5;
 const SIZES: readonly BenchContext["size"][] = ["full", "small", "tiny"];
 const PARTS = [...LINES, ...SYSTEMS].map(({ name }) => name);
@@ -58,11 +59,16 @@ async function main(): Promise<number> {
     return isMisused ? 2 : 0;
   }
   const chosen = BENCHMARKS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  const results: { name: string; rounds: number; rows: Result["rows"] }[] = [];
+  const results: object[] = [];
   for (const { name, run } of chosen) {
     const say = (text: string): void => console.error(`${name}: ${text}`);
-    const { rows, table } = await run({ rounds, only, size, say: process.stderr.isTTY ? say : () => undefined });
-    results.push({ name, rounds, rows });
+    const { rows, figures, table } = await run({
+      rounds,
+      only,
+      size,
+      say: process.stderr.isTTY ? say : () => undefined,
+    });
+    results.push({ name, rounds, rows, ...figures });
     if (!values.json) console.log(`${table}\n`);
   }
   if (values.json) console.log(JSON.stringify({ machine: machine(), benchmarks: results }));

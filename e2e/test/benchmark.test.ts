@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { fileURLToPath } from "node:url";
+import { coreAddon } from "@runnel/native/engines";
 import { type Row, formatTable, measurePairs, median } from "../bench/benchmark.ts";
 import { type WanRow, formatRows } from "../bench/wan/wan.ts";
 import { mustRun, run } from "../src/harness/index.ts";
@@ -76,6 +77,27 @@ test(
     const edit = rows.find(({ what }) => what === "document edit");
     expect(edit?.upBytes).toBeGreaterThan(100);
     expect(edit?.upBytes).toBeLessThan(10_000);
+  },
+  SLOW_MS,
+);
+
+test(
+  "every engine of this processor has figures, and so have an edit and ingest",
+  async () => {
+    const args = [MAIN, "native", "--size", "tiny", "--rounds", "1", "--json"];
+    const { stdout } = await mustRun(process.execPath, args, { deadlineMs: SLOW_MS });
+    const { benchmarks } = JSON.parse(stdout) as { benchmarks: Record<string, Record<string, unknown>>[] };
+    const { chunk, hash, pipeline, codec, rechunk, ingest } = benchmarks[0] ?? {};
+    const figures = { gbPerSecond: expect.any(Number), ratio: expect.any(Number) };
+    const onBoth = { ...figures, tree: figures };
+    expect(chunk).toEqual(Object.fromEntries(["plain", ...coreAddon().chunkEngines].map((name) => [name, onBoth])));
+    expect(hash).toEqual(Object.fromEntries(["fastest", ...coreAddon().digestEngines].map((name) => [name, onBoth])));
+    expect(pipeline).toMatchObject({ ...onBoth, plain: { ...onBoth, ratio: 1 } });
+    expect(codec).toHaveProperty("zstd1.tree.gbPerSecond");
+    expect(rechunk).toMatchObject({ fileBytes: 2 * 1024 * 1024, cpuMs: expect.any(Number) });
+    expect(rechunk?.bytesRead).toBeGreaterThan(1000);
+    expect(rechunk?.bytesRead).toBeLessThan(300_000);
+    expect(ingest).toMatchObject({ bytes: 4 * 1024 * 1024, delayP99Ms: expect.any(Number) });
   },
   SLOW_MS,
 );

@@ -3,6 +3,7 @@ export { Feed } from "./feed/feed.ts";
 export type { RunningServer } from "./index.ts";
 export { MemoryTables } from "./meta/memory-tables.ts";
 export { MemoryMetaImage, openMemoryMetaStore } from "./meta/memory-meta-store.ts";
+export { openSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
 export type { MetaStore, Operation, Planned, PlanRequest } from "./meta/meta-store.ts";
 export { openVolume } from "./open-volume.ts";
 export { type OpenedVolume, serve } from "./server.ts";

@@ -7,7 +7,7 @@ namespace runnel {
 namespace {
 
 // Independent rolls that hide each other's latency; more do not fit into the registers.
-constexpr size_t kPortableLanes = 4;
+constexpr size_t kPortableLanes = 6;
 
 // Looks at `stride` positions of each lane.
 template <size_t kLanes>
@@ -18,9 +18,11 @@ void ScanSegments(const uint8_t* bytes, const uint8_t* const (&lanes)[kLanes], s
   }
   const size_t end = kScanHeadBytes + stride;
   for (size_t step = kScanHeadBytes; step < end; ++step) {
+    // In a loop of their own the fingerprints would lie in memory.
+#pragma GCC unroll 8
     for (size_t i = 0; i < kLanes; ++i) {
       fingerprints[i] = Roll(fingerprints[i], lanes[i][step], lanes[i][step - kWindowBytes]);
-      if (IsBreakpoint(fingerprints[i])) SetBit(bits, static_cast<size_t>(lanes[i] - bytes) + step);
+      if (__builtin_expect(IsBreakpoint(fingerprints[i]), 0)) SetBit(bits, static_cast<size_t>(lanes[i] - bytes) + step);
     }
   }
 }

@@ -54,6 +54,7 @@ struct Gfni {
 
   static inline void Roll(State& state, Vector in, Vector out) {
     const Vector pushed_out = state.planes[kPlanes - 1];
+#pragma GCC unroll 8
     for (size_t plane = kPlanes - 1; plane > 1; --plane) {
       state.planes[plane] = _mm512_ternarylogic_epi64(state.planes[plane - 1], Times(pushed_out, kReduce[plane]),
                                                       Times(out, kLeave[plane]), kXor3);
