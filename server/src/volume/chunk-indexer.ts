@@ -2,11 +2,14 @@
 import type { ChunkPreset, Clock, Executor, Recipe, Timer, VersionId } from "@runnel/shared";
 import { isRunnelError, presetFor, presetOf } from "@runnel/shared";
 import type { ContentStore } from "../content/content-store.ts";
+import { eachOf } from "../content/folder/lane.ts";
 import type { MetaStore } from "../meta/meta-store.ts";
 import type { CommitQueue } from "./commit-queue.ts";
 import { chunkVersion } from "./version-reader.ts";
 
 const BATCH = 64;
+/** While one recipe is written to the log, others are made: the log takes them as one write. */
+const CUT_AT_ONCE = 8;
 /** A file that changed while it was cut is looked at again after this. */
 const AGAIN_MS = 2_000;
 /** A file of less may have the wrong preset: soon cut anew, soon fetched again. */
@@ -90,10 +93,9 @@ export class ChunkIndexer {
     while (this.isWanted && !this.isClosed) {
       this.isWanted = false;
       const versions = (await meta.withoutRecipe(BATCH + later.size)).filter((version) => !later.has(keyOf(version)));
-      for (const version of versions) {
-        if (this.isClosed) return;
-        if (!(await this.cut(version))) later.add(keyOf(version));
-      }
+      await eachOf(versions, CUT_AT_ONCE, async (version) => {
+        if (!this.isClosed && !(await this.cut(version))) later.add(keyOf(version));
+      });
       if (versions.length > 0) this.isWanted = true;
     }
     if (later.size > 0 && !this.isClosed) {
