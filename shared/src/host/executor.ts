@@ -1,4 +1,5 @@
-// Executor: work that costs CPU (chunking, digests, compression), run off the event loop (threads) or at once (inline, simulated).
+// Executor: work that costs CPU (chunking, digests, compression), run off the event loop (threads) or at once (inline, simulated). Bytes that are passed
+// are not copied: they stay as they are until the promise settles. What it resolves to is the caller's.
 import type { ChunkPreset } from "../model/chunk-presets.ts";
 import type { DiskFile } from "./disk.ts";
 
