@@ -97,7 +97,9 @@ describe("a full disk", () => {
           "No space left",
         );
         expect(await told('cp "$1/../huge" "$1/new"')).toContain("No space left on device");
-        expect(await on('cat "$1/old"; cmp "$1/kept" "$1/../small"')).toBe("old\n");
+        expect(await on('cat "$1/old"')).toBe("old\n");
+        // What was cached may have given way, and then there is no room to fetch it.
+        expect(await told('cmp "$1/kept" "$1/../small"')).toMatch(place === "home" ? /^$|No space left/ : /^$/);
         expect(readFileSync(join(sandbox.path("served"), "old"), "utf8")).toBe("old\n");
         disk.empty();
         if (place === "data")

@@ -1,6 +1,5 @@
 // The agent as a process of its own, as the command line starts it: no terminal, the folder / as working directory.
-import { isRunnelError } from "@runnel/shared";
-import { keepHeapSmall } from "../small-heap.ts";
+import { isRunnelError, keepHeapSmall } from "@runnel/shared";
 import { productEngines } from "./product-engines.ts";
 import { endOnSignals, settleProcess, startAgent } from "./run-agent.ts";
 import { VERSION } from "./version.ts";

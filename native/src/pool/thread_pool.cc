@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/pool/kept_memory.h"
+
 namespace runnel {
 
 namespace {
@@ -68,6 +70,7 @@ void ThreadPool::RunJobs() {
       lock.unlock();
       job();
     }
+    GiveMemoryBack();
     lock.lock();
     --lane->running;
     // This thread looks for more itself; no other needs to be woken for the place that became free.

@@ -10,6 +10,7 @@ import { LinkInbox } from "./link-inbox.ts";
 import type { Dialer, Link, LinkEvents } from "./link.ts";
 import { addressOf, placeOf } from "./server-address.ts";
 import type { ServerTrust } from "./server-trust.ts";
+import { passedThrough } from "./small-heap.ts";
 
 export const WIRE_PATH = "/wire";
 export const WIRE_SUBPROTOCOL = "runnel.1";
@@ -64,7 +65,8 @@ export class WsLink implements Link {
     });
     socket.on("close", (code, reason) => this.#inbox.end(code, reason.toString() || this.#failure));
     // Beside the WebSocket's own reader: a message that is too long is not waited for.
-    stream.on("data", () => {
+    stream.on("data", (bytes: Uint8Array) => {
+      passedThrough(bytes.length);
       if (this.receivedBytes > this.#receivedMax) socket.terminate();
     });
   }

@@ -1,10 +1,9 @@
 // runnel serve: the server, in this process, until it is told to end.
 import { hostname } from "node:os";
-import { RunnelError, isLoopback } from "@runnel/shared";
+import { RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared";
 import type { ServerSettings, VolumeSettings } from "@runnel/server";
 import { type Command, Option } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
-import { keepHeapSmall } from "../../small-heap.ts";
 import type { Output } from "../output.ts";
 import { absolutePath, addVerb } from "../verb.ts";
 
