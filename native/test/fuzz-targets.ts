@@ -3,6 +3,7 @@ import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/ta
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
 import { type ChunkPreset, type ChunkedRange, type Piece, rechunkedRecipe } from "@runnel/shared";
 import { buildContent } from "@runnel/shared/vectors/content.ts";
+import { type ChunkEngine, coreAddon } from "../engines.ts";
 import { inlineExecutor } from "../index.ts";
 
 const executor = inlineExecutor();
@@ -14,19 +15,31 @@ function sameRecipe(one: ChunkedRange, other: ChunkedRange): boolean {
   return Buffer.compare(one.digests, other.digests) === 0 && one.lengths.join() === other.lengths.join();
 }
 
-/** Any bytes, cut with any preset: the chunks are the content's, and within their bounds. */
+/** Cuts `bytes` that come in steps of `stepBytes`. */
+function cut(bytes: Uint8Array, stepBytes: number, engine: ChunkEngine, preset: ChunkPreset): ChunkedRange {
+  const stream = new (coreAddon().ChunkStream)(engine, preset);
+  for (let at = 0; at < bytes.length; at += stepBytes) stream.update(bytes.subarray(at, at + stepBytes));
+  const { lengths, digests } = stream.finish();
+  return { lengths: new Uint32Array(lengths), digests: new Uint8Array(digests) };
+}
+
+/** A preset, how the bytes come (steps of so many times 256, u8), and any bytes: every engine cuts as the plain roll does, within the bounds. */
 function chunks(): FuzzTarget {
   return {
     structure: "bytes",
     seeds: [random(1, 9000), new Uint8Array(5000), random(2, 60_000)].map((bytes) =>
-      Buffer.concat([Uint8Array.of(0), bytes]),
+      Buffer.concat([Uint8Array.of(0, 200), bytes]),
     ),
     run: async (input) => {
       const preset = ((input[0] ?? 0) % 3) as ChunkPreset;
-      const bytes = input.subarray(1);
-      const { lengths, digests } = await executor.chunkBytes(bytes, preset);
-      must(lengths.reduce((sum, length) => sum + length, 0) === bytes.length, "chunks are all of the content");
-      must(digests.length === 32 * lengths.length, "each has a digest");
+      const stepBytes = 256 * ((input[1] ?? 0) + 1);
+      const bytes = input.subarray(2);
+      const plain = cut(bytes, Math.max(1, bytes.length), "plain", preset);
+      must(plain.lengths.reduce((sum, length) => sum + length, 0) === bytes.length, "chunks are all of the content");
+      must(plain.digests.length === 32 * plain.lengths.length, "each has a digest");
+      for (const engine of coreAddon().chunkEngines) {
+        must(sameRecipe(cut(bytes, stepBytes, engine, preset), plain), `${engine} cuts as the plain roll does`);
+      }
     },
   };
 }

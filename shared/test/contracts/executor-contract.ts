@@ -187,6 +187,21 @@ function describeDigests(made: () => ExecutorUnderTest): void {
     expect(hexOf(digests)).toBe(expected.join(""));
   });
 
+  it("digests many ranges of a file, side by side, over each other, with holes between, small and large", async () => {
+    const bytes = new Uint8Array(5_000_000);
+    bytes.set(randomBytes(3_000_000));
+    bytes.set(randomBytes(1_000_000), 4_000_000);
+    const file = await made().makeFile(bytes);
+    const ranges = Array.from({ length: 400 }, (_, index) => {
+      const offset = index % 3 === 0 ? 9_000 * index : (index * 7_919) % 3_900_000;
+      return { offset, length: index % 50 === 49 ? 1_048_000 + index : (index * 131) % 27_000 };
+    });
+    for (let at = 0; at < 3_000_000; at += 9000) ranges.push({ offset: at, length: 9000 });
+    const digests = await made().executor.digestFile(file, ranges);
+    const expected = ranges.map(({ offset, length }) => sha256(bytes.subarray(offset, offset + length)));
+    expect(hexOf(digests)).toBe(expected.join(""));
+  });
+
   it("cuts and digests zeros as anything else", async () => {
     const bytes = new Uint8Array(400_000);
     bytes[200_000] = 1;
