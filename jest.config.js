@@ -5,8 +5,13 @@ const long = process.env.RUNNEL_LONG ? [] : ["\\.long\\.test\\.ts$"];
 export default {
   testEnvironment: "node",
   testMatch: ["**/test/**/*.test.ts"],
-  testPathIgnorePatterns: ["/node_modules/", "/native/build/", ...long],
-  modulePathIgnorePatterns: ["<rootDir>/native/build/", "<rootDir>/demo/", "<rootDir>/drive/"],
+  testPathIgnorePatterns: ["/node_modules/", "/native/build/", "/native/prebuilds/", ...long],
+  modulePathIgnorePatterns: [
+    "<rootDir>/native/build/",
+    "<rootDir>/native/prebuilds/",
+    "<rootDir>/demo/",
+    "<rootDir>/drive/",
+  ],
   extensionsToTreatAsEsm: [".ts"],
   transform: { "\\.ts$": "<rootDir>/scripts/jest-strip-types.cjs" },
   reporters: ["default", "<rootDir>/scripts/jest-count-reporter.cjs"],

@@ -1,17 +1,15 @@
 // Builds core.node and drive.node with CMake when a source changed since the last build; says in one line what it did.
 // Depends on nothing and runs under Node 20, since set-up calls it before the pinned Node is known to be there.
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inputDigest, isConfiguredFor } from "./build-inputs.mjs";
 
 const here = dirname(realpathSync(fileURLToPath(import.meta.url)));
 const buildFolder = join(here, "build");
 const stampFile = join(buildFolder, ".stamp");
-const packages = ["better-sqlite3", "node-addon-api", "node-api-headers", "zstd-napi"];
-const isSource = /(\.(c|cc|h)|^CMakeLists\.txt)$/;
 
 /** Ends the program with a sentence that says what to do. */
 function fail(sentence, output = "") {
@@ -22,33 +20,12 @@ function fail(sentence, output = "") {
 
 const succeeds = (command, ...args) => spawnSync(command, args, { stdio: "ignore" }).status === 0;
 
-function packageVersion(name) {
-  for (const folder of [here, dirname(here)]) {
-    const file = join(folder, "node_modules", name, "package.json");
-    if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")).version;
+function digestOfInputs() {
+  try {
+    return inputDigest(here, `${process.platform} ${process.arch} fuse ${hasFuse}`);
+  } catch (error) {
+    return fail(error.message);
   }
-  return fail(`the npm package ${name} is missing: run \`npm ci\` in the repository's root.`);
-}
-
-function sources(folder) {
-  const entries = readdirSync(folder, { withFileTypes: true });
-  return entries.flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return sources(path);
-    return isSource.test(entry.name) ? [path] : [];
-  });
-}
-
-/** A digest of everything that decides what the build makes. */
-function inputDigest(hasFuse) {
-  const digest = createHash("sha256");
-  digest.update(`${process.platform} ${process.arch} fuse ${hasFuse}\n`);
-  for (const name of packages) digest.update(`${name} ${packageVersion(name)}\n`);
-  for (const path of [join(here, "CMakeLists.txt"), ...sources(join(here, "src"))].sort()) {
-    const bytes = readFileSync(path);
-    digest.update(`${relative(here, path)} ${bytes.length}\n`).update(bytes);
-  }
-  return digest.digest("hex");
 }
 
 function cmake(what, args) {
@@ -57,23 +34,29 @@ function cmake(what, args) {
   if (done.status !== 0) fail(`${what} failed; the output above says why.`, `${done.stdout}${done.stderr}`);
 }
 
-/** True when CMake's cache is of this folder; one that came with a copy of the repository is thrown away. */
+/** A folder that came with a copy of the repository is thrown away. */
 function isConfigured() {
-  const cache = join(buildFolder, "CMakeCache.txt");
-  if (!existsSync(cache)) return false;
-  if (readFileSync(cache, "utf8").includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${here}\n`)) return true;
+  if (isConfiguredFor(here, buildFolder)) return true;
   rmSync(buildFolder, { recursive: true });
   mkdirSync(buildFolder);
   return false;
 }
 
+/** What build-all.mjs made for this system will do, unless something older was built here; else ends with the sentence. */
+function doWithout(sentence) {
+  const prebuilt = join("prebuilds", `${process.platform}-${process.arch}`, "core.node");
+  if (!existsSync(join(here, prebuilt)) || existsSync(join(buildFolder, "core.node"))) fail(sentence);
+  console.log(`native: nothing can be compiled here; ${prebuilt} is used`);
+  process.exit(0);
+}
+
 function compile() {
   if (!succeeds("cmake", "--version")) {
-    fail("cmake is missing: install it (Debian: apt-get install cmake g++ make), then try again.");
+    doWithout("cmake is missing: install it (Debian: apt-get install cmake g++ make), then try again.");
   }
   const compiler = process.env.CXX ?? ["c++", "g++", "clang++"].find((name) => succeeds(name, "--version"));
   if (compiler === undefined || !succeeds(compiler, "--version")) {
-    fail("a C++20 compiler is missing: install one (Debian: apt-get install g++), then try again.");
+    doWithout("a C++20 compiler is missing: install one (Debian: apt-get install g++), then try again.");
   }
   const generator = succeeds("ninja", "--version") ? ["-G", "Ninja"] : [];
   cmake("configuring", ["-S", here, "-B", buildFolder, ...(isConfigured() ? [] : generator)]);
@@ -81,7 +64,7 @@ function compile() {
 }
 
 const hasFuse = succeeds("pkg-config", "--exists", "fuse3 >= 3.14");
-const wanted = inputDigest(hasFuse);
+const wanted = digestOfInputs();
 const built = () => ["core.node", "drive.node"].filter((name) => existsSync(join(buildFolder, name)));
 const stamp = existsSync(stampFile) ? readFileSync(stampFile, "utf8").trim() : "";
 if (stamp === wanted && built().includes("core.node")) {

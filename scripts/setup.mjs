@@ -2,9 +2,10 @@
 // Runs under the system's Node (20 is enough), imports nothing that has to be installed, and keeps no state of its own:
 // it compares what is there with what is wanted, which takes well under a second when nothing changed.
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { hasCommand, installDebianPackages, isDebian, missingDebianPackages } from "./system-packages.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_WANTED = [22, 18];
@@ -38,38 +39,10 @@ function perform(command, args, env = {}) {
   if (result.status !== 0) stop(`Set-up stopped: "${[command, ...args].join(" ")}" failed; its message stands above.`);
 }
 
-function hasCommand(name) {
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return true;
-    } catch {
-      // Not in this folder.
-    }
-  }
-  return false;
-}
-
-function isDebian() {
-  if (process.platform !== "linux" || !hasCommand("dpkg-query") || !hasCommand("apt-get")) return false;
-  const release = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
-  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(release);
-}
-
+/** Debian 13 has pkgconf in place of pkg-config; the command is what counts. */
 function missingOnDebian() {
-  const names = SYSTEM_PACKAGES.map((wanted) => wanted.debian);
-  const asked = spawnSync("dpkg-query", ["-W", "-f", "${Package} ${db:Status-Status}\n", ...names], {
-    encoding: "utf8",
-  });
-  const installed = new Set();
-  for (const line of asked.stdout.split("\n")) {
-    const [name, status] = line.split(" ");
-    if (status === "installed") installed.add(name);
-  }
-  // Debian 13 has pkgconf in place of pkg-config; the command is what counts.
-  return SYSTEM_PACKAGES.filter(
-    (wanted) => !installed.has(wanted.debian) && !(wanted.debian === "pkg-config" && hasCommand("pkg-config")),
-  ).map((wanted) => wanted.debian);
+  const missing = missingDebianPackages(SYSTEM_PACKAGES.map((wanted) => wanted.debian));
+  return missing.filter((name) => !(name === "pkg-config" && hasCommand("pkg-config")));
 }
 
 function isMissingElsewhere(wanted) {
@@ -84,20 +57,11 @@ function nameOf({ command, module, library }) {
 
 function ensureSystemPackages() {
   if (isDebian()) {
-    const missing = missingOnDebian();
-    if (missing.length === 0) return;
-    const install = ["install", "-y", "--no-install-recommends", ...missing];
-    if (process.getuid() !== 0) {
-      stop(
-        `Runnel needs system packages that are not installed: ${missing.join(", ")}. Install them, then try again:`,
-        "",
-        `    sudo apt-get update && sudo apt-get ${install.join(" ")}`,
-        "",
-      );
+    try {
+      installDebianPackages(missingOnDebian());
+    } catch (error) {
+      stop(error.message);
     }
-    console.log(`Installing system packages: ${missing.join(", ")}`);
-    perform("apt-get", ["update", "-qq"]);
-    perform("apt-get", ["-qq", ...install], { DEBIAN_FRONTEND: "noninteractive" });
     return;
   }
   const missing = SYSTEM_PACKAGES.filter(isMissingElsewhere);

@@ -1,27 +1,43 @@
-// Finds the addons that build.mjs made.
+// Finds the addons: what build.mjs made for this machine, else what build-all.mjs made for every system.
 /* oxlint-disable node/no-sync -- once, before what loads the addon does anything */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const require = createRequire(import.meta.url);
+export type AddonName = "core" | "drive";
 
-/** Throws a plain Error when it is not built. */
-export function addonPath(name: "core" | "drive"): string {
-  const path = fileURLToPath(new URL(`../build/${name}.node`, import.meta.url));
-  if (!existsSync(path)) throw new Error(`${name}.node is not built (${path}): run \`npm run setup\`.`);
-  return path;
+const require = createRequire(import.meta.url);
+const NATIVE = fileURLToPath(new URL("..", import.meta.url));
+
+/** Where an addon may be, in the order in which it is looked for; `folder` is this package's. */
+export function addonPlaces(name: AddonName, folder = NATIVE): string[] {
+  const target = `${process.platform}-${process.arch}`;
+  return [join(folder, "build", `${name}.node`), join(folder, "prebuilds", target, `${name}.node`)];
 }
 
-/** Loads build/core.node or build/drive.node, once per process. Throws a plain Error that says what to do. */
-export function loadAddon(name: "core" | "drive"): unknown {
-  const path = addonPath(name);
+/** Throws a plain Error that names what is missing and what to do. */
+export function addonPath(name: AddonName, folder = NATIVE): string {
+  const places = addonPlaces(name, folder);
+  const found = places.find((place) => existsSync(place));
+  if (found !== undefined) return found;
+  const [built, prebuilt] = places;
+  throw new Error(
+    `${name}.node for ${process.platform}-${process.arch} is missing: neither ${built} nor ${prebuilt} is there. ` +
+      "Run `npm run setup`, which builds it for this machine.",
+  );
+}
+
+/** Loads build/NAME.node, or else prebuilds/PLATFORM-PROCESSOR/NAME.node. Throws a plain Error that says what to do. */
+export function loadAddon(name: AddonName, folder = NATIVE): unknown {
+  const path = addonPath(name, folder);
   try {
     return require(path);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`${name}.node does not load: ${reason}. Run \`npm run setup\`, which builds it for this machine.`, {
-      cause: error,
-    });
+    throw new Error(
+      `${name}.node does not load: ${reason} (${path}). Run \`npm run setup\`, which builds it for this machine.`,
+      { cause: error },
+    );
   }
 }

@@ -8,33 +8,19 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/file/copy_range.h"
 #include "src/file/linux/calls.h"
 
 namespace runnel {
 
 namespace {
 
-constexpr size_t kCopyBytes = 256 * 1024;
 // One call's share, so that a copy of a huge file is not one uninterruptible call.
 constexpr uint64_t kCopyCallBytes = 64 * 1024 * 1024;
 
 // copy_file_range(2) says these when this pair of files cannot be copied inside the kernel.
 bool MustCopyThroughMemory(int error) {
   return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
-}
-
-int CopyThroughMemory(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count) {
-  std::vector<uint8_t> buffer(static_cast<size_t>(std::min<uint64_t>(length, kCopyBytes)));
-  while (*count < length) {
-    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(length - *count, buffer.size()));
-    size_t got = 0;
-    int error = ReadAt(from, from_offset + *count, buffer.data(), wanted, &got);
-    if (error == 0) error = WriteAt(to, to_offset + *count, buffer.data(), got);
-    if (error != 0) return error;
-    *count += got;
-    if (got < wanted) return 0;
-  }
-  return 0;
 }
 
 // Makes a range a hole. False when the file system cannot.
@@ -51,39 +37,7 @@ bool CopyHole(int fd, uint64_t offset, uint64_t length) {
   return end <= size || Retry([&] { return ftruncate(fd, static_cast<off_t>(end)); }) == 0;
 }
 
-int CheckOverlap(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length) {
-  if (from_offset >= to_offset + length || to_offset >= from_offset + length) return 0;
-  Stat from_stat, to_stat;
-  int error = StatFile(from, &from_stat);
-  if (error == 0) error = StatFile(to, &to_stat);
-  if (error != 0) return error;
-  return from_stat.dev == to_stat.dev && from_stat.ino == to_stat.ino ? EINVAL : 0;
-}
-
 }  // namespace
-
-int ReadAt(int fd, uint64_t offset, uint8_t* bytes, size_t length, size_t* count) {
-  *count = 0;
-  while (*count < length) {
-    const ssize_t got =
-        Retry([&] { return pread(fd, bytes + *count, length - *count, static_cast<off_t>(offset + *count)); });
-    if (got < 0) return errno;
-    if (got == 0) return 0;
-    *count += static_cast<size_t>(got);
-  }
-  return 0;
-}
-
-int WriteAt(int fd, uint64_t offset, const uint8_t* bytes, size_t length) {
-  size_t done = 0;
-  while (done < length) {
-    const off_t at = static_cast<off_t>(offset + done);
-    const ssize_t put = Retry([&] { return pwrite(fd, bytes + done, length - done, at); });
-    if (put < 0) return errno;
-    done += static_cast<size_t>(put);
-  }
-  return 0;
-}
 
 int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count) {
   *count = 0;
@@ -113,10 +67,6 @@ int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64
     *count += static_cast<uint64_t>(copied);
   }
   return 0;
-}
-
-int Truncate(int fd, uint64_t length) {
-  return Try([&] { return ftruncate(fd, static_cast<off_t>(length)); });
 }
 
 int Sync(int fd, bool data_only) {
@@ -151,7 +101,5 @@ int HandleOf(int fd, std::vector<uint8_t>* handle) {
 void WillRead(int fd, uint64_t offset, uint64_t length) {
   posix_fadvise(fd, static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_WILLNEED);
 }
-
-int CloseFile(int fd) { return close(fd) < 0 && errno != EINTR ? errno : 0; }
 
 }  // namespace runnel

@@ -1,0 +1,62 @@
+// Opening regular files only, without waiting on or touching anything else.
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "src/file/darwin/calls.h"
+#include "src/file/root.h"
+
+namespace runnel {
+
+namespace {
+
+// How often a file may vanish or appear between the two ways of opening it before that is an error.
+constexpr int kAttemptsMax = 100;
+// O_NONBLOCK: a fifo put there between the check and the opening must not hold this thread.
+constexpr int kCommonFlags = O_NONBLOCK | O_NOCTTY;
+
+int CheckRegular(const struct stat& stat) {
+  if (S_ISREG(stat.st_mode)) return 0;
+  if (S_ISDIR(stat.st_mode)) return EISDIR;
+  return S_ISLNK(stat.st_mode) ? ELOOP : EOPNOTSUPP;
+}
+
+int OpenExisting(int root, const std::string& path, int access, Descriptor* file) {
+  // Looked at first: merely opening some devices has effects.
+  struct stat stat;
+  int error = StatPlace(root, path, &stat);
+  if (error == 0) error = CheckRegular(stat);
+  Descriptor opened;
+  if (error == 0) error = OpenBeneath(root, path, access | kCommonFlags, 0, &opened);
+  if (error != 0) return error;
+  if (fstat(opened.get(), &stat) != 0) return errno;
+  error = CheckRegular(stat);
+  if (error == 0) *file = std::move(opened);
+  return error;
+}
+
+int OpenNew(int root, const std::string& path, uint32_t permissions, Descriptor* file) {
+  Descriptor opened;
+  int error = OpenBeneath(root, path, O_RDWR | O_CREAT | O_EXCL | kCommonFlags, permissions, &opened);
+  if (error == 0) error = GivePermissions(opened.get(), permissions);
+  if (error == 0) *file = std::move(opened);
+  return error;
+}
+
+}  // namespace
+
+int OpenFile(int root, const std::string& path, OpenMode mode, uint32_t permissions, Descriptor* file) {
+  if (mode == OpenMode::kRead) return OpenExisting(root, path, O_RDONLY, file);
+  if (mode == OpenMode::kWrite) return OpenExisting(root, path, O_RDWR, file);
+  if (mode == OpenMode::kCreateNew) return OpenNew(root, path, permissions, file);
+  int error = EEXIST;
+  for (int attempt = 0; attempt < kAttemptsMax && error == EEXIST; ++attempt) {
+    error = OpenExisting(root, path, O_RDWR, file);
+    if (error != ENOENT) return error;
+    error = OpenNew(root, path, permissions, file);
+  }
+  return error;
+}
+
+}  // namespace runnel

@@ -1,0 +1,110 @@
+// core.node as built for other systems: that of Windows runs its tests under Wine, those of macOS and of other processors are
+// looked at: what they are for, what they need, what they show.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { runOnWindows } from "./plain/windows.ts";
+import { readMachO } from "./support/mach-o.ts";
+
+const NATIVE = fileURLToPath(new URL("..", import.meta.url));
+/** zig compiles a C++ library for each target when it is first asked for. */
+const BUILD_MS = 60 * 60_000;
+const WINDOWS_MS = 10 * 60_000;
+
+/** What Node and SQLite look for in an addon. */
+const SHOWN = ["napi_register_module_v1", "node_api_module_get_api_version_v1", "sqlite3_extension_init"];
+const HEADERS = dirname(createRequire(import.meta.url).resolve("node-api-headers"));
+const NODE_API = new Set(readFileSync(join(HEADERS, "def", "node_api.def"), "utf8").split(/\s+/));
+
+const addon = (target: string): string => join(NATIVE, "prebuilds", target, "core.node");
+
+beforeAll(() => {
+  execFileSync(process.execPath, [join(NATIVE, "build-all.mjs")], { stdio: "inherit" });
+}, BUILD_MS);
+
+describe.each(["x64", "arm64"])("core.node for macOS on %s", (processor) => {
+  it("is of that processor, shows what is looked for and no more, and needs only the system and Node", () => {
+    const file = readMachO(readFileSync(addon(`darwin-${processor}`)));
+    expect(file.processor).toBe(processor);
+    expect(file.defined.filter((name) => !name.startsWith("_Z")).sort()).toEqual(SHOWN);
+    expect(file.libraries.every((path) => path.startsWith("/usr/lib/libSystem"))).toBe(true);
+    const fromNode = file.undefined.filter((name) => name.startsWith("napi_") || name.startsWith("node_api_"));
+    expect(fromNode.filter((name) => !NODE_API.has(name))).toEqual([]);
+    expect(fromNode.length).toBeGreaterThan(40);
+    expect(file.undefined).toContain("getattrlistbulk");
+    expect(file.undefined.filter((name) => name.startsWith("ZSTD_"))).toEqual([]);
+  });
+});
+
+describe.each([
+  ["x64", "X86-64"],
+  ["arm64", "AArch64"],
+])("core.node for Linux on %s", (processor, machine) => {
+  const readelf = (...options: string[]): string =>
+    execFileSync("readelf", [...options, addon(`linux-${processor}`)], { encoding: "utf8" });
+
+  it("is of that processor, shows what is looked for and no more, and needs glibc 2.28 and Node", () => {
+    expect(readelf("-h")).toMatch(new RegExp(`Machine:.*${machine}`));
+    const rows = readelf("-W", "--dyn-syms")
+      .split("\n")
+      .map((row) => row.trim().split(/\s+/));
+    const named = rows.filter((row) => row.length >= 8 && /^\d+:$/.test(row[0] ?? ""));
+    const nameOf = (row: string[]): string => (row[7] ?? "").replace(/@.*/, "");
+    expect(
+      named
+        .filter((row) => row[6] !== "UND")
+        .map(nameOf)
+        .sort(),
+    ).toEqual(SHOWN);
+    const fromNode = named.map(nameOf).filter((name) => /^(napi|node_api)_/.test(name) && !SHOWN.includes(name));
+    expect(fromNode.filter((name) => !NODE_API.has(name))).toEqual([]);
+    expect(fromNode.length).toBeGreaterThan(40);
+    const libraries = [...readelf("-d").matchAll(/NEEDED.*\[(.*)\]/g)].map(([, name]) => name ?? "");
+    expect(libraries.filter((name) => !/^(lib(c|m|pthread|dl|rt)\.so\.\d|ld-linux)/.test(name))).toEqual([]);
+    const minors = [...readelf("-V").matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor));
+    expect(Math.max(...minors)).toBeLessThanOrEqual(28);
+  });
+});
+
+/** What fails there because something is missing, each with what. A test that matches must fail. */
+const ABSENT: readonly [title: RegExp, why: string][] = [
+  [/opens regular files only|lists every name once|may itself be reached by symlinks/, "no symlinks are made"],
+  [/keeps symlinks as they are|changes a final symlink itself|lists no folder through/, "no symlinks are made"],
+  [/follows no symlink on the way/, "no symlinks are made"],
+  [/handles › are of anything/, "no fifos are made"],
+  [/exactly the permissions asked for|makes it with its parents|only where it need not have/, "no modes are kept"],
+  [/to the nanosecond/, "times are kept to 100 ns"],
+  [/replaces, keeps or exchanges|both for an exchange|exchanges a file and a folder/, "nothing is exchanged"],
+  [/extended attributes/, "there are none"],
+  [/› watching ›/, "nothing is watched"],
+  [/keeps serving a file that has lost its name|handles › are not used again/, "Wine's file system, not Windows'"],
+  [/cuts real files as/, "it cuts an addon that is built here"],
+  [/longer than the system's limit for one call/, "Wine's file system, not Windows'"],
+];
+
+const TESTS = [
+  ...["chunk", "codec", "digest", "disk", "disk-windows", "executor", "rechunk"].map(
+    (name) => `native/test/${name}.test.ts`,
+  ),
+  ...["cbor", "frame", "messages"].map((name) => `shared/test/protocol/${name}.test.ts`),
+];
+
+it(
+  "core.node for Windows passes golden vectors, properties and contracts under Wine, but for what Windows lacks",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "runnel-windows-"));
+    const results = await runOnWindows(folder, TESTS, WINDOWS_MS).finally(() => rmSync(folder, { recursive: true }));
+    const isAbsent = (title: string): boolean => ABSENT.some(([absent]) => absent.test(title));
+    const ran = results.filter(({ outcome }) => outcome !== "skipped");
+    expect(ran.filter(({ title, outcome }) => outcome !== "passed" && !isAbsent(title))).toEqual([]);
+    expect(ran.filter(({ title, outcome }) => outcome === "passed" && isAbsent(title))).toEqual([]);
+    const unneeded = ABSENT.filter(([absent]) => !ran.some(({ title }) => absent.test(title)));
+    expect(unneeded).toEqual([]);
+    expect(ran.length).toBeGreaterThan(200);
+  },
+  WINDOWS_MS + BUILD_MS,
+);
