@@ -21,6 +21,11 @@ export function isDebian() {
   return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(release);
 }
 
+/** "12" and the like; undefined where it does not say. */
+export function debianVersion() {
+  return /^VERSION_ID="?(\d+)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1];
+}
+
 /** Those of these names that are not installed. */
 export function missingDebianPackages(names) {
   const asked = spawnSync("dpkg-query", ["-W", "-f", "${Package} ${db:Status-Status}\n", ...names], {

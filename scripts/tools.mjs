@@ -5,7 +5,13 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { hasCommand, installDebianPackages, isDebian, missingDebianPackages } from "./system-packages.mjs";
+import {
+  debianVersion,
+  hasCommand,
+  installDebianPackages,
+  isDebian,
+  missingDebianPackages,
+} from "./system-packages.mjs";
 
 const TOOLS = join(dirname(dirname(fileURLToPath(import.meta.url))), ".setup", "tools");
 
@@ -18,7 +24,8 @@ const WINDOWS_NODE = {
   sha512: "SLwOX8frMSFEHoCvs220ejb2nRTPTJ6Z1ABegzQZ436KrhCirPsEsMEQyN9VDb7SDJj3d8fgaXu0yJRtlB7Vbw==",
 };
 
-const CLANG_PACKAGES = ["clang-16", "libclang-rt-16-dev", "doctest-dev"];
+/** The newest clang of Debian 12, and that of Debian 13. */
+const clangMajor = () => (debianVersion() === "12" ? 16 : 19);
 
 /** @throws Error when it does not end with 0. */
 function perform(command, args, options = {}) {
@@ -97,8 +104,9 @@ export function ensureDebian(command, packages) {
 /** clang with its sanitizers and libFuzzer, which gcc lacks, and doctest. @throws Error that says what is missing. */
 export function ensureClang() {
   if (isDebian()) {
-    installDebianPackages(missingDebianPackages(CLANG_PACKAGES));
-    return "clang++-16";
+    const major = clangMajor();
+    installDebianPackages(missingDebianPackages([`clang-${major}`, `libclang-rt-${major}-dev`, "doctest-dev"]));
+    return `clang++-${major}`;
   }
   if (!hasCommand("clang++")) throw new Error("clang++ is missing: install clang with compiler-rt, and doctest.");
   return "clang++";
