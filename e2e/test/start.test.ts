@@ -1,0 +1,50 @@
+// What `npm start` runs after set-up, in a copy of the project: what it says works, and nothing of it stays.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Sandbox, isMounted, onMount, waitFor } from "../src/harness/index.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MADE = [".git", ".setup", "demo", "drive", "native/build", "native/prebuilds", "node_modules"];
+const NOT_COPIED = new Set(MADE.map((path) => join(ROOT, path)));
+
+let sandbox: Sandbox;
+
+beforeEach(() => {
+  sandbox = new Sandbox();
+});
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+test("serves ./demo and maps it at ./drive until Ctrl-C", async () => {
+  const project = sandbox.path("project");
+  cpSync(ROOT, project, { recursive: true, filter: (path) => !NOT_COPIED.has(path) });
+  symlinkSync(join(ROOT, "node_modules"), join(project, "node_modules"));
+  const started = spawn(process.execPath, ["scripts/start.ts"], {
+    cwd: project,
+    env: sandbox.env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  started.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await waitFor(() => said.includes("Ctrl-C unmounts"), 60_000, "the introduction");
+
+  const commands = said.split("\n").filter((line) => line.startsWith("  "));
+  expect(commands).toHaveLength(4);
+  expect(await onMount(`cd "$1"; ${commands.slice(0, 2).join("\n")}`, [project])).toBe("");
+  const isUp = (): boolean => readFileSync(join(project, "demo/large/sqlite3.c"), "utf8").startsWith("/* changed */\n");
+  await waitFor(isUp, 10_000, "the changed file in ./demo");
+  expect(await onMount(`cd "$1"; ${commands[3]}`, [project])).toMatch(/Saved: \d+ %/);
+  await waitFor(() => /Programs wrote \d+.* MiB, .* saved\n/.test(said), 10_000, "the live line");
+
+  started.kill("SIGINT");
+  expect(await once(started, "exit")).toEqual([0, null]);
+  expect(said).toMatch(/Unmounted \.\/drive and ended server and agent\. \.\/demo stays\.\n$/);
+  expect(isMounted(join(project, "drive"))).toBe(false);
+  expect(existsSync(join(project, "demo/large/copy.c"))).toBe(true);
+}, 180_000);
