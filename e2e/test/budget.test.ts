@@ -117,6 +117,25 @@ describe("a save", () => {
     expect(next).toBeLessThanOrEqual(600);
   }, 240_000);
 
+  test("of one byte of 100 MB that were never read costs their recipe and some chunks, the next there ≤ 600 bytes", async () => {
+    const bytes = noise(100 * MB, 1);
+    writeFileSync(sandbox.path("served", "big.bin"), bytes);
+    const edit = 'printf "$2" | dd of="$1/big.bin" bs=1 seek=50000000 conv=notrunc status=none';
+    await waitFor(
+      () => onMount('stat -c %s "$1/big.bin" || true', [drive]).then((size) => size === "100000000\n"),
+      60_000,
+      "the file",
+    );
+    const first = await cost(edit, "x");
+    const next = await cost(edit, "y");
+    expect(first).toBeLessThanOrEqual(600_000);
+    expect(next).toBeLessThanOrEqual(600);
+    bytes[50_000_000] = "y".charCodeAt(0);
+    expect(readFileSync(sandbox.path("served", "big.bin")).equals(bytes)).toBe(true);
+    writeFileSync(sandbox.path("expected"), bytes);
+    await onMount('cmp "$1/big.bin" "$2"', [drive, sandbox.path("expected")], { deadlineMs: 60_000 });
+  }, 240_000);
+
   test.each([1.4, 20])(
     "of a document of %d MB with a dozen edits costs ≤ 1.15 × zstd --patch-from + 400, rewritten or replaced",
     async (size) => {

@@ -1,6 +1,6 @@
-// A file that was read before the server had cut it into chunks: what is saved of it then is sent as a difference all the same.
+// A file that was read before the server had cut it into chunks, or that was never read: what is saved of it then is sent as a difference all the same.
 import { expect, test } from "@jest/globals";
-import { cutRun, edit, modelOf, noiseOf, read, rename, save, shown } from "../src/simulation/index.ts";
+import { cutRun, edit, modelOf, noiseOf, read, rename, save, shown, truncate } from "../src/simulation/index.ts";
 import type { CutSettings, Step } from "../src/simulation/index.ts";
 
 const MiB = 1024 * 1024;
@@ -18,6 +18,24 @@ const settings: Omit<CutSettings, "steps"> = {
   cutsAfter: () => [],
   restarts: () => false,
 };
+
+/** The recipe, and what lies around the edits. */
+const FETCHED_BYTES = 512 * 1024;
+
+test.each<[string, Step[]]>([
+  ["edited in place", [edit("early", 4 * MiB, Buffer.from("x"))]],
+  ["edited in places", [0, 5, 9].map((at) => edit("early", at * MiB, Buffer.from("x")))],
+  ["cut off", [truncate("early", 9 * MiB + 5)]],
+  ["appended to", [edit("early", bytes.length, Buffer.from("more"))]],
+  ["written anew with bytes in front", [save("early", inserted)]],
+])("never read, and %s, neither it nor all of the new content crosses the line", async (_how, steps) => {
+  const outcome = await cutRun({ ...settings, steps });
+  expect(outcome.uploadedBytes).toBeLessThan(2 * SENT_BYTES);
+  expect(outcome.downloadedBytes).toBeLessThan(FETCHED_BYTES);
+  // What it shows is put together of what is here and what is fetched when it is read.
+  expect(shown(outcome.drive)).toEqual(shown(modelOf({ early: bytes }, steps)));
+  expect(shown(outcome.served)).toEqual(shown(modelOf({ early: bytes }, steps)));
+});
 
 test.each<[string, Step[]]>([
   ["edited in place", [edit("early", 4 * MiB, Buffer.from("x"))]],

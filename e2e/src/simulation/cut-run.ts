@@ -44,7 +44,7 @@ export async function cutRun(settings: CutSettings): Promise<Outcome> {
   const steps = new Steps(place.drive.program(), () =>
     place.until(async () => (await mount.status(false)).state === "connected"),
   );
-  await place.run(place.writeServed(settings.young ?? {}));
+  if (settings.young !== undefined) await place.run(place.writeServed(settings.young));
   const seqBefore = place.volume.seq;
   const frames: number[] = [];
   try {

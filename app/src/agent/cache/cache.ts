@@ -58,9 +58,10 @@ export interface Cache {
   /** A new, empty sparse file of that size; the present content of that version where there is one of that size. @throws NoSpace. */
   create(version: VersionId, sizeBytes: number): Promise<CachedContent>;
   /**
-   * Takes in a complete file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the
+   * Takes in a file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the
    * cache's root, else by a copy within the system. The file stays where it is (the journal removes it with `done`). `path` is absolute,
-   * below the cache's root or `adoptFrom`. `inDoubt`: ranges whose bytes nobody has compared with the recipe. @throws NotFound, NoSpace.
+   * below the cache's root or `adoptFrom`. `inDoubt`: ranges whose bytes nobody has compared with the recipe; `absent`: those that are not in the file.
+   * @throws NotFound, NoSpace.
    */
   adopt(
     path: string,
@@ -69,6 +70,7 @@ export interface Cache {
     recipe: Recipe,
     oid: Uint8Array,
     inDoubt?: readonly ByteRange[],
+    absent?: readonly ByteRange[],
   ): Promise<CachedContent>;
   /**
    * The file of `content` becomes that of another version: from here to `finish` it belongs to no version (a crash loses it, never mixes

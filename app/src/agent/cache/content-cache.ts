@@ -121,6 +121,7 @@ class ContentCache implements Cache {
     recipe: Recipe,
     oid: Uint8Array,
     inDoubt: readonly ByteRange[] = [],
+    absent: readonly ByteRange[] = [],
   ): Promise<CachedContent> {
     this.#assertOpen("take in a file");
     checkRecipe(recipe, sizeBytes);
@@ -133,8 +134,9 @@ class ContentCache implements Cache {
         await this.#lives.remove(content);
         throw error;
       }
-      const whole = [{ offset: 0, length: sizeBytes }];
-      this.#lives.complete(content, { version, sizeBytes, recipe, oid }, whole, inDoubt, undefined);
+      const present = missingIn(absent, { offset: 0, length: sizeBytes });
+      const doubtful = inDoubt.flatMap((range) => missingIn(absent, range));
+      this.#lives.complete(content, { version, sizeBytes, recipe, oid }, present, doubtful, undefined);
       return content.view();
     });
   }

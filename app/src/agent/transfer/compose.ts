@@ -9,11 +9,13 @@ export interface Layer {
   extents: readonly ByteRange[];
 }
 
-/** The base may have rotted where it lies. */
+/** The base may have rotted where it lies, and need not be here whole. */
 export interface BaseProof {
-  /** Parts of the range that nobody has compared with what they should be. */
+  /** Parts of the range that nobody has compared with what they should be, or that are not here. */
   inDoubt(range: ByteRange): ByteRange[];
-  /** Compares, and puts right what is not. */
+  /** Parts of the range that are not here. */
+  absent(range: ByteRange): ByteRange[];
+  /** Compares, puts right what is not, and brings what is not here. */
   prove(range: ByteRange): Promise<unknown>;
 }
 
@@ -70,12 +72,21 @@ export class ComposedContent {
     return inDoubt.length > 0;
   }
 
-  /** What of the range is the base's, and may have rotted. */
+  /** What of the range is the base's, and may have rotted or is not here. */
   inDoubt(offset: number, length: number): ByteRange[] {
+    return this.ofBase(offset, length).flatMap((piece) => this.base?.proof.inDoubt(piece) ?? []);
+  }
+
+  /** What is not here, of the whole: zeros stand for it. */
+  absent(): ByteRange[] {
+    return this.ofBase(0, this.sizeBytes).flatMap((piece) => this.base?.proof.absent(piece) ?? []);
+  }
+
+  /** The base shows at the offsets that it has. */
+  private ofBase(offset: number, length: number): Piece[] {
     const { base } = this;
     if (base === undefined) return [];
-    // The base shows at the offsets that it has.
-    return this.slice(offset, length).flatMap((piece) => (piece.file === base.file ? base.proof.inDoubt(piece) : []));
+    return this.slice(offset, length).filter((piece) => piece.file === base.file);
   }
 
   /** The pieces of a range. */
@@ -93,11 +104,16 @@ export class ComposedContent {
     return pieces;
   }
 
-  /** Writes the whole to `target` (empty before). Holes stay holes. */
+  /** Writes the whole to `target` (empty before). Holes stay holes, and so does what is not here. */
   async copyTo(target: DiskFile): Promise<void> {
     await target.truncate(this.sizeBytes);
-    for (const [index, piece] of this.pieces.entries()) {
-      if (piece.file !== undefined) await copyPiece(piece.file, piece, target, this.starts[index] ?? 0);
+    let at = 0;
+    for (const gap of [...this.absent(), { offset: this.sizeBytes, length: 0 }]) {
+      for (const piece of this.slice(at, gap.offset - at)) {
+        if (piece.file !== undefined) await copyPiece(piece.file, piece, target, at);
+        at += piece.length;
+      }
+      at = gap.offset + gap.length;
     }
   }
 

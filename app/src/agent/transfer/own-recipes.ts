@@ -71,6 +71,16 @@ export class OwnRecipes {
     }
   }
 
+  /** Has the server cut it soon, if it has not yet: what is still to come of it comes with a recipe then. */
+  async prepare(content: CachedContent): Promise<void> {
+    try {
+      await this.askServer(content);
+    } catch (error) {
+      // Whoever brings the content finds out.
+      if (!isRunnelError(error)) throw error;
+    }
+  }
+
   /** The OID of the server's recipe. */
   private async askServer({ version: { node, seq } }: CachedContent): Promise<Uint8Array | undefined> {
     for (let tries = 1; ; tries++) {

@@ -1,5 +1,6 @@
 // Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and delivers it through links that come
 // and go. What it leaves behind is for the caller: to keep it as cached content, or to let it go.
+import type { ByteRange } from "@runnel/native/drive";
 import type { Clock, DiskRoot, Executor, Rechunked, Recipe } from "@runnel/shared";
 import {
   RESULTS,
@@ -50,6 +51,14 @@ export interface Sent {
 }
 
 const OWN_FILE_MODE = 0o600;
+/** A few chunks of the smallest preset, and so the old bytes of a delta. */
+const AROUND_BYTES = 32 * 1024;
+/** Less costs no more than another round trip. */
+const NEAR_BYTES = 256 * 1024;
+/** Of less all is sent: it costs no more than the round trips for its recipe. */
+const LARGE_BYTES = 1024 * 1024;
+/** Each is a round trip: a base that is edited in more places comes whole. */
+const PLACES_MAX = 8;
 
 export class Sender {
   private readonly parts: SenderParts;
@@ -89,9 +98,9 @@ export class Sender {
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
       const keep = (): Promise<CachedContent> => {
-        const inDoubt = content.inDoubt(0, content.sizeBytes);
+        const [inDoubt, absent] = [content.inDoubt(0, content.sizeBytes), content.absent()];
         return this.inOneFile(record, content, (path) =>
-          cache.adopt(path, version, record.sizeBytes, recipe, oid, inDoubt),
+          cache.adopt(path, version, record.sizeBytes, recipe, oid, inDoubt, absent),
         );
       };
       return { result, keep, release };
@@ -127,14 +136,47 @@ export class Sender {
   private async open(record: JournalCommit, base: CachedContent | undefined): Promise<ComposedContent> {
     const { cache, data, downloads } = this.parts;
     const shown = isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
-    if (shown === 0) return openComposed(data, { ...record, base: undefined });
+    if (shown === 0) {
+      if (base !== undefined) await this.bringRecipe(base);
+      return openComposed(data, { ...record, base: undefined });
+    }
     if (base === undefined) throw new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
-    const whole = await downloads.bringAbsent(base, { offset: 0, length: shown }, "patient");
+    const now = await this.bringNeeded(record, base, shown);
     const proof: BaseProof = {
-      inDoubt: (range) => cache.missing(whole, range),
-      prove: (range) => downloads.ensure(whole, range, "patient"),
+      inDoubt: (range) => cache.missing(now, range),
+      absent: (range) => cache.absent(now, range),
+      prove: (range) => downloads.ensure(now, range, "patient"),
     };
-    return openComposed(data, { ...record, base: await cache.openFile(whole), proof });
+    return openComposed(data, { ...record, base: await cache.openFile(now), proof });
+  }
+
+  /** Of a large file that is written anew and was never read: its recipe is little beside what it may spare. */
+  private async bringRecipe({ id, version, sizeBytes }: CachedContent): Promise<void> {
+    const { cache, downloads, ownRecipes } = this.parts;
+    const now = cache.byId(id);
+    if (now === undefined || now.recipe !== undefined || version.node === 0 || sizeBytes < LARGE_BYTES) return;
+    const [absent] = cache.absent(now, { offset: 0, length: sizeBytes });
+    if (absent === undefined) return;
+    await ownRecipes.prepare(now);
+    try {
+      await downloads.ensure(now, { offset: absent.offset, length: 1 }, "patient");
+    } catch (error) {
+      // Without the old version more is sent.
+      if (!isRunnelError(error) || error.kind === "Unreachable") throw error;
+    }
+  }
+
+  /** What cutting the edit anew is likely to read of the base, and its recipe; all of it where there is none. What turns out to be missing is brought then. */
+  private async bringNeeded(record: JournalCommit, base: CachedContent, shown: number): Promise<CachedContent> {
+    const { cache, downloads, ownRecipes } = this.parts;
+    const all = { offset: 0, length: shown };
+    const needed = aroundEdits(dirtyRanges(record), shown);
+    let now = cache.byId(base.id) ?? base;
+    if (needed.length > PLACES_MAX || cache.absent(now, all).length === 0)
+      return downloads.bringAbsent(now, all, "patient");
+    if (now.recipe === undefined) await ownRecipes.prepare(now);
+    for (const range of needed) now = await downloads.bringAbsent(now, range, "patient");
+    return now.recipe === undefined ? downloads.bringAbsent(now, all, "patient") : now;
   }
 
   /** The recipe of an edit is known by reading only around it, of anything else by cutting all. A file keeps the preset of its base. */
@@ -240,6 +282,21 @@ export class Sender {
     if (content?.recipe === undefined || content.version.node === 0) return undefined;
     return { version: content.version, recipe: content.recipe, content };
   }
+}
+
+/** What lies at most AROUND_BYTES from an edit, within the base; in order, joined where they are near. */
+function aroundEdits(dirty: readonly ByteRange[], shown: number): ByteRange[] {
+  const joined: ByteRange[] = [];
+  for (const { offset, length } of dirty.toSorted((one, other) => one.offset - other.offset)) {
+    const from = Math.max(0, Math.min(shown, offset - AROUND_BYTES));
+    const end = Math.min(shown, offset + length + AROUND_BYTES);
+    const last = joined.at(-1);
+    if (end <= from) continue;
+    if (last !== undefined && from <= last.offset + last.length + NEAR_BYTES)
+      last.length = Math.max(last.length, end - last.offset);
+    else joined.push({ offset: from, length: end - from });
+  }
+  return joined;
 }
 
 /** Whether it has the chunks of the other one; it is cut as far as that is so, and once. */
