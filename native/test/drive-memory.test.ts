@@ -114,6 +114,18 @@ describe("what the kernel may still believe", () => {
       expect((await program.stat("b")).ino).toBe(other);
     }));
 
+  test("a name given under a lease that is over is looked up again before it is opened", () =>
+    withRig(async (rig) => {
+      const { double, drive } = rig;
+      const open = { id: await settledFile(rig, "a"), flags: O_RDONLY, callerUid: 0, callerGid: 0 };
+      double.setLease(false);
+      expect((await drive.request("open", open)).error).toBe(ESTALE);
+      await drive.request("lookup", { ...ROOT, name: "a" });
+      const { error, handle } = await drive.request("open", open);
+      expect(error).toBe(0);
+      await drive.request("release", { ...open, handle });
+    }));
+
   test("a new version is opened only after its size has been told", () =>
     withRig(async (rig) => {
       const { double, drive } = rig;

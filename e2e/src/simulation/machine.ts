@@ -7,7 +7,7 @@ export class Machine {
   private wallOffsetNs = 0n;
   private resumed: (() => void)[] | undefined;
   private suspendedAtMs = 0;
-  /** How long it has slept, so far. */
+  /** How long it has slept, until it last woke up. */
   sleptMs = 0;
 
   constructor(base: SimulatedClock) {
@@ -30,6 +30,11 @@ export class Machine {
     this.resumed = undefined;
     this.sleptMs += this.base.bootMs() - this.suspendedAtMs;
     for (const run of due) run();
+  }
+
+  /** The clock that stands still meanwhile, as Linux's CLOCK_MONOTONIC does. */
+  awakeMs(): number {
+    return (this.resumed === undefined ? this.base.bootMs() : this.suspendedAtMs) - this.sleptMs;
   }
 
   jumpWall(ms: number): void {
@@ -60,6 +65,7 @@ export class Machine {
 export class Process implements Clock {
   readonly machine: Machine;
   private isKilled = false;
+  private readonly end = Promise.withResolvers<void>();
 
   constructor(machine: Machine) {
     this.machine = machine;
@@ -69,9 +75,15 @@ export class Process implements Clock {
     return this.isKilled;
   }
 
+  /** Resolves when it is killed. */
+  get ended(): Promise<void> {
+    return this.end.promise;
+  }
+
   /** SIGKILL: no timer fires and no disk answers from now on. */
   kill(): void {
     this.isKilled = true;
+    this.end.resolve();
   }
 
   bootMs(): number {

@@ -55,6 +55,7 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   Napi::Value GetStatistics(const Napi::CallbackInfo& info);
 
   // Memory only; drive_program.cc.
+  // (bootMs, wallNs, kernelMs)
   Napi::Value SetTime(const Napi::CallbackInfo& info);
   Napi::Value TakeWake(const Napi::CallbackInfo& info);
   Napi::Value Drain(const Napi::CallbackInfo& info);

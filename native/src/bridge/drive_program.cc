@@ -74,7 +74,8 @@ Napi::Object ToStat(Napi::Env env, const drive::EntryAnswer& answer) {
 
 Napi::Value DriveObject::SetTime(const Napi::CallbackInfo& info) {
   bool is_lossless = false;
-  memory_->SetTime(static_cast<int64_t>(info[0].As<Napi::Number>().DoubleValue()), info[1].As<Napi::BigInt>().Int64Value(&is_lossless));
+  memory_->SetTime(static_cast<int64_t>(info[0].As<Napi::Number>().DoubleValue()), info[1].As<Napi::BigInt>().Int64Value(&is_lossless),
+                   static_cast<int64_t>(info[2].As<Napi::Number>().DoubleValue()));
   return info.Env().Undefined();
 }
 

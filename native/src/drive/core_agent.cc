@@ -21,10 +21,10 @@ void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
       entries_.Put(put.folder, put.name, put.is_absent ? nullptr : &put.entry, now_ms, &lost);
       if (!put.is_absent) OnPutLocked(put.entry, is_changed, now_ms);
       if (lost.empty()) continue;
-      OnLostLocked(put.folder, lost, is_changed, now_ms);
+      OnLostLocked(put.folder, lost, is_changed);
       lost.clear();
     }
-    EvictLocked(now_ms);
+    EvictLocked();
   }
 }
 
@@ -34,8 +34,8 @@ void DriveCore::PutFolder(uint64_t folder, std::vector<EntryTable::NewName> list
   std::vector<EntryTable::Lost> lost;
   for (const EntryTable::NewName& item : listing) OnPutLocked(item.entry, false, now_ms);
   entries_.PutFolder(folder, std::move(listing), now_ms, &lost);
-  OnLostLocked(folder, lost, true, now_ms);
-  EvictLocked(now_ms);
+  OnLostLocked(folder, lost, true);
+  EvictLocked();
 }
 
 void DriveCore::PutNode(const Entry& entry, bool is_changed) {
@@ -49,20 +49,19 @@ void DriveCore::PutNode(const Entry& entry, bool is_changed) {
 
 void DriveCore::DropFolder(uint64_t folder) {
   std::lock_guard lock(mutex_);
-  const int64_t now_ms = host_->NowBootMs();
   for (const uint64_t each : folder != 0 ? std::vector<uint64_t>{folder} : entries_.Folders()) {
     std::vector<EntryTable::Lost> lost;
     entries_.Drop(each, &lost);
-    OnLostLocked(each, lost, true, now_ms);
+    OnLostLocked(each, lost, true);
   }
 }
 
-void DriveCore::EvictLocked(int64_t now_ms) {
+void DriveCore::EvictLocked() {
   uint64_t folder = 0;
   while (entries_.NextToEvict(&folder)) {
     std::vector<EntryTable::Lost> lost;
     entries_.Drop(folder, &lost);
-    OnLostLocked(folder, lost, true, now_ms);
+    OnLostLocked(folder, lost, true);
   }
 }
 
@@ -83,13 +82,13 @@ void DriveCore::OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms)
       }
     }
     if (!is_changed) return;
-    if (kernel_node.attributes_until_ms > now_ms) host_->InvalidateAttributes(kernel_node.id, kernel_node.attributes_until_ms);
+    if (kernel_node.attributes_until_ms > host_->NowKernelMs()) host_->InvalidateAttributes(kernel_node.id, kernel_node.attributes_until_ms);
     kernel_node.attributes_until_ms = 0;
     kernel_node.changed_ms = now_ms;
   });
 }
 
-void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel, int64_t now_ms) {
+void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel) {
   for (const EntryTable::Lost& item : lost) {
     if (item.last.has_value()) {
       nodes_.ForEach(item.before.node, [&](KernelNode& kernel_node) {
@@ -97,20 +96,19 @@ void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost
         if (kernel_node.file != nullptr && !tells_kernel) kernel_node.file->entry.nlink = 0;
       });
     }
-    const bool kernel_may_hold = item.before.given_until_ms > now_ms;
+    const bool kernel_may_hold = item.before.given_until_ms > host_->NowKernelMs();
     KernelNode* kernel_node = kernel_may_hold ? nodes_.Find(item.before.given_id) : nullptr;
     if (!tells_kernel || kernel_node == nullptr) continue;
-    ForgetNameLocked(folder, item.name, *kernel_node, item.before.given_until_ms, item.is_rebound, now_ms);
+    ForgetNameLocked(folder, item.name, *kernel_node, item.before.given_until_ms, item.is_rebound);
   }
 }
 
-void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale,
-                                 int64_t now_ms) {
+void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale) {
   uint64_t mark = 0;
   if (is_stale) {
     mark = next_mark_++;
     kernel_node.stale_mark = mark;
-    kernel_node.stale_until_ms = std::min(until_ms, now_ms + kMarkMs);
+    kernel_node.stale_until_ms = std::min(until_ms, host_->NowKernelMs() + kMarkMs);
     kernel_node.retry = KernelNode::Retry::kNone;
   }
   host_->InvalidateName(nodes_.IdOf(folder), name, kernel_node.id, mark, until_ms);

@@ -212,9 +212,8 @@ void DriveCore::OnMovedHere(const Given& given, uint64_t folder, const std::stri
   const EntryTable::Found found = entries_.Find(folder, name);
   if (found.known != EntryTable::Known::kBound || found.binding->node != given.node) {
     // Another client's change of the new name has come before this answer, after which the kernel moves the name.
-    const int64_t now_ms = host_->NowBootMs();
-    KernelNode* kernel_node = given.until_ms > now_ms ? nodes_.Find(given.id) : nullptr;
-    if (kernel_node != nullptr) ForgetNameLocked(folder, name, *kernel_node, given.until_ms, true, now_ms);
+    KernelNode* kernel_node = given.until_ms > host_->NowKernelMs() ? nodes_.Find(given.id) : nullptr;
+    if (kernel_node != nullptr) ForgetNameLocked(folder, name, *kernel_node, given.until_ms, true);
     return;
   }
   if (found.binding->given_until_ms >= given.until_ms) return;

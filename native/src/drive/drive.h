@@ -122,6 +122,8 @@ class Host {
   // CLOCK_BOOTTIME and CLOCK_REALTIME.
   virtual int64_t NowBootMs() = 0;
   virtual int64_t NowWallNs() = 0;
+  // The clock that the kernel's timeouts run on: it stands still while the machine sleeps, which that of leases does not.
+  virtual int64_t NowKernelMs() = 0;
   // There is something for the agent (DriveCore::Drain).
   virtual void WakeAgent() = 0;
   // Runs the task soon, on a thread that may read files, under no lock.

@@ -65,9 +65,11 @@ int DriveCore::CheckName(std::string_view name) {
 
 bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_removed || file.GetState().is_dirty; }
 
-// Whether a request by id reached a binding that has changed and that the kernel may still hold: it is to look the name up again.
+// Whether a request by id reached a binding that has changed and that the kernel may still hold: it is to look the name up again. So it is where the
+// kernel may have found the name itself and the lease is over under which it was given: the machine slept, or the connection was lost.
 bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int64_t now_ms) {
-  if (kernel_node.stale_until_ms <= now_ms || kernel_node.retry == KernelNode::Retry::kLookedUp) return false;
+  const int64_t until_ms = HasLease(now_ms) ? kernel_node.stale_until_ms : std::max(kernel_node.stale_until_ms, kernel_node.named_until_ms);
+  if (until_ms <= host_->NowKernelMs() || kernel_node.retry == KernelNode::Retry::kLookedUp) return false;
   kernel_node.retry = KernelNode::Retry::kAsked;
   answered_stale_ms_ = now_ms;
   return true;
@@ -84,7 +86,8 @@ void DriveCore::ReplyStale(const ReplyPtr& reply) {
 uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const {
   if (entry.type != FileType::kFolder && entry.nlink != 1) return 0;
   if (now_ms - std::max(changed_ms, kernel_node.changed_ms) < kJustChangedMs) return 0;
-  if (kernel_node.retry != KernelNode::Retry::kNone || kernel_node.stale_until_ms > now_ms || kernel_node.looked_up_until_ms > now_ms) return 0;
+  if (kernel_node.retry != KernelNode::Retry::kNone || kernel_node.looked_up_until_ms > now_ms) return 0;
+  if (kernel_node.stale_until_ms > host_->NowKernelMs()) return 0;
   if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
   const int64_t left_ms = lease_until_ms_.load(std::memory_order_acquire) - now_ms;
   return static_cast<uint32_t>(std::clamp<int64_t>(left_ms, 0, kTimeoutMs));
@@ -151,10 +154,12 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   // A folder's attributes may be kept, since every path through it has its permissions checked; its name may not.
   answer.entry_timeout_ms = entry.type == FileType::kFolder ? 0 : answer.attribute_timeout_ms;
   kernel_node->told_version = kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version;
-  kernel_node->attributes_until_ms = std::max(kernel_node->attributes_until_ms, now_ms + answer.attribute_timeout_ms);
+  const int64_t kernel_now_ms = host_->NowKernelMs();
+  kernel_node->attributes_until_ms = std::max(kernel_node->attributes_until_ms, kernel_now_ms + answer.attribute_timeout_ms + kRoundingMs);
   if (answer.entry_timeout_ms > 0) {
-    found.binding->given_until_ms = now_ms + answer.entry_timeout_ms;
+    found.binding->given_until_ms = kernel_now_ms + answer.entry_timeout_ms + kRoundingMs;
     found.binding->given_id = kernel_node->id;
+    kernel_node->named_until_ms = found.binding->given_until_ms;
   }
   return answer;
 }
@@ -179,7 +184,7 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
     if (version == entry->version) *timeout_ms = TimeoutLocked(*entry, kernel_node, EntryTable::kNeverMs, now_ms);
     kernel_node.told_version = version;
   }
-  kernel_node.attributes_until_ms = std::max(kernel_node.attributes_until_ms, now_ms + *timeout_ms);
+  kernel_node.attributes_until_ms = std::max(kernel_node.attributes_until_ms, host_->NowKernelMs() + *timeout_ms + kRoundingMs);
   return true;
 }
 

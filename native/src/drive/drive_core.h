@@ -136,6 +136,8 @@ class DriveCore {
   using Resume = std::function<void(const Answer&)>;
 
   static constexpr int64_t kTimeoutMs = 1000;      // the most the kernel may answer by itself
+  // The kernel counts timeouts in ticks, rounded up, from when it reads the answer.
+  static constexpr int64_t kRoundingMs = 20;
   static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
   static constexpr int64_t kMarkMs = 1000;
   // How long after an ESTALE a lookup may be its retry, and how long after that lookup its open.
@@ -169,10 +171,10 @@ class DriveCore {
   void ReplyAttributes(const ReplyPtr& reply, uint64_t id);
 
   void OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms);
-  void OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel, int64_t now_ms);
+  void OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel);
   // Has the kernel forget a name; `is_stale`: it leads elsewhere now, and until then requests by its old id are answered ESTALE.
-  void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale, int64_t now_ms);
-  void EvictLocked(int64_t now_ms);
+  void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale);
+  void EvictLocked();
   struct Victim {
     uint64_t node = 0;
     Entry entry;

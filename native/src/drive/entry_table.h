@@ -24,7 +24,7 @@ class EntryTable {
     uint64_t node = 0;  // 0: known absent
     // When it last became another node, another version, or absent; kNeverMs: not since it is known here.
     int64_t changed_ms = kNeverMs;
-    // The kernel was given it under this id until then.
+    // The kernel was given it under this id until then, on its clock.
     int64_t given_until_ms = kNeverMs;
     uint64_t given_id = 0;
   };

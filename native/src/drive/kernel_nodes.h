@@ -24,8 +24,10 @@ struct KernelNode {
   // the kernel has dropped the older ones.
   bool has_pages = false;
   uint64_t pages_version = 0;
-  int64_t attributes_until_ms = 0;  // the kernel may answer stat itself until then
-  // The name it was found under is bound to something else, and the kernel may not know it before this moment.
+  // On the kernel's clock. It may answer stat, and find the node under a name it was given, itself until then.
+  int64_t attributes_until_ms = 0;
+  int64_t named_until_ms = 0;
+  // The name it was found under is bound to something else, and the kernel may not know it before this moment on its clock.
   int64_t stale_until_ms = 0;
   uint64_t stale_mark = 0;
   // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN is served.

@@ -20,6 +20,7 @@ export interface MemoryDrive extends Drive {
 /** Runs around every call into the native side: tells it the time, then does what the call has led to. */
 class Pump {
   readonly #clock: Clock;
+  readonly #kernelMs: () => number;
   readonly #drain: () => void;
   native: NativeDrive | undefined;
   forget = (_what: Invalidation, forgotten: () => void): void => forgotten();
@@ -27,13 +28,14 @@ class Pump {
   #timerAtMs = 0;
   #isDraining = false;
 
-  constructor(clock: Clock, drain: () => void) {
+  constructor(clock: Clock, kernelMs: () => number, drain: () => void) {
     this.#clock = clock;
+    this.#kernelMs = kernelMs;
     this.#drain = drain;
   }
 
   before(): void {
-    this.native?.setTime(Math.floor(this.#clock.bootMs()), this.#clock.wallNs());
+    this.native?.setTime(Math.floor(this.#clock.bootMs()), this.#clock.wallNs(), Math.floor(this.#kernelMs()));
   }
 
   after(): void {
@@ -81,9 +83,9 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
   #nextTicket = 1;
   #isClosed = false;
 
-  constructor(settings: DriveSettings, clock: Clock) {
+  constructor(settings: DriveSettings, clock: Clock, kernelMs: () => number) {
     const waiting = new Map<number, (result: RequestResult) => void>();
-    const pump = new Pump(clock, () => this.#deliver());
+    const pump = new Pump(clock, kernelMs, () => this.#deliver());
     const complete = (ticket: number, result: RequestResult): void => {
       const resolve = waiting.get(ticket);
       waiting.delete(ticket);
@@ -166,7 +168,14 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
   }
 }
 
-/** A drive in this process. @throws RunnelError Unsupported when drive.node is missing or does not load. */
-export function memoryDrive(settings: DriveSettings, clock: Clock): MemoryDrive {
-  return new KernelFreeDrive(settings, clock);
+/**
+ * A drive in this process. `kernelMs`: the clock of what stands for a kernel, which does not go on while the machine sleeps; `clock`'s unless said.
+ * @throws RunnelError Unsupported when drive.node is missing or does not load.
+ */
+export function memoryDrive(
+  settings: DriveSettings,
+  clock: Clock,
+  kernelMs = (): number => clock.bootMs(),
+): MemoryDrive {
+  return new KernelFreeDrive(settings, clock, kernelMs);
 }

@@ -44,7 +44,7 @@ export interface NativeDrive {
   commitDirty(): number;
   statistics(): DriveStatistics;
   // Memory only.
-  setTime(bootMs: number, wallNs: bigint): void;
+  setTime(bootMs: number, wallNs: bigint, kernelMs: number): void;
   takeWake(): boolean;
   drain(): NativeItem[];
   wakeTime(): number;

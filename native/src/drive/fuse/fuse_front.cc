@@ -187,6 +187,8 @@ void FuseFront::OnInit() { core_.Tell({Notice::kReady, 0, 0, {}}); }
 
 int64_t FuseFront::NowBootMs() { return NowMs(CLOCK_BOOTTIME); }
 
+int64_t FuseFront::NowKernelMs() { return NowMs(CLOCK_MONOTONIC); }
+
 int64_t FuseFront::NowWallNs() {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -263,7 +265,7 @@ void FuseFront::Invalidate() {
     const Invalidation next = std::move(invalidations_.front());
     invalidations_.pop_front();
     lock.unlock();
-    if (NowBootMs() < next.until_ms) {
+    if (NowKernelMs() < next.until_ms) {
       if (next.folder_id == 0) {
         fuse_lowlevel_notify_inval_inode(session_, next.id, -1, 0);  // attributes only
       } else {

@@ -54,6 +54,7 @@ class FuseFront final : public Host {
   // Host.
   int64_t NowBootMs() override;
   int64_t NowWallNs() override;
+  int64_t NowKernelMs() override;
   void WakeAgent() override { wake_agent_(); }
   void Post(std::function<void()> task) override;
   void WakeAt(int64_t boot_ms) override;

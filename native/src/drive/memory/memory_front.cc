@@ -94,8 +94,9 @@ class MemoryReply final : public Reply {
   std::vector<std::pair<std::string, EntryAnswer>> names_;
 };
 
-void MemoryFront::SetTime(int64_t boot_ms, int64_t wall_ns) {
+void MemoryFront::SetTime(int64_t boot_ms, int64_t wall_ns, int64_t kernel_ms) {
   boot_ms_ = boot_ms;
+  kernel_ms_ = kernel_ms;
   wall_ns_ = wall_ns;
 }
 

@@ -49,7 +49,7 @@ class MemoryFront final : public Host {
   MemoryFront(CoreSettings settings, Complete complete) : complete_(std::move(complete)), core_(this, std::move(settings)) {}
 
   DriveCore& core() { return core_; }
-  void SetTime(int64_t boot_ms, int64_t wall_ns);
+  void SetTime(int64_t boot_ms, int64_t wall_ns, int64_t kernel_ms);
   // A reply that calls Complete with this ticket.
   ReplyPtr ReplyTo(uint64_t ticket, const Caller& caller);
   // The program that waits for this ticket gives up.
@@ -65,6 +65,7 @@ class MemoryFront final : public Host {
 
   int64_t NowBootMs() override { return boot_ms_; }
   int64_t NowWallNs() override { return wall_ns_; }
+  int64_t NowKernelMs() override { return kernel_ms_; }
   void WakeAgent() override { is_woken_ = true; }
   void Post(std::function<void()> task) override { tasks_.push_back(std::move(task)); }
   void WakeAt(int64_t boot_ms) override;
@@ -78,6 +79,7 @@ class MemoryFront final : public Host {
   DriveCore core_;
   int64_t boot_ms_ = 0;
   int64_t wall_ns_ = 0;
+  int64_t kernel_ms_ = 0;
   int64_t wake_at_ms_ = 0;
   bool is_woken_ = false;
   std::deque<std::function<void()>> tasks_;
