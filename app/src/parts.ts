@@ -2,4 +2,6 @@
 export { DriveHost } from "./agent/drive/drive-host.ts";
 export type { Mount, MountStatus } from "./agent/mount.ts";
 export { openMountWith } from "./agent/open-mount.ts";
+export type { Replica } from "./agent/replica/replica.ts";
+export { Listings } from "./agent/wire/listings.ts";
 export { Session } from "./agent/wire/session.ts";

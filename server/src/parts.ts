@@ -1,5 +1,6 @@
 // The parts of a server for whoever composes one on other ground than this machine's: a simulation.
 export { Feed } from "./feed/feed.ts";
+export { Holder } from "./feed/holder.ts";
 export type { RunningServer } from "./index.ts";
 export { MemoryTables } from "./meta/memory-tables.ts";
 export { MemoryMetaImage, openMemoryMetaStore } from "./meta/memory-meta-store.ts";

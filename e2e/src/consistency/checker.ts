@@ -15,7 +15,8 @@ export interface Verdict {
 
 /** What counts as "within one round trip". */
 const CLOSE_MS = 150;
-const EIO = 5;
+/** EIO, ENOSPC: what was not saved then is kept, and sent later. */
+const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
 /** So many of the newest commits a client may not have heard of when it opens a file. */
 const UNHEARD_MAX = 20;
 
@@ -119,9 +120,9 @@ class Checker {
   }
 
   /** What was not confirmed is sent later. */
-  private lastsUntil({ outcome, ended, errno, content }: Call): number {
-    if (outcome === "ok" || (errno !== undefined && errno !== EIO)) return ended;
-    const seq = content === undefined ? undefined : this.truth.firstWith(content);
+  private lastsUntil({ outcome, began, ended, errno, content }: Call): number {
+    if (outcome === "ok" || (errno !== undefined && !KEPT_ERRNOS.has(errno))) return ended;
+    const seq = content === undefined ? undefined : this.truth.firstWith(content, began);
     const sent = this.truth.commits.find((each) => each.seq === seq);
     return sent === undefined ? Infinity : Math.max(ended, sent.step);
   }

@@ -36,9 +36,9 @@ export class KernelInode {
   }
 
   /** Attributes of an answer: another size cuts the pages (and a page that was cut shows zeros when the file grows again). */
-  tell(stat: ProgramStat, nowMs: number, order: number): void {
+  tell(stat: ProgramStat, untilMs: number, order: number): void {
     this.told = stat;
-    this.attributesUntilMs = nowMs + stat.attributeTimeoutMs;
+    this.attributesUntilMs = untilMs;
     this.order = order;
     if (stat.sizeBytes !== this.sizeBytes) this.cut(stat.sizeBytes);
     this.sizeBytes = stat.sizeBytes;

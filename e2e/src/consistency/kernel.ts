@@ -14,6 +14,8 @@ const ROOT_ID = 1;
 const AHEAD_PAGES_MAX = 8;
 /** The thread that forgets names gets its turn so late, at times. */
 const FORGETS_LATE_MS = 300;
+/** CONFIG_HZ=250. */
+const TICK_MS = 4;
 
 interface Dentry {
   id: number;
@@ -80,9 +82,13 @@ export class Kernel {
     for (const inode of this.inodes.values()) if (this.random.coin()) inode.dropPages();
   }
 
-  /** Its timeouts stand still while the machine sleeps, unlike the drive's clock. */
   private nowMs(): number {
-    return this.process.bootMs() - this.process.machine.sleptMs;
+    return this.process.machine.awakeMs();
+  }
+
+  /** It counts in ticks, and rounds up. */
+  private until(timeoutMs: number): number {
+    return timeoutMs === 0 ? -Infinity : Math.ceil((this.nowMs() + timeoutMs) / TICK_MS + 1) * TICK_MS;
   }
 
   private request(op: string, args: Asked, signal: AbortSignal | undefined): Promise<RequestResult> {
@@ -143,7 +149,7 @@ export class Kernel {
       if (stat.id === dentry.id) {
         const inode = this.learn(stat, sent);
         inode.lookups += 1;
-        dentry.untilMs = this.nowMs() + stat.entryTimeoutMs;
+        dentry.untilMs = this.until(stat.entryTimeoutMs);
         // It may have lost its name meanwhile, but this program has it.
         return true;
       }
@@ -192,7 +198,7 @@ export class Kernel {
     this.dropName(folder, name);
     const names = this.dentries.get(folder) ?? new Map<string, Dentry>();
     this.dentries.set(folder, names);
-    names.set(name, { id: stat.id, untilMs: this.nowMs() + stat.entryTimeoutMs });
+    names.set(name, { id: stat.id, untilMs: this.until(stat.entryTimeoutMs) });
     return { ...result, stat: inode.stat };
   }
 
@@ -269,7 +275,7 @@ export class Kernel {
     const inode = known ?? new KernelInode(stat.id, stat);
     this.inodes.set(stat.id, inode);
     // Asked for before it was changed by something else: says nothing.
-    if (inode.order <= sent) inode.tell(stat, this.nowMs(), ++this.order);
+    if (inode.order <= sent) inode.tell(stat, this.until(stat.attributeTimeoutMs), ++this.order);
     return inode;
   }
 
@@ -290,7 +296,7 @@ export class Kernel {
     const inode = this.inodes.get(args.id);
     if (result.error !== 0 || result.stat === undefined || inode === undefined) return result;
     if (inode.sizeBytes !== result.stat.sizeBytes) inode.dropPages();
-    inode.tell({ ...result.stat, id: args.id }, this.nowMs(), ++this.order);
+    inode.tell({ ...result.stat, id: args.id }, this.until(result.stat.attributeTimeoutMs), ++this.order);
     return { ...result, stat: inode.stat };
   }
 
@@ -400,7 +406,7 @@ export class Kernel {
     for (let next = this.toForget.shift(); next !== undefined; next = this.toForget.shift()) {
       const { what, forgotten } = next;
       await sleep(this.process, this.random.coin(0.2) ? this.random.below(FORGETS_LATE_MS) : this.random.next());
-      if (this.process.bootMs() < what.untilMs) {
+      if (this.nowMs() < what.untilMs) {
         if (what.folder === 0) this.inodes.get(what.id)?.doubt(++this.order);
         else await this.alone([what.folder], async () => this.dropName(what.folder, what.name));
       }

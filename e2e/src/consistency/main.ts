@@ -1,19 +1,50 @@
 // Runs of the simulation in a process of their own:
-//     node main.ts SEED COUNT MS [MUTANT]    COUNT runs from SEED on, as many as begin within MS; of a mutant until one is caught
-// One line of JSON a run; of its trace the digest.
+//     node main.ts SEED COUNT MS [MUTANT]      COUNT runs from SEED on, as many as begin within MS; of a mutant until one is caught
+//     node main.ts plan FILE                   the run of a plan that was kept
+//     node main.ts shrink SEED RUNS [MUTANT]   the plan of a seed that fails, made smaller in at most RUNS runs, as JSON
+// Of runs one line of JSON each; of a trace the digest.
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { MUTANTS } from "./mutants.ts";
-import { simulate } from "./simulate.ts";
+import { type Plan, planOf } from "./plan.ts";
+import { shrink } from "./shrink.ts";
+import { type Report, simulate } from "./simulate.ts";
 
-const [first = 1, count = 1, lastsMs = Infinity] = process.argv.slice(2, 5).map(Number);
-const mutant = MUTANTS.find(({ name }) => name === process.argv[5]);
-mutant?.apply();
-const untilMs = performance.now() + lastsMs;
-for (let seed = first; seed < first + count && performance.now() < untilMs; seed++) {
-  const report = await simulate({ seed, ...mutant?.settings });
-  const trace = createHash("sha256").update(report.trace).digest("hex");
-  process.stdout.write(`${JSON.stringify({ ...report, trace })}\n`);
-  if (mutant !== undefined && report.violations.length > 0) break;
-}
+// The product makes many errors that are answers; nobody here reads where.
+Error.stackTraceLimit = 0;
+
+const [first = "", ...more] = process.argv.slice(2);
+if (first === "plan") write(await simulate(JSON.parse(readFileSync(more[0] ?? "", "utf8")) as Plan));
+else if (first === "shrink") await writeSmaller(Number(more[0]), Number(more[1]), more[2]);
+else await writeRuns(Number(first), Number(more[0]), Number(more[1]), more[2]);
 // What was killed in the last run still waits, for ever.
 process.stdout.end(() => process.exit(0));
+
+async function writeRuns(seed: number, count: number, lastsMs: number, name: string | undefined): Promise<void> {
+  const settings = withMutant(name);
+  const untilMs = performance.now() + lastsMs;
+  for (let at = seed; at < seed + count && performance.now() < untilMs; at++) {
+    const report = await simulate(planOf(at, settings));
+    write(report);
+    if (name !== undefined && report.violations.length > 0) return;
+  }
+}
+
+async function writeSmaller(seed: number, runs: number, name: string | undefined): Promise<void> {
+  const plan = planOf(seed, withMutant(name));
+  const fails = async (tried: Plan): Promise<boolean> => (await simulate(tried)).violations.length > 0;
+  if (!(await fails(plan))) throw new Error(`Seed ${seed} does not fail.`);
+  process.stdout.write(`${JSON.stringify(await shrink(plan, fails, runs), undefined, 2)}\n`);
+}
+
+function withMutant(name: string | undefined): object {
+  const mutant = MUTANTS.find((each) => each.name === name);
+  if (name !== undefined && mutant === undefined) throw new Error(`There is no mutant "${name}".`);
+  mutant?.apply();
+  return mutant?.settings ?? {};
+}
+
+function write(report: Report): void {
+  const trace = createHash("sha256").update(report.trace).digest("hex");
+  process.stdout.write(`${JSON.stringify({ ...report, trace })}\n`);
+}

@@ -1,15 +1,16 @@
 // Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
 // them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only.
-import { DriveHost, Session } from "@runnel/app/parts";
-import { Attachment, Feed, MemoryTables } from "@runnel/server/parts";
+import { DriveHost, Listings, type Replica, Session } from "@runnel/app/parts";
+import { Attachment, Feed, Holder, MemoryTables } from "@runnel/server/parts";
 import type { Change, Clock } from "@runnel/shared";
+import { sleep } from "@runnel/shared";
 import { Process } from "../simulation/machine.ts";
-import type { SimulationSettings } from "./simulate.ts";
+import type { PlanSettings } from "./plan.ts";
 
 export interface Mutant {
   name: string;
   /** What a run needs to have a chance. */
-  settings?: Partial<SimulationSettings>;
+  settings?: PlanSettings;
   apply(): void;
 }
 
@@ -28,6 +29,13 @@ function replace<This, Args extends unknown[]>(
 }
 
 const LATE_MS = 400;
+const never = (): boolean => false;
+
+interface ListingParts {
+  replica: Replica;
+  session: { parts: { clock: Clock } };
+  progress(folder: number): void;
+}
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -105,6 +113,41 @@ export const MUTANTS: readonly Mutant[] = [
             return [];
           },
       ),
+  },
+  {
+    name: "a listing read before an item is stored after it",
+    apply: () =>
+      replace<ListingParts, [number, boolean]>(
+        Listings,
+        "take",
+        (original) =>
+          async function (folder, isDeep) {
+            const { replica, session, progress } = this;
+            const parts: Parameters<Replica["putListing"]>[] = [];
+            const putListing: Replica["putListing"] = (...part) => void parts.push(part);
+            await original.call({ replica: { ...replica, putListing }, session, progress }, folder, isDeep);
+            await sleep(session.parts.clock, LATE_MS);
+            const seq = (replica.facts()?.seq ?? 0) + 1;
+            for (const [listed, , entries, isLast] of parts) replica.putListing(listed, seq, entries, isLast);
+          },
+      ),
+  },
+  {
+    name: "a renewal while an acknowledgement is overdue",
+    settings: { termMs: 4_000, onlyFault: "noAcks" },
+    apply: () => {
+      replace<Holder, []>(Holder, "isToBlame", () => never);
+      replace<{ clock: Clock; termMs: number; heard(holder: Holder): void }, [Holder]>(
+        Feed,
+        "renew",
+        () =>
+          function (holder) {
+            this.heard(holder);
+            holder.leaseUntilMs = this.clock.bootMs() + this.termMs;
+            return true;
+          },
+      );
+    },
   },
   {
     name: "a retry executed twice",

@@ -1,47 +1,41 @@
-// One run: clients work, faults happen, then all is well again, and everybody must agree.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// One run of a plan: clients work, faults happen, then all is well again, and everybody must agree.
+import { constants, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { inlineExecutor } from "@runnel/native";
+import type { Program } from "@runnel/native/drive";
 import { type DiskRoot, SeededRandom, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import type { MountStatus } from "@runnel/app/parts";
 import { type Verdict, check } from "./checker.ts";
-import { History } from "./history.ts";
+import { Faults } from "./faults.ts";
+import { type Call, History } from "./history.ts";
+import { memoryFolder } from "./memory-folder.ts";
+import type { Plan, Step } from "./plan.ts";
 import { SimulatedClient } from "./simulated-client.ts";
 import { SimulatedServer } from "./simulated-server.ts";
 import { keyOf } from "./truth.ts";
 import { runProgram } from "./workload.ts";
-
-export interface SimulationSettings {
-  seed: number;
-  clients?: number;
-  programs?: number;
-  /** How long programs work. */
-  workMs?: number;
-  faults?: boolean;
-  termMs?: number;
-  /** One way, of every line; else each has its own. */
-  delayMs?: number;
-}
 
 export interface Report extends Verdict {
   seed: number;
   calls: number;
   commits: number;
   faults: string[];
+  /** Commits that waited for acknowledgements. */
+  waited: number;
+  /** Names, attributes and pages that kernels answered by themselves. */
+  fromKernels: number;
   /** What agents and server noted down. */
   problems: string[];
   /** All that happened, line by line: equal for equal seeds. */
   trace: string;
 }
 
-const TERM_MS = 20_000;
+/** Longer than all that an agent waits for before it tries again. */
 const HEAL_MS = 240_000;
-const PAUSE_MS = 400;
 
-export async function simulate(settings: SimulationSettings): Promise<Report> {
-  const folder = mkdtempSync(join(tmpdir(), "runnel-simulation-"));
-  const world = new World(settings, folder);
+export async function simulate(plan: Plan): Promise<Report> {
+  const folder = mkdtempSync(join(memoryFolder(), "runnel-simulation-"));
+  const world = new World(plan, folder);
   try {
     return await world.run();
   } finally {
@@ -50,34 +44,46 @@ export async function simulate(settings: SimulationSettings): Promise<Report> {
   }
 }
 
+/**
+ * Edits whose base nobody has any more: a power cut took it from the client's cache, and a full disk or another's removal from the server. They are kept, and
+ * said so.
+ */
+function hopelessIn({ problems }: MountStatus): number {
+  return problems.filter((problem) => /is not saved.*(no longer here|was destroyed)/.test(problem)).length;
+}
+
+function isChange(kind: Call["kind"]): boolean {
+  return kind !== "read" && kind !== "list";
+}
+
 class World {
-  private readonly settings: SimulationSettings;
+  private readonly plan: Plan;
   private readonly clock = new SimulatedClock();
   private readonly random: SeededRandom;
   private readonly server: SimulatedServer;
   private readonly clients: SimulatedClient[];
   private readonly history: History;
-  private readonly faults: string[] = [];
+  private readonly faults: Faults;
   private readonly executor = inlineExecutor();
   private readonly violations: string[] = [];
-  private isOver = false;
 
-  constructor(settings: SimulationSettings, folder: string) {
-    this.settings = settings;
+  constructor(plan: Plan, folder: string) {
+    this.plan = plan;
     const { clock } = this;
-    this.random = new SeededRandom(settings.seed);
+    this.random = new SeededRandom(plan.seed);
     const network = new SimulatedNetwork(clock, this.fork());
-    this.server = new SimulatedServer(clock, network, settings.seed, settings.termMs ?? TERM_MS);
-    const { truth } = this.server;
+    this.server = new SimulatedServer(clock, network, plan.seed, plan.termMs);
+    const { server } = this;
     this.history = new History(
       () => clock.bootMs(),
-      () => truth.seq,
+      () => server.truth.seq,
     );
-    truth.now = () => ({ atMs: clock.bootMs(), step: this.history.step });
-    this.clients = Array.from(
-      { length: settings.clients ?? 2 },
-      (_, index) => new SimulatedClient(clock, network, this.fork(), folder, `client${index}`, settings.delayMs),
-    );
+    server.truth.now = () => ({ atMs: clock.bootMs(), step: this.history.step });
+    this.clients = plan.clients.map((line, index) => {
+      const losesPower = plan.faults.some(({ kind, client }) => kind === "powerCut" && client === index);
+      return new SimulatedClient(`client${index}`, folder, { clock, network, random: this.fork(), line, losesPower });
+    });
+    this.faults = new Faults({ clock, random: this.fork(), clients: this.clients, server });
   }
 
   private fork(): SeededRandom {
@@ -85,36 +91,63 @@ class World {
   }
 
   async run(): Promise<Report> {
-    const { settings, clients, history, executor } = this;
+    const { plan, clients, history } = this;
     await this.until(this.server.start(), "the server");
     for (const client of clients) await this.until(client.start(), client.name);
-    const workMs = settings.workMs ?? 60_000;
-    const endMs = this.clock.bootMs() + workMs;
-    const isOver = (): boolean => this.isOver || this.clock.bootMs() >= endMs;
-    const programs = clients.flatMap((client) =>
-      Array.from({ length: settings.programs ?? 2 }, () =>
-        runProgram({ client, history, random: this.fork(), executor, pauseMs: PAUSE_MS }, isOver),
-      ),
-    );
-    const working = Promise.all(programs);
-    if (settings.faults !== false) await this.harm(endMs);
-    await this.until(working, "the programs", workMs + HEAL_MS);
+    await this.until(Promise.all([this.work(), this.faults.all(plan.faults)]), "the programs", 2 * HEAL_MS);
     await this.heal();
     await this.agree();
+    this.starves();
     const verdict = check(history, this.server.truth);
     return {
       ...verdict,
       violations: [...this.violations, ...verdict.violations],
-      seed: settings.seed,
+      seed: plan.seed,
       calls: history.calls.length,
       commits: this.server.truth.commits.length,
-      faults: this.faults,
+      faults: this.faults.log,
       problems: [
         ...this.server.warnings,
         ...this.clients.flatMap(({ name, problems }) => problems.map((each) => `${name}: ${each}`)),
       ],
+      waited: this.server.waited,
+      fromKernels: this.clients.reduce((sum, { fromKernel }) => sum + fromKernel, 0),
       trace: this.trace(),
     };
+  }
+
+  /** A client that asks for its lease but never acknowledges delays others until its lease has run out, and not after that. */
+  private starves(): void {
+    const { faults, termMs } = this.plan;
+    const [only] = faults;
+    if (only?.kind !== "noAcks" || faults.length > 1) return;
+    const calls = this.history.calls.filter(({ client }) => client !== `client${only.client}`);
+    // One term until the first change was to be acknowledged, one more until the lease has run out.
+    const fromMs = (calls.find(({ outcome, kind }) => outcome === "ok" && isChange(kind))?.endedMs ?? 0) + 2 * termMs;
+    for (const { client, kind, path, beganMs, endedMs } of calls) {
+      if (beganMs < fromMs) continue;
+      const tookMs = endedMs - beganMs;
+      if (tookMs > termMs / 2)
+        this.violations.push(
+          `starved: ${client} ${kind} ${path} took ${Math.round(tookMs)} ms behind one that never acknowledges`,
+        );
+    }
+  }
+
+  private async work(): Promise<void> {
+    const { plan, history, executor, clients } = this;
+    const programs = new Map<string, Step[]>();
+    for (const step of plan.steps) {
+      const key = `${step.client} ${step.program}`;
+      programs.set(key, [...(programs.get(key) ?? []), step]);
+    }
+    const beginMs = this.clock.bootMs();
+    await Promise.all(
+      [...programs.values()].map(async (steps) => {
+        const client = clients[steps[0]?.client ?? 0];
+        if (client !== undefined) await runProgram({ client, history, executor, seed: plan.seed, beginMs }, steps);
+      }),
+    );
   }
 
   end(): void {
@@ -133,84 +166,16 @@ class World {
     return promise;
   }
 
-  private async harm(endMs: number): Promise<void> {
-    const { random, clock } = this;
-    while (clock.bootMs() < endMs) {
-      await clock.advance(1 + random.below(8000));
-      const client = this.clients[random.below(this.clients.length)];
-      if (client === undefined) return;
-      await this.one(random.below(7), client);
-    }
-  }
-
-  /** Some last long, most do not: much of a run is to be within leases. */
-  private async one(kind: number, client: SimulatedClient): Promise<void> {
-    const { random, clock, server } = this;
-    const lastsMs = random.below(random.coin(0.15) ? 60_000 : 4_000);
-    const note = (what: string): void => void this.faults.push(`${Math.round(clock.bootMs())} ${client.name} ${what}`);
-    const later = (undo: () => void): void => void clock.after(lastsMs, undo);
-    if (kind === 0) {
-      note("cut");
-      client.line.cut();
-    } else if (kind === 1 && !client.line.isBlackHole) {
-      note(`black hole ${lastsMs}`);
-      client.line.isBlackHole = true;
-      later(() => (client.line.isBlackHole = false));
-    } else if (kind === 2 && !client.line.isDown) {
-      note(`no network ${lastsMs}`);
-      client.line.isDown = true;
-      client.line.cut();
-      later(() => (client.line.isDown = false));
-    } else if (kind === 3 && client.life !== undefined) {
-      note("killed");
-      client.kill();
-      await this.again(client);
-    } else if (kind === 4 && server.isRunning) {
-      note("server loses its power");
-      server.crash();
-      await clock.advance(random.below(3000));
-      await this.until(server.start(), "the server");
-    } else if (kind === 5 && !client.machine.isSuspended) {
-      note(`sleeps ${lastsMs}`);
-      client.machine.suspend();
-      const before = client.line.isBlackHole;
-      client.line.isBlackHole = true;
-      later(() => {
-        client.line.isBlackHole = before;
-        client.machine.resume();
-      });
-    } else if (kind === 6) {
-      note("wall clock jumps");
-      client.machine.jumpWall((random.next() - 0.5) * 7_200_000);
-    }
-  }
-
-  private async again(client: SimulatedClient): Promise<void> {
-    const start = async (): Promise<void> => {
-      for (;;) {
-        try {
-          return await client.start();
-        } catch (error) {
-          if ((error as { kind?: string }).kind !== "Unreachable") throw error;
-        }
-        await new Promise<void>((resolve) => void this.clock.after(500, resolve));
-      }
-    };
-    await this.until(start(), `${client.name} again`);
-  }
-
   private async heal(): Promise<void> {
-    const { clients, clock, server } = this;
-    await clock.advance(60_000);
-    for (const client of clients) {
-      client.line.isBlackHole = client.line.isDown = false;
-      if (client.machine.isSuspended) client.machine.resume();
-    }
-    for (let turn = 0; turn < HEAL_MS / 1000; turn++) {
+    const { clock, server } = this;
+    await this.until(this.faults.heal(), "everybody again");
+    for (let turn = 0, well = 0; turn < HEAL_MS / 1000; turn++) {
       await clock.advance(1000);
       const states = await this.states();
-      const isWell = states.every((state) => state?.state === "connected" && state.unsentFiles === 0);
-      if (isWell && server.isSettled) return;
+      const isWell = states.every((state) => state?.state === "connected" && state.unsentFiles <= hopelessIn(state));
+      well = isWell && server.isSettled ? well + 1 : 0;
+      // What is held back for a moment has come by then.
+      if (well >= 3) return;
     }
     const states = await this.states();
     this.violations.push(
@@ -283,16 +248,24 @@ class World {
         lines.push(`${below}/`, ...(await this.driveTree(client, below)));
         continue;
       }
-      const fd = await program.open(below, 0);
-      const bytes = sizeBytes === 0 ? new Uint8Array() : await program.read(fd, 0, sizeBytes);
-      await program.close(fd);
-      lines.push(`${below} ${keyOf(await this.executor.chunkBytes(bytes))}`);
+      lines.push(`${below} ${await this.driveContent(program, below, sizeBytes)}`);
     }
     return lines;
   }
 
+  private async driveContent(program: Program, path: string, sizeBytes: number): Promise<string> {
+    try {
+      const fd = await program.open(path, constants.O_RDONLY);
+      const bytes = sizeBytes === 0 ? new Uint8Array() : await program.read(fd, 0, sizeBytes);
+      await program.close(fd);
+      return keyOf(await this.executor.chunkBytes(bytes));
+    } catch (error) {
+      return error instanceof Error ? error.message : "cannot be read";
+    }
+  }
+
   private trace(): string {
     const calls = this.history.calls.map((call) => JSON.stringify(call));
-    return [...this.faults, ...calls].join("\n");
+    return [...this.faults.log, ...calls].join("\n");
   }
 }

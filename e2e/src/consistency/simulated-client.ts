@@ -1,7 +1,7 @@
 // A client of a simulation: what the agent composes for one mount, with the drive that has no kernel, and a kernel before it. Killed, it starts again from
 // what its disk holds.
-import { cpSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type Mount, openMountWith } from "@runnel/app/parts";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
@@ -9,6 +9,7 @@ import type { Link, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@run
 import { RunnelError, SeededRandom } from "@runnel/shared";
 import { HostDisk } from "../simulation/host-disk.ts";
 import { Machine, type Process } from "../simulation/machine.ts";
+import { ShadowDisk } from "../simulation/shadow-disk.ts";
 import { Kernel } from "./kernel.ts";
 import { SERVER_URL } from "./simulated-server.ts";
 
@@ -26,6 +27,15 @@ export interface Life {
   end(): void;
 }
 
+export interface SimulatedClientParts {
+  clock: SimulatedClock;
+  network: SimulatedNetwork;
+  random: SeededRandom;
+  line: { delayMs: number; jitterMs: number };
+  /** It may, in this run: its disk is kept track of. */
+  losesPower: boolean;
+}
+
 export class SimulatedClient {
   readonly name: string;
   readonly machine: Machine;
@@ -36,24 +46,23 @@ export class SimulatedClient {
   private readonly random: SeededRandom;
   private lives = 0;
   private instances = 0;
+  private boots = 1;
+  private silences = 0;
   /** What the machine's disk holds. */
   private state = "";
+  private readonly shadow: ShadowDisk | undefined;
+  /** The machine's disk, in all lives. */
+  readonly disk = { isFull: false, slowMs: 0 };
   /** Their drives still have files open. */
   private readonly former: Life[] = [];
 
-  constructor(
-    clock: SimulatedClock,
-    network: SimulatedNetwork,
-    random: SeededRandom,
-    folder: string,
-    name: string,
-    delayMs = 5 + random.below(60),
-  ) {
+  constructor(name: string, folder: string, { clock, network, random, line, losesPower }: SimulatedClientParts) {
     this.name = name;
     this.folder = folder;
     this.random = random;
     this.machine = new Machine(clock);
-    this.line = network.line({ delayMs, jitterMs: random.below(20) });
+    this.line = network.line(line);
+    if (losesPower) this.shadow = new ShadowDisk(clock, random.below(2 ** 32));
   }
 
   /** @throws what `runnel mount` would say. */
@@ -62,13 +71,16 @@ export class SimulatedClient {
     if (this.state === "") {
       this.state = join(this.folder, `${this.name}-0`);
       mkdirSync(this.state, { recursive: true });
+      if (this.shadow !== undefined) this.shadow.folder = this.state;
     }
-    const { state, random } = this;
+    const { state, random, shadow } = this;
     const process = this.machine.process();
     let drive: MemoryDrive | undefined;
     const disk = new HostDisk({
       process,
-      delayMs: () => (random.coin(0.2) ? random.below(4) : 0),
+      delayMs: () => random.below(this.disk.slowMs) + (random.coin(0.2) ? random.below(4) : 0),
+      isFull: () => this.disk.isFull,
+      shadow,
     });
     const mount = await openMountWith(
       {
@@ -77,10 +89,10 @@ export class SimulatedClient {
         disk,
         dialer: { dial: (url, signal) => this.dial(process, url, signal) },
         drive: (settings) => {
-          drive = memoryDrive(settings, process);
+          drive = memoryDrive(settings, process, () => this.machine.awakeMs());
           return drive;
         },
-        boot: `boot of ${this.name}`,
+        boot: `boot ${this.boots} of ${this.name}`,
         newInstance: () =>
           Buffer.from(`${this.name}/${++this.instances}`)
             .toString("hex")
@@ -106,6 +118,25 @@ export class SimulatedClient {
     this.life = { process, disk, drive, kernel, mount, ended, end };
   }
 
+  /** Its line swallows everything until the function is called that this returns; so do others until theirs. */
+  silence(): () => void {
+    this.silences += 1;
+    this.line.isBlackHole = true;
+    return () => {
+      this.silences -= 1;
+      if (this.silences === 0) this.line.isBlackHole = false;
+    };
+  }
+
+  /** This life of the agent asks for its lease as ever, but acknowledges nothing until the function is called that this returns. */
+  withholdAcks(): () => void {
+    const { session } = (this.life?.mount ?? {}) as { session?: { acknowledge?: unknown } };
+    if (session === undefined) return () => undefined;
+    // Before the class's own.
+    session.acknowledge = () => undefined;
+    return () => delete session.acknowledge;
+  }
+
   /** A process that was killed meanwhile has no connection. */
   private async dial(process: Process, url: string, signal: AbortSignal | undefined): Promise<Link> {
     const link = await this.line.dial(url, signal);
@@ -114,24 +145,61 @@ export class SimulatedClient {
     return link;
   }
 
-  /** SIGKILL. What the agent had told the kernel is kept: the next life begins with a copy of it. */
-  kill(): void {
-    const { life } = this;
+  /**
+   * SIGKILL: the next life begins with a copy of what the agent had told the kernel. With `losesPower` the machine stops: the next life begins with what was
+   * on its disk, and of the indexes, which are never synced, with anything.
+   */
+  async kill(losesPower: boolean): Promise<void> {
+    const { life, shadow } = this;
     if (life === undefined) return;
+    this.stop(life);
+    const next = join(this.folder, `${this.name}-${this.lives}`);
+    if (losesPower && shadow !== undefined) {
+      this.boots += 1;
+      await shadow.cutPower(next);
+      const paths = readdirSync(this.state, { recursive: true, encoding: "utf8" });
+      for (const path of paths.toSorted())
+        if (path.endsWith(".sqlite")) this.damage(join(this.state, path), join(next, path));
+    } else {
+      cpSync(this.state, next, { recursive: true, preserveTimestamps: true });
+      if (shadow !== undefined) shadow.folder = next;
+    }
+    this.state = next;
+    life.disk.closeAll();
+  }
+
+  private stop(life: Life): void {
     this.life = undefined;
     life.process.kill();
     this.line.cut();
-    const next = join(this.folder, `${this.name}-${this.lives}`);
-    cpSync(this.state, next, { recursive: true, preserveTimestamps: true });
-    this.state = next;
-    life.disk.closeAll();
     this.former.push(life);
     life.end();
   }
 
+  private damage(from: string, to: string): void {
+    const how = this.random.below(4);
+    if (how === 0) return;
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(from, to);
+    if (how === 1 && existsSync(`${from}-wal`)) cpSync(`${from}-wal`, `${to}-wal`);
+    if (how === 2) truncateSync(to, Math.floor(statSync(to).size / 2));
+  }
+
+  /** What the kernels of all lives answered by themselves. */
+  get fromKernel(): number {
+    const lives = [...this.former, ...(this.life === undefined ? [] : [this.life])];
+    return lives.reduce(
+      (sum, { kernel: { answered } }) => sum + answered.names + answered.attributes + answered.pages,
+      0,
+    );
+  }
+
   /** The run is over. */
   end(): void {
-    this.kill();
+    if (this.life !== undefined) {
+      this.life.disk.closeAll();
+      this.stop(this.life);
+    }
     for (const { drive } of this.former) void drive.close(true);
   }
 }

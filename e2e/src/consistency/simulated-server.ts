@@ -1,6 +1,6 @@
 // The server of a simulation: what `runnel serve` composes, on a simulated disk, clock and network, with the meta store in memory.
 import { inlineExecutor } from "@runnel/native";
-import type { OpenedVolume } from "@runnel/server/parts";
+import type { Feed, OpenedVolume } from "@runnel/server/parts";
 import { MemoryMetaImage, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
 import type { DiskRoot, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import { SimulatedDisk } from "@runnel/shared";
@@ -20,6 +20,8 @@ export class SimulatedServer {
   readonly warnings: string[] = [];
   private readonly network: SimulatedNetwork;
   private readonly termMs: number;
+  /** Commits that could not be answered at once: somebody had to acknowledge them. */
+  waited = 0;
   private image = new MemoryMetaImage();
   private process: Process | undefined;
   private opened: OpenedVolume[] = [];
@@ -46,10 +48,20 @@ export class SimulatedServer {
     return this.disk.openRoot(FOLDER);
   }
 
+  /** Resolves when it serves, or has crashed before it could. */
   async start(): Promise<void> {
-    await this.disk.openRoot(FOLDER, { permissions: 0o755 });
     const process = this.machine.process();
     this.process = process;
+    const serving = this.serve(process).catch((error: unknown) => {
+      if (process.isDead) return;
+      this.process = undefined;
+      throw error;
+    });
+    await Promise.race([serving, process.ended]);
+  }
+
+  private async serve(process: Process): Promise<void> {
+    await this.disk.openRoot(FOLDER, { permissions: 0o755 });
     const executor = inlineExecutor();
     const warn = (message: string): void => void this.warnings.push(message);
     this.opened = [];
@@ -81,9 +93,22 @@ export class SimulatedServer {
           },
         );
         this.truth.cutAfter(volume.volume.seq);
+        this.countWaits(volume.volume.feed);
         opened.push(volume);
       },
     });
+  }
+
+  private countWaits(feed: Feed): void {
+    const publish = feed.publish.bind(feed);
+    feed.publish = (...args) => {
+      const acknowledged = publish(...args);
+      let isWaiting = true;
+      void acknowledged.then(() => (isWaiting = false));
+      // Nothing to wait for is settled by the next turn.
+      setImmediate(() => (this.waited += isWaiting ? 1 : 0));
+      return acknowledged;
+    };
   }
 
   /** The machine loses its power; its network card falls silent, and the peers' connections break when it comes back. */

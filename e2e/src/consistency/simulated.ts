@@ -1,10 +1,11 @@
-// Runs of the simulation, for tests: in processes of their own, a few runs each, since what is killed in a run is only let go with its process.
+// Runs of the simulation, for tests: in processes of their own, some runs each, since what is killed in a run is only let go with its process.
 import { fileURLToPath } from "node:url";
 import { mustRun } from "../harness/index.ts";
+import type { Plan } from "./plan.ts";
 import type { Report } from "./simulate.ts";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
-const RUNS_A_PROCESS = 20;
+const RUNS_A_PROCESS = 100;
 /** A single run, on a slow machine. */
 const RUN_MS = 120_000;
 
@@ -16,24 +17,46 @@ export interface Runs {
   lastsMs: number;
   /** With this fault in the product, and only until it has been noticed. */
   mutant?: string;
+  /** So many at a time; 1 unless said. */
+  lanes?: number;
 }
 
 /** Of a report's trace only the digest comes. */
-export async function simulated({ seed, count, lastsMs, mutant }: Runs): Promise<Report[]> {
+export async function simulated({ seed, count, lastsMs, mutant, lanes = 1 }: Runs): Promise<Report[]> {
   const reports: Report[] = [];
   const untilMs = performance.now() + lastsMs;
-  while (reports.length < count) {
-    const leftMs = untilMs - performance.now();
-    if (leftMs <= 0) break;
-    const runs = Math.min(RUNS_A_PROCESS, count - reports.length);
-    const args = [seed + reports.length, runs, Math.ceil(leftMs)].map(String);
-    const { stdout } = await mustRun(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", MAIN, ...args, ...(mutant === undefined ? [] : [mutant])],
-      { deadlineMs: leftMs + RUN_MS },
-    );
-    for (const line of stdout.trim().split("\n")) reports.push(JSON.parse(line) as Report);
-    if (mutant !== undefined && (reports.at(-1)?.violations.length ?? 0) > 0) break;
-  }
-  return reports;
+  let begun = 0;
+  const lane = async (): Promise<void> => {
+    while (begun < count) {
+      const leftMs = untilMs - performance.now();
+      if (leftMs <= 0) return;
+      const runs = Math.min(RUNS_A_PROCESS, count - begun);
+      const from = seed + begun;
+      begun += runs;
+      const args = [from, runs, Math.ceil(leftMs)].map(String);
+      const found = await run([...args, ...(mutant === undefined ? [] : [mutant])], leftMs);
+      reports.push(...found.map((line) => JSON.parse(line) as Report));
+      if (mutant !== undefined && reports.some(({ violations }) => violations.length > 0)) return;
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return reports.toSorted((a, b) => a.seed - b.seed);
+}
+
+/** A plan that was kept. */
+export async function simulatedPlan(path: string): Promise<Report> {
+  const [line = ""] = await run(["plan", path], 0);
+  return JSON.parse(line) as Report;
+}
+
+/** The plan of a seed that fails, made smaller. */
+export async function shrunk(seed: number, runs: number, mutant: string): Promise<Plan> {
+  return JSON.parse((await run(["shrink", String(seed), String(runs), mutant], runs * 1000)).join("")) as Plan;
+}
+
+async function run(args: readonly string[], lastsMs: number): Promise<string[]> {
+  const { stdout } = await mustRun(process.execPath, ["--disable-warning=ExperimentalWarning", MAIN, ...args], {
+    deadlineMs: lastsMs + RUN_MS,
+  });
+  return stdout.trim().split("\n");
 }

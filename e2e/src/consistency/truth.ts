@@ -110,11 +110,13 @@ export class Truth {
     return names.toSorted();
   }
 
-  /** The first commit that gave a node this content. */
-  firstWith(key: string): number | undefined {
-    for (const { seq, change } of this.commits)
+  /** The first commit from a step of the history on that gave a node this content. */
+  firstWith(key: string, fromStep = 0): number | undefined {
+    for (const { seq, change, step } of this.commits) {
+      if (step < fromStep) continue;
       for (const { node, version } of change.nodes)
         if (version === seq && this.contents.get(`${node}/${version}`) === key) return seq;
+    }
     return undefined;
   }
 

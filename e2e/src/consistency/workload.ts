@@ -1,37 +1,35 @@
-// Programs of a simulation: each does one thing after another with a few names that all of them use, and every call is put down in the history.
+// Programs of a simulation: each does its steps of the plan, one after another, and every call is put down in the history.
 import { constants } from "node:fs";
 import type { Program } from "@runnel/native/drive";
-import type { Executor, SeededRandom } from "@runnel/shared";
-import { sleep } from "@runnel/shared";
+import type { Executor } from "@runnel/shared";
+import { SeededRandom, sleep } from "@runnel/shared";
 import type { Call, History, Seen } from "./history.ts";
+import type { Step } from "./plan.ts";
 import type { Life, SimulatedClient } from "./simulated-client.ts";
 import { keyOf } from "./truth.ts";
 
-const FOLDERS = ["", "d/", "e/"];
-const NAMES = ["a", "b", "c"];
 const ENOENT = 2;
-const SIZES = [0, 10, 300, 5000, 90_000];
 
 export interface WorkloadParts {
   client: SimulatedClient;
   history: History;
-  random: SeededRandom;
   executor: Executor;
-  /** Longest pause between two things that it does. */
-  pauseMs: number;
+  /** Of the plan: what is written hangs on it and on the step alone. */
+  seed: number;
+  /** When the work begins, on the simulation's clock. */
+  beginMs: number;
 }
 
-/** Resolves when `isOver` says so and what was under way has ended. */
-export async function runProgram(parts: WorkloadParts, isOver: () => boolean): Promise<void> {
-  const { client, random } = parts;
-  while (!isOver()) {
-    const { life } = client;
-    if (life === undefined) {
-      await sleep(client.machine.clock, 50);
-      continue;
-    }
-    await new Doer(parts, life).something();
-    await sleep(client.machine.clock, random.below(parts.pauseMs));
+/** Resolves when all steps have been done, or tried. */
+export async function runProgram(parts: WorkloadParts, steps: readonly Step[]): Promise<void> {
+  const { client, beginMs } = parts;
+  const { clock } = client.machine;
+  for (const step of steps) {
+    await sleep(clock, Math.max(0, beginMs + step.atMs - clock.bootMs()));
+    while (client.life === undefined) await sleep(clock, 50);
+    await new Promise<void>((resolve) => client.machine.whenAwake(resolve));
+    if (client.life === undefined) continue;
+    await new Doer(parts, client.life, step).act();
   }
 }
 
@@ -39,33 +37,30 @@ export async function runProgram(parts: WorkloadParts, isOver: () => boolean): P
 class Doer {
   private readonly parts: WorkloadParts;
   private readonly life: Life;
+  private readonly step: Step;
   private readonly program: Program;
+  private readonly random: SeededRandom;
 
-  constructor(parts: WorkloadParts, life: Life) {
+  constructor(parts: WorkloadParts, life: Life, step: Step) {
     this.parts = parts;
     this.life = life;
+    this.step = step;
     this.program = life.kernel.program();
+    const { client, program, atMs } = step;
+    this.random = new SeededRandom(parts.seed ^ Math.imul(atMs * 16 + client * 4 + program + 1, 0x9e3779b1));
   }
 
-  async something(): Promise<void> {
-    const { random } = this.parts;
-    const chance = random.below(100);
-    const path = this.path();
-    if (chance < 20) await this.read(this.changedElsewhere() ?? path);
-    else if (chance < 34) await this.read(path);
-    else if (chance < 42) await this.list(FOLDERS[random.below(FOLDERS.length)] ?? "");
-    else if (chance < 62) await this.write(path, true);
-    else if (chance < 72) await this.edit(path);
-    else if (chance < 80) await this.saveByRename(path);
-    else if (chance < 87) await this.remove(path);
-    else if (chance < 95) await this.rename(path, this.path());
-    else await this.makeFolder(random.coin() ? "d" : "e");
-  }
-
-  private path(): string {
-    const { random } = this.parts;
-    const folder = FOLDERS[random.below(FOLDERS.length)] ?? "";
-    return `${folder}${NAMES[random.below(NAMES.length)] ?? ""}`;
+  async act(): Promise<void> {
+    const { path, toPath = "", do: doing } = this.step;
+    if (doing === "read") await this.read(path);
+    else if (doing === "readNewest") await this.read(this.changedElsewhere() ?? path);
+    else if (doing === "list") await this.list(path);
+    else if (doing === "write") await this.write(path);
+    else if (doing === "edit") await this.edit(path);
+    else if (doing === "save") await this.saveByRename(path);
+    else if (doing === "remove") await this.remove(path);
+    else if (doing === "rename") await this.rename(path, toPath);
+    else await this.makeFolder(path);
   }
 
   /** What another client's program was told done last. */
@@ -78,9 +73,8 @@ class Doer {
   }
 
   private async bytes(): Promise<{ bytes: Uint8Array; key: string }> {
-    const { random, executor } = this.parts;
-    const bytes = random.bytes(SIZES[random.below(SIZES.length)] ?? 0);
-    return { bytes, key: keyOf(await executor.chunkBytes(bytes)) };
+    const bytes = this.random.bytes(this.step.sizeBytes ?? 0);
+    return { bytes, key: keyOf(await this.parts.executor.chunkBytes(bytes)) };
   }
 
   private async call(
@@ -152,13 +146,13 @@ class Doer {
     });
   }
 
-  private async write(path: string, isFresh: boolean): Promise<Call> {
+  private async write(path: string): Promise<Call> {
     const { bytes, key } = await this.bytes();
     return this.call({ client: this.client, kind: "write", path, content: key }, async () => {
-      const flags = constants.O_WRONLY | constants.O_CREAT | (isFresh ? constants.O_TRUNC : 0);
-      const fd = await this.program.open(path, flags);
+      const fd = await this.program.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC);
       try {
-        if (isFresh) await this.program.ftruncate(fd, 0);
+        // Also an empty file is to be a save: the close of one that was only made does not wait for the server.
+        await this.program.ftruncate(fd, 0);
         if (bytes.length > 0) await this.program.write(fd, 0, bytes);
       } catch (error) {
         await this.program.close(fd).catch(() => undefined);
@@ -170,7 +164,7 @@ class Doer {
 
   /** A few bytes in the middle of what is there. */
   private async edit(path: string): Promise<void> {
-    const { random, executor } = this.parts;
+    const { random } = this;
     const patch = random.bytes(8);
     await this.call({ client: this.client, kind: "write", path }, async (call) => {
       const fd = await this.program.open(path, constants.O_RDWR);
@@ -180,7 +174,7 @@ class Doer {
         const edited = new Uint8Array(Math.max(bytes.length, at + patch.length));
         edited.set(bytes);
         edited.set(patch, at);
-        call.content = keyOf(await executor.chunkBytes(edited));
+        call.content = keyOf(await this.parts.executor.chunkBytes(edited));
         await this.program.write(fd, at, patch);
       } catch (error) {
         await this.program.close(fd).catch(() => undefined);
@@ -192,7 +186,7 @@ class Doer {
 
   private async saveByRename(path: string): Promise<void> {
     const temp = `${path}.${this.client}`;
-    const saved = await this.write(temp, true);
+    const saved = await this.write(temp);
     if (saved.outcome === "ok") await this.rename(temp, path);
   }
 

@@ -1,5 +1,5 @@
 // The disk of a simulated client: a real folder, since the drive's own code reads and writes its files itself, but every operation happens at once and in
-// the order of the calls, so that a run can be repeated. What is killed loses nothing that it wrote; a power cut is for SimulatedDisk.
+// the order of the calls, so that a run can be repeated. What is killed loses nothing that it wrote; what a power cut leaves is a ShadowDisk's to know.
 import {
   type Stats,
   closeSync,
@@ -22,6 +22,7 @@ import { join } from "node:path";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { Disk, DiskEntry, DiskFile, DiskRoot, DiskSpace, DiskStat, OpenMode } from "@runnel/shared";
 import type { Process } from "./machine.ts";
+import type { ShadowDisk } from "./shadow-disk.ts";
 
 const FLAGS: Record<OpenMode, string> = { read: "r", write: "r+", create: "a+", createNew: "wx+" };
 const NS_PER_MS = 1_000_000n;
@@ -30,7 +31,13 @@ export interface HostDiskOptions {
   process: Process;
   /** How long each operation takes. */
   delayMs(): number;
+  /** There is no room for what is new. */
+  isFull?(): boolean;
+  shadow?: ShadowDisk | undefined;
 }
+
+/** What takes room. */
+const TAKES_ROOM: ReadonlySet<string> = new Set(["create", "make folder", "link", "write"]);
 
 export class HostDisk implements Disk {
   private readonly options: HostDiskOptions;
@@ -43,16 +50,32 @@ export class HostDisk implements Disk {
   }
 
   async openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot> {
-    return this.done("open root", () => {
+    const root = await this.done("open root", () => {
       if (make !== undefined) mkdirSync(path, { recursive: true, mode: make.permissions });
       lstatSync(path);
       return new HostRoot(this, path);
     });
+    if (make !== undefined) await this.also((shadow) => shadow.makeRoot(path));
+    return root;
+  }
+
+  /** Does the same to what a power cut would leave. Never settles for a process that is dead by then. */
+  async also<T>(work: (shadow: ShadowDisk) => Promise<T>): Promise<T | undefined> {
+    const { shadow, process } = this.options;
+    if (shadow === undefined) return undefined;
+    try {
+      return await work(shadow);
+    } finally {
+      await process.turn(0);
+    }
   }
 
   /** Does it after its time has passed. @throws RunnelError as every disk. */
   async done<T>(operation: string, work: () => T): Promise<T> {
-    await this.options.process.turn(this.options.delayMs());
+    const { process, delayMs, isFull } = this.options;
+    await process.turn(delayMs());
+    if (TAKES_ROOM.has(operation) && isFull?.() === true)
+      throw new RunnelError("NoSpace", operation, "The simulated disk is full.");
     try {
       return work();
     } catch (error) {
@@ -93,45 +116,52 @@ class HostRoot implements DiskRoot {
     if (entries.length > 0) await batch(entries);
   }
 
-  open(path: string, mode: OpenMode, permissions = 0o600): Promise<DiskFile> {
-    return this.disk.done("open", () => {
-      const at = this.at(path);
-      if (mode === "createNew" || (mode === "create" && !existsSync(at))) {
-        return new HostFile(this.disk, openSync(at, "wx+", permissions));
-      }
+  async open(path: string, mode: OpenMode, permissions = 0o600): Promise<DiskFile> {
+    const at = this.at(path);
+    const isNew = mode === "createNew" || (mode === "create" && !existsSync(at));
+    const file = await this.disk.done(isNew ? "create" : "open", () => {
+      if (isNew) return new HostFile(this.disk, openSync(at, "wx+", permissions));
       return new HostFile(this.disk, openSync(at, mode === "create" ? FLAGS.write : FLAGS[mode], permissions));
     });
+    file.shadow = await this.disk.also((shadow) => shadow.open(at, isNew ? "create" : "write"));
+    return file;
   }
 
-  makeFolder(path: string, permissions = 0o755): Promise<void> {
-    return this.disk.done("make folder", () => {
+  async makeFolder(path: string, permissions = 0o755): Promise<void> {
+    await this.disk.done("make folder", () => {
       mkdirSync(this.at(path), { mode: permissions });
     });
+    await this.disk.also((shadow) => shadow.makeFolder(this.at(path)));
   }
 
-  link(from: string, to: string): Promise<void> {
-    return this.disk.done("link", () => linkSync(this.at(from), this.at(to)));
+  async link(from: string, to: string): Promise<void> {
+    await this.disk.done("link", () => linkSync(this.at(from), this.at(to)));
+    await this.disk.also((shadow) => shadow.link(this.at(from), this.at(to)));
   }
 
-  rename(from: string, to: string, how: "replace" | "keep" | "exchange"): Promise<void> {
-    return this.disk.done("rename", () => {
+  async rename(from: string, to: string, how: "replace" | "keep" | "exchange"): Promise<void> {
+    await this.disk.done("rename", () => {
       if (how === "exchange") throw unsupported("rename");
       if (how === "keep" && existsSync(this.at(to)))
         throw new RunnelError("Exists", "rename", `${to} is there already.`);
       renameSync(this.at(from), this.at(to));
     });
+    await this.disk.also((shadow) => shadow.rename(this.at(from), this.at(to)));
   }
 
-  removeFile(path: string): Promise<void> {
-    return this.disk.done("remove", () => unlinkSync(this.at(path)));
+  async removeFile(path: string): Promise<void> {
+    await this.disk.done("remove", () => unlinkSync(this.at(path)));
+    await this.disk.also((shadow) => shadow.removeFile(this.at(path)));
   }
 
-  removeFolder(path: string): Promise<void> {
-    return this.disk.done("remove", () => rmdirSync(this.at(path)));
+  async removeFolder(path: string): Promise<void> {
+    await this.disk.done("remove", () => rmdirSync(this.at(path)));
+    await this.disk.also((shadow) => shadow.removeFolder(this.at(path)));
   }
 
-  syncFolder(path: string): Promise<void> {
-    return this.disk.done("sync", () => void lstatSync(this.at(path)));
+  async syncFolder(path: string): Promise<void> {
+    await this.disk.done("sync", () => void lstatSync(this.at(path)));
+    await this.disk.also((shadow) => shadow.syncFolder(this.at(path)));
   }
 
   space(): Promise<DiskSpace> {
@@ -170,6 +200,7 @@ class HostFile implements DiskFile {
   private readonly descriptor: number;
   /** Not for other threads: they would work in an order of their own. */
   readonly fd = -1;
+  shadow: DiskFile | undefined;
 
   constructor(disk: HostDisk, descriptor: number) {
     this.disk = disk;
@@ -181,10 +212,11 @@ class HostFile implements DiskFile {
     return this.disk.done("read", () => into.subarray(0, readSync(this.descriptor, into, 0, length, offset)));
   }
 
-  write(offset: number, bytes: Uint8Array): Promise<void> {
-    return this.disk.done("write", () => {
+  async write(offset: number, bytes: Uint8Array): Promise<void> {
+    await this.disk.done("write", () => {
       writeSync(this.descriptor, bytes, 0, bytes.length, offset);
     });
+    await this.disk.also(async () => this.shadow?.write(offset, bytes));
   }
 
   async copyFrom(source: DiskFile, sourceOffset: number, offset: number, length: number): Promise<number> {
@@ -193,8 +225,9 @@ class HostFile implements DiskFile {
     return bytes.length;
   }
 
-  truncate(length: number): Promise<void> {
-    return this.disk.done("truncate", () => ftruncateSync(this.descriptor, length));
+  async truncate(length: number): Promise<void> {
+    await this.disk.done("truncate", () => ftruncateSync(this.descriptor, length));
+    await this.disk.also(async () => this.shadow?.truncate(length));
   }
 
   stat(): Promise<DiskStat> {
@@ -208,15 +241,17 @@ class HostFile implements DiskFile {
     return this.disk.done("handle", () => Buffer.from(this.disk.nextHandle()));
   }
 
-  sync(): Promise<void> {
-    return this.disk.done("sync", () => undefined);
+  async sync(): Promise<void> {
+    await this.disk.done("sync", () => undefined);
+    await this.disk.also(async () => this.shadow?.sync());
   }
 
-  close(): Promise<void> {
-    return this.disk.done("close", () => {
+  async close(): Promise<void> {
+    await this.disk.done("close", () => {
       this.disk.open.delete(this.descriptor);
       closeSync(this.descriptor);
     });
+    await this.disk.also(async () => this.shadow?.close());
   }
 }
 

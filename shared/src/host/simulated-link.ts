@@ -37,6 +37,8 @@ export class SimulatedLink implements Link {
   /** When the line has taken all that was sent so far, and when it will have arrived. */
   #takenAtMs = 0;
   #arrivedAtMs = 0;
+  /** The other end is gone: what it had sent comes later. */
+  #isLate = false;
   /** What came in while nothing arrives. */
   readonly #held: (Uint8Array | Closing)[] = [];
   bufferedBytes = 0;
@@ -100,10 +102,28 @@ export class SimulatedLink implements Link {
     }
   }
 
+  /**
+   * The line breaks, and only this end is told. What it had sent stays under way until the function is called that this returns: it arrives then, perhaps
+   * behind what a newer link has brought, and the other end is told.
+   */
+  lose(): () => void {
+    const peer = this.#peer;
+    this.#isCut = true;
+    this.bufferedBytes = 0;
+    this.#held.length = 0;
+    this.#inbox.end(CLOSE_BROKEN, "The line broke.");
+    if (peer === undefined) return () => undefined;
+    peer.#isLate = true;
+    return () => {
+      for (const arrival of peer.#held.splice(0)) peer.#take(arrival);
+      peer.cut();
+    };
+  }
+
   /** A black hole is over, for both ends. */
   release(): void {
     for (const end of [this, this.#peer]) {
-      if (end === undefined) continue;
+      if (end === undefined || end.#isLate) continue;
       for (const arrival of end.#held.splice(0)) end.#take(arrival);
     }
   }
@@ -132,7 +152,7 @@ export class SimulatedLink implements Link {
       this.cut();
       return;
     }
-    if (this.#conditions.isBlackHole || this.#held.length > 0) this.#held.push(content);
+    if (this.#conditions.isBlackHole || this.#isLate || this.#held.length > 0) this.#held.push(content);
     else this.#take(content);
   }
 

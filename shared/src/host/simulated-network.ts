@@ -113,6 +113,15 @@ export class SimulatedLine implements Dialer, LineConditions {
     return link;
   }
 
+  /** All links over this line break, but only this machine is told. What it had sent arrives when the function is called that this returns. */
+  lose(): () => void {
+    const arrivals = Array.from(this.#links, (link) => link.lose());
+    this.#links.clear();
+    return () => {
+      for (const arrive of arrivals) arrive();
+    };
+  }
+
   /** Breaks all links over this line. */
   cut(): void {
     for (const link of this.#links) link.cut();

@@ -115,6 +115,25 @@ describe("a simulated link", () => {
     expect(rightEar.closings).toEqual([{ code: 4000, reason: "done" }]);
   });
 
+  test("lost by one end only, it brings what that end had sent late, and then tells the other", async () => {
+    const { clock, line, left, right } = await makePair();
+    const [leftEar, rightEar] = [new Ear(), new Ear()];
+    left.listen(leftEar);
+    right.listen(rightEar);
+    left.send(Uint8Array.of(1));
+    const arrive = line.lose();
+    left.send(Uint8Array.of(2));
+    right.send(Uint8Array.of(9));
+    await clock.advance(60_000);
+    expect(leftEar.closings.map(({ code }) => code)).toEqual([1006]);
+    expect([leftEar.messages, rightEar.messages, rightEar.closings]).toEqual([[], [], []]);
+    arrive();
+    await clock.runUntilIdle();
+    expect(rightEar.messages.map(([number]) => number)).toEqual([1]);
+    expect(rightEar.closings.map(({ code }) => code)).toEqual([1006]);
+    expect(leftEar.messages).toEqual([]);
+  });
+
   test("does the same again with the same seed", async () => {
     expect(await arrivalsOf(3)).toBe(await arrivalsOf(3));
     expect(await arrivalsOf(3)).not.toBe(await arrivalsOf(4));

@@ -1,0 +1,145 @@
+// What is to happen in a run: all of it, so that a run that failed can be kept, and made smaller. What is left to chance (jitter, bytes, the order of what
+// happens at once) hangs on the plan's seed.
+import { SeededRandom } from "@runnel/shared";
+
+/** `readNewest`: what another client's program was told done last, or `path`. */
+export const DOINGS = ["read", "readNewest", "list", "write", "edit", "save", "remove", "rename", "make"] as const;
+
+export interface Step {
+  client: number;
+  /** Steps of one program follow each other. */
+  program: number;
+  /** Not before this, from the begin of the work. */
+  atMs: number;
+  do: (typeof DOINGS)[number];
+  path: string;
+  /** rename */
+  toPath?: string;
+  /** write, save */
+  sizeBytes?: number;
+}
+
+export const FAULTS = [
+  "cut",
+  "halfCut",
+  "blackHole",
+  "noNetwork",
+  "kill",
+  "powerCut",
+  "sleep",
+  "wallJump",
+  "memoryShort",
+  "noAcks",
+  "diskFull",
+  "diskSlow",
+  "serverPowerCut",
+  "serverDiskFull",
+  "serverDiskSlow",
+] as const;
+
+export interface Fault {
+  atMs: number;
+  kind: (typeof FAULTS)[number];
+  /** Where it makes a difference. */
+  client: number;
+  lastsMs: number;
+}
+
+export interface Plan {
+  seed: number;
+  termMs: number;
+  clients: { delayMs: number; jitterMs: number }[];
+  steps: Step[];
+  faults: Fault[];
+}
+
+/** What a plan is made with, where chance is not to say it. */
+export interface PlanSettings {
+  clients?: number;
+  programs?: number;
+  termMs?: number;
+  /** One way, of every line. */
+  delayMs?: number;
+  /** From the begin to the end, and no other. */
+  onlyFault?: Fault["kind"];
+}
+
+const FOLDERS = ["", "d/", "e/"];
+const NAMES = ["a", "b", "c"];
+const SIZES = [0, 10, 300, 5_000, 30_000];
+/** Of a hundred; the rest are renames. */
+const SHARES: readonly (readonly [number, Step["do"]])[] = [
+  [20, "readNewest"],
+  [36, "read"],
+  [44, "list"],
+  [62, "write"],
+  [72, "edit"],
+  [80, "save"],
+  [87, "remove"],
+  [92, "make"],
+];
+
+export function planOf(seed: number, settings: PlanSettings = {}): Plan {
+  const random = new SeededRandom(seed);
+  const clients = settings.clients ?? (random.coin(0.15) ? 3 : 2);
+  const onlyFault = settings.onlyFault ?? (random.coin(0.02) ? "noAcks" : undefined);
+  const isLong = onlyFault === undefined && random.coin(0.05);
+  // Names that nobody touches for some seconds are kept by kernels: they are not all to be busy.
+  const pauseMs = onlyFault === undefined && random.coin() ? 300 : 2_500;
+  const steps: Step[] = [];
+  for (let client = 0; client < clients; client++) {
+    for (let program = 0; program < (settings.programs ?? 2); program++) {
+      for (let n = 0, atMs = 0; n < (isLong ? 150 : 16); n++) {
+        atMs += random.below(pauseMs);
+        const step = oneStep(random, { client, program, atMs });
+        steps.push(step);
+        // A program that looks again, soon.
+        if (step.do === "read" && random.coin()) steps.push({ ...step, atMs: (atMs += random.below(600)) });
+      }
+    }
+  }
+  const lastsMs = Math.max(...steps.map(({ atMs }) => atMs));
+  const faults: Fault[] = [];
+  if (onlyFault !== undefined) faults.push({ atMs: 0, kind: onlyFault, client: 0, lastsMs });
+  else {
+    for (let atMs = random.below(4_000); atMs < lastsMs + 3_000; atMs += 1 + random.below(8_000))
+      faults.push(oneFault(random, atMs, clients));
+  }
+  return {
+    seed,
+    termMs: settings.termMs ?? (random.coin(0.7) ? 5_000 : 20_000),
+    clients: Array.from({ length: clients }, () => {
+      const [delayMs, jitterMs] = [5 + random.below(60), random.below(20)];
+      return { delayMs: settings.delayMs ?? delayMs, jitterMs };
+    }),
+    steps,
+    faults,
+  };
+}
+
+function oneStep(random: SeededRandom, at: Pick<Step, "client" | "program" | "atMs">): Step {
+  const share = random.below(100);
+  const doing = SHARES.find(([below]) => share < below)?.[1] ?? "rename";
+  const path = onePath(random);
+  if (doing === "list") return { ...at, do: doing, path: FOLDERS[random.below(FOLDERS.length)] ?? "" };
+  if (doing === "make") return { ...at, do: doing, path: random.coin() ? "d" : "e" };
+  if (doing === "rename") return { ...at, do: doing, path, toPath: onePath(random) };
+  if (doing === "write" || doing === "save")
+    return { ...at, do: doing, path, sizeBytes: SIZES[random.below(SIZES.length)] ?? 0 };
+  return { ...at, do: doing, path };
+}
+
+function onePath(random: SeededRandom): string {
+  return `${FOLDERS[random.below(FOLDERS.length)] ?? ""}${NAMES[random.below(NAMES.length)] ?? ""}`;
+}
+
+/** Some last long, most do not: much of a run is to be within leases. */
+function oneFault(random: SeededRandom, atMs: number, clients: number): Fault {
+  const lastsMs = random.below(random.coin(0.1) ? 60_000 : 4_000);
+  return {
+    atMs,
+    kind: FAULTS[random.below(FAULTS.length)] ?? "cut",
+    client: random.below(clients),
+    lastsMs,
+  };
+}
