@@ -1,12 +1,43 @@
-// What is cut, digested and compressed: random bytes, and the files of a real tree, each for itself as the server reads them.
+// What is cut, digested and compressed: random bytes, and the files of a real tree, each for itself, in steps as they are read.
 import { createCipheriv } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
+/** What is read at once: pieces of files, up to a megabyte of them. */
+export type Step = readonly Piece[];
+
+export interface Piece {
+  bytes: Uint8Array;
+  /** The file ends with it. */
+  isEnd: boolean;
+}
+
 export interface Content {
   name: "random" | "tree";
   files: readonly Uint8Array[];
+  steps: readonly Step[];
   bytes: number;
+}
+
+/** As much as the server reads at once. */
+export const STEP_BYTES = 1024 * 1024;
+
+function contentOf(name: Content["name"], files: readonly Uint8Array[]): Content {
+  const steps: Piece[][] = [];
+  let room = 0;
+  for (const file of files) {
+    for (let at = 0; at < file.length;) {
+      if (room === 0) {
+        steps.push([]);
+        room = STEP_BYTES;
+      }
+      const bytes = file.subarray(at, at + room);
+      at += bytes.length;
+      room -= bytes.length;
+      steps.at(-1)?.push({ bytes, isEnd: at === file.length });
+    }
+  }
+  return { name, files, steps, bytes: files.reduce((sum, { length }) => sum + length, 0) };
 }
 
 /** Alike in every run. */
@@ -15,7 +46,7 @@ export function randomBytes(length: number, seed: number): Uint8Array {
 }
 
 export function randomContent(bytes: number): Content {
-  return { name: "random", files: [randomBytes(bytes, 1)], bytes };
+  return contentOf("random", [randomBytes(bytes, 1)]);
 }
 
 /** Files of a folder in order of their paths, until there are so many bytes. */
@@ -28,7 +59,7 @@ export function treeContent(folder: string, bytesMax: number): Content {
     files.push(file);
     bytes += file.length;
   }
-  return { name: "tree", files, bytes };
+  return contentOf("tree", files);
 }
 
 function* filesBelow(folder: string): Generator<string> {

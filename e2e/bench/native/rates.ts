@@ -1,8 +1,8 @@
-// Figures of one thread over bytes in memory, as GB a second of processor time: what else runs on the machine changes them less than
-// those by the clock.
+// Figures of one thread over a megabyte after the other that was just put into memory, as reading a file does, in GB a second of processor
+// time: what else runs on the machine changes them less than those by the clock.
 import { type ChunkEngine, type DigestEngine, coreAddon } from "@runnel/native/engines";
 import { median } from "../benchmark.ts";
-import type { Content } from "./contents.ts";
+import { type Content, type Piece, STEP_BYTES, type Step } from "./contents.ts";
 
 export interface Rate {
   /** "chunk", "hash", "pipeline", "codec". */
@@ -21,13 +21,12 @@ export interface Way {
   group: string;
   path: string;
   what: string;
-  go(content: Content): void | Promise<void>;
+  /** All of the content; what `watch` does not time is not measured. */
+  go(content: Content, watch: Watch): void | Promise<void>;
   /** Of this content only. */
   only?: Content["name"];
 }
 
-/** What the server reads at once. */
-const STEP_BYTES = 1024 * 1024;
 /** A run, as far as the codec is concerned. */
 const RUN_BYTES = 256 * 1024;
 /** Shorter than this, a measurement is repeated. */
@@ -35,11 +34,45 @@ const MEASURED_MS = 60;
 
 const core = coreAddon();
 
-function cut(content: Content, engine?: ChunkEngine, digest?: DigestEngine | "none"): void {
+/** Where a step lies when it was read. */
+const memory = new Uint8Array(STEP_BYTES);
+
+/** Adds up processor time. */
+class Watch {
+  tookMs = 0;
+
+  async time(work: () => void | Promise<unknown>): Promise<void> {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    this.tookMs += (user + system) / 1000;
+  }
+}
+
+function read(step: Step): Piece[] {
+  let at = 0;
+  return step.map(({ bytes, isEnd }) => {
+    const place = memory.subarray(at, (at += bytes.length));
+    place.set(bytes);
+    return { bytes: place, isEnd };
+  });
+}
+
+async function cut(
+  content: Content,
+  watch: Watch,
+  engine?: ChunkEngine,
+  digest?: DigestEngine | "none",
+): Promise<void> {
   const stream = new core.ChunkStream(engine, 0, digest);
-  for (const file of content.files) {
-    for (let at = 0; at < file.length; at += STEP_BYTES) stream.update(file.subarray(at, at + STEP_BYTES));
-    stream.finish();
+  for (const step of content.steps) {
+    const pieces = read(step);
+    await watch.time(() => {
+      for (const { bytes, isEnd } of pieces) {
+        stream.update(bytes);
+        if (isEnd) stream.finish();
+      }
+    });
   }
 }
 
@@ -68,36 +101,39 @@ function chunkWays(): Way[] {
     group: "chunk",
     path,
     what: CHUNK_WORDS[path],
-    go: (content) => cut(content, path, "none"),
+    go: (content, watch) => cut(content, watch, path, "none"),
   }));
 }
 
-/** Chunks of a content, as many buffers. */
-function chunksOf(content: Content): Uint8Array[] {
-  return content.files.flatMap((file) => {
+/** Lengths of the chunks of each piece. */
+function chunksOf(step: Step): number[][] {
+  return step.map(({ bytes }) => {
     const stream = new core.ChunkStream(undefined, 0, "none");
-    stream.update(file);
-    let at = 0;
-    return [...new Uint32Array(stream.finish().lengths)].map((length) => file.subarray(at, (at += length)));
+    stream.update(bytes);
+    return [...new Uint32Array(stream.finish().lengths)];
   });
 }
 
 function hashWays(contents: readonly Content[]): Way[] {
-  const chunks = new Map(contents.map((content) => [content, chunksOf(content)]));
-  const digest = async (content: Content, engine?: DigestEngine): Promise<void> => {
-    await core.digest(chunks.get(content) ?? [], engine);
+  const lengths = new Map(contents.flatMap(({ steps }) => steps).map((step) => [step, chunksOf(step)]));
+  const digest = async (content: Content, watch: Watch, engine?: DigestEngine): Promise<void> => {
+    for (const step of content.steps) {
+      const chunks = read(step).flatMap(({ bytes }, index) => {
+        let at = 0;
+        return (lengths.get(step)?.[index] ?? []).map((length) => bytes.subarray(at, (at += length)));
+      });
+      await watch.time(() => core.digest(chunks, engine));
+    }
   };
   const others = core.digestEngines.filter((name) => name !== oneStream).toReversed();
   const ways: Way[] = [oneStream, ...others].map((path) => ({
     group: "hash",
     path,
     what: DIGEST_WORDS[path],
-    go: (content: Content) => digest(content, path),
+    go: (content, watch) => digest(content, watch, path),
   }));
-  return [
-    ...ways,
-    { group: "hash", path: "fastest", what: "whichever suits the chunks", go: (content) => digest(content) },
-  ];
+  const fastest: Way = { group: "hash", path: "fastest", what: "whichever suits the chunks", go: digest };
+  return [...ways, fastest];
 }
 
 function pipelineWays(): Way[] {
@@ -105,7 +141,7 @@ function pipelineWays(): Way[] {
     group: "pipeline",
     path,
     what,
-    go: (content) => cut(content, engine, digest),
+    go: (content, watch) => cut(content, watch, engine, digest),
   });
   return [
     pipeline("plain", "plain roll over every byte, one stream", "roll", oneStream),
@@ -128,18 +164,20 @@ function codecWays(contents: readonly Content[]): Way[] {
     path: `zstd${level}`,
     what: `zstd -${level}, runs of 256 KiB`,
     only: "tree",
-    go: () => {
-      for (const run of runs) core.compressNow(run, none, level);
-    },
+    go: (_, watch) =>
+      watch.time(() => {
+        for (const run of runs) core.compressNow(run, none, level);
+      }),
   });
   const unfold: Way = {
     group: "codec",
     path: "unfold",
     what: "back from zstd -3",
     only: "tree",
-    go: () => {
-      for (const { bytes, into } of packed) core.decompressNow(bytes, none, into);
-    },
+    go: (_, watch) =>
+      watch.time(() => {
+        for (const { bytes, into } of packed) core.decompressNow(bytes, none, into);
+      }),
   };
   return [compress(1), compress(3), unfold];
 }
@@ -156,13 +194,13 @@ export function waysOf(contents: readonly Content[]): Way[] {
 }
 
 async function measure(way: Way, content: Content): Promise<number> {
-  const before = process.cpuUsage();
-  for (let passes = 1; ; passes++) {
-    await way.go(content);
-    const { user, system } = process.cpuUsage(before);
-    const tookMs = (user + system) / 1000;
-    if (tookMs >= MEASURED_MS) return (passes * content.bytes) / tookMs / 1e6;
+  const watch = new Watch();
+  let bytes = 0;
+  while (watch.tookMs < MEASURED_MS) {
+    await way.go(content, watch);
+    bytes += content.bytes;
   }
+  return bytes / watch.tookMs / 1e6;
 }
 
 /** Everything in turn, round by round; medians. */
