@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bytes.h"
+#include "engines.h"
 #include "src/chunk/chunk_stream.h"
 #include "src/chunk/rechunk.h"
 
@@ -17,24 +18,46 @@ ChunkList Cut(const std::vector<uint8_t>& bytes, const ChunkPreset& preset) {
   return stream.Finish();
 }
 
-TEST_CASE("any split is cut as the whole is by the plain roll") {
-  Choices choices(1);
-  for (int round = 0; round < 30; ++round) {
-    const ChunkPreset& preset = kChunkPresets[choices.Below(kChunkPresetCount - 1)];
-    // Memory of exactly this length: a byte read past it is noticed.
-    const std::vector<uint8_t> bytes = choices.MixedBytes(choices.Below(400'000));
-    ChunkStream stream(preset);
-    for (size_t at = 0; at < bytes.size();) {
-      const size_t length = std::min(bytes.size() - at, 1 + choices.Below(round % 2 == 0 ? 100'000 : 9'000));
-      const std::vector<uint8_t> piece(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.begin() + static_cast<ptrdiff_t>(at + length));
-      stream.Update(piece.data(), piece.size());
-      at += length;
+TEST_CASE("any split is cut as the whole is by the plain roll, by every engine") {
+  for (const ScanEngine& engine : ScanEngines()) {
+    CAPTURE(engine.name);
+    Choices choices(1);
+    for (int round = 0; round < 20; ++round) {
+      const ChunkPreset& preset = kChunkPresets[choices.Below(kChunkPresetCount - 1)];
+      // Memory of exactly this length: a byte read past it is noticed.
+      const std::vector<uint8_t> bytes = choices.MixedBytes(choices.Below(400'000));
+      ChunkStream stream(preset, {.scan = engine.scan});
+      for (size_t at = 0; at < bytes.size();) {
+        const size_t length = std::min(bytes.size() - at, 1 + choices.Below(round % 2 == 0 ? 100'000 : 9'000));
+        const std::vector<uint8_t> piece(bytes.begin() + static_cast<ptrdiff_t>(at),
+                                         bytes.begin() + static_cast<ptrdiff_t>(at + length));
+        stream.Update(piece.data(), piece.size());
+        at += length;
+      }
+      const ChunkList expected = Cut(bytes, preset);
+      const ChunkList found = stream.Finish();
+      CHECK(found.lengths == expected.lengths);
+      CHECK(found.digests == expected.digests);
     }
-    const ChunkList expected = Cut(bytes, preset);
-    const ChunkList found = stream.Finish();
-    CHECK(found.lengths == expected.lengths);
-    CHECK(found.digests == expected.digests);
   }
+}
+
+TEST_CASE("every engine finds a breakpoint at every other place") {
+  std::vector<uint8_t> bytes(100'000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = i % 2 == 0 ? 0xf1 : 0x10;
+  for (const ScanEngine& engine : ScanEngines()) {
+    CAPTURE(engine.name);
+    ChunkStream stream(kChunkPresets[0], {.scan = engine.scan});
+    stream.Update(bytes.data(), bytes.size());
+    const ChunkList found = stream.Finish();
+    CHECK(found.lengths.size() == 49);
+    CHECK(std::count(found.lengths.begin(), found.lengths.end(), 2048) == 48);
+  }
+}
+
+TEST_CASE("the chunker has the engines of this processor") {
+  const std::string names = NamesOf(ScanEngines());
+  CHECK(names == ExpectedEngines("RUNNEL_CHUNK_ENGINES", names));
 }
 
 TEST_CASE("cutting anew around edits finds what cutting the whole finds") {
