@@ -3,6 +3,7 @@ import { afterEach, expect, test } from "@jest/globals";
 import { Crowd } from "../src/consistency/crowd.ts";
 
 const HOLDERS = 200;
+const IDLE = 1_000;
 const TERM_MS = 20_000;
 let crowd: Crowd | undefined;
 
@@ -34,6 +35,17 @@ test("a save waits for one round of the feed and its acknowledgements, however m
   expect(await crowd?.saveMs()).toBeLessThan(1.1 * oneMs);
 }, 300_000);
 
+test("drives that nobody uses delay nobody, however many are mounted", async () => {
+  const oneMs = await withOneMs();
+  const many = await crowdOf(IDLE + 2);
+  expect(await many.look(many.clients)).toBe(IDLE + 2);
+  await many.clock.advance(3 * TERM_MS);
+  expect(await many.holders()).toBe(0);
+  expect(await many.look(many.clients.slice(0, 2))).toBe(2);
+  expect(await many.holders()).toBe(2);
+  expect(await many.saveMs()).toBeLessThan(1.1 * oneMs);
+}, 300_000);
+
 test("one dead among them delays a save until its lease has run out, and none after that", async () => {
   const oneMs = await withOneMs();
   const many = await crowdOf(HOLDERS);
@@ -43,8 +55,9 @@ test("one dead among them delays a save until its lease has run out, and none af
   const firstMs = await many.saveMs();
   expect(firstMs).toBeGreaterThan(TERM_MS / 2);
   expect(firstMs).toBeLessThanOrEqual(TERM_MS + 2 * oneMs);
+  const others = many.clients.filter((client) => client !== dead);
   for (let n = 0; n < 3; n++) {
-    await many.look(many.clients.filter((client) => client !== dead));
+    expect(await many.look(others)).toBe(others.length);
     expect(await many.saveMs()).toBeLessThan(1.1 * oneMs);
   }
 }, 300_000);
