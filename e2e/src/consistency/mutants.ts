@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a lease counted from the receipt",
-    settings: { termMs: 4_000, delayMs: 700 },
+    settings: { termMs: 2_000, delayMs: 700, faults: ["blackHole"] },
     apply: () =>
       replace<{ parts: { clock: Clock }; termMs: number }, [number]>(
         Session,

@@ -58,8 +58,10 @@ export interface PlanSettings {
   clients?: number;
   programs?: number;
   termMs?: number;
-  /** One way, of every line. */
+  /** One way, of the first client's line. */
   delayMs?: number;
+  /** And no others; those of the first client only. */
+  faults?: readonly Fault["kind"][];
   /** From the begin to the end, and no other. */
   onlyFault?: Fault["kind"];
 }
@@ -103,14 +105,14 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   if (onlyFault !== undefined) faults.push({ atMs: 0, kind: onlyFault, client: 0, lastsMs });
   else {
     for (let atMs = random.below(4_000); atMs < lastsMs + 3_000; atMs += 1 + random.below(8_000))
-      faults.push(oneFault(random, atMs, clients));
+      faults.push(oneFault(random, atMs, clients, settings.faults));
   }
   return {
     seed,
     termMs: settings.termMs ?? (random.coin(0.7) ? 5_000 : 20_000),
-    clients: Array.from({ length: clients }, () => {
+    clients: Array.from({ length: clients }, (_, index) => {
       const [delayMs, jitterMs] = [5 + random.below(60), random.below(20)];
-      return { delayMs: settings.delayMs ?? delayMs, jitterMs };
+      return { delayMs: (index === 0 ? settings.delayMs : undefined) ?? delayMs, jitterMs };
     }),
     steps,
     faults,
@@ -134,12 +136,9 @@ function onePath(random: SeededRandom): string {
 }
 
 /** Some last long, most do not: much of a run is to be within leases. */
-function oneFault(random: SeededRandom, atMs: number, clients: number): Fault {
+function oneFault(random: SeededRandom, atMs: number, clients: number, only?: readonly Fault["kind"][]): Fault {
   const lastsMs = random.below(random.coin(0.1) ? 60_000 : 4_000);
-  return {
-    atMs,
-    kind: FAULTS[random.below(FAULTS.length)] ?? "cut",
-    client: random.below(clients),
-    lastsMs,
-  };
+  const kinds = only ?? FAULTS;
+  const kind = kinds[random.below(kinds.length)] ?? "cut";
+  return { atMs, kind, client: only === undefined ? random.below(clients) : 0, lastsMs };
 }
