@@ -66,7 +66,7 @@ class Checker {
   private seqOf(call: Call): number | undefined {
     const { kind, path, toPath, content } = call;
     if (kind === "write") return content === undefined ? 0 : this.truth.firstWith(content);
-    const name = last(kind === "rename" ? (toPath ?? "") : path);
+    const name = last(kind === "rename" || kind === "link" ? (toPath ?? "") : path);
     const op = kind === "make" ? "make" : kind;
     const during = ({ atMs }: Committed): boolean => atMs >= call.beganMs && atMs <= call.endedMs;
     // A name operation of another client with that name in that moment is taken for it only where there is none of its own.

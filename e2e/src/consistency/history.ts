@@ -5,9 +5,9 @@ export type Seen = string | undefined;
 
 export interface Call {
   client: string;
-  kind: "read" | "list" | "write" | "remove" | "rename" | "make";
+  kind: "read" | "list" | "write" | "remove" | "rename" | "link" | "make";
   path: string;
-  /** rename */
+  /** rename, link */
   toPath?: string;
   /** Steps of the run: every begin and every end is one. */
   began: number;

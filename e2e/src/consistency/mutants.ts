@@ -2,6 +2,7 @@
 // them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only.
 import { DriveHost, Listings, type Replica, Session } from "@runnel/app/parts";
 import { Attachment, Feed, Holder, MemoryTables } from "@runnel/server/parts";
+import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
 import { Process } from "../simulation/machine.ts";
@@ -148,6 +149,23 @@ export const MUTANTS: readonly Mutant[] = [
           },
       );
     },
+  },
+  {
+    name: "a kernel that is not told of a change",
+    apply: () =>
+      replace<{ parts: { drive: Pick<Drive, "putEntries" | "putNode"> } }, [readonly Change[]]>(
+        DriveHost,
+        "apply",
+        (original) =>
+          function (changes) {
+            const { drive } = this.parts;
+            const silent: typeof drive = {
+              putEntries: (bindings) => drive.putEntries(bindings, false),
+              putNode: (entry) => drive.putNode(entry, false),
+            };
+            original.call({ parts: { ...this.parts, drive: silent } }, changes);
+          },
+      ),
   },
   {
     name: "a retry executed twice",

@@ -3,7 +3,18 @@
 import { SeededRandom } from "@runnel/shared";
 
 /** `readNewest`: what another client's program was told done last, or `path`. */
-export const DOINGS = ["read", "readNewest", "list", "write", "edit", "save", "remove", "rename", "make"] as const;
+export const DOINGS = [
+  "read",
+  "readNewest",
+  "list",
+  "write",
+  "edit",
+  "save",
+  "remove",
+  "rename",
+  "link",
+  "make",
+] as const;
 
 export interface Step {
   client: number;
@@ -13,7 +24,7 @@ export interface Step {
   atMs: number;
   do: (typeof DOINGS)[number];
   path: string;
-  /** rename */
+  /** rename, link */
   toPath?: string;
   /** write, save */
   sizeBytes?: number;
@@ -78,7 +89,8 @@ const SHARES: readonly (readonly [number, Step["do"]])[] = [
   [72, "edit"],
   [80, "save"],
   [87, "remove"],
-  [92, "make"],
+  [91, "make"],
+  [94, "link"],
 ];
 
 export function planOf(seed: number, settings: PlanSettings = {}): Plan {
@@ -125,7 +137,7 @@ function oneStep(random: SeededRandom, at: Pick<Step, "client" | "program" | "at
   const path = onePath(random);
   if (doing === "list") return { ...at, do: doing, path: FOLDERS[random.below(FOLDERS.length)] ?? "" };
   if (doing === "make") return { ...at, do: doing, path: random.coin() ? "d" : "e" };
-  if (doing === "rename") return { ...at, do: doing, path, toPath: onePath(random) };
+  if (doing === "rename" || doing === "link") return { ...at, do: doing, path, toPath: onePath(random) };
   if (doing === "write" || doing === "save")
     return { ...at, do: doing, path, sizeBytes: SIZES[random.below(SIZES.length)] ?? 0 };
   return { ...at, do: doing, path };

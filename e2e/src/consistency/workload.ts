@@ -60,6 +60,7 @@ class Doer {
     else if (doing === "save") await this.saveByRename(path);
     else if (doing === "remove") await this.remove(path);
     else if (doing === "rename") await this.rename(path, toPath);
+    else if (doing === "link") await this.link(path, toPath);
     else await this.makeFolder(path);
   }
 
@@ -154,6 +155,7 @@ class Doer {
         // Also an empty file is to be a save: the close of one that was only made does not wait for the server.
         await this.program.ftruncate(fd, 0);
         if (bytes.length > 0) await this.program.write(fd, 0, bytes);
+        if (this.random.coin(0.2)) await this.program.fsync(fd);
       } catch (error) {
         await this.program.close(fd).catch(() => undefined);
         throw error;
@@ -197,6 +199,10 @@ class Doer {
   private async rename(path: string, toPath: string): Promise<void> {
     if (path === toPath) return;
     await this.call({ client: this.client, kind: "rename", path, toPath }, () => this.program.rename(path, toPath));
+  }
+
+  private async link(path: string, toPath: string): Promise<void> {
+    await this.call({ client: this.client, kind: "link", path, toPath }, () => this.program.link(path, toPath));
   }
 
   private async makeFolder(path: string): Promise<void> {
