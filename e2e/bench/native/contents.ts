@@ -40,9 +40,15 @@ function contentOf(name: Content["name"], files: readonly Uint8Array[]): Content
   return { name, files, steps, bytes: files.reduce((sum, { length }) => sum + length, 0) };
 }
 
+function numbered(seed: number): Buffer {
+  const key = Buffer.alloc(16);
+  key.writeUInt32LE(seed);
+  return key;
+}
+
 /** Alike in every run. */
 export function randomBytes(length: number, seed: number): Uint8Array {
-  return createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16)).update(Buffer.alloc(length));
+  return createCipheriv("aes-128-ctr", numbered(seed), Buffer.alloc(16)).update(Buffer.alloc(length));
 }
 
 export function randomContent(bytes: number): Content {

@@ -1,4 +1,4 @@
-// A server's volume that finds large files in its folder, with its event loop in this process: how fast it cuts and digests them, and how long the
+// A server's volume that finds files in its folder, with its event loop in this process: how fast it cuts and digests them, and how long the
 // loop keeps others waiting meanwhile.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,9 +10,15 @@ import { type OpenedVolume, openSqliteMetaStore, openVolume } from "@runnel/serv
 import { RealClock } from "@runnel/shared";
 import { randomBytes } from "./contents.ts";
 
-export interface IngestFigures {
+export interface Files {
+  count: number;
+  /** Of all together. */
   bytes: number;
+}
+
+export interface IngestFigures extends Files {
   seconds: number;
+  cpuMs: number;
   /** How late the event loop was, beyond what it asked for. */
   delayP50Ms: number;
   delayP99Ms: number;
@@ -21,7 +27,6 @@ export interface IngestFigures {
   idleP99Ms: number;
 }
 
-const FILES = 4;
 const RESOLUTION_MS = 1;
 const IDLE_MS = 2000;
 const POLL_MS = 20;
@@ -37,22 +42,26 @@ async function watched(work: () => Promise<void>): Promise<Histogram> {
   return delay;
 }
 
-export async function measureIngest(bytes: number): Promise<IngestFigures> {
+export async function measureIngest({ count, bytes }: Files): Promise<IngestFigures> {
   const folder = await mkdtemp(join(tmpdir(), "runnel-bench-"));
   const [served, dataFolder] = [join(folder, "served"), join(folder, "data")];
   try {
     await mkdir(served);
-    for (let index = 0; index < FILES; index++) {
-      await writeFile(join(served, `${index}`), randomBytes(Math.ceil(bytes / FILES), 10 + index));
+    for (let index = 0; index < count; index++) {
+      await writeFile(join(served, `${index}`), randomBytes(Math.ceil(bytes / count), 10 + index));
     }
     const idle = await watched(() => sleep(IDLE_MS));
     const opened = await open(served, dataFolder);
     try {
+      const cpu = process.cpuUsage();
       const startMs = performance.now();
       const busy = await watched(() => untilCut(opened, startMs + DEADLINE_MS));
+      const { user, system } = process.cpuUsage(cpu);
       return {
+        count,
         bytes,
         seconds: (performance.now() - startMs) / 1000,
+        cpuMs: (user + system) / 1000,
         delayP50Ms: lateMs(busy.percentile(50)),
         delayP99Ms: lateMs(busy.percentile(99)),
         delayMaxMs: lateMs(busy.max),
