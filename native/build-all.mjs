@@ -1,5 +1,6 @@
 // Builds core.node for every system that an agent runs on, whatever this one is: prebuilds/PLATFORM-PROCESSOR/core.node, in
-// Node's words, to be loaded where there is no compiler. The compiler is zig, which scripts/tools.mjs fetches.
+// Node's words, to be loaded where there is no compiler; for Windows drive.node too, which needs no library of the system
+// there. The compiler is zig, which scripts/tools.mjs fetches.
 //     node build-all.mjs [TARGET…]
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -24,9 +25,10 @@ function cmake(target, args) {
 function build(target, zig) {
   const folder = join(prebuilds, target);
   const stampFile = join(folder, ".stamp");
-  const addon = join(folder, "core.node");
+  const made = target.startsWith("win32") ? ["core.node", "drive.node"] : ["core.node"];
   const wanted = inputDigest(here, `${target} ${zig}`);
-  if (existsSync(addon) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted) {
+  const isThere = made.every((name) => existsSync(join(folder, name)));
+  if (isThere && existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted) {
     return `${target}: up to date`;
   }
   const startMs = Date.now();
@@ -38,7 +40,7 @@ function build(target, zig) {
   cmake(target, ["-S", here, "-B", work, ...options]);
   cmake(target, ["--build", work, "--parallel", String(availableParallelism())]);
   mkdirSync(folder, { recursive: true });
-  copyFileSync(join(work, "core.node"), addon);
+  for (const name of made) copyFileSync(join(work, name), join(folder, name));
   writeFileSync(stampFile, wanted);
   return `${target}: built in ${((Date.now() - startMs) / 1000).toFixed(0)} s`;
 }

@@ -1,13 +1,11 @@
 #include "drive_object.h"
 
-#include <fcntl.h>
-
-#include <cerrno>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "../drive/overlay_file.h"
 #include "drive_convert.h"
 
 namespace runnel::bridge {
@@ -68,12 +66,13 @@ Napi::Function DriveObject::Define(Napi::Env env) {
 
 DriveObject::DriveObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DriveObject>(info) {
   const auto settings = info[1].As<Napi::Object>();
-  if (info[0].As<Napi::String>().Utf8Value() == "fuse") {
-    drive::FuseFront::Settings fuse;
-    fuse.mountpoint = StringOf(settings, "mountpoint");
-    fuse.source = StringOf(settings, "source");
-    fuse.is_read_only = settings.Get("isReadOnly").ToBoolean();
-    fuse_ = std::make_unique<drive::FuseFront>(std::move(fuse), CoreSettingsOf(settings), [this] { WakeAgent(); });
+  if (info[0].As<Napi::String>().Utf8Value() == "kernel") {
+    drive::KernelFront::Settings kernel;
+    kernel.mountpoint = StringOf(settings, "mountpoint");
+    kernel.source = StringOf(settings, "source");
+    kernel.is_read_only = settings.Get("isReadOnly").ToBoolean();
+    kernel_ = drive::MakeKernelFront(std::move(kernel), CoreSettingsOf(settings), [this] { WakeAgent(); });
+    if (kernel_ == nullptr) throw Napi::Error::New(info.Env(), "Runnel cannot map drives on this system yet.");
   } else {
     complete_ = Napi::Persistent(settings.Get("complete").As<Napi::Function>());
     memory_ = std::make_unique<drive::MemoryFront>(CoreSettingsOf(settings), [this](uint64_t ticket, drive::MemoryResult result) {
@@ -97,7 +96,7 @@ void DriveObject::StopWaking() {
 void DriveObject::OnEnvironmentEnd(void* drive) {
   auto* self = static_cast<DriveObject*>(drive);
   self->StopWaking();
-  self->fuse_->EndNow();
+  self->kernel_->EndNow();
 }
 
 Napi::Array DriveObject::DrainItems(Napi::Env env, bool* has_ended) {
@@ -145,7 +144,7 @@ void DriveObject::TellAgent(Napi::Env env, napi_value on_items) {
 Napi::Value DriveObject::Start(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   napi_create_threadsafe_function(env, info[0], nullptr, Napi::String::New(env, "runnel.drive"), 0, 1, nullptr, nullptr, this, OnWake, &wake_);
-  const std::string problem = fuse_->Start();
+  const std::string problem = kernel_->Start();
   if (!problem.empty()) {
     StopWaking();
     return Napi::String::New(env, problem);
@@ -157,7 +156,7 @@ Napi::Value DriveObject::Start(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DriveObject::Close(const Napi::CallbackInfo& info) {
-  fuse_->Close(info[0].ToBoolean(), [this](bool is_done) { core().Tell({drive::Notice::kEnded, is_done ? 1u : 0u, 0, {}}); });
+  kernel_->Close(info[0].ToBoolean(), [this](bool is_done) { core().Tell({drive::Notice::kEnded, is_done ? 1u : 0u, 0, {}}); });
   return info.Env().Undefined();
 }
 
@@ -199,8 +198,9 @@ Napi::Value DriveObject::SetLease(const Napi::CallbackInfo& info) {
 
 Napi::Value DriveObject::PutContent(const Napi::CallbackInfo& info) {
   const std::string path = info[3].As<Napi::String>().Utf8Value();
-  drive::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.Get() < 0) return Napi::Number::New(info.Env(), errno);
+  int opened = -1;
+  if (const int error = drive::OpenContentFile(path, &opened); error != 0) return Napi::Number::New(info.Env(), error);
+  drive::UniqueFd fd(opened);
   auto content = std::make_shared<drive::Content>(IdOf(info[0]), IdOf(info[1]), IdOf(info[2]), IdOf(info[4]), std::move(fd));
   content->AddPresent(RangesOf(info[5]));
   core().PutContent(std::move(content));

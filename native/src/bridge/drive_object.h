@@ -1,6 +1,6 @@
 // A drive as JavaScript holds it: the core with one front. native/drive.ts checks arguments; nothing else uses this class.
 //
-// All methods run on JavaScript's main thread. What the core has for the agent is drained there too: for the FUSE front through one
+// All methods run on JavaScript's main thread. What the core has for the agent is drained there too: for a front with a kernel through one
 // thread-safe function with at most one call under way, for the memory front when the caller asks (drain).
 //
 // A mounted drive keeps this object alive; when the environment ends first, a clean-up hook ends the mount and its threads, which
@@ -15,7 +15,7 @@
 #include <memory>
 #include <mutex>
 
-#include "../drive/fuse/fuse_front.h"
+#include "../drive/kernel_front.h"
 #include "../drive/memory/memory_front.h"
 
 namespace runnel::bridge {
@@ -24,13 +24,13 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
  public:
   static Napi::Function Define(Napi::Env env);
 
-  // (kind: "fuse" | "memory", settings)
+  // (kind: "kernel" | "memory", settings)
   explicit DriveObject(const Napi::CallbackInfo& info);
 
  private:
   static constexpr size_t kBatchMax = 1024;
 
-  drive::DriveCore& core() { return fuse_ != nullptr ? fuse_->core() : memory_->core(); }
+  drive::DriveCore& core() { return kernel_ != nullptr ? kernel_->core() : memory_->core(); }
 
   // (onItems) → undefined or a sentence that says why not
   Napi::Value Start(const Napi::CallbackInfo& info);
@@ -80,7 +80,7 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   void TellAgent(Napi::Env env, napi_value on_items);
   static void OnWake(napi_env env, napi_value on_items, void* context, void* data);
 
-  std::unique_ptr<drive::FuseFront> fuse_;
+  std::unique_ptr<drive::KernelFront> kernel_;
   std::unique_ptr<drive::MemoryFront> memory_;
   Napi::FunctionReference complete_;
   std::mutex wake_mutex_;

@@ -1,22 +1,16 @@
 #include "content.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "overlay_file.h"
 
 namespace runnel::drive {
 
 UniqueFd::~UniqueFd() {
-  if (fd_ >= 0) close(fd_);
+  if (fd_ >= 0) CloseOverlay(fd_);
 }
 
-uint64_t UniqueFd::AllocatedBytes() const {
-  constexpr uint64_t kStatBlock = 512;  // stat(2)
-  struct stat stat = {};
-  if (fd_ < 0 || fstat(fd_, &stat) != 0) return 0;
-  return static_cast<uint64_t>(stat.st_blocks) * kStatBlock;
-}
+uint64_t UniqueFd::AllocatedBytes() const { return fd_ < 0 ? 0 : AllocatedBytesOf(fd_); }
 
 ExtentMap::Run Content::PresentAt(uint64_t offset, uint64_t end) const {
   std::lock_guard lock(mutex_);

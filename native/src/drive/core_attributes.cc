@@ -1,8 +1,8 @@
 // Attributes of nodes and of the whole file system.
 #include <algorithm>
-#include <cerrno>
 
 #include "drive_core.h"
+#include "error_numbers.h"
 
 namespace runnel::drive {
 

@@ -1,9 +1,9 @@
 // Saving: what FLUSH, FSYNC and RELEASE do, and the end of an open file.
 #include <atomic>
-#include <cerrno>
 #include <memory>
 
 #include "drive_core.h"
+#include "error_numbers.h"
 
 namespace runnel::drive {
 

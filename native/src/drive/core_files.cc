@@ -1,11 +1,10 @@
 // Reading and writing open files.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "drive_core.h"
+#include "error_numbers.h"
+#include "overlay_file.h"
 
 namespace runnel::drive {
 namespace {
@@ -34,12 +33,8 @@ int ReadSegments(const File::Plan& plan, uint64_t offset, char* to) {
       memset(at, 0, segment.length);
       continue;
     }
-    for (uint64_t done = 0; done < segment.length;) {
-      const ssize_t count = pread(segment.fd, at + done, segment.length - done, static_cast<off_t>(segment.offset + done));
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return count < 0 ? errno : EIO;  // shorter than its presence says
-      done += static_cast<uint64_t>(count);
-    }
+    // A file may be shorter than its presence says.
+    if (const int error = ReadOverlay(segment.fd, segment.offset, at, segment.length); error != 0) return error;
   }
   return 0;
 }

@@ -1,8 +1,8 @@
 // Folders: their listing is taken when a program begins to read one, and given out page by page.
 #include <algorithm>
-#include <cerrno>
 
 #include "drive_core.h"
+#include "error_numbers.h"
 
 namespace runnel::drive {
 namespace {

@@ -1,7 +1,7 @@
 // Names: lookup, forget, make, link, remove, rename.
-#include <cerrno>
 
 #include "drive_core.h"
+#include "error_numbers.h"
 
 namespace runnel::drive {
 

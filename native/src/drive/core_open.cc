@@ -2,9 +2,9 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "drive_core.h"
+#include "error_numbers.h"
 
 namespace runnel::drive {
 namespace {

@@ -1,11 +1,9 @@
 // Extended attributes: those of users (user.*) are the node's, asked of the agent when it has any; other namespaces are refused.
-#include <sys/xattr.h>
-
-#include <cerrno>
 #include <string>
 
 #include "drive_core.h"
 #include "src/file/utf8.h"
+#include "error_numbers.h"
 
 namespace runnel::drive {
 namespace {
@@ -86,8 +84,8 @@ void DriveCore::ListXattrs(ReplyPtr reply, uint64_t id, size_t room) {
 
 void DriveCore::SetXattr(ReplyPtr reply, uint64_t id, std::string_view name, std::string_view value, int flags) {
   Message message;
-  message.how_xattr = (flags & XATTR_CREATE) != 0    ? XattrHow::kCreate
-                      : (flags & XATTR_REPLACE) != 0 ? XattrHow::kReplace
+  message.how_xattr = (flags & kXattrMustBeNew) != 0    ? XattrHow::kCreate
+                      : (flags & kXattrMustBeThere) != 0 ? XattrHow::kReplace
                                                      : XattrHow::kAny;
   message.value = value;
   ChangeXattr(reply, id, name, std::move(message));

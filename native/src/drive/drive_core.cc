@@ -1,29 +1,28 @@
 #include "drive_core.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <iterator>
 
 #include "src/file/name_text.h"
+#include "error_numbers.h"
 
 namespace runnel::drive {
 
-uint32_t ModeOf(FileType type) {
-  static constexpr uint32_t kModes[] = {S_IFREG, S_IFDIR, S_IFLNK, S_IFIFO, S_IFSOCK, S_IFBLK, S_IFCHR};
-  return kModes[static_cast<size_t>(type)];
-}
+namespace {
+
+// S_IFREG and so on of Linux, in the order of FileType.
+constexpr uint32_t kModes[] = {0100000, 0040000, 0120000, 0010000, 0140000, 0060000, 0020000};
+constexpr uint32_t kTypeMask = 0170000;
+
+}  // namespace
+
+uint32_t ModeOf(FileType type) { return kModes[static_cast<size_t>(type)]; }
 
 FileType TypeOf(uint32_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFDIR: return FileType::kFolder;
-    case S_IFLNK: return FileType::kSymlink;
-    case S_IFIFO: return FileType::kFifo;
-    case S_IFSOCK: return FileType::kSocket;
-    case S_IFBLK: return FileType::kBlock;
-    case S_IFCHR: return FileType::kChar;
-    default: return FileType::kFile;
+  for (size_t i = 0; i < std::size(kModes); ++i) {
+    if (kModes[i] == (mode & kTypeMask)) return static_cast<FileType>(i);
   }
+  return FileType::kFile;
 }
 
 const char* NameOf(Op op) {

@@ -39,6 +39,10 @@ struct FolderHandle {
   std::shared_ptr<const std::vector<EntryTable::Listed>> listing;
 };
 
+// Flags of setxattr(2) (include/uapi/linux/xattr.h).
+constexpr int kXattrMustBeNew = 1;
+constexpr int kXattrMustBeThere = 2;
+
 struct SetAttributes {
   uint8_t set = 0;  // Message::Set
   bool sets_atime = false;

@@ -17,7 +17,7 @@ class FuseDrive extends AgentSide implements Drive {
   #closing: Waiting | undefined;
 
   constructor(settings: DriveSettings) {
-    super(newNativeDrive("fuse", settings));
+    super(newNativeDrive("kernel", settings));
   }
 
   start(on: { requests(batch: DriveRequest[]): void; notice(notice: DriveNotice): void }): Promise<void> {

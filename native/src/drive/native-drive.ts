@@ -58,7 +58,7 @@ export interface NativeDrive {
 }
 
 interface DriveAddon {
-  NativeDrive: new (kind: "fuse" | "memory", settings: object) => NativeDrive;
+  NativeDrive: new (kind: "kernel" | "memory", settings: object) => NativeDrive;
 }
 
 export const FILE_TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
@@ -121,14 +121,14 @@ function pairs(ranges: readonly ByteRange[]): Float64Array {
   return packed;
 }
 
-export function newNativeDrive(kind: "fuse" | "memory", settings: DriveSettings, more: object = {}): NativeDrive {
-  let addon: DriveAddon;
+/** @throws RunnelError Unsupported where the addon, or a kernel's drive, is not there. */
+export function newNativeDrive(kind: "kernel" | "memory", settings: DriveSettings, more: object = {}): NativeDrive {
   try {
-    addon = loadAddon("drive") as DriveAddon;
+    const addon = loadAddon("drive") as DriveAddon;
+    return new addon.NativeDrive(kind, { ...settings, rootNode: settings.rootNode ?? 1, ...more });
   } catch (error) {
     throw new RunnelError("Unsupported", "mount", (error as Error).message, { cause: error });
   }
-  return new addon.NativeDrive(kind, { ...settings, rootNode: settings.rootNode ?? 1, ...more });
 }
 
 /** Splits a batch at its notices, so that their order against the requests is kept. */

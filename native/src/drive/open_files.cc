@@ -1,12 +1,9 @@
 #include "open_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 
+#include "error_numbers.h"
+#include "overlay_file.h"
 #include "src/file/file.h"
 
 namespace runnel::drive {
@@ -55,7 +52,7 @@ bool NextData(const File::Plan& plan, size_t* index, uint64_t from, ByteRange* d
 }  // namespace
 
 Layer::~Layer() {
-  if (!path.empty() && !is_handed_over) unlink(path.c_str());
+  if (!path.empty() && !is_handed_over) RemoveOverlayFile(path);
 }
 
 File::File(uint64_t id, uint64_t node, uint64_t version, ContentPtr base, Entry entry, const CoreSettings& settings)
@@ -172,8 +169,8 @@ int File::EnsureActive() {
   }
   auto layer = std::make_shared<Layer>();
   std::string path = settings_.overlay_folder + "/" + settings_.overlay_prefix + "-" + std::to_string(next_overlay.fetch_add(1));
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return errno == ENOSPC || errno == EDQUOT ? errno : EIO;
+  int fd = -1;
+  if (const int error = MakeOverlayFile(path, &fd); error != 0) return error == ENOSPC || error == EDQUOT ? error : EIO;
   layer->path = std::move(path);
   layer->fd = UniqueFd(fd);
   std::lock_guard lock(mutex_);
@@ -188,15 +185,7 @@ int File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, 
   std::lock_guard io_lock(io_mutex_);
   int error = EnsureActive();
   const int fd = error == 0 ? active_->fd.Get() : -1;  // replaced under io_mutex_ only
-  while (error == 0 && *written < size) {
-    const ssize_t count = pwrite(fd, data + *written, size - *written, static_cast<off_t>(offset + *written));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      error = count < 0 ? errno : EIO;
-      break;
-    }
-    *written += static_cast<size_t>(count);
-  }
+  if (error == 0) error = WriteOverlay(fd, offset, data, size, written);
   std::lock_guard lock(mutex_);
   write_error_ = *written == 0 ? error : 0;
   if (*written == 0) return error;
@@ -227,9 +216,9 @@ int File::Truncate(uint64_t size_bytes, int64_t now_ns) {
 }
 
 int File::Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns) {
-  const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
-  const bool zeroes = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
-  if ((mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0) return EOPNOTSUPP;
+  const bool keeps_size = (mode & kAllocateKeepsSize) != 0;
+  const bool zeroes = (mode & (kAllocateHole | kAllocateZeros)) != 0;
+  if ((mode & ~(kAllocateKeepsSize | kAllocateHole | kAllocateZeros)) != 0) return EOPNOTSUPP;
   if (offset > kFileBytesMax || length > kFileBytesMax - offset) return EFBIG;
   std::lock_guard io_lock(io_mutex_);
   if (const int error = EnsureActive(); error != 0) return error;
@@ -238,19 +227,14 @@ int File::Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns) {
   uint64_t size_bytes = GetState().size_bytes;
   if (!zeroes) {
     // Space is reserved in the overlay, as far as its file system can.
-    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(length)) != 0 && errno != EOPNOTSUPP) return errno;
+    if (const int error = ReserveOverlay(fd, offset, length); error != 0) return error;
   }
   if (!keeps_size) size_bytes = std::max(size_bytes, end);
   const uint64_t zero_end = std::min(end, size_bytes);
   const bool has_zeroes = zeroes && offset < zero_end;
   if (has_zeroes) {
     // A hole of the overlay, inside its length, so that it reads as zeros.
-    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(zero_end - offset)) != 0) {
-      return errno;
-    }
-    struct stat stat = {};
-    if (fstat(fd, &stat) != 0) return errno;
-    if (static_cast<uint64_t>(stat.st_size) < zero_end && ftruncate(fd, static_cast<off_t>(zero_end)) != 0) return errno;
+    if (const int error = ZeroOverlay(fd, offset, zero_end); error != 0) return error;
   }
   std::lock_guard lock(mutex_);
   if (!has_zeroes && size_bytes == size_bytes_) return 0;

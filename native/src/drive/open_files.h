@@ -21,6 +21,11 @@
 
 namespace runnel::drive {
 
+// Modes of fallocate(2) (include/uapi/linux/falloc.h).
+constexpr int kAllocateKeepsSize = 0x01;
+constexpr int kAllocateHole = 0x02;
+constexpr int kAllocateZeros = 0x10;
+
 struct Layer {
   Layer() = default;
   // A file the agent never learned of has no other owner.
@@ -88,7 +93,7 @@ class File {
   // 0 or errno; *written ≤ size bytes were taken.
   int Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written);
   int Truncate(uint64_t size_bytes, int64_t now_ns);
-  // fallocate(2) for the modes 0, KEEP_SIZE, PUNCH_HOLE and ZERO_RANGE; EOPNOTSUPP for others.
+  // fallocate(2) for the modes above and 0; EOPNOTSUPP for others.
   int Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns);
   // True when it was kept for the next commit; false: nothing is dirty, the agent is to be asked.
   bool SetMtimeIfDirty(int64_t mtime_ns, int64_t now_ns);

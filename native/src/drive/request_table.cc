@@ -1,6 +1,5 @@
 #include "request_table.h"
-
-#include <cerrno>
+#include "error_numbers.h"
 
 namespace runnel::drive {
 

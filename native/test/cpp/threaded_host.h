@@ -43,6 +43,7 @@ class ThreadedHost : public Host {
   int64_t NowBootMs() override {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
+  int64_t NowKernelMs() override { return NowBootMs(); }
   int64_t NowWallNs() override { return NowBootMs() * 1'000'000; }
   void WakeAgent() override {
     {

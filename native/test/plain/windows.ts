@@ -1,4 +1,4 @@
-// Brings core.node for Windows and its tests into a folder of their own, as an installed package has them (no compiler, no
+// Brings the addons for Windows and their tests into a folder of their own, as an installed package has them (no compiler, no
 // sources, no jest), and runs them there under Wine.
 import { spawnSync } from "node:child_process";
 import { closeSync, cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
@@ -48,7 +48,7 @@ export async function runOnWindows(
   cpSync(join(ROOT, "shared", "vectors"), join(folder, "shared", "vectors"), { recursive: true });
   const prebuilt = join("native", "prebuilds", "win32-x64");
   mkdirSync(join(folder, prebuilt), { recursive: true });
-  cpSync(join(ROOT, prebuilt, "core.node"), join(folder, prebuilt, "core.node"));
+  for (const name of ["core.node", "drive.node"]) cpSync(join(ROOT, prebuilt, name), join(folder, prebuilt, name));
   const results = join(folder, "results.json");
   const onWindows = (path: string): string => `Z:${path.replaceAll("/", "\\")}`;
   const bundles = tests.map((file) => onWindows(join(folder, file.replace(/\.ts$/, ".js"))));

@@ -353,4 +353,8 @@ void FuseFront::EndNow() {
   if (session_ != nullptr) CloseNow(true);
 }
 
+std::unique_ptr<KernelFront> MakeKernelFront(KernelFront::Settings settings, CoreSettings core_settings, std::function<void()> wake_agent) {
+  return std::make_unique<FuseFront>(std::move(settings), std::move(core_settings), std::move(wake_agent));
+}
+
 }  // namespace runnel::drive

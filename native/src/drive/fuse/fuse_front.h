@@ -17,35 +17,26 @@
 #include <vector>
 
 #include "../drive_core.h"
+#include "../kernel_front.h"
 #include "caller_signals.h"
 #include "caller_watch.h"
 #include "fuse_api.h"
 
 namespace runnel::drive {
 
-class FuseFront final : public Host {
+class FuseFront final : public Host, public KernelFront {
  public:
-  struct Settings {
-    std::string mountpoint;
-    std::string source;
-    bool is_read_only = false;
-  };
-
   FuseFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent);
-  // Not before Close or EndNow has ended the mount, or Start has failed. Waits for the closer.
+  // Waits for the closer.
   ~FuseFront() override;
 
-  DriveCore& core() { return core_; }
+  DriveCore& core() override { return core_; }
   CallerWatch& closers() { return closers_; }
   CallerWatch& signalled() { return signalled_; }
 
-  // Mounts and starts the threads. An empty string, or a sentence for a person. The notice kReady follows, or kUnmounted.
-  std::string Start();
-  // Calls `done` on a thread of its own: true when unmounted and all threads but that one have ended; false when programs use the mount.
-  // Not while another close is under way.
-  void Close(bool force, std::function<void(bool)> done);
-  // Ends the mount on the caller's thread, whoever uses it, for when nobody is left to answer. Waits for all threads.
-  void EndNow();
+  std::string Start() override;
+  void Close(bool force, std::function<void(bool)> done) override;
+  void EndNow() override;
 
   void OnInit();
   // True once: what is being answered is INIT.
