@@ -40,7 +40,7 @@ class Checker {
     for (const call of this.calls) {
       if (call.kind === "read" || call.kind === "list" || call.outcome !== "ok") continue;
       const seq = this.seqOf(call);
-      if (seq === undefined && this.isMixed(call)) continue;
+      if (seq === undefined && (this.isMixed(call) || this.changesNothing(call))) continue;
       if (seq === undefined)
         this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
       else this.seqs.set(call, seq);
@@ -125,6 +125,11 @@ class Checker {
     const seq = content === undefined ? undefined : this.truth.firstWith(content, began);
     const sent = this.truth.commits.find((each) => each.seq === seq);
     return sent === undefined ? Infinity : Math.max(ended, sent.step);
+  }
+
+  /** rename(2) from one name of a file to another one of it does nothing. */
+  private changesNothing({ kind, path, toPath = "", firstSeq, lastSeq }: Call): boolean {
+    return kind === "rename" && this.truth.wereOne(path, toPath, firstSeq, lastSeq);
   }
 
   /** Another program of the same machine wrote to the file too, or took its name away. */

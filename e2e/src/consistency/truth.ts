@@ -89,6 +89,15 @@ export class Truth {
     return nodes;
   }
 
+  /** At some moment of these both paths were names of one node. */
+  wereOne(path: string, other: string, fromSeq: number, toSeq: number): boolean {
+    for (let seq = fromSeq; seq <= Math.min(toSeq, this.seq); seq++) {
+      const node = this.nodeAt(path, seq);
+      if (node !== 0 && node === this.nodeAt(other, seq)) return true;
+    }
+    return false;
+  }
+
   /** The content at a path after the commit `seq`: its key, "folder", or undefined where nothing is. */
   at(path: string, seq: number): string | undefined {
     const node = this.nodeAt(path, seq);
