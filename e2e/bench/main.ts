@@ -8,11 +8,12 @@ import { cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import type { BenchContext, Benchmark } from "./benchmark.ts";
 import { localBenchmark } from "./local.ts";
+import { manyBenchmark } from "./many.ts";
 import { nativeBenchmark } from "./native/native.ts";
 import { LINES, wanBenchmark } from "./wan/wan.ts";
 import { SYSTEMS } from "./wan/systems.ts";
 
-const BENCHMARKS: readonly Benchmark[] = [nativeBenchmark, localBenchmark, wanBenchmark];
+const BENCHMARKS: readonly Benchmark[] = [nativeBenchmark, localBenchmark, manyBenchmark, wanBenchmark];
 const ROUNDS = 5;
 const SIZES: readonly BenchContext["size"][] = ["full", "small", "tiny"];
 const PARTS = [...LINES, ...SYSTEMS].map(({ name }) => name);

@@ -134,3 +134,41 @@ export async function listFolder({ folder, count }: Task): Promise<number> {
   if (entries === 0) throw new Error("nothing was listed");
   return took;
 }
+
+export interface ManyFiles {
+  /** Made for them. */
+  folder: string;
+  files: number;
+  bytes: number;
+  /** At once; as many threads must be there (UV_THREADPOOL_SIZE). */
+  writers: number;
+}
+
+export interface FileTimes {
+  tookMs: number;
+  /** From each open to its close. */
+  fileMs: number[];
+}
+
+/** New files, each opened, written and closed by one of several writers. */
+export async function writeMany({ folder, files, bytes, writers }: ManyFiles): Promise<FileTimes> {
+  const { mkdirSync } = await import("node:fs");
+  const { open } = await import("node:fs/promises");
+  const { randomBytes } = await import("node:crypto");
+  mkdirSync(folder);
+  const contents = Array.from({ length: files }, () => randomBytes(bytes));
+  const fileMs: number[] = [];
+  let next = 0;
+  const writer = async (): Promise<void> => {
+    for (let index = next++; index < files; index = next++) {
+      const beganMs = performance.now();
+      const file = await open(`${folder}/${index}`, "w");
+      await file.write(contents[index] as Buffer);
+      await file.close();
+      fileMs.push(performance.now() - beganMs);
+    }
+  };
+  const startMs = performance.now();
+  await Promise.all(Array.from({ length: writers }, writer));
+  return { tookMs: performance.now() - startMs, fileMs };
+}

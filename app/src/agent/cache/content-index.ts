@@ -47,10 +47,10 @@ export function prepareContentStatements(db: IndexDatabase) {
   const ids = (sql: string): Query<{ id: number }> => db.query(sql);
   return {
     byId: query<ContentRow>("SELECT * FROM contents WHERE id = ?"),
-    byVersion: ids("SELECT id FROM contents WHERE node = ? AND version = ?"),
+    byVersion: ids("SELECT id FROM contents WHERE node = ? AND version = ? AND node <> 0"),
     byOid: ids("SELECT id FROM contents WHERE oid = ? AND node = 0 LIMIT 1"),
     byLineage: ids("SELECT id FROM contents WHERE lineage = ?"),
-    versionsOf: ids("SELECT id FROM contents WHERE node = ? ORDER BY version DESC"),
+    versionsOf: ids("SELECT id FROM contents WHERE node = ? AND node <> 0 ORDER BY version DESC"),
     /** id (null: the next one), lineage, node, version, size, used. */
     insert: query("INSERT INTO contents VALUES (?, ?, ?, ?, ?, NULL, x'', 0, ?, 0)"),
     lastId: query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'contents'"),

@@ -89,7 +89,7 @@ class FolderStore implements ContentStore {
       isThere: () => this.#isThere().catch(() => false),
     });
     this.#staged = new StagedFiles(root);
-    this.#reservations = new Reservations(root, (bytes) => this.#cutTrash(bytes));
+    this.#reservations = new Reservations(root, clock, (bytes) => this.#cutTrash(bytes));
     this.#versions = new Versions({
       root,
       meta,

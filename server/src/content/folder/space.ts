@@ -1,17 +1,25 @@
 // Room on the disk: what accepted commits will need is set aside before they are answered, so that bringing them up cannot fail for space.
-import type { DiskRoot } from "@runnel/shared";
+import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 
 /** Left for the store's own records and for folders that grow. */
 const MARGIN_BYTES = 1024 * 1024;
+/** Where so much more is free than is set aside, what the disk said lately does. */
+const PLENTY_BYTES = 1024 * 1024 * 1024;
+const FRESH_MS = 1_000;
 
 export class Reservations {
   readonly #root: DiskRoot;
+  readonly #clock: Clock;
   readonly #cutTrash: (bytes: number) => Promise<void>;
   #bytes = 0;
+  /** What the disk said last, less what was set aside since, and until when that does. */
+  #left = 0;
+  #leftUntilMs = 0;
 
-  constructor(root: DiskRoot, cutTrash: (bytes: number) => Promise<void>) {
+  constructor(root: DiskRoot, clock: Clock, cutTrash: (bytes: number) => Promise<void>) {
     this.#root = root;
+    this.#clock = clock;
     this.#cutTrash = cutTrash;
   }
 
@@ -19,6 +27,7 @@ export class Reservations {
   async take(bytes: number): Promise<() => void> {
     // Set aside at once: others who ask meanwhile see it taken.
     this.#bytes += bytes;
+    this.#left -= bytes;
     let isTaken = true;
     const release = (): void => {
       if (isTaken) this.#bytes -= bytes;
@@ -34,6 +43,7 @@ export class Reservations {
   }
 
   async #ensure(): Promise<void> {
+    if (this.#left > PLENTY_BYTES && this.#clock.bootMs() < this.#leftUntilMs) return;
     const missing = await this.#missing();
     if (missing > 0) await this.#cutTrash(missing);
     if (missing > 0 && (await this.#missing()) > 0) {
@@ -42,7 +52,10 @@ export class Reservations {
   }
 
   async #missing(): Promise<number> {
+    const untilMs = this.#clock.bootMs() + FRESH_MS;
     const { availableBytes } = await this.#root.space();
-    return this.#bytes + MARGIN_BYTES - availableBytes;
+    const missing = this.#bytes + MARGIN_BYTES - availableBytes;
+    [this.#left, this.#leftUntilMs] = [-missing, untilMs];
+    return missing;
   }
 }

@@ -1,0 +1,22 @@
+// What the cache's index is asked for: no question reads more rows than it finds, however many contents there are.
+import { expect, test } from "@jest/globals";
+import Database from "better-sqlite3";
+import { CACHE_FORMAT, prepareContentStatements } from "../../src/agent/cache/content-index.ts";
+import type { IndexDatabase } from "../../src/agent/replica/database.ts";
+
+/** Asked at opening, or when everything changes: these read the whole table. `lastId` reads one that has a row for each table. */
+const OF_ALL = ["lastId", "totals", "places", "halfMade", "forgetVersions", "withoutOid", "unfinished", "sweepChunks"];
+
+function statements(): [string, string][] {
+  const recorder = { query: (sql: string) => sql } as unknown as IndexDatabase;
+  return Object.entries(prepareContentStatements(recorder) as unknown as Record<string, string>);
+}
+
+test.each(statements().filter(([name]) => !OF_ALL.includes(name)))("%s is found by an index", (_name, sql) => {
+  const database = new Database(":memory:");
+  database.exec(CACHE_FORMAT.schema);
+  const values = Array.from(sql.matchAll(/\?/g), () => 1);
+  const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+  expect(plan.map(({ detail }) => detail).filter((detail) => detail.includes("SCAN"))).toEqual([]);
+  database.close();
+});
