@@ -1,5 +1,5 @@
 // The drive on a real mount against the contract, and what only a kernel can show. Programs and the server are processes of their own.
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -126,6 +126,20 @@ if (canMount()) driveContract("fuse drive", fuseRig);
         `cd ${rig.mountpoint} && ls | grep -q "$(printf 'x\\377')" && test "$(readlink s)" = "$(printf '\\200')"`,
       ),
     ).toBe(0);
+  });
+
+  test("an open file is opened anew through /proc/self/fd, also when the lease went that its name was given under", async () => {
+    await rig.agent.remoteWrite("a", Buffer.from("text\n"));
+    const ready = join(tmpdir(), `runnel-reopen-${process.pid}`);
+    // Only of a name that has not changed lately does the kernel keep anything.
+    const reopening = rig.shell(
+      `sleep 2.2; exec 3<> ${rig.mountpoint}/a; touch ${ready}; while [ -e ${ready} ]; do sleep 0.01; done; grep -q text /dev/fd/3 && echo more > /dev/fd/3`,
+    );
+    await rig.until(async () => existsSync(ready));
+    await rig.agent.setLease(false);
+    await rm(ready);
+    expect(await reopening).toBe(0);
+    expect((await rig.agent.bytesAt("a"))?.toString()).toBe("more\n");
   });
 
   test("large writes and reads come through whole", async () => {

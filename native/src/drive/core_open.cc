@@ -71,12 +71,26 @@ void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& re
   if (!reply->Opened(handle, keeps_cache)) Release(handle);
 }
 
+// After an ESTALE the kernel walks the path once more. When no lookup comes before the OPEN that follows, there is no name on the way: what is opened anew is an
+// open file (/proc/self/fd), whatever its name leads to by now.
+bool DriveCore::IsSecondTryLocked(const KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
+  return kernel_node.retry == KernelNode::Retry::kAsked && thread != 0 && kernel_node.asked_by == thread && now_ms < kernel_node.asked_until_ms;
+}
+
+void DriveCore::NoteAskedLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
+  kernel_node.asked_by = thread;
+  kernel_node.asked_until_ms = now_ms + kRetryOpenMs;
+}
+
 void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   if (WantsWrite(flags) && settings_.is_read_only) return reply->Error(EROFS);
   std::unique_lock lock(mutex_);
   const int64_t now_ms = host_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
+  const int32_t thread = reply->GetCaller().pid;
+  if (kernel_node != nullptr && IsSecondTryLocked(*kernel_node, thread, now_ms)) kernel_node->retry = KernelNode::Retry::kLookedUp;
   if (kernel_node == nullptr || IsStaleLocked(*kernel_node, now_ms)) {
+    if (kernel_node != nullptr) NoteAskedLocked(*kernel_node, thread, now_ms);
     lock.unlock();
     return reply->Error(ESTALE);
   }
@@ -89,6 +103,7 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
     file = is_known ? FileToShareLocked(*kernel_node, entry->version, now_ms, &is_stale) : nullptr;
   }
   if (is_stale) {
+    NoteAskedLocked(*kernel_node, thread, now_ms);
     lock.unlock();
     return reply->Error(ESTALE);
   }

@@ -160,6 +160,8 @@ class DriveCore {
   // Answers ESTALE: the kernel looks the name up again, once.
   void ReplyStale(const ReplyPtr& reply);
   bool IsStaleLocked(KernelNode& kernel_node, int64_t now_ms);
+  static bool IsSecondTryLocked(const KernelNode& kernel_node, int32_t thread, int64_t now_ms);
+  static void NoteAskedLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
   // How long the kernel may keep attributes, and a name unless it is a folder's.
   uint32_t TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const;
   // Attributes of what is open there, or of `known`.

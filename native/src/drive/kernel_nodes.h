@@ -32,6 +32,9 @@ struct KernelNode {
   uint64_t stale_mark = 0;
   // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN is served.
   enum class Retry : uint8_t { kNone, kAsked, kLookedUp } retry = Retry::kNone;
+  // The thread whose OPEN was answered so, and until when another one of it is taken for the kernel's second try.
+  int32_t asked_by = 0;
+  int64_t asked_until_ms = 0;
   // Looked up just after some request was answered ESTALE, so perhaps by the one that may not be answered so again: until then it is
   // opened even if its version has changed once more.
   int64_t looked_up_until_ms = 0;
