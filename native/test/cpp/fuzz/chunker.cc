@@ -15,12 +15,12 @@ void Must(bool is_so) {
   if (!is_so) std::abort();
 }
 
-// Inputs are short: each is repeated with a difference until vectors have something to do.
-std::vector<uint8_t> Stretch(const uint8_t* data, size_t size, size_t times) {
+// Inputs are short: each is repeated with a difference until vectors, and the longest chunk, have something to do.
+std::vector<uint8_t> Stretch(const uint8_t* data, size_t size, size_t length) {
   std::vector<uint8_t> bytes;
-  for (size_t i = 0; i < times; ++i) {
+  while (bytes.size() < length) {
     bytes.insert(bytes.end(), data, data + size);
-    bytes.push_back(static_cast<uint8_t>(i));
+    bytes.push_back(static_cast<uint8_t>(bytes.size() / (size + 1) % 7));
   }
   return bytes;
 }
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 3) return 0;
   const ChunkPreset& preset = runnel::kChunkPresets[data[0] % runnel::kChunkPresetCount];
   const size_t step = 1 + data[1] * size_t{97};
-  const std::vector<uint8_t> bytes = Stretch(data + 3, size - 3, 1 + data[2] % 64);
+  const std::vector<uint8_t> bytes = Stretch(data + 3, size - 3, data[2] * size_t{1024});
   ChunkStream stream(preset);
   for (size_t at = 0; at < bytes.size(); at += step) stream.Update(bytes.data() + at, std::min(step, bytes.size() - at));
   const ChunkList found = stream.Finish();
