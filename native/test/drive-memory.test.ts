@@ -47,6 +47,16 @@ function holdInvalidations(drive: MemoryDrive): (() => void)[] {
   return held;
 }
 
+test("a content that is put again, for a second program that opens it, is still the one that the first reads from", () =>
+  withRig(async ({ double, program }) => {
+    double.remoteWrite("a", Buffer.from("text"));
+    const fd = await program.open("a", O_RDONLY);
+    double.putAgain("a");
+    expect(Buffer.from(await program.read(fd, 0, 4)).toString()).toBe("text");
+    await program.close(fd);
+    expect(double.drop("a")).toBe(true);
+  }));
+
 describe("what the kernel may still believe", () => {
   test("an open through a name that leads elsewhere now is sent back to look again", () =>
     withRig(async (rig) => {

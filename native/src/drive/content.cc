@@ -23,6 +23,17 @@ void Content::AddPresent(const std::vector<ByteRange>& ranges) {
   allocated_bytes_.reset();
 }
 
+bool Content::IsSame(const Content& other) const {
+  return id == other.id && node == other.node && version == other.version && size_bytes == other.size_bytes;
+}
+
+void Content::AddPresentOf(const Content& other) {
+  std::unique_lock lock(other.mutex_);
+  const std::vector<ByteRange> ranges = other.present_.Ranges();
+  lock.unlock();
+  AddPresent(ranges);
+}
+
 uint64_t Content::AllocatedBytes() const {
   std::lock_guard lock(mutex_);
   if (!allocated_bytes_.has_value()) {
@@ -75,6 +86,7 @@ uint64_t Content::LeaveFetch(uint64_t waiter) {
 void ContentTable::Put(ContentPtr content) {
   const uint64_t id = content->id;
   const uint64_t node = content->node;
+  if (const ContentPtr there = Find(id); there != nullptr && there->IsSame(*content)) return there->AddPresentOf(*content);
   if (contents_.insert_or_assign(id, std::move(content)).second) of_node_.emplace(node, id);
 }
 

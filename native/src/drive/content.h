@@ -50,6 +50,9 @@ class Content {
 
   ExtentMap::Run PresentAt(uint64_t offset, uint64_t end) const;
   void AddPresent(const std::vector<ByteRange>& ranges);
+  // The same version in the same file: what is present in the one is present in the other.
+  bool IsSame(const Content& other) const;
+  void AddPresentOf(const Content& other);
   // Bytes of disk; what is not here counts as if it had no holes.
   uint64_t AllocatedBytes() const;
 
@@ -79,6 +82,7 @@ using ContentPtr = std::shared_ptr<Content>;
 // Not thread-safe: DriveCore guards it.
 class ContentTable {
  public:
+  // One that is there already stays, since files may be open over it, and takes what is present.
   void Put(ContentPtr content);
   ContentPtr Find(uint64_t id) const;
   ContentPtr FindVersion(uint64_t node, uint64_t version) const;

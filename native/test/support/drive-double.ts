@@ -564,6 +564,15 @@ export class DriveDouble {
     if (cached !== undefined) this.#fill(cached, bytes, 0, bytes.length);
   }
 
+  /** Puts the content of a file once more, as for a second program that opens it. */
+  putAgain(path: string): void {
+    const node = this.#resolve(path);
+    for (const { id, node: of, version, path: at, present } of this.#contents.values()) {
+      if (node === undefined || of !== node.entry.node || version !== node.entry.version) continue;
+      this.drive.putContent({ id, node: of, version, path: at, sizeBytes: this.#bytes(node).length, present });
+    }
+  }
+
   /** What the drive's own view of a cached file says, for tests of eviction. */
   drop(path: string): boolean {
     const node = this.#resolve(path);
