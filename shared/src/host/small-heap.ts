@@ -10,6 +10,11 @@ const GROWING_PERCENT = 50;
  * all other work on them.
  */
 const ROOM_BYTES = 16 * 1024 * 1024;
+/**
+ * While a content passes through it may grow by this: nearly all of that is bytes which the collections of the young half free, and whole collections
+ * for them take half of a server's time.
+ */
+const TRANSFER_ROOM_BYTES = 48 * 1024 * 1024;
 
 /** After so much from the network its garbage goes. Left to itself V8 keeps 64 MiB of it, since next to nothing of that lies on its own heap. */
 const PASSED_BYTES = 8 * 1024 * 1024;
@@ -17,10 +22,14 @@ const PASSED_BYTES = 8 * 1024 * 1024;
 let percent = 0;
 let collectYoung: (() => void) | undefined;
 let passedBytes = 0;
+/** Collections of what passed, since the last whole one. */
+let passings = 0;
 
 /** Calls after each whole collection: then an object that nobody has is gone. One that nobody holds calls nobody. */
 const collections = new FinalizationRegistry<undefined>(() => {
-  const wanted = Math.max(GROWING_PERCENT, Math.round((100 * ROOM_BYTES) / getHeapStatistics().used_heap_size));
+  const roomBytes = passings > 0 ? TRANSFER_ROOM_BYTES : ROOM_BYTES;
+  passings = 0;
+  const wanted = Math.max(GROWING_PERCENT, Math.round((100 * roomBytes) / getHeapStatistics().used_heap_size));
   // V8 reads it at the end of the next one.
   if (Math.abs(wanted - percent) > GROWING_PERCENT / 2 || wanted === GROWING_PERCENT) setGrowing(wanted);
   collections.register({}, undefined);
@@ -42,6 +51,7 @@ export function passedThrough(bytes: number): void {
   passedBytes += bytes;
   if (passedBytes < PASSED_BYTES) return;
   passedBytes = 0;
+  passings++;
   collectYoung?.();
 }
 

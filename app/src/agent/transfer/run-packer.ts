@@ -3,6 +3,12 @@ import type { Executor, SentRunEncoding } from "@runnel/shared";
 
 /** Above this rate a core at SLOW_LINE_LEVEL would be the bottleneck. */
 const FAST_BYTES_PER_SECOND = 25e6;
+
+/** `ratePerSecond` in bytes, 0 while unknown. */
+export function isFastLine(ratePerSecond: number): boolean {
+  return ratePerSecond > FAST_BYTES_PER_SECOND;
+}
+
 const SLOW_LINE_LEVEL = 3;
 const FAST_LINE_LEVEL = 1;
 /** Levels against old bytes: zstd looks all of them through from level 5 on, and a level less says several times as much. */
@@ -40,12 +46,15 @@ export class RunPacker {
     this.ratePerSecond = ratePerSecond;
   }
 
-  async pack(bytes: Uint8Array, old?: OldBytes): Promise<PackedRun> {
+  /** `findOld` is asked only when old bytes are to be tried. */
+  async pack(bytes: Uint8Array, findOld?: () => Promise<OldBytes | undefined>): Promise<PackedRun> {
     const raw: PackedRun = { encoding: "raw", rawBytes: bytes.length, encoded: bytes };
-    const isFast = this.ratePerSecond() > FAST_BYTES_PER_SECOND;
+    const isFast = isFastLine(this.ratePerSecond());
     const level = isFast ? FAST_LINE_LEVEL : SLOW_LINE_LEVEL;
-    if (!this.hasShrunk && bytes.length > 2 * SAMPLE_BYTES) {
-      if (isFast && old === undefined && this.untried-- > 0) return raw;
+    const isSampled = !this.hasShrunk && bytes.length > 2 * SAMPLE_BYTES;
+    if (isSampled && isFast && this.untried-- > 0) return raw;
+    const old = await findOld?.();
+    if (isSampled) {
       const sample = await this.executor.compress(bytes.subarray(0, SAMPLE_BYTES), level, old?.bytes);
       if (sample === undefined || sample.length > WORTH * SAMPLE_BYTES) {
         this.untried = Math.min(this.failures++, UNTRIED_MAX);

@@ -24,6 +24,7 @@ import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
 import type { Downloads } from "./download.ts";
 import type { OwnRecipes } from "./own-recipes.ts";
+import { isFastLine } from "./run-packer.ts";
 import type { References } from "./upload-plan.ts";
 import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
 import { fewerReferences } from "./upload.ts";
@@ -239,12 +240,14 @@ export class Sender {
     const { uploads, operations, session, clock } = this.parts;
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
+    const isLineFast = isFastLine(session.ratePerSecond);
     const beganMs = clock.bootMs();
     for (;;) {
       const outgoing: Outgoing = {
         cut,
         base: references === "copies" ? this.knownBase(record, base) : undefined,
         references,
+        isLineFast,
       };
       try {
         const sending = uploads.send(outgoing, {

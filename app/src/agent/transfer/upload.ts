@@ -4,6 +4,7 @@
 import type { Channel, Executor, Recipe } from "@runnel/shared";
 import {
   CHUNK_PRESETS,
+  DeltaRegions,
   LIMITS,
   RESULTS,
   RunMemory,
@@ -34,6 +35,8 @@ export interface Outgoing {
   /** The version the edit started from, when the server has it. */
   base: KnownVersion | undefined;
   references: References;
+  /** A long content that begins as nothing of the base does is sent while it is being cut. The same for all attempts: what is sent depends on it. */
+  isLineFast: boolean;
 }
 
 export interface WriteRequest {
@@ -160,10 +163,13 @@ export class Uploads {
   }
 
   /** Old bytes can be found once all has been cut: worth it when there are any. */
-  private async deltasOf({ cut, base, references }: Outgoing): Promise<DeltaBase | undefined> {
+  private async deltasOf({ cut, base, references, isLineFast }: Outgoing): Promise<DeltaBase | undefined> {
     if (references === "none" || cut.sizeBytes === 0) return undefined;
-    const known = base ?? closestVersion(this.cache, (await firstWindow(cut)).recipe);
-    return known && new DeltaBase(this.cache, (await cut.whole()).recipe, known);
+    const { recipe, end } = await firstWindow(cut);
+    const known = base ?? closestVersion(this.cache, recipe);
+    if (known === undefined) return undefined;
+    if (isLineFast && end < cut.sizeBytes && new DeltaRegions(recipe, known.recipe).matches === 0) return undefined;
+    return new DeltaBase(this.cache, (await cut.whole()).recipe, known);
   }
 
   private async gather(stream: Omit<Stream, "sink">, plan: UploadPlan): Promise<EarlyItems> {
@@ -232,12 +238,13 @@ export class Uploads {
     const pack = async (): Promise<PackedRun> => {
       // What is sent again and again has no end at which its memory would be free.
       const bytes = item.repeats === undefined ? this.memory.take(item.length) : new Uint8Array(item.length);
-      const [old] = await Promise.all([
-        // One chunk again and again shrinks without old bytes, and is the same run then wherever it stands.
-        item.repeats === undefined || item.count === 1 ? deltas?.oldBytes(item.from, item.count) : undefined,
-        outgoing.cut.content.read(item.offset, bytes),
-      ]);
-      const packed = await packer.pack(bytes, old);
+      await outgoing.cut.content.read(item.offset, bytes);
+      // One chunk again and again shrinks without old bytes, and is the same run then wherever it stands.
+      const mayBeOld = item.repeats === undefined || item.count === 1;
+      const packed = await packer.pack(
+        bytes,
+        mayBeOld ? async () => deltas?.oldBytes(item.from, item.count) : undefined,
+      );
       if (packed.encoded !== bytes && item.repeats === undefined) this.memory.giveBack(bytes);
       return packed;
     };

@@ -1,0 +1,107 @@
+// What is sent of a content, and when: before all of it has been cut where nothing is gained by waiting.
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createCipheriv } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { realDisk, threadExecutor } from "@runnel/native";
+import { DIGEST_BYTES } from "@runnel/shared";
+import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
+import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
+import { ComposedContent } from "../../src/agent/transfer/compose.ts";
+import { CutContent } from "../../src/agent/transfer/cut-content.ts";
+import { Uploads } from "../../src/agent/transfer/upload.ts";
+import type { Session } from "../../src/agent/wire/session.ts";
+
+const MiB = 1024 * 1024;
+const SIZE_BYTES = 40 * MiB;
+const VERSION = { node: 5, seq: 9 };
+const RESULT = { node: 5, seq: 10, version: 10, conflict: false };
+const executor = threadExecutor();
+let folder: string;
+let root: DiskRoot;
+let file: DiskFile;
+/** "cut" and "sent", in order. */
+let events: string[];
+
+function noise(seed: number): Buffer {
+  return createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16)).update(Buffer.alloc(SIZE_BYTES));
+}
+
+beforeEach(async () => {
+  events = [];
+  folder = mkdtempSync(join(tmpdir(), "runnel-upload-"));
+  root = await realDisk().openRoot(folder);
+  writeFileSync(join(folder, "content"), noise(1));
+  file = await root.open("content", "read");
+});
+
+afterEach(async () => {
+  await file.close();
+  await root.close();
+  rmSync(folder, { recursive: true });
+});
+
+function noting(): Executor {
+  const own = Object.create(executor) as Executor;
+  own.chunkFile = async (...what) => {
+    const recipe = await executor.chunkFile(...what);
+    events.push("cut");
+    return recipe;
+  };
+  return own;
+}
+
+/** A server that takes all. */
+function session(): Session {
+  const channel = {
+    result: async () => RESULT,
+    next: async () => undefined,
+    send: () => {},
+    sendBulk: async () => {
+      events.push("sent");
+    },
+    end: () => {},
+    cancel: () => {},
+  };
+  return { open: () => channel, ratePerSecond: 1e9, roundTrips: 0 } as unknown as Session;
+}
+
+async function sendOver(recipe: Recipe, isLineFast: boolean): Promise<void> {
+  const cache = {
+    findChunks: (digests: Uint8Array) => Array.from({ length: digests.length / DIGEST_BYTES }, () => undefined),
+    read: async (_content: CachedContent, _offset: number, length: number) => new Uint8Array(length),
+  } as unknown as Cache;
+  const noted = noting();
+  const cut = new CutContent(new ComposedContent([{ file, offset: 0, length: SIZE_BYTES }], []), noted, 0);
+  const reused = { base: 0, server: 0, cache: 0, bytes: 0 };
+  const uploads = new Uploads({ cache, session: session(), executor: noted, reused });
+  const base = { version: VERSION, recipe, content: { version: VERSION, recipe } as CachedContent };
+  const sent = await uploads.send(
+    { cut, base, references: "copies", isLineFast },
+    { n: 1, received: { received: 0 }, node: 5, base: 9, mtimeNs: 1n, ctimeNs: 1n, isResumed: false },
+  );
+  expect(sent).toEqual(RESULT);
+}
+
+const isSentWhileCut = (): boolean => events.indexOf("sent") < events.lastIndexOf("cut");
+
+describe("a long content", () => {
+  it("that has nothing of its base in the beginning is sent while it is being cut, on a fast line", async () => {
+    await sendOver(await executor.chunkBytes(noise(2)), true);
+    expect(isSentWhileCut()).toBe(true);
+  });
+
+  it("is cut first on a slow one: old bytes for deltas are found by all of it", async () => {
+    await sendOver(await executor.chunkBytes(noise(2)), false);
+    expect(isSentWhileCut()).toBe(false);
+  });
+
+  it("is cut first on a fast one too where its beginning is in the base", async () => {
+    const changed = noise(1);
+    changed.set(noise(2).subarray(0, 30 * MiB), 1 * MiB);
+    await sendOver(await executor.chunkBytes(changed), true);
+    expect(isSentWhileCut()).toBe(false);
+    expect(events).toContain("sent");
+  });
+});
