@@ -242,7 +242,8 @@ export class Channel {
       this.itemWaiter?.resolve(undefined);
       this.itemWaiter = undefined;
     }
-    this.rejectWaiters("error" in end ? end.error : this.shortError());
+    if ("error" in end) this.rejectWaiters(end.error);
+    else if (this.bulkWaiter !== undefined) this.rejectWaiters(this.shortError());
     for (const waiter of this.resultWaiters.splice(0)) {
       if ("error" in end) waiter.reject(end.error);
       else waiter.resolve(end.result);

@@ -27,7 +27,7 @@ function holesOf(offset: number, bytes: Uint8Array): { start: number; end: numbe
   };
   for (let at = 0; at < bytes.length;) {
     const end = Math.min(bytes.length, at + BLOCK_BYTES - ((offset + at) % BLOCK_BYTES));
-    if (isZero(bytes.subarray(at, end))) start ??= at;
+    if (bytes[at] === 0 && isZero(bytes.subarray(at, end))) start ??= at;
     else endAt(at);
     at = end;
   }
@@ -36,5 +36,5 @@ function holesOf(offset: number, bytes: Uint8Array): { start: number; end: numbe
 }
 
 function isZero(block: Uint8Array): boolean {
-  return block[0] === 0 && Buffer.compare(block, ZEROS.subarray(0, block.length)) === 0;
+  return Buffer.compare(block, ZEROS.subarray(0, block.length)) === 0;
 }
