@@ -1,13 +1,13 @@
 // Builds core.node for every system that an agent runs on, whatever this one is: prebuilds/PLATFORM-PROCESSOR/core.node, in
-// Node's words, to be loaded where there is no compiler; for Windows drive.node too, which needs no library of the system
-// there. The compiler is zig, which scripts/tools.mjs fetches.
+// Node's words, to be loaded where there is no compiler; for Windows drive.node too, which finds WinFsp at run time.
+// The compiler is zig, which scripts/tools.mjs fetches, as it does WinFsp's headers.
 //     node build-all.mjs [TARGET…]
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ZIG_CACHE, ensureDebian, ensureZig } from "../scripts/tools.mjs";
+import { ZIG_CACHE, ensureDebian, ensureWinFspHeaders, ensureZig } from "../scripts/tools.mjs";
 import { inputDigest, isConfiguredFor } from "./build-inputs.mjs";
 
 const TARGETS = ["linux-x64", "linux-arm64", "win32-x64", "darwin-arm64", "darwin-x64"];
@@ -26,7 +26,8 @@ function build(target, zig) {
   const folder = join(prebuilds, target);
   const stampFile = join(folder, ".stamp");
   const made = target.startsWith("win32") ? ["core.node", "drive.node"] : ["core.node"];
-  const wanted = inputDigest(here, `${target} ${zig}`);
+  const winfsp = target.startsWith("win32") ? ensureWinFspHeaders() : "";
+  const wanted = inputDigest(here, `${target} ${zig} ${winfsp}`);
   const isThere = made.every((name) => existsSync(join(folder, name)));
   if (isThere && existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted) {
     return `${target}: up to date`;
@@ -37,6 +38,7 @@ function build(target, zig) {
   rmSync(folder, { recursive: true, force: true });
   const toolchain = join(here, "cmake", "zig.cmake");
   const options = [`-DCMAKE_TOOLCHAIN_FILE=${toolchain}`, `-DRUNNEL_ZIG=${zig}`, `-DRUNNEL_TARGET=${target}`];
+  if (winfsp !== "") options.push(`-DRUNNEL_WINFSP=${winfsp}`);
   cmake(target, ["-S", here, "-B", work, ...options]);
   cmake(target, ["--build", work, "--parallel", String(availableParallelism())]);
   mkdirSync(folder, { recursive: true });

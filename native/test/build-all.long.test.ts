@@ -1,5 +1,5 @@
-// The addons as built for other systems: those of Windows run their tests under Wine, the drive's on its memory engine; those of
-// macOS and of other processors are looked at: what they are for, what they need, what they show.
+// The addons as built for other systems: those of Windows run their tests under Wine, the drive's on its memory engine and, over a
+// stand-in for WinFsp, as a drive of Windows; those of macOS and of other processors are looked at: what they are for, what they need, what they show.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { runOnWindows } from "./plain/windows.ts";
 import { readMachO } from "./support/mach-o.ts";
+import { buildWinFspStandIn } from "./support/winfsp-stand-in.ts";
 
 const NATIVE = fileURLToPath(new URL("..", import.meta.url));
 /** zig compiles a C++ library for each target when it is first asked for. */
@@ -86,11 +87,17 @@ const ABSENT: readonly [title: RegExp, why: string][] = [
   [/cuts real files as/, "it cuts an addon that is built here"],
   [/holes are told, made and kept|holes take no blocks/, "Wine's file system, not Windows'"],
   [/unsaved bytes is committed when the drive closes/, "Wine keeps the name of an open file that was removed"],
+  [/WinFsp drive.*gives a file a second name/, "a network drive has no hard links"],
+  [/WinFsp drive.*truncate by path/, "a file is opened to be cut, and saved at its close"],
+  [/WinFsp drive.*a failed close has been told/, "a close cannot fail"],
+  [/WinFsp drive.*a program may give up/, "nobody is told of it"],
+  [/WinFsp drive.*holes are of whole blocks/, "programs cannot ask for them"],
+  [/WinFsp drive.*› (of )?extended attributes/, "there are none"],
   [/longer than the system's limit for one call/, "Wine's file system, not Windows'"],
 ];
 
 const TESTS = [
-  ...["chunk", "codec", "digest", "disk", "disk-windows", "drive-memory", "executor", "rechunk"].map(
+  ...["chunk", "codec", "digest", "disk", "disk-windows", "drive-memory", "drive-winfsp", "executor", "rechunk"].map(
     (name) => `native/test/${name}.test.ts`,
   ),
   ...["cbor", "frame", "messages"].map((name) => `shared/test/protocol/${name}.test.ts`),
@@ -100,7 +107,9 @@ it(
   "the addons for Windows pass golden vectors, properties and contracts under Wine, but for what is missing there",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "runnel-windows-"));
-    const results = await runOnWindows(folder, TESTS, WINDOWS_MS).finally(() => rmSync(folder, { recursive: true }));
+    const results = await runOnWindows(folder, TESTS, WINDOWS_MS, [buildWinFspStandIn()]).finally(() => {
+      rmSync(folder, { recursive: true });
+    });
     const isAbsent = (title: string): boolean => ABSENT.some(([absent]) => absent.test(title));
     const ran = results.filter(({ outcome }) => outcome !== "skipped");
     expect(ran.filter(({ title, outcome }) => outcome !== "passed" && !isAbsent(title))).toEqual([]);

@@ -1,6 +1,6 @@
 // One mount: the parts of the agent composed around a volume and a drive. Which engines they are is for open-mount.ts (or a simulation).
 import { hostname } from "node:os";
-import type { Drive, DriveNotice } from "@runnel/native/drive";
+import { type Drive, type DriveNotice, WINDOWS_PERSON } from "@runnel/native/drive";
 import type { Change, Clock, Dialer, DiskRoot, Executor, Predicate } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Cache } from "./cache/cache.ts";
@@ -65,8 +65,9 @@ const EVICT_EVERY_MS = 1000;
 
 /** Whom programs see as the owner, if it is not who is stored. */
 function ownerOf({ mapOwner }: MountSettings): Owner | undefined {
-  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
-  return mapOwner && uid !== undefined && gid !== undefined ? { uid, gid } : undefined;
+  if (!mapOwner) return undefined;
+  const [uid = WINDOWS_PERSON.uid, gid = WINDOWS_PERSON.gid] = [process.getuid?.(), process.getgid?.()];
+  return { uid, gid };
 }
 
 export class MountedVolume implements Mount {

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { join, relative, sep } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
-import { type Drive, type DriveSettings, fuseDrive } from "@runnel/native/drive";
+import { type Drive, type DriveSettings, kernelDrive } from "@runnel/native/drive";
 import { RealClock, WsDialer } from "@runnel/shared";
 import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import { AgentHome, volumeOf } from "./control/index.ts";
@@ -42,7 +42,7 @@ export function openMount(settings: MountSettings): Promise<Mount> {
     executor: threadExecutor(),
     disk: realDisk(),
     dialer: new WsDialer((place) => servers.trustOf(place)),
-    drive: fuseDrive,
+    drive: kernelDrive,
     log: (message, error) => console.error(message, error ?? ""),
   };
   return openMountWith(engines, settings, {

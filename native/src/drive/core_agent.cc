@@ -18,7 +18,11 @@ void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
     const int64_t now_ms = host_->NowBootMs();
     for (const size_t end = std::min(at + kPutsAtOnce, puts.size()); at < end; ++at) {
       const Put& put = puts[at];
-      entries_.Put(put.folder, put.name, put.is_absent ? nullptr : &put.entry, now_ms, &lost);
+      if (is_changed) {
+        PutChangedLocked(put, now_ms, &lost);
+      } else {
+        entries_.Put(put.folder, put.name, put.is_absent ? nullptr : &put.entry, now_ms, &lost);
+      }
       if (!put.is_absent) OnPutLocked(put.entry, is_changed, now_ms);
       if (lost.empty()) continue;
       OnLostLocked(put.folder, lost, is_changed);
@@ -26,6 +30,18 @@ void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
     }
     EvictLocked();
   }
+}
+
+void DriveCore::PutChangedLocked(const Put& put, int64_t now_ms, std::vector<EntryTable::Lost>* lost) {
+  const EntryTable::Found before = entries_.Find(put.folder, put.name);
+  const bool was_bound = before.known == EntryTable::Known::kBound;
+  const uint64_t node_before = was_bound ? before.entry->node : 0;
+  const FileType type_before = was_bound ? before.entry->type : put.entry.type;
+  entries_.Put(put.folder, put.name, put.is_absent ? nullptr : &put.entry, now_ms, lost);
+  const bool is_same = !put.is_absent && node_before == put.entry.node;
+  if (was_bound && !is_same) host_->OnChangedElsewhere(put.folder, put.name, type_before, NameChange::kRemoved);
+  if (put.is_absent) return;
+  host_->OnChangedElsewhere(put.folder, put.name, put.entry.type, is_same ? NameChange::kModified : NameChange::kAdded);
 }
 
 void DriveCore::PutFolder(uint64_t folder, std::vector<EntryTable::NewName> listing) {

@@ -82,6 +82,41 @@ void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset
   });
 }
 
+bool DriveCore::SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder,
+                               const std::function<bool(std::string_view)>& is_alike) {
+  std::string name;
+  if (!entries_.FindAlike(folder, is_alike, &name)) return false;
+  lock->unlock();
+  if (name.empty()) {
+    reply->Error(ENOENT);
+  } else {
+    reply->Target(name);
+  }
+  return true;
+}
+
+void DriveCore::FindName(ReplyPtr reply, uint64_t folder_id, std::function<bool(std::string_view)> is_alike) {
+  std::unique_lock lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(folder_id);
+  if (kernel_node == nullptr) {
+    lock.unlock();
+    return reply->Error(ESTALE);
+  }
+  const uint64_t folder = kernel_node->node;
+  if (HasLease(host_->NowBootMs()) && SendNameLocked(&lock, reply, folder, is_alike)) return CountNative(Op::kLookup);
+  lock.unlock();
+  Message message;
+  message.op = Op::kList;
+  message.folder = folder;
+  AskAgent(reply, std::move(message), [this, reply, folder, is_alike = std::move(is_alike)](const Answer& answer) {
+    if (answer.error != 0) return reply->Error(answer.error);
+    std::unique_lock again(mutex_);
+    if (SendNameLocked(&again, reply, folder, is_alike)) return;
+    again.unlock();
+    reply->Error(EIO);
+  });
+}
+
 // Offset n is after the first n of ".", "..", and the listing.
 void DriveCore::SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes) {
   std::shared_ptr<const std::vector<EntryTable::Listed>> listing;

@@ -116,6 +116,8 @@ class Reply {
 };
 using ReplyPtr = std::shared_ptr<Reply>;
 
+enum class NameChange : uint8_t { kAdded, kRemoved, kModified };
+
 class Host {
  public:
   virtual ~Host() = default;
@@ -134,6 +136,10 @@ class Host {
   // Not worth doing after `until_ms`, when the kernel has forgotten by itself.
   virtual void InvalidateName(uint64_t folder_id, std::string name, uint64_t id, uint64_t mark, int64_t until_ms) = 0;
   virtual void InvalidateAttributes(uint64_t id, int64_t until_ms) = 0;
+  // Another client changed what a name of a folder (a node) leads to: for fronts whose programs can watch folders.
+  virtual void OnChangedElsewhere(uint64_t folder, const std::string& name, FileType type, NameChange how) {
+    (void)folder, (void)name, (void)type, (void)how;
+  }
 };
 
 // By operation: what the agent is asked (DriveRequest of drive.ts), then what is only counted.
@@ -219,6 +225,8 @@ struct CoreSettings {
   uint64_t entries_max = 100000;
   uint64_t root_node = 1;
   bool is_read_only = false;
+  // The most the kernel may answer names and attributes by itself; 0: it asks every time.
+  uint32_t kernel_timeout_ms = 1000;
 };
 
 constexpr uint64_t kRootId = 1;                      // FUSE_ROOT_ID

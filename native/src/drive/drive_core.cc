@@ -89,7 +89,7 @@ uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_n
   if (kernel_node.stale_until_ms > host_->NowKernelMs()) return 0;
   if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
   const int64_t left_ms = lease_until_ms_.load(std::memory_order_acquire) - now_ms;
-  return static_cast<uint32_t>(std::clamp<int64_t>(left_ms, 0, kTimeoutMs));
+  return static_cast<uint32_t>(std::clamp<int64_t>(left_ms, 0, settings_.kernel_timeout_ms));
 }
 
 uint64_t DriveCore::AllocatedLocked(const KernelNode& kernel_node, const Entry& entry, uint64_t size_bytes) const {
@@ -191,6 +191,21 @@ void DriveCore::Invalidated(uint64_t id, uint64_t mark) {
   std::lock_guard lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
   if (kernel_node != nullptr && kernel_node->stale_mark == mark) kernel_node->stale_until_ms = 0;
+}
+
+bool DriveCore::PathOf(uint64_t folder, std::vector<std::string>* names) {
+  constexpr size_t kDeepest = 1024;
+  names->clear();
+  std::lock_guard lock(mutex_);
+  while (folder != settings_.root_node) {
+    std::string name;
+    const uint64_t parent = entries_.ParentOf(folder);
+    if (parent == 0 || names->size() == kDeepest || !entries_.NameOf(parent, folder, &name)) return false;
+    names->push_back(std::move(name));
+    folder = parent;
+  }
+  std::reverse(names->begin(), names->end());
+  return true;
 }
 
 void DriveCore::ReleaseAll() {

@@ -13,6 +13,7 @@
 #define RUNNEL_DRIVE_DRIVE_CORE_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -99,6 +100,8 @@ class DriveCore {
   void OpenFolder(ReplyPtr reply, uint64_t id);
   void ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
   void ReleaseFolder(FolderHandle* handle);
+  // Answers Target with the first name, in the order of bytes, of those in a folder that are alike; ENOENT when none is.
+  void FindName(ReplyPtr reply, uint64_t folder_id, std::function<bool(std::string_view)> is_alike);
   void StatFilesystem(ReplyPtr reply);
   // `room` 0: only the size is asked for.
   void GetXattr(ReplyPtr reply, uint64_t id, std::string_view name, size_t room);
@@ -131,6 +134,8 @@ class DriveCore {
   // ── what the host does ──
   int64_t Expire(int64_t now_ms) { return requests_.Expire(now_ms); }
   void Invalidated(uint64_t id, uint64_t mark);
+  // The names that lead from the root to a folder (a node), as far as they are known here; false when one is not.
+  bool PathOf(uint64_t folder, std::vector<std::string>* names);
   // From now on everything that would wait is answered EIO.
   void End() { requests_.End(EIO); }
   // The mount is gone and no request is in progress: whatever is still open is released, dirty files are committed.
@@ -139,7 +144,6 @@ class DriveCore {
  private:
   using Resume = std::function<void(const Answer&)>;
 
-  static constexpr int64_t kTimeoutMs = 1000;      // the most the kernel may answer by itself
   // The kernel counts timeouts in ticks, rounded up, from when it reads the answer.
   static constexpr int64_t kRoundingMs = 20;
   static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
@@ -178,6 +182,7 @@ class DriveCore {
 
   void OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms);
   void OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool tells_kernel);
+  void PutChangedLocked(const Put& put, int64_t now_ms, std::vector<EntryTable::Lost>* lost);
   // Has the kernel forget a name; `is_stale`: it leads elsewhere now, and until then requests by its old id are answered ESTALE.
   void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale);
   void EvictLocked();
@@ -224,6 +229,8 @@ class DriveCore {
   uint64_t AllocatedBefore(uint64_t id);
   void KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocated_bytes);
 
+  // False when the table does not know the whole folder.
+  bool SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder, const std::function<bool(std::string_view)>& is_alike);
   void SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
 
   Host* const host_;

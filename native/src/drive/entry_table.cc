@@ -1,5 +1,7 @@
 #include "entry_table.h"
 
+#include <algorithm>
+
 namespace runnel::drive {
 
 EntryTable::Folder& EntryTable::Touch(uint64_t folder) {
@@ -36,6 +38,25 @@ Entry* EntryTable::FindNode(uint64_t node) {
 uint64_t EntryTable::ParentOf(uint64_t node) const {
   auto at = nodes_.find(node);
   return at == nodes_.end() ? 0 : at->second.parent;
+}
+
+bool EntryTable::NameOf(uint64_t folder, uint64_t node, std::string* name) const {
+  auto at = folders_.find(folder);
+  if (at == folders_.end()) return false;
+  const Names& names = at->second.names;
+  auto found = std::find_if(names.begin(), names.end(), [node](const auto& each) { return each.second.node == node; });
+  if (found == names.end()) return false;
+  *name = found->first;
+  return true;
+}
+
+bool EntryTable::FindAlike(uint64_t folder, const std::function<bool(std::string_view)>& is_alike, std::string* name) {
+  if (!IsComplete(folder)) return false;
+  name->clear();
+  for (const auto& [each, binding] : Touch(folder).names) {
+    if (binding.node != 0 && (name->empty() || each < *name) && is_alike(each)) *name = each;
+  }
+  return true;
 }
 
 bool EntryTable::IsComplete(uint64_t folder) const {

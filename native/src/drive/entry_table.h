@@ -7,6 +7,7 @@
 #define RUNNEL_DRIVE_ENTRY_TABLE_H_
 
 #include <deque>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -62,6 +63,10 @@ class EntryTable {
   Entry* FindNode(uint64_t node);
   // The folder that a folder was last seen in, else 0.
   uint64_t ParentOf(uint64_t node) const;
+  // A name of the node in that folder; false when none is known. Looks at every name of the folder.
+  bool NameOf(uint64_t folder, uint64_t node, std::string* name) const;
+  // The first name, in the order of bytes, of those that are alike; "" when none is. False unless the folder is complete.
+  bool FindAlike(uint64_t folder, const std::function<bool(std::string_view)>& is_alike, std::string* name);
   bool IsComplete(uint64_t folder) const;
   // False unless complete.
   bool List(uint64_t folder, std::vector<Listed>* names);

@@ -2,7 +2,7 @@
 // sources, no jest), and runs them there under Wine.
 import { spawnSync } from "node:child_process";
 import { closeSync, cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { ensureWindowsNode, ensureWine } from "../../../scripts/tools.mjs";
@@ -36,15 +36,18 @@ async function bundle(folder: string, tests: readonly string[]): Promise<void> {
 }
 
 /**
- * Runs test files, named from the project's root, in `folder`, an empty one.
+ * Runs test files, named from the project's root, in `folder`, an empty one. `beside`: files that they find in `native/test`.
  * @throws Error when they could not be run to the end.
  */
 export async function runOnWindows(
   folder: string,
   tests: readonly string[],
   deadlineMs: number,
+  beside: readonly string[] = [],
 ): Promise<PlainResult[]> {
   await bundle(folder, tests);
+  mkdirSync(join(folder, "native", "test"), { recursive: true });
+  for (const path of beside) cpSync(path, join(folder, "native", "test", basename(path)));
   cpSync(join(ROOT, "shared", "vectors"), join(folder, "shared", "vectors"), { recursive: true });
   const prebuilt = join("native", "prebuilds", "win32-x64");
   mkdirSync(join(folder, prebuilt), { recursive: true });

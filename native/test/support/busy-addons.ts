@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fuseDrive } from "../../drive.ts";
+import { kernelDrive } from "../../drive.ts";
 import { realDisk, threadExecutor } from "../../index.ts";
 import { DriveDouble } from "./drive-double.ts";
 import { RIG_SETTINGS } from "./drive-rig.ts";
@@ -40,7 +40,7 @@ export function driveAt(folder: string): DriveDouble {
   const mountpoint = join(folder, "mount");
   const overlayFolder = join(folder, "overlay");
   for (const each of [mountpoint, overlayFolder]) mkdirSync(each, { recursive: true });
-  const drive = fuseDrive({
+  const drive = kernelDrive({
     ...RIG_SETTINGS,
     mountpoint,
     source: "runnel:test",

@@ -54,6 +54,7 @@ export class DriveDouble {
   readonly drive: Drive;
   readonly #folder: string;
   readonly #bootMs: () => number;
+  readonly #owner: { uid: number; gid: number };
   readonly #nodes = new Map<number, Node>();
   readonly #contents = new Map<number, Cached>();
   readonly #held: DriveRequest[] = [];
@@ -70,8 +71,10 @@ export class DriveDouble {
   /** Whether committed layers are merged into a new content at once. */
   rebases = true;
 
-  constructor(drive: Drive, folder: string, bootMs: () => number) {
+  /** `owner`: of what others have made. */
+  constructor(drive: Drive, folder: string, bootMs: () => number, owner = { uid: 0, gid: 0 }) {
     this.drive = drive;
+    this.#owner = owner;
     this.#folder = folder;
     this.#bootMs = bootMs;
     mkdirSync(folder, { recursive: true });
@@ -86,7 +89,7 @@ export class DriveDouble {
     const now = BigInt(Date.now()) * 1_000_000n;
     const nlink = type === "folder" ? 2 : 1;
     const version = this.#seq;
-    return { node, type, mode, uid: 0, gid: 0, sizeBytes: 0, mtimeNs: now, ctimeNs: now, nlink, rdev: 0, version };
+    return { node, type, mode, ...this.#owner, sizeBytes: 0, mtimeNs: now, ctimeNs: now, nlink, rdev: 0, version };
   }
 
   async start(): Promise<void> {
@@ -459,8 +462,8 @@ export class DriveDouble {
     const number = this.#nextNode++;
     const entry = this.#newEntry(number, type, mode);
     const isSetgid = parent !== undefined && (parent.entry.mode & S_ISGID) !== 0;
-    entry.uid = caller?.uid ?? 0;
-    entry.gid = isSetgid ? parent.entry.gid : (caller?.gid ?? 0);
+    entry.uid = caller?.uid ?? this.#owner.uid;
+    entry.gid = isSetgid ? parent.entry.gid : (caller?.gid ?? this.#owner.gid);
     if (isSetgid && type === "folder") entry.mode |= S_ISGID;
     const node: Node = { entry, names: new Map(), versions: new Map([[entry.version, Buffer.alloc(0)]]) };
     this.#nodes.set(number, node);

@@ -2,7 +2,7 @@
 // Over IPC: {id, method, args} → {id, result} or {id, error}.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fuseDrive, type DriveSettings } from "../../drive.ts";
+import { kernelDrive, type DriveSettings } from "../../drive.ts";
 import { DriveDouble } from "./drive-double.ts";
 
 const [mountpoint = "", folder = "", settingsJson = "{}"] = process.argv.slice(2);
@@ -24,7 +24,7 @@ const settings: DriveSettings = {
   ...(JSON.parse(settingsJson) as Partial<DriveSettings>),
 };
 
-const double = new DriveDouble(fuseDrive(settings), join(folder, "cache"), bootMs);
+const double = new DriveDouble(kernelDrive(settings), join(folder, "cache"), bootMs);
 
 interface Call {
   id: number;

@@ -158,8 +158,8 @@ std::string FuseFront::Start() {
   device_ = DeviceAt(mountpoint_);
   const int servers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2u, 8u));
   serving_ = servers;
-  worker_ = StartThread([this] { Work(); });
-  timer_ = StartThread([this] { Time(); });
+  worker_ = StartThread([this] { tasks_.Run(); });
+  timer_ = StartThread([this] { alarm_.Run(); });
   closers_thread_ = StartThread([this] { closers_.Run(); });
   signalled_thread_ = StartThread([this] { signalled_.Run(); });
   invalidator_ = StartThread([this] { Invalidate(); });
@@ -193,58 +193,6 @@ int64_t FuseFront::NowWallNs() {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
   return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
-}
-
-void FuseFront::Post(std::function<void()> task) {
-  {
-    std::lock_guard lock(work_mutex_);
-    if (!work_ends_) {
-      work_.push_back(std::move(task));
-      work_ready_.notify_one();
-      return;
-    }
-  }
-  task();  // after the end only commits of released files are left: they need no thread
-}
-
-void FuseFront::Work() {
-  std::unique_lock lock(work_mutex_);
-  while (true) {
-    work_ready_.wait(lock, [this] { return work_ends_ || !work_.empty(); });
-    if (work_.empty()) return;
-    const std::function<void()> task = std::move(work_.front());
-    work_.pop_front();
-    lock.unlock();
-    task();
-    lock.lock();
-  }
-}
-
-void FuseFront::WakeAt(int64_t boot_ms) {
-  std::lock_guard lock(time_mutex_);
-  if (wake_at_ms_ != 0 && wake_at_ms_ <= boot_ms) return;
-  wake_at_ms_ = boot_ms;
-  time_changed_.notify_one();
-}
-
-void FuseFront::Time() {
-  std::unique_lock lock(time_mutex_);
-  while (!time_ends_) {
-    if (wake_at_ms_ == 0) {
-      time_changed_.wait(lock);
-      continue;
-    }
-    const int64_t left_ms = wake_at_ms_ - NowBootMs();
-    if (left_ms > 0) {
-      time_changed_.wait_for(lock, std::chrono::milliseconds(left_ms));
-      continue;
-    }
-    wake_at_ms_ = 0;
-    lock.unlock();
-    const int64_t next_ms = core_.Expire(NowBootMs());
-    lock.lock();
-    if (next_ms != 0 && (wake_at_ms_ == 0 || next_ms < wake_at_ms_)) wake_at_ms_ = next_ms;
-  }
 }
 
 void FuseFront::InvalidateName(uint64_t folder_id, std::string name, uint64_t id, uint64_t mark, int64_t until_ms) {
@@ -320,21 +268,13 @@ void FuseFront::StopThreads() {
   }
   for (std::thread& server : servers_) server.join();
   servers_.clear();
-  {
-    std::lock_guard lock(time_mutex_);
-    time_ends_ = true;
-    time_changed_.notify_all();
-  }
+  alarm_.Stop();
   timer_.join();
   closers_.Stop();
   signalled_.Stop();
   closers_thread_.join();
   signalled_thread_.join();
-  {
-    std::lock_guard lock(work_mutex_);
-    work_ends_ = true;
-    work_ready_.notify_all();
-  }
+  tasks_.Stop();
   worker_.join();
   // Closes /dev/fuse: whatever still hangs on a detached mount gets ENOTCONN.
   fuse_session_destroy(session_);

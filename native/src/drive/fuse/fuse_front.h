@@ -14,10 +14,13 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "../alarm_clock.h"
 #include "../drive_core.h"
 #include "../kernel_front.h"
+#include "../task_queue.h"
 #include "caller_signals.h"
 #include "caller_watch.h"
 #include "fuse_api.h"
@@ -47,8 +50,8 @@ class FuseFront final : public Host, public KernelFront {
   int64_t NowWallNs() override;
   int64_t NowKernelMs() override;
   void WakeAgent() override { wake_agent_(); }
-  void Post(std::function<void()> task) override;
-  void WakeAt(int64_t boot_ms) override;
+  void Post(std::function<void()> task) override { tasks_.Post(std::move(task)); }
+  void WakeAt(int64_t boot_ms) override { alarm_.WakeAt(boot_ms); }
   void InvalidateName(uint64_t folder_id, std::string name, uint64_t id, uint64_t mark, int64_t until_ms) override;
   void InvalidateAttributes(uint64_t id, int64_t until_ms) override;
 
@@ -63,8 +66,6 @@ class FuseFront final : public Host, public KernelFront {
   static constexpr size_t kInvalidationsMax = 65536;
 
   void Serve();
-  void Work();
-  void Time();
   void Invalidate();
   std::string CheckMountpoint() const;
   // Whether our mount is still at the mountpoint.
@@ -96,15 +97,8 @@ class FuseFront final : public Host, public KernelFront {
   std::thread signalled_thread_;
   std::thread closer_;
 
-  std::mutex work_mutex_;
-  std::condition_variable work_ready_;
-  std::deque<std::function<void()>> work_;
-  bool work_ends_ = false;
-
-  std::mutex time_mutex_;
-  std::condition_variable time_changed_;
-  int64_t wake_at_ms_ = 0;
-  bool time_ends_ = false;
+  TaskQueue tasks_;
+  AlarmClock alarm_{[this] { return NowBootMs(); }, [this](int64_t now_ms) { return core_.Expire(now_ms); }};
 
   std::mutex invalidations_mutex_;
   std::condition_variable invalidations_ready_;

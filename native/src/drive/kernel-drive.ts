@@ -1,4 +1,4 @@
-// The Drive of a kernel with FUSE: drive.node's session, with errors turned into sentences for a person.
+// The Drive of a kernel, through FUSE or WinFsp: drive.node's session, with errors turned into sentences for a person.
 import { RunnelError } from "@runnel/shared";
 import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "../../drive.ts";
 import { AgentSide, dispatch, newNativeDrive, type NativeItem } from "./native-drive.ts";
@@ -10,7 +10,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-class FuseDrive extends AgentSide implements Drive {
+class KernelDrive extends AgentSide implements Drive {
   #state: State = "new";
   #on: { requests(batch: DriveRequest[]): void; notice(notice: DriveNotice): void } | undefined;
   #starting: Waiting | undefined;
@@ -86,7 +86,7 @@ class FuseDrive extends AgentSide implements Drive {
   }
 }
 
-/** A mount through libfuse3. @throws RunnelError Unsupported when drive.node is missing or does not load. */
-export function fuseDrive(settings: DriveSettings): Drive {
-  return new FuseDrive(settings);
+/** A mount: through libfuse3 on Linux, WinFsp on Windows. @throws RunnelError Unsupported when drive.node is missing or does not load. */
+export function kernelDrive(settings: DriveSettings): Drive {
+  return new KernelDrive(settings);
 }

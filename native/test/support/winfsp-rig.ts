@@ -1,0 +1,75 @@
+// The WinFsp drive as the contract's engine: drive.node with the stand-in for WinFsp's library, the agent's double and a program of Windows, all in this
+// process. Only on Windows, or Wine; the library lies beside the test.
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { kernelDrive, WINDOWS_PERSON, type Drive } from "../../drive.ts";
+import { DriveDouble } from "./drive-double.ts";
+import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
+import { WindowsProgram, type StandIn } from "./windows-program.ts";
+
+const LIBRARY = new URL("winfsp-x64.dll", import.meta.url);
+
+let standIn: StandIn | undefined;
+
+function loadStandIn(): StandIn {
+  if (standIn !== undefined) return standIn;
+  const module = { exports: {} };
+  process.dlopen(module, fileURLToPath(LIBRARY), constants.dlopen.RTLD_LAZY);
+  standIn = module.exports as StandIn;
+  return standIn;
+}
+
+export interface WinFspRig extends DriveRig {
+  drive: Drive;
+  double: DriveDouble;
+  standIn: StandIn;
+  program: WindowsProgram;
+}
+
+/** The clock that the drive has. */
+const bootMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+export async function winfspRig(
+  changes: Partial<RigSettings> = {},
+  isReadOnly = false,
+  mountpoint = "R:",
+): Promise<WinFspRig> {
+  const loaded = loadStandIn();
+  const folder = await mkdtemp(join(tmpdir(), "runnel-winfsp-"));
+  const overlayFolder = join(folder, "overlay");
+  await mkdir(overlayFolder);
+  const settings = { ...RIG_SETTINGS, ...changes };
+  const drive = kernelDrive({
+    mountpoint,
+    source: "runnel:docs",
+    overlayFolder,
+    overlayPrefix: "test",
+    isReadOnly,
+    ...settings,
+  });
+  const double = new DriveDouble(drive, join(folder, "cache"), bootMs, WINDOWS_PERSON);
+  await double.start();
+  const agent = new Proxy(double, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name, target);
+      return typeof method === "function"
+        ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args)
+        : method;
+    },
+  }) as unknown as Agent;
+  return {
+    drive,
+    double,
+    agent,
+    standIn: loaded,
+    program: new WindowsProgram(loaded),
+    until,
+    openInterrupted: () => Promise.reject(new Error("Windows tells a drive of no program that gives up")),
+    close: async () => {
+      await drive.close(true);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
