@@ -124,6 +124,31 @@ describe("what the kernel may still believe", () => {
       expect((await program.stat("b")).ino).toBe(other);
     }));
 
+  test.each(["remove", "rename"] as const)(
+    "a name that a program takes away by %s, and another client binds anew before the answer, is not believed",
+    (op) =>
+      withRig(async (rig) => {
+        const { double, drive, program } = rig;
+        const id = await settledFile(rig, "a");
+        for (const name of ["b", "c"]) double.remoteWrite(name, Buffer.from(name));
+        const [mover, other] = [double.entryAt("b"), double.entryAt("c")];
+        double.hold(op);
+        const taking = op === "remove" ? program.unlink("a") : program.rename("b", "a");
+        await rig.until(async () => double.heldCount() > 0);
+        const own = op === "remove" ? [absent("a")] : [absent("b"), { folder: 1, name: "a", entry: mover }];
+        drive.putEntries(own, false);
+        const told: string[] = [];
+        drive.onInvalidation(({ name }) => void told.push(name));
+        drive.putEntries([absent("c"), { folder: 1, name: "a", entry: other }], true);
+        expect(told).toEqual(["a"]);
+        const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
+        expect((await drive.request("open", open)).error).toBe(ESTALE);
+        const asked = double.log.findLast((one) => one.op === op);
+        drive.done(asked !== undefined && "id" in asked ? asked.id : 0);
+        await taking;
+      }),
+  );
+
   test("a name given under a lease that is over is looked up again before it is opened", () =>
     withRig(async (rig) => {
       const { double, drive } = rig;

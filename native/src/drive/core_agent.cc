@@ -20,6 +20,7 @@ void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
       const Put& put = puts[at];
       if (is_changed) {
         PutChangedLocked(put, now_ms, &lost);
+        ForgetTakenLocked(put.folder, put.name);
       } else {
         entries_.Put(put.folder, put.name, put.is_absent ? nullptr : &put.entry, now_ms, &lost);
       }
@@ -112,11 +113,31 @@ void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost
         if (kernel_node.file != nullptr && !tells_kernel) kernel_node.file->entry.nlink = 0;
       });
     }
+    if (!tells_kernel) {
+      if (item.is_rebound) NoteTakenLocked(folder, item);
+      continue;
+    }
     const bool kernel_may_hold = item.before.given_until_ms > host_->NowKernelMs();
     KernelNode* kernel_node = kernel_may_hold ? nodes_.Find(item.before.given_id) : nullptr;
-    if (!tells_kernel || kernel_node == nullptr) continue;
-    ForgetNameLocked(folder, item.name, *kernel_node, item.before.given_until_ms, item.is_rebound);
+    if (kernel_node != nullptr) ForgetNameLocked(folder, item.name, *kernel_node, item.before.given_until_ms, item.is_rebound);
   }
+}
+
+void DriveCore::NoteTakenLocked(uint64_t folder, const EntryTable::Lost& lost) {
+  const int64_t now_ms = host_->NowKernelMs();
+  while (!taken_.empty() && taken_.front().until_ms <= now_ms) taken_.pop_front();
+  const EntryTable::Binding& before = lost.before;
+  if (before.given_until_ms > now_ms) taken_.push_back({folder, lost.name, before.given_id, before.given_until_ms});
+}
+
+void DriveCore::ForgetTakenLocked(uint64_t folder, const std::string& name) {
+  const int64_t now_ms = host_->NowKernelMs();
+  std::erase_if(taken_, [&](const Taken& taken) {
+    if (taken.folder != folder || taken.name != name) return false;
+    KernelNode* kernel_node = taken.until_ms > now_ms ? nodes_.Find(taken.id) : nullptr;
+    if (kernel_node != nullptr) ForgetNameLocked(folder, name, *kernel_node, taken.until_ms, true);
+    return true;
+  });
 }
 
 void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale) {

@@ -13,6 +13,7 @@
 #define RUNNEL_DRIVE_DRIVE_CORE_H_
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -185,6 +186,10 @@ class DriveCore {
   void PutChangedLocked(const Put& put, int64_t now_ms, std::vector<EntryTable::Lost>* lost);
   // Has the kernel forget a name; `is_stale`: it leads elsewhere now, and until then requests by its old id are answered ESTALE.
   void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale);
+  // A name that a program of this mount takes away, which the kernel may hold until it has the answer.
+  void NoteTakenLocked(uint64_t folder, const EntryTable::Lost& lost);
+  // Another client has bound such a name anew: the kernel is told of that, too.
+  void ForgetTakenLocked(uint64_t folder, const std::string& name);
   void EvictLocked();
   struct Victim {
     uint64_t node = 0;
@@ -253,6 +258,14 @@ class DriveCore {
   uint64_t next_file_ = 1;
   uint64_t next_mark_ = 1;
   int64_t answered_stale_ms_ = EntryTable::kNeverMs;
+  struct Taken {
+    uint64_t folder;
+    std::string name;
+    uint64_t id;  // the kernel's
+    int64_t until_ms;
+  };
+  // Of the last second, oldest first.
+  std::deque<Taken> taken_;
 };
 
 }  // namespace runnel::drive
