@@ -70,16 +70,17 @@ export class DriveHost {
   apply(changes: readonly Change[]): void {
     const { replica, drive, operations, commits } = this.parts;
     replica.apply(changes);
-    const foreign: DriveBinding[] = [];
-    const own: DriveBinding[] = [];
+    // Of a name the last: what is own and what is not is put apart.
+    const bindings = new Map<string, { binding: DriveBinding; isOwn: boolean }>();
     for (const change of changes) {
       const named = new Set<number>();
       for (const { folder, name, node } of change.bindings) {
         // As the last of these changes leaves it: entries are put after all nodes.
         const state = node === 0 ? undefined : (replica.node(node) ?? change.nodes.find((one) => one.node === node));
         if (state !== undefined) named.add(state.node);
-        const isOwn = operations.isOwnName(folder, name, node);
-        (isOwn ? own : foreign).push({ folder, name, entry: state && this.parts.tree.entry(state) });
+        const key = `${folder}/${name}`;
+        const isOwn = operations.isOwnName(folder, name, node) && bindings.get(key)?.isOwn !== false;
+        bindings.set(key, { binding: { folder, name, entry: state && this.parts.tree.entry(state) }, isOwn });
       }
       for (const state of change.nodes) {
         if (named.has(state.node)) continue;
@@ -89,8 +90,10 @@ export class DriveHost {
         drive.putNode(this.parts.tree.entry(state), !isOwn);
       }
     }
-    if (own.length > 0) drive.putEntries(own, false);
-    if (foreign.length > 0) drive.putEntries(foreign, true);
+    for (const changed of [false, true]) {
+      const put = [...bindings.values()].filter(({ isOwn }) => isOwn !== changed).map(({ binding }) => binding);
+      if (put.length > 0) drive.putEntries(put, changed);
+    }
   }
 
   private async answer(request: DriveRequest): Promise<void> {
