@@ -1,7 +1,7 @@
 // Close-to-open, checked (WIRE: Guarantee): what a program saw is the result of what had returned success before it began, or of something later; and what
 // was told done is in the server's history.
-import type { Call, History } from "./history.ts";
-import type { Committed, Truth } from "./truth.ts";
+import { type Call, folderOf, isChange } from "./history.ts";
+import { type Committed, type Truth, sizeOf } from "./truth.ts";
 
 export interface Verdict {
   /** A sentence each; none: the guarantee held. */
@@ -13,51 +13,51 @@ export interface Verdict {
   offline: number;
 }
 
-/** What counts as "within one round trip". */
-const CLOSE_MS = 150;
+/** So long kernels may answer for names and attributes by themselves; they count in ticks. */
+const KERNEL_MS = 1_050;
 /** EIO, ENOSPC: what was not saved then is kept, and sent later. */
 const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
 /** So many of the newest commits a client may not have heard of when it opens a file. */
 const UNHEARD_MAX = 20;
 
-export function check(history: History, truth: Truth): Verdict {
-  return new Checker(history, truth).run();
+/** `closeMs`: what counts as "within one round trip". */
+export function check(calls: readonly Call[], truth: Truth, closeMs: number): Verdict {
+  return new Checker(calls, truth, closeMs).run();
 }
 
 class Checker {
   private readonly truth: Truth;
   private readonly calls: readonly Call[];
+  private readonly closeMs: number;
   private readonly seqs = new Map<Call, number>();
   private readonly verdict: Verdict = { violations: [], checked: 0, close: 0, offline: 0 };
 
-  constructor(history: History, truth: Truth) {
+  constructor(calls: readonly Call[], truth: Truth, closeMs: number) {
     this.truth = truth;
-    this.calls = history.calls;
+    this.calls = calls;
+    this.closeMs = closeMs;
   }
 
   run(): Verdict {
     this.eachOnce();
     for (const call of this.calls) {
-      if (call.kind === "read" || call.kind === "list" || call.outcome !== "ok") continue;
+      if (!isChange(call.kind) || call.outcome !== "ok") continue;
       const seq = this.seqOf(call);
       if (seq === undefined && (this.isMixed(call) || this.changesNothing(call))) continue;
       if (seq === undefined)
         this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
       else this.seqs.set(call, seq);
     }
-    for (const call of this.calls)
-      if ((call.kind === "read" || call.kind === "list") && call.outcome === "ok") this.look(call);
+    for (const call of this.calls) if (!isChange(call.kind) && call.outcome === "ok") this.look(call);
     return this.verdict;
   }
 
   private eachOnce(): void {
     const done = new Set<string>();
-    for (const { instance, n, isPart, op, name, seq } of this.truth.commits) {
+    for (const { instance, client, n, isPart, op, name, seq } of this.truth.commits) {
       if (n === 0 || isPart) continue;
       if (done.has(`${instance}/${n}`))
-        this.verdict.violations.push(
-          `twice: operation ${n} of ${ownerOf(instance)}, ${op} ${name}, again as commit ${seq}`,
-        );
+        this.verdict.violations.push(`twice: operation ${n} of ${client}, ${op} ${name}, again as commit ${seq}`);
       done.add(`${instance}/${n}`);
     }
   }
@@ -67,11 +67,11 @@ class Checker {
     const { kind, path, toPath, content } = call;
     if (kind === "write") return content === undefined ? 0 : this.truth.firstWith(content);
     const name = last(kind === "rename" || kind === "link" ? (toPath ?? "") : path);
-    const op = kind === "make" ? "make" : kind;
+    const op = kind === "create" ? "make" : kind;
     const during = ({ atMs }: Committed): boolean => atMs >= call.beganMs && atMs <= call.endedMs;
     // A name operation of another client with that name in that moment is taken for it only where there is none of its own.
     const found = this.truth.commits.filter((each) => each.op === op && each.name === name && during(each));
-    const own = found.filter(({ instance }) => ownerOf(instance) === call.client);
+    const own = found.filter(({ client }) => client === call.client);
     // Of several the first: what is held to it may then be held to less than was promised, never to more.
     return (own[0] ?? (kind === "rename" ? found[0] : undefined))?.seq;
   }
@@ -81,18 +81,33 @@ class Checker {
       this.verdict.offline += 1;
       return;
     }
-    const before = this.calls.filter((each) => this.seqs.has(each) && each.ended < call.began && touches(each, call));
+    const untilMs = call.kind === "look" ? call.beganMs - KERNEL_MS : call.beganMs;
+    const before = this.calls.filter(
+      (each) => this.seqs.has(each) && each.ended < call.began && each.endedMs <= untilMs && touches(each, call),
+    );
     const from = Math.max(0, ...before.map((each) => this.seqs.get(each) ?? 0));
     if (this.isOwnBusiness(call, from)) return;
     this.verdict.checked += 1;
-    const isClose = before.some((each) => each.client !== call.client && call.beganMs - each.endedMs <= CLOSE_MS);
+    const isClose = before.some((each) => each.client !== call.client && call.beganMs - each.endedMs <= this.closeMs);
     if (isClose) this.verdict.close += 1;
-    for (let seq = from; seq <= call.lastSeq; seq++) if (this.isAsAt(call, seq)) return;
+    if (this.wasSo(call, from)) return;
     const newest = before.find((each) => this.seqs.get(each) === from);
     const why = newest === undefined ? "" : `; before it ${shown(newest)} was commit ${from}`;
     this.verdict.violations.push(
       `stale or torn: ${shown(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}`,
     );
+  }
+
+  private wasSo(call: Call, from: number): boolean {
+    if (call.kind === "look") return this.wasLike(call, from);
+    for (let seq = from; seq <= call.lastSeq; seq++) if (this.isAsAt(call, seq)) return true;
+    return false;
+  }
+
+  /** A name and attributes that a kernel kept need not be of one moment. */
+  private wasLike({ path, content, lastSeq }: Call, from: number): boolean {
+    const seen = [...this.truth.seenAt(path, from, lastSeq)];
+    return seen.some((key) => content === (key?.includes(":") === true ? String(sizeOf(key)) : key));
   }
 
   private isAsAt({ kind, path, content, names }: Call, seq: number): boolean {
@@ -138,8 +153,7 @@ class Checker {
       (each) =>
         each !== call &&
         each.client === call.client &&
-        each.kind !== "read" &&
-        each.kind !== "list" &&
+        isChange(each.kind) &&
         each.began < call.ended &&
         each.ended > call.began &&
         touches(each, call),
@@ -156,16 +170,8 @@ function touches(change: Call, seen: Call): boolean {
   });
 }
 
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/") + 1);
-}
-
 function last(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
-}
-
-function ownerOf(instance: string): string {
-  return Buffer.from(instance, "hex").toString().split("/")[0] ?? "";
 }
 
 function shown(call: Call): string {

@@ -5,20 +5,21 @@ export type Seen = string | undefined;
 
 export interface Call {
   client: string;
-  kind: "read" | "list" | "write" | "remove" | "rename" | "link" | "make";
+  /** look: stat(2). create: a new file and no other (O_EXCL). */
+  kind: "read" | "list" | "look" | "write" | "create" | "remove" | "rename" | "link" | "make";
   path: string;
   /** rename, link */
   toPath?: string;
-  /** Steps of the run: every begin and every end is one. */
+  /** Steps of the run: every begin and every end is one. Of real processes: when. */
   began: number;
   /** Infinity: it never ended, or nobody heard how. */
   ended: number;
-  /** On the simulation's clock. */
+  /** On the run's clock. */
   beganMs: number;
   endedMs: number;
   /** undefined: no word came back. */
   outcome: "ok" | "failed" | undefined;
-  /** read: the content, "folder" or undefined for nothing there; write: what was written. */
+  /** read: the content, "folder" or undefined for nothing there; look: the same with the size for the content; write: what was written. */
   content?: Seen;
   /** list */
   names?: string[] | undefined;
@@ -28,6 +29,16 @@ export interface Call {
   /** Answered as was last known, without the server. */
   wasOffline: boolean;
   errno?: number;
+}
+
+/** False: it looks at what is there, and leaves it so. */
+export function isChange(kind: Call["kind"]): boolean {
+  return kind !== "read" && kind !== "list" && kind !== "look";
+}
+
+/** As in lists: it ends in a slash, or is "". */
+export function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/") + 1);
 }
 
 export class History {

@@ -1,32 +1,20 @@
 // Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
-// them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only.
+// them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only: that of a simulation, or one that
+// was started for it.
 import { DriveHost, Listings, type Replica, Session } from "@runnel/app/parts";
-import { Attachment, Feed, Holder, MemoryTables } from "@runnel/server/parts";
+import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/server/parts";
 import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
 import { Process } from "../simulation/machine.ts";
 import type { PlanSettings } from "./plan.ts";
+import { replace } from "./replace.ts";
 
 export interface Mutant {
   name: string;
   /** What a run needs to have a chance. */
   settings?: PlanSettings;
   apply(): void;
-}
-
-type Method<This, Args extends unknown[]> = (this: This, ...args: Args) => unknown;
-
-/** Private members are as open at run time as public ones: `This` says which of them the new method uses. */
-function replace<This, Args extends unknown[]>(
-  owner: { prototype: object },
-  method: string,
-  by: (original: Method<This, Args>) => Method<This, Args>,
-): void {
-  const prototype = owner.prototype as Record<string, Method<This, Args>>;
-  const original = prototype[method];
-  if (original === undefined) throw new Error(`${method} is no method any more.`);
-  prototype[method] = by(original);
 }
 
 const LATE_MS = 400;
@@ -43,7 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "an acknowledgement before the entry table changes",
     apply: () =>
       replace<{ parts: { clock: Clock } }, [readonly Change[]]>(
-        DriveHost,
+        DriveHost.prototype,
         "apply",
         (original) =>
           function (changes) {
@@ -56,7 +44,7 @@ export const MUTANTS: readonly Mutant[] = [
     settings: { termMs: 2_000, delayMs: 700, faults: ["blackHole"] },
     apply: () =>
       replace<{ parts: { clock: Clock }; termMs: number }, [number]>(
-        Session,
+        Session.prototype,
         "setLease",
         (original) =>
           function (untilMs) {
@@ -68,7 +56,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a feed item lost on the way back",
     apply: () =>
       replace<Attachment, [readonly Change[]]>(
-        Attachment,
+        Attachment.prototype,
         "missed",
         (original) =>
           function (changes) {
@@ -80,7 +68,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a lease kept over a suspend",
     apply: () =>
       replace<Process, []>(
-        Process,
+        Process.prototype,
         "bootMs",
         (original) =>
           function () {
@@ -93,7 +81,7 @@ export const MUTANTS: readonly Mutant[] = [
     settings: { clients: 3 },
     apply: () =>
       replace<{ waits: { missing: Map<unknown, unknown> }[]; settle(): void }, unknown[]>(
-        Feed,
+        Feed.prototype,
         "acknowledge",
         (original) =>
           function (...args) {
@@ -105,21 +93,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "leases forgotten at a restart",
-    apply: () =>
-      replace<MemoryTables, []>(
-        MemoryTables,
-        "attached",
-        () =>
-          function () {
-            return [];
-          },
-      ),
+    apply: () => {
+      for (const tables of [MemoryTables, SqliteTables]) replace(tables.prototype, "attached", () => () => []);
+    },
   },
   {
     name: "a listing read before an item is stored after it",
     apply: () =>
       replace<ListingParts, [number, boolean]>(
-        Listings,
+        Listings.prototype,
         "take",
         (original) =>
           async function (folder, isDeep) {
@@ -137,9 +119,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a renewal while an acknowledgement is overdue",
     settings: { termMs: 4_000, onlyFault: "noAcks" },
     apply: () => {
-      replace<Holder, []>(Holder, "isToBlame", () => never);
+      replace<Holder, []>(Holder.prototype, "isToBlame", () => never);
       replace<{ clock: Clock; termMs: number; heard(holder: Holder): void }, [Holder]>(
-        Feed,
+        Feed.prototype,
         "renew",
         () =>
           function (holder) {
@@ -154,7 +136,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a kernel that is not told of a change",
     apply: () =>
       replace<{ parts: { drive: Pick<Drive, "putEntries" | "putNode"> } }, [readonly Change[]]>(
-        DriveHost,
+        DriveHost.prototype,
         "apply",
         (original) =>
           function (changes) {
@@ -169,14 +151,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a retry executed twice",
-    apply: () =>
-      replace<MemoryTables, unknown[]>(
-        MemoryTables,
-        "result",
-        () =>
-          function () {
-            return undefined;
-          },
-      ),
+    apply: () => {
+      for (const tables of [MemoryTables, SqliteTables]) replace(tables.prototype, "result", () => () => undefined);
+    },
   },
 ];

@@ -6,8 +6,9 @@ import type { Program } from "@runnel/native/drive";
 import { type DiskRoot, SeededRandom, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import type { MountStatus } from "@runnel/app/parts";
 import { type Verdict, check } from "./checker.ts";
+import { starvedBy } from "./starved.ts";
 import { Faults } from "./faults.ts";
-import { type Call, History } from "./history.ts";
+import { History } from "./history.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import type { Plan, Step } from "./plan.ts";
 import { SimulatedClient } from "./simulated-client.ts";
@@ -30,6 +31,8 @@ export interface Report extends Verdict {
   trace: string;
 }
 
+/** What counts as "within one round trip". */
+const CLOSE_MS = 150;
 /** Longer than all that an agent waits for before it tries again. */
 const HEAL_MS = 240_000;
 
@@ -50,10 +53,6 @@ export async function simulate(plan: Plan): Promise<Report> {
  */
 function hopelessIn({ problems }: MountStatus): number {
   return problems.filter((problem) => /is not saved.*(no longer here|was destroyed)/.test(problem)).length;
-}
-
-function isChange(kind: Call["kind"]): boolean {
-  return kind !== "read" && kind !== "list";
 }
 
 class World {
@@ -97,11 +96,10 @@ class World {
     await this.until(Promise.all([this.work(), this.faults.all(plan.faults)]), "the programs", 2 * HEAL_MS);
     await this.heal();
     await this.agree();
-    this.starves();
-    const verdict = check(history, this.server.truth);
+    const verdict = check(history.calls, this.server.truth, CLOSE_MS);
     return {
       ...verdict,
-      violations: [...this.violations, ...verdict.violations],
+      violations: [...this.violations, ...this.starved(), ...verdict.violations],
       seed: plan.seed,
       calls: history.calls.length,
       commits: this.server.truth.commits.length,
@@ -116,22 +114,11 @@ class World {
     };
   }
 
-  /** A client that asks for its lease but never acknowledges delays others until its lease has run out, and not after that. */
-  private starves(): void {
+  private starved(): string[] {
     const { faults, termMs } = this.plan;
     const [only] = faults;
-    if (only?.kind !== "noAcks" || faults.length > 1) return;
-    const calls = this.history.calls.filter(({ client }) => client !== `client${only.client}`);
-    // One term until the first change was to be acknowledged, one more until the lease has run out.
-    const fromMs = (calls.find(({ outcome, kind }) => outcome === "ok" && isChange(kind))?.endedMs ?? 0) + 2 * termMs;
-    for (const { client, kind, path, beganMs, endedMs } of calls) {
-      if (beganMs < fromMs) continue;
-      const tookMs = endedMs - beganMs;
-      if (tookMs > termMs / 2)
-        this.violations.push(
-          `starved: ${client} ${kind} ${path} took ${Math.round(tookMs)} ms behind one that never acknowledges`,
-        );
-    }
+    if (only?.kind !== "noAcks" || faults.length > 1) return [];
+    return starvedBy(`client${only.client}`, this.history.calls, termMs);
   }
 
   private async work(): Promise<void> {
@@ -197,7 +184,7 @@ class World {
       "the trees",
     );
     const [plain = []] = trees;
-    const truth = this.truthTree("");
+    const truth = this.server.truth.tree();
     for (const [index, tree] of [truth, ...trees.slice(1)].entries()) {
       if (tree.join("\n") === plain.join("\n")) continue;
       const whose = index === 0 ? "the server's tree" : `client${index - 1}`;
@@ -207,15 +194,6 @@ class World {
         `at rest ${whose} differs from the plain folder: lacks ${missing.join(", ") || "nothing"}; has also ${extra.join(", ") || "nothing"}`,
       );
     }
-  }
-
-  private truthTree(path: string): string[] {
-    const { truth } = this.server;
-    return (truth.list(path, truth.seq) ?? []).flatMap((name) => {
-      const below = path === "" ? name : `${path}/${name}`;
-      const what = truth.at(below, truth.seq);
-      return what === "folder" ? [`${below}/`, ...this.truthTree(below)] : [`${below} ${what}`];
-    });
   }
 
   private async plainTree(root: DiskRoot, path: string): Promise<string[]> {

@@ -13,10 +13,15 @@ export const SERVER_URL = `ws://127.0.0.1:${PORT}/${VOLUME}`;
 const FOLDER = "/srv/docs";
 const DATA = "/var/runnel";
 
+/** Instances are named so (simulated-client.ts). */
+function clientOf(instance: string): string {
+  return Buffer.from(instance, "hex").toString().split("/")[0] ?? "";
+}
+
 export class SimulatedServer {
   readonly disk: SimulatedDisk;
   readonly machine: Machine;
-  readonly truth = new Truth();
+  readonly truth = new Truth(clientOf);
   readonly warnings: string[] = [];
   private readonly network: SimulatedNetwork;
   private readonly termMs: number;

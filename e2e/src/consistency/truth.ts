@@ -1,9 +1,9 @@
 // What the server committed, in its order: taken from the meta store's plans, so that it is the server's own word for what happened when.
 import type { MetaStore, Operation, Planned, PlanRequest } from "@runnel/server/parts";
-import type { Change, Recipe } from "@runnel/shared";
+import type { Recipe } from "@runnel/shared";
 
-/** One commit. */
-export interface Committed {
+/** What a plan came to. */
+export interface Decided {
   seq: number;
   instance: string;
   /** Of the instance's operations; 0 for what programs on the server did. */
@@ -13,8 +13,18 @@ export interface Committed {
   op: string;
   /** The name that it was about, or the new one of a rename; "" for what has none. */
   name: string;
-  change: Change;
-  /** On the clock of the simulation, and among the steps of the history. */
+  /** Names, and what they are bound to from now on: 0 for nothing. */
+  bindings: { folder: number; name: string; node: number }[];
+  nodes: { node: number; isFile: boolean; version: number }[];
+  /** Of the version that a write made. */
+  content?: { node: number; version: number; key: string };
+}
+
+/** One commit. */
+export interface Committed extends Decided {
+  /** Whose instance it is; "" for programs on the server. */
+  client: string;
+  /** On the clock of the run, and among the steps of the history. */
   atMs: number;
   step: number;
 }
@@ -22,6 +32,31 @@ export interface Committed {
 /** A content by its chunks: two with the same key have the same bytes. */
 export function keyOf(recipe: Recipe): string {
   return `${[...recipe.lengths].join(",")}:${Buffer.from(recipe.digests).toString("hex")}`;
+}
+
+/** Of the content with this key. */
+export function sizeOf(key: string): number {
+  const lengths = key.slice(0, key.indexOf(":")).split(",");
+  return lengths.reduce((sum, length) => sum + Number(length), 0);
+}
+
+/** undefined: nothing changed. */
+export function decidedOf({ id, operation }: PlanRequest, planned: Planned): Decided | undefined {
+  if (!planned.ok || planned.change === undefined) return undefined;
+  const { change, result } = planned;
+  return {
+    seq: change.seq,
+    instance: id?.instance ?? "",
+    n: id?.n ?? 0,
+    isPart: id?.isPart === true,
+    op: operation.op,
+    name: nameOf(operation as Operation),
+    bindings: change.bindings.map(({ folder, name, node }) => ({ folder, name, node })),
+    nodes: change.nodes.map(({ node, type, version }) => ({ node, isFile: type === "file", version })),
+    ...(operation.op === "write" && operation.content.recipe !== undefined
+      ? { content: { node: result.node, version: result.version, key: keyOf(operation.content.recipe) } }
+      : {}),
+  };
 }
 
 const EMPTY = ":";
@@ -33,8 +68,13 @@ export class Truth {
   private readonly contents = new Map<string, string>();
   private readonly names = new Map<string, { seq: number; node: number }[]>();
   private readonly versions = new Map<number, { seq: number; version: number }[]>();
+  private readonly clientOf: (instance: string) => string;
   /** When it is. */
   now: () => { atMs: number; step: number } = () => ({ atMs: 0, step: 0 });
+
+  constructor(clientOf: (instance: string) => string) {
+    this.clientOf = clientOf;
+  }
 
   /** The store that tells of its commits here. */
   follow(store: MetaStore): MetaStore {
@@ -46,7 +86,10 @@ export class Truth {
     };
     const commit: MetaStore["commit"] = async (...args) => {
       await store.commit(...args);
-      for (const { request, planned } of open) this.take(request, planned);
+      for (const { request, planned } of open) {
+        const decided = decidedOf(request, planned);
+        if (decided !== undefined) this.take({ ...decided, client: this.clientOf(decided.instance), ...this.now() });
+      }
     };
     return new Proxy(store, {
       get: (target, property) => {
@@ -100,7 +143,35 @@ export class Truth {
 
   /** The content at a path after the commit `seq`: its key, "folder", or undefined where nothing is. */
   at(path: string, seq: number): string | undefined {
-    const node = this.nodeAt(path, seq);
+    return this.whatAt(this.nodeAt(path, seq), seq);
+  }
+
+  /**
+   * What somebody may have taken a path for who put it together from a name and attributes that were each so at some moment of these. Folders on the way are
+   * never renamed or removed.
+   */
+  seenAt(path: string, fromSeq: number, toSeq: number): Set<string | undefined> {
+    const seen = new Set<string | undefined>();
+    const until = Math.min(toSeq, this.seq);
+    for (let seq = fromSeq; seq <= until; seq++) {
+      const node = this.nodeAt(path, seq);
+      if (node === 0) seen.add(undefined);
+    }
+    for (const node of this.nodesAt(path, fromSeq, toSeq))
+      for (let seq = fromSeq; seq <= until; seq++) seen.add(this.whatAt(node, seq));
+    return seen;
+  }
+
+  /** All that is there after the last commit, a line each. */
+  tree(path = ""): string[] {
+    return (this.list(path, this.seq) ?? []).flatMap((name) => {
+      const below = path === "" ? name : `${path}/${name}`;
+      const what = this.at(below, this.seq);
+      return what === "folder" ? [`${below}/`, ...this.tree(below)] : [`${below} ${what}`];
+    });
+  }
+
+  private whatAt(node: number, seq: number): string | undefined {
     if (node === 0) return undefined;
     const version = lastUpTo(this.versions.get(node), seq)?.version;
     if (version === undefined) return "folder";
@@ -121,39 +192,27 @@ export class Truth {
 
   /** The first commit from a step of the history on that gave a node this content. */
   firstWith(key: string, fromStep = 0): number | undefined {
-    for (const { seq, change, step } of this.commits) {
+    for (const { seq, nodes, step } of this.commits) {
       if (step < fromStep) continue;
-      for (const { node, version } of change.nodes)
+      for (const { node, version } of nodes)
         if (version === seq && this.contents.get(`${node}/${version}`) === key) return seq;
     }
     return undefined;
   }
 
-  private take({ id, operation }: PlanRequest, planned: Planned): void {
-    if (!planned.ok || planned.change === undefined) return;
-    const { change, result } = planned;
-    if (operation.op === "write" && operation.content.recipe !== undefined)
-      this.contents.set(`${result.node}/${result.version}`, keyOf(operation.content.recipe));
+  /** In the order of their seqs. */
+  take(commit: Committed): void {
+    const { content } = commit;
+    if (content !== undefined) this.contents.set(`${content.node}/${content.version}`, content.key);
     // Rolled forward after a stop: known.
-    if (change.seq <= this.seq) return;
-    this.keep({
-      seq: change.seq,
-      instance: id?.instance ?? "",
-      n: id?.n ?? 0,
-      isPart: id?.isPart === true,
-      op: operation.op,
-      name: nameOf(operation as Operation),
-      change,
-      ...this.now(),
-    });
+    if (commit.seq > this.seq) this.keep(commit);
   }
 
   private keep(commit: Committed): void {
     this.commits.push(commit);
-    const { seq, change } = commit;
-    for (const { folder, name, node } of change.bindings) rowsOf(this.names, `${folder}/${name}`).push({ seq, node });
-    for (const { node, type, version } of change.nodes)
-      if (type === "file") rowsOf(this.versions, node).push({ seq, version });
+    const { seq, bindings, nodes } = commit;
+    for (const { folder, name, node } of bindings) rowsOf(this.names, `${folder}/${name}`).push({ seq, node });
+    for (const { node, isFile, version } of nodes) if (isFile) rowsOf(this.versions, node).push({ seq, version });
   }
 }
 

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import type { Program } from "@runnel/native/drive";
 import type { Executor } from "@runnel/shared";
 import { SeededRandom, sleep } from "@runnel/shared";
-import type { Call, History, Seen } from "./history.ts";
+import { type Call, type History, type Seen, isChange } from "./history.ts";
 import type { Step } from "./plan.ts";
 import type { Life, SimulatedClient } from "./simulated-client.ts";
 import { keyOf } from "./truth.ts";
@@ -68,7 +68,7 @@ class Doer {
   private changedElsewhere(): string | undefined {
     const { history } = this.parts;
     const last = history.calls.findLast(
-      ({ client, kind, outcome }) => client !== this.client && outcome === "ok" && kind !== "read" && kind !== "list",
+      ({ client, kind, outcome }) => client !== this.client && outcome === "ok" && isChange(kind),
     );
     return last?.toPath ?? last?.path;
   }
