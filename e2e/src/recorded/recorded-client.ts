@@ -1,0 +1,178 @@
+// A machine of a recorded run: an agent with its mount behind a link of its own, and the process of the programs that work there. An agent that was killed
+// is started again; programs wait for that.
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type Call, type Seen, isChange } from "../consistency/history.ts";
+import { Device, type LinkEmulator, type Sandbox, waitFor } from "../harness/index.ts";
+import { monotonicMs } from "./notes.ts";
+import type { Done, Order } from "./program.ts";
+import { type WitnessSettings, witnessed } from "./witness.ts";
+
+const PROGRAM = fileURLToPath(new URL("program.ts", import.meta.url));
+const MOUNT_MS = 90_000;
+/** No call may take longer, whatever happens. */
+const CALL_MS = 40_000;
+/** ECONNABORTED, ENOTCONN: the agent has gone; what became of the call nobody knows. */
+const CUT_OFF: ReadonlySet<number> = new Set([103, 107]);
+/** Of libuv's threads: more calls than these wait for each other. */
+const THREADS = "16";
+
+type Programs = ChildProcessByStdio<Writable, Readable, null>;
+/** What is to be called. */
+export type Asked = Omit<Order, "id" | "kind"> & { kind: Call["kind"] };
+
+export class RecordedClient {
+  readonly name: string;
+  readonly link: LinkEmulator;
+  readonly drive: string;
+  /** Of one line each, all that it noted down. */
+  readonly notes: string;
+  readonly calls: Call[];
+  /** Calls that did not end, in words. */
+  readonly overdue: string[] = [];
+  device: Device;
+  /** The link or the agent is being disturbed. */
+  isDisturbed = false;
+  private readonly sandbox: Sandbox;
+  private readonly witness: WitnessSettings;
+  private readonly waiting = new Map<number, (done: Done | undefined) => void>();
+  private programs: Programs | undefined;
+  private orders = 0;
+  private homes = 0;
+  private restarting: Promise<void> | undefined;
+  private readonly url: string;
+
+  constructor(
+    sandbox: Sandbox,
+    name: string,
+    { link, calls, ...witness }: { link: LinkEmulator; calls: Call[] } & Pick<WitnessSettings, "mutant" | "isMute">,
+  ) {
+    this.sandbox = sandbox;
+    this.name = name;
+    this.link = link;
+    this.calls = calls;
+    this.drive = sandbox.makeFolder(`drive-${name}`);
+    this.notes = sandbox.path(`notes-${name}`);
+    this.witness = { of: "agent", notes: this.notes, ...witness };
+    this.url = `ws://127.0.0.1:${link.port}/docs`;
+    this.device = this.newDevice();
+  }
+
+  private newDevice(): Device {
+    const { sandbox, name, witness } = this;
+    return new Device(sandbox.makeFolder("home", `${name}${this.homes++}`), { ...sandbox.env, ...witnessed(witness) });
+  }
+
+  async start(): Promise<void> {
+    await this.mount();
+    this.programs = startPrograms(this.sandbox, this.drive, (done) => this.settled(done.id, done));
+  }
+
+  private async mount(): Promise<void> {
+    await this.device.ask(["mount", this.url, this.drive], { deadlineMs: MOUNT_MS });
+  }
+
+  /** Puts the call down, and what came of it. */
+  async call({ path, ...asked }: Asked): Promise<Call> {
+    while (this.restarting !== undefined) await this.restarting;
+    const { kind, toPath } = asked;
+    const askedMs = monotonicMs();
+    const done = await this.order({ ...asked, path });
+    const { beganMs = askedMs, endedMs = Infinity, errno } = done ?? {};
+    if (done === undefined) this.overdue.push(`${this.name} ${kind} ${path} does not end`);
+    const isCutOff = done === undefined || (errno !== undefined && CUT_OFF.has(errno));
+    const call: Call = {
+      client: this.name,
+      kind,
+      path,
+      ...(toPath === undefined ? {} : { toPath }),
+      began: beganMs,
+      ended: isCutOff ? Infinity : endedMs,
+      beganMs,
+      endedMs: isCutOff ? Infinity : endedMs,
+      outcome: isCutOff ? undefined : errno === undefined ? "ok" : "failed",
+      ...(done === undefined ? {} : seenIn(done, kind)),
+      ...(errno === undefined ? {} : { errno }),
+      firstSeq: 0,
+      lastSeq: Infinity,
+      wasOffline: false,
+    };
+    this.calls.push(call);
+    return call;
+  }
+
+  /** All that the drive shows. */
+  async tree(): Promise<string[]> {
+    return (await this.order({ kind: "tree", path: "" }))?.names ?? [];
+  }
+
+  /** undefined: it does not end. */
+  private async order(order: Omit<Order, "id">): Promise<Done | undefined> {
+    const id = ++this.orders;
+    const { promise, resolve } = Promise.withResolvers<Done | undefined>();
+    const late = setTimeout(() => this.settled(id), CALL_MS);
+    this.waiting.set(id, resolve);
+    this.programs?.stdin.write(`${JSON.stringify({ ...order, id })}\n`);
+    const done = await promise;
+    clearTimeout(late);
+    return done;
+  }
+
+  private settled(id: number, done?: Done): void {
+    this.waiting.get(id)?.(done);
+    this.waiting.delete(id);
+  }
+
+  /** SIGKILL, and started again once its programs have been cut off. With `isNew` it then has forgotten everything. */
+  async kill(isNew: boolean): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.restarting = promise;
+    try {
+      await this.device.killAgent();
+      // Who still works there would work in the bare folder while nothing is mounted.
+      await waitFor(() => this.waiting.size === 0, CALL_MS, "programs to be cut off");
+      if (isNew) {
+        rmSync(this.device.home, { recursive: true, force: true });
+        this.device = this.newDevice();
+      }
+      await this.mount();
+    } finally {
+      this.restarting = undefined;
+      resolve();
+    }
+  }
+
+  /** Until all that was written is at the server and in the plain files. */
+  async settle(deadlineMs: number): Promise<void> {
+    await waitFor(
+      async () => (await this.device.runnel(["flush", this.drive, "--up"], { deadlineMs })).code === 0,
+      deadlineMs,
+      `${this.name} to have sent all`,
+    );
+  }
+
+  agentLog(): string {
+    return join(this.device.home, "agent.log");
+  }
+}
+
+/** The programs that work in a folder. */
+export function startPrograms(sandbox: Sandbox, folder: string, done: (done: Done) => void): Programs {
+  const programs = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PROGRAM, folder], {
+    cwd: "/",
+    env: { ...sandbox.env, UV_THREADPOOL_SIZE: THREADS },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  programs.stdin.on("error", () => undefined);
+  createInterface({ input: programs.stdout }).on("line", (line) => done(JSON.parse(line) as Done));
+  return programs;
+}
+
+function seenIn({ content, names }: Done, kind: Call["kind"]): { content?: Seen; names?: string[] } {
+  if (kind === "list") return names === undefined ? {} : { names };
+  return content === undefined || (isChange(kind) && kind !== "write") ? {} : { content };
+}
