@@ -152,6 +152,11 @@ export interface DriveSettings {
   /** The most entries kept (whole folders are dropped, least recently used first). */
   entriesMax: number;
   isReadOnly: boolean;
+  /**
+   * macOS only: mounts through FSKit (macFUSE's `-o backend=fskit`), which needs no kernel extension, mounts below /Volumes only, and is asked for every name
+   * and attribute, since it cannot be told to forget one.
+   */
+  usesFsKit?: boolean;
   /** The node that is mounted; 1 unless said. */
   rootNode?: number;
 }

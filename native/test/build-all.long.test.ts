@@ -1,12 +1,13 @@
 // The addons as built for other systems: those of Windows run their tests under Wine, the drive's on its memory engine and, over a
 // stand-in for WinFsp, as a drive of Windows; those of macOS and of other processors are looked at: what they are for, what they need, what they show.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { ensureZig, ZIG_CACHE } from "../../scripts/tools.mjs";
 import { runOnWindows } from "./plain/windows.ts";
 import { readMachO } from "./support/mach-o.ts";
 import { buildWinFspStandIn } from "./support/winfsp-stand-in.ts";
@@ -40,6 +41,43 @@ describe.each(["x64", "arm64"])("core.node for macOS on %s", (processor) => {
     expect(file.undefined).toContain("getattrlistbulk");
     expect(file.undefined.filter((name) => name.startsWith("ZSTD_"))).toEqual([]);
   });
+});
+
+// macFUSE's headers come with its installer only. With its extensions left out, as they are (fuse_api.h), they declare what libfuse's own do.
+describe.each([
+  ["arm64", "aarch64"],
+  ["x64", "x86_64"],
+])("the drive for macOS on %s", (_processor, architecture) => {
+  const drive = join(NATIVE, "src", "drive");
+  const folders = ["", "fuse", "fuse/darwin", "system/posix", "system/darwin"].map((name) => join(drive, name));
+  const sources = folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".cc"))
+      .map((name) => join(folder, name)),
+  );
+
+  it(
+    "compiles with libfuse's headers",
+    () => {
+      const headers = execFileSync("pkg-config", ["--variable=includedir", "fuse3"], { encoding: "utf8" }).trim();
+      const include = ["-I", NATIVE, "-I", join(drive, "system/darwin"), "-I", join(drive, "fuse/darwin")];
+      const target = ["-target", `${architecture}-macos.11.0`, "-std=c++20", "-D_FILE_OFFSET_BITS=64"];
+      const warns = ["-Wall", "-Wextra", "-Werror"];
+      const made = mkdtempSync(join(tmpdir(), "runnel-macos-"));
+      const env = { ...process.env, ZIG_GLOBAL_CACHE_DIR: ZIG_CACHE, ZIG_LOCAL_CACHE_DIR: ZIG_CACHE };
+      try {
+        for (const source of sources) {
+          const files = ["-isystem", join(headers, "fuse3"), "-c", source, "-o", join(made, "drive.o")];
+          const args = ["c++", ...target, ...warns, ...include, ...files];
+          execFileSync(ensureZig(), args, { env, stdio: ["ignore", "inherit", "inherit"] });
+        }
+      } finally {
+        rmSync(made, { recursive: true });
+      }
+      expect(sources.length).toBeGreaterThan(20);
+    },
+    BUILD_MS,
+  );
 });
 
 describe.each([

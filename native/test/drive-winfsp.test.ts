@@ -16,6 +16,7 @@ const STATUS = {
   nameNotFound: 0xc0000034,
   collision: 0xc0000035,
   pathNotFound: 0xc000003a,
+  fileInvalid: 0xc0000098,
   writeProtected: 0xc00000a2,
   isFolder: 0xc00000ba,
   notEmpty: 0xc0000101,
@@ -67,6 +68,27 @@ async function make({ program }: WinFspRig, path: string, content = ""): Promise
 /** Opens, to see whether it may. */
 const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: object = {}): Promise<number> =>
   statusOf(program.with({ path, access, ...more }, async () => {}));
+
+(isWindows ? describe : describe.skip)("WinFsp drive: without WinFsp", () => {
+  // The first test: the stand-in, once loaded, is there for good.
+  test("says that it has to be installed, and where from", async () => {
+    const settings = {
+      mountpoint: "R:",
+      source: "runnel:docs",
+      overlayFolder: "",
+      overlayPrefix: "",
+      isReadOnly: false,
+    };
+    const drive = kernelDrive({ ...settings, ...RIG_SETTINGS });
+    const starting = drive.start({ requests: () => {}, notice: () => {} });
+    await expect(starting).rejects.toMatchObject({
+      kind: "Unavailable",
+      message: expect.stringMatching(
+        /^WinFsp is not installed: install it from https:\/\/github\.com\/winfsp\/winfsp,/,
+      ),
+    });
+  });
+});
 
 // A block of its own: the contract has a drive for each test in it, and there is one at a time.
 (isWindows ? describe : describe.skip)("contract", () => driveContract("WinFsp drive", winfspRig));
@@ -436,6 +458,24 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
         rig.program.ask("rename", { handle, to: "\\D\\A", isOn: false }),
       );
       expect(await statusOf(kept)).toBe(STATUS.collision);
+    }),
+  );
+
+  test(
+    "what another client put under the name of an open file is neither removed nor renamed with it",
+    withRig(async (rig) => {
+      for (const name of ["a", "b", "c", "d"]) await make(rig, name, name);
+      const open = (path: string): Promise<{ handle: number }> =>
+        rig.program.ask("open", { path, access: ACCESS.delete });
+      const [first, second] = [await open("\\a"), await open("\\c")];
+      await rig.program.ask("dispose", { handle: first.handle, isOn: true });
+      rig.double.remoteRename("b", "a");
+      rig.double.remoteRename("d", "c");
+      const renamed = rig.program.ask("rename", { handle: second.handle, to: "\\e", isOn: true });
+      expect(await statusOf(renamed)).toBe(STATUS.fileInvalid);
+      for (const { handle } of [first, second]) await rig.program.ask("close", { handle });
+      expect(await rig.program.readdir("")).toEqual(["a", "c"]);
+      expect(await contentOf(rig, "a")).toBe("b");
     }),
   );
 

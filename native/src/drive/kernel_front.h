@@ -1,4 +1,4 @@
-// A drive that a kernel shows to programs. Each system makes its own: fuse/, or none.
+// A drive that a kernel shows to programs. Each system makes its own: fuse/ (Linux, macOS) or winfsp/.
 #ifndef RUNNEL_DRIVE_KERNEL_FRONT_H_
 #define RUNNEL_DRIVE_KERNEL_FRONT_H_
 
@@ -16,6 +16,7 @@ class KernelFront {
     std::string mountpoint;
     std::string source;
     bool is_read_only = false;
+    bool uses_fskit = false;  // of macOS: without a kernel extension
   };
 
   // Not before Close or EndNow has ended the mount, or Start has failed.

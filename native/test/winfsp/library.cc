@@ -82,7 +82,12 @@ FSP_API VOID FspFileSystemStopDispatcher(FSP_FILE_SYSTEM*) { Driver::Get().Stop(
 
 FSP_API VOID FspFileSystemSendResponse(FSP_FILE_SYSTEM*, FSP_FSCTL_TRANSACT_RSP* response) { Driver::Get().TakeResponse(response); }
 
-FSP_API NTSTATUS FspFileSystemNotifyBegin(FSP_FILE_SYSTEM*, ULONG) { return STATUS_SUCCESS; }
+// Every other time as if a rename were under way.
+FSP_API NTSTATUS FspFileSystemNotifyBegin(FSP_FILE_SYSTEM*, ULONG) {
+  static bool is_renaming = false;
+  is_renaming = !is_renaming;
+  return is_renaming ? STATUS_CANT_WAIT : STATUS_SUCCESS;
+}
 
 FSP_API NTSTATUS FspFileSystemNotify(FSP_FILE_SYSTEM*, FSP_FSCTL_NOTIFY_INFO* info, SIZE_T size) {
   Driver::Get().TakeNotifications(info, size);

@@ -8,7 +8,7 @@
 namespace runnel::drive {
 
 // True when a signal is pending for the thread that ends it, or is one of INT, TERM, HUP and QUIT, handled or not. Also true when the
-// thread cannot be looked at (it is gone, or of another pid namespace). Reads /proc.
+// thread cannot be looked at: it is gone, or of another pid namespace (Linux), or nobody may look at signals (macOS).
 bool IsToEnd(pid_t thread);
 
 // True for a process that a signal has ended and that closes its files now, which no signal interrupts.

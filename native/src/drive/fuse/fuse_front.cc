@@ -1,12 +1,8 @@
 #include "fuse_front.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,22 +10,15 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <fstream>
-#include <sstream>
 
-#include "fuse_io.h"
 #include "fuse_ops.h"
+#include "kernel_side.h"
 #include "src/file/name_text.h"
-
-extern char** environ;
 
 namespace runnel::drive {
 namespace {
 
 constexpr auto kKickEvery = std::chrono::milliseconds(20);
-
-// Ends a read of /dev/fuse with EINTR.
-int KickSignal() { return SIGRTMIN + 5; }
 
 int64_t NowMs(clockid_t clock) {
   timespec now = {};
@@ -37,50 +26,10 @@ int64_t NowMs(clockid_t clock) {
   return now.tv_sec * int64_t{1000} + now.tv_nsec / 1000000;
 }
 
-// Names in mountinfo have blanks and backslashes as octal numbers.
-std::string Unescape(const std::string& text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      plain.push_back(static_cast<char>(std::stoi(text.substr(i + 1, 3), nullptr, 8)));
-      i += 3;
-    } else {
-      plain.push_back(text[i]);
-    }
-  }
-  return plain;
-}
-
-// The device ("major:minor") of what is mounted on top at a place, or "".
-std::string DeviceAt(const std::string& mountpoint) {
-  std::string found;
-  std::ifstream mounts("/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, device, root, at;
-    fields >> id >> parent >> device >> root >> at;
-    if (Unescape(at) == mountpoint) found = device;  // the last one is on top
-  }
-  return found;
-}
-
-bool IsInstalled(const std::string& program) {
-  const char* path = getenv("PATH");
-  std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/local/bin:/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty() && access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
-// What FUSE itself says goes to the agent's log only.
-std::string WhyNotMounted() {
-  if (geteuid() != 0) {
-    if (access("/dev/fuse", R_OK | W_OK) != 0)
-      return "This user may not open /dev/fuse: let an administrator grant it, usually with `chmod 666 /dev/fuse`.";
-    if (!IsInstalled("fusermount3")) return "fusermount3 is missing or may not be run: install the package `fuse3`.";
-  }
-  return "FUSE could not mount here: the last lines of the agent's log say why.";
+// FSKit cannot be told to forget anything, so it may keep nothing.
+CoreSettings TimeoutsFor(const KernelFront::Settings& settings, CoreSettings core_settings) {
+  if (settings.uses_fskit) core_settings.kernel_timeout_ms = 0;
+  return core_settings;
 }
 
 // Starts a thread that takes none of the process's signals.
@@ -99,7 +48,7 @@ std::thread StartThread(Run run) {
 }  // namespace
 
 FuseFront::FuseFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent)
-    : settings_(std::move(settings)), wake_agent_(std::move(wake_agent)), core_(this, std::move(core_settings)) {}
+    : settings_(std::move(settings)), wake_agent_(std::move(wake_agent)), core_(this, TimeoutsFor(settings_, std::move(core_settings))) {}
 
 FuseFront::~FuseFront() {
   if (closer_.joinable()) closer_.join();
@@ -110,7 +59,7 @@ std::string FuseFront::CheckMountpoint() const {
   struct stat stat = {};
   if (::stat(path.c_str(), &stat) != 0) {
     if (errno == ENOENT) return "The folder to mount at does not exist: create it, or choose another.";
-    if (errno == ENOTCONN) return "A drive that was mounted here has ended without unmounting: run `fusermount3 -u -z` on the folder first.";
+    if (std::string why = WhyDead(errno); !why.empty()) return why;
     return std::string("The folder to mount at cannot be used: ") + strerror(errno) + ".";
   }
   if (!S_ISDIR(stat.st_mode)) return "The place to mount at is not a folder: choose an empty folder.";
@@ -122,8 +71,7 @@ std::string FuseFront::CheckMountpoint() const {
   }
   closedir(folder);
   if (!is_empty) return "The folder to mount at is not empty: choose an empty folder.";
-  if (access("/dev/fuse", F_OK) != 0) return "This system has no FUSE (/dev/fuse is missing): load the kernel module `fuse` first.";
-  return "";
+  return WhyNoFuse(settings_);
 }
 
 std::string FuseFront::Start() {
@@ -134,10 +82,7 @@ std::string FuseFront::Start() {
   fuse_args args = FUSE_ARGS_INIT(0, nullptr);
   fuse_opt_add_arg(&args, "runnel");
   char* options = nullptr;
-  fuse_opt_add_opt(&options, "default_permissions,subtype=runnel");
-  if (geteuid() == 0) fuse_opt_add_opt(&options, "allow_other");
-  if (settings_.is_read_only) fuse_opt_add_opt(&options, "ro");
-  fuse_opt_add_opt_escaped(&options, ("fsname=" + settings_.source).c_str());
+  for (const std::string& option : OptionsFor(settings_)) fuse_opt_add_opt_escaped(&options, option.c_str());
   fuse_opt_add_arg(&args, "-o");
   fuse_opt_add_arg(&args, options);
   free(options);
@@ -153,8 +98,7 @@ std::string FuseFront::Start() {
     session_ = nullptr;
     return WhyNotMounted();
   }
-  const fuse_custom_io io = FuseIo();
-  fuse_session_custom_io(session_, &io, fuse_session_fd(session_));
+  SetSessionIo(session_);
   device_ = DeviceAt(mountpoint_);
   const int servers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2u, 8u));
   serving_ = servers;
@@ -185,9 +129,9 @@ void FuseFront::Serve() {
 
 void FuseFront::OnInit() { core_.Tell({Notice::kReady, 0, 0, {}}); }
 
-int64_t FuseFront::NowBootMs() { return NowMs(CLOCK_BOOTTIME); }
+int64_t FuseFront::NowBootMs() { return NowMs(BootClock()); }
 
-int64_t FuseFront::NowKernelMs() { return NowMs(CLOCK_MONOTONIC); }
+int64_t FuseFront::NowKernelMs() { return NowMs(KernelClock()); }
 
 int64_t FuseFront::NowWallNs() {
   timespec now = {};
@@ -229,21 +173,11 @@ void FuseFront::Invalidate() {
 bool FuseFront::IsMounted() const { return !device_.empty() && DeviceAt(mountpoint_) == device_; }
 
 // Runs on the closer's thread: the kernel may write back pages and release files through our servers meanwhile.
-bool FuseFront::Unmount(bool force) {
-  if (geteuid() == 0) return umount2(mountpoint_.c_str(), UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0;
-  const char* arguments[] = {"fusermount3", "-u", "-q", mountpoint_.c_str(), force ? "-z" : nullptr, nullptr};
-  pid_t child = 0;
-  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0) return false;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 bool FuseFront::CloseNow(bool force) {
   is_closing_ = true;
   if (IsMounted()) {
     if (force) core_.End();
-    if (!Unmount(force) && !force && IsMounted()) {
+    if (!UnmountAt(mountpoint_, force) && !force && IsMounted()) {
       is_closing_ = false;
       return false;
     }

@@ -70,7 +70,6 @@ class FuseFront final : public Host, public KernelFront {
   std::string CheckMountpoint() const;
   // Whether our mount is still at the mountpoint.
   bool IsMounted() const;
-  bool Unmount(bool force);
   bool CloseNow(bool force);
   void StopThreads();
 
@@ -84,7 +83,7 @@ class FuseFront final : public Host, public KernelFront {
                          [this](uint64_t waiter) { core_.Interrupt(waiter); }};
   fuse_session* session_ = nullptr;
   std::string mountpoint_;  // without symlinks
-  std::string device_;      // of the mount, "major:minor"
+  std::string device_;      // of the mount (DeviceAt)
   std::atomic<bool> is_closing_{false};
   std::atomic<bool> is_init_due_{true};
 

@@ -1,12 +1,12 @@
 #include "fuse_ops.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 
+#include "file_details.h"
 #include "fuse_front.h"
 #include "fuse_reply.h"
 #include "src/file/name_text.h"
@@ -23,6 +23,7 @@ DriveCore& CoreOf(fuse_req_t request) { return FrontOf(request).core(); }
 ReplyPtr ReplyTo(fuse_req_t request) { return std::make_shared<FuseReply>(request); }
 Handle* HandleOf(const fuse_file_info* info) { return info == nullptr ? nullptr : reinterpret_cast<Handle*>(info->fh); }
 FolderHandle* FolderOf(const fuse_file_info* info) { return reinterpret_cast<FolderHandle*>(info->fh); }
+std::string XattrOf(const char* name) { return std::string(kXattrPrefix) + name; }
 int64_t NsOf(const timespec& time) { return time.tv_sec * int64_t{1000000000} + time.tv_nsec; }
 
 // Why each flag is on or off: the design's TOOLCHAIN page, "FUSE through the addon".
@@ -66,8 +67,8 @@ void SetAttr(fuse_req_t request, fuse_ino_t id, struct stat* stat, int to_set, f
   set.gid = stat->st_gid;
   set.size_bytes = static_cast<uint64_t>(stat->st_size);
   const int64_t now_ns = FrontOf(request).NowWallNs();
-  set.atime_ns = to_set & FUSE_SET_ATTR_ATIME_NOW ? now_ns : NsOf(stat->st_atim);
-  set.mtime_ns = to_set & FUSE_SET_ATTR_MTIME_NOW ? now_ns : NsOf(stat->st_mtim);
+  set.atime_ns = to_set & FUSE_SET_ATTR_ATIME_NOW ? now_ns : NsOf(AccessTimeOf(*stat));
+  set.mtime_ns = to_set & FUSE_SET_ATTR_MTIME_NOW ? now_ns : NsOf(WriteTimeOf(*stat));
   CoreOf(request).SetAttributesOf(ReplyTo(request), id, HandleOf(info), set);
 }
 
@@ -95,9 +96,9 @@ void RmDir(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(req
 
 void Rename(fuse_req_t request, fuse_ino_t folder, const char* name, fuse_ino_t to_folder, const char* to_name, unsigned flags) {
   RenameHow how = RenameHow::kReplace;
-  if (flags == RENAME_NOREPLACE) {
+  if (flags == kRenameKeeps) {
     how = RenameHow::kKeep;
-  } else if (flags == RENAME_EXCHANGE) {
+  } else if (flags == kRenameExchanges) {
     how = RenameHow::kExchange;
   } else if (flags != 0) {
     fuse_reply_err(request, EINVAL);
@@ -156,16 +157,16 @@ void Seek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_file_in
 }
 
 void GetXattr(fuse_req_t request, fuse_ino_t id, const char* name, size_t room) {
-  CoreOf(request).GetXattr(ReplyTo(request), id, name, room);
+  CoreOf(request).GetXattr(ReplyTo(request), id, XattrOf(name), room);
 }
 
-void ListXattr(fuse_req_t request, fuse_ino_t id, size_t room) { CoreOf(request).ListXattrs(ReplyTo(request), id, room); }
+void ListXattr(fuse_req_t request, fuse_ino_t id, size_t room) { CoreOf(request).ListXattrs(std::make_shared<FuseXattrsReply>(request), id, room); }
 
 void SetXattr(fuse_req_t request, fuse_ino_t id, const char* name, const char* value, size_t size, int flags) {
-  CoreOf(request).SetXattr(ReplyTo(request), id, name, {value, size}, flags);
+  CoreOf(request).SetXattr(ReplyTo(request), id, XattrOf(name), {value, size}, flags);
 }
 
-void RemoveXattr(fuse_req_t request, fuse_ino_t id, const char* name) { CoreOf(request).RemoveXattr(ReplyTo(request), id, name); }
+void RemoveXattr(fuse_req_t request, fuse_ino_t id, const char* name) { CoreOf(request).RemoveXattr(ReplyTo(request), id, XattrOf(name)); }
 
 void StatFs(fuse_req_t request, fuse_ino_t) { CoreOf(request).StatFilesystem(ReplyTo(request)); }
 

@@ -5,8 +5,10 @@
 #include <cerrno>
 
 #include "../open_files.h"
+#include "file_details.h"
 #include "fuse_front.h"
 #include "src/file/name_text.h"
+#include "system_errno.h"
 
 namespace runnel::drive {
 namespace {
@@ -33,9 +35,9 @@ struct stat StatOf(const Attributes& attributes) {
   stat.st_rdev = attributes.rdev;
   stat.st_size = static_cast<off_t>(attributes.size_bytes);
   stat.st_blocks = static_cast<blkcnt_t>((attributes.allocated_bytes + 511) / 512);
-  SetTime(&stat.st_atim, attributes.atime_ns);
-  SetTime(&stat.st_mtim, attributes.mtime_ns);
-  SetTime(&stat.st_ctim, attributes.ctime_ns);
+  SetTime(&AccessTimeOf(stat), attributes.atime_ns);
+  SetTime(&WriteTimeOf(stat), attributes.mtime_ns);
+  SetTime(&ChangeTimeOf(stat), attributes.ctime_ns);
   return stat;
 }
 
@@ -70,7 +72,7 @@ void FuseReply::OnWaiting(uint64_t waiter) {
       reinterpret_cast<void*>(waiter));
 }
 
-void FuseReply::Error(int error) { fuse_reply_err(request_, error); }
+void FuseReply::Error(int error) { fuse_reply_err(request_, SystemErrno(error)); }
 
 bool FuseReply::Entry(const EntryAnswer& answer) {
   const fuse_entry_param entry = EntryOf(answer);
@@ -106,6 +108,17 @@ void FuseReply::Attributes(const struct Attributes& attributes, uint32_t timeout
 void FuseReply::Target(const std::string& target) { fuse_reply_readlink(request_, NameOfText(target).c_str()); }
 
 void FuseReply::Data(const char* data, size_t size) { fuse_reply_buf(request_, data, size); }
+
+// Names, each with a zero at its end.
+void FuseXattrsReply::Data(const char* data, size_t size) {
+  std::string shown;
+  for (std::string_view left(data, size); !left.empty();) {
+    const std::string_view name = left.substr(0, left.find('\0') + 1);
+    if (name.substr(0, kXattrPrefix.size()) == kXattrPrefix) shown += name.substr(kXattrPrefix.size());
+    left.remove_prefix(name.size());
+  }
+  FuseReply::Data(shown.data(), shown.size());
+}
 
 void FuseReply::Written(size_t size) { fuse_reply_write(request_, size); }
 

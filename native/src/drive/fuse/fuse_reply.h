@@ -9,7 +9,7 @@
 
 namespace runnel::drive {
 
-class FuseReply final : public Reply {
+class FuseReply : public Reply {
  public:
   explicit FuseReply(fuse_req_t request) : request_(request) {}
 
@@ -37,6 +37,13 @@ class FuseReply final : public Reply {
   std::vector<char> names_;
   size_t names_size_ = 0;
   bool with_attributes_ = false;
+};
+
+// A list of extended attributes, by their names in requests.
+class FuseXattrsReply final : public FuseReply {
+ public:
+  using FuseReply::FuseReply;
+  void Data(const char* data, size_t size) override;
 };
 
 }  // namespace runnel::drive

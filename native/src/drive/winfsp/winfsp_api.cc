@@ -5,9 +5,11 @@
 namespace runnel::drive {
 namespace {
 
+// With the notice and the link that WinFsp's licence asks for.
 constexpr const char* kNotInstalled =
-    "WinFsp is not installed: install it from https://winfsp.dev (WinFsp - Windows File System Proxy, Copyright (C) Bill Zissimopoulos), then try again.";
-constexpr const char* kTooOld = "The installed WinFsp is too old: install WinFsp 2 or newer from https://winfsp.dev, then try again.";
+    "WinFsp is not installed: install it from https://github.com/winfsp/winfsp, then try again. "
+    "(WinFsp - Windows File System Proxy, Copyright (C) Bill Zissimopoulos)";
+constexpr const char* kTooOld = "The installed WinFsp is too old: install WinFsp 2 or newer from https://github.com/winfsp/winfsp, then try again.";
 constexpr const wchar_t* kLibrary = L"winfsp-x64.dll";
 constexpr UINT32 kMajorMin = 2;
 

@@ -207,9 +207,21 @@ void WinfspFront::Notify() {
   }
 }
 
-// WinFsp lets no rename begin between the two calls, or asks to try again while one is under way.
+// WinFsp lets no rename begin between the two calls, and waits for one that is under way, for so long.
+bool WinfspFront::BeginTelling() {
+  NTSTATUS status = STATUS_CANT_WAIT;
+  while (status == STATUS_CANT_WAIT) {
+    {
+      const std::lock_guard lock(changes_mutex_);
+      if (changes_end_) return false;
+    }
+    status = api_->NotifyBegin(file_system_, kRenameWaitMs);
+  }
+  return status >= 0;
+}
+
 void WinfspFront::Tell(const std::deque<Change>& changes) {
-  if (file_system_ == nullptr || api_->NotifyBegin(file_system_, kRenameWaitMs) < 0) return;
+  if (!BeginTelling()) return;
   std::vector<uint8_t> buffer;
   const auto send = [&] {
     if (!buffer.empty()) api_->Notify(file_system_, reinterpret_cast<FSP_FSCTL_NOTIFY_INFO*>(buffer.data()), buffer.size());

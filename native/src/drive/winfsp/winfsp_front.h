@@ -91,6 +91,8 @@ class WinfspFront final : public Host, public KernelFront {
   // No request is under way any longer.
   void RemoveAll();
   void Notify();
+  // False when nobody is to be told.
+  bool BeginTelling();
   void Tell(const std::deque<Change>& changes);
   bool CloseNow(bool force);
   void StopThreads();

@@ -84,6 +84,15 @@ NTSTATUS MakeAt(WinfspFront& front, const Place& place, const Making& making, PV
   return STATUS_SUCCESS;
 }
 
+// Finds what is open by the name that it was opened by. Another client may have put something else there meanwhile, which is not what the program means.
+NTSTATUS FindOpened(WinfspFront& front, Walk* walk, PWSTR name, const Opened& opened, Place* place) {
+  const NTSTATUS status = walk->To(name, place);
+  if (status != STATUS_SUCCESS) return status;
+  const Result now = AttributesOf(front, opened);
+  if (now.error != 0) return StatusOf(now.error);
+  return now.entry.attributes.ino == place->attributes.ino ? STATUS_SUCCESS : STATUS_OBJECT_NAME_NOT_FOUND;
+}
+
 }  // namespace
 
 NTSTATUS OpGetSecurityByName(FSP_FILE_SYSTEM* file_system, PWSTR name, PUINT32 attributes, PSECURITY_DESCRIPTOR descriptor, SIZE_T* size) {
@@ -155,7 +164,7 @@ VOID OpCleanup(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, ULONG fl
     (void)WithNames([&]() -> NTSTATUS {
       Walk walk(front.core());
       Place place;
-      const NTSTATUS status = walk.To(name, &place);
+      const NTSTATUS status = FindOpened(front, &walk, name, *opened, &place);
       if (status != STATUS_SUCCESS || place.folder == 0) return status;
       const auto remove = [&](ReplyPtr reply) { front.core().Remove(std::move(reply), place.folder, place.last.name, opened->is_folder); };
       return StatusOf(Await(remove).error);
@@ -179,13 +188,13 @@ NTSTATUS OpCanDelete(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR) {
   return any.error == 0 ? STATUS_DIRECTORY_NOT_EMPTY : StatusOf(any.error);
 }
 
-NTSTATUS OpRename(FSP_FILE_SYSTEM* file_system, PVOID, PWSTR name, PWSTR new_name, BOOLEAN replaces) {
+NTSTATUS OpRename(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, PWSTR new_name, BOOLEAN replaces) {
   WinfspFront& front = FrontOf(file_system);
   return WithNames([&]() -> NTSTATUS {
     Walk walk(front.core());
     Place from;
     Place to;
-    NTSTATUS status = walk.To(name, &from);
+    NTSTATUS status = FindOpened(front, &walk, name, *OpenedOf(context), &from);
     if (status != STATUS_SUCCESS) return status;
     status = walk.To(new_name, &to);
     if (status != STATUS_SUCCESS && status != STATUS_OBJECT_NAME_NOT_FOUND) return status;

@@ -1,12 +1,12 @@
-#include "fuse_io.h"
-
+// libfuse's reads and writes of /dev/fuse, so that what it leaves out of its answer to INIT can be put in.
 #include <linux/fuse.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstddef>
 
-#include "fuse_front.h"
+#include "../fuse_front.h"
+#include "../kernel_side.h"
 
 namespace runnel::drive {
 namespace {
@@ -25,11 +25,11 @@ ssize_t Write(int fd, iovec* parts, int count, void* front) {
 
 }  // namespace
 
-fuse_custom_io FuseIo() {
+void SetSessionIo(fuse_session* session) {
   fuse_custom_io io = {};
   io.read = Read;
   io.writev = Write;
-  return io;
+  fuse_session_custom_io(session, &io, fuse_session_fd(session));
 }
 
 }  // namespace runnel::drive

@@ -1,0 +1,63 @@
+// macFUSE 5: its kernel extension, or FSKit (macOS 15.4 and later), which mounts below /Volumes only.
+#include "../kernel_side.h"
+
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/param.h>
+#include <unistd.h>
+
+namespace runnel::drive {
+namespace {
+
+constexpr const char* kMacFuse = "/Library/Filesystems/macfuse.fs";
+constexpr std::string_view kVolumes = "/Volumes/";
+
+}  // namespace
+
+// No system sends it: macOS has no emulator.
+int KickSignal() { return SIGEMT; }
+
+// That of libuv, which JavaScript's process.hrtime asks.
+clockid_t BootClock() { return CLOCK_MONOTONIC_RAW; }
+
+clockid_t KernelClock() { return CLOCK_UPTIME_RAW; }
+
+std::string WhyNoFuse(const KernelFront::Settings& settings) {
+  if (access(kMacFuse, F_OK) != 0) return "macFUSE is not installed: install macFUSE 5 or newer from https://macfuse.io, then try again.";
+  if (settings.uses_fskit && settings.mountpoint.compare(0, kVolumes.size(), kVolumes) != 0) {
+    return "With FSKit a drive is mounted below /Volumes: choose a folder there.";
+  }
+  return "";
+}
+
+std::string WhyDead(int) { return ""; }
+
+std::string WhyNotMounted() {
+  return "macFUSE could not mount here: allow its extension in the system settings (Privacy & Security), then try again; the last lines of the agent's log say more.";
+}
+
+std::vector<std::string> OptionsFor(const KernelFront::Settings& settings) {
+  const size_t colon = settings.source.find(':');
+  const std::string name = colon == std::string::npos ? settings.source : settings.source.substr(colon + 1);
+  std::vector<std::string> options = {"default_permissions", "fsname=" + settings.source, "volname=" + name};
+  if (settings.is_read_only) options.push_back("rdonly");
+  if (settings.uses_fskit) options.push_back("backend=fskit");
+  return options;
+}
+
+std::string DeviceAt(const std::string& mountpoint) {
+  struct statfs* mounts = nullptr;
+  std::string found;
+  // The table belongs to the C library, and is this thread's only.
+  const int count = getmntinfo_r_np(&mounts, MNT_NOWAIT);
+  for (int i = 0; i < count; ++i) {
+    if (mountpoint != mounts[i].f_mntonname) continue;
+    found = std::to_string(mounts[i].f_fsid.val[0]) + ":" + std::to_string(mounts[i].f_fsid.val[1]);
+  }
+  free(mounts);
+  return found;
+}
+
+bool UnmountAt(const std::string& mountpoint, bool force) { return unmount(mountpoint.c_str(), force ? MNT_FORCE : 0) == 0; }
+
+}  // namespace runnel::drive

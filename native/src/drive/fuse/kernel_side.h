@@ -1,0 +1,38 @@
+// What a mount needs of the system beside libfuse. linux/ and darwin/ (macFUSE 5) have the same files.
+#ifndef RUNNEL_DRIVE_FUSE_KERNEL_SIDE_H_
+#define RUNNEL_DRIVE_FUSE_KERNEL_SIDE_H_
+
+#include <string>
+#include <vector>
+
+#include <time.h>
+
+#include "../kernel_front.h"
+#include "fuse_api.h"
+
+namespace runnel::drive {
+
+// Ends a read of a session's thread with EINTR; nothing else uses it.
+int KickSignal();
+// The clock that runs while the machine sleeps, and the one that does not.
+clockid_t BootClock();
+clockid_t KernelClock();
+
+// A sentence for a person, or "": why nothing can be mounted there, whatever is there.
+std::string WhyNoFuse(const KernelFront::Settings& settings);
+// The same for a place that stat(2) fails at with this error; "" when it is no matter of FUSE.
+std::string WhyDead(int error);
+// After libfuse could not mount: what it says itself goes to the agent's log only.
+std::string WhyNotMounted();
+
+// Of `-o`, each by itself.
+std::vector<std::string> OptionsFor(const KernelFront::Settings& settings);
+// Before the first request.
+void SetSessionIo(fuse_session* session);
+// What is mounted on top at a place, by a name that no other mount has, or "".
+std::string DeviceAt(const std::string& mountpoint);
+bool UnmountAt(const std::string& mountpoint, bool force);
+
+}  // namespace runnel::drive
+
+#endif  // RUNNEL_DRIVE_FUSE_KERNEL_SIDE_H_

@@ -1,0 +1,99 @@
+#include "../kernel_side.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+extern char** environ;
+
+namespace runnel::drive {
+namespace {
+
+// Names in mountinfo have blanks and backslashes as octal numbers.
+std::string Unescape(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain.push_back(static_cast<char>(std::stoi(text.substr(i + 1, 3), nullptr, 8)));
+      i += 3;
+    } else {
+      plain.push_back(text[i]);
+    }
+  }
+  return plain;
+}
+
+bool IsInstalled(const std::string& program) {
+  const char* path = getenv("PATH");
+  std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int KickSignal() { return SIGRTMIN + 5; }
+
+clockid_t BootClock() { return CLOCK_BOOTTIME; }
+
+clockid_t KernelClock() { return CLOCK_MONOTONIC; }
+
+std::string WhyNoFuse(const KernelFront::Settings& settings) {
+  if (settings.uses_fskit) return "FSKit is of macOS: mount without it.";
+  return access("/dev/fuse", F_OK) == 0 ? "" : "This system has no FUSE (/dev/fuse is missing): load the kernel module `fuse` first.";
+}
+
+std::string WhyDead(int error) {
+  return error == ENOTCONN ? "A drive that was mounted here has ended without unmounting: run `fusermount3 -u -z` on the folder first." : "";
+}
+
+std::string WhyNotMounted() {
+  if (geteuid() != 0) {
+    if (access("/dev/fuse", R_OK | W_OK) != 0)
+      return "This user may not open /dev/fuse: let an administrator grant it, usually with `chmod 666 /dev/fuse`.";
+    if (!IsInstalled("fusermount3")) return "fusermount3 is missing or may not be run: install the package `fuse3`.";
+  }
+  return "FUSE could not mount here: the last lines of the agent's log say why.";
+}
+
+std::vector<std::string> OptionsFor(const KernelFront::Settings& settings) {
+  std::vector<std::string> options = {"default_permissions", "subtype=runnel", "fsname=" + settings.source};
+  if (geteuid() == 0) options.push_back("allow_other");
+  if (settings.is_read_only) options.push_back("ro");
+  return options;
+}
+
+// Its device, "major:minor".
+std::string DeviceAt(const std::string& mountpoint) {
+  std::string found;
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, device, root, at;
+    fields >> id >> parent >> device >> root >> at;
+    if (Unescape(at) == mountpoint) found = device;  // the last one is on top
+  }
+  return found;
+}
+
+bool UnmountAt(const std::string& mountpoint, bool force) {
+  if (geteuid() == 0) return umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0;
+  const char* arguments[] = {"fusermount3", "-u", "-q", mountpoint.c_str(), force ? "-z" : nullptr, nullptr};
+  pid_t child = 0;
+  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0) return false;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace runnel::drive
