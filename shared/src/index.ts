@@ -42,3 +42,4 @@ export * from "./protocol/messages.ts";
 export * from "./protocol/delta-regions.ts";
 export * from "./protocol/status-messages.ts";
 export * from "./protocol/recipe-delta.ts";
+export * from "./protocol/run-packer.ts";

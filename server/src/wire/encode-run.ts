@@ -1,24 +1,39 @@
-// How a run is sent: as a delta against what the client holds, compressed, or as it is.
-import type { FetchEncoding, Recipe, VersionId } from "@runnel/shared";
-import { DeltaRegions, chunkOffsets, isRunnelError } from "@runnel/shared";
+// How a run is sent: as a delta against what the client holds, compressed, or as it is; and that the next is made while it leaves.
+import type { Channel, FetchEncoding, OldBytes, PackedRun, Recipe, VersionId } from "@runnel/shared";
+import { DeltaRegions, RunPacker, chunkOffsets, isRunnelError } from "@runnel/shared";
 import type { OpenVersion } from "../content/content-store.ts";
 import type { ChunkRun } from "../volume/version-reader.ts";
 import { readRun } from "../volume/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
 
-/** Level for bulk: above it the processor, not a narrow link, would be the bottleneck. */
-const BULK_LEVEL = 3;
-/** From here on the match finder sees all of the prefix: a level less and a delta is several times as long. */
-const DELTA_LEVEL = 6;
+/** How a fetch says which old bytes. */
+export type Delta = Exclude<FetchEncoding, string>;
 
-export interface EncodedRun {
-  encoding: FetchEncoding;
-  encoded: Uint8Array;
-}
+/** Runs that leave while the next is read and compressed. */
+const LEAVING_MAX = 2;
 
-export async function encodeRun(volume: Volume, bytes: Uint8Array): Promise<EncodedRun> {
-  const packed = await volume.executor.compress(bytes, BULK_LEVEL);
-  return packed === undefined ? { encoding: "raw", encoded: bytes } : { encoding: "zstd", encoded: packed };
+/** Sends runs one after another, each behind the item that announces it. */
+export class RunSender {
+  private readonly channel: Channel;
+  private readonly leaving: Promise<void>[] = [];
+
+  constructor(channel: Channel) {
+    this.channel = channel;
+  }
+
+  /** @throws what ended the channel. */
+  async send(item: unknown[], encoded: Uint8Array): Promise<void> {
+    this.channel.send(item);
+    const leaves = this.channel.sendBulk(encoded);
+    leaves.catch(() => undefined);
+    this.leaving.push(leaves);
+    if (this.leaving.length > LEAVING_MAX) await this.leaving.shift();
+  }
+
+  /** Resolves when all has left. @throws what ended the channel. */
+  async end(): Promise<void> {
+    await Promise.all(this.leaving);
+  }
 }
 
 /** A version that the client holds whole. */
@@ -30,13 +45,15 @@ export interface HeldByClient {
 /** Encodes runs of one content against the held version that it has most in common with. */
 export class DeltaEncoder {
   private readonly volume: Volume;
+  private readonly packer: RunPacker<Delta>;
   private readonly base: { index: number; held: HeldByClient; regions: DeltaRegions } | undefined;
   private open: OpenVersion | undefined;
   /** The old bytes cannot be had: told once, not tried again. */
   private isWithout = false;
 
-  constructor(volume: Volume, recipe: Recipe, held: readonly HeldByClient[]) {
+  constructor(volume: Volume, packer: RunPacker<Delta>, recipe: Recipe, held: readonly HeldByClient[]) {
     this.volume = volume;
+    this.packer = packer;
     for (const [index, one] of held.entries()) {
       if (one.recipe.lengths.length === 0) continue;
       const regions = new DeltaRegions(recipe, one.recipe);
@@ -45,14 +62,15 @@ export class DeltaEncoder {
     }
   }
 
-  async encode(bytes: Uint8Array, run: ChunkRun): Promise<EncodedRun> {
+  encode(bytes: Uint8Array, run: ChunkRun): Promise<PackedRun<Delta>> {
+    return this.packer.pack(bytes, () => this.oldBytes(run));
+  }
+
+  private async oldBytes(run: ChunkRun): Promise<OldBytes<Delta> | undefined> {
     const region = this.isWithout ? undefined : this.base?.regions.regionFor(run.from, run.count);
-    if (this.base === undefined || region === undefined) return encodeRun(this.volume, bytes);
-    const old = await this.read(this.base.held, region);
-    if (old === undefined) return encodeRun(this.volume, bytes);
-    const packed = await this.volume.executor.compress(bytes, DELTA_LEVEL, old);
-    if (packed === undefined) return { encoding: "raw", encoded: bytes };
-    return { encoding: [this.base.index, region.from, region.count], encoded: packed };
+    if (this.base === undefined || region === undefined) return undefined;
+    const bytes = await this.read(this.base.held, region);
+    return bytes && { bytes, encoding: [this.base.index, region.from, region.count] };
   }
 
   async close(): Promise<void> {

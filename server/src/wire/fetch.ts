@@ -4,6 +4,7 @@ import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
 import {
   HeldChunks,
   LIMITS,
+  RunPacker,
   RunnelError,
   EMPTY_RECIPE,
   chunkOffsets,
@@ -15,8 +16,8 @@ import {
 } from "@runnel/shared";
 import type { Volume } from "../volume/volume.ts";
 import { chunkRuns, readRun } from "../volume/version-reader.ts";
-import type { HeldByClient } from "./encode-run.ts";
-import { DeltaEncoder, encodeRun } from "./encode-run.ts";
+import type { Delta, HeldByClient } from "./encode-run.ts";
+import { DeltaEncoder, RunSender } from "./encode-run.ts";
 
 export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, channel: Channel): Promise<void> {
   const recipe = await volume.recipes.get(request.version);
@@ -30,27 +31,28 @@ export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, ch
       for (const parts of more) channel.send(["p", parts]);
     }
     const end = Math.min(open.sizeBytes, request.offset + request.length);
+    const packer = new RunPacker<Delta>(volume.executor, () => channel.ratePerSecond);
+    const runs = new RunSender(channel);
     if (recipe === undefined) {
       for (let offset = request.offset; offset < end && !channel.abort.signal.aborted; offset += LIMITS.runBytes) {
         const bytes = await open.read(offset, Math.min(LIMITS.runBytes, end - offset));
-        const { encoding, encoded } = await encodeRun(volume, bytes);
-        channel.send(["raw", offset, encoding, bytes.length, encoded.length]);
-        await channel.sendBulk(encoded);
+        const { encoding, encoded } = await packer.pack(bytes);
+        await runs.send(["raw", offset, encoding, bytes.length, encoded.length], encoded);
       }
     } else {
-      const deltas = new DeltaEncoder(volume, recipe, held.versions);
+      const deltas = new DeltaEncoder(volume, packer, recipe, held.versions);
       try {
         for (const run of chunkRuns(recipe, missingChunks(recipe, request.offset, end, held.chunks))) {
           if (channel.abort.signal.aborted) break;
           const bytes = await readRun(open, recipe, run, volume.executor);
           const { encoding, encoded } = await deltas.encode(bytes, run);
-          channel.send(["d", run.from, run.count, encoding, bytes.length, encoded.length]);
-          await channel.sendBulk(encoded);
+          await runs.send(["d", run.from, run.count, encoding, bytes.length, encoded.length], encoded);
         }
       } finally {
         await deltas.close();
       }
     }
+    await runs.end();
   } finally {
     await open.close();
   }

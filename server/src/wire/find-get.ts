@@ -1,10 +1,10 @@
 // findGet: the contents of many small files in one stream, for a program that walks a tree reading (ZX's findget; the entries come by find). Files are
 // read side by side and compressed together; the stream takes only what the line has to spare.
 import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
-import { LIMITS, encodeRecipe, isRunnelError, recipeSize } from "@runnel/shared";
+import { LIMITS, RunPacker, encodeRecipe, isRunnelError, recipeSize } from "@runnel/shared";
 import { chunkVersion, readRun } from "../volume/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
-import { encodeRun } from "./encode-run.ts";
+import { RunSender } from "./encode-run.ts";
 
 /** Compressed together: more saves little, and the first of them waits for the last. */
 const RUN_BYTES = 256 * 1024;
@@ -51,18 +51,19 @@ async function readSmall(volume: Volume, version: VersionId, index: number): Pro
   }
 }
 
-/** Joins files to runs. One run is on its way while the next is read. */
+/** Joins files to runs. */
 class RunStream {
   private readonly volume: Volume;
   private readonly channel: Channel;
+  private readonly runs: RunSender;
   private gathered: Small[] = [];
   private gatheredBytes = 0;
   private enoughBytes = FIRST_RUN_BYTES;
-  private sending: Promise<void> = Promise.resolve();
 
   constructor(volume: Volume, channel: Channel) {
     this.volume = volume;
     this.channel = channel;
+    this.runs = new RunSender(channel);
   }
 
   async add(small: Small): Promise<void> {
@@ -73,7 +74,7 @@ class RunStream {
 
   async end(): Promise<void> {
     if (this.gathered.length > 0) await this.flush();
-    await this.sending;
+    await this.runs.end();
   }
 
   private async flush(): Promise<void> {
@@ -82,12 +83,10 @@ class RunStream {
     this.gatheredBytes = 0;
     this.enoughBytes = RUN_BYTES;
     const bytes = Buffer.concat(files.map((file) => file.bytes));
-    const { encoding, encoded } = await encodeRun(this.volume, bytes);
-    await this.sending;
+    // What one shrinks by says nothing of the next: they are of other files.
+    const packer = new RunPacker<never>(this.volume.executor, () => this.channel.ratePerSecond);
+    const { encoding, encoded } = await packer.pack(bytes);
     const named = files.map(({ index, recipe }) => [index, encodeRecipe(recipe)]);
-    this.channel.send(["g", named, encoding, bytes.length, encoded.length]);
-    this.sending = this.channel.sendBulk(encoded);
-    // Waited for with the next run, or at the end.
-    this.sending.catch(() => undefined);
+    await this.runs.send(["g", named, encoding, bytes.length, encoded.length], encoded);
   }
 }

@@ -1,9 +1,10 @@
 // Files whose small changes a client wants with the feed (W65): which version of each it holds, and what a new one differs from that by. The change itself
 // is never kept waiting: its item says that the content follows.
 import type { Change, Recipe, VersionId } from "@runnel/shared";
-import { HeldChunks, LIMITS, encodeRecipeDelta, isRunnelError } from "@runnel/shared";
+import { HeldChunks, LIMITS, RunPacker, encodeRecipeDelta, isRunnelError } from "@runnel/shared";
 import { chunkRuns, readRun } from "../volume/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
+import type { Delta } from "./encode-run.ts";
 import { DeltaEncoder } from "./encode-run.ts";
 import { missingChunks } from "./fetch.ts";
 
@@ -93,7 +94,9 @@ export class Wanted {
     const chunks = new HeldChunks([held.recipe]);
     const parts = encodeRecipeDelta(recipe, chunks);
     const open = await volume.content.open(version);
-    const deltas = new DeltaEncoder(volume, recipe, [held]);
+    // Little enough for any line to be worth the most.
+    const packer = new RunPacker<Delta>(volume.executor, () => 0);
+    const deltas = new DeltaEncoder(volume, packer, recipe, [held]);
     try {
       const missing = chunkRuns(recipe, missingChunks(recipe, 0, open.sizeBytes, chunks));
       let sentBytes = 0;

@@ -11,6 +11,7 @@ export interface ChannelCarrier {
   sendCredit(channel: Channel, bytes: number): void;
   /** There is bulk in `outgoing` and credit for it. */
   pump(): void;
+  ratePerSecond(): number;
 }
 
 /** Credit is given back when this much has been read, so that a long stream never stalls for a round trip. */
@@ -70,6 +71,11 @@ export class Channel {
   constructor(id: number, carrier: ChannelCarrier) {
     this.id = id;
     this.carrier = carrier;
+  }
+
+  /** Measured bulk rate of its connection towards the other side, bytes per second; 0 while unknown. */
+  get ratePerSecond(): number {
+    return this.carrier.ratePerSecond();
   }
 
   /** Queues a control item; items of a connection keep their order. */

@@ -143,6 +143,7 @@ export class Connection {
     },
     sendCredit: (channel: Channel, bytes: number) => this.sendControl(FRAME.credit, channel.id, encodeVarint(bytes)),
     pump: () => this.pump(),
+    ratePerSecond: () => this.pacing.ratePerSecond,
   };
 
   private sendControl(kind: FrameKind, channel: number, payload: Uint8Array): void {

@@ -1,9 +1,11 @@
 // The old bytes that new ones are compressed against: those of the version an edit started from, or, for a file saved under a new identity, of
 // the version that most of its chunks match.
-import type { Recipe, VersionId } from "@runnel/shared";
+import type { OldBytes, Recipe, SentRunEncoding, VersionId } from "@runnel/shared";
 import { DeltaRegions, chunkOffsets, isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
-import type { OldBytes } from "./run-packer.ts";
+
+/** How a write says which old bytes. */
+export type Delta = Exclude<SentRunEncoding, string>;
 
 /** A version that the server has, and this cache its bytes. */
 export interface KnownVersion {
@@ -41,7 +43,7 @@ export class DeltaBase {
   }
 
   /** For the chunks [from, from + count) of the new recipe; undefined when there are none here. */
-  async oldBytes(from: number, count: number): Promise<OldBytes | undefined> {
+  async oldBytes(from: number, count: number): Promise<OldBytes<Delta> | undefined> {
     const region = this.regions.regionFor(from, count);
     if (region === undefined) return undefined;
     const { version, content } = this.base;

@@ -8,6 +8,7 @@ import {
   check,
   chunkOffsets,
   encodeRecipe,
+  isFastLine,
   isRunnelError,
   presetFor,
   presetOf,
@@ -24,7 +25,6 @@ import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
 import type { Downloads } from "./download.ts";
 import type { OwnRecipes } from "./own-recipes.ts";
-import { isFastLine } from "./run-packer.ts";
 import type { References } from "./upload-plan.ts";
 import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
 import { fewerReferences } from "./upload.ts";

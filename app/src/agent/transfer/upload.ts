@@ -1,13 +1,14 @@
 // Sends a content as a write: ranges of the base as copies, chunks that some known version holds by digest and place, the rest as compressed
 // runs (against old bytes where there are any), the end with the OID; then what the server says it needs. Resumes at the item that the server names. Cutting, compressing and sending
 // overlap.
-import type { Channel, Executor, Recipe } from "@runnel/shared";
+import type { Channel, Executor, PackedRun, Recipe } from "@runnel/shared";
 import {
   CHUNK_PRESETS,
   DeltaRegions,
   LIMITS,
   RESULTS,
   RunMemory,
+  RunPacker,
   RunnelError,
   WRITE_REPLY,
   check,
@@ -21,11 +22,10 @@ import type { Session } from "../wire/session.ts";
 import type { CutContent, Window } from "./cut-content.ts";
 import type { KnownVersion } from "./delta-base.ts";
 import { DeltaBase, closestVersion } from "./delta-base.ts";
+import type { Delta } from "./delta-base.ts";
 import type { ReuseCounts } from "./download.ts";
 import { EarlyItems } from "./early-items.ts";
 import type { ItemSink } from "./early-items.ts";
-import { RunPacker } from "./run-packer.ts";
-import type { PackedRun } from "./run-packer.ts";
 import { UploadPlan, isSameVersion } from "./upload-plan.ts";
 import type { DataItem, Item, References } from "./upload-plan.ts";
 
@@ -70,16 +70,16 @@ const SENT_AHEAD = 3;
 interface Stream {
   sink: ItemSink;
   outgoing: Outgoing;
-  packer: RunPacker;
+  packer: RunPacker<Delta>;
   /** The last run that repeats one chunk: a large hole is many of the same. */
-  repeated: { chunk: string; length: number; packed: Promise<PackedRun> } | undefined;
+  repeated: { chunk: string; length: number; packed: Promise<PackedRun<Delta>> } | undefined;
   deltas: DeltaBase | undefined;
 }
 
 /** An item on its way, data being packed. */
 interface Coming {
   item: Item;
-  packed: Promise<PackedRun> | undefined;
+  packed: Promise<PackedRun<Delta>> | undefined;
 }
 
 export class Uploads {
@@ -104,7 +104,7 @@ export class Uploads {
     const deltas = await this.deltasOf(outgoing);
     const { base, references } = outgoing;
     const plan = new UploadPlan({ cache: this.cache, base, references, hasDeltas: deltas !== undefined });
-    const packer = new RunPacker(this.executor, () => this.session.ratePerSecond);
+    const packer = new RunPacker<Delta>(this.executor, () => this.session.ratePerSecond);
     const early =
       request.isResumed || outgoing.cut.sizeBytes > CHUNK_PRESETS[0].maxBytes
         ? undefined
@@ -225,7 +225,7 @@ export class Uploads {
     sink.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
   }
 
-  private packItem(stream: Stream, item: DataItem): Promise<PackedRun> {
+  private packItem(stream: Stream, item: DataItem): Promise<PackedRun<Delta>> {
     const { repeated } = stream;
     const { length, repeats } = item;
     if (repeats !== undefined && repeated?.chunk === repeats && repeated.length === length) return repeated.packed;
@@ -234,8 +234,8 @@ export class Uploads {
     return packed;
   }
 
-  private packRun({ outgoing, packer, deltas }: Stream, item: DataItem): Promise<PackedRun> {
-    const pack = async (): Promise<PackedRun> => {
+  private packRun({ outgoing, packer, deltas }: Stream, item: DataItem): Promise<PackedRun<Delta>> {
+    const pack = async (): Promise<PackedRun<Delta>> => {
       // What is sent again and again has no end at which its memory would be free.
       const bytes = item.repeats === undefined ? this.memory.take(item.length) : new Uint8Array(item.length);
       await outgoing.cut.content.read(item.offset, bytes);
@@ -254,7 +254,11 @@ export class Uploads {
   }
 
   /** Announces a run; resolves when its bulk has left. `head` names the item asked for. */
-  private announce(sink: ItemSink, { encoding, rawBytes, encoded }: PackedRun, head: [] | [number]): Promise<void> {
+  private announce(
+    sink: ItemSink,
+    { encoding, rawBytes, encoded }: PackedRun<Delta>,
+    head: [] | [number],
+  ): Promise<void> {
     const isInline = encoded.length <= INLINE_BYTES;
     sink.send([head.length === 0 ? "d" : "r", ...head, encoding, rawBytes, isInline ? encoded : encoded.length]);
     const sent = isInline ? Promise.resolve() : sink.sendBulk(encoded);
@@ -262,7 +266,7 @@ export class Uploads {
     return sent;
   }
 
-  private async announceOnce(sink: ItemSink, packed: PackedRun): Promise<void> {
+  private async announceOnce(sink: ItemSink, packed: PackedRun<Delta>): Promise<void> {
     await this.announce(sink, packed, []);
     this.memory.giveBack(packed.encoded);
   }

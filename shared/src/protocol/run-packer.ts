@@ -1,5 +1,5 @@
 // Compresses the runs of one content, never so much that the line has to wait for it.
-import type { Executor, SentRunEncoding } from "@runnel/shared";
+import type { Executor } from "../host/executor.ts";
 
 /** Above this rate a core at SLOW_LINE_LEVEL would be the bottleneck. */
 const FAST_BYTES_PER_SECOND = 25e6;
@@ -20,19 +20,20 @@ const SAMPLE_BYTES = 32 * 1024;
 const UNTRIED_MAX = 15;
 const WORTH = 0.97;
 
-/** Old bytes that the server has too, and how it is told which. */
-export interface OldBytes {
+/** Old bytes that the other side has too, and how it is told which. */
+export interface OldBytes<Delta> {
   bytes: Uint8Array;
-  encoding: Exclude<SentRunEncoding, string>;
+  encoding: Delta;
 }
 
-export interface PackedRun {
-  encoding: SentRunEncoding;
+export interface PackedRun<Delta> {
+  encoding: "raw" | "zstd" | Delta;
   rawBytes: number;
   encoded: Uint8Array;
 }
 
-export class RunPacker {
+/** `Delta`: how the message says which old bytes. */
+export class RunPacker<Delta> {
   private readonly executor: Executor;
   private readonly ratePerSecond: () => number;
   private hasShrunk = true;
@@ -47,8 +48,8 @@ export class RunPacker {
   }
 
   /** `findOld` is asked only when old bytes are to be tried. */
-  async pack(bytes: Uint8Array, findOld?: () => Promise<OldBytes | undefined>): Promise<PackedRun> {
-    const raw: PackedRun = { encoding: "raw", rawBytes: bytes.length, encoded: bytes };
+  async pack(bytes: Uint8Array, findOld?: () => Promise<OldBytes<Delta> | undefined>): Promise<PackedRun<Delta>> {
+    const raw: PackedRun<Delta> = { encoding: "raw", rawBytes: bytes.length, encoded: bytes };
     const isFast = isFastLine(this.ratePerSecond());
     const level = isFast ? FAST_LINE_LEVEL : SLOW_LINE_LEVEL;
     const isSampled = !this.hasShrunk && bytes.length > 2 * SAMPLE_BYTES;
