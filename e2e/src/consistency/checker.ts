@@ -147,8 +147,9 @@ class Checker {
     return kind === "rename" && this.truth.wereOne(path, toPath, firstSeq, lastSeq);
   }
 
-  /** Another program of the same machine wrote to the file too, or took its name away. */
+  /** Another program of the same machine wrote to the file too, under whatever name, or took its name away. */
   private isMixed(call: Call): boolean {
+    const nodes = this.truth.nodesAt(call.path, Math.max(0, call.firstSeq - UNHEARD_MAX), call.lastSeq);
     return this.calls.some(
       (each) =>
         each !== call &&
@@ -156,7 +157,7 @@ class Checker {
         isChange(each.kind) &&
         each.began < call.ended &&
         each.ended > call.began &&
-        touches(each, call),
+        (touches(each, call) || (each.kind === "write" && this.isOneOf(each, nodes))),
     );
   }
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type Call, type Seen, isChange } from "../consistency/history.ts";
+import type { Call } from "../consistency/history.ts";
 import { Device, type LinkEmulator, type Sandbox, waitFor } from "../harness/index.ts";
 import { monotonicMs } from "./notes.ts";
 import type { Done, Order } from "./program.ts";
@@ -72,36 +72,42 @@ export class RecordedClient {
     this.programs = startPrograms(this.sandbox, this.drive, (done) => this.settled(done.id, done));
   }
 
+  /** Again and again while the server is away, which a new device cannot do without. */
   private async mount(): Promise<void> {
-    await this.device.ask(["mount", this.url, this.drive], { deadlineMs: MOUNT_MS });
+    let said = "";
+    const isMounted = async (): Promise<boolean> => {
+      const { code, stderr } = await this.device.runnel(["mount", this.url, this.drive], { deadlineMs: MOUNT_MS });
+      said = stderr;
+      return code === 0;
+    };
+    await waitFor(isMounted, MOUNT_MS, `${this.name} to be mounted`).catch((error: unknown) => {
+      throw new Error(`${String(error)} ${said}`, { cause: error });
+    });
   }
 
-  /** Puts the call down, and what came of it. */
-  async call({ path, ...asked }: Asked): Promise<Call> {
+  /** Puts the call down as it begins, and then what came of it. */
+  async call(asked: Asked): Promise<Call> {
     while (this.restarting !== undefined) await this.restarting;
-    const { kind, toPath } = asked;
-    const askedMs = monotonicMs();
-    const done = await this.order({ ...asked, path });
-    const { beganMs = askedMs, endedMs = Infinity, errno } = done ?? {};
-    if (done === undefined) this.overdue.push(`${this.name} ${kind} ${path} does not end`);
-    const isCutOff = done === undefined || (errno !== undefined && CUT_OFF.has(errno));
+    const { kind, path, toPath } = asked;
+    const nowMs = monotonicMs();
     const call: Call = {
       client: this.name,
       kind,
       path,
       ...(toPath === undefined ? {} : { toPath }),
-      began: beganMs,
-      ended: isCutOff ? Infinity : endedMs,
-      beganMs,
-      endedMs: isCutOff ? Infinity : endedMs,
-      outcome: isCutOff ? undefined : errno === undefined ? "ok" : "failed",
-      ...(done === undefined ? {} : seenIn(done, kind)),
-      ...(errno === undefined ? {} : { errno }),
+      began: nowMs,
+      ended: Infinity,
+      beganMs: nowMs,
+      endedMs: Infinity,
+      outcome: undefined,
       firstSeq: 0,
       lastSeq: Infinity,
       wasOffline: false,
     };
     this.calls.push(call);
+    const done = await this.order(asked);
+    if (done === undefined) this.overdue.push(`${this.name} ${kind} ${path} does not end`);
+    else noteEnd(call, done);
     return call;
   }
 
@@ -172,7 +178,12 @@ export function startPrograms(sandbox: Sandbox, folder: string, done: (done: Don
   return programs;
 }
 
-function seenIn({ content, names }: Done, kind: Call["kind"]): { content?: Seen; names?: string[] } {
-  if (kind === "list") return names === undefined ? {} : { names };
-  return content === undefined || (isChange(kind) && kind !== "write") ? {} : { content };
+/** What became of a call that was cut off nobody knows. */
+function noteEnd(call: Call, { beganMs, endedMs, errno, content, names }: Done): void {
+  Object.assign(call, { began: beganMs, beganMs });
+  if (content !== undefined) call.content = content;
+  if (names !== undefined) call.names = names;
+  if (errno !== undefined) call.errno = errno;
+  if (errno !== undefined && CUT_OFF.has(errno)) return;
+  Object.assign(call, { ended: endedMs, endedMs, outcome: errno === undefined ? "ok" : "failed" });
 }
