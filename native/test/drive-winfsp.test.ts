@@ -184,6 +184,28 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   );
 
   test(
+    "come and go in a large folder, and are found in any case all the time",
+    withRig(async (rig) => {
+      rig.double.fill("d", 3000);
+      expect((await rig.program.stat("D/F2999")).sizeBytes).toBe(9);
+      await make(rig, "d/New", "one");
+      expect(await contentOf(rig, "d/nEW")).toBe("one");
+      await rig.program.unlink("d/NEW");
+      expect(await tryOpen(rig, "\\d\\new", ACCESS.readData)).toBe(STATUS.nameNotFound);
+      rig.double.remoteRename("d/f7", "d/new");
+      expect(await contentOf(rig, "d/NEW")).toBe("file 7");
+      expect(await tryOpen(rig, "\\d\\F7", ACCESS.readData)).toBe(STATUS.nameNotFound);
+      for (let round = 0; round < 20; round++) {
+        await make(rig, `d/temp ${round}`);
+        await rig.program.unlink(`d/TEMP ${round}`);
+      }
+      rig.double.clearLog();
+      expect(await tryOpen(rig, "\\d\\temp 3", ACCESS.readData)).toBe(STATUS.nameNotFound);
+      expect(rig.double.logOf("list")).toEqual([]);
+    }),
+  );
+
+  test(
     "a rename may change the case only, and otherwise takes the place of what differs in case",
     withRig(async (rig) => {
       await make(rig, "letter", "text");

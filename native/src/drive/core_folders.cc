@@ -82,10 +82,10 @@ void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset
   });
 }
 
-bool DriveCore::SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder,
-                               const std::function<bool(std::string_view)>& is_alike) {
+bool DriveCore::SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder, const std::optional<std::string>& like) {
   std::string name;
-  if (!entries_.FindAlike(folder, is_alike, &name)) return false;
+  const bool is_known = like.has_value() ? entries_.FindAlike(folder, settings_.fold(*like), settings_.fold, &name) : entries_.FindAny(folder, &name);
+  if (!is_known) return false;
   lock->unlock();
   if (name.empty()) {
     reply->Error(ENOENT);
@@ -95,7 +95,7 @@ bool DriveCore::SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPt
   return true;
 }
 
-void DriveCore::FindName(ReplyPtr reply, uint64_t folder_id, std::function<bool(std::string_view)> is_alike) {
+void DriveCore::FindName(ReplyPtr reply, uint64_t folder_id, std::optional<std::string> like) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(folder_id);
   if (kernel_node == nullptr) {
@@ -103,15 +103,15 @@ void DriveCore::FindName(ReplyPtr reply, uint64_t folder_id, std::function<bool(
     return reply->Error(ESTALE);
   }
   const uint64_t folder = kernel_node->node;
-  if (HasLease(host_->NowBootMs()) && SendNameLocked(&lock, reply, folder, is_alike)) return CountNative(Op::kLookup);
+  if (HasLease(host_->NowBootMs()) && SendNameLocked(&lock, reply, folder, like)) return CountNative(Op::kLookup);
   lock.unlock();
   Message message;
   message.op = Op::kList;
   message.folder = folder;
-  AskAgent(reply, std::move(message), [this, reply, folder, is_alike = std::move(is_alike)](const Answer& answer) {
+  AskAgent(reply, std::move(message), [this, reply, folder, like = std::move(like)](const Answer& answer) {
     if (answer.error != 0) return reply->Error(answer.error);
     std::unique_lock again(mutex_);
-    if (SendNameLocked(&again, reply, folder, is_alike)) return;
+    if (SendNameLocked(&again, reply, folder, like)) return;
     again.unlock();
     reply->Error(EIO);
   });

@@ -225,6 +225,8 @@ struct CoreSettings {
   uint64_t entries_max = 100000;
   uint64_t root_node = 1;
   bool is_read_only = false;
+  // What names that programs take for one have in common, as a kernel without upper and lower case needs it. Null: they differ.
+  std::function<std::string(std::string_view)> fold;
   // The most the kernel may answer names and attributes by itself; 0: it asks every time.
   uint32_t kernel_timeout_ms = 1000;
 };

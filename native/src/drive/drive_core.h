@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -101,8 +102,9 @@ class DriveCore {
   void OpenFolder(ReplyPtr reply, uint64_t id);
   void ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
   void ReleaseFolder(FolderHandle* handle);
-  // Answers Target with the first name, in the order of bytes, of those in a folder that are alike; ENOENT when none is.
-  void FindName(ReplyPtr reply, uint64_t folder_id, std::function<bool(std::string_view)> is_alike);
+  // Answers Target with the first name of a folder, in the order of bytes, that folds as `like` does (CoreSettings::fold), or is there at all (nothing);
+  // ENOENT when none does.
+  void FindName(ReplyPtr reply, uint64_t folder_id, std::optional<std::string> like);
   void StatFilesystem(ReplyPtr reply);
   // `room` 0: only the size is asked for.
   void GetXattr(ReplyPtr reply, uint64_t id, std::string_view name, size_t room);
@@ -235,7 +237,7 @@ class DriveCore {
   void KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocated_bytes);
 
   // False when the table does not know the whole folder.
-  bool SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder, const std::function<bool(std::string_view)>& is_alike);
+  bool SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder, const std::optional<std::string>& like);
   void SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
 
   Host* const host_;

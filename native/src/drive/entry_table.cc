@@ -50,11 +50,36 @@ bool EntryTable::NameOf(uint64_t folder, uint64_t node, std::string* name) const
   return true;
 }
 
-bool EntryTable::FindAlike(uint64_t folder, const std::function<bool(std::string_view)>& is_alike, std::string* name) {
+void EntryTable::Remember(Folder* folder, const std::string& name) {
+  if (folder->fold == nullptr) return;
+  std::string folded = folder->fold(name);
+  const auto [at, end] = folder->alike.equal_range(folded);
+  const bool is_there = std::any_of(at, end, [&name](const auto& each) { return each.second == name; });
+  if (!is_there) folder->alike.emplace(std::move(folded), name);
+}
+
+bool EntryTable::FindAlike(uint64_t folder, const std::string& folded, const Fold& fold, std::string* name) {
+  if (!IsComplete(folder)) return false;
+  Folder& found = Touch(folder);
+  if (found.fold == nullptr || found.alike.size() > 2 * found.names.size() + kGoneMax) {
+    found.alike.clear();
+    found.fold = fold;
+    for (const auto& [each, binding] : found.names) Remember(&found, each);
+  }
+  name->clear();
+  for (auto [at, end] = found.alike.equal_range(folded); at != end; ++at) {
+    const auto binding = found.names.find(at->second);
+    const bool is_there = binding != found.names.end() && binding->second.node != 0;
+    if (is_there && (name->empty() || at->second < *name)) *name = at->second;
+  }
+  return true;
+}
+
+bool EntryTable::FindAny(uint64_t folder, std::string* name) {
   if (!IsComplete(folder)) return false;
   name->clear();
   for (const auto& [each, binding] : Touch(folder).names) {
-    if (binding.node != 0 && (name->empty() || each < *name) && is_alike(each)) *name = each;
+    if (binding.node != 0 && (name->empty() || each < *name)) *name = each;
   }
   return true;
 }
@@ -112,6 +137,7 @@ void EntryTable::Put(uint64_t folder, std::string_view name, const Entry* entry,
     if (node == 0 && in.is_complete) return;  // absent already
     at = in.names.emplace(std::string(name), Binding{}).first;
     ++bindings_;
+    Remember(&in, at->first);
     if (was_known) at->second.changed_ms = now_ms;
   }
   Binding& binding = at->second;
@@ -147,6 +173,8 @@ void EntryTable::PutFolder(uint64_t folder, std::vector<NewName> listing, int64_
   bindings_ -= old.size();
   const bool was_complete = in.is_complete;
   in.names.reserve(listing.size());
+  in.alike.clear();
+  in.fold = nullptr;
   for (NewName& item : listing) {
     Binding binding;
     binding.node = item.entry.node;

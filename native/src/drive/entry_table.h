@@ -65,8 +65,11 @@ class EntryTable {
   uint64_t ParentOf(uint64_t node) const;
   // A name of the node in that folder; false when none is known. Looks at every name of the folder.
   bool NameOf(uint64_t folder, uint64_t node, std::string* name) const;
-  // The first name, in the order of bytes, of those that are alike; "" when none is. False unless the folder is complete.
-  bool FindAlike(uint64_t folder, const std::function<bool(std::string_view)>& is_alike, std::string* name);
+  using Fold = std::function<std::string(std::string_view)>;
+  // The first name, in the order of bytes, of those that fold so, or of all; "" when there is none. False unless the folder is complete. Which names fold
+  // how is remembered from the first question on.
+  bool FindAlike(uint64_t folder, const std::string& folded, const Fold& fold, std::string* name);
+  bool FindAny(uint64_t folder, std::string* name);
   bool IsComplete(uint64_t folder) const;
   // False unless complete.
   bool List(uint64_t folder, std::vector<Listed>* names);
@@ -98,11 +101,18 @@ class EntryTable {
     Names names;
     bool is_complete = false;
     std::list<uint64_t>::iterator use;
+    // Folded → name, from the first FindAlike on; names that have gone since may be in it.
+    std::unordered_multimap<std::string, std::string> alike;
+    Fold fold;
   };
   // Nodes known without a name (attributes asked by id): so many are kept.
   static constexpr size_t kLooseMax = 4096;
 
+  // Names that have gone are swept when there are more of them than of others, and so many.
+  static constexpr size_t kGoneMax = 1024;
+
   Folder& Touch(uint64_t folder);
+  static void Remember(Folder* folder, const std::string& name);
   // Both count names. Unbind forgets a node without one, and returns what was known of it.
   void Bind(uint64_t folder, const Entry& entry);
   std::optional<Entry> Unbind(uint64_t node);

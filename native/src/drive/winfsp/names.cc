@@ -26,7 +26,11 @@ bool IsForbiddenAt(std::wstring_view name, size_t at, wchar_t character) {
   return IsForbidden(character) || (at + 1 == name.size() && IsForbiddenAtEnd(character));
 }
 
-bool IsSameChar(wchar_t a, wchar_t b) { return a == b || RtlUpcaseUnicodeChar(a) == RtlUpcaseUnicodeChar(b); }
+std::wstring Upper(std::wstring_view wide) {
+  std::wstring upper(wide);
+  for (wchar_t& character : upper) character = RtlUpcaseUnicodeChar(character);
+  return upper;
+}
 
 std::wstring Unmapped(std::wstring_view wide) {
   std::wstring plain(wide);
@@ -73,15 +77,24 @@ NTSTATUS CheckNewName(std::wstring_view wide) {
   constexpr std::wstring_view kNumbered[] = {L"COM", L"LPT"};
   constexpr std::wstring_view kNumbers = L"0123456789\u00b9\u00b2\u00b3";
   if (wide.empty() || IsForbiddenAtEnd(wide.back())) return STATUS_OBJECT_NAME_INVALID;
-  std::wstring_view base = wide.substr(0, wide.find(L'.'));
-  while (!base.empty() && base.back() == L' ') base.remove_suffix(1);
-  const auto is_base = [base](std::wstring_view device) { return IsSameName(base, device); };
-  if (std::any_of(std::begin(kDevices), std::end(kDevices), is_base)) return STATUS_OBJECT_NAME_INVALID;
+  std::wstring base = Upper(wide.substr(0, wide.find(L'.')));
+  while (!base.empty() && base.back() == L' ') base.pop_back();
+  if (std::find(std::begin(kDevices), std::end(kDevices), base) != std::end(kDevices)) return STATUS_OBJECT_NAME_INVALID;
   if (base.size() != 4 || kNumbers.find(base[3]) == std::wstring_view::npos) return STATUS_SUCCESS;
-  const auto is_numbered = [base](std::wstring_view device) { return IsSameName(base.substr(0, 3), device); };
-  return std::any_of(std::begin(kNumbered), std::end(kNumbered), is_numbered) ? STATUS_OBJECT_NAME_INVALID : STATUS_SUCCESS;
+  const bool is_numbered = std::find(std::begin(kNumbered), std::end(kNumbered), base.substr(0, 3)) != std::end(kNumbered);
+  return is_numbered ? STATUS_OBJECT_NAME_INVALID : STATUS_SUCCESS;
 }
 
-bool IsSameName(std::wstring_view a, std::wstring_view b) { return std::equal(a.begin(), a.end(), b.begin(), b.end(), IsSameChar); }
+std::string FoldName(std::string_view name) {
+  std::string folded(name);
+  const bool is_ascii = std::all_of(name.begin(), name.end(), [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
+  if (is_ascii) {
+    std::transform(name.begin(), name.end(), folded.begin(), [](char byte) { return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte; });
+    return folded;
+  }
+  std::wstring wide;
+  if (ToUtf16(name, &wide)) ToUtf8(Upper(wide), &folded);
+  return folded;
+}
 
 }  // namespace runnel::drive

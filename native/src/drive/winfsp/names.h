@@ -31,8 +31,8 @@ bool WindowsNameOf(std::string_view name, std::wstring* wide);
 // STATUS_OBJECT_NAME_INVALID for a name that Windows keeps for a device, or that ends with a blank or a dot.
 NTSTATUS CheckNewName(std::wstring_view wide);
 
-// Whether Windows takes two names for one: upper and lower case are the same, character by character, as NTFS has it.
-bool IsSameName(std::wstring_view a, std::wstring_view b);
+// What names of the volume have in common that Windows takes for one: upper and lower case are the same, character by character, as NTFS has it.
+std::string FoldName(std::string_view name);
 
 }  // namespace runnel::drive
 

@@ -20,12 +20,7 @@ void Walk::Keep(uint64_t id) {
 NTSTATUS Walk::Step(uint64_t folder, PathStep* step, EntryAnswer* found) {
   Result result = Await([&](ReplyPtr reply) { core_.Lookup(std::move(reply), folder, step->name); });
   if (result.error == ENOENT) {
-    const std::wstring wanted = step->wide;
-    const auto is_alike = [&wanted](std::string_view name) {
-      std::wstring wide;
-      return WindowsNameOf(name, &wide) && IsSameName(wide, wanted);
-    };
-    const Result alike = Await([&](ReplyPtr reply) { core_.FindName(std::move(reply), folder, is_alike); });
+    const Result alike = Await([&](ReplyPtr reply) { core_.FindName(std::move(reply), folder, step->name); });
     if (alike.error != 0) return StatusOf(alike.error);
     step->name = alike.text;
     WindowsNameOf(step->name, &step->wide);

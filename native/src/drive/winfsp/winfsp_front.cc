@@ -16,8 +16,9 @@ namespace {
 constexpr ULONG kRenameWaitMs = 1000;
 constexpr size_t kNotifyBytesMax = 16 * 1024;
 
-CoreSettings WithoutTimeouts(CoreSettings settings) {
+CoreSettings ForWindows(CoreSettings settings) {
   settings.kernel_timeout_ms = 0;
+  settings.fold = FoldName;
   return settings;
 }
 
@@ -60,7 +61,7 @@ WinfspFront::WinfspFront(Settings settings, CoreSettings core_settings, std::fun
     : settings_(std::move(settings)),
       wake_agent_(std::move(wake_agent)),
       label_(LabelOf(settings_.source)),
-      core_(this, WithoutTimeouts(std::move(core_settings))) {}
+      core_(this, ForWindows(std::move(core_settings))) {}
 
 WinfspFront::~WinfspFront() {
   if (closer_.joinable()) closer_.join();

@@ -183,7 +183,7 @@ NTSTATUS OpCanDelete(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR) {
   if (front.is_read_only()) return STATUS_MEDIA_WRITE_PROTECTED;
   if (opened.is_root) return STATUS_CANNOT_DELETE;
   if (!opened.is_folder) return STATUS_SUCCESS;
-  const Result any = Await([&](ReplyPtr reply) { front.core().FindName(std::move(reply), opened.id, [](std::string_view) { return true; }); });
+  const Result any = Await([&](ReplyPtr reply) { front.core().FindName(std::move(reply), opened.id, std::nullopt); });
   if (any.error == ENOENT) return STATUS_SUCCESS;
   return any.error == 0 ? STATUS_DIRECTORY_NOT_EMPTY : StatusOf(any.error);
 }
