@@ -1,6 +1,6 @@
 // The server of a simulation: what `runnel serve` composes, on a simulated disk, clock and network, with the meta store in memory.
 import { inlineExecutor } from "@runnel/native";
-import type { Feed, OpenedVolume } from "@runnel/server/parts";
+import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/parts";
 import { MemoryMetaImage, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
 import type { DiskRoot, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import { SimulatedDisk } from "@runnel/shared";
@@ -16,6 +16,22 @@ const DATA = "/var/runnel";
 /** Instances are named so (simulated-client.ts). */
 function clientOf(instance: string): string {
   return Buffer.from(instance, "hex").toString().split("/")[0] ?? "";
+}
+
+/** What a dead process still asks of the store is not done: the store is the next one's. */
+function whileAlive(process: Process, store: MetaStore): MetaStore {
+  return new Proxy(store, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      return async (...args: unknown[]) => {
+        await process.turn(0);
+        const answer: unknown = await value.apply(target, args);
+        await process.turn(0);
+        return answer;
+      };
+    },
+  });
 }
 
 export class SimulatedServer {
@@ -57,12 +73,15 @@ export class SimulatedServer {
   async start(): Promise<void> {
     const process = this.machine.process();
     this.process = process;
+    let failure: { error: unknown } | undefined;
     const serving = this.serve(process).catch((error: unknown) => {
       if (process.isDead) return;
-      this.process = undefined;
-      throw error;
+      // A server that cannot serve ends.
+      failure = { error };
+      this.crash();
     });
     await Promise.race([serving, process.ended]);
+    if (failure !== undefined) throw failure.error;
   }
 
   private async serve(process: Process): Promise<void> {
@@ -93,7 +112,7 @@ export class SimulatedServer {
             openMeta: async (_folder, create) => {
               if (create !== undefined) this.image = new MemoryMetaImage();
               const store = await openMemoryMetaStore(this.image, create === undefined ? {} : { create });
-              return this.truth.follow(store);
+              return whileAlive(process, this.truth.follow(store));
             },
           },
         );
