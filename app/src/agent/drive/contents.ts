@@ -1,7 +1,7 @@
 // Opens and reads: which cached content a program reads from, and bringing what is missing.
-import type { Drive } from "@runnel/native/drive";
+import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { NodeState } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
@@ -11,10 +11,15 @@ import type { RequestOfOp } from "./names.ts";
 import type { Tree } from "./tree.ts";
 
 const MiB = 1024 * 1024;
-/** Small files come whole; larger ones in windows, wide for whoever reads on. */
+/** Small files come whole; larger ones in windows, ever wider for whoever reads on. */
 const WHOLE_FILE_BYTES = 4 * MiB;
 const WINDOW_BYTES = 1 * MiB;
-const SEQUENTIAL_WINDOW_BYTES = 8 * MiB;
+
+/** A program that waits for a range. */
+interface Awaited {
+  range: ByteRange;
+  came(): void;
+}
 
 export class Contents {
   private readonly drive: Drive;
@@ -25,6 +30,10 @@ export class Contents {
   private readonly readAhead: ReadAhead;
   private readonly wants: Wants;
   private readonly settled: (node: number) => Promise<void>;
+  /** By content. */
+  private readonly awaited = new Map<number, Set<Awaited>>();
+  /** By content, up to where it was asked for while a program read on. */
+  private readonly askedTo = new Map<number, number>();
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Set<number>>();
 
@@ -47,6 +56,7 @@ export class Contents {
     this.wants = parts.wants;
     this.settled = parts.settled;
     this.cache.onEvicted((id) => this.drive.dropContent(id));
+    this.downloads.onStored((id) => this.stored(id));
   }
 
   /** `isOffline`: answered from the cache or not at all. */
@@ -66,21 +76,69 @@ export class Contents {
     this.drive.opened(request.id, { content: content.id, version: state.version });
   }
 
-  /** Ranges of a content for a program that waits in read(2). */
+  /** Ranges of a content for a program that waits in read(2): it goes on as soon as they are here, while what follows still comes. */
   async fetch(request: RequestOfOp<"fetch">): Promise<void> {
     const content = this.cache.byId(request.content);
     if (content === undefined) throw new RunnelError("Gone", "read", "The content is no longer in the cache.");
     const needed = { offset: request.offset, length: request.length };
-    const window = windowOf(content.sizeBytes, needed, request.ahead > 0);
     try {
       await this.readAhead.arrived(content);
       await this.wants.arrived(content.version);
-      this.learnRecipe(await this.downloads.ensure(content, window, "none"));
+      const coming = this.bring(content, needed, request.ahead);
+      await Promise.race([coming, this.arrival(content, needed, coming)]);
     } finally {
       // Also after a failure: what came is here.
       this.drive.putRanges(content.id, this.cache.present(content));
     }
     this.drive.done(request.id);
+  }
+
+  /** Resolves when the window of the range has come. @throws as Downloads.ensure. */
+  private async bring(content: CachedContent, needed: ByteRange, ahead: number): Promise<void> {
+    const { id, sizeBytes } = content;
+    const whole = { offset: 0, length: sizeBytes };
+    const window = sizeBytes <= WHOLE_FILE_BYTES ? whole : windowOf(sizeBytes, needed, ahead);
+    const end = window.offset + window.length;
+    const askedTo = this.askedTo.get(id) ?? 0;
+    if (ahead === 0 || needed.offset + needed.length > askedTo || askedTo > end + window.length) {
+      if (ahead > 0) this.askedTo.set(id, end);
+      await this.downloads.ensure(content, window, "none");
+      return;
+    }
+    // It reads what has been asked for: more follows before it comes to the end of that.
+    if (askedTo < sizeBytes && askedTo - needed.offset < window.length / 2) {
+      const next = windowOf(sizeBytes, { offset: askedTo, length: 0 }, ahead);
+      this.askedTo.set(id, askedTo + next.length);
+      this.downloads.ensure(content, next, "none").catch((error: unknown) => {
+        // Whoever reads it finds out.
+        this.askedTo.delete(id);
+        if (!isRunnelError(error)) throw error;
+      });
+    }
+    await this.downloads.ensure(content, needed, "none");
+  }
+
+  private arrival(content: CachedContent, range: ByteRange, coming: Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const all = this.awaited.get(content.id) ?? new Set();
+    this.awaited.set(content.id, all);
+    const mine = { range, came: resolve };
+    all.add(mine);
+    const ended = (): void => {
+      all.delete(mine);
+      if (all.size === 0) this.awaited.delete(content.id);
+    };
+    coming.then(ended, ended);
+    return promise;
+  }
+
+  private stored(id: number): void {
+    const content = this.cache.byId(id);
+    if (content === undefined) return;
+    this.drive.putRanges(id, this.cache.present(content));
+    this.learnRecipe(content);
+    for (const { range, came } of this.awaited.get(id) ?? [])
+      if (this.cache.missing(content, range).length === 0) came();
   }
 
   isOpen(node: number): boolean {
@@ -91,6 +149,7 @@ export class Contents {
     const contents = this.held.get(node);
     this.held.delete(node);
     for (const id of contents ?? []) {
+      this.askedTo.delete(id);
       const content = this.cache.byId(id);
       if (content !== undefined) this.cache.release(content);
     }
@@ -149,13 +208,6 @@ export class Contents {
   }
 }
 
-function windowOf(
-  sizeBytes: number,
-  needed: { offset: number; length: number },
-  isSequential: boolean,
-): { offset: number; length: number } {
-  if (sizeBytes <= WHOLE_FILE_BYTES) return { offset: 0, length: sizeBytes };
-  const width = Math.max(needed.length, isSequential ? SEQUENTIAL_WINDOW_BYTES : WINDOW_BYTES);
-  const length = Math.min(width, sizeBytes - needed.offset);
-  return { offset: needed.offset, length: Math.max(0, length) };
+function windowOf(sizeBytes: number, { offset, length }: ByteRange, ahead: number): ByteRange {
+  return { offset, length: Math.max(0, Math.min(Math.max(length, ahead, WINDOW_BYTES), sizeBytes - offset)) };
 }

@@ -42,14 +42,20 @@ const HELD_MAX = 8;
 /** What who comes while offline does: what only reads is told at once, what changes something is as patient as its change. */
 export type Wait = "none" | "patient";
 
+interface Underway {
+  span: ByteRange;
+  fetched: Promise<void>;
+}
+
 export class Downloads {
   private readonly cache: Cache;
   private readonly session: Session;
   private readonly executor: Executor;
   private readonly clock: Clock;
   private readonly reused: ReuseCounts;
-  /** One fetch at a time for a content; the next looks again at what is missing. */
-  private readonly underway = new Map<number, Promise<void>>();
+  /** What is being fetched, by content; whoever waits for one of them looks again at what is missing. */
+  private readonly underway = new Map<number, Set<Underway>>();
+  private stored: (id: number) => void = () => {};
 
   constructor(parts: { cache: Cache; session: Session; executor: Executor; clock: Clock; reused: ReuseCounts }) {
     this.cache = parts.cache;
@@ -57,6 +63,11 @@ export class Downloads {
     this.executor = parts.executor;
     this.clock = parts.clock;
     this.reused = parts.reused;
+  }
+
+  /** `tell` is called with the content's id whenever some of it has come. */
+  onStored(tell: (id: number) => void): void {
+    this.stored = tell;
   }
 
   /** Resolves when the range is here, though it may be in doubt. @throws as `ensure`. */
@@ -71,20 +82,43 @@ export class Downloads {
     let current = (await this.cache.prove(content, range)) ?? content;
     // What a held version should have and does not (a cache on disk may rot) is asked for in a second round.
     let mayReuse = true;
-    while (this.cache.missing(current, range).length > 0) {
-      const before = this.underway.get(content.id);
-      if (before !== undefined) await before.catch(() => undefined);
+    for (;;) {
+      const span = hull(this.cache.missing(current, range));
+      if (span.length === 0) return current;
+      const before = this.inTheWay(current, span);
+      if (before !== undefined) await before.fetched.catch(() => undefined);
       else {
-        const mine = this.bringThroughCuts(current, range, mayReuse, wait).finally(() =>
-          this.underway.delete(content.id),
-        );
-        this.underway.set(content.id, mine);
-        await mine;
+        await this.begin(current, range, span, mayReuse, wait);
         mayReuse = false;
       }
       current = this.cache.byId(content.id) ?? content;
     }
-    return current;
+  }
+
+  /** Until the recipe is here there is one fetch at a time. */
+  private inTheWay({ id, recipe }: CachedContent, span: ByteRange): Underway | undefined {
+    for (const one of this.underway.get(id) ?? [])
+      if (recipe === undefined || isOverlapping(one.span, span)) return one;
+    return undefined;
+  }
+
+  private async begin(
+    content: CachedContent,
+    range: ByteRange,
+    span: ByteRange,
+    mayReuse: boolean,
+    wait: Wait,
+  ): Promise<void> {
+    const all = this.underway.get(content.id) ?? new Set();
+    this.underway.set(content.id, all);
+    const mine = { span, fetched: this.bringThroughCuts(content, range, mayReuse, wait) };
+    all.add(mine);
+    try {
+      await mine.fetched;
+    } finally {
+      all.delete(mine);
+      if (all.size === 0) this.underway.delete(content.id);
+    }
   }
 
   /** A line that breaks and comes back repeats at most the run that it broke. */
@@ -310,6 +344,7 @@ export class Downloads {
       throw new RunnelError("Corrupt", "fetch", "What came is not what the recipe says.");
     }
     await this.cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
+    this.stored(content.id);
   }
 
   /** The old bytes are not digested: what comes of them is. */
@@ -337,6 +372,7 @@ export class Downloads {
     if (offset + rawBytes > content.sizeBytes || rawBytes > LIMITS.runBytes)
       throw new RunnelError("Invalid", "fetch", "A fetch brought bytes past the end.");
     await this.cache.write(content, offset, await this.decode(channel, encoding, rawBytes, encodedBytes));
+    this.stored(content.id);
   }
 
   private async decode(
@@ -365,6 +401,10 @@ async function nextItem(channel: Channel): Promise<FetchItem | undefined> {
 function mustFit(recipe: Recipe, from: number, count: number, rawBytes: number): void {
   if (from + count > recipe.lengths.length || rawBytes > LIMITS.runBytes)
     throw new RunnelError("Invalid", "fetch", "Chunks came that the recipe does not have.");
+}
+
+function isOverlapping(one: ByteRange, other: ByteRange): boolean {
+  return one.offset < other.offset + other.length && other.offset < one.offset + one.length;
 }
 
 function hull(ranges: readonly ByteRange[]): ByteRange {
