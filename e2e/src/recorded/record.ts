@@ -1,6 +1,8 @@
 // One recorded run: a server and clients as processes of their own, programs at work on real mounts, lines that fail and processes that are killed; then all
 // is well again, everybody must agree, and what programs saw is held to the guarantee by the checker of the simulation.
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { SeededRandom } from "@runnel/shared";
 import { type Verdict, check } from "../consistency/checker.ts";
 import { type Call, folderOf, isChange } from "../consistency/history.ts";
@@ -48,15 +50,20 @@ export interface RecordedRun extends Verdict {
 export const LEAST = 100;
 /** While a run goes on; what looks like that may not count. */
 const ENOUGH = 1.4 * LEAST;
+/** ENOENT, EEXIST, ENOTDIR, EISDIR: somebody else was first. */
+const OF_NAMES: ReadonlySet<number> = new Set([2, 17, 20, 21]);
 /** How often somebody looks whether a run is over. */
 const LOOK_MS = 1_500;
 const SETTLE_MS = 90_000;
 const TREES_MS = 60_000;
 const SANDBOX_MS = 900_000;
 
-/** A run as a person needs it who has to find out what was wrong. */
-export function wordsOf({ seed, violations, disturbances, problems }: RecordedRun): string {
-  return [`seed ${seed}`, ...violations, ...disturbances, ...problems.slice(-20)].join("\n");
+/** For a person who has to find out what was wrong; all of the run is kept, since it cannot be repeated. */
+export function wordsOf(run: RecordedRun): string {
+  const { seed, violations, disturbances, problems } = run;
+  const path = join(tmpdir(), `runnel-recorded-${seed}.json`);
+  writeFileSync(path, JSON.stringify(run));
+  return [`seed ${seed}, all of it in ${path}`, ...violations, ...disturbances, ...problems.slice(-20)].join("\n");
 }
 
 /** What a run was worth. */
@@ -124,7 +131,21 @@ class Recording {
     const verdict = check(calls, truth, this.closeMs);
     const starved = settings.isFirstMute === true ? starvedBy("client0", calls, settings.termSeconds * 1000) : [];
     const overdue = this.clients.flatMap((client) => client.overdue);
-    return { ...verdict, violations: [...this.atRest, ...overdue, ...starved, ...verdict.violations] };
+    return {
+      ...verdict,
+      violations: [...this.atRest, ...overdue, ...this.unexpected(), ...starved, ...verdict.violations],
+    };
+  }
+
+  /** While nothing fails, programs hear of nothing but names. */
+  private unexpected(): string[] {
+    const { disturbances, mutant } = this.settings;
+    if (disturbances.kinds.length > 0 || mutant !== undefined) return [];
+    return this.calls.flatMap(({ client, kind, path, errno, beganMs }) =>
+      errno === undefined || OF_NAMES.has(errno)
+        ? []
+        : [`for no reason: ${client} ${kind} ${path} [${beganMs}] failed with errno ${errno}`],
+    );
   }
 
   private async client(rttMs: number, index: number): Promise<RecordedClient> {

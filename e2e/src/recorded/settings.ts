@@ -34,7 +34,7 @@ export const NEEDS: ReadonlyMap<string, Needs> = new Map<string, Needs>([
 /** How much longer than asked a run may last. */
 const LONGER = 3;
 const RTT_MS = [20, 40] as const;
-const TERMS_SECONDS = [3, 5, 10];
+const TERMS_SECONDS = [3, 5];
 
 /** `mutant`: with this fault in the product. */
 export function settingsOf(seed: number, lastsMs: number, mutant?: string): RecordSettings {
