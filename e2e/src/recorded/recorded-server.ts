@@ -53,8 +53,4 @@ export class RecordedServer {
     const said = this.server?.stderr.trim() ?? "";
     if (said !== "") this.warnings.push(`server: ${said}`);
   }
-
-  get hasEnded(): boolean {
-    return this.server?.hasEnded === true;
-  }
 }
