@@ -93,6 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "leases forgotten at a restart",
+    settings: { termMs: 20_000, faults: ["serverPowerCut", "blackHole"] },
     apply: () => {
       for (const tables of [MemoryTables, SqliteTables]) replace(tables.prototype, "attached", () => () => []);
     },
