@@ -24,7 +24,13 @@ export const NEEDS: ReadonlyMap<string, Needs> = new Map<string, Needs>([
   ],
   ["a feed item lost on the way back", { disturbances: { kinds: ["cut"], betweenMs: [300, 1_000] } }],
   ["one acknowledgement is enough", { rttsMs: [140, 20, 20], disturbances: { kinds: [] } }],
-  ["leases forgotten at a restart", { termSeconds: 10, disturbances: { kinds: ["serverPowerCut"] } }],
+  [
+    "leases forgotten at a restart",
+    {
+      termSeconds: 10,
+      disturbances: { kinds: ["serverPowerCut"], lastsMs: [3_000, 4_500], betweenMs: [2_000, 4_000] },
+    },
+  ],
   ["a listing read before an item is stored after it", { disturbances: { kinds: ["newDevice"] } }],
   ["a renewal while an acknowledgement is overdue", { termSeconds: 5, isFirstMute: true, disturbances: { kinds: [] } }],
   ["a kernel that is not told of a change", { disturbances: { kinds: [] } }],
