@@ -57,6 +57,26 @@ test("a content that is put again, for a second program that opens it, is still 
     expect(double.drop("a")).toBe(true);
   }));
 
+test("a file that another client moved, before a rename from here took its old name, is saved like any other", () =>
+  withRig(async (rig) => {
+    const { double, drive, program } = rig;
+    for (const name of ["old", "new"]) double.remoteWrite(name, Buffer.from(name));
+    await program.readdir("");
+    const [moved, mover] = [double.entryAt("old"), double.entryAt("new")];
+    double.hold("rename");
+    const renaming = program.rename("new", "old");
+    await rig.until(async () => double.heldCount() > 0);
+    drive.putEntries([absent("old"), { folder: 1, name: "elsewhere", entry: moved }], true);
+    drive.putEntries([absent("new"), { folder: 1, name: "old", entry: mover }], false);
+    const fd = await program.open("elsewhere", O_WRONLY);
+    await program.write(fd, 0, Buffer.from("text"));
+    const asked = double.log.findLast((one) => one.op === "rename");
+    drive.done(asked !== undefined && "id" in asked ? asked.id : 0);
+    await renaming;
+    await program.close(fd);
+    expect(double.log.filter((one) => one.op === "commit")).toHaveLength(1);
+  }));
+
 describe("what the kernel may still believe", () => {
   test("an open through a name that leads elsewhere now is sent back to look again", () =>
     withRig(async (rig) => {

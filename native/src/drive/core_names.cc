@@ -122,11 +122,13 @@ DriveCore::Victim DriveCore::FindVictimLocked(uint64_t folder, std::string_view 
 void DriveCore::OnRemovedHere(const Victim& victim) {
   if (victim.node == 0) return;
   std::lock_guard lock(mutex_);
+  Entry* known = entries_.FindNode(victim.node);
   if (victim.entry.type != FileType::kFolder && victim.entry.nlink > 1) {
-    Entry* known = entries_.FindNode(victim.node);
     if (known != nullptr && known->nlink == victim.entry.nlink) --known->nlink;
     return;
   }
+  // What was taken away has been told before the answer. One that still has a name was moved by another client, or given one, before that.
+  if (known != nullptr && known->nlink > 0) return;
   nodes_.ForEach(victim.node, [&](KernelNode& kernel_node) {
     kernel_node.removed = std::make_unique<Entry>(victim.entry);
     kernel_node.removed->nlink = 0;
