@@ -61,7 +61,7 @@ const SANDBOX_MS = 900_000;
 /** For a person who has to find out what was wrong; all of the run is kept, since it cannot be repeated. */
 export function wordsOf(run: RecordedRun): string {
   const { seed, violations, disturbances, problems } = run;
-  const path = join(tmpdir(), `runnel-recorded-${seed}.json`);
+  const path = join(tmpdir(), `runnel-recorded-${seed}-${Date.now()}.json`);
   writeFileSync(path, JSON.stringify(run));
   return [`seed ${seed}, all of it in ${path}`, ...violations, ...disturbances, ...problems.slice(-20)].join("\n");
 }

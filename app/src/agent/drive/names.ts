@@ -151,10 +151,13 @@ export class Names {
     drive.putEntries([{ folder, name, entry: now && tree.entry(now) }], false);
   }
 
-  /** A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. */
+  /**
+   * A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. It is not when another client gave the
+   * file a name meanwhile, or moved it before.
+   */
   private async letGo({ node, nlink }: NodeState): Promise<void> {
     const { tree, unsent } = this.parts;
-    if (nlink <= 1) await unsent.removed(tree.real(node));
+    if (nlink <= 1 && !tree.isNamed(node)) await unsent.removed(tree.real(node));
   }
 
   async rename(request: RequestOfOp<"rename">): Promise<void> {

@@ -126,6 +126,12 @@ export class Tree {
     return known.is === "unknown" ? otherwise : known.is === "bound" ? known.state : undefined;
   }
 
+  /** As far as is known here. */
+  isNamed(node: number): boolean {
+    const state = this.unheard(node)?.state ?? this.replica.node(this.real(node));
+    return state !== undefined && state.nlink > 0;
+  }
+
   /** @throws NotFound for a node that is not there; Unreachable when it is unknown and cannot be asked. */
   async node(node: number): Promise<NodeState> {
     const made = this.unheard(node);
