@@ -1,4 +1,4 @@
-// Any content, edited anywhere: the recipe that is found by cutting around the edits is that of the whole.
+// Any content, edited anywhere, and often just where a chunk ends: the recipe that is found by cutting around the edits is that of the whole.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -17,6 +17,16 @@ runnel::ChunkList Cut(const std::vector<uint8_t>& bytes, const runnel::ChunkPres
   runnel::ChunkStream stream(preset);
   stream.Update(bytes.data(), bytes.size());
   return stream.Finish();
+}
+
+// Where the chunk with this byte ends; the byte itself behind the last chunk.
+size_t NextCut(const runnel::ChunkList& chunks, size_t offset) {
+  size_t end = 0;
+  for (const uint32_t length : chunks.lengths) {
+    end += length;
+    if (end > offset) return end;
+  }
+  return offset;
 }
 
 // A content that differs everywhere and is the same for the same seed (xorshift).
@@ -42,8 +52,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   bytes.resize((data[4] << 8 | data[5]) * size_t{3});
   std::vector<runnel::ContentRange> dirty;
   for (size_t at = 6; at + 6 <= size && dirty.size() < kEditsMax && !bytes.empty(); at += 6) {
-    const size_t offset = (data[at] << 16 | data[at + 1] << 8 | data[at + 2]) % bytes.size();
-    const size_t length = std::min<size_t>(bytes.size() - offset, data[at + 3] << 8 | data[at + 4]);
+    size_t offset = (data[at] << 16 | data[at + 1] << 8 | data[at + 2]) % bytes.size();
+    size_t length = std::min<size_t>(bytes.size() - offset, data[at + 3] << 8 | data[at + 4]);
+    if (data[at + 5] % 4 == 0) {
+      const size_t end = std::min(bytes.size(), NextCut(base, offset) + data[at + 3] % 3);
+      offset = end - std::min<size_t>(end, data[at + 4] + 1);
+      length = end - offset;
+    }
     const std::vector<uint8_t> fresh = data[at + 5] < 64 ? std::vector<uint8_t>(length) : Content(data[at + 5], length);
     std::copy(fresh.begin(), fresh.end(), bytes.begin() + static_cast<ptrdiff_t>(offset));
     dirty.push_back({offset, length});
