@@ -56,7 +56,7 @@ test("a content is found by its version, once made", async () => {
 test("a content of another size takes the place of a version's content, which goes when its holder lets go", async () => {
   const content = await cache.create(VERSION, 10);
   const told: number[] = [];
-  cache.onEvicted((id) => told.push(id));
+  cache.onLeaving((id) => told.push(id) > 0);
   cache.hold(content);
   const other = await cache.create(VERSION, 11);
   await cache.write(content, 0, new Uint8Array(10));
@@ -217,7 +217,7 @@ test("the least recently used contents are evicted first, held ones never", asyn
     contents.push(content);
   }
   const told: number[] = [];
-  cache.onEvicted((id) => told.push(id));
+  cache.onLeaving((id) => told.push(id) > 0);
   cache.find({ ...VERSION, seq: 1 });
   cache.hold(contents[1] as CachedContent);
   await cache.evict(200);
@@ -230,6 +230,22 @@ test("the least recently used contents are evicted first, held ones never", asyn
   await cache.evict(0);
   expect(await machine.files()).toEqual([]);
   expect(cache.usedBytes()).toBe(0);
+});
+
+test("a content that is still read from stays, until it is let go", async () => {
+  const content = await cache.create(VERSION, 10);
+  await cache.write(content, 0, new Uint8Array(10));
+  let isRead = true;
+  cache.onLeaving((id) => {
+    if (isRead) cache.hold(cache.byId(id) as CachedContent);
+    return !isRead;
+  });
+  const other = await cache.create(VERSION, 11);
+  expect(cache.find(VERSION)?.id).toBe(other.id);
+  expect(cache.present(content)).toEqual([{ offset: 0, length: 10 }]);
+  isRead = false;
+  cache.release(content);
+  expect(cache.byId(content.id)).toBeUndefined();
 });
 
 test("many held contents leave room for one more", async () => {

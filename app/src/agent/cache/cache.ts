@@ -103,8 +103,11 @@ export interface Cache {
   usedBytes(): number;
   /** Least recently used contents above the budget are removed. */
   evict(budgetBytes: number): Promise<void>;
-  /** Called with contents that were removed (evicted, replaced, failed verification), so that the drive forgets them. */
-  onEvicted(tell: (id: number) => void): void;
+  /**
+   * Asked before a content goes (evicted, replaced, failed verification), so that the drive forgets it. False: it is still read from, and whoever says so
+   * holds it now.
+   */
+  onLeaving(mayGo: (id: number) => boolean): void;
   /** Called with how many bytes of a version turned out not to be what was written. */
   onDamaged(tell: (version: VersionId, bytes: number) => void): void;
   /** Called with a sentence for a person when its index turns out to be damaged: at once for what was found, and dropped, at opening. */

@@ -315,8 +315,8 @@ class ContentCache implements Cache {
     return work();
   }
 
-  onEvicted(tell: (id: number) => void): void {
-    this.#lives.onRemoved(tell);
+  onLeaving(mayGo: (id: number) => boolean): void {
+    this.#lives.onLeaving(mayGo);
   }
 
   onDamaged(tell: (version: VersionId, bytes: number) => void): void {

@@ -23,7 +23,7 @@ export class ContentLives {
   readonly #files: ContentFiles;
   readonly #contents: ContentTable;
   readonly #chunks: ChunkIndex;
-  readonly #listeners: ((id: number) => void)[] = [];
+  readonly #readers: ((id: number) => boolean)[] = [];
   readonly #operations = new Set<Promise<unknown>>();
 
   constructor(
@@ -40,8 +40,8 @@ export class ContentLives {
     this.#chunks = chunks;
   }
 
-  onRemoved(tell: (id: number) => void): void {
-    this.#listeners.push(tell);
+  onLeaving(mayGo: (id: number) => boolean): void {
+    this.#readers.push(mayGo);
   }
 
   byVersion(version: VersionId): Content | undefined {
@@ -144,12 +144,11 @@ export class ContentLives {
     }
   }
 
-  /** A file that cannot be removed now is removed at the next opening, being unknown then. */
+  /** Unless it is still read from. A file that cannot be removed now is removed at the next opening, being unknown then. */
   async remove(content: Content): Promise<void> {
-    if (content.isGone) return;
+    if (content.isGone || !this.#readers.every((mayGo) => mayGo(content.id))) return;
     this.#contents.remove(content);
     if (content.recipe !== undefined) this.#chunks.remove(content.lineage, content.recipe);
-    for (const tell of this.#listeners) tell(content.id);
     content.holds = 0;
     await this.#contents.rest(content).catch(() => {});
     await this.#files.remove(content.id).catch(() => {});

@@ -1,6 +1,6 @@
 // Opens and reads: which cached content a program reads from, and bringing what is missing.
 import type { ByteRange, Drive } from "@runnel/native/drive";
-import type { NodeState } from "@runnel/shared";
+import type { NodeState, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
@@ -36,6 +36,8 @@ export class Contents {
   private readonly askedTo = new Map<number, number>();
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Set<number>>();
+  /** Of which version a content was when the drive got it. */
+  private readonly given = new Map<number, VersionId>();
 
   constructor(parts: {
     drive: Drive;
@@ -55,7 +57,7 @@ export class Contents {
     this.readAhead = parts.readAhead;
     this.wants = parts.wants;
     this.settled = parts.settled;
-    this.cache.onEvicted((id) => this.drive.dropContent(id));
+    this.cache.onLeaving((id) => this.mayGo(id));
     this.downloads.onStored((id) => this.stored(id));
   }
 
@@ -84,8 +86,12 @@ export class Contents {
     try {
       await this.readAhead.arrived(content);
       await this.wants.arrived(content.version);
-      const coming = this.bring(content, needed, request.ahead);
-      await Promise.race([coming, this.arrival(content, needed, coming)]);
+      const successor = this.successorOf(content);
+      if (successor !== content) await this.takeFrom(successor, content, needed);
+      else {
+        const coming = this.bring(content, needed, request.ahead);
+        await Promise.race([coming, this.arrival(content, needed, coming)]);
+      }
     } finally {
       // Also after a failure: what came is here.
       this.drive.putRanges(content.id, this.cache.present(content));
@@ -156,7 +162,10 @@ export class Contents {
   }
 
   hold(content: CachedContent): void {
-    const { node } = content.version;
+    this.holdFor(content.version.node, content);
+  }
+
+  private holdFor(node: number, content: CachedContent): void {
     const contents = this.held.get(node) ?? new Set<number>();
     this.held.set(node, contents);
     if (contents.has(content.id)) return;
@@ -173,6 +182,36 @@ export class Contents {
       contents?.delete(id);
       const former = this.cache.byId(id);
       if (former !== undefined) this.cache.release(former);
+    }
+  }
+
+  /** The drive may have opened a file over it by itself, which then reads on from it, whatever has taken its place. */
+  private mayGo(id: number): boolean {
+    const version = this.given.get(id);
+    if (this.drive.dropContent(id) || version === undefined) {
+      this.given.delete(id);
+      return true;
+    }
+    const content = this.cache.byId(id);
+    if (content !== undefined) this.holdFor(version.node, content);
+    return false;
+  }
+
+  /** What has taken a content's place has its bytes. */
+  private successorOf(content: CachedContent): CachedContent {
+    const version = this.given.get(content.id);
+    if (content.version.node !== 0 || version === undefined) return content;
+    return this.cache.find(version) ?? content;
+  }
+
+  private async takeFrom(successor: CachedContent, content: CachedContent, range: ByteRange): Promise<void> {
+    const { cache } = this;
+    cache.hold(successor);
+    try {
+      await this.downloads.ensure(successor, range, "none");
+      await cache.copy(successor, range.offset, content, range.offset, range.length);
+    } finally {
+      cache.release(successor);
     }
   }
 
@@ -197,6 +236,7 @@ export class Contents {
   private give(content: CachedContent): void {
     const { id, path, sizeBytes, version } = content;
     this.hold(content);
+    this.given.set(id, version);
     this.drive.putContent({
       id,
       node: version.node,

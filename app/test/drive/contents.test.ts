@@ -1,0 +1,82 @@
+// A content that the drive reads from while another takes its place.
+import { expect, test } from "@jest/globals";
+import type { NodeState, VersionId } from "@runnel/shared";
+import type { CachedContent } from "../../src/agent/cache/cache.ts";
+import { Contents } from "../../src/agent/drive/contents.ts";
+import type { RequestOfOp } from "../../src/agent/drive/names.ts";
+import { makeState } from "../replica/model-tree.ts";
+
+const NODE = 5;
+const SIZE_BYTES = 10;
+
+function contentOf(id: number, version: VersionId): CachedContent {
+  return { id, version, sizeBytes: SIZE_BYTES, path: `content-${id}` } as unknown as CachedContent;
+}
+
+/** One program has the file open; what it reads has not come. */
+class Place {
+  readonly contents = new Map<number, CachedContent>();
+  readonly copied: number[] = [];
+  readonly holds = new Map<number, number>();
+  isOpen = true;
+  mayGo: (id: number) => boolean = () => true;
+  private readonly state: NodeState = { ...makeState(NODE, "file", 7), version: 7, sizeBytes: SIZE_BYTES };
+  readonly subject: Contents;
+
+  constructor() {
+    const add = (id: number, by: number): void => void this.holds.set(id, (this.holds.get(id) ?? 0) + by);
+    const parts = {
+      drive: {
+        putNode: () => undefined,
+        putContent: () => undefined,
+        putRanges: () => undefined,
+        opened: () => undefined,
+        done: () => undefined,
+        dropContent: () => !this.isOpen,
+      },
+      tree: { real: (node: number) => node, node: async () => this.state, entry: (state: NodeState) => state },
+      cache: {
+        onLeaving: (mayGo: (id: number) => boolean) => (this.mayGo = mayGo),
+        find: ({ seq }: VersionId) => [...this.contents.values()].findLast(({ version }) => version.seq === seq),
+        byId: (id: number) => this.contents.get(id),
+        create: async (version: VersionId) => this.put(1, version),
+        present: () => [],
+        hold: ({ id }: CachedContent) => add(id, 1),
+        release: ({ id }: CachedContent) => add(id, -1),
+        copy: async (from: CachedContent, _at: number, to: CachedContent) => void this.copied.push(from.id, to.id),
+      },
+      downloads: { onStored: () => undefined, ensure: async (content: CachedContent) => content },
+      ownRecipes: { of: async () => undefined },
+      readAhead: { opened: () => undefined, arrived: async () => undefined },
+      wants: { opened: () => undefined, arrived: async () => undefined },
+      settled: async () => undefined,
+    };
+    this.subject = new Contents(parts as unknown as ConstructorParameters<typeof Contents>[0]);
+  }
+
+  put(id: number, version: VersionId): CachedContent {
+    const content = contentOf(id, version);
+    this.contents.set(id, content);
+    return content;
+  }
+}
+
+test("it stays until the file is closed, and what it lacks comes from the one that took its place", async () => {
+  const place = new Place();
+  const open = { op: "open", id: 1, node: NODE, wantsWrite: false };
+  await place.subject.open(open as unknown as RequestOfOp<"open">, false);
+  // The drive opened the file again by itself: this side has heard of the close only.
+  place.subject.closed(NODE);
+  expect(place.holds.get(1)).toBe(0);
+  place.put(2, { node: NODE, seq: 7 });
+  place.put(1, { node: 0, seq: 0 });
+  expect(place.mayGo(1)).toBe(false);
+  expect(place.holds.get(1)).toBe(1);
+  const fetch = { op: "fetch", id: 2, content: 1, offset: 0, length: SIZE_BYTES, ahead: 0 };
+  await place.subject.fetch(fetch as unknown as RequestOfOp<"fetch">);
+  expect(place.copied).toEqual([2, 1]);
+  place.isOpen = false;
+  place.subject.closed(NODE);
+  expect(place.holds.get(1)).toBe(0);
+  expect(place.mayGo(1)).toBe(true);
+});
