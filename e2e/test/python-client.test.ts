@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { spawnSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ServerProcess, Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
@@ -58,7 +58,7 @@ function local(name: string, content?: Uint8Array): string {
 /** The plain file shows it at once or a moment later. */
 const isServed = async (path: string, content: Uint8Array): Promise<unknown> =>
   waitFor(
-    () => Buffer.compare(readFileSync(join(served, path)), content) === 0,
+    () => existsSync(join(served, path)) && Buffer.compare(readFileSync(join(served, path)), content) === 0,
     10_000,
     `${path} in the served folder`,
   );
