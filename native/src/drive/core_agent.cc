@@ -147,6 +147,8 @@ void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, Kerne
     kernel_node.stale_mark = mark;
     kernel_node.stale_until_ms = std::min(until_ms, host_->NowKernelMs() + kMarkMs);
     kernel_node.retry = KernelNode::Retry::kNone;
+    while (!forgotten_.empty() && forgotten_.front().until_ms <= host_->NowKernelMs()) forgotten_.pop_front();
+    forgotten_.push_back({folder, name, kernel_node.id, until_ms});
   }
   host_->InvalidateName(nodes_.IdOf(folder), name, kernel_node.id, mark, until_ms);
 }

@@ -1,6 +1,11 @@
 // Names: lookup, forget, make, link, remove, rename.
 
 #include "drive_core.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "error_numbers.h"
 
 namespace runnel::drive {
@@ -197,6 +202,8 @@ void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name
       OnRemovedHere(victim);
       OnMovedHere(given, moved.to_folder, moved.to_name);
       OnMovedHere(given_there, moved.folder, moved.name);
+      ForgetMoved(moved.folder, moved.name, moved.to_folder, moved.to_name);
+      if (moved.how == RenameHow::kExchange) ForgetMoved(moved.to_folder, moved.to_name, moved.folder, moved.name);
     }
     reply->Error(answer.error);
   });
@@ -221,6 +228,19 @@ void DriveCore::OnMovedHere(const Given& given, uint64_t folder, const std::stri
   if (found.binding->given_until_ms >= given.until_ms) return;
   found.binding->given_until_ms = given.until_ms;
   found.binding->given_id = given.id;
+}
+
+void DriveCore::ForgetMoved(uint64_t folder, const std::string& name, uint64_t to_folder, const std::string& to_name) {
+  std::lock_guard lock(mutex_);
+  const int64_t now_ms = host_->NowKernelMs();
+  std::vector<Taken> moved;
+  std::copy_if(forgotten_.begin(), forgotten_.end(), std::back_inserter(moved), [&](const Taken& each) {
+    return each.folder == folder && each.name == name && each.until_ms > now_ms;
+  });
+  for (const Taken& each : moved) {
+    KernelNode* kernel_node = nodes_.Find(each.id);
+    if (kernel_node != nullptr) ForgetNameLocked(to_folder, to_name, *kernel_node, each.until_ms, true);
+  }
 }
 
 }  // namespace runnel::drive

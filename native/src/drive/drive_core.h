@@ -208,6 +208,8 @@ class DriveCore {
   Given FindGivenLocked(uint64_t folder, std::string_view name);
   // The kernel keeps the time of a name that a program moved.
   void OnMovedHere(const Given& given, uint64_t folder, const std::string& name);
+  // It takes along what it still has under the name, though another client has bound that to something else.
+  void ForgetMoved(uint64_t folder, const std::string& name, uint64_t to_folder, const std::string& to_name);
 
   void SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set);
 
@@ -268,6 +270,8 @@ class DriveCore {
   };
   // Of the last second, oldest first.
   std::deque<Taken> taken_;
+  // Stale names that the kernel was told to forget, until when it has.
+  std::deque<Taken> forgotten_;
 };
 
 }  // namespace runnel::drive
