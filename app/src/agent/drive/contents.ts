@@ -1,7 +1,7 @@
 // Opens and reads: which cached content a program reads from, and bringing what is missing.
 import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { NodeState, VersionId } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
@@ -115,11 +115,8 @@ export class Contents {
     if (askedTo < sizeBytes && askedTo - needed.offset < window.length / 2) {
       const next = windowOf(sizeBytes, { offset: askedTo, length: 0 }, ahead);
       this.askedTo.set(id, askedTo + next.length);
-      this.downloads.ensure(content, next, "none").catch((error: unknown) => {
-        // Whoever reads it finds out.
-        this.askedTo.delete(id);
-        if (!isRunnelError(error)) throw error;
-      });
+      // Whoever reads it finds out.
+      this.downloads.ensure(content, next, "none").catch(() => this.askedTo.delete(id));
     }
     await this.downloads.ensure(content, needed, "none");
   }
