@@ -16,8 +16,9 @@ export default {
   transform: { "\\.ts$": "<rootDir>/scripts/jest-strip-types.cjs" },
   reporters: ["default", "<rootDir>/scripts/jest-count-reporter.cjs"],
   testTimeout: 30_000,
-  // Most end-to-end tests wait: on two processors, two of them at a time.
-  maxWorkers: 2,
+  testSequencer: "<rootDir>/scripts/jest-slow-first.cjs",
+  // Most end-to-end tests wait: on two processors, three of them at a time.
+  maxWorkers: 3,
   coverageProvider: "v8",
   collectCoverageFrom: ["**/src/**/*.ts"],
 };

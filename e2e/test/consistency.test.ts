@@ -6,7 +6,7 @@ import { expect, test } from "@jest/globals";
 import type { Report } from "../src/consistency/index.ts";
 import { simulated, simulatedPlan } from "../src/consistency/simulated.ts";
 
-const FRESH_MS = 60_000;
+const FRESH_MS = 90_000;
 const TWICE = 20;
 const PLANS = fileURLToPath(new URL("plans/", import.meta.url));
 const asked = process.env["RUNNEL_SEED"];

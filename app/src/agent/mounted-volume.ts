@@ -61,7 +61,7 @@ const PROBLEMS_MAX = 20;
 /** What programs are likely to read next may take this part of the cache. */
 const AHEAD_OF_CACHE = 8;
 /** A fast line fills this much of a disk meanwhile, and no more. */
-const EVICT_EVERY_MS = 1000;
+const KEEP_CACHE_EVERY_MS = 1000;
 
 /** Whom programs see as the owner, if it is not who is stored. */
 function ownerOf({ mapOwner }: MountSettings): Owner | undefined {
@@ -169,7 +169,7 @@ export class MountedVolume implements Mount {
       log: parts.log,
     });
     const { readAhead, wants } = this;
-    this.contents = new Contents({ drive, tree, cache, downloads, ownRecipes, readAhead, wants, settled });
+    this.contents = new Contents({ drive, tree, cache, downloads, ownRecipes, readAhead, wants, clock, settled });
     const epoch = (): string => this.epoch;
     const conflict = (path: string, node: number): void => this.conflict(path, node);
     const { dataFolder } = journal;
@@ -198,7 +198,7 @@ export class MountedVolume implements Mount {
       unsent: this.unsent,
       clock,
       epoch,
-      rebased: (content) => this.contents.rebased(content),
+      contents: this.contents,
       saved: (version) => wants.made(version),
       conflict,
       log,
@@ -239,7 +239,7 @@ export class MountedVolume implements Mount {
       throw error;
     }
     mount.fill();
-    mount.keepBudget();
+    mount.keepCache();
     return mount;
   }
 
@@ -453,13 +453,14 @@ export class MountedVolume implements Mount {
       });
   }
 
-  private keepBudget(): void {
+  private keepCache(): void {
     const { clock, cache, log } = this.parts;
     const { cacheBytes } = this.settings;
-    clock.after(EVICT_EVERY_MS, () => {
+    clock.after(KEEP_CACHE_EVERY_MS, () => {
       if (this.isEnding) return;
+      this.contents.doubtOld();
       const evicted = cache.usedBytes() > cacheBytes ? cache.evict(cacheBytes) : Promise.resolve();
-      evicted.catch((error: unknown) => log("The cache could not be cleaned.", error)).finally(() => this.keepBudget());
+      evicted.catch((error: unknown) => log("The cache could not be cleaned.", error)).finally(() => this.keepCache());
     });
   }
 

@@ -405,6 +405,27 @@ for (const end of ["a close", "a kill", "a power cut"] as const) {
   });
 }
 
+test("[F53] what is doubted counts as missing until it has been digested again, unless it is in use", async () => {
+  const sample = await machine.sample(8, 100_000);
+  const content = await fill(sample);
+  const whole = { offset: 0, length: 100_000 };
+  cache.hold(content);
+  cache.doubt(content);
+  expect(cache.present(content)).toEqual([whole]);
+  cache.release(content);
+  await spoil(content, 60_000, 1);
+  cache.doubt(content);
+  expect(cache.present(content)).toEqual([]);
+  expect(cache.absent(content, whole)).toEqual([]);
+  const told: number[] = [];
+  cache.onDamaged((_version, bytes) => told.push(bytes));
+  await cache.prove(content);
+  const [wrong, ...others] = cache.missing(content, whole);
+  expect(others).toEqual([]);
+  expect(wrong?.offset).toBeLessThanOrEqual(60_000);
+  expect(told).toEqual([wrong?.length]);
+});
+
 test("[F53] what was written without a recipe is proved run by run, also when the recipe has come", async () => {
   const sample = await machine.sample(8, 50_000);
   for (const seq of [1, 2]) {

@@ -1,4 +1,4 @@
-// A content that the drive reads from while another takes its place.
+// Contents that the drive reads from: while another takes their place, and after long.
 import { expect, test } from "@jest/globals";
 import type { NodeState, VersionId } from "@runnel/shared";
 import type { CachedContent } from "../../src/agent/cache/cache.ts";
@@ -18,6 +18,8 @@ class Place {
   readonly contents = new Map<number, CachedContent>();
   readonly copied: number[] = [];
   readonly holds = new Map<number, number>();
+  readonly doubted: number[] = [];
+  nowMs = 1000;
   isOpen = true;
   mayGo: (id: number) => boolean = () => true;
   private readonly state: NodeState = { ...makeState(NODE, "file", 7), version: 7, sizeBytes: SIZE_BYTES };
@@ -39,8 +41,10 @@ class Place {
         onLeaving: (mayGo: (id: number) => boolean) => (this.mayGo = mayGo),
         find: ({ seq }: VersionId) => [...this.contents.values()].findLast(({ version }) => version.seq === seq),
         byId: (id: number) => this.contents.get(id),
+        prove: async (content: CachedContent) => content,
         create: async (version: VersionId) => this.put(1, version),
         present: () => [],
+        doubt: ({ id }: CachedContent) => this.doubted.push(id),
         hold: ({ id }: CachedContent) => add(id, 1),
         release: ({ id }: CachedContent) => add(id, -1),
         copy: async (from: CachedContent, _at: number, to: CachedContent) => void this.copied.push(from.id, to.id),
@@ -49,6 +53,7 @@ class Place {
       ownRecipes: { of: async () => undefined },
       readAhead: { opened: () => undefined, arrived: async () => undefined },
       wants: { opened: () => undefined, arrived: async () => undefined },
+      clock: { bootMs: () => this.nowMs },
       settled: async () => undefined,
     };
     this.subject = new Contents(parts as unknown as ConstructorParameters<typeof Contents>[0]);
@@ -79,4 +84,24 @@ test("it stays until the file is closed, and what it lacks comes from the one th
   place.subject.closed(NODE);
   expect(place.holds.get(1)).toBe(0);
   expect(place.mayGo(1)).toBe(true);
+});
+
+test("what the drive was given an hour ago is doubted, once no program has it open", async () => {
+  const place = new Place();
+  const open = { op: "open", id: 1, node: NODE, wantsWrite: false };
+  await place.subject.open(open as unknown as RequestOfOp<"open">, false);
+  place.nowMs += 59 * 60_000;
+  // Given once more, it is believed no longer.
+  await place.subject.open(open as unknown as RequestOfOp<"open">, false);
+  place.subject.doubtOld();
+  place.nowMs += 60_000;
+  place.subject.doubtOld();
+  expect(place.doubted).toEqual([]);
+  place.isOpen = false;
+  place.subject.doubtOld();
+  place.subject.doubtOld();
+  expect(place.doubted).toEqual([1]);
+  await place.subject.open(open as unknown as RequestOfOp<"open">, false);
+  place.subject.doubtOld();
+  expect(place.doubted).toEqual([1]);
 });

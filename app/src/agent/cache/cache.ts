@@ -52,6 +52,8 @@ export interface Cache {
   find(version: VersionId, oid?: Uint8Array): CachedContent | undefined;
   /** Digests what is in doubt of the range (of the whole) and keeps what is right. At once when nothing is. undefined: it is gone. */
   prove(content: CachedContent, range?: ByteRange): Promise<CachedContent | undefined>;
+  /** What lies here of it is in doubt from now on, as after a restart, unless it is in use. */
+  doubt(content: CachedContent): void;
   byId(id: number): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];

@@ -81,6 +81,12 @@ class ContentCache implements Cache {
     return content.isGone ? undefined : content.view();
   }
 
+  doubt(view: CachedContent): void {
+    this.#assertOpen("doubt cached content");
+    const content = this.#contents.get(view.id);
+    if (content !== undefined && !content.isInUse) content.doubt();
+  }
+
   byId(id: number): CachedContent | undefined {
     this.#assertOpen("find cached content");
     return this.#contents.get(id)?.view();

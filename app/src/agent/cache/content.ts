@@ -16,9 +16,9 @@ export class Content {
   recipe: Recipe | undefined;
   oid: Uint8Array | undefined;
   indexed: number;
-  /** Bytes that are here and known to be right: written or digested in this life. Sorted and disjoint. */
+  /** Bytes that are here and known to be right: written or digested lately, in this life. Sorted and disjoint. */
   ranges: ByteRange[] = [];
-  /** Bytes of a former life that nobody has digested since; not in `ranges` [F53]. */
+  /** Bytes of a former life, or of long ago, that nobody has digested since; not in `ranges` [F53]. */
   doubtful: ByteRange[];
   /** Which bytes are here is newer than in the index. */
   isChanged = false;
@@ -83,6 +83,10 @@ export class Content {
     const held = [...this.ranges];
     for (const range of this.doubtful) addRange(held, range);
     return held;
+  }
+
+  doubt(): void {
+    [this.doubtful, this.ranges] = [[...this.held], []];
   }
 
   /** Parts of the range that are not here, nor in doubt. */

@@ -7,6 +7,7 @@ import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { Sender, Sent } from "../transfer/send-content.ts";
 import type { Making, Operations } from "../wire/operations.ts";
+import type { Contents } from "./contents.ts";
 import type { RequestOfOp } from "./names.ts";
 import { fullHere } from "../room.ts";
 import type { Tree } from "./tree.ts";
@@ -22,8 +23,7 @@ export interface CommitsParts {
   unsent: Unsent;
   clock: Clock;
   epoch(): string;
-  /** A file of the drive reads from this content now. */
-  rebased(content: CachedContent): void;
+  contents: Contents;
   /** The content that a save made is in the cache. */
   saved(version: VersionId): void;
   /** A commit met another one: both are kept. */
@@ -189,23 +189,15 @@ export class Commits {
 
   /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal lets go of the layers. */
   private async settle(file: number, record: JournalCommit, sent: Sent): Promise<void> {
-    const { cache, drive, journal } = this.parts;
+    const { contents, drive, journal } = this.parts;
     // After `committed`: the drive rebases a file onto a version that it has.
     await Promise.resolve();
     try {
       if (record.sizeBytes > 0) {
         const content = await sent.keep();
-        const { id, path, sizeBytes, version } = content;
-        this.parts.saved(version);
-        drive.putContent({
-          id,
-          node: version.node,
-          version: version.seq,
-          path,
-          sizeBytes,
-          present: cache.present(content),
-        });
-        if (drive.rebase(file, id)) this.parts.rebased(content);
+        this.parts.saved(content.version);
+        contents.give(content);
+        if (drive.rebase(file, content.id)) contents.rebased(content);
       }
     } catch (error) {
       // It is committed: only what should make the next read cheap is missing. A program that has the file open reads on from its own layers.

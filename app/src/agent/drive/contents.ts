@@ -1,6 +1,6 @@
 // Opens and reads: which cached content a program reads from, and bringing what is missing.
 import type { ByteRange, Drive } from "@runnel/native/drive";
-import type { NodeState, VersionId } from "@runnel/shared";
+import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
@@ -14,6 +14,8 @@ const MiB = 1024 * 1024;
 /** Small files come whole; larger ones in windows, ever wider for whoever reads on. */
 const WHOLE_FILE_BYTES = 4 * MiB;
 const WINDOW_BYTES = 1 * MiB;
+/** Programs read cached bytes for so long before these are digested anew: disks rot while the agent runs. */
+const BELIEVED_MS = 60 * 60_000;
 
 /** A program that waits for a range. */
 interface Awaited {
@@ -29,6 +31,7 @@ export class Contents {
   private readonly ownRecipes: OwnRecipes;
   private readonly readAhead: ReadAhead;
   private readonly wants: Wants;
+  private readonly clock: Clock;
   private readonly settled: (node: number) => Promise<void>;
   /** By content. */
   private readonly awaited = new Map<number, Set<Awaited>>();
@@ -36,8 +39,8 @@ export class Contents {
   private readonly askedTo = new Map<number, number>();
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Set<number>>();
-  /** Of which version a content was when the drive got it. */
-  private readonly given = new Map<number, VersionId>();
+  /** What the drive may read from, by content: of which version it was when the drive got it, and when that was. In the order of `sinceMs`. */
+  private readonly given = new Map<number, { version: VersionId; sinceMs: number }>();
 
   constructor(parts: {
     drive: Drive;
@@ -47,6 +50,7 @@ export class Contents {
     ownRecipes: OwnRecipes;
     readAhead: ReadAhead;
     wants: Wants;
+    clock: Clock;
     settled(node: number): Promise<void>;
   }) {
     this.drive = parts.drive;
@@ -56,6 +60,7 @@ export class Contents {
     this.ownRecipes = parts.ownRecipes;
     this.readAhead = parts.readAhead;
     this.wants = parts.wants;
+    this.clock = parts.clock;
     this.settled = parts.settled;
     this.cache.onLeaving((id) => this.mayGo(id));
     this.downloads.onStored((id) => this.stored(id));
@@ -73,6 +78,7 @@ export class Contents {
     if (!request.wantsWrite) this.readAhead.opened(state);
     this.wants.opened(state.node, state.version);
     const content = await this.contentOf(state, isOffline);
+    this.hold(content);
     this.give(content);
     this.learnRecipe(content);
     this.drive.opened(request.id, { content: content.id, version: state.version });
@@ -170,6 +176,32 @@ export class Contents {
     this.cache.hold(content);
   }
 
+  /** The drive opens and reads it from now on, also without asking. */
+  give(content: CachedContent): void {
+    const { id, path, sizeBytes, version } = content;
+    this.given.set(id, { version, sinceMs: this.given.get(id)?.sinceMs ?? this.clock.bootMs() });
+    this.drive.putContent({
+      id,
+      node: version.node,
+      version: version.seq,
+      path,
+      sizeBytes,
+      present: this.cache.present(content),
+    });
+  }
+
+  /** What the drive was given long ago, and no program has open, is in doubt: the next opening asks, and what is read is digested [F53]. */
+  doubtOld(): void {
+    const nowMs = this.clock.bootMs();
+    for (const [id, { sinceMs }] of this.given) {
+      if (nowMs - sinceMs < BELIEVED_MS) return;
+      if (!this.drive.dropContent(id)) continue;
+      this.given.delete(id);
+      const content = this.cache.byId(id);
+      if (content !== undefined) this.cache.doubt(content);
+    }
+  }
+
   /** A file reads from this content from now on. What it read before is let go, unless the drive has another file over that. */
   rebased(content: CachedContent): void {
     this.hold(content);
@@ -177,6 +209,7 @@ export class Contents {
     for (const id of contents ?? []) {
       if (id === content.id || !this.drive.dropContent(id)) continue;
       contents?.delete(id);
+      this.given.delete(id);
       const former = this.cache.byId(id);
       if (former !== undefined) this.cache.release(former);
     }
@@ -184,7 +217,7 @@ export class Contents {
 
   /** The drive may have opened a file over it by itself, which then reads on from it, whatever has taken its place. */
   private mayGo(id: number): boolean {
-    const version = this.given.get(id);
+    const version = this.given.get(id)?.version;
     if (this.drive.dropContent(id) || version === undefined) {
       this.given.delete(id);
       return true;
@@ -196,7 +229,7 @@ export class Contents {
 
   /** What has taken a content's place has its bytes. */
   private successorOf(content: CachedContent): CachedContent {
-    const version = this.given.get(content.id);
+    const version = this.given.get(content.id)?.version;
     if (content.version.node !== 0 || version === undefined) return content;
     return this.cache.find(version) ?? content;
   }
@@ -228,20 +261,6 @@ export class Contents {
   /** Meanwhile, for who will write a new file of the same chunks: it is not known to be an edit of this one. */
   private learnRecipe(content: CachedContent): void {
     this.ownRecipes.of(content).catch(() => undefined);
-  }
-
-  private give(content: CachedContent): void {
-    const { id, path, sizeBytes, version } = content;
-    this.hold(content);
-    this.given.set(id, version);
-    this.drive.putContent({
-      id,
-      node: version.node,
-      version: version.seq,
-      path,
-      sizeBytes,
-      present: this.cache.present(content),
-    });
   }
 }
 
