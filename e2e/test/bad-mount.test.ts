@@ -183,6 +183,14 @@ describe("a mount point", () => {
     expect(await refused(["mount", url, mountpoint])).toEqual({ code, kind, sentence });
   });
 
+  test("through FSKit is of macOS", async () => {
+    expect(await refused(["mount", url, "empty", "--fskit"])).toEqual({
+      code: 1,
+      kind: "Unavailable",
+      sentence: "FSKit is of macOS: mount without it.",
+    });
+  });
+
   test("that is the drive of another volume, or of another agent", async () => {
     expect(await refused(["mount", `${server.url}/two`, "drive"])).toEqual({
       code: 1,

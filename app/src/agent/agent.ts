@@ -123,8 +123,14 @@ export class Agent {
       const stateFolder = home.mountFolder(url, mountpoint);
       makeFolder(cacheFolder);
       makeFolder(stateFolder);
-      const { cacheBytes = CACHE_BYTES, mode: writeMode, mapOwner = process.getuid?.() !== 0 } = request;
-      const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, writeMode, mapOwner });
+      const {
+        cacheBytes = CACHE_BYTES,
+        mode: writeMode,
+        mapOwner = process.getuid?.() !== 0,
+        usesFsKit = false,
+      } = request;
+      const how = { writeMode, mapOwner, usesFsKit };
+      const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, ...how });
       return { mount: await mount.status(false) };
     });
   }

@@ -17,6 +17,8 @@ export interface MountSettings {
   writeMode: WriteMode;
   /** Programs see this user as the owner of everything, whoever is stored. */
   mapOwner: boolean;
+  /** macOS: mounted through FSKit, without a kernel extension. */
+  usesFsKit?: boolean;
 }
 
 /** Bytes on the wire of one direction, by what they carried; the sum is TCP payload. */

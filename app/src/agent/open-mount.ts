@@ -113,6 +113,7 @@ export async function openMountWith(
       },
       entriesMax: ENTRIES_MAX,
       isReadOnly,
+      usesFsKit: settings.usesFsKit ?? false,
     });
     return await MountedVolume.open({
       settings,
