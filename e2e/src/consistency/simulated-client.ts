@@ -36,6 +36,12 @@ export interface SimulatedClientParts {
   losesPower: boolean;
 }
 
+/** What of a session is reached into here. */
+interface Acknowledging {
+  feed: unknown;
+  acknowledge?: (feed: unknown, seq: number) => unknown;
+}
+
 export class SimulatedClient {
   readonly name: string;
   readonly machine: Machine;
@@ -130,11 +136,16 @@ export class SimulatedClient {
 
   /** This life of the agent asks for its lease as ever, but acknowledges nothing until the function is called that this returns. */
   withholdAcks(): () => void {
-    const { session } = (this.life?.mount ?? {}) as { session?: { acknowledge?: unknown } };
+    const { session } = (this.life?.mount ?? {}) as { session?: Acknowledging };
     if (session === undefined) return () => undefined;
+    const withheld: [feed: unknown, seq: number][] = [];
     // Before the class's own.
-    session.acknowledge = () => undefined;
-    return () => delete session.acknowledge;
+    session.acknowledge = (...ack) => withheld.push(ack);
+    return () => {
+      Reflect.deleteProperty(session, "acknowledge");
+      const last = withheld.at(-1);
+      if (last !== undefined && last[0] === session.feed) session.acknowledge?.(...last);
+    };
   }
 
   /** A process that was killed meanwhile has no connection. */

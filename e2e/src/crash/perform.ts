@@ -69,11 +69,21 @@ async function persistently(act: () => Promise<void>): Promise<void> {
   }
 }
 
+/** mkdir -p of Node would hide EROFS: it looks then whether the folder is there, and tells how that failed. */
+async function makeFolder(path: string): Promise<void> {
+  await persistently(async () => {
+    await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  });
+}
+
 async function lane(folder: string, seed: string, number: number, log: number): Promise<void> {
   const own = join(folder, String(number));
   let index = -1;
   try {
-    await persistently(async () => void (await mkdir(own, { recursive: true })));
+    await makeFolder(folder);
+    await makeFolder(own);
     for (const step of stepsOf(number)) {
       index++;
       await persistently(() => perform(own, `${seed}/${number}`, index, step));
