@@ -85,8 +85,10 @@ void DriveCore::EvictLocked() {
 // Brings the attributes of open files up to date, and tells the kernel of a change that it did not make itself.
 void DriveCore::OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms) {
   nodes_.ForEach(entry.node, [&](KernelNode& kernel_node) {
-    kernel_node.removed = nullptr;
-    kernel_node.was_removed_here = false;
+    if (kernel_node.HasRare()) {
+      kernel_node.MakeRare().removed = nullptr;
+      kernel_node.MakeRare().was_removed_here = false;
+    }
     if (kernel_node.file != nullptr && !kernel_node.file->is_removed) {
       File& file = *kernel_node.file;
       if (file.GetState().version == entry.version || file.writers > 0) {
@@ -109,7 +111,7 @@ void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost
   for (const EntryTable::Lost& item : lost) {
     if (item.last.has_value()) {
       nodes_.ForEach(item.before.node, [&](KernelNode& kernel_node) {
-        if (kernel_node.removed == nullptr) kernel_node.removed = std::make_unique<Entry>(*item.last);
+        if (kernel_node.rare().removed == nullptr) kernel_node.MakeRare().removed = std::make_unique<Entry>(*item.last);
         if (kernel_node.file != nullptr && !tells_kernel) kernel_node.file->entry.nlink = 0;
       });
     }
@@ -144,9 +146,10 @@ void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, Kerne
   uint64_t mark = 0;
   if (is_stale) {
     mark = next_mark_++;
-    kernel_node.stale_mark = mark;
-    kernel_node.stale_until_ms = std::min(until_ms, host_->NowKernelMs() + kMarkMs);
-    kernel_node.retry = KernelNode::Retry::kNone;
+    KernelNode::Rare& rare = kernel_node.MakeRare();
+    rare.stale_mark = mark;
+    rare.stale_until_ms = std::min(until_ms, host_->NowKernelMs() + kMarkMs);
+    rare.retry = KernelNode::Rare::Retry::kNone;
     while (!forgotten_.empty() && forgotten_.front().until_ms <= host_->NowKernelMs()) forgotten_.pop_front();
     forgotten_.push_back({folder, name, kernel_node.id, until_ms});
   }

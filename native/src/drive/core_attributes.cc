@@ -60,7 +60,7 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
   }
   if (set.sets_atime) {
     kernel_node->atime_ns = set.atime_ns;
-    kernel_node->atime_set_ns = host_->NowWallNs();
+    kernel_node->MakeRare().atime_set_ns = host_->NowWallNs();
   }
   const uint64_t node = kernel_node->node;
   if (file == nullptr || (set.set & Message::kSize) == 0) {
@@ -131,8 +131,9 @@ void DriveCore::KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocat
   KernelNode* kernel_node = nodes_.Find(id);
   const Entry* entry = kernel_node == nullptr ? nullptr : entries_.FindNode(kernel_node->node);
   if (entry == nullptr || entry->size_bytes != size_bytes) return;
-  kernel_node->allocated_version = entry->version;
-  kernel_node->allocated_bytes = std::min(allocated_bytes, WholeBlocks(size_bytes));
+  KernelNode::Rare& rare = kernel_node->MakeRare();
+  rare.allocated_version = entry->version;
+  rare.allocated_bytes = std::min(allocated_bytes, WholeBlocks(size_bytes));
 }
 
 void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {

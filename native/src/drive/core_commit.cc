@@ -88,7 +88,7 @@ void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
     if (answer.error == 0 && kernel_node != nullptr && kernel_node->file == file) {
       // The kernel's pages and size are this file's, so they are of the new version.
       kernel_node->told_version = answer.version;
-      if (kernel_node->has_pages) kernel_node->pages_version = answer.version;
+      if (kernel_node->rare().has_pages) kernel_node->MakeRare().pages_version = answer.version;
       file->entry.version = answer.version;
     }
   }
@@ -124,9 +124,10 @@ void DriveCore::Finish(const FilePtr& file) {
   files_.erase(file->id);
   if (KernelNode* kernel_node = nodes_.Find(file->kernel_id); kernel_node != nullptr && kernel_node->file == file) {
     // What was lost here was in the kernel's pages too.
-    if (file->NeedsCommit()) kernel_node->has_pages = false;
-    kernel_node->allocated_version = file->GetState().version;
-    kernel_node->allocated_bytes = file->AllocatedBytes();
+    KernelNode::Rare& rare = kernel_node->MakeRare();
+    if (file->NeedsCommit()) rare.has_pages = false;
+    rare.allocated_version = file->GetState().version;
+    rare.allocated_bytes = file->AllocatedBytes();
     kernel_node->file = nullptr;
     nodes_.Settle(*kernel_node);
   }

@@ -62,7 +62,7 @@ void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset
     if (answer.error != 0 && !answer.is_given_up) {
       std::unique_lock lock(mutex_);
       KernelNode* kernel_node = nodes_.Find(handle->id);
-      const bool is_removed = kernel_node != nullptr && kernel_node->was_removed_here;
+      const bool is_removed = kernel_node != nullptr && kernel_node->rare().was_removed_here;
       lock.unlock();
       if (!is_removed) return reply->Error(answer.error);
       std::lock_guard handle_lock(handle->mutex);

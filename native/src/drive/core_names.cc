@@ -135,9 +135,10 @@ void DriveCore::OnRemovedHere(const Victim& victim) {
   // What was taken away has been told before the answer. One that still has a name was moved by another client, or given one, before that.
   if (known != nullptr && known->nlink > 0) return;
   nodes_.ForEach(victim.node, [&](KernelNode& kernel_node) {
-    kernel_node.removed = std::make_unique<Entry>(victim.entry);
-    kernel_node.removed->nlink = 0;
-    kernel_node.was_removed_here = true;
+    KernelNode::Rare& rare = kernel_node.MakeRare();
+    rare.removed = std::make_unique<Entry>(victim.entry);
+    rare.removed->nlink = 0;
+    rare.was_removed_here = true;
     kernel_node.attributes_until_ms = 0;
     if (kernel_node.file == nullptr) return;
     kernel_node.file->is_removed = true;

@@ -15,7 +15,7 @@ bool WantsWrite(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & 
 
 FilePtr DriveCore::AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base) {
   const Entry* known = entries_.FindNode(kernel_node.node);
-  if (known == nullptr) known = kernel_node.removed.get();
+  if (known == nullptr) known = kernel_node.rare().removed.get();
   Entry entry = known != nullptr ? *known : Entry{};
   entry.node = kernel_node.node;
   entry.version = version;
@@ -42,8 +42,9 @@ void DriveCore::ConfirmPages(Handle* handle) {
   std::lock_guard lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(handle->file->kernel_id);
   if (kernel_node == nullptr || kernel_node->file != handle->file) return;
-  kernel_node->has_pages = true;
-  kernel_node->pages_version = handle->file->GetState().version;
+  KernelNode::Rare& rare = kernel_node->MakeRare();
+  rare.has_pages = true;
+  rare.pages_version = handle->file->GetState().version;
 }
 
 FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, int64_t now_ms, bool* is_stale) {
@@ -54,17 +55,18 @@ FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, 
   if (is_same && kernel_node.told_version == version) return file;
   // The kernel knows another size, or shares pages with an older handle. After one retry what there is has to do: the program looked the
   // name up before this change came, so it may have either version.
-  if (kernel_node.retry == KernelNode::Retry::kLookedUp || now_ms < kernel_node.looked_up_until_ms) return file;
-  kernel_node.retry = KernelNode::Retry::kAsked;
+  if (kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp || now_ms < kernel_node.rare().looked_up_until_ms) return file;
+  kernel_node.MakeRare().retry = KernelNode::Rare::Retry::kAsked;
   answered_stale_ms_ = now_ms;
   *is_stale = true;
   return nullptr;
 }
 
 void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags) {
-  const bool keeps_cache = kernel_node.has_pages && kernel_node.pages_version == file->GetState().version;
-  kernel_node.has_pages = keeps_cache;
-  kernel_node.retry = KernelNode::Retry::kNone;
+  KernelNode::Rare& rare = kernel_node.MakeRare();
+  const bool keeps_cache = rare.has_pages && rare.pages_version == file->GetState().version;
+  rare.has_pages = keeps_cache;
+  rare.retry = KernelNode::Rare::Retry::kNone;
   Handle* handle = AddHandleLocked(file, flags, keeps_cache);
   lock.unlock();
   if ((flags & O_TRUNC) != 0) file->Truncate(0, host_->NowWallNs());
@@ -74,12 +76,14 @@ void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& re
 // After an ESTALE the kernel walks the path once more. When no lookup comes before the OPEN that follows, there is no name on the way: what is opened anew is an
 // open file (/proc/self/fd), whatever its name leads to by now.
 bool DriveCore::IsSecondTryLocked(const KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
-  return kernel_node.retry == KernelNode::Retry::kAsked && thread != 0 && kernel_node.asked_by == thread && now_ms < kernel_node.asked_until_ms;
+  const KernelNode::Rare& rare = kernel_node.rare();
+  return rare.retry == KernelNode::Rare::Retry::kAsked && thread != 0 && rare.asked_by == thread && now_ms < rare.asked_until_ms;
 }
 
 void DriveCore::NoteAskedLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
-  kernel_node.asked_by = thread;
-  kernel_node.asked_until_ms = now_ms + kRetryOpenMs;
+  KernelNode::Rare& rare = kernel_node.MakeRare();
+  rare.asked_by = thread;
+  rare.asked_until_ms = now_ms + kRetryOpenMs;
 }
 
 void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
@@ -88,7 +92,7 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   const int64_t now_ms = host_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
   const int32_t thread = reply->GetCaller().pid;
-  if (kernel_node != nullptr && IsSecondTryLocked(*kernel_node, thread, now_ms)) kernel_node->retry = KernelNode::Retry::kLookedUp;
+  if (kernel_node != nullptr && IsSecondTryLocked(*kernel_node, thread, now_ms)) kernel_node->MakeRare().retry = KernelNode::Rare::Retry::kLookedUp;
   if (kernel_node == nullptr || IsStaleLocked(*kernel_node, now_ms)) {
     if (kernel_node != nullptr) NoteAskedLocked(*kernel_node, thread, now_ms);
     lock.unlock();
@@ -181,9 +185,10 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
     FilePtr file = kernel_node.file;
     if (file == nullptr) file = AttachLocked(kernel_node, answer.version, nullptr);
     Handle* handle = AddHandleLocked(file, flags, true);
-    kernel_node.retry = KernelNode::Retry::kNone;
-    kernel_node.has_pages = true;  // none at all
-    kernel_node.pages_version = answer.version;
+    KernelNode::Rare& rare = kernel_node.MakeRare();
+    rare.retry = KernelNode::Rare::Retry::kNone;
+    rare.has_pages = true;  // none at all
+    rare.pages_version = answer.version;
     lock.unlock();
     if (reply->Created(entry, handle)) return;
     Release(handle);

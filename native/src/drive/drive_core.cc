@@ -67,9 +67,10 @@ bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_
 // Whether a request by id reached a binding that has changed and that the kernel may still hold: it is to look the name up again. So it is where the
 // kernel may have found the name itself and the lease is over under which it was given: the machine slept, or the connection was lost.
 bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int64_t now_ms) {
-  const int64_t until_ms = HasLease(now_ms) ? kernel_node.stale_until_ms : std::max(kernel_node.stale_until_ms, kernel_node.named_until_ms);
-  if (until_ms <= host_->NowKernelMs() || kernel_node.retry == KernelNode::Retry::kLookedUp) return false;
-  kernel_node.retry = KernelNode::Retry::kAsked;
+  const int64_t stale_until_ms = kernel_node.rare().stale_until_ms;
+  const int64_t until_ms = HasLease(now_ms) ? stale_until_ms : std::max(stale_until_ms, kernel_node.named_until_ms);
+  if (until_ms <= host_->NowKernelMs() || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp) return false;
+  kernel_node.MakeRare().retry = KernelNode::Rare::Retry::kAsked;
   answered_stale_ms_ = now_ms;
   return true;
 }
@@ -85,8 +86,8 @@ void DriveCore::ReplyStale(const ReplyPtr& reply) {
 uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const {
   if (entry.type != FileType::kFolder && entry.nlink != 1) return 0;
   if (now_ms - std::max(changed_ms, kernel_node.changed_ms) < kJustChangedMs) return 0;
-  if (kernel_node.retry != KernelNode::Retry::kNone || kernel_node.looked_up_until_ms > now_ms) return 0;
-  if (kernel_node.stale_until_ms > host_->NowKernelMs()) return 0;
+  if (kernel_node.rare().retry != KernelNode::Rare::Retry::kNone || kernel_node.rare().looked_up_until_ms > now_ms) return 0;
+  if (kernel_node.rare().stale_until_ms > host_->NowKernelMs()) return 0;
   if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
   const int64_t left_ms = lease_until_ms_.load(std::memory_order_acquire) - now_ms;
   return static_cast<uint32_t>(std::clamp<int64_t>(left_ms, 0, settings_.kernel_timeout_ms));
@@ -98,7 +99,7 @@ uint64_t DriveCore::AllocatedLocked(const KernelNode& kernel_node, const Entry& 
   const ContentPtr content = contents_.FindVersion(entry.node, entry.version);
   const uint64_t most = WholeBlocks(size_bytes);
   if (content != nullptr) return std::min(content->AllocatedBytes(), most);
-  return entry.version != 0 && kernel_node.allocated_version == entry.version ? kernel_node.allocated_bytes : most;
+  return entry.version != 0 && kernel_node.rare().allocated_version == entry.version ? kernel_node.rare().allocated_bytes : most;
 }
 
 Attributes DriveCore::AttributesLocked(const KernelNode& kernel_node, const Entry* known) const {
@@ -130,7 +131,7 @@ Attributes DriveCore::AttributesLocked(const KernelNode& kernel_node, const Entr
   attributes.uid = entry->uid;
   attributes.gid = entry->gid;
   attributes.rdev = entry->rdev;
-  attributes.ctime_ns = std::max(attributes.ctime_ns, kernel_node.atime_set_ns);
+  attributes.ctime_ns = std::max(attributes.ctime_ns, kernel_node.rare().atime_set_ns);
   attributes.atime_ns = kernel_node.atime_ns != 0 ? kernel_node.atime_ns : attributes.mtime_ns;
   return attributes;
 }
@@ -143,8 +144,8 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
     kernel_node = &nodes_.Next(entry.node);  // open at an older version: pages, size and stat must not mix
   }
   ++kernel_node->lookups;
-  if (is_lookup && kernel_node->retry == KernelNode::Retry::kAsked) kernel_node->retry = KernelNode::Retry::kLookedUp;
-  if (is_lookup && now_ms - answered_stale_ms_ < kRetryMs) kernel_node->looked_up_until_ms = now_ms + kRetryOpenMs;
+  if (is_lookup && kernel_node->rare().retry == KernelNode::Rare::Retry::kAsked) kernel_node->MakeRare().retry = KernelNode::Rare::Retry::kLookedUp;
+  if (is_lookup && now_ms - answered_stale_ms_ < kRetryMs) kernel_node->MakeRare().looked_up_until_ms = now_ms + kRetryOpenMs;
   EntryAnswer answer;
   answer.id = kernel_node->id;
   answer.attributes = AttributesLocked(*kernel_node, &entry);
@@ -164,7 +165,7 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
 }
 
 const Entry* DriveCore::RemovedLocked(const KernelNode& kernel_node, int64_t now_ms) const {
-  return kernel_node.was_removed_here || now_ms < kernel_node.looked_up_until_ms ? kernel_node.removed.get() : nullptr;
+  return kernel_node.rare().was_removed_here || now_ms < kernel_node.rare().looked_up_until_ms ? kernel_node.rare().removed.get() : nullptr;
 }
 
 bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms) {
@@ -178,7 +179,7 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
   *attributes = AttributesLocked(kernel_node, entry);
   kernel_node.atime_ns = attributes->atime_ns;
   *timeout_ms = 0;
-  if (entry != nullptr && kernel_node.removed == nullptr) {
+  if (entry != nullptr && kernel_node.rare().removed == nullptr) {
     const uint64_t version = kernel_node.file != nullptr ? kernel_node.file->GetState().version : entry->version;
     if (version == entry->version) *timeout_ms = TimeoutLocked(*entry, kernel_node, EntryTable::kNeverMs, now_ms);
     kernel_node.told_version = version;
@@ -190,7 +191,7 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
 void DriveCore::Invalidated(uint64_t id, uint64_t mark) {
   std::lock_guard lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node != nullptr && kernel_node->stale_mark == mark) kernel_node->stale_until_ms = 0;
+  if (kernel_node != nullptr && kernel_node->rare().stale_mark == mark) kernel_node->MakeRare().stale_until_ms = 0;
 }
 
 bool DriveCore::PathOf(uint64_t folder, std::vector<std::string>* names) {

@@ -2,6 +2,8 @@
 
 namespace runnel::drive {
 
+const KernelNode::Rare KernelNode::kNothing;
+
 KernelNode& KernelNodes::Make(uint64_t id, uint64_t node) {
   KernelNode& made = nodes_[id];
   made.id = id;

@@ -15,39 +15,54 @@ namespace runnel::drive {
 class File;
 
 struct KernelNode {
+  // A program that lists a tree makes the kernel hold all of it: what most records never need lies apart.
+  struct Rare {
+    // All pages that the kernel holds are of this version. Not so from an open without KEEP_CACHE until a request by its handle shows that
+    // the kernel has dropped the older ones.
+    bool has_pages = false;
+    uint64_t pages_version = 0;
+    // The name it was found under is bound to something else, and the kernel may not know it before this moment on its clock.
+    int64_t stale_until_ms = 0;
+    uint64_t stale_mark = 0;
+    // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN is served.
+    enum class Retry : uint8_t { kNone, kAsked, kLookedUp } retry = Retry::kNone;
+    // The thread whose OPEN was answered so, and until when another one of it is taken for the kernel's second try.
+    int32_t asked_by = 0;
+    int64_t asked_until_ms = 0;
+    // Looked up just after some request was answered ESTALE, so perhaps by the one that may not be answered so again: until then it is
+    // opened even if its version has changed once more.
+    int64_t looked_up_until_ms = 0;
+    // It has lost its last name. Taken here: what fstat still shows. Taken elsewhere: served only to who has just looked it up.
+    std::unique_ptr<Entry> removed;
+    bool was_removed_here = false;
+    // Bytes of disk that a version took when it was last open or cut here: for as long as its content is not in the table.
+    uint64_t allocated_version = 0;
+    uint64_t allocated_bytes = 0;
+    int64_t atime_set_ns = 0;  // when utimens said it, which is a change of the node
+  };
+
   uint64_t id = 0;
   uint64_t node = 0;
   uint64_t lookups = 0;        // what FORGET counts down
   std::shared_ptr<File> file;  // at most one per kernel id: its handles share pages and size in the kernel
   uint64_t told_version = 0;   // whose size and times the kernel was last told
-  // All pages that the kernel holds are of this version. Not so from an open without KEEP_CACHE until a request by its handle shows that
-  // the kernel has dropped the older ones.
-  bool has_pages = false;
-  uint64_t pages_version = 0;
   // On the kernel's clock. It may answer stat, and find the node under a name it was given, itself until then.
   int64_t attributes_until_ms = 0;
   int64_t named_until_ms = 0;
-  // The name it was found under is bound to something else, and the kernel may not know it before this moment on its clock.
-  int64_t stale_until_ms = 0;
-  uint64_t stale_mark = 0;
-  // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN is served.
-  enum class Retry : uint8_t { kNone, kAsked, kLookedUp } retry = Retry::kNone;
-  // The thread whose OPEN was answered so, and until when another one of it is taken for the kernel's second try.
-  int32_t asked_by = 0;
-  int64_t asked_until_ms = 0;
-  // Looked up just after some request was answered ESTALE, so perhaps by the one that may not be answered so again: until then it is
-  // opened even if its version has changed once more.
-  int64_t looked_up_until_ms = 0;
   int64_t changed_ms = -(int64_t{1} << 40);  // when the agent last put a change of it
-  // It has lost its last name. Taken here: what fstat still shows. Taken elsewhere: served only to who has just looked it up.
-  std::unique_ptr<Entry> removed;
-  bool was_removed_here = false;
-  // Bytes of disk that a version took when it was last open or cut here: for as long as its content is not in the table.
-  uint64_t allocated_version = 0;
-  uint64_t allocated_bytes = 0;
   // The mtime when the kernel first saw it, or what utimens said; kept no longer than this record.
   int64_t atime_ns = 0;
-  int64_t atime_set_ns = 0;  // when utimens said so, which is a change of the node
+
+  const Rare& rare() const { return rare_ != nullptr ? *rare_ : kNothing; }
+  Rare& MakeRare() {
+    if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
+    return *rare_;
+  }
+  bool HasRare() const { return rare_ != nullptr; }
+
+ private:
+  static const Rare kNothing;
+  std::unique_ptr<Rare> rare_;
 };
 
 class KernelNodes {
