@@ -47,6 +47,7 @@ export const Request = z.discriminatedUnion("verb", [
     mode: z.enum(["sync", "async"]),
     /** Show everything as the mounting user's; left out: for an ordinary user. */
     mapOwner: z.boolean().optional(),
+    /** macOS: through FSKit. */
     usesFsKit: z.boolean().optional(),
   }),
   z.object({
