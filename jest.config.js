@@ -8,7 +8,7 @@ const long = process.env.RUNNEL_LONG ? [] : ["\\.long\\.test\\.ts$"];
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL(".setup/compiled", import.meta.url));
 
 export default {
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/scripts/jest-told.cjs",
   testMatch: ["**/test/**/*.test.ts"],
   testPathIgnorePatterns: ["/node_modules/", "/native/build/", "/native/prebuilds/", ...long],
   modulePathIgnorePatterns: [

@@ -1,7 +1,6 @@
 // Where a suite runs: on a drive, or on the file system that drives are compared with.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Device, Sandbox, type ServerProcess, isAlive, isMounted, mustRun } from "../src/harness/index.ts";
 import { waitFor } from "../src/harness/index.ts";
@@ -72,10 +71,7 @@ async function complaintsOf({ server, device, agent, folder, served }: DrivePart
       .split("\n")
       .filter((line) => SUSPICIOUS.test(line))
       .map((line) => `${who} said: ${line}`);
-  const complaints = [
-    ...said("the server", server.stderr),
-    ...said("the agent", readFileSync(join(device.home, "agent.log"), "utf8")),
-  ];
+  const complaints = [...said("the server", server.stderr), ...said("the agent", readFileSync(device.logPath, "utf8"))];
   if (server.hasEnded) return [...complaints, "the server has ended"];
   if (!isAlive(agent)) return [...complaints, "the agent has ended"];
   try {

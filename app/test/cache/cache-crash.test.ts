@@ -40,10 +40,11 @@ async function work(cache: Cache, volume: Volume, random: SeededRandom): Promise
   const choice = random.below(10);
   const found = cache.find(version);
   if (choice < 5) {
-    const content = found ?? (await cache.create(version, SIZE));
+    const content = await cache.create(version, SIZE);
     const offset = random.below(SIZE);
     await cache.write(content, offset, sample.bytes.subarray(offset, offset + random.below(SIZE)));
     if (random.coin(0.8)) cache.setRecipe(content, sample.recipe, sample.oid);
+    cache.release(content);
   } else if (choice < 8) {
     await transform(cache, found, volume, random);
   } else if (choice === 8) {
@@ -178,6 +179,7 @@ test("[F51] an index that a power cut threw back behind a transformation does no
     const content = await cache.create({ node: 1, seq: 1 }, SIZE);
     await cache.write(content, 0, old.bytes);
     cache.setRecipe(content, old.recipe, old.oid);
+    cache.release(content);
     // As long ago: the names are on disk too.
     await machine.root.syncFolder("contents/01");
     await machine.root.syncFolder("contents");

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EMPTY_RECIPE, digestAt } from "@runnel/shared";
+import { EMPTY_RECIPE, type VersionId, digestAt } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { CacheMachine } from "./cache-machine.ts";
 import type { Sample } from "./cache-machine.ts";
@@ -21,14 +21,21 @@ afterEach(async () => {
 
 const VERSION = { node: 2 ** 40, seq: 2 ** 35 };
 
+/** A new content that nobody holds. */
+async function made(version: VersionId, sizeBytes: number): Promise<CachedContent> {
+  const content = await cache.create(version, sizeBytes);
+  cache.release(content);
+  return content;
+}
+
 async function fill(sample: Sample, version = VERSION): Promise<CachedContent> {
-  const content = await cache.create(version, sample.bytes.length);
+  const content = await made(version, sample.bytes.length);
   await cache.write(content, 0, sample.bytes);
   return cache.setRecipe(content, sample.recipe, sample.oid);
 }
 
 test("what was written is present, the rest is missing", async () => {
-  const content = await cache.create(VERSION, 1000);
+  const content = await made(VERSION, 1000);
   expect(cache.present(content)).toEqual([]);
   await cache.write(content, 100, new Uint8Array(50).fill(1));
   await cache.write(content, 150, new Uint8Array(50).fill(2));
@@ -45,20 +52,20 @@ test("what was written is present, the rest is missing", async () => {
 
 test("a content is found by its version, once made", async () => {
   expect(cache.find(VERSION)).toBeUndefined();
-  const [content, again] = await Promise.all([cache.create(VERSION, 10), cache.create(VERSION, 10)]);
+  const [content, again] = await Promise.all([made(VERSION, 10), made(VERSION, 10)]);
   expect(again.id).toBe(content.id);
   expect(cache.find(VERSION)).toBe(content);
   expect(cache.byId(content.id)).toBe(content);
-  await cache.create({ ...VERSION, seq: 7 }, 5);
+  await made({ ...VERSION, seq: 7 }, 5);
   expect(cache.versionsOf(VERSION.node).map(({ version }) => version.seq)).toEqual([2 ** 35, 7]);
 });
 
 test("a content of another size takes the place of a version's content, which goes when its holder lets go", async () => {
-  const content = await cache.create(VERSION, 10);
+  const content = await made(VERSION, 10);
   const told: number[] = [];
   cache.onLeaving((id) => told.push(id) > 0);
   cache.hold(content);
-  const other = await cache.create(VERSION, 11);
+  const other = await made(VERSION, 11);
   await cache.write(content, 0, new Uint8Array(10));
   expect(cache.find(VERSION)?.id).toBe(other.id);
   cache.release(content);
@@ -68,7 +75,7 @@ test("a content of another size takes the place of a version's content, which go
 });
 
 test("copies are of present bytes only", async () => {
-  const [from, to] = [await cache.create(VERSION, 100), await cache.create({ ...VERSION, seq: 1 }, 100)];
+  const [from, to] = [await made(VERSION, 100), await made({ ...VERSION, seq: 1 }, 100)];
   await cache.write(
     from,
     0,
@@ -82,7 +89,7 @@ test("copies are of present bytes only", async () => {
 
 test("contents outlive a close, with ranges, recipe and OID", async () => {
   const sample = await machine.sample(1, 100_000);
-  const content = await cache.create(VERSION, 100_000);
+  const content = await made(VERSION, 100_000);
   await cache.write(content, 0, sample.bytes.subarray(0, 60_000));
   cache.setRecipe(content, sample.recipe, sample.oid);
   await cache.close();
@@ -115,6 +122,22 @@ test("an adopted file is whole; below the cache's root it gets a second name, el
   await expect(cache.adopt("/elsewhere/x", VERSION, 50_000, sample.recipe, sample.oid)).rejects.toThrow(TypeError);
   expect(cache.find(VERSION)?.id).toBe(copied.id);
   expect((await machine.files()).length).toBe(2);
+});
+
+test("whoever makes a version's content may use it, whenever a file is taken in for that version", async () => {
+  const sample = await machine.sample(2, 50_000);
+  await machine.writeFile(machine.root, "overlay", sample.bytes);
+  for (let seq = 1; seq <= 60; seq++) {
+    const version = { ...VERSION, seq };
+    const adopting = cache.adopt("/cache/overlay", version, 50_000, sample.recipe, sample.oid);
+    for (let turn = 0; turn < seq; turn++) await Promise.resolve();
+    const content = await cache.create(version, 50_000);
+    expect(cache.byId(content.id)?.sizeBytes).toBe(50_000);
+    const adopted = await adopting;
+    expect(cache.find(version)?.id).toBe(adopted.id);
+    cache.release(content);
+    expect(cache.byId(content.id)?.id).toBe(content.id === adopted.id ? content.id : undefined);
+  }
 });
 
 test("[F55] a transformed content has a new id, the new version, and the chunks of both ends", async () => {
@@ -166,7 +189,7 @@ test("[F55] an abandoned transformation leaves nothing", async () => {
 
 test("[F54] chunks are found only where their bytes are present", async () => {
   const sample = await machine.sample(4, 100_000);
-  const content = await cache.create(VERSION, 100_000);
+  const content = await made(VERSION, 100_000);
   cache.setRecipe(content, sample.recipe, sample.oid);
   await cache.write(content, 0, sample.bytes.subarray(0, 50_000));
   const found = cache.findChunks(sample.recipe.digests);
@@ -185,7 +208,7 @@ test("[F54] a long recipe is indexed in slices, also over a restart", async () =
   const count = 20_000;
   const random = await machine.sample(5, count * 32);
   const recipe = { lengths: new Uint32Array(count).fill(1), digests: random.bytes };
-  const content = await cache.create(VERSION, count);
+  const content = await made(VERSION, count);
   await cache.write(content, 0, new Uint8Array(count));
   cache.setRecipe(content, recipe, random.oid);
   const last = digestAt(recipe, count - 1);
@@ -199,7 +222,7 @@ test("[F54] a long recipe is indexed in slices, also over a restart", async () =
 
 test("a file of a hundred thousand equal chunks is indexed in no time", async () => {
   const count = 100_000;
-  const content = await cache.create(VERSION, count);
+  const content = await made(VERSION, count);
   cache.setRecipe(
     content,
     { lengths: new Uint32Array(count).fill(1), digests: new Uint8Array(count * 32) },
@@ -212,7 +235,7 @@ test("a file of a hundred thousand equal chunks is indexed in no time", async ()
 test("the least recently used contents are evicted first, held ones never", async () => {
   const contents: CachedContent[] = [];
   for (let seq = 1; seq <= 4; seq++) {
-    const content = await cache.create({ ...VERSION, seq }, 100);
+    const content = await made({ ...VERSION, seq }, 100);
     await cache.write(content, 0, new Uint8Array(100));
     contents.push(content);
   }
@@ -233,14 +256,14 @@ test("the least recently used contents are evicted first, held ones never", asyn
 });
 
 test("a content that is still read from stays, until it is let go", async () => {
-  const content = await cache.create(VERSION, 10);
+  const content = await made(VERSION, 10);
   await cache.write(content, 0, new Uint8Array(10));
   let isRead = true;
   cache.onLeaving((id) => {
     if (isRead) cache.hold(cache.byId(id) as CachedContent);
     return !isRead;
   });
-  const other = await cache.create(VERSION, 11);
+  const other = await made(VERSION, 11);
   expect(cache.find(VERSION)?.id).toBe(other.id);
   expect(cache.present(content)).toEqual([{ offset: 0, length: 10 }]);
   isRead = false;
@@ -250,8 +273,8 @@ test("a content that is still read from stays, until it is let go", async () => 
 
 test("many held contents leave room for one more", async () => {
   const many = 600;
-  for (let seq = 1; seq <= many; seq++) cache.hold(await cache.create({ ...VERSION, seq }, 10));
-  const one = await cache.create({ node: 7, seq: 8 }, 10);
+  for (let seq = 1; seq <= many; seq++) cache.hold(await made({ ...VERSION, seq }, 10));
+  const one = await made({ node: 7, seq: 8 }, 10);
   await cache.write(one, 0, new Uint8Array(10));
   cache.hold(one);
   for (let seq = 1; seq <= many; seq++) cache.release(cache.find({ ...VERSION, seq }) as CachedContent);
@@ -262,7 +285,7 @@ test("many held contents leave room for one more", async () => {
 test("in a new epoch contents are found by OID only, and those without one are gone", async () => {
   const sample = await machine.sample(6, 20_000);
   const named = await fill(sample);
-  await cache.create({ ...VERSION, seq: 2 }, 10);
+  await made({ ...VERSION, seq: 2 }, 10);
   cache.forgetVersions();
   expect(cache.find(VERSION)).toBeUndefined();
   const other = { node: 5, seq: 6 };
@@ -276,23 +299,23 @@ test("in a new epoch contents are found by OID only, and those without one are g
 });
 
 test("an empty content is a content", async () => {
-  const content = cache.setRecipe(await cache.create(VERSION, 0), EMPTY_RECIPE, new Uint8Array(32));
+  const content = cache.setRecipe(await made(VERSION, 0), EMPTY_RECIPE, new Uint8Array(32));
   expect(cache.missing(content, { offset: 0, length: 0 })).toEqual([]);
   expect(await cache.read(content, 0, 0)).toEqual(new Uint8Array(0));
 });
 
 test("no room leaves no content", async () => {
   machine.disk.fault = (operation) => (operation === "truncate" ? "NoSpace" : undefined);
-  await expect(cache.create(VERSION, 100)).rejects.toMatchObject({ kind: "NoSpace" });
+  await expect(made(VERSION, 100)).rejects.toMatchObject({ kind: "NoSpace" });
   machine.disk.fault = undefined;
   expect(cache.find(VERSION)).toBeUndefined();
   expect(await machine.files()).toEqual([]);
 });
 
 test("[F50] files that the index does not know, or knows with another length, are removed at opening; others are left alone", async () => {
-  const keep = await cache.create(VERSION, 100);
-  const cut = await cache.create({ ...VERSION, seq: 1 }, 100);
-  const lost = await cache.create({ ...VERSION, seq: 2 }, 100);
+  const keep = await made(VERSION, 100);
+  const cut = await made({ ...VERSION, seq: 1 }, 100);
+  const lost = await made({ ...VERSION, seq: 2 }, 100);
   await cache.close();
   await machine.writeFile(machine.root, "mine.txt", new Uint8Array(1));
   await machine.writeFile(machine.root, "contents/01/999", new Uint8Array(1));
@@ -310,9 +333,9 @@ test("[F50] files that the index does not know, or knows with another length, ar
 });
 
 test("after close operations are interrupted; close waits for those under way", async () => {
-  const content = await cache.create(VERSION, 100);
+  const content = await made(VERSION, 100);
   const writing = cache.write(content, 0, new Uint8Array(100));
-  const transformation = await cache.transform(await cache.create({ ...VERSION, seq: 1 }, 1));
+  const transformation = await cache.transform(await made({ ...VERSION, seq: 1 }, 1));
   const closing = cache.close();
   await writing;
   const interrupted = { kind: "Interrupted" };
@@ -352,7 +375,7 @@ test("[F47] the sample of format 1 is read", async () => {
 });
 
 test("[F47] a damaged index means an empty cache", async () => {
-  await cache.create(VERSION, 100);
+  await made(VERSION, 100);
   await cache.close();
   writeFileSync(machine.indexPath, "this is no database".repeat(1000));
   cache = await machine.open();
@@ -374,7 +397,7 @@ async function spoil(content: CachedContent, offset: number, count: number): Pro
 for (const end of ["a close", "a kill", "a power cut"] as const) {
   test(`[F53] after ${end} a content counts as empty until what is read of it has been digested; what is wrong is dropped and told`, async () => {
     const sample = await machine.sample(8, 100_000);
-    const content = cache.setRecipe(await cache.create(VERSION, 100_000), sample.recipe, sample.oid);
+    const content = cache.setRecipe(await made(VERSION, 100_000), sample.recipe, sample.oid);
     await cache.write(content, 0, sample.bytes);
     await machine.clock.advance(2000);
     await spoil(content, 60_000, 1);
@@ -429,7 +452,7 @@ test("[F53] what is doubted counts as missing until it has been digested again, 
 test("[F53] what was written without a recipe is proved run by run, also when the recipe has come", async () => {
   const sample = await machine.sample(8, 50_000);
   for (const seq of [1, 2]) {
-    const content = await cache.create({ ...VERSION, seq }, 50_000);
+    const content = await made({ ...VERSION, seq }, 50_000);
     for (const offset of [10_000, 20_000]) {
       await cache.write(content, offset, sample.bytes.subarray(offset, offset + 10_000));
     }

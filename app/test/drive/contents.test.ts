@@ -42,7 +42,10 @@ class Place {
         find: ({ seq }: VersionId) => [...this.contents.values()].findLast(({ version }) => version.seq === seq),
         byId: (id: number) => this.contents.get(id),
         prove: async (content: CachedContent) => content,
-        create: async (version: VersionId) => this.put(1, version),
+        create: async (version: VersionId) => {
+          add(1, 1);
+          return this.put(1, version);
+        },
         present: () => [],
         doubt: ({ id }: CachedContent) => this.doubted.push(id),
         hold: ({ id }: CachedContent) => add(id, 1),

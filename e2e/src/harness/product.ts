@@ -1,11 +1,12 @@
 // Runnel as a person starts it: the launcher, its verbs, their --json answers. Knows nothing of what is inside.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type RunOptions, type RunResult, mustRun, run } from "./run.ts";
+import { willTell } from "./told.ts";
 import { waitFor } from "./wait.ts";
 
 export const LAUNCHER = fileURLToPath(new URL("../../../app/bin/runnel.mjs", import.meta.url));
@@ -56,6 +57,7 @@ export class ServerProcess {
     this.url = said.url;
     this.fingerprint = said.fingerprint;
     this.#stderr = stderr;
+    willTell(() => named(`runnel serve, ${this.url}`, this.stderr));
   }
 
   get port(): number {
@@ -151,6 +153,11 @@ export class Device {
   constructor(home: string, env: NodeJS.ProcessEnv) {
     this.home = home;
     this.env = { ...env, RUNNEL_HOME: home };
+    willTell(() => named(this.logPath, existsSync(this.logPath) ? readFileSync(this.logPath, "utf8") : ""));
+  }
+
+  get logPath(): string {
+    return join(this.home, "agent.log");
   }
 
   /** Any command line, as typed. */
@@ -220,4 +227,8 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+function named(name: string, text: string): string {
+  return text === "" ? "" : `${name}:\n${text}`;
 }

@@ -257,6 +257,6 @@ function isOffline(note: Note): boolean {
 }
 
 function logOf(client: RecordedClient): string[] {
-  const lines = readFileSync(client.agentLog(), "utf8").trimEnd().split("\n");
+  const lines = readFileSync(client.device.logPath, "utf8").trimEnd().split("\n");
   return lines.map((line) => `${client.name}: ${line}`);
 }

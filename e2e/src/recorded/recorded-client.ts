@@ -2,7 +2,6 @@
 // is started again; programs wait for that.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -159,10 +158,6 @@ export class RecordedClient {
       deadlineMs,
       `${this.name} to have sent all`,
     );
-  }
-
-  agentLog(): string {
-    return join(this.device.home, "agent.log");
   }
 }
 

@@ -57,7 +57,7 @@ export interface Cache {
   byId(id: number): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
-  /** A new, empty sparse file of that size; the present content of that version where there is one of that size. @throws NoSpace. */
+  /** A new, empty sparse file of that size; the present content of that version where there is one of that size. Held: release it. @throws NoSpace. */
   create(version: VersionId, sizeBytes: number): Promise<CachedContent>;
   /**
    * Takes in a file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the

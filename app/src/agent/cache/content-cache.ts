@@ -99,25 +99,29 @@ class ContentCache implements Cache {
   }
 
   async create(version: VersionId, sizeBytes: number): Promise<CachedContent> {
-    this.#assertOpen("make cached content");
-    const there = this.#lives.byVersion(version);
-    if (there !== undefined && there.sizeBytes === sizeBytes) {
-      await there.file;
-      return there.view();
+    for (;;) {
+      this.#assertOpen("make cached content");
+      const there = this.#lives.byVersion(version);
+      const content = there?.sizeBytes === sizeBytes ? there : this.#make(version, sizeBytes);
+      content.holds++;
+      await content.file;
+      // A file may have been taken in for the version meanwhile.
+      if (!content.isReplaced) return content.view();
+      this.release(content.view());
     }
+  }
+
+  /** Its file is being made; without one it goes again. */
+  #make(version: VersionId, sizeBytes: number): Content {
     const content = this.#contents.insert(sizeBytes);
     this.#lives.identify(content, { version, sizeBytes, recipe: undefined, oid: undefined });
-    content.file = this.#withRoom(0, () => this.#files.make(content.id, sizeBytes));
-    return this.#lives.working(content, async () => {
-      try {
-        await content.file;
-      } catch (error) {
-        content.file = undefined;
-        await this.#lives.remove(content);
-        throw error;
-      }
-      return content.view();
+    const making = this.#withRoom(0, () => this.#files.make(content.id, sizeBytes)).catch(async (error: unknown) => {
+      content.file = undefined;
+      await this.#lives.remove(content);
+      throw error;
     });
+    content.file = this.#lives.track(making);
+    return content;
   }
 
   async adopt(

@@ -80,14 +80,15 @@ export class Commits {
   }
 
   private async save(request: RequestOfOp<"commit">, node: number): Promise<void> {
-    const { tree, operations, journal, drive, sender, unsent } = this.parts;
+    const { tree, operations, cache, journal, drive, sender, unsent } = this.parts;
     const n = operations.begin();
     let record: JournalCommit | undefined;
+    let base: CachedContent | undefined;
     try {
       const known = this.knownBase(request, node);
       record = await this.record(request, node, n, known);
       const making = tree.makingOf(node);
-      const base = known ?? (await unsent.baseOf(record));
+      base = await unsent.holdBase(record, known);
       let sent = await this.unlessBound(record, making, sender.send(record, base, { making }));
       if (sent === undefined) {
         record = { ...record, node: tree.real(node) };
@@ -117,6 +118,7 @@ export class Commits {
       }
       throw refusal ?? error;
     } finally {
+      if (base !== undefined) cache.release(base);
       operations.answered(n);
     }
   }
@@ -219,8 +221,7 @@ export class Commits {
     operations.mustBeOnline("truncate");
     await this.settled(state.node);
     const version = { node: state.node, seq: state.version };
-    const base =
-      state.sizeBytes === 0 ? undefined : (cache.find(version) ?? (await cache.create(version, state.sizeBytes)));
+    const base = state.sizeBytes === 0 ? undefined : await cache.create(version, state.sizeBytes);
     const n = operations.begin();
     const nowNs = clock.wallNs();
     try {
@@ -248,6 +249,7 @@ export class Commits {
         await sent.release();
       }
     } finally {
+      if (base !== undefined) cache.release(base);
       operations.answered(n);
     }
   }

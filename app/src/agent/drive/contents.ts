@@ -79,6 +79,7 @@ export class Contents {
     this.wants.opened(state.node, state.version);
     const content = await this.contentOf(state, isOffline);
     this.hold(content);
+    this.cache.release(content);
     this.give(content);
     this.learnRecipe(content);
     this.drive.opened(request.id, { content: content.id, version: state.version });
@@ -245,6 +246,7 @@ export class Contents {
     }
   }
 
+  /** Held: release it. */
   private async contentOf(state: NodeState, isOffline: boolean): Promise<CachedContent> {
     const version = { node: state.node, seq: state.version };
     const cached = this.cache.find(version);

@@ -185,10 +185,14 @@ export class Unsent {
   }
 
   /**
-   * A new content for the version that was edited, lost from the cache: it is fetched as far as it is needed. undefined when the server has no such version
-   * any more. @throws Unreachable
+   * The version that was edited, held: release it. One lost from the cache is a new content, which is fetched as far as it is needed; undefined when the server
+   * has no such version any more. @throws Unreachable
    */
-  async baseOf(record: JournalCommit): Promise<CachedContent | undefined> {
+  async holdBase(record: JournalCommit, known: CachedContent | undefined): Promise<CachedContent | undefined> {
+    if (known !== undefined) {
+      this.parts.cache.hold(known);
+      return known;
+    }
     if (record.baseBytes === 0 || record.epoch !== this.parts.epoch()) return undefined;
     const version = { node: record.node, seq: record.baseVersion };
     const sizeBytes = await this.sizeOf(version);
@@ -209,11 +213,11 @@ export class Unsent {
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it is kept beside: never an overwrite in doubt. */
   private async replayOne(record: JournalCommit): Promise<void> {
     const { cache, journal, tree } = this.parts;
-    const base =
-      cache.find(
-        { node: record.node, seq: record.baseVersion },
-        record.baseOid.length > 0 ? record.baseOid : undefined,
-      ) ?? (await this.baseOf(record));
+    const known = cache.find(
+      { node: record.node, seq: record.baseVersion },
+      record.baseOid.length > 0 ? record.baseOid : undefined,
+    );
+    const base = await this.holdBase(record, known);
     let sent: Sent;
     try {
       if (record.epoch !== this.parts.epoch() || record.instance !== journal.instance)
@@ -224,6 +228,8 @@ export class Unsent {
     } catch (error) {
       if (!isRunnelError(error, "Stale", "NotFound")) throw error;
       sent = await this.keepBeside(record, base);
+    } finally {
+      if (base !== undefined) cache.release(base);
     }
     try {
       if (sent.result.conflict) this.parts.conflict(record.path, sent.result.node);

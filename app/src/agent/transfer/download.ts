@@ -157,7 +157,6 @@ export class Downloads {
     if (sizeBytes === 0) return;
     cache.hold(base);
     const content = await cache.create(version, sizeBytes);
-    cache.hold(content);
     try {
       cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
       for (const [from, count, encoding, rawBytes, encoded] of runs) {

@@ -192,7 +192,6 @@ export class ReadAhead {
   private async store({ node, version, sizeBytes }: NodeState, recipe: Recipe, bytes: Uint8Array): Promise<void> {
     const { cache, executor } = this.parts;
     const content = await cache.create({ node, seq: version }, sizeBytes);
-    cache.hold(content);
     try {
       cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
       await cache.write(content, 0, bytes);
