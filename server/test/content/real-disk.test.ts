@@ -9,6 +9,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -21,7 +22,7 @@ import { ROOT_NODE, RealClock } from "@runnel/shared";
 import type { ContentHost, ContentStore } from "../../src/content/content-store.ts";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
-import type { ExternalOperation, MetaStore, Operation } from "../../src/meta/meta-store.ts";
+import type { ExternalOperation, MetaStore, Operation, Run } from "../../src/meta/meta-store.ts";
 import { FILE } from "./test-volume.ts";
 
 const SHOWN_MS = 2000;
@@ -32,6 +33,8 @@ let root: DiskRoot;
 let meta: MetaStore;
 let store: ContentStore;
 const records: Uint8Array[] = [];
+/** The log is read once it has resolved. */
+let readable: Promise<void> = Promise.resolve();
 let turn: Promise<unknown> = Promise.resolve();
 
 /** Commits one after another. */
@@ -57,8 +60,10 @@ function commit(operations: readonly (Operation | ExternalOperation)[], data = n
 const host: ContentHost = {
   external: (operations) => commit(operations),
   noteHandle: async () => undefined,
-  readLog: async ({ offset: record }, offset, length) =>
-    records[record]?.slice(offset, offset + length) ?? new Uint8Array(0),
+  readLog: async ({ offset: record }, offset, length) => {
+    await readable;
+    return records[record]?.slice(offset, offset + length) ?? new Uint8Array(0);
+  },
   up: () => undefined,
   uncertain: () => undefined,
   scanned: () => undefined,
@@ -100,9 +105,10 @@ async function serve(): Promise<void> {
   await until("first scan", () => !store.status().isScanning, 20_000);
 }
 
-async function write(node: number, content: string): Promise<number> {
+async function write(node: number, content: string | Buffer, more: readonly Run[] = []): Promise<number> {
   const data = Buffer.from(content);
-  const runs = [{ from: "log" as const, at: 0, length: data.length }];
+  const runs = [...more, { from: "log" as const, at: 0, length: data.length }];
+  const sizeBytes = runs.reduce((sum, { length }) => sum + length, 0);
   const base = (await meta.node(node))?.version ?? 0;
   const [answer] = await commit(
     [
@@ -110,7 +116,7 @@ async function write(node: number, content: string): Promise<number> {
         op: "write",
         node,
         base,
-        content: { recipe: undefined, sizeBytes: data.length, runs, temp: "" },
+        content: { recipe: undefined, sizeBytes, runs, temp: "" },
         attributes: {},
       },
     ],
@@ -164,6 +170,33 @@ describe("the folder engine on a real disk", () => {
     await store.whenUp(removed?.ok === true ? removed.result.seq : 0);
     expect(await store.notices()).toEqual([]);
     expect(readdirSync(folder)).toEqual([".runnel-store"]);
+  });
+
+  it("makes holes of zeros, also of those that a save copies from one that it has overtaken", async () => {
+    await serve();
+    const [first, sparse] = [(await meta.allocateNodes(1)).first, (await meta.allocateNodes(1)).first];
+    const made = (name: string, node: number): Operation => ({
+      op: "make",
+      folder: ROOT_NODE,
+      name,
+      node,
+      attributes: FILE,
+    });
+    await commit([made("first", first), made("sparse", sparse)]);
+    const release = Promise.withResolvers<void>();
+    readable = release.promise;
+    await write(first, "on its way");
+    const size = 8 * 1024 * 1024;
+    const seq = await write(sparse, Buffer.alloc(size));
+    const version = { node: sparse, seq };
+    const last = await write(sparse, "end", [{ from: "version", version, offset: 0, length: size }]);
+    release.resolve();
+    await store.whenUp(last);
+    expect(readFileSync(join(folder, "sparse")).equals(Buffer.concat([Buffer.alloc(size), Buffer.from("end")]))).toBe(
+      true,
+    );
+    expect(statSync(join(folder, "sparse")).blocks * 512).toBeLessThan(64 * 1024);
+    expect(readdirSync(join(folder, ".runnel-store", "trash"))).toEqual([]);
   });
 
   it("shows within 2 s what programs do", async () => {

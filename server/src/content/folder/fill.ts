@@ -46,6 +46,7 @@ export async function fill(
   for (const run of content.runs) {
     if (run.from === "log" && (await copyLog(context, file, content, run.at, at, run.length))) hasLength = false;
     if (run.from === "version") {
+      hasLength = false;
       copied.push({ offset: at, length: run.length });
       problem = (await copyOlder(context, file, run, at, isWithinBatch)) ?? problem;
     }

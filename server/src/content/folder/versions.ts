@@ -10,6 +10,7 @@ import type { PendingContent, PendingContents, Piece } from "./pending-contents.
 import { ProvenSource } from "./proven-source.ts";
 import { isSettled } from "./same-file.ts";
 import { TRASH_FOLDER, joinPath, stagedPath, versionKey } from "./store-layout.ts";
+import { writeSparsely } from "./write-sparsely.ts";
 
 /** A place found may be gone when it is used; more often in a row than this, something else is wrong. */
 const ATTEMPTS = 4;
@@ -262,17 +263,23 @@ export class FolderVersion implements OpenVersion {
     }
   }
 
-  /** Copies a range into a file, within the system where one file holds it. @throws as read. */
+  /**
+   * Copies a range into a file that has nothing there, within the system where one file holds it. Holes stay holes, and long runs of zeros become some: the
+   * file may end before them. @throws as read.
+   */
   async copyTo(target: DiskFile, offset: number, at: number, length: number, bufferBytes: number): Promise<void> {
     this.#checkRange(offset, length);
+    let isEmpty = true;
     for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
       const source = attempt === 1 ? (this.#source ?? (await this.find())) : await this.find();
       if (!(source instanceof FileSource)) break;
       if (await source.copyTo(target, offset, at, length)) return;
+      isEmpty = false;
     }
     for (let done = 0; done < length; done += bufferBytes) {
-      const count = Math.min(bufferBytes, length - done);
-      await target.write(at + done, await this.read(offset + done, count));
+      const bytes = await this.read(offset + done, Math.min(bufferBytes, length - done));
+      if (isEmpty) await writeSparsely(target, at + done, bytes);
+      else await target.write(at + done, bytes);
     }
   }
 
