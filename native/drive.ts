@@ -180,6 +180,11 @@ export interface Drive {
   putRanges(content: number, present: readonly ByteRange[]): void;
   /** False: a file is open over it, which may still ask for more of it; it stays. To be tried again after `closed`. */
   dropContent(content: number): boolean;
+  /**
+   * Nobody opens it from here on. The file, if it is open over it, reads on: what it has there must stay, and what it lacks it still asks for. False: another
+   * file is open over it too; nothing has changed.
+   */
+  dropContentBut(content: number, file: number): boolean;
 
   /** It is being worked on: what waits for it has its whole deadline again from now. Unknown ids are ignored, as they are below. */
   prolong(id: number): void;

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EMPTY_RECIPE, type VersionId, digestAt } from "@runnel/shared";
+import type { ByteRange } from "@runnel/native/drive";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { CacheMachine } from "./cache-machine.ts";
 import type { Sample } from "./cache-machine.ts";
@@ -140,23 +141,46 @@ test("whoever makes a version's content may use it, whenever a file is taken in 
   }
 });
 
-test("[F55] a transformed content has a new id, the new version, and the chunks of both ends", async () => {
+/** Nobody else uses it. */
+const ALONE = { holds: 0, letGo: () => true };
+
+/** The edit's bytes, in a file beside the cache. */
+async function editWith(
+  content: CachedContent,
+  { sample, seq, keptBytes, at }: { sample: Sample; seq: number; keptBytes: number; at: readonly ByteRange[] },
+  users = ALONE,
+): Promise<CachedContent> {
+  await machine.writeFile(machine.journal, "edit", sample.bytes);
+  const file = await machine.journal.open("edit", "read");
+  const pieces = at.map(({ offset, length }) => ({ file, from: offset, offset, length }));
+  const { recipe, oid } = sample;
+  const next = { version: { ...VERSION, seq }, sizeBytes: sample.bytes.length, recipe, oid };
+  try {
+    return await cache.edit(content, users, next, { keptBytes, pieces });
+  } finally {
+    await file.close();
+  }
+}
+
+test("[F55] an edited content has a new id, the new version, and the chunks of both ends", async () => {
   const sample = await machine.sample(3, 200_000);
   const content = await fill(sample);
-  const edited = Uint8Array.from(sample.bytes);
-  edited.fill(7, 100_000, 100_500);
-  const next = await machine.sampleOf(edited.subarray(0, 190_000));
+  const edited = sample.bytes.slice(0, 190_000);
+  edited.set(new Uint8Array(500), 100_000);
+  const next = await machine.sampleOf(edited);
+  const how = { sample: next, seq: 9, keptBytes: 190_000, at: [{ offset: 100_000, length: 500 }] };
   cache.hold(content);
-  await expect(cache.transform(content)).rejects.toMatchObject({ kind: "Busy" });
-  cache.release(content);
-  const transformation = await cache.transform(content);
+  await expect(editWith(content, how)).rejects.toMatchObject({ kind: "Busy" });
+  await expect(editWith(content, how, { holds: 1, letGo: () => false })).rejects.toMatchObject({ kind: "Busy" });
+  expect(cache.find(VERSION)?.id).toBe(content.id);
+  const letGo = (): boolean => {
+    cache.release(content);
+    return true;
+  };
+  const changed = await editWith(content, how, { holds: 1, letGo });
   expect(cache.find(VERSION)).toBeUndefined();
   expect(cache.byId(content.id)).toBeUndefined();
-  await transformation.file.write(100_000, edited.subarray(100_000, 100_500));
-  const whole = [{ offset: 0, length: 190_000 }];
-  const changed = await transformation.finish({ ...VERSION, seq: 9 }, 190_000, next.recipe, next.oid, whole);
   expect(changed.id).not.toBe(content.id);
-  expect(changed.path).toBe(transformation.path);
   expect(cache.find({ ...VERSION, seq: 9 })).toBe(changed);
   expect(await cache.read(changed, 0, 190_000)).toEqual(next.bytes);
   const found = cache.findChunks(next.recipe.digests);
@@ -167,24 +191,60 @@ test("[F55] a transformed content has a new id, the new version, and the chunks 
   expect(cache.usedBytes()).toBe(190_000);
 });
 
-test("[F51] a transformation leaves alone an adopted file that still has its other name", async () => {
+test("an edited content lacks what the old one lacked, has zeros where it grew, and what is in doubt stays so", async () => {
+  const sample = await machine.sample(3, 100_000);
+  const content = await made(VERSION, 100_000);
+  await cache.write(content, 0, sample.bytes.subarray(0, 40_000));
+  cache.setRecipe(content, sample.recipe, sample.oid);
+  cache.doubt(content);
+  const edited = new Uint8Array(120_000);
+  edited.set(sample.bytes.subarray(0, 80_000));
+  edited.set(new Uint8Array(1000).fill(7), 10_000);
+  edited.set(new Uint8Array(1000).fill(8), 70_000);
+  edited.set(new Uint8Array(1000).fill(9), 100_000);
+  const at = [10_000, 70_000, 100_000].map((offset) => ({ offset, length: 1000 }));
+  const next = await machine.sampleOf(edited);
+  const changed = await editWith(content, { sample: next, seq: 9, keptBytes: 80_000, at });
+  expect(cache.present(changed)).toEqual([
+    { offset: 10_000, length: 1000 },
+    { offset: 70_000, length: 1000 },
+    { offset: 80_000, length: 40_000 },
+  ]);
+  expect(cache.absent(changed, { offset: 0, length: 120_000 })).toEqual([
+    { offset: 40_000, length: 30_000 },
+    { offset: 71_000, length: 9_000 },
+  ]);
+  expect(await cache.read(changed, 0, 30_000)).toEqual(edited.subarray(0, 30_000));
+  expect(await cache.read(changed, 80_000, 40_000)).toEqual(edited.subarray(80_000));
+});
+
+test("[F51] an edit leaves alone an adopted file that still has its other name", async () => {
   const sample = await machine.sample(9, 10_000);
   await machine.writeFile(machine.root, "overlay", sample.bytes);
   const content = await cache.adopt("/cache/overlay", VERSION, 10_000, sample.recipe, sample.oid);
-  const transformation = await cache.transform(content);
-  await transformation.file.write(0, new Uint8Array(10_000));
+  const next = await machine.sample(10, 10_000);
+  const changed = await editWith(content, {
+    sample: next,
+    seq: 9,
+    keptBytes: 10_000,
+    at: [{ offset: 0, length: 10_000 }],
+  });
+  expect(await cache.read(changed, 0, 10_000)).toEqual(next.bytes);
   const file = await machine.root.open("overlay", "read");
   expect(await file.read(0, 10_000)).toEqual(sample.bytes);
   await file.close();
-  await transformation.abandon();
-  expect(await machine.files()).toEqual([]);
 });
 
-test("[F55] an abandoned transformation leaves nothing", async () => {
-  const transformation = await cache.transform(await fill(await machine.sample(3, 10_000)));
-  await transformation.abandon();
-  expect(await machine.files()).toEqual([]);
-  expect(cache.usedBytes()).toBe(0);
+test("what a full disk has no room for is absent from an edited content", async () => {
+  const sample = await machine.sample(3, 100_000);
+  const content = await fill(sample);
+  const next = await machine.sampleOf(Buffer.concat([sample.bytes, Buffer.alloc(50_000, 1)]));
+  machine.disk.fault = (operation) => (operation === "copyFrom" ? "NoSpace" : undefined);
+  const at = [{ offset: 100_000, length: 50_000 }];
+  const changed = await editWith(content, { sample: next, seq: 9, keptBytes: 100_000, at });
+  machine.disk.fault = undefined;
+  expect(cache.absent(changed, { offset: 0, length: 150_000 })).toEqual(at);
+  expect(await cache.read(changed, 0, 100_000)).toEqual(sample.bytes);
 });
 
 test("[F54] chunks are found only where their bytes are present", async () => {
@@ -335,21 +395,25 @@ test("[F50] files that the index does not know, or knows with another length, ar
 test("after close operations are interrupted; close waits for those under way", async () => {
   const content = await made(VERSION, 100);
   const writing = cache.write(content, 0, new Uint8Array(100));
-  const transformation = await cache.transform(await made({ ...VERSION, seq: 1 }, 1));
+  const next = await machine.sample(3, 1000);
+  const other = await made({ ...VERSION, seq: 1 }, 1000);
+  await machine.writeFile(machine.journal, "edit", next.bytes);
+  const pieces = [{ file: await machine.journal.open("edit", "read"), from: 0, offset: 0, length: 1000 }];
+  const { recipe, oid } = next;
+  const version = { ...VERSION, seq: 2 };
+  const editing = cache.edit(other, ALONE, { version, sizeBytes: 1000, recipe, oid }, { keptBytes: 1000, pieces });
   const closing = cache.close();
   await writing;
   const interrupted = { kind: "Interrupted" };
   expect(() => cache.find(VERSION)).toThrow(expect.objectContaining(interrupted));
   await expect(cache.read(content, 0, 1)).rejects.toMatchObject(interrupted);
   await closing;
-  await expect(transformation.finish(VERSION, 0, EMPTY_RECIPE, new Uint8Array(32), [])).rejects.toMatchObject(
-    interrupted,
-  );
-  await transformation.abandon();
+  const edited = await editing;
   await cache.close();
   cache = await machine.open();
   expect((await cache.read(cache.find(VERSION) as CachedContent, 0, 100)).length).toBe(100);
-  expect(await machine.files()).toEqual([String(content.id)]);
+  expect(await cache.read(cache.find({ ...VERSION, seq: 2 }) as CachedContent, 0, 1000)).toEqual(next.bytes);
+  expect(await machine.files()).toEqual([String(content.id), String(edited.id)]);
 });
 
 test("[F47] the sample of format 1 is read", async () => {

@@ -21,6 +21,9 @@ class Place {
   readonly doubted: number[] = [];
   nowMs = 1000;
   isOpen = true;
+  /** Another file is open over the content. */
+  isShared = false;
+  readonly ensured: number[] = [];
   mayGo: (id: number) => boolean = () => true;
   private readonly state: NodeState = { ...makeState(NODE, "file", 7), version: 7, sizeBytes: SIZE_BYTES };
   readonly subject: Contents;
@@ -35,6 +38,7 @@ class Place {
         opened: () => undefined,
         done: () => undefined,
         dropContent: () => !this.isOpen,
+        dropContentBut: () => !this.isShared,
       },
       tree: { real: (node: number) => node, node: async () => this.state, entry: (state: NodeState) => state },
       cache: {
@@ -52,7 +56,7 @@ class Place {
         release: ({ id }: CachedContent) => add(id, -1),
         copy: async (from: CachedContent, _at: number, to: CachedContent) => void this.copied.push(from.id, to.id),
       },
-      downloads: { onStored: () => undefined, ensure: async (content: CachedContent) => content },
+      downloads: { onStored: () => undefined, ensure: async ({ id }: CachedContent) => void this.ensured.push(id) },
       ownRecipes: { of: async () => undefined },
       readAhead: { opened: () => undefined, arrived: async () => undefined },
       wants: { opened: () => undefined, arrived: async () => undefined },
@@ -87,6 +91,33 @@ test("it stays until the file is closed, and what it lacks comes from the one th
   place.subject.closed(NODE);
   expect(place.holds.get(1)).toBe(0);
   expect(place.mayGo(1)).toBe(true);
+});
+
+test("of a content that became another version's a program gets what it lacks of that one", async () => {
+  const place = new Place();
+  const open = { op: "open", id: 1, node: NODE, wantsWrite: true };
+  await place.subject.open(open as unknown as RequestOfOp<"open">, false);
+  const content = place.contents.get(1) as CachedContent;
+  const fetch = { op: "fetch", id: 2, content: 1, offset: 0, length: SIZE_BYTES, ahead: 0 };
+  const waiting = place.subject.fetch(fetch as unknown as RequestOfOp<"fetch">);
+  // Somebody waits for some of it.
+  expect(place.subject.letGo(content, 8, 1)).toBe(false);
+  await waiting;
+  expect(place.subject.holdsOf(content)).toBe(1);
+  place.isShared = true;
+  expect(place.subject.letGo(content, 8, 1)).toBe(false);
+  place.isShared = false;
+  expect(place.holds.get(1)).toBe(1);
+  expect(place.subject.letGo(content, 8, 1)).toBe(true);
+  expect(place.subject.holdsOf(content)).toBe(0);
+  expect(place.holds.get(1)).toBe(0);
+  place.contents.delete(1);
+  place.put(2, { node: NODE, seq: 8 });
+  place.ensured.length = 0;
+  await place.subject.fetch({ ...fetch, id: 3 } as unknown as RequestOfOp<"fetch">);
+  expect(place.ensured).toEqual([2]);
+  place.subject.closed(NODE);
+  expect(place.holds.get(1)).toBe(0);
 });
 
 test("what the drive was given an hour ago is doubted, once no program has it open", async () => {

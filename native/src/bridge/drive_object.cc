@@ -43,6 +43,7 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::PutContent>("putContent"),
                          InstanceMethod<&DriveObject::PutRanges>("putRanges"),
                          InstanceMethod<&DriveObject::DropContent>("dropContent"),
+                         InstanceMethod<&DriveObject::DropContentBut>("dropContentBut"),
                          InstanceMethod<&DriveObject::Settle>("settle"),
                          InstanceMethod<&DriveObject::SettleStatfs>("settleStatfs"),
                          InstanceMethod<&DriveObject::SettleXattrs>("settleXattrs"),
@@ -214,6 +215,10 @@ Napi::Value DriveObject::PutRanges(const Napi::CallbackInfo& info) {
 
 Napi::Value DriveObject::DropContent(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), core().DropContent(IdOf(info[0])));
+}
+
+Napi::Value DriveObject::DropContentBut(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), core().DropContentBut(IdOf(info[0]), IdOf(info[1])));
 }
 
 Napi::Value DriveObject::Settle(const Napi::CallbackInfo& info) {

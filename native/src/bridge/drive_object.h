@@ -44,6 +44,7 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   Napi::Value PutContent(const Napi::CallbackInfo& info);
   Napi::Value PutRanges(const Napi::CallbackInfo& info);
   Napi::Value DropContent(const Napi::CallbackInfo& info);
+  Napi::Value DropContentBut(const Napi::CallbackInfo& info);
   // (id, errno, node, content, version)
   Napi::Value Settle(const Napi::CallbackInfo& info);
   Napi::Value SettleStatfs(const Napi::CallbackInfo& info);

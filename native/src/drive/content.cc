@@ -107,6 +107,13 @@ bool ContentTable::Drop(uint64_t id) {
   auto found = contents_.find(id);
   if (found == contents_.end()) return true;
   if (found->second.use_count() > 1) return false;
+  Erase(id);
+  return true;
+}
+
+void ContentTable::Erase(uint64_t id) {
+  auto found = contents_.find(id);
+  if (found == contents_.end()) return;
   const uint64_t node = found->second->node;
   for (auto [at, end] = of_node_.equal_range(node); at != end; ++at) {
     if (at->second == id) {
@@ -115,7 +122,6 @@ bool ContentTable::Drop(uint64_t id) {
     }
   }
   contents_.erase(found);
-  return true;
 }
 
 }  // namespace runnel::drive

@@ -88,6 +88,7 @@ class ContentTable {
   ContentPtr FindVersion(uint64_t node, uint64_t version) const;
   // False when a file is open over it: it stays.
   bool Drop(uint64_t id);
+  void Erase(uint64_t id);
 
  private:
   std::unordered_map<uint64_t, ContentPtr> contents_;

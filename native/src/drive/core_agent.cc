@@ -175,6 +175,16 @@ bool DriveCore::DropContent(uint64_t content) {
   return contents_.Drop(content);
 }
 
+bool DriveCore::DropContentBut(uint64_t content, uint64_t file) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, other] : files_) {
+    const ContentPtr base = id == file ? nullptr : other->Base();
+    if (base != nullptr && base->id == content) return false;
+  }
+  contents_.Erase(content);
+  return true;
+}
+
 void DriveCore::DropContents() {
   ContentTable gone;
   std::lock_guard lock(mutex_);

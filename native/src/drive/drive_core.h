@@ -123,6 +123,8 @@ class DriveCore {
   void PutContent(ContentPtr content);
   bool PutRanges(uint64_t content, const std::vector<ByteRange>& present);
   bool DropContent(uint64_t content);
+  // Nobody opens it from here on; the file that is open over it reads on. False: another file is open over it too.
+  bool DropContentBut(uint64_t content, uint64_t file);
   // The drive has ended: no descriptor waits until the agent's collector comes by.
   void DropContents();
   void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }

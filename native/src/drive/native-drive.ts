@@ -36,6 +36,7 @@ export interface NativeDrive {
   putContent(id: number, node: number, version: number, path: string, sizeBytes: number, present: Float64Array): number;
   putRanges(content: number, present: Float64Array): boolean;
   dropContent(content: number): boolean;
+  dropContentBut(content: number, file: number): boolean;
   settle(id: number, errno: number, node: number, content: number, version: number): void;
   settleStatfs(id: number, total: number, free: number, available: number, files: number, freeFiles: number): void;
   settleXattrs(id: number, flat: (string | Uint8Array)[]): void;
@@ -216,6 +217,10 @@ export class AgentSide {
 
   dropContent(content: number): boolean {
     return this.#run(() => this.native.dropContent(content));
+  }
+
+  dropContentBut(content: number, file: number): boolean {
+    return this.#run(() => this.native.dropContentBut(content, file));
   }
 
   done(id: number): void {

@@ -219,6 +219,23 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(await agent.drop("a")).toBe(true);
       expect(await readFile("a")).toBe("text");
     });
+
+    test("a content is let go for the one file that is open over it, which reads on", async () => {
+      const { agent, program } = rig;
+      await agent.setKnobs({ cacheWhole: true });
+      await agent.remoteWrite("a", bytes("text"));
+      const fd = await program.open("a", O_RDWR);
+      await program.write(fd, 0, bytes("T"));
+      await program.fsync(fd);
+      await rig.until(async () => !(await agent.letGo("a", false)));
+      const opened = await count("open");
+      expect(await agent.letGo("a", true)).toBe(true);
+      expect(text(await program.read(fd, 0, 100))).toBe("Text");
+      await program.close(fd);
+      await rig.until(async () => (await agent.statistics()).openFiles === 0);
+      expect(await readFile("a")).toBe("Text");
+      expect(await count("open")).toBe(opened + 1);
+    });
   });
 
   describe(`${name}: writing`, () => {

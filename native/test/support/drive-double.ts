@@ -588,6 +588,18 @@ export class DriveDouble {
     return true;
   }
 
+  /** Whether nobody but the file that was saved last (or nobody at all) has the current content of this path open; it is not opened again then. */
+  letGo(path: string, isBySaved: boolean): boolean {
+    const node = this.#resolve(path);
+    const saved = this.log.findLast((request) => "op" in request && request.op === "commit") as RequestOf<"commit">;
+    for (const { id, node: of, version } of this.#contents.values()) {
+      if (of !== node?.entry.node || version !== node.entry.version) continue;
+      if (!this.drive.dropContentBut(id, isBySaved ? saved.file : 0)) return false;
+      return this.#contents.delete(id);
+    }
+    throw new Error("no such content");
+  }
+
   statistics(): ReturnType<Drive["statistics"]> {
     return this.drive.statistics();
   }

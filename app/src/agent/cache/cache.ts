@@ -25,22 +25,20 @@ export interface FoundChunk {
   length: number;
 }
 
-/** The file of a content on its way to another version. End it with `finish` or `abandon`, once. */
-export interface Transformation {
-  /** Where the file lies now; its bytes are those of the old content. */
-  readonly path: string;
-  /** Open for writing; closed by finish and abandon. */
-  readonly file: DiskFile;
-  /** Gives it its new identity as a complete or partial content; the file is cut or extended to `sizeBytes`. */
-  finish(
-    version: VersionId,
-    sizeBytes: number,
-    recipe: Recipe,
-    oid: Uint8Array,
-    present: readonly ByteRange[],
-  ): Promise<CachedContent>;
-  /** Drops it. */
-  abandon(): Promise<void>;
+/** What a version is. */
+export interface VersionContent {
+  version: VersionId;
+  sizeBytes: number;
+  recipe: Recipe;
+  /** 32 bytes. */
+  oid: Uint8Array;
+}
+
+/** How a version differs from an older one: the first `keptBytes` of that, then zeros, and over both the pieces, in order. */
+export interface Edit {
+  keptBytes: number;
+  /** `from`: where the bytes lie in the file, one of the same disk; `offset`: in the content. */
+  pieces: readonly { file: DiskFile; from: number; offset: number; length: number }[];
 }
 
 /** Methods given a content that is no longer in the cache throw Gone; after close all but close throw Interrupted. */
@@ -75,10 +73,15 @@ export interface Cache {
     absent?: readonly ByteRange[],
   ): Promise<CachedContent>;
   /**
-   * The file of `content` becomes that of another version: from here to `finish` it belongs to no version (a crash loses it, never mixes
-   * it), and `content` is gone. @throws Busy while it is held.
+   * The file of `content` becomes that of another version, written where the two differ; `content` is gone. What cannot be written is absent. `letGo` releases
+   * the `holds` that the caller knows of, or returns false, when it is still needed as it is. @throws Busy then, and while anybody else uses it.
    */
-  transform(content: CachedContent): Promise<Transformation>;
+  edit(
+    content: CachedContent,
+    users: { holds: number; letGo(): boolean },
+    next: VersionContent,
+    edit: Edit,
+  ): Promise<CachedContent>;
   /** The recipe of the whole content. */
   setRecipe(content: CachedContent, recipe: Recipe, oid: Uint8Array): CachedContent;
 

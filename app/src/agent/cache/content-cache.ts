@@ -8,7 +8,7 @@ import { openDatabase } from "../replica/database.ts";
 import type { IndexDatabase } from "../replica/database.ts";
 import { takeIn } from "./adopt.ts";
 import type { CacheOptions } from "./cache-options.ts";
-import type { Cache, CachedContent, FoundChunk, Transformation } from "./cache.ts";
+import type { Cache, CachedContent, Edit, FoundChunk, VersionContent } from "./cache.ts";
 import { ChunkIndex } from "./chunk-index.ts";
 import { ContentFiles } from "./content-files.ts";
 import { CACHE_FORMAT, prepareContentStatements } from "./content-index.ts";
@@ -16,7 +16,7 @@ import type { ContentStatements } from "./content-index.ts";
 import { ContentLives } from "./content-lives.ts";
 import { ContentTable, gone } from "./content-table.ts";
 import type { Content } from "./content.ts";
-import { addRange, holdsRange, missingIn, removeRange, sumOf } from "./ranges.ts";
+import { addRange, holdsRange, missingIn, presentIn, removeRange, sumOf } from "./ranges.ts";
 import { Prover } from "./prove.ts";
 import { reconcile } from "./reconcile.ts";
 
@@ -151,51 +151,60 @@ class ContentCache implements Cache {
     });
   }
 
-  async transform(view: CachedContent): Promise<Transformation> {
-    this.#assertOpen("transform cached content");
+  async edit(
+    view: CachedContent,
+    { holds, letGo }: { holds: number; letGo(): boolean },
+    { version, sizeBytes, recipe, oid }: VersionContent,
+    { keptBytes, pieces }: Edit,
+  ): Promise<CachedContent> {
+    this.#assertOpen("edit cached content");
+    checkRecipe(recipe, sizeBytes);
     const old = this.#contents.require(view);
-    if (old.isInUse) throw new RunnelError("Busy", "transform cached content", "The content is in use.");
-    await this.#contents.rest(old);
-    if (old.isGone) throw gone();
-    if (old.isInUse) throw new RunnelError("Busy", "transform cached content", "The content is in use.");
+    const isBusy = old.holds !== holds || old.working > 0 || old.proving !== undefined;
+    if (isBusy || !letGo()) throw new RunnelError("Busy", "edit cached content", "The content is in use.");
     const next = this.#db.atomic(() => {
       this.#contents.remove(old);
-      return this.#contents.insert(old.sizeBytes, old.lineage);
+      return this.#contents.insert(sizeBytes, old.lineage);
     });
-    next.working++;
+    return this.#lives.working(next, async () => {
+      try {
+        await this.#contents.rest(old);
+        await this.#files.move(old.id, next.id);
+        const file = await this.#contents.file(next);
+        if (keptBytes < old.sizeBytes) await file.truncate(keptBytes);
+        if (keptBytes !== sizeBytes) await file.truncate(sizeBytes);
+      } catch (error) {
+        if (old.recipe !== undefined) this.#chunks.remove(old.lineage, old.recipe);
+        await this.#lives.remove(next);
+        throw error;
+      }
+      // All of it, but for what the old one lacks, and what is still to be written.
+      const absent = [...old.absent({ offset: 0, length: keptBytes }), ...pieces];
+      const present: ByteRange[] = [{ offset: 0, length: sizeBytes }];
+      for (const range of absent) removeRange(present, range);
+      const inDoubt = present.flatMap((range) => presentIn(old.doubtful, range));
+      this.#lives.complete(next, { version, sizeBytes, recipe, oid }, present, inDoubt, old);
+      for (const piece of pieces) if (!(await this.#put(next, piece))) break;
+      return next.view();
+    });
+  }
+
+  /** False when it could not be written: it is fetched when it is read. */
+  async #put(content: Content, { file, from, offset, length }: Edit["pieces"][number]): Promise<boolean> {
+    const target = await this.#contents.file(content);
     try {
-      await this.#files.move(old.id, next.id);
-      return this.#transformation(old, next, await this.#contents.file(next));
+      for (let done = 0; done < length;) {
+        const left = length - done;
+        const copied = await this.#withRoom(left, () => target.copyFrom(file, from + done, offset + done, left));
+        if (copied === 0) return false;
+        this.#wasWritten(content, offset + done, copied);
+        done += copied;
+      }
+      return true;
     } catch (error) {
-      await this.#files.remove(old.id).catch(() => {});
-      await this.#abandon(old, next);
+      if (isRunnelError(error, "NoSpace", "Io")) return false;
       throw error;
     }
-  }
-
-  #transformation(old: Content, next: Content, file: DiskFile): Transformation {
-    return {
-      path: next.path,
-      file,
-      abandon: () => this.#abandon(old, next),
-      finish: async (version, sizeBytes, recipe, oid, present) => {
-        checkRecipe(recipe, sizeBytes);
-        await file.truncate(sizeBytes);
-        this.#assertOpen("transform cached content");
-        this.#lives.complete(next, { version, sizeBytes, recipe, oid }, present, [], old);
-        next.working--;
-        await this.#lives.wasUsed(next);
-        return next.view();
-      },
-    };
-  }
-
-  async #abandon(old: Content, next: Content): Promise<void> {
-    next.working--;
-    // After close its row is left: it names no version, so the next opening drops it.
-    if (this.#closing !== undefined) return this.#contents.rest(next);
-    if (old.recipe !== undefined) this.#chunks.remove(old.lineage, old.recipe);
-    await this.#lives.remove(next);
   }
 
   setRecipe(view: CachedContent, recipe: Recipe, oid: Uint8Array): CachedContent {

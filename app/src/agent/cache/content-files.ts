@@ -43,10 +43,7 @@ export class ContentFiles {
     await this.#root.link(from, this.#place(id));
   }
 
-  /**
-   * Moves a file to another id, on stable storage: after a crash no index that still names the old id finds it. A file that has a second
-   * name still is somebody else's too (adopt): it is copied.
-   */
+  /** Gives a file another id. One that has a second name still is somebody else's too (adopt): it is copied. */
   async move(from: number, to: number): Promise<void> {
     const { nlink, sizeBytes } = await this.#root.stat(this.#place(from));
     await this.#makeFolderOf(to);
@@ -54,8 +51,6 @@ export class ContentFiles {
       await this.#copy(from, to, sizeBytes);
       await this.remove(from);
     } else await this.#root.rename(this.#place(from), this.#place(to), "keep");
-    await this.#root.syncFolder(this.#folderOf(to));
-    await this.#root.syncFolder(this.#folderOf(from));
   }
 
   async remove(id: number): Promise<void> {

@@ -5,7 +5,7 @@ import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
-import type { Sender, Sent } from "../transfer/send-content.ts";
+import type { BaseUsers, Sender, Sent } from "../transfer/send-content.ts";
 import type { Making, Operations } from "../wire/operations.ts";
 import type { Contents } from "./contents.ts";
 import type { RequestOfOp } from "./names.ts";
@@ -80,16 +80,13 @@ export class Commits {
   }
 
   private async save(request: RequestOfOp<"commit">, node: number): Promise<void> {
-    const { tree, operations, cache, journal, drive, sender, unsent } = this.parts;
+    const { tree, operations, journal, drive, sender, unsent } = this.parts;
     const n = operations.begin();
     let record: JournalCommit | undefined;
-    let base: CachedContent | undefined;
     try {
       const known = this.knownBase(request, node);
       record = await this.record(request, node, n, known);
-      const making = tree.makingOf(node);
-      base = await unsent.holdBase(record, known);
-      let sent = await this.unlessBound(record, making, sender.send(record, base, { making }));
+      let sent = await this.sendOver(record, known, tree.makingOf(node));
       if (sent === undefined) {
         record = { ...record, node: tree.real(node) };
         await journal.put(record, false);
@@ -118,8 +115,22 @@ export class Commits {
       }
       throw refusal ?? error;
     } finally {
-      if (base !== undefined) cache.release(base);
       operations.answered(n);
+    }
+  }
+
+  /** Over the version that was edited. undefined as `unlessBound`. */
+  private async sendOver(
+    record: JournalCommit,
+    known: CachedContent | undefined,
+    making: Making | undefined,
+  ): Promise<Sent | undefined> {
+    const { cache, sender, unsent } = this.parts;
+    const base = await unsent.holdBase(record, known);
+    try {
+      return await this.unlessBound(record, making, sender.send(record, base, { making }));
+    } finally {
+      if (base !== undefined) cache.release(base);
     }
   }
 
@@ -196,7 +207,7 @@ export class Commits {
     await Promise.resolve();
     try {
       if (record.sizeBytes > 0) {
-        const content = await sent.keep();
+        const content = await sent.keep(this.usersOf(file, sent));
         this.parts.saved(content.version);
         contents.give(content);
         if (drive.rebase(file, content.id)) contents.rebased(content);
@@ -215,13 +226,21 @@ export class Commits {
     }
   }
 
+  private usersOf(file: number, { result }: Sent): BaseUsers {
+    const { contents } = this.parts;
+    return {
+      holdsOf: (content) => contents.holdsOf(content),
+      letGo: (content) => contents.letGo(content, result.version, file),
+    };
+  }
+
   /** A file nobody has open is cut or extended: a commit over its current version. */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
     const { cache, operations, journal, clock, tree, sender } = this.parts;
     operations.mustBeOnline("truncate");
     await this.settled(state.node);
     const version = { node: state.node, seq: state.version };
-    const base = state.sizeBytes === 0 ? undefined : await cache.create(version, state.sizeBytes);
+    let base = state.sizeBytes === 0 ? undefined : await cache.create(version, state.sizeBytes);
     const n = operations.begin();
     const nowNs = clock.wallNs();
     try {
@@ -243,8 +262,10 @@ export class Commits {
         },
         base,
       );
+      if (base !== undefined) cache.release(base);
+      base = undefined;
       try {
-        if (sizeBytes > 0) await sent.keep();
+        if (sizeBytes > 0) await sent.keep(this.usersOf(0, sent));
       } finally {
         await sent.release();
       }

@@ -14,6 +14,8 @@ const MiB = 1024 * 1024;
 /** Small files come whole; larger ones in windows, ever wider for whoever reads on. */
 const WHOLE_FILE_BYTES = 4 * MiB;
 const WINDOW_BYTES = 1 * MiB;
+/** A program asks for more of a content that has been edited at once, or never. */
+const EDITS_MAX = 1024;
 /** Programs read cached bytes for so long before these are digested anew: disks rot while the agent runs. */
 const BELIEVED_MS = 60 * 60_000;
 
@@ -39,6 +41,10 @@ export class Contents {
   private readonly askedTo = new Map<number, number>();
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Set<number>>();
+  /** How many programs wait for some of it, by content. */
+  private readonly fetching = new Map<number, number>();
+  /** Which version the file of a content became, by the former content: a program that had it open asks for more of that. */
+  private readonly edits = new Map<number, VersionId>();
   /** What the drive may read from, by content: of which version it was when the drive got it, and when that was. In the order of `sinceMs`. */
   private readonly given = new Map<number, { version: VersionId; sinceMs: number }>();
 
@@ -87,9 +93,10 @@ export class Contents {
 
   /** Ranges of a content for a program that waits in read(2): it goes on as soon as they are here, while what follows still comes. */
   async fetch(request: RequestOfOp<"fetch">): Promise<void> {
-    const content = this.cache.byId(request.content);
+    const content = this.cache.byId(request.content) ?? (await this.editOf(request.content));
     if (content === undefined) throw new RunnelError("Gone", "read", "The content is no longer in the cache.");
     const needed = { offset: request.offset, length: request.length };
+    this.fetching.set(content.id, (this.fetching.get(content.id) ?? 0) + 1);
     try {
       await this.readAhead.arrived(content);
       await this.wants.arrived(content.version);
@@ -100,6 +107,9 @@ export class Contents {
         await Promise.race([coming, this.arrival(content, needed, coming)]);
       }
     } finally {
+      const others = (this.fetching.get(content.id) ?? 0) - 1;
+      if (others > 0) this.fetching.set(content.id, others);
+      else this.fetching.delete(content.id);
       // Also after a failure: what came is here.
       this.drive.putRanges(content.id, this.cache.present(content));
     }
@@ -201,6 +211,30 @@ export class Contents {
       const content = this.cache.byId(id);
       if (content !== undefined) this.cache.doubt(content);
     }
+  }
+
+  /** How often a file's programs hold it. */
+  holdsOf(content: CachedContent): number {
+    return this.held.get(content.version.node)?.has(content.id) === true ? 1 : 0;
+  }
+
+  /** Its file becomes that of the node's version `seq`, which the open file (0: none) is of. False: another one still reads from it; nothing has changed then. */
+  letGo(content: CachedContent, seq: number, file: number): boolean {
+    const { id, version } = content;
+    if (this.fetching.has(id) || !this.drive.dropContentBut(id, file)) return false;
+    this.given.delete(id);
+    this.edits.set(id, { node: version.node, seq });
+    const [oldest] = this.edits.keys();
+    if (this.edits.size > EDITS_MAX && oldest !== undefined) this.edits.delete(oldest);
+    if (this.held.get(version.node)?.delete(id) === true) this.cache.release(content);
+    return true;
+  }
+
+  private async editOf(id: number): Promise<CachedContent | undefined> {
+    const version = this.edits.get(id);
+    if (version === undefined) return undefined;
+    await this.settled(version.node);
+    return this.cache.find(version);
   }
 
   /** A file reads from this content from now on. What it read before is let go, unless the drive has another file over that. */

@@ -2,6 +2,7 @@
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, DiskRoot, Piece } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
+import type { Edit } from "../cache/cache.ts";
 
 export interface Layer {
   /** Relative to the journal's data folder. */
@@ -102,6 +103,19 @@ export class ComposedContent {
       if (count > 0) pieces.push({ file: piece.file, offset: piece.offset + skipped, length: count });
     }
     return pieces;
+  }
+
+  /** What makes it of its base, where it has one: zeros are only behind what shows of that. */
+  asEdit(): Edit {
+    let keptBytes = 0;
+    const pieces: Edit["pieces"][number][] = [];
+    for (const [index, { file, offset: from, length }] of this.pieces.entries()) {
+      const offset = this.starts[index] ?? 0;
+      if (file === undefined) continue;
+      if (file === this.base?.file) keptBytes = offset + length;
+      else pieces.push({ file, from, offset, length });
+    }
+    return { keptBytes, pieces };
   }
 
   /** Writes the whole to `target` (empty before). Holes stay holes, and so does what is not here. */

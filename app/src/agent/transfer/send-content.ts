@@ -15,7 +15,7 @@ import {
   rechunkedRecipe,
   sliceRecipe,
 } from "@runnel/shared";
-import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Cache, CachedContent, VersionContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -43,10 +43,18 @@ export interface SenderParts {
   clock: Clock;
 }
 
+/** Whoever has programs read from cached contents. */
+export interface BaseUsers {
+  /** How often they hold it. */
+  holdsOf(content: CachedContent): number;
+  /** Lets it go, unless somebody still reads from it: then nothing changes, and false is returned. */
+  letGo(content: CachedContent): boolean;
+}
+
 export interface Sent {
   result: WriteResult;
-  /** Takes the content into the cache, as the version it became. */
-  keep(): Promise<CachedContent>;
+  /** Takes the content into the cache, as the version it became. `base`: who else uses what was edited: where nobody else does, its file is written to. */
+  keep(base?: BaseUsers): Promise<CachedContent>;
   /** What it lay in is not needed any more. */
   release(): Promise<void>;
 }
@@ -84,9 +92,14 @@ export class Sender {
       if (base !== undefined) cache.release(base);
       throw error;
     });
+    let isHeld = base !== undefined;
+    const letGo = (): void => {
+      if (isHeld && base !== undefined) cache.release(base);
+      isHeld = false;
+    };
     const release = async (): Promise<void> => {
       await content.close();
-      if (base !== undefined) cache.release(base);
+      letGo();
     };
     try {
       const cut = await this.cut(record, base, content);
@@ -98,7 +111,13 @@ export class Sender {
       const result = await this.toldOf(this.deliver(record, cut, base, mayStart, making));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
-      const keep = (): Promise<CachedContent> => {
+      const keep = async (users?: BaseUsers): Promise<CachedContent> => {
+        const isEdit = base !== undefined && base.version.node === version.node && isHeld;
+        if (users !== undefined && isEdit) {
+          const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
+          const edited = await this.edited(base, content, next, users, letGo);
+          if (edited !== undefined) return edited;
+        }
         const [inDoubt, absent] = [content.inDoubt(0, content.sizeBytes), content.absent()];
         return this.inOneFile(record, content, (path) =>
           cache.adopt(path, version, record.sizeBytes, recipe, oid, inDoubt, absent),
@@ -200,6 +219,34 @@ export class Sender {
   }
 
   /** Gives the whole content to `take` as one file. */
+  /** The base's file, written to where it lies; undefined when nothing of it shows any more, or it is still needed as it is. */
+  private async edited(
+    base: CachedContent,
+    content: ComposedContent,
+    next: VersionContent,
+    users: BaseUsers,
+    letGo: () => void,
+  ): Promise<CachedContent | undefined> {
+    const { cache } = this.parts;
+    const edit = content.asEdit();
+    const now = cache.byId(base.id);
+    if (now === undefined || edit.keptBytes === 0) return undefined;
+    const all = {
+      holds: 1 + users.holdsOf(now),
+      letGo: () => {
+        if (!users.letGo(now)) return false;
+        letGo();
+        return true;
+      },
+    };
+    try {
+      return await cache.edit(now, all, next, edit);
+    } catch (error) {
+      if (isRunnelError(error, "Busy")) return undefined;
+      throw error;
+    }
+  }
+
   private async inOneFile<T>(
     record: JournalCommit,
     content: ComposedContent,
