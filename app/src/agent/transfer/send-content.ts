@@ -53,8 +53,8 @@ export interface BaseUsers {
 
 export interface Sent {
   result: WriteResult;
-  /** Takes the content into the cache, as the version it became. `base`: who else uses what was edited: where nobody else does, its file is written to. */
-  keep(base?: BaseUsers): Promise<CachedContent>;
+  /** Takes the content into the cache, as the version it became. What was edited is written to where it lies, if its users let it go; else it is copied. */
+  keep(users?: BaseUsers): Promise<CachedContent>;
   /** What it lay in is not needed any more. */
   release(): Promise<void>;
 }
@@ -218,7 +218,6 @@ export class Sender {
     }
   }
 
-  /** Gives the whole content to `take` as one file. */
   /** The base's file, written to where it lies; undefined when nothing of it shows any more, or it is still needed as it is. */
   private async edited(
     base: CachedContent,
@@ -247,6 +246,7 @@ export class Sender {
     }
   }
 
+  /** Gives the whole content to `take` as one file. */
   private async inOneFile<T>(
     record: JournalCommit,
     content: ComposedContent,
