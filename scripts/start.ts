@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { isRunnelError, RunnelError } from "@runnel/shared";
 import { ControlClient, type PartOf } from "../app/src/agent/control/index.ts";
 import { withAgent } from "../app/src/cli/agent-connection.ts";
-import { formatBytes, formatPercent } from "../app/src/cli/format.ts";
+import { formatBytes, formatSaved } from "../app/src/cli/format.ts";
 import { wireTotal } from "../app/src/cli/verbs/stats.ts";
 import { makeDemo } from "./demo.ts";
 import { type DemoServer, startDemoServer } from "./demo-server.ts";
@@ -111,7 +111,7 @@ function describe({ mounts }: PartOf<"watch">): string {
   const { applications, sent, received, savedPercent } = mount.statistics;
   const wire = formatBytes(wireTotal(sent) + wireTotal(received));
   const moved = `Programs wrote ${formatBytes(applications.writtenBytes)}, read ${formatBytes(applications.readBytes)}`;
-  return `${moved}; ${wire} on the wire; ${formatPercent(savedPercent)} saved`;
+  return `${moved}; ${wire} on the wire; ${formatSaved(savedPercent)} saved`;
 }
 
 /** One line that changes in place on a terminal; in a pipe a new line, when something changed. */

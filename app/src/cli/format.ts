@@ -9,6 +9,11 @@ export function formatPercent(percent: number): string {
   return `${Math.round(percent)} %`;
 }
 
+/** Of what programs wrote and read, how much crossed no wire; around little of it more may have. */
+export function formatSaved(percent: number): string {
+  return percent < 0 ? "nothing" : formatPercent(percent);
+}
+
 /** Columns aligned: the first to the left, figures to the right, words to the left. */
 export function formatTable(rows: readonly (readonly string[])[], others: "figures" | "words" = "figures"): string[] {
   const widths: number[] = [];

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { ControlClient, ResultOf } from "../../agent/control/index.ts";
 import type { MountStatistics, WireBytes } from "../../agent/mount.ts";
 import { withAgent, withRunningAgent } from "../agent-connection.ts";
-import { formatBytes, formatPercent, formatTable } from "../format.ts";
+import { formatBytes, formatSaved, formatTable } from "../format.ts";
 import type { Output } from "../output.ts";
 import { absolutePath, addVerb } from "../verb.ts";
 
@@ -55,6 +55,6 @@ function describeMount(statistics: MountStatistics): string[] {
     `Chunks reused: ${reusedChunks.base} from the base, ${reusedChunks.cache} from the cache, ${reusedChunks.server} at the server`,
     `Bytes reused: ${formatBytes(statistics.reusedBytes)}`,
     ...(statistics.offlineAnswers === 0 ? [] : [`Answered offline: ${statistics.offlineAnswers}`]),
-    `Saved: ${formatPercent(statistics.savedPercent)}`,
+    `Saved: ${formatSaved(statistics.savedPercent)}`,
   ];
 }
