@@ -157,8 +157,13 @@ class Checker {
         isChange(each.kind) &&
         each.began < call.ended &&
         each.ended > call.began &&
-        (touches(each, call) || (each.kind === "write" && this.isOneOf(each, nodes))),
+        (touches(each, call) || this.wroteOrTook(each, nodes)),
     );
+  }
+
+  private wroteOrTook(call: Call, nodes: ReadonlySet<number>): boolean {
+    if (call.kind !== "write" && call.kind !== "remove" && call.kind !== "rename") return false;
+    return [call.path, call.toPath ?? call.path].some((path) => this.isOneOf({ ...call, path }, nodes));
   }
 }
 
