@@ -1,4 +1,4 @@
-// Jest environment: a test that fails shows what the servers and agents that it used have told so far, before they are cleaned up.
+// Jest environment: a test that fails shows what the servers and agents of its file have told so far, before they are cleaned up.
 const { TestEnvironment } = require("jest-environment-node");
 
 const LINES = 30;
@@ -11,6 +11,6 @@ module.exports = class Told extends TestEnvironment {
     const told = [...tellers].map((tell) => tell().trim()).filter((text) => text !== "");
     const shown = told.map((text) => `\n${text.split("\n").slice(-LINES).join("\n")}\n`).join("");
     // Jest cuts lines that come after the first of the stack.
-    error.stack = error.stack.replace(/(?=\n\s+at )/, shown);
+    error.stack = error.stack.replace(/(?=\n\s+at )/, () => shown);
   }
 };

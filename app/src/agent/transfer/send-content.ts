@@ -92,10 +92,10 @@ export class Sender {
       if (base !== undefined) cache.release(base);
       throw error;
     });
-    let isHeld = base !== undefined;
+    let held = base;
     const letGo = (): void => {
-      if (isHeld && base !== undefined) cache.release(base);
-      isHeld = false;
+      if (held !== undefined) cache.release(held);
+      held = undefined;
     };
     const release = async (): Promise<void> => {
       await content.close();
@@ -112,10 +112,9 @@ export class Sender {
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
       const keep = async (users?: BaseUsers): Promise<CachedContent> => {
-        const isEdit = base !== undefined && base.version.node === version.node && isHeld;
-        if (users !== undefined && isEdit) {
+        if (users !== undefined && held?.version.node === version.node) {
           const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
-          const edited = await this.edited(base, content, next, users, letGo);
+          const edited = await this.edited(held, content, next, users, letGo);
           if (edited !== undefined) return edited;
         }
         const [inDoubt, absent] = [content.inDoubt(0, content.sizeBytes), content.absent()];
