@@ -125,10 +125,15 @@ export class Commits {
     known: CachedContent | undefined,
     making: Making | undefined,
   ): Promise<Sent | undefined> {
-    const { cache, sender, unsent } = this.parts;
-    const base = await unsent.holdBase(record, known);
+    const base = await this.parts.unsent.holdBase(record, known);
+    return this.unlessBound(record, making, this.sendHeld(record, base, making));
+  }
+
+  /** What is sent holds the base from here on, in place of the caller. */
+  private async sendHeld(record: JournalCommit, base: CachedContent | undefined, making?: Making): Promise<Sent> {
+    const { cache, sender } = this.parts;
     try {
-      return await this.unlessBound(record, making, sender.send(record, base, { making }));
+      return await sender.send(record, base, { making });
     } finally {
       if (base !== undefined) cache.release(base);
     }
@@ -236,21 +241,22 @@ export class Commits {
 
   /** A file nobody has open is cut or extended: a commit over its current version. */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
-    const { cache, operations, journal, clock, tree, sender } = this.parts;
+    const { cache, operations, journal, clock, tree } = this.parts;
     operations.mustBeOnline("truncate");
     await this.settled(state.node);
     const version = { node: state.node, seq: state.version };
-    let base = state.sizeBytes === 0 ? undefined : await cache.create(version, state.sizeBytes);
+    const path = tree.pathOf(state.node);
+    const base = state.sizeBytes === 0 ? undefined : await cache.create(version, state.sizeBytes);
     const n = operations.begin();
     const nowNs = clock.wallNs();
     try {
-      const sent = await sender.send(
+      const sent = await this.sendHeld(
         {
           n,
           instance: journal.instance,
           epoch: this.parts.epoch(),
           node: state.node,
-          path: tree.pathOf(state.node),
+          path,
           baseVersion: state.version,
           baseOid: base?.oid ?? NO_OID,
           baseBytes: Math.min(state.sizeBytes, sizeBytes),
@@ -262,15 +268,12 @@ export class Commits {
         },
         base,
       );
-      if (base !== undefined) cache.release(base);
-      base = undefined;
       try {
         if (sizeBytes > 0) await sent.keep(this.usersOf(0, sent));
       } finally {
         await sent.release();
       }
     } finally {
-      if (base !== undefined) cache.release(base);
       operations.answered(n);
     }
   }
