@@ -178,7 +178,9 @@ describe("a sparse file", () => {
       10_000,
       "its end",
     );
-    await onMount('truncate -s 6G "$1"; printf end >> "$1"; rm "$1"', [file], { deadlineMs: 60_000 });
+    await onMount('truncate -s 40G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
+      deadlineMs: 60_000,
+    });
   }, 120_000);
 
   test("has the holes of a copy of it, on the drive and on the server, also after an edit", async () => {

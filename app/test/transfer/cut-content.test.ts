@@ -154,6 +154,33 @@ describe("UploadPlan", () => {
     for (const item of others.slice(0, -1)) expect(item).toMatchObject(data);
   });
 
+  it("goes on with ranges of its base when another version is not kept any more: of that, chunks are named by digest", async () => {
+    const before = noise(4 * MiB);
+    const base = { version: { node: 5, seq: 9 }, recipe: await executor.chunkBytes(before) };
+    const cut = await content(Buffer.concat([before, Buffer.alloc(MiB, "another")]));
+    const { recipe: whole } = await cut.whole();
+    // The other version is the last chunk.
+    const recipe = sliceRecipe(whole, whole.lengths.length - 1, whole.lengths.length);
+    const version = { node: 8, seq: 3 };
+    const known = { id: 1, version, sizeBytes: recipe.lengths[0] ?? 0, path: "", recipe, oid: undefined };
+    const findChunks = (digests: Uint8Array) =>
+      Array.from({ length: digests.length / DIGEST_BYTES }, (_, index) =>
+        Buffer.compare(digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES), recipe.digests) === 0
+          ? { content: known, index: 0, offset: 0, length: recipe.lengths[0] ?? 0 }
+          : undefined,
+      );
+    const named: string[][] = [];
+    for (const references of ["copies", "base"] as const) {
+      const plan = new UploadPlan({ cache: { findChunks }, base, references, hasDeltas: false });
+      for await (const window of cut.windows()) plan.add(window);
+      plan.end();
+      const items = plan.items.flatMap((item) => (item.is === "data" ? [] : [item]));
+      expect(items.some((item) => item.is === "copy" && item.version === base.version && item.count > 100)).toBe(true);
+      named.push(items.filter((item) => item.version === version).map(({ is }) => is));
+    }
+    expect(named).toEqual([["copy"], ["hash"]]);
+  });
+
   it("joins runs of deltas over what little is copied between them", async () => {
     const before = noise(4 * MiB);
     const after = Uint8Array.from(before);

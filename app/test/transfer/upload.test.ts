@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
-import { DIGEST_BYTES } from "@runnel/shared";
-import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
+import { DIGEST_BYTES, TOOK_STEP } from "@runnel/shared";
+import type { ChunkPreset, DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { ComposedContent } from "../../src/agent/transfer/compose.ts";
 import { CutContent } from "../../src/agent/transfer/cut-content.ts";
@@ -52,12 +52,20 @@ function noting(): Executor {
   return own;
 }
 
-/** A server that takes all. */
+/** A server that takes all, and says so when it is waited for. */
 function session(): Session {
+  let items = 0;
   const channel = {
     result: async () => RESULT,
-    next: async () => undefined,
-    send: () => {},
+    next: async () => {
+      if (events.at(-1) === "end") return undefined;
+      events.push(`waits after ${items}`);
+      return ["took", items - (items % TOOK_STEP)];
+    },
+    send: ([kind]: [string]) => {
+      if (kind === "e") events.push("end");
+      else items++;
+    },
     sendBulk: async () => {
       events.push("sent");
     },
@@ -67,13 +75,19 @@ function session(): Session {
   return { open: () => channel, ratePerSecond: 1e9, roundTrips: 0 } as unknown as Session;
 }
 
-async function sendOver(recipe: Recipe, isLineFast: boolean): Promise<void> {
+/** The file's bytes, unless others are given. */
+async function sendOver(
+  recipe: Recipe,
+  isLineFast: boolean,
+  content = composed(),
+  preset: ChunkPreset = 0,
+): Promise<void> {
   const cache = {
     findChunks: (digests: Uint8Array) => Array.from({ length: digests.length / DIGEST_BYTES }, () => undefined),
     read: async (_content: CachedContent, _offset: number, length: number) => new Uint8Array(length),
   } as unknown as Cache;
   const noted = noting();
-  const cut = new CutContent(new ComposedContent([{ file, offset: 0, length: SIZE_BYTES }], []), noted, 0);
+  const cut = new CutContent(content, noted, preset);
   const reused = { base: 0, server: 0, cache: 0, bytes: 0 };
   const uploads = new Uploads({ cache, session: session(), executor: noted, reused });
   const base = { version: VERSION, recipe, content: { version: VERSION, recipe } as CachedContent };
@@ -84,12 +98,24 @@ async function sendOver(recipe: Recipe, isLineFast: boolean): Promise<void> {
   expect(sent).toEqual(RESULT);
 }
 
+function composed(): ComposedContent {
+  return new ComposedContent([{ file, offset: 0, length: SIZE_BYTES }], []);
+}
+
 const isSentWhileCut = (): boolean => events.indexOf("sent") < events.lastIndexOf("cut");
 
 describe("a long content", () => {
   it("that has nothing of its base in the beginning is sent while it is being cut, on a fast line", async () => {
     await sendOver(await executor.chunkBytes(noise(2)), true);
     expect(isSentWhileCut()).toBe(true);
+  });
+
+  it("[W35] of many small items waits for the server to take them", async () => {
+    const hole = new ComposedContent([{ file: undefined, offset: 0, length: 20_000 * MiB }], []);
+    await sendOver(await executor.chunkBytes(noise(2)), true, hole, 2);
+    // Three are being packed.
+    const waits = [8192 - 3, 8192 + 4096 - 3, 2 * 8192 - 3].map((items) => `waits after ${items}`);
+    expect(events.filter((event) => event !== "cut")).toEqual([...waits, "end"]);
   });
 
   it("is cut first on a slow one: old bytes for deltas are found by all of it", async () => {

@@ -40,7 +40,7 @@ interface Told {
 }
 
 /** A session that has attached. The server gives the lease to the first question only. */
-async function attached(termMs: number): Promise<Told> {
+async function attached(termMs: number, wasUsed = true): Promise<Told> {
   const clock = new SimulatedClock();
   const network = new SimulatedNetwork(clock, new SeededRandom(1));
   let questions = 0;
@@ -70,7 +70,7 @@ async function attached(termMs: number): Promise<Told> {
     executor,
     instance: () => "1".repeat(32),
     software: "test",
-    wasUsed: () => true,
+    wasUsed: () => wasUsed,
     resume: () => undefined,
     events: {
       attached: async () => undefined,
@@ -107,6 +107,36 @@ describe("the lease", () => {
         await clock.advance(1);
       }
       expect(session.hasLease).toBe(false);
+      const closing = session.close();
+      await clock.advance(10 * DELAY_MS);
+      await closing;
+    },
+  );
+});
+
+describe("a server that is busy with a change for minutes", () => {
+  test.each([TIMING.leaseTermMs, 100_000])(
+    "is waited for, since it answers questions meanwhile, also with a term of %d ms",
+    async (termMs) => {
+      const { session, clock } = await attached(termMs, false);
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const change = session.patiently(promise, "write");
+      let said = "";
+      change.then(
+        (text) => (said = text),
+        (error: Error) => (said = error.message),
+      );
+      await clock.advance(300_000);
+      expect(said).toBe("");
+      expect(session.isResponsive).toBe(true);
+      resolve("done");
+      await clock.advance(1);
+      expect(said).toBe("done");
+      // Who reads is told when nothing comes, once nobody else uses the drive.
+      const read = session.whileItComes(new Promise<never>(() => undefined), "fetch");
+      read.catch((error: Error) => (said = error.message));
+      await clock.advance(termMs + 3 * TIMING.patienceMs);
+      expect(said).toMatch(/does not answer/);
       const closing = session.close();
       await clock.advance(10 * DELAY_MS);
       await closing;

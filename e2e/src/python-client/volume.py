@@ -187,6 +187,8 @@ class Volume:
         channel.say(["e", oid_of(recipe)])
         needed = 0
         while (answer := channel.item()) is not None:
+            if answer[0] == "took":
+                continue
             for index in answer[1]:
                 needed += 1
                 runs.say_needed(channel, index, spans[index], recipe, data)

@@ -46,9 +46,9 @@ Napi::Value ChunkFile(const Napi::CallbackInfo& info) {
       {},
       [](FileToChunk& job) -> Failure {
         ChunkStream stream(*job.preset);
-        const Failure failure = ReadRange(job.fd, job.offset, job.length, [&](const uint8_t* bytes, size_t length) {
-          stream.Update(bytes, length);
-        });
+        const Failure failure = ReadRange(
+            job.fd, job.offset, job.length, [&](const uint8_t* bytes, size_t length) { stream.Update(bytes, length); },
+            [&](uint64_t length) { stream.UpdateZeros(length); });
         job.chunks = stream.Finish();
         return failure;
       },

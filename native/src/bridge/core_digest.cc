@@ -15,6 +15,24 @@ namespace runnel {
 
 namespace {
 
+// Of each; chunks of zeros are known.
+std::vector<Digest> DigestsOf(const std::vector<Bytes>& buffers, std::span<const Sha256Engine> engines) {
+  std::vector<Digest> digests;
+  std::vector<DigestPiece> pieces;
+  std::vector<size_t> places;
+  for (const Bytes& bytes : buffers) {
+    const ZeroChunk* zero_chunk = IsZeroChunk(bytes.data, bytes.length);
+    if (zero_chunk == nullptr) {
+      pieces.push_back({Sha256(), bytes.data, bytes.length, true});
+      places.push_back(digests.size());
+    }
+    digests.push_back(zero_chunk == nullptr ? Digest{} : zero_chunk->digest);
+  }
+  DigestAll(pieces, engines);
+  for (size_t i = 0; i < pieces.size(); ++i) digests[places[i]] = pieces[i].digest;
+  return digests;
+}
+
 struct BuffersToDigest {
   std::vector<Bytes> buffers;
   std::span<const Sha256Engine> engines;
@@ -32,10 +50,7 @@ Napi::Value DigestBuffers(const Napi::CallbackInfo& info) {
   return StartJob(
       info.Env(), Lane::kCompute, std::move(job), {array},
       [](BuffersToDigest& digesting) -> Failure {
-        std::vector<DigestPiece> pieces;
-        for (const Bytes& bytes : digesting.buffers) pieces.push_back({Sha256(), bytes.data, bytes.length, true});
-        DigestAll(pieces, digesting.engines);
-        for (const DigestPiece& piece : pieces) digesting.digests.push_back(piece.digest);
+        digesting.digests = DigestsOf(digesting.buffers, digesting.engines);
         return {};
       },
       [](Napi::Env env, BuffersToDigest& digested) { return DigestsResult(env, digested.digests); });
@@ -68,27 +83,21 @@ Failure DigestTogether(int fd, const FileRange* first, const FileRange* last, st
                        std::vector<Digest>* digests) {
   const Failure failure = ReadTogether(fd, first, last, buffer.data());
   if (failure.is_failure()) return failure;
-  std::vector<DigestPiece> pieces;
-  std::vector<size_t> places;
-  const uint8_t* bytes = buffer.data();
-  for (; first != last; bytes += first++->length) {
-    const size_t length = static_cast<size_t>(first->length);
-    const ZeroChunk* zero_chunk = IsZeroChunk(bytes, length);
-    if (zero_chunk == nullptr) {
-      pieces.push_back({Sha256(), bytes, length, true});
-      places.push_back(digests->size());
-    }
-    digests->push_back(zero_chunk == nullptr ? Digest{} : zero_chunk->digest);
-  }
-  DigestAll(pieces);
-  for (size_t i = 0; i < pieces.size(); ++i) (*digests)[places[i]] = pieces[i].digest;
+  std::vector<Bytes> ranges;
+  uint8_t* bytes = buffer.data();
+  for (; first != last; bytes += first++->length) ranges.push_back({bytes, static_cast<size_t>(first->length)});
+  const std::vector<Digest> found = DigestsOf(ranges, Sha256Engines());
+  digests->insert(digests->end(), found.begin(), found.end());
   return {};
 }
 
 Failure DigestLarge(int fd, const FileRange& range, std::vector<Digest>* digests) {
   Sha256 digest;
-  const Failure failure = ReadRange(fd, range.offset, range.length,
-                                    [&](const uint8_t* bytes, size_t length) { digest.Update(bytes, length); });
+  const auto take = [&](const uint8_t* bytes, size_t length) { digest.Update(bytes, length); };
+  const Failure failure = ReadRange(fd, range.offset, range.length, take, [&](uint64_t length) {
+    for (uint64_t done = 0; done < length; done += Zeros().size())
+      take(Zeros().data(), static_cast<size_t>(std::min<uint64_t>(length - done, Zeros().size())));
+  });
   digests->push_back(digest.Finish());
   return failure;
 }

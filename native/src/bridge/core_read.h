@@ -15,29 +15,30 @@ namespace runnel {
 
 inline constexpr size_t kReadStepBytes = 1024 * 1024;
 
-// Feeds a range of a file to `take(bytes, length)` step by step. kStaleCode when the file ends before the range does.
-template <typename Take>
-Failure ReadRange(int fd, uint64_t offset, uint64_t length, Take take) {
-  std::vector<uint8_t> buffer(static_cast<size_t>(std::min<uint64_t>(length, kReadStepBytes)));
-  bool has_zeros = true;
+// Feeds a range of a file to `take(bytes, length)` step by step, and holes, however large, to `take_zeros(length)`. kStaleCode when the file
+// ends before the range does.
+template <typename Take, typename TakeZeros>
+Failure ReadRange(int fd, uint64_t offset, uint64_t length, Take take, TakeZeros take_zeros) {
+  std::vector<uint8_t> buffer;
   Extent extent = {false, 0};
   for (uint64_t done = 0; done < length;) {
     if (extent.length == 0) extent = ExtentAt(fd, offset + done, length - done);
-    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(extent.length, buffer.size()));
-    size_t count = wanted;
+    uint64_t taken = extent.length;
     if (extent.is_hole) {
-      if (!has_zeros) std::fill(buffer.begin(), buffer.end(), 0);
-      has_zeros = true;
+      take_zeros(extent.length);
     } else {
+      const size_t wanted = static_cast<size_t>(std::min<uint64_t>(extent.length, kReadStepBytes));
+      if (wanted > buffer.size()) buffer.resize(wanted);
       if (extent.length > wanted) WillRead(fd, offset + done + wanted, kReadStepBytes);
+      size_t count = 0;
       const int error = ReadAt(fd, offset + done, buffer.data(), wanted, &count);
-      has_zeros = false;
       if (error != 0) return error;
       if (count < wanted) return Failure(kStaleCode);
+      take(buffer.data(), count);
+      taken = count;
     }
-    take(buffer.data(), count);
-    done += count;
-    extent.length -= count;
+    done += taken;
+    extent.length -= taken;
   }
   return {};
 }

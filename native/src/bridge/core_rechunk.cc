@@ -8,6 +8,7 @@
 #include "src/bridge/core_arguments.h"
 #include "src/bridge/core_exports.h"
 #include "src/bridge/core_job.h"
+#include "src/bridge/core_read.h"
 #include "src/bridge/core_results.h"
 #include "src/chunk/rechunk.h"
 #include "src/file/file.h"
@@ -65,24 +66,39 @@ class PieceReader {
   Failure Read(const ContentRange& range, uint8_t* into) {
     uint64_t at = range.offset;
     const uint64_t end = range.offset + range.length;
-    while (at < piece_start_) piece_start_ -= pieces_[--piece_].length;
     while (at < end) {
-      while (at >= piece_start_ + pieces_[piece_].length) piece_start_ += pieces_[piece_++].length;
+      const uint64_t within = Within(at);
       const Piece& piece = pieces_[piece_];
-      const uint64_t within = at - piece_start_;
       const size_t length = static_cast<size_t>(std::min(end - at, piece.length - within));
-      size_t count = length;
-      const int error = piece.fd < 0 ? (std::memset(into, 0, length), 0)
-                                     : ReadAt(piece.fd, piece.offset + within, into, length, &count);
-      if (error != 0) return error;
-      if (count < length) return Failure(kStaleCode);
+      if (piece.fd < 0) {
+        std::memset(into, 0, length);
+      } else {
+        const Failure failure = ReadInto(piece.fd, piece.offset + within, length, into);
+        if (failure.is_failure()) return failure;
+      }
       into += length;
       at += length;
     }
     return {};
   }
 
+  // So many zeros are from there on in a hole.
+  uint64_t ZerosAt(uint64_t offset) {
+    const uint64_t within = Within(offset);
+    const Piece& piece = pieces_[piece_];
+    if (piece.fd < 0) return piece.length - within;
+    const Extent extent = ExtentAt(piece.fd, piece.offset + within, piece.length - within);
+    return extent.is_hole ? extent.length : 0;
+  }
+
  private:
+  // Goes to the piece that has this byte. Returns where in it.
+  uint64_t Within(uint64_t at) {
+    while (at < piece_start_) piece_start_ -= pieces_[--piece_].length;
+    while (at >= piece_start_ + pieces_[piece_].length) piece_start_ += pieces_[piece_++].length;
+    return at - piece_start_;
+  }
+
   const std::vector<Piece> pieces_;
   size_t piece_ = 0;
   uint64_t piece_start_ = 0;
@@ -103,6 +119,7 @@ Failure RechunkContent(ContentToRechunk& job) {
   PieceReader reader(std::move(job.pieces));
   std::vector<uint8_t> buffer;
   for (ContentRange range; rechunk.Next(&range);) {
+    if (rechunk.TakeZeros(reader.ZerosAt(range.offset)) != 0) continue;
     buffer.resize(static_cast<size_t>(range.length));
     const Failure failure = reader.Read(range, buffer.data());
     if (failure.is_failure()) return failure;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/chunk/zero_chunk.h"
-
 namespace runnel {
 
 namespace {
@@ -38,12 +36,21 @@ void ChunkStream::Update(const uint8_t* bytes, size_t length) {
   }
 }
 
+void ChunkStream::UpdateZeros(uint64_t length) {
+  const uint8_t* const zeros = Zeros().data();
+  const auto at_once = [&] { return static_cast<size_t>(std::min<uint64_t>(length, Zeros().size())); };
+  bool is_cut = false;
+  while (length != 0 && !IsAtCut()) length -= UpdateToCut(zeros, at_once(), &is_cut);
+  const ZeroChunk& chunk = ZeroChunkOf(preset_);
+  for (; length >= chunk.length; length -= chunk.length) AddZeroChunk(chunk);
+  if (length != 0) Update(zeros, at_once());
+}
+
 size_t ChunkStream::UpdateToCut(const uint8_t* bytes, size_t length, bool* is_cut) {
   const size_t before = chunker_.open_bytes();
   const ZeroChunk* zero_chunk = before == 0 ? BeginsWithZeroChunk(preset_, bytes, length) : nullptr;
   if (zero_chunk != nullptr) {
-    chunks_.lengths.push_back(static_cast<uint32_t>(zero_chunk->length));
-    if (!engines_.sha256.empty()) chunks_.digests.push_back(zero_chunk->digest);
+    AddZeroChunk(*zero_chunk);
     *is_cut = true;
     return zero_chunk->length;
   }
@@ -120,6 +127,11 @@ ChunkList ChunkStream::Finish() {
 }
 
 Sha256 ChunkStream::NewDigest() const { return Sha256(OneStreamOf(engines_.sha256)); }
+
+void ChunkStream::AddZeroChunk(const ZeroChunk& chunk) {
+  chunks_.lengths.push_back(static_cast<uint32_t>(chunk.length));
+  if (!engines_.sha256.empty()) chunks_.digests.push_back(chunk.digest);
+}
 
 void ChunkStream::AddToDigest(const uint8_t* bytes, size_t length) {
   if (!engines_.sha256.empty()) digest_.Update(bytes, length);

@@ -9,6 +9,7 @@
 
 #include "src/chunk/breakpoint_scan.h"
 #include "src/chunk/chunker.h"
+#include "src/chunk/zero_chunk.h"
 #include "src/digest/sha256.h"
 #include "src/digest/sha256_batch.h"
 
@@ -33,6 +34,8 @@ class ChunkStream {
   explicit ChunkStream(const ChunkPreset& preset, const ChunkEngines& engines = {});
 
   void Update(const uint8_t* bytes, size_t length);
+  // As Update with so many zeros, which need not be anywhere: of those past the next cut none is looked at.
+  void UpdateZeros(uint64_t length);
   // Takes bytes up to the next cut. Returns how many; `is_cut` says whether a chunk ended after the last of them.
   size_t UpdateToCut(const uint8_t* bytes, size_t length, bool* is_cut);
 
@@ -44,6 +47,7 @@ class ChunkStream {
   ChunkList Finish();
 
  private:
+  void AddZeroChunk(const ZeroChunk& chunk);
   void AddToDigest(const uint8_t* bytes, size_t length);
   void EndChunk(size_t length);
   // At least kScanBytesMin, at most kScanBytesMax.

@@ -75,11 +75,9 @@ void Rechunk::StartRolling() {
 
 void Rechunk::Take(const uint8_t* bytes, size_t length) {
   result_.bytes_read += length;
-  if (IsDirty(length)) {
+  if (DirtyAhead() >= length) {
     stream_.Update(bytes, length);
-    position_ += length;
-    KeepEnded(stream_.TakeEnded());
-    if (stream_.IsAtCut() && IsInStep()) is_rolling_ = false;
+    TookDirty(length);
     return;
   }
   while (length != 0) {
@@ -97,10 +95,24 @@ void Rechunk::Take(const uint8_t* bytes, size_t length) {
   }
 }
 
-bool Rechunk::IsDirty(size_t length) const {
-  if (dirty_at_ == dirty_.size()) return false;
+uint64_t Rechunk::TakeZeros(uint64_t length) {
+  const uint64_t taken = std::min(length, DirtyAhead());
+  if (taken == 0) return 0;
+  stream_.UpdateZeros(taken);
+  TookDirty(taken);
+  return taken;
+}
+
+uint64_t Rechunk::DirtyAhead() const {
+  if (dirty_at_ == dirty_.size()) return 0;
   const ContentRange& dirty = dirty_[dirty_at_];
-  return dirty.offset <= position_ && EndOf(dirty) >= position_ + length;
+  return dirty.offset <= position_ && EndOf(dirty) > position_ ? EndOf(dirty) - position_ : 0;
+}
+
+void Rechunk::TookDirty(uint64_t length) {
+  position_ += length;
+  KeepEnded(stream_.TakeEnded());
+  if (stream_.IsAtCut() && IsInStep()) is_rolling_ = false;
 }
 
 bool Rechunk::IsInStep() {

@@ -10,11 +10,10 @@ namespace runnel {
 namespace {
 
 ZeroChunk CutZeros(const ChunkPreset& preset) {
-  const std::vector<uint8_t> zeros(preset.bytes_max);
   bool is_cut = false;
-  const size_t length = Chunker(preset).Next(zeros.data(), zeros.size(), &is_cut);
+  const size_t length = Chunker(preset).Next(Zeros().data(), preset.bytes_max, &is_cut);
   Sha256 digest;
-  digest.Update(zeros.data(), length);
+  digest.Update(Zeros().data(), length);
   return {length, digest.Finish()};
 }
 
@@ -40,6 +39,11 @@ const ZeroChunk* BeginsWithZeroChunk(const ChunkPreset& preset, const uint8_t* b
   if (length < preset.bytes_min || bytes[0] != 0) return nullptr;
   const ZeroChunk& chunk = ZeroChunkOf(preset);
   return length >= chunk.length && AreZeros(bytes, chunk.length) ? &chunk : nullptr;
+}
+
+std::span<const uint8_t> Zeros() {
+  static const std::vector<uint8_t> zeros(kChunkPresets[kChunkPresetCount - 1].bytes_max);
+  return zeros;
 }
 
 const ZeroChunk* IsZeroChunk(const uint8_t* bytes, size_t length) {

@@ -21,13 +21,13 @@ class Choices {
     return bytes;
   }
 
-  // Runs of random bytes, of one byte, and of a short pattern.
+  // Runs of random bytes, of one byte, and of a short pattern; those of zeros may be longer.
   std::vector<uint8_t> MixedBytes(size_t length) {
     std::vector<uint8_t> bytes;
     while (bytes.size() < length) {
-      const size_t run = 1 + Below(20'000);
-      const std::vector<uint8_t> pattern = Bytes(Below(2) == 0 ? run : 1 + Below(300));
       const bool is_zero = Below(4) == 0;
+      const size_t run = 1 + Below(is_zero ? 150'000 : 20'000);
+      const std::vector<uint8_t> pattern = Bytes(is_zero ? 1 : Below(2) == 0 ? run : 1 + Below(300));
       for (size_t i = 0; i < run && bytes.size() < length; ++i) {
         bytes.push_back(is_zero ? uint8_t{0} : pattern[i % pattern.size()]);
       }

@@ -18,6 +18,13 @@ ChunkList Cut(const std::vector<uint8_t>& bytes, const ChunkPreset& preset) {
   return stream.Finish();
 }
 
+// So many zeros are from there on, at most `most`.
+size_t ZerosFrom(const std::vector<uint8_t>& bytes, size_t at, size_t most) {
+  const auto first = bytes.begin() + static_cast<ptrdiff_t>(at);
+  const auto last = first + static_cast<ptrdiff_t>(std::min(most, bytes.size() - at));
+  return static_cast<size_t>(std::find_if(first, last, [](uint8_t byte) { return byte != 0; }) - first);
+}
+
 TEST_CASE("any split is cut as the whole is by the plain roll, by every engine") {
   for (const ScanEngine& engine : ScanEngines()) {
     CAPTURE(engine.name);
@@ -28,6 +35,12 @@ TEST_CASE("any split is cut as the whole is by the plain roll, by every engine")
       const std::vector<uint8_t> bytes = choices.MixedBytes(choices.Below(400'000));
       ChunkStream stream(preset, {.scan = engine.scan});
       for (size_t at = 0; at < bytes.size();) {
+        const size_t zeros = ZerosFrom(bytes, at, 1 + choices.Below(300'000));
+        if (zeros != 0 && choices.Below(1) == 0) {
+          stream.UpdateZeros(zeros);
+          at += zeros;
+          continue;
+        }
         const size_t length = std::min(bytes.size() - at, 1 + choices.Below(round % 2 == 0 ? 100'000 : 9'000));
         const std::vector<uint8_t> piece(bytes.begin() + static_cast<ptrdiff_t>(at),
                                          bytes.begin() + static_cast<ptrdiff_t>(at + length));
@@ -75,7 +88,10 @@ TEST_CASE("cutting anew around edits finds what cutting the whole finds") {
       dirty.push_back({offset, fresh.size()});
     }
     Rechunk rechunk(preset, base.lengths, dirty, bytes.size());
-    for (ContentRange range; rechunk.Next(&range);) rechunk.Take(bytes.data() + range.offset, range.length);
+    for (ContentRange range; rechunk.Next(&range);) {
+      if (choices.Below(1) == 0 && rechunk.TakeZeros(ZerosFrom(bytes, range.offset, bytes.size())) != 0) continue;
+      rechunk.Take(bytes.data() + range.offset, range.length);
+    }
     const RechunkResult result = rechunk.Finish();
     ChunkList found;
     size_t next = 0;

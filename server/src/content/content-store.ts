@@ -42,11 +42,10 @@ export interface ContentHost {
 /** An open version. Reads answer from the live file, the trash, or log + older versions, whatever holds it now. Close it once. */
 export interface OpenVersion {
   readonly sizeBytes: number;
-  /**
-   * The file that holds the whole version, for digesting on core.node's threads; undefined while it is not up.
-   * `isSettled`: its stat tuple is the recorded one and older than 2 s, so recorded digests still hold.
-   */
-  readonly file: { file: DiskFile; isSettled: boolean } | undefined;
+  /** The file that holds the whole version, for digesting on core.node's threads; undefined while it is not up. */
+  readonly file: DiskFile | undefined;
+  /** Recorded digests of the range hold: its file's stat tuple is the recorded one and older than 2 s, or it is not up and only the store writes where it lies. */
+  isSettled(offset: number, length: number): boolean;
   /** Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;

@@ -73,6 +73,9 @@ interface Logged {
   end: LogEnd;
 }
 
+/** NoSpace for whoever asked: it is in the log, and happens when the index has room for it. */
+export class HappensLater extends RunnelError {}
+
 const FULL_RETRY_MS = 1_000;
 const NO_DATA = new Uint8Array(0);
 /** Of a recipe in a record [F61]. */
@@ -114,7 +117,7 @@ export class CommitQueue {
     this.committed = committed;
   }
 
-  /** Resolves when the commit is durable and indexed. @throws the planner's error, or NoSpace / Io of the log: then nothing happened. */
+  /** Resolves when the commit is durable and indexed. @throws the planner's error, or NoSpace / Io of the log: then nothing happened; HappensLater. */
   async submit(submission: Submission): Promise<Committed> {
     const planned = await this.plan(submission);
     if (!planned.ok) throw rebuildError(planned.error, submission.operation.op);
@@ -165,7 +168,10 @@ export class CommitQueue {
       }
       const batch = this.takeBatch();
       try {
-        const planned = await this.commit(batch, false);
+        const planned = await this.commit(batch, false, (error) => {
+          // What the folder tells of is no one's request: it waits.
+          for (const queued of batch) if (queued.id !== undefined) queued.reject(error);
+        });
         for (const [index, queued] of batch.entries()) queued.resolve(planned[index] as Planned);
       } catch (error) {
         for (const queued of batch) queued.reject(error);
@@ -174,8 +180,8 @@ export class CommitQueue {
     this.running = undefined;
   }
 
-  private async commitGroup({ find, resolve }: Group): Promise<void> {
-    const last = (await this.commit(await find(), true)).at(-1);
+  private async commitGroup({ find, resolve, reject }: Group): Promise<void> {
+    const last = (await this.commit(await find(), true, reject)).at(-1);
     if (last?.ok === true) resolve(last);
   }
 
@@ -192,8 +198,12 @@ export class CommitQueue {
     return batch;
   }
 
-  /** `isOne`: all happen or none. @throws then the first refusal. */
-  private async commit(batch: readonly Submission[], isOne: boolean): Promise<Planned[]> {
+  /** `isOne`: all happen or none; throws then the first refusal. `later` is told when there is no room in the index: nobody waits until there is. */
+  private async commit(
+    batch: readonly Submission[],
+    isOne: boolean,
+    later: (error: HappensLater) => void,
+  ): Promise<Planned[]> {
     if (this.failure !== undefined) throw this.failure;
     await this.room.ensure(batch.length, recordBytes(batch));
     const wallNs = this.clock.wallNs();
@@ -220,7 +230,7 @@ export class CommitQueue {
       throw isRunnelError(error, "NoSpace") ? fullData(error) : fromSystemError(error, "write commit log");
     }
     try {
-      await this.meta.commit(places, end).catch((error: unknown) => this.indexLate(logged, error));
+      await this.meta.commit(places, end).catch((error: unknown) => this.indexLate(logged, error, later));
     } catch (error) {
       // The log has it, the index does not: going on would give the same seq twice. A restart rolls the log forward.
       this.failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", {
@@ -241,9 +251,14 @@ export class CommitQueue {
   }
 
   /** The index had no room for what is in the log: it is rolled forward, as at a start, once there is some. Until then nothing else is taken. */
-  private async indexLate(logged: readonly Logged[], error: unknown): Promise<void> {
+  private async indexLate(
+    logged: readonly Logged[],
+    error: unknown,
+    later: (error: HappensLater) => void,
+  ): Promise<void> {
     if (!isRunnelError(error, "NoSpace")) throw error;
     this.full = fullData(error);
+    later(new HappensLater(this.full.kind, this.full.operation, this.full.message, { cause: error }));
     for (const queued of this.queue.splice(0)) queued.reject(this.full);
     let done = 0;
     while (done < logged.length) {

@@ -4,7 +4,7 @@ import type { Executor, Recipe, VersionId } from "@runnel/shared";
 import { RunnelError, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
 import type { ContentStore, OpenVersion } from "../content/content-store.ts";
 import type { MetaStore, Run } from "../meta/meta-store.ts";
-import { chunkRuns, holdsRun } from "./version-reader.ts";
+import { holdsChunks } from "./version-reader.ts";
 
 export interface HeldVersion {
   recipe: Recipe;
@@ -43,15 +43,10 @@ export class HeldVersions {
 
   /** A run over chunks of a version, proved; undefined when they are not there. */
   async run(version: VersionId, { recipe, open }: HeldVersion, from: number, count: number): Promise<Run | undefined> {
-    if (open === undefined) return undefined;
-    const indexes = Array.from({ length: count }, (_, index) => from + index);
-    let length = 0;
-    for (const run of chunkRuns(recipe, indexes)) {
-      if (!(await holdsRun(open, recipe, run, this.executor))) return undefined;
-      length += run.length;
-    }
+    if (open === undefined || !(await holdsChunks(open, recipe, from, count, this.executor))) return undefined;
     this.used.add(keyOf(version));
-    return { from: "version", version, offset: chunkOffsets(recipe)[from] ?? 0, length };
+    const [offset = 0, end = 0] = [from, from + count].map((index) => chunkOffsets(recipe)[index]);
+    return { from: "version", version, offset, length: end - offset };
   }
 
   /** As run, for one chunk that the chunk index says is there. */
@@ -77,7 +72,8 @@ export class HeldVersions {
         const length = recipe.lengths[index] ?? 0;
         if (length === 0) return false;
         const isProved =
-          open.file?.isSettled === true || (await this.isAt(open, run.offset + at, length, digestAt(recipe, index)));
+          open.isSettled(run.offset + at, length) ||
+          (await this.isAt(open, run.offset + at, length, digestAt(recipe, index)));
         if (!isProved) return false;
         at += length;
       }

@@ -3,6 +3,9 @@ import type { ChunkPreset, ChunkedRange, Executor, Recipe, VersionId } from "@ru
 import { DIGEST_BYTES, LIMITS, RunnelError, chunkOffsets, digestAt, isRunnelError, presetFor } from "@runnel/shared";
 import type { ContentStore, OpenVersion } from "../content/content-store.ts";
 
+/** Others wait for the thread meanwhile. */
+const PROVED_AT_ONCE = 256;
+
 /** Chunks of a version that lie one after another, at most LIMITS.runBytes. */
 export interface ChunkRun {
   from: number;
@@ -44,11 +47,27 @@ export async function readRun(
   return bytes;
 }
 
-/** True when the chunks of the run are what the recipe says; costs no reading when the file is settled. */
-export async function holdsRun(open: OpenVersion, recipe: Recipe, run: ChunkRun, executor: Executor): Promise<boolean> {
-  if (open.file?.isSettled === true) return true;
+/** True when so many chunks from `from` on are what the recipe says; costs no reading when they are settled. */
+export async function holdsChunks(
+  open: OpenVersion,
+  recipe: Recipe,
+  from: number,
+  count: number,
+  executor: Executor,
+): Promise<boolean> {
+  const offsets = chunkOffsets(recipe);
+  const [start = 0, end = 0] = [offsets[from], offsets[from + count]];
+  if (open.isSettled(start, end - start)) return true;
   try {
-    await readRun(open, recipe, run, executor);
+    for (let at = from; at < from + count; at += PROVED_AT_ONCE) {
+      const indexes = Array.from({ length: Math.min(PROVED_AT_ONCE, from + count - at) }, (_, index) => at + index);
+      const ranges = indexes.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 }));
+      const expected = recipe.digests.subarray(at * DIGEST_BYTES, (at + indexes.length) * DIGEST_BYTES);
+      const digests = open.file && (await executor.digestFile(open.file, ranges));
+      if (digests !== undefined && Buffer.compare(digests, expected) === 0) continue;
+      // It has no file yet, or another one now.
+      for (const run of chunkRuns(recipe, indexes)) await readRun(open, recipe, run, executor);
+    }
     return true;
   } catch (error) {
     if (!isRunnelError(error)) throw error;
@@ -68,11 +87,12 @@ export async function chunkVersion(
 ): Promise<ChunkedRange | undefined> {
   const open = await content.open(version);
   try {
-    if (open.file?.isSettled !== true) return undefined;
-    const before = await open.file.file.stat();
-    const chunked = await executor.chunkFile(open.file.file, 0, open.sizeBytes, await presetOf(open.sizeBytes));
-    const after = await open.file.file.stat();
-    if (before.ctimeNs !== after.ctimeNs || before.sizeBytes !== after.sizeBytes || after.sizeBytes !== open.sizeBytes)
+    const { file, sizeBytes } = open;
+    if (file === undefined || !open.isSettled(0, sizeBytes)) return undefined;
+    const before = await file.stat();
+    const chunked = await executor.chunkFile(file, 0, sizeBytes, await presetOf(sizeBytes));
+    const after = await file.stat();
+    if (before.ctimeNs !== after.ctimeNs || before.sizeBytes !== after.sizeBytes || after.sizeBytes !== sizeBytes)
       throw changedUnderneath();
     return chunked;
   } finally {

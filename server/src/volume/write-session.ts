@@ -5,6 +5,7 @@ import {
   EMPTY_RECIPE,
   LIMITS,
   RunnelError,
+  TOOK_STEP,
   WRITE_ITEM,
   check,
   concatRecipes,
@@ -106,6 +107,7 @@ export class WriteSession implements TakesUp {
         channel.send(["need", missing.slice(0, LIMITS.neededItems)]);
       } else {
         await this.take(item, channel);
+        if (item[0] !== "r" && this.parts.length % TOOK_STEP === 0) channel.send(["took", this.parts.length]);
       }
     }
   }

@@ -3,6 +3,7 @@
 import type { Channel, RequestOf } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Operation } from "../meta/meta-store.ts";
+import { HappensLater } from "../volume/commit-queue.ts";
 import type { FinishedWrite, WriteSession } from "../volume/write-session.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Turn } from "./operation-order.ts";
@@ -105,7 +106,7 @@ async function commit(
   } catch (error) {
     release?.();
     // With an Io error the commit may be in the log, and what it staged with it: the next start knows.
-    if (isRunnelError(error, "Io")) await session.finished();
+    if (isRunnelError(error, "Io") || error instanceof HappensLater) await session.finished();
     else await session.discard();
     throw error;
   }

@@ -403,7 +403,8 @@ describe("reading", () => {
     const state = await volume.meta.lookup(ROOT_NODE, "file");
     const version = { node: state?.node ?? 0, seq: state?.version ?? 0 };
     const opened = await volume.store.open(version);
-    expect(opened.file?.isSettled).toBe(true);
+    expect(opened.file).toBeDefined();
+    expect(opened.isSettled(0, opened.sizeBytes)).toBe(true);
     await volume.writeFile("file", "bbbbbbbbbb");
     await expect(opened.read(0, 10)).rejects.toMatchObject({ kind: "Stale" });
     await opened.close();

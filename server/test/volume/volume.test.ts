@@ -234,18 +234,19 @@ describe("the commit log", () => {
     expect((await rig.tree()).get("a")).toBe("file now there is");
   });
 
-  it("has what the index could not take: nothing more is committed until a restart rolls it forward", async () => {
-    let isFailing = false;
+  /** With an index that fails as it is told. */
+  async function openedWithIndex(failing: { as: "Io" | "NoSpace" | undefined }): Promise<VolumeRig> {
     const rig = new VolumeRig(4);
     rigs.push(rig);
     rig.options.openMeta = async (create) => {
       const meta = await openMemoryMetaStore(rig.image, create === undefined ? {} : { create });
       return new Proxy(meta, {
         get: (target, key: keyof MetaStore) => {
-          if (key === "commit" && isFailing) {
+          if (key === "commit" && failing.as !== undefined) {
+            const error = new RunnelError(failing.as, "commit", "The index's disk fails.");
             return async () => {
               await target.rollback();
-              throw new RunnelError("Io", "commit", "The index's disk fails.");
+              throw error;
             };
           }
           const value: unknown = Reflect.get(target, key);
@@ -255,14 +256,37 @@ describe("the commit log", () => {
     };
     await rig.open();
     await rig.settle();
+    return rig;
+  }
+
+  it("has what a full index could not take: who asked is told at once, nothing more is committed, and it happens when there is room", async () => {
+    const failing: { as: "NoSpace" | undefined } = { as: undefined };
+    const rig = await openedWithIndex(failing);
     const node = await rig.file(ROOT_NODE, "a", "a first");
-    isFailing = true;
+    failing.as = "NoSpace";
+    expect(await kindOf(rig.write(node, Buffer.from("in the log"), 50))).toBe("NoSpace");
+    expect(await kindOf(rig.write(node, Buffer.from("another"), 51))).toBe("NoSpace");
+    expect((await rig.tree()).get("a")).toBe("file a first");
+    failing.as = undefined;
+    await rig.clock.advance(2_000);
+    await rig.settle();
+    expect((await rig.tree()).get("a")).toBe("file in the log");
+    expect(await rig.readFile("a")).toEqual(new Uint8Array(Buffer.from("in the log")));
+    await rig.write(node, Buffer.from("now there is room"), 52);
+    expect((await rig.tree()).get("a")).toBe("file now there is room");
+  });
+
+  it("has what the index could not take: nothing more is committed until a restart rolls it forward", async () => {
+    const failing: { as: "Io" | undefined } = { as: undefined };
+    const rig = await openedWithIndex(failing);
+    const node = await rig.file(ROOT_NODE, "a", "a first");
+    failing.as = "Io";
     const [first, second] = await Promise.all([
       kindOf(rig.write(node, Buffer.from("in the log"), 50)),
       kindOf(rig.write(node, Buffer.from("too late"), 51)),
     ]);
     expect([first, second]).toEqual(["Io", "Io"]);
-    isFailing = false;
+    failing.as = undefined;
     expect(await kindOf(rig.write(node, Buffer.from("still too late"), 52))).toBe("Io");
     await rig.kill();
     await rig.open();

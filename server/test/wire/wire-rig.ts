@@ -332,10 +332,18 @@ export class Upload {
     this.channel.send(["e", await this.attached.rig.executor.digest([encodeRecipe(recipe)])]);
   }
 
-  /** The next thing that the server says; undefined when it has ended. */
+  /** So many items are taken, each time that the server says so. */
+  readonly taken: number[] = [];
+
+  /** The next thing that the server says besides; undefined when it has ended. */
   async reply(): Promise<["need", number[]] | ["from", number] | undefined> {
-    const message = await this.attached.rig.run(this.channel.next());
-    return message === undefined ? undefined : check(WRITE_REPLY, message, "write reply");
+    for (;;) {
+      const message = await this.attached.rig.run(this.channel.next());
+      if (message === undefined) return undefined;
+      const reply = check(WRITE_REPLY, message, "write reply");
+      if (reply[0] !== "took") return reply;
+      this.taken.push(reply[1]);
+    }
   }
 
   async result(): Promise<Result> {

@@ -32,6 +32,10 @@ afterEach(async () => {
   await wire.close();
 });
 
+function repeated(bytes: Uint8Array, count: number): Uint8Array {
+  return new Uint8Array(Buffer.alloc(bytes.length * count, bytes));
+}
+
 function ofChunks(count: number): Recipe {
   return { lengths: new Uint32Array(count).fill(1), digests: new Uint8Array(32 * count) };
 }
@@ -101,6 +105,18 @@ describe("a write", () => {
     for (const [wrong, kind] of wrongs)
       expect(await kindOf(one.change("write", { ...opening, base: version, items: wrong }))).toBe(kind);
     expect(Buffer.from(await fileAt("small")).toString()).toBe("a few words");
+  });
+
+  test("[W35] of many items is told how many have been taken", async () => {
+    const { node, version, recipe } = await base("a", bytesOf(5, 500));
+    const count = 9000;
+    const whole = { lengths: new Uint32Array(count).fill(500), digests: repeated(recipe.digests, count) };
+    const upload = one.openWrite({ node, base: version.seq, sizeBytes: 500 * count });
+    for (let item = 0; item < count; item++) upload.copy(version, 0, 1);
+    await upload.end(whole);
+    expect(await upload.reply()).toBe(undefined);
+    expect(upload.taken).toEqual([4096, 8192]);
+    expect(await fileAt("a")).toEqual(repeated(bytesOf(5, 500), count));
   });
 
   test("[W20] [W21] begun in its opening goes on with items, also with what is needed", async () => {

@@ -352,10 +352,14 @@ export const WRITE_ITEM = z.union([
 ]);
 export type WriteItem = z.output<typeof WRITE_ITEM>;
 
-/** Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here). */
+/** So often a server says how many items of a write it has taken (W35). */
+export const TOOK_STEP = 4096;
+
+/** Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) · ["took", items] (all since its beginning). */
 export const WRITE_REPLY = z.union([
   z.tuple([z.literal("need"), z.array(count).max(LIMITS.neededItems)]),
   z.tuple([z.literal("from"), count]),
+  z.tuple([z.literal("took"), count]),
 ]);
 
 const recipeParts = z.array(z.union([bytes, z.tuple([count, count, count])]));

@@ -192,7 +192,7 @@ export class Downloads {
     );
     for (const one of held) this.cache.hold(one);
     try {
-      await this.session.patiently(this.receive(channel, content, held, range), "fetch");
+      await this.session.whileItComes(this.receive(channel, content, held, range), "fetch");
     } catch (error) {
       channel.cancel();
       // A cache on disk may rot: what came of the bytes of a held version is asked for once more, without it.

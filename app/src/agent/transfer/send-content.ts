@@ -291,7 +291,7 @@ export class Sender {
     for (;;) {
       const outgoing: Outgoing = {
         cut,
-        base: references === "copies" ? this.knownBase(record, base) : undefined,
+        base: references === "copies" || references === "base" ? this.knownBase(record, base) : undefined,
         references,
         isLineFast,
       };

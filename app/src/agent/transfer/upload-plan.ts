@@ -6,10 +6,10 @@ import type { Cache, FoundChunk } from "../cache/cache.ts";
 import type { Window } from "./cut-content.ts";
 
 /**
- * How much is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, descriptors (found by digest, or asked for);
- * if what came was not right, nothing.
+ * How much is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, of the base's only, and descriptors of the
+ * others' chunks (found by digest, or asked for); if that is not kept either, descriptors only; if what came was not right, nothing.
  */
-export type References = "copies" | "digests" | "none";
+export type References = "copies" | "base" | "digests" | "none";
 
 /** A part of the stream; chunks of the new recipe [from, from + count). */
 export type Item = { is: "copy" | "hash"; version: VersionId; at: number; from: number; count: number } | DataItem;

@@ -10,6 +10,7 @@ import {
   RunMemory,
   RunPacker,
   RunnelError,
+  TOOK_STEP,
   WRITE_REPLY,
   check,
   chunkOffsets,
@@ -65,10 +66,15 @@ const INLINE_BYTES = 16 * 1024;
 /** Runs being read and compressed at once, and runs waiting to be sent: memory, and overlap of work with the line. */
 const PACKED_AHEAD = 3;
 const SENT_AHEAD = 3;
+/** Items that the server has not said to have taken: it says so at each TOOK_STEP. */
+const UNTAKEN_MAX = 2 * TOOK_STEP;
 
 /** One write under way. */
 interface Stream {
   sink: ItemSink;
+  /** What the server says, and how many items it has taken by that; undefined for few. */
+  replies: Pick<Channel, "next"> | undefined;
+  taken: number;
   outgoing: Outgoing;
   packer: RunPacker<Delta>;
   /** The last run that repeats one chunk: a large hole is many of the same. */
@@ -108,7 +114,7 @@ export class Uploads {
     const early =
       request.isResumed || outgoing.cut.sizeBytes > CHUNK_PRESETS[0].maxBytes
         ? undefined
-        : await this.gather({ outgoing, packer, repeated: undefined, deltas }, plan);
+        : await this.gather({ outgoing, replies: undefined, taken: 0, packer, repeated: undefined, deltas }, plan);
     const opening = early?.forOpening;
     // Data that depends on nothing is never asked for again.
     const isWhole = opening !== undefined && deltas === undefined && plan.items.every(({ is }) => is === "data");
@@ -137,7 +143,15 @@ export class Uploads {
       if (from !== undefined) {
         if (request.mayStart?.() === false)
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
-        const stream: Stream = { sink: channel, outgoing, packer, repeated: undefined, deltas };
+        const stream: Stream = {
+          sink: channel,
+          replies: channel,
+          taken: from,
+          outgoing,
+          packer,
+          repeated: undefined,
+          deltas,
+        };
         if (early === undefined) await unlessRefused(answer, this.sendItems(stream, plan, from));
         else if (opening === undefined) await unlessRefused(answer, early.sendOn(channel));
         if (!isWhole) await unlessRefused(answer, this.serveNeeds(stream, channel, plan.items));
@@ -157,8 +171,7 @@ export class Uploads {
     const message = await channel.next();
     if (message === undefined) return undefined;
     const reply = check(WRITE_REPLY, message, "write reply");
-    if (reply[0] !== "from")
-      throw new RunnelError("Invalid", "write", "The server answered a resumed write with something unexpected.");
+    if (reply[0] !== "from") throw unexpected("answered a resumed write with something unexpected");
     return reply[1];
   }
 
@@ -186,6 +199,7 @@ export class Uploads {
     const put = async (items: readonly Item[]): Promise<void> => {
       for (const item of items) {
         if (index++ < from) continue;
+        await this.untilTaken(stream, index - UNTAKEN_MAX);
         coming.push({ item, packed: item.is === "data" ? this.packItem(stream, item) : undefined });
         while (coming.length > PACKED_AHEAD) await this.announceFirst(stream, coming, sending);
       }
@@ -195,6 +209,17 @@ export class Uploads {
     while (coming.length > 0) await this.announceFirst(stream, coming, sending);
     await Promise.all(sending);
     sink.send(["e", (await outgoing.cut.whole()).oid]);
+  }
+
+  /** @throws what the server refused the write with, or a connection that broke. */
+  private async untilTaken(stream: Stream, count: number): Promise<void> {
+    while (stream.replies !== undefined && stream.taken < count) {
+      const message = await stream.replies.next();
+      if (message === undefined) throw unexpected("ended a write before its end");
+      const reply = check(WRITE_REPLY, message, "write reply");
+      if (reply[0] !== "took") throw unexpected("asked for something before the end");
+      [, stream.taken] = reply;
+    }
   }
 
   private async announceFirst(stream: Stream, coming: Coming[], sending: Promise<void>[]): Promise<void> {
@@ -277,14 +302,15 @@ export class Uploads {
       const message = await channel.next();
       if (message === undefined) return;
       const reply = check(WRITE_REPLY, message, "write reply");
-      if (reply[0] !== "need") throw new RunnelError("Invalid", "write", "The server asked for something unexpected.");
+      if (reply[0] === "took") continue;
+      if (reply[0] !== "need") throw unexpected("asked for something unexpected");
       this.session.roundTrips++;
       const { recipe, oid } = await outgoing.cut.whole();
       const offsets = chunkOffsets(recipe);
       for (const index of reply[1]) {
         const item = items[index];
         if (item === undefined || served.has(index))
-          throw new RunnelError("Invalid", "write", "The server asked for an item that it has or that there is not.");
+          throw unexpected("asked for an item that it has or that there is not");
         for (const run of splitRuns(recipe, offsets, item.from, item.count)) {
           const bytes = new Uint8Array(run.length);
           await outgoing.cut.content.read(run.offset, bytes);
@@ -311,6 +337,10 @@ export class Uploads {
   }
 }
 
+function unexpected(what: string): RunnelError {
+  return new RunnelError("Invalid", "write", `The server ${what}.`);
+}
+
 async function firstWindow(cut: CutContent): Promise<Window> {
   for await (const window of cut.windows()) return window;
   throw new TypeError("Nothing has no window.");
@@ -328,7 +358,8 @@ async function unlessRefused(answer: Promise<unknown>, work: Promise<void>): Pro
 /** What to leave to the server in the next attempt, after this failure; undefined when that does not mend it. */
 export function fewerReferences(before: References, error: unknown): References | undefined {
   if (before === "none" || !isRunnelError(error, "Gone", "Lost", "Corrupt", "Stale")) return undefined;
-  return before === "copies" && error.kind === "Gone" ? "digests" : "none";
+  if (error.kind !== "Gone" || before === "digests") return "none";
+  return before === "copies" ? "base" : "digests";
 }
 
 function splitRuns(

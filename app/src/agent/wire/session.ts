@@ -39,6 +39,8 @@ export class Session {
   private termMs: number = TIMING.leaseTermMs;
   private leaseUntilMs = 0;
   private usedMs = 0;
+  /** Who waits patiently. */
+  private waiting = 0;
   private isIdle = false;
   private renewTimer: Timer | undefined;
   private running: Promise<void> | undefined;
@@ -155,8 +157,22 @@ export class Session {
     return this.whileHeard(this.call(name, body), name);
   }
 
-  /** For what may have been executed, or may wait for other clients. @throws Unreachable after the patience without any sign of the server. */
+  /**
+   * For what may have been executed, or may wait for other clients, or keeps the server busy for long: who waits uses the drive, so that the lease is asked
+   * for and a living server shows itself. @throws Unreachable after the patience without any sign of the server.
+   */
   async patiently<T>(answer: Promise<T>, what: string): Promise<T> {
+    this.waiting++;
+    this.used();
+    try {
+      return await this.remember(this.signs.patiently(answer, what));
+    } finally {
+      this.waiting--;
+    }
+  }
+
+  /** For what only reads, and comes in parts. @throws Unreachable as `patiently`; nobody asks for signs. */
+  async whileItComes<T>(answer: Promise<T>, what: string): Promise<T> {
     return this.remember(this.signs.patiently(answer, what));
   }
 
@@ -365,11 +381,11 @@ export class Session {
     this.renewTimer = this.parts.clock.after(delayMs, () => this.renew());
   }
 
-  /** Three questions a term while programs use the drive; none after a term without use (the lease is given back then). */
+  /** At least three questions a term while programs use the drive; none after a term without use (the lease is given back then). */
   private renew(): void {
     if (!this.isConnected) return;
     const nowMs = this.parts.clock.bootMs();
-    if (this.parts.wasUsed()) this.usedMs = nowMs;
+    if (this.waiting > 0 || this.parts.wasUsed()) this.usedMs = nowMs;
     if (nowMs - this.usedMs > this.termMs) {
       this.isIdle = true;
       this.leaseUntilMs = 0;
@@ -388,7 +404,7 @@ export class Session {
       }
     });
     this.roundTrips--;
-    this.scheduleRenewal(this.termMs / RENEWALS_A_TERM);
+    this.scheduleRenewal(Math.min(this.termMs / RENEWALS_A_TERM, RENEWED_MS));
   }
 
   private async remember<T>(answer: Promise<T>): Promise<T> {
@@ -461,4 +477,6 @@ function unreachable(what: string, cause: RunnelError): RunnelError {
 }
 
 const RENEWALS_A_TERM = 3;
+/** However long the term: a living server shows itself to who waits for it within the patience. */
+const RENEWED_MS = 0.7 * TIMING.patienceMs;
 const GOODBYE_MS = 1_000;

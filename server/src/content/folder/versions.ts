@@ -180,10 +180,17 @@ export class FolderVersion implements OpenVersion {
     this.#isWithinBatch = isWithinBatch;
   }
 
-  get file(): { file: DiskFile; isSettled: boolean } | undefined {
+  get file(): DiskFile | undefined {
+    return this.#source instanceof FileSource ? this.#source.file : undefined;
+  }
+
+  isSettled(offset: number, length: number): boolean {
     const source = this.#source;
-    if (!(source instanceof FileSource)) return undefined;
-    return { file: source.file, isSettled: isSettled(source.stat, this.#versions.context.wallNs()) };
+    const { pending, wallNs } = this.#versions.context;
+    if (source instanceof FileSource) return isSettled(source.stat, wallNs());
+    if (source === undefined || source === "empty" || isOpenFile(source)) return false;
+    if (source.isRaising || pending.get(this.#version) !== source) return false;
+    return pending.pieces(source, offset, length).every(({ from }) => from !== "version");
   }
 
   /** Finds where the bytes are now. @throws Gone, Lost, Stale, Unavailable. */

@@ -81,6 +81,7 @@ class MemoryStore implements ContentStore {
     return {
       sizeBytes: bytes.length,
       file: undefined,
+      isSettled: () => false,
       read: async (offset, length) => {
         if (offset < 0 || length < 0 || offset + length > bytes.length) {
           throw new RunnelError(
