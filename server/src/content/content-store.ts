@@ -1,7 +1,7 @@
 // ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder, other programs read and
 // write it) and memory. The volume decides and logs commits; the engine brings them up afterwards, in seq order, and tells what
 // other programs did (ARCHITECTURE: Server: commit, then the plain file).
-import type { Change, DiskFile, DiskSpace, ErrorKind, LookWhy, Notice, VersionId } from "@runnel/shared";
+import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, LookWhy, Notice, VersionId } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult, Planned, WriteContent } from "../meta/meta-store.ts";
 
 /** A commit that is in the log and in the meta store, to be brought up. */
@@ -39,6 +39,11 @@ export interface ContentHost {
   left(files: readonly LeftFile[]): void;
 }
 
+export interface ByteRange {
+  offset: number;
+  length: number;
+}
+
 /** An open version. Reads answer from the live file, the trash, or log + older versions, whatever holds it now. Close it once. */
 export interface OpenVersion {
   readonly sizeBytes: number;
@@ -46,6 +51,8 @@ export interface OpenVersion {
   readonly file: DiskFile | undefined;
   /** Recorded digests of the range hold: its file's stat tuple is the recorded one and older than 2 s, or it is not up and only the store writes where it lies. */
   isSettled(offset: number, length: number): boolean;
+  /** Digests of ranges, in order, of what lies there now; on core.node's threads as far as it lies in files. @throws as read. */
+  digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array>;
   /** Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 // Reads chunks of versions and proves them: bytes leave here only when their digest is the recipe's.
 import type { ChunkPreset, ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, LIMITS, RunnelError, chunkOffsets, digestAt, isRunnelError, presetFor } from "@runnel/shared";
-import type { ContentStore, OpenVersion } from "../content/content-store.ts";
+import type { ByteRange, ContentStore, OpenVersion } from "../content/content-store.ts";
 
 /** Others wait for the thread meanwhile. */
 const PROVED_AT_ONCE = 256;
@@ -60,13 +60,21 @@ export async function holdsChunks(
   if (open.isSettled(start, end - start)) return true;
   try {
     for (let at = from; at < from + count; at += PROVED_AT_ONCE) {
-      const indexes = Array.from({ length: Math.min(PROVED_AT_ONCE, from + count - at) }, (_, index) => at + index);
-      const ranges = indexes.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 }));
-      const expected = recipe.digests.subarray(at * DIGEST_BYTES, (at + indexes.length) * DIGEST_BYTES);
-      const digests = open.file && (await executor.digestFile(open.file, ranges));
-      if (digests !== undefined && Buffer.compare(digests, expected) === 0) continue;
-      // It has no file yet, or another one now.
-      for (const run of chunkRuns(recipe, indexes)) await readRun(open, recipe, run, executor);
+      const all = Array.from({ length: Math.min(PROVED_AT_ONCE, from + count - at) }, (_, index) => at + index);
+      const rangeOf = (index: number): ByteRange => {
+        return { offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 };
+      };
+      const indexes = all.filter((index) => {
+        const { offset, length } = rangeOf(index);
+        return !open.isSettled(offset, length);
+      });
+      const digests = await open.digest(indexes.map(rangeOf), executor);
+      const wrong = indexes.filter((index, place) => {
+        const found = digests.subarray(place * DIGEST_BYTES, (place + 1) * DIGEST_BYTES);
+        return Buffer.compare(found, digestAt(recipe, index)) !== 0;
+      });
+      // They may lie elsewhere by now.
+      for (const run of chunkRuns(recipe, wrong)) await readRun(open, recipe, run, executor);
     }
     return true;
   } catch (error) {

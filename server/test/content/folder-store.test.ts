@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
+import type { Run } from "../../src/meta/meta-store.ts";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import { parseTrashRecord } from "../../src/content/folder/trash.ts";
@@ -411,6 +412,38 @@ describe("reading", () => {
     await volume.settle();
     await expect(volume.store.open(version)).rejects.toMatchObject({ kind: "Lost" });
     expect((await volume.tree()).get("file")).toBe("file bbbbbbbbbb");
+  });
+
+  it("digests what waits to be brought up wherever it lies, and trusts only what no other program can write to", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "0123456789");
+    const older = { node, seq: (await volume.meta.node(node))?.version ?? 0 };
+    await volume.settle();
+    volume.disk.fault = (operation, path) => (operation === "write" && path.includes("temp") ? "NoSpace" : undefined);
+    const runs: Run[] = [
+      { from: "version", version: older, offset: 2, length: 6 },
+      { from: "log", at: 0, length: 3 },
+    ];
+    const { version } = await volume.write(node, "new", { runs, sizeBytes: 9 });
+    const opened = await volume.store.open({ node, seq: version });
+    expect(opened.file).toBeUndefined();
+    const ranges = [
+      { offset: 1, length: 4 },
+      { offset: 6, length: 3 },
+      { offset: 4, length: 4 },
+      { offset: 0, length: 2 },
+    ];
+    const executor = inlineExecutor();
+    const expected = await executor.digest(["3456", "new", "67ne", "23"].map((text) => Buffer.from(text)));
+    expect(await opened.digest(ranges, executor)).toEqual(expected);
+    expect(ranges.map(({ offset, length }) => opened.isSettled(offset, length))).toEqual([false, true, false, false]);
+    await opened.close();
+    volume.disk.fault = undefined;
+    await volume.settle(30_000);
+    expect(await volume.readFile("file")).toBe("234567new");
+    const up = await volume.store.open({ node, seq: version });
+    expect(await up.digest(ranges, executor)).toEqual(expected);
+    await up.close();
   });
 
   it("takes a write that ends long after its stamp for one, though the tuple was recorded in its midst", async () => {

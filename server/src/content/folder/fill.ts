@@ -2,7 +2,7 @@
 // older versions are digested afterwards against the recipe where an executor is at hand.
 import type { DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, RunnelError, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
-import type { ContentHost } from "../content-store.ts";
+import type { ByteRange, ContentHost } from "../content-store.ts";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type { PendingContent } from "./pending-contents.ts";
 import type { FolderVersion, Versions } from "./versions.ts";
@@ -16,11 +16,6 @@ export interface FillContext {
   versions: Versions;
   meta: MetaStore;
   executor: Executor | undefined;
-}
-
-interface Range {
-  offset: number;
-  length: number;
 }
 
 /** The bytes of a run could not be had: they have to be found elsewhere. */
@@ -38,7 +33,7 @@ export async function fill(
   content: PendingContent,
   isWithinBatch: boolean,
 ): Promise<void> {
-  const copied: Range[] = [];
+  const copied: ByteRange[] = [];
   let problem: unknown;
   let at = 0;
   // A new temp has the length of its runs, but for zeros that were left out.
@@ -103,7 +98,7 @@ async function wrongChunks(
   { executor }: FillContext,
   file: DiskFile,
   recipe: Recipe | undefined,
-  copied: readonly Range[],
+  copied: readonly ByteRange[],
 ): Promise<number[] | undefined> {
   if (executor === undefined || recipe === undefined) return undefined;
   const touched = chunksTouching(recipe, copied);
@@ -117,7 +112,7 @@ async function wrongChunks(
 }
 
 /** Both are in order of offset. */
-function chunksTouching(recipe: Recipe, ranges: readonly Range[]): number[] {
+function chunksTouching(recipe: Recipe, ranges: readonly ByteRange[]): number[] {
   const touched: number[] = [];
   let next = 0;
   let start = 0;

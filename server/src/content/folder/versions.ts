@@ -1,9 +1,9 @@
 // Reading versions, wherever their bytes are now: the live file, the trash, or log + older versions. A place can change while a version is open
 // (a commit is brought up, the trash is cut); a read then finds the new place, or fails by name. It never yields other bytes.
 import type { DiskFile, DiskRoot, Executor, VersionId } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
+import { DIGEST_BYTES, RunnelError } from "@runnel/shared";
 import type { MetaStore, VersionPlace, VersionRow } from "../../meta/meta-store.ts";
-import type { ContentHost, OpenVersion } from "../content-store.ts";
+import type { ByteRange, ContentHost, OpenVersion } from "../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { FileSource } from "./file-source.ts";
 import type { PendingContent, PendingContents, Piece } from "./pending-contents.ts";
@@ -135,10 +135,14 @@ export class Versions {
   async readPiece(piece: Piece, opened: Map<string, FolderVersion>): Promise<Uint8Array | undefined> {
     if (piece.from === "log") return this.context.host.readLog(piece.data, piece.at, piece.length);
     if (piece.from === "temp") return this.#readStaged(piece);
-    const key = versionKey(piece.version);
-    const version = opened.get(key) ?? (await this.open(piece.version));
-    opened.set(key, version);
-    return version.read(piece.at, piece.length);
+    return (await this.openOnce(piece.version, opened)).read(piece.at, piece.length);
+  }
+
+  async openOnce(version: VersionId, opened: Map<string, FolderVersion>): Promise<FolderVersion> {
+    const key = versionKey(version);
+    const open = opened.get(key) ?? (await this.open(version));
+    opened.set(key, open);
+    return open;
   }
 
   async #readStaged(piece: Piece & { from: "temp" }): Promise<Uint8Array | undefined> {
@@ -222,6 +226,35 @@ export class FolderVersion implements OpenVersion {
     if (isOpenFile(this.#source) && this.#source !== source) this.#replaced.push(this.#source);
     this.#source = source;
     return source;
+  }
+
+  async digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array> {
+    const source = this.#source ?? (await this.find());
+    if (source instanceof FileSource) return executor.digestFile(source.file, ranges);
+    const digests = new Uint8Array(ranges.length * DIGEST_BYTES);
+    const older = new Map<string, { version: VersionId; indexes: number[]; ranges: ByteRange[] }>();
+    for (const [index, { offset, length }] of ranges.entries()) {
+      const [piece, ...more] = this.#pieces(source, offset, length);
+      if (piece?.from === "version" && more.length === 0) {
+        const key = versionKey(piece.version);
+        const one = older.get(key) ?? { version: piece.version, indexes: [], ranges: [] };
+        older.set(key, one);
+        one.indexes.push(index);
+        one.ranges.push({ offset: piece.at, length });
+      } else digests.set(await executor.digest([await this.read(offset, length)]), index * DIGEST_BYTES);
+    }
+    for (const { version, indexes, ranges: there } of older.values()) {
+      const found = await (await this.#versions.openOnce(version, this.#older)).digest(there, executor);
+      for (const [at, index] of indexes.entries())
+        digests.set(found.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), index * DIGEST_BYTES);
+    }
+    return digests;
+  }
+
+  /** None when it is not pending. */
+  #pieces(source: Source, offset: number, length: number): Piece[] {
+    if (source === "empty" || isOpenFile(source)) return [];
+    return this.#versions.context.pending.pieces(source, offset, length);
   }
 
   async read(offset: number, length: number): Promise<Uint8Array> {

@@ -78,20 +78,22 @@ class MemoryStore implements ContentStore {
     // A version just accepted is put together first.
     await this.#work;
     const bytes = await this.#bytesOf(version);
+    const read = (offset: number, length: number): Uint8Array => {
+      if (offset < 0 || length < 0 || offset + length > bytes.length) {
+        throw new RunnelError(
+          "Invalid",
+          "read version",
+          `${length} bytes at ${offset} are not in a version of ${bytes.length}.`,
+        );
+      }
+      return bytes.slice(offset, offset + length);
+    };
     return {
       sizeBytes: bytes.length,
       file: undefined,
       isSettled: () => false,
-      read: async (offset, length) => {
-        if (offset < 0 || length < 0 || offset + length > bytes.length) {
-          throw new RunnelError(
-            "Invalid",
-            "read version",
-            `${length} bytes at ${offset} are not in a version of ${bytes.length}.`,
-          );
-        }
-        return bytes.slice(offset, offset + length);
-      },
+      digest: (ranges, executor) => executor.digest(ranges.map(({ offset, length }) => read(offset, length))),
+      read: async (offset, length) => read(offset, length),
       close: async () => undefined,
     };
   }
