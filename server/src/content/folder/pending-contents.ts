@@ -14,6 +14,8 @@ export interface PendingContent {
   sizeBytes: number;
   recipe: Recipe | undefined;
   runs: readonly Run[];
+  /** Where each run begins. */
+  starts: Float64Array;
   temp: string;
   data: LogPlace | undefined;
   /** Its temp file is being put in place: the name in temp/ may already be another file's. */
@@ -36,10 +38,32 @@ export function contentOf(commit: AcceptedCommit): PendingContent | undefined {
     sizeBytes,
     recipe,
     runs,
+    starts: startsOf(runs),
     temp,
     data,
     isRaising: false,
   };
+}
+
+function startsOf(runs: readonly Run[]): Float64Array {
+  const starts = new Float64Array(runs.length);
+  let at = 0;
+  for (const [index, { length }] of runs.entries()) {
+    starts[index] = at;
+    at += length;
+  }
+  return starts;
+}
+
+/** The last run that begins there or before. */
+function runAt({ starts }: PendingContent, offset: number): number {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 /** A range of a pending content, still to be led back to pieces. */
@@ -85,16 +109,15 @@ export class PendingContents {
 
   #expand({ content, start, end }: Range): (Range | Piece)[] {
     const parts: (Range | Piece)[] = [];
-    let at = 0;
     let length = 0;
-    for (const run of content.runs) {
+    for (let index = runAt(content, start); index < content.runs.length; index++) {
+      const [run, at = end] = [content.runs[index], content.starts[index]];
+      if (run === undefined || at >= end) break;
       const from = Math.max(start, at);
       const to = Math.min(end, at + run.length);
-      if (from < to) {
-        parts.push(this.#part(content, run, from - at, from, to - from));
-        length += to - from;
-      }
-      at += run.length;
+      if (from >= to) continue;
+      parts.push(this.#part(content, run, from - at, from, to - from));
+      length += to - from;
     }
     if (length !== end - start)
       throw new RunnelError("Corrupt", "read version", "A pending version has a range without bytes.");
