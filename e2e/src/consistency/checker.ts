@@ -101,7 +101,16 @@ class Checker {
   private wasSo(call: Call, from: number): boolean {
     if (call.kind === "look") return this.wasLike(call, from);
     for (let seq = from; seq <= call.lastSeq; seq++) if (this.isAsAt(call, seq)) return true;
-    return false;
+    return this.isBeingTaken(call);
+  }
+
+  /** A name that another program of the same machine takes away shows what it showed before to who began before that returned. */
+  private isBeingTaken(call: Call): boolean {
+    return this.calls.some((each) => {
+      const taken = each.kind === "remove" || each.kind === "rename" ? this.seqs.get(each) : undefined;
+      const isUnderWay = each.client === call.client && each.began < call.began && each.ended > call.began;
+      return taken !== undefined && isUnderWay && touches(each, call) && this.isAsAt(call, taken - 1);
+    });
   }
 
   /** A name and attributes that a kernel kept need not be of one moment. */
