@@ -15,6 +15,8 @@ export class Attachment implements FeedSender {
   readonly order: OperationOrder;
   readonly right: Right;
   holder!: Holder;
+  /** Resolves when the client has been told that it is attached: what it asked for before that waits (W130). */
+  answered: Promise<void> = Promise.resolve();
   private readonly wanted: Wanted;
   private readonly warn: (message: string, error?: unknown) => void;
   /** Results up to this operation need not be kept. */
@@ -54,6 +56,13 @@ export class Attachment implements FeedSender {
     this.volume.meta
       .forgetResults(this.instance, received, but)
       .catch((error: unknown) => this.warn("Results of old operations could not be removed.", error));
+  }
+
+  /** Requests wait from now on until this has ended, and fail if it fails. */
+  answer(greeting: Promise<void>): Promise<void> {
+    this.answered = greeting;
+    greeting.catch(() => undefined);
+    return greeting;
   }
 
   /** All feed items are kept back until `release`, which drops the changes that the client has by then. */

@@ -39,7 +39,6 @@ export class ConnectionHandler {
   private readonly connection: Connection;
   private readonly attachments = new Map<number, Attachment>();
   private readonly introduction: Introduction;
-  private attaching = 0;
 
   constructor(parts: HandlerParts) {
     this.parts = parts;
@@ -100,20 +99,12 @@ export class ConnectionHandler {
     const right = this.introduction.rightOn(request.volume);
     // Which volumes there are is nobody's concern who has no right on them.
     if (volume === undefined || right === undefined) throw this.introduction.noVolume(request.volume);
-    if (this.attachments.size + this.attaching >= LIMITS.attachments) {
+    if (this.attachments.size >= LIMITS.attachments) {
       throw new RunnelError("Busy", "attach", "This connection has too many attachments.", {
         detail: { limit: LIMITS.attachments },
       });
     }
     const attachment = new Attachment(volume, channel, request.instance, right, this.parts.warn);
-    this.attaching++;
-    try {
-      await volume.meta.setAttached(request.instance, true);
-    } finally {
-      this.attaching--;
-    }
-    // Broken meanwhile: nobody would end it.
-    if (channel.abort.signal.aborted) return;
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
     attachment.holder = volume.feed.attach(
@@ -124,7 +115,7 @@ export class ConnectionHandler {
     this.attachments.set(channel.id, attachment);
     channel.abort.signal.addEventListener("abort", () => this.left(channel.id));
     try {
-      await this.greet(attachment, request, isSameEpoch);
+      await attachment.answer(this.greet(attachment, request, isSameEpoch));
       await attachment.serve();
       // The client ended the feed.
       await this.detach(channel.id);
@@ -136,6 +127,8 @@ export class ConnectionHandler {
 
   private async greet(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
     const { volume, channel, right } = attachment;
+    // Asked for in the turn in which the feed learned of it: whoever forgets the instance as gone did so before both, or does it after both.
+    await volume.meta.setAttached(request.instance, true);
     const root = await volume.meta.node(ROOT_NODE);
     if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
     const nodes = request.wantsNodes && right === "write" ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;
@@ -184,6 +177,8 @@ export class ConnectionHandler {
 
   private async serve(name: RequestName, channel: Channel, message: { attachment?: number } | object): Promise<void> {
     const attachment = this.attachment((message as { attachment: number }).attachment);
+    // Always waited for, so that requests keep their order.
+    await attachment.answered;
     const { volume } = attachment;
     mustBeAllowed(name, attachment.right);
     switch (name) {

@@ -1,8 +1,8 @@
 // hello, attach, name operations, feed and resume, as a client sees them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { EMPTY_RECIPE, LIMITS, RESULTS, ROOT_NODE, TIMING, check } from "@runnel/shared";
+import { EMPTY_RECIPE, LIMITS, RESULTS, ROOT_NODE, RunnelError, TIMING, check, sleep } from "@runnel/shared";
 import { TERM_MS } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
+import { LINE, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 
 let wire: WireRig;
 
@@ -70,6 +70,67 @@ describe("an attachment", () => {
     expect(await wire.rig.run(channel.next())).toMatchObject({ epoch: volume.epoch });
     expect(await wire.rig.run(channel.next())).toEqual(["up", 3]);
     expect(await wire.rig.run(channel.next())).toEqual(["up", 4]);
+  });
+
+  test("[W130] is used right behind attach, and that right behind hello: all in one flight", async () => {
+    const { connection } = wire.connect();
+    const { clock, volume } = wire.rig;
+    const setAttached = volume.meta.setAttached.bind(volume.meta);
+    // The disk takes its time.
+    volume.meta.setAttached = (...fact) => sleep(clock, 10).then(() => setAttached(...fact));
+    const startMs = clock.bootMs();
+    const hello = connection.call("hello", { protocol: 1, software: "test client" });
+    const channel = connection.open("attach", { volume: "docs", instance: ONE, wantsNodes: true });
+    const find = connection.ask("find", { attachment: channel.id, folder: ROOT_NODE, isDeep: true, follow: true });
+    const said: string[] = [];
+    const [, facts] = await wire.rig.run(
+      Promise.all([
+        hello.then(() => said.push("hello")),
+        channel.next().finally(() => said.push("attach")),
+        find.next().finally(() => said.push("find")),
+      ]),
+    );
+    expect(facts).toMatchObject({ epoch: volume.epoch });
+    expect(said).toEqual(["hello", "attach", "find"]);
+    expect(clock.bootMs() - startMs).toBe(2 * LINE.delayMs + 10);
+  });
+
+  test("[W130] that is refused refuses what was asked of it in the same flight", async () => {
+    const { connection } = await wire.greeted();
+    const channel = connection.open("attach", { volume: "other", instance: ONE, wantsNodes: true });
+    const space = connection.call("space", { attachment: channel.id });
+    expect(await kindOf(wire.rig.run(channel.next()))).toBe("NotFound");
+    expect(await kindOf(wire.rig.run(space))).toBe("Invalid");
+    const { meta } = wire.rig.volume;
+    meta.setAttached = async () => {
+      await sleep(wire.rig.clock, 10);
+      throw new RunnelError("NoSpace", "attach", "The disk is full.");
+    };
+    const full = connection.open("attach", { volume: "docs", instance: ONE, wantsNodes: true });
+    const late = connection.call("space", { attachment: full.id });
+    expect(await kindOf(wire.rig.run(full.next()))).toBe("NoSpace");
+    expect(await kindOf(wire.rig.run(late))).toBe("NoSpace");
+    expect(wire.rig.volume.feed.attachments).toBe(0);
+  });
+
+  test("[W19] is waited for after a restart, also when it attached again just when its last connection was forgotten", async () => {
+    const { rig } = wire;
+    const first = await wire.greeted();
+    await first.attach(ONE);
+    first.link.cut();
+    await rig.clock.advance(100);
+    const { meta } = rig.volume;
+    const setAttached = meta.setAttached.bind(meta);
+    // Those that are gone are forgotten once a term: here while the disk takes its time.
+    meta.setAttached = async (instance, isAttached) => {
+      const done = setAttached(instance, isAttached);
+      if (isAttached) await rig.clock.advance(TERM_MS + 10);
+      return done;
+    };
+    await (await wire.greeted()).attach(ONE);
+    await rig.clock.advance(100);
+    expect(rig.volume.feed.attachments).toBe(1);
+    expect(await meta.attached()).toEqual([ONE]);
   });
 
   test("[W12] is needed for requests, by its channel's id, and only on its own connection", async () => {

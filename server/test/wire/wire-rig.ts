@@ -32,7 +32,7 @@ import type { Volume } from "../../src/volume/volume.ts";
 import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
 import { VolumeRig } from "../volume/volume-rig.ts";
 
-const LINE: LineConditions = { delayMs: 5, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
+export const LINE: LineConditions = { delayMs: 5, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
 
 export interface Result {
   node: number;
