@@ -48,7 +48,11 @@ class Checker {
         this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
       else this.seqs.set(call, seq);
     }
-    for (const call of this.calls) if (!isChange(call.kind) && call.outcome === "ok") this.look(call);
+    for (const call of this.calls) {
+      if (isChange(call.kind) || call.outcome !== "ok") continue;
+      if (call.kind === "flush") this.flushed(call);
+      else this.look(call);
+    }
     return this.verdict;
   }
 
@@ -67,13 +71,26 @@ class Checker {
     const { kind, path, toPath, content } = call;
     if (kind === "write") return content === undefined ? 0 : this.truth.firstWith(content);
     const name = last(kind === "rename" || kind === "link" ? (toPath ?? "") : path);
-    const op = kind === "create" ? "make" : kind;
+    const op = kind === "create" ? "make" : kind === "removeTree" ? "remove" : kind;
     const during = ({ atMs }: Committed): boolean => atMs >= call.beganMs && atMs <= call.endedMs;
     // A name operation of another client with that name in that moment is taken for it only where there is none of its own.
     const found = this.truth.commits.filter((each) => each.op === op && each.name === name && during(each));
     const own = found.filter(({ client }) => client === call.client);
     // Of several the first: what is held to it may then be held to less than was promised, never to more.
     return (own[0] ?? (kind === "rename" ? found[0] : undefined))?.seq;
+  }
+
+  /** What programs had written when it began, into files that are open or closed, is committed when it ends. */
+  private flushed(flush: Call): void {
+    for (const call of this.calls) {
+      const { client, kind, wrote = Infinity, outcome } = call;
+      const seq = this.seqs.get(call) ?? 0;
+      if (client !== flush.client || kind !== "write" || wrote > flush.began || outcome !== "ok") continue;
+      if (seq > flush.lastSeq && !this.isMixed(call))
+        this.verdict.violations.push(
+          `not flushed: ${shown(flush)} returned success, and ${shown(call)} was no commit yet`,
+        );
+    }
   }
 
   private look(call: Call): void {

@@ -5,8 +5,8 @@ export type Seen = string | undefined;
 
 export interface Call {
   client: string;
-  /** look: stat(2). create: a new file and no other (O_EXCL). */
-  kind: "read" | "list" | "look" | "write" | "create" | "remove" | "rename" | "link" | "make";
+  /** look: stat(2). create: a new file and no other (O_EXCL). flush, removeTree: `runnel flush`, `runnel remove`. */
+  kind: "read" | "list" | "look" | "write" | "create" | "remove" | "rename" | "link" | "make" | "flush" | "removeTree";
   path: string;
   /** rename, link */
   toPath?: string;
@@ -29,11 +29,13 @@ export interface Call {
   /** Answered as was last known, without the server. */
   wasOffline: boolean;
   errno?: number;
+  /** write: the step after which the drive had all of its bytes, and only the close was to come. */
+  wrote?: number;
 }
 
 /** False: it looks at what is there, and leaves it so. */
 export function isChange(kind: Call["kind"]): boolean {
-  return kind !== "read" && kind !== "list" && kind !== "look";
+  return kind !== "read" && kind !== "list" && kind !== "look" && kind !== "flush";
 }
 
 /** As in lists: it ends in a slash, or is "". */

@@ -9,12 +9,14 @@ import { MUTANTS } from "./mutants.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { shrink } from "./shrink.ts";
 import { type Report, simulate } from "./simulate.ts";
+import { Watchdog } from "./watchdog.ts";
 
 // The product makes many errors that are answers; nobody here reads where.
 Error.stackTraceLimit = 0;
 
+const watchdog = new Watchdog();
 const [first = "", ...more] = process.argv.slice(2);
-if (first === "plan") write(await simulate(JSON.parse(readFileSync(more[0] ?? "", "utf8")) as Plan));
+if (first === "plan") write(await watched(JSON.parse(readFileSync(more[0] ?? "", "utf8")) as Plan));
 else if (first === "shrink") await writeSmaller(Number(more[0]), Number(more[1]), more[2]);
 else await writeRuns(Number(first), Number(more[0]), Number(more[1]), more[2]);
 // What was killed in the last run still waits, for ever.
@@ -24,7 +26,7 @@ async function writeRuns(seed: number, count: number, lastsMs: number, name: str
   const settings = withMutant(name);
   const untilMs = performance.now() + lastsMs;
   for (let at = seed; at < seed + count && performance.now() < untilMs; at++) {
-    const report = await simulate(planOf(at, settings));
+    const report = await watched(planOf(at, settings));
     write(report);
     if (name !== undefined && report.violations.length > 0) return;
   }
@@ -32,16 +34,24 @@ async function writeRuns(seed: number, count: number, lastsMs: number, name: str
 
 async function writeSmaller(seed: number, runs: number, name: string | undefined): Promise<void> {
   const plan = planOf(seed, withMutant(name));
-  const fails = async (tried: Plan): Promise<boolean> => (await simulate(tried)).violations.length > 0;
+  const fails = async (tried: Plan): Promise<boolean> => (await watched(tried)).violations.length > 0;
   if (!(await fails(plan))) throw new Error(`Seed ${seed} does not fail.`);
   process.stdout.write(`${JSON.stringify(await shrink(plan, fails, runs), undefined, 2)}\n`);
+}
+
+function watched(plan: Plan): Promise<Report> {
+  const { seed } = plan;
+  const nothing = { checked: 0, close: 0, offline: 0, calls: 0, commits: 0, waited: 0, fromKernels: 0, trace: "" };
+  watchdog.begins({ ...nothing, seed, violations: [], faults: [], problems: [] } satisfies Report);
+  return simulate(plan);
 }
 
 function withMutant(name: string | undefined): object {
   const mutant = MUTANTS.find((each) => each.name === name);
   if (name !== undefined && mutant === undefined) throw new Error(`There is no mutant "${name}".`);
   mutant?.apply();
-  return mutant?.settings ?? {};
+  const asked = process.env["RUNNEL_POWERS"];
+  return { ...(asked === undefined ? {} : { powers: asked.split(",") }), ...mutant?.settings };
 }
 
 function write(report: Report): void {

@@ -14,6 +14,8 @@ export const DOINGS = [
   "rename",
   "link",
   "make",
+  "flush",
+  "removeTree",
 ] as const;
 
 export interface Step {
@@ -28,6 +30,8 @@ export interface Step {
   toPath?: string;
   /** write, save */
   sizeBytes?: number;
+  /** write, edit, save: how long the file stays open after the last write. */
+  holdsMs?: number;
 }
 
 export const FAULTS = [
@@ -75,10 +79,18 @@ export interface PlanSettings {
   faults?: readonly Fault["kind"][];
   /** From the begin to the end, and no other. */
   onlyFault?: Fault["kind"];
+  /** In place of the usual ones. */
+  powers?: readonly Power[];
 }
+
+/** verbs: `runnel flush` and `runnel remove` beside programs that have unsaved bytes in open files. */
+export type Power = "verbs";
+/** What a plan contains unless something else is asked for. */
+const POWERS: readonly Power[] = [];
 
 const FOLDERS = ["", "d/", "e/"];
 const NAMES = ["a", "b", "c"];
+const HOLDS_MS = 3_000;
 const SIZES = [0, 10, 300, 5_000, 30_000];
 /** Of a hundred; the rest are renames. */
 const SHARES: readonly (readonly [number, Step["do"]])[] = [
@@ -89,12 +101,17 @@ const SHARES: readonly (readonly [number, Step["do"]])[] = [
   [72, "edit"],
   [80, "save"],
   [87, "remove"],
-  [91, "make"],
-  [94, "link"],
+  [90, "make"],
+  [93, "link"],
+  [95, "flush"],
+  [96, "removeTree"],
 ];
+
+const VERBS: ReadonlySet<Step["do"]> = new Set<Step["do"]>(["flush", "removeTree"]);
 
 export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   const random = new SeededRandom(seed);
+  const powers = new Set(settings.powers ?? POWERS);
   const clients = settings.clients ?? (random.coin(0.15) ? 3 : 2);
   const onlyFault = settings.onlyFault ?? (random.coin(0.02) ? "noAcks" : undefined);
   const isLong = onlyFault === undefined && random.coin(0.05);
@@ -105,7 +122,7 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
     for (let program = 0; program < (settings.programs ?? 2); program++) {
       for (let n = 0, atMs = 0; n < (isLong ? 150 : 16); n++) {
         atMs += random.below(pauseMs);
-        const step = oneStep(random, { client, program, atMs });
+        const step = oneStep(random, { client, program, atMs }, powers);
         steps.push(step);
         // A program that looks again, soon.
         if (step.do === "read" && random.coin()) steps.push({ ...step, atMs: (atMs += random.below(600)) });
@@ -131,16 +148,24 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   };
 }
 
-function oneStep(random: SeededRandom, at: Pick<Step, "client" | "program" | "atMs">): Step {
+function oneStep(
+  random: SeededRandom,
+  at: Pick<Step, "client" | "program" | "atMs">,
+  powers: ReadonlySet<Power>,
+): Step {
   const share = random.below(100);
-  const doing = SHARES.find(([below]) => share < below)?.[1] ?? "rename";
+  const chosen = SHARES.find(([below]) => share < below)?.[1] ?? "rename";
+  const doing = VERBS.has(chosen) && !powers.has("verbs") ? "read" : chosen;
   const path = onePath(random);
   if (doing === "list") return { ...at, do: doing, path: FOLDERS[random.below(FOLDERS.length)] ?? "" };
+  if (doing === "flush") return { ...at, do: doing, path: "" };
+  if (doing === "removeTree") return { ...at, do: doing, path: random.coin() ? "d" : path };
   if (doing === "make") return { ...at, do: doing, path: random.coin() ? "d" : "e" };
   if (doing === "rename" || doing === "link") return { ...at, do: doing, path, toPath: onePath(random) };
+  const holds = random.coin(0.15) ? { holdsMs: random.below(HOLDS_MS) } : {};
   if (doing === "write" || doing === "save")
-    return { ...at, do: doing, path, sizeBytes: SIZES[random.below(SIZES.length)] ?? 0 };
-  return { ...at, do: doing, path };
+    return { ...at, do: doing, path, sizeBytes: SIZES[random.below(SIZES.length)] ?? 0, ...holds };
+  return { ...at, do: doing, path, ...(doing === "edit" ? holds : {}) };
 }
 
 function onePath(random: SeededRandom): string {

@@ -8,9 +8,11 @@ import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
 import type { Link, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
 import { RunnelError, SeededRandom } from "@runnel/shared";
 import { HostDisk } from "../simulation/host-disk.ts";
+import { LateLink } from "../simulation/late-link.ts";
 import { Machine, type Process } from "../simulation/machine.ts";
 import { ShadowDisk } from "../simulation/shadow-disk.ts";
 import { Kernel } from "./kernel.ts";
+import { tellLate } from "./late-drive.ts";
 import { SERVER_URL } from "./simulated-server.ts";
 
 const CACHE_BYTES = 64 * 1024 * 1024;
@@ -96,7 +98,7 @@ export class SimulatedClient {
         dialer: { dial: (url, signal) => this.dial(process, url, signal) },
         drive: (settings) => {
           drive = memoryDrive(settings, process, () => this.machine.awakeMs());
-          return drive;
+          return tellLate(drive, process);
         },
         boot: `boot ${this.boots} of ${this.name}`,
         newInstance: () =>
@@ -153,7 +155,7 @@ export class SimulatedClient {
     const link = await this.line.dial(url, signal);
     if (process.isDead) this.line.cut();
     await process.turn(0);
-    return link;
+    return new LateLink(link, process);
   }
 
   /**

@@ -1,6 +1,6 @@
 // Runs of the simulation, for tests: in processes of their own, some runs each, since what is killed in a run is only let go with its process.
 import { fileURLToPath } from "node:url";
-import { mustRun } from "../harness/index.ts";
+import { run as runChild } from "../harness/index.ts";
 import type { Plan } from "./plan.ts";
 import type { Report } from "./simulate.ts";
 
@@ -55,8 +55,12 @@ export async function shrunk(seed: number, runs: number, mutant: string): Promis
 }
 
 async function run(args: readonly string[], lastsMs: number): Promise<string[]> {
-  const { stdout } = await mustRun(process.execPath, ["--disable-warning=ExperimentalWarning", MAIN, ...args], {
+  const ended = await runChild(process.execPath, ["--disable-warning=ExperimentalWarning", MAIN, ...args], {
     deadlineMs: lastsMs + RUN_MS,
   });
-  return stdout.trim().split("\n");
+  const lines = ended.stdout.trim().split("\n");
+  // The watchdog ends a run that is stuck, with its report.
+  if (ended.code !== 0 && !(ended.signal === "SIGKILL" && lines.at(-1)?.includes('"stuck: ') === true))
+    throw new Error(`${args.join(" ")} ended with ${ended.signal ?? `code ${ended.code}`}\n${ended.stderr}`);
+  return lines;
 }

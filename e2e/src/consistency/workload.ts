@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import type { Program } from "@runnel/native/drive";
 import type { Executor } from "@runnel/shared";
-import { SeededRandom, sleep } from "@runnel/shared";
+import { SeededRandom, isRunnelError, sleep } from "@runnel/shared";
 import { type Call, type History, type Seen, isChange } from "./history.ts";
 import type { Step } from "./plan.ts";
 import type { Life, SimulatedClient } from "./simulated-client.ts";
@@ -18,6 +18,11 @@ export interface WorkloadParts {
   seed: number;
   /** When the work begins, on the simulation's clock. */
   beginMs: number;
+}
+
+/** Asked of the agent, not of its drive: it says no in words. */
+function isVerb(kind: Call["kind"]): boolean {
+  return kind === "flush" || kind === "removeTree";
 }
 
 /** Resolves when all steps have been done, or tried. */
@@ -61,6 +66,8 @@ class Doer {
     else if (doing === "remove") await this.remove(path);
     else if (doing === "rename") await this.rename(path, toPath);
     else if (doing === "link") await this.link(path, toPath);
+    else if (doing === "flush") await this.flush();
+    else if (doing === "removeTree") await this.removeTree(path);
     else await this.makeFolder(path);
   }
 
@@ -91,11 +98,10 @@ class Doer {
       history.end(call, "ok");
     } catch (error) {
       const { errno } = error as { errno?: number };
-      if (errno === undefined && !process.isDead) throw error;
-      if (errno !== undefined) {
-        call.errno = errno;
-        history.end(call, "failed");
-      }
+      const isRefused = isVerb(call.kind) && isRunnelError(error) && !process.isDead;
+      if (errno === undefined && !process.isDead && !isRefused) throw error;
+      if (errno !== undefined) call.errno = errno;
+      if (errno !== undefined || isRefused) history.end(call, "failed");
     }
     call.wasOffline = mount.statistics().offlineAnswers !== before;
     return call;
@@ -149,12 +155,13 @@ class Doer {
 
   private async write(path: string): Promise<Call> {
     const { bytes, key } = await this.bytes();
-    return this.call({ client: this.client, kind: "write", path, content: key }, async () => {
+    return this.call({ client: this.client, kind: "write", path, content: key }, async (call) => {
       const fd = await this.program.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC);
       try {
         // Also an empty file is to be a save: the close of one that was only made does not wait for the server.
         await this.program.ftruncate(fd, 0);
         if (bytes.length > 0) await this.program.write(fd, 0, bytes);
+        await this.hold(call);
         if (this.random.coin(0.2)) await this.program.fsync(fd);
       } catch (error) {
         await this.program.close(fd).catch(() => undefined);
@@ -178,12 +185,28 @@ class Doer {
         edited.set(patch, at);
         call.content = keyOf(await this.parts.executor.chunkBytes(edited));
         await this.program.write(fd, at, patch);
+        await this.hold(call);
       } catch (error) {
         await this.program.close(fd).catch(() => undefined);
         throw error;
       }
       await this.program.close(fd);
     });
+  }
+
+  /** The program goes on to think, with the file open. */
+  private async hold(call: Call): Promise<void> {
+    call.wrote = this.parts.history.step++;
+    const { holdsMs = 0 } = this.step;
+    if (holdsMs > 0) await sleep(this.life.process, holdsMs);
+  }
+
+  private async flush(): Promise<void> {
+    await this.call({ client: this.client, kind: "flush", path: "" }, () => this.life.mount.flush(false));
+  }
+
+  private async removeTree(path: string): Promise<void> {
+    await this.call({ client: this.client, kind: "removeTree", path }, () => this.life.mount.remove(path));
   }
 
   private async saveByRename(path: string): Promise<void> {

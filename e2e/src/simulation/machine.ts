@@ -9,6 +9,8 @@ export class Machine {
   private suspendedAtMs = 0;
   /** How long it has slept, until it last woke up. */
   sleptMs = 0;
+  /** How long a process here works on each thing that it is told; undefined: no time at all. */
+  workMs: (() => number) | undefined;
 
   constructor(base: SimulatedClock) {
     this.base = base;
@@ -66,6 +68,9 @@ export class Process implements Clock {
   readonly machine: Machine;
   private isKilled = false;
   private readonly end = Promise.withResolvers<void>();
+  /** What its event loop has not come to yet. As Node's does, it looks at all timers that are due before it looks at anything else. */
+  private readonly due: Record<"timers" | "events", (() => void)[]> = { timers: [], events: [] };
+  private isBusy = false;
 
   constructor(machine: Machine) {
     this.machine = machine;
@@ -99,7 +104,7 @@ export class Process implements Clock {
     const run = (): void => {
       if (!isCancelled && !this.isKilled) fire();
     };
-    const timer = this.machine.clock.after(delayMs, () => this.machine.whenAwake(run));
+    const timer = this.machine.clock.after(delayMs, () => this.machine.whenAwake(() => this.enter("timers", run)));
     return {
       cancel: () => {
         isCancelled = true;
@@ -108,9 +113,39 @@ export class Process implements Clock {
     };
   }
 
+  /** Something from outside reaches its event loop, which works on it when it has done with what came before. */
+  event(run: () => void): void {
+    this.machine.whenAwake(() => this.enter("events", run));
+  }
+
+  private enter(kind: "timers" | "events", run: () => void): void {
+    if (this.isBusy) this.due[kind].push(run);
+    else this.work(run);
+  }
+
+  private work(run: () => void): void {
+    const tookMs = this.machine.workMs?.() ?? 0;
+    if (tookMs > 0) {
+      this.isBusy = true;
+      this.machine.clock.after(tookMs, () => this.next());
+    }
+    if (!this.isKilled) run();
+  }
+
+  private next(): void {
+    this.isBusy = false;
+    for (let run = this.shift(); run !== undefined && !this.isBusy; run = this.isBusy ? undefined : this.shift())
+      this.work(run);
+  }
+
+  private shift(): (() => void) | undefined {
+    return this.due.timers.shift() ?? this.due.events.shift();
+  }
+
   /** Never settles for a process that is dead by then. */
   async turn(delayMs: number): Promise<void> {
     if (delayMs > 0) await new Promise<void>((resolve) => void this.after(delayMs, resolve));
+    else if (this.isBusy) await new Promise<void>((resolve) => this.enter("events", resolve));
     if (this.isKilled) await new Promise<never>(() => {});
   }
 }

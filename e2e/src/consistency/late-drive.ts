@@ -1,0 +1,20 @@
+// A drive's requests as an agent's event loop hears of them: never within what led to them, as a thread-safe function of the real addon calls it, and when the
+// loop comes to it.
+import type { DriveNotice, DriveRequest, MemoryDrive } from "@runnel/native/drive";
+import type { Process } from "../simulation/machine.ts";
+
+export function tellLate(drive: MemoryDrive, process: Process): MemoryDrive {
+  const later = (tell: () => void): void => void process.machine.clock.after(0, () => process.event(tell));
+  const start: MemoryDrive["start"] = (on) =>
+    drive.start({
+      requests: (batch: DriveRequest[]) => later(() => on.requests(batch)),
+      notice: (notice: DriveNotice) => later(() => on.notice(notice)),
+    });
+  return new Proxy(drive, {
+    get: (target, property) => {
+      if (property === "start") return start;
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
