@@ -106,6 +106,8 @@ export type DriveRequest = { id: number; caller: Caller } & (
        * merged and rebased yet: then baseVersion is that commit's result.
        */
       baseContent: number;
+      /** The file with bytes that this program last opened to read, 0 = none or this one: a hint. */
+      readBefore: number;
       sizeBytes: number;
       /** What no commit holds yet, lowest first; a later layer covers an earlier one. Usually one; none when only the size or times changed. */
       layers: { path: string; extents: ByteRange[] }[];

@@ -57,6 +57,30 @@ test("a content that is put again, for a second program that opens it, is still 
     expect(double.drop("a")).toBe(true);
   }));
 
+test("a save says which file with bytes its program last opened to read, if it is another one", () =>
+  withRig(async ({ double, drive }) => {
+    double.remoteWrite("a", Buffer.from("text"));
+    double.remoteWrite("b", Buffer.from("more"));
+    double.remoteWrite("empty", Buffer.alloc(0));
+    const [one, other, nobody] = [11, 12, 0].map((pid) => drive.program({ uid: 0, gid: 0, pid }));
+    const node = (name: string): number => double.entryAt(name)?.node ?? 0;
+    const readBefore = async (program: typeof one, reads: readonly string[], writes: string): Promise<unknown> => {
+      for (const name of reads) await program?.close(await program.open(name, O_RDONLY));
+      const fd = (await program?.open(writes, O_WRONLY | O_CREAT)) ?? 0;
+      await program?.write(fd, 0, Buffer.from("new"));
+      await program?.close(fd);
+      return (double.logOf("commit").at(-1) as { readBefore?: number }).readBefore;
+    };
+    expect(await readBefore(one, [], "c")).toBe(0);
+    expect(await readBefore(one, ["a"], "c")).toBe(node("a"));
+    expect(await readBefore(one, ["a", "b", "empty"], "d")).toBe(node("b"));
+    expect(await readBefore(other, [], "e")).toBe(0);
+    expect(await readBefore(nobody, ["a"], "f")).toBe(0);
+    expect(await readBefore(one, [], "b")).toBe(0);
+    for (let pid = 100; pid < 200; pid++) await readBefore(drive.program({ uid: 0, gid: 0, pid }), ["a"], "g");
+    expect(await readBefore(one, [], "d")).toBe(0);
+  }));
+
 test("a file that another client moved, before a rename from here took its old name, is saved like any other", () =>
   withRig(async (rig) => {
     const { double, drive, program } = rig;

@@ -7,6 +7,7 @@ import type { Cache } from "./cache/cache.ts";
 import { Commits } from "./drive/commits.ts";
 import { Contents } from "./drive/contents.ts";
 import { DriveHost } from "./drive/drive-host.ts";
+import { LikelyBases } from "./drive/likely-bases.ts";
 import { Names } from "./drive/names.ts";
 import { RemoveTree } from "./drive/remove-tree.ts";
 import type { Owner } from "./drive/tree.ts";
@@ -188,6 +189,7 @@ export class MountedVolume implements Mount {
       problem,
       log,
     });
+    const likelyBases = new LikelyBases({ tree, replica, cache });
     this.commits = new Commits({
       drive,
       tree,
@@ -199,11 +201,12 @@ export class MountedVolume implements Mount {
       clock,
       epoch,
       contents: this.contents,
+      likelyBases,
       saved: (version) => wants.made(version),
       conflict,
       log,
     });
-    const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, problem });
+    const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, likelyBases, problem });
     const { contents, commits } = this;
     const xattrs = new Xattrs({ drive, tree, session, operations });
     const debug = (message: string, error: unknown): void => parts.log(message, error);

@@ -29,6 +29,7 @@ async function letGo(isVictimNamed: boolean): Promise<number[]> {
       },
     },
     unsent: { isEmpty: false, removed: async (node: number) => void gone.push(node) },
+    likelyBases: { leaves: () => undefined },
     drive: { putEntries: () => undefined, done: () => undefined },
   };
   const request = {

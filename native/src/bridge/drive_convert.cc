@@ -77,6 +77,7 @@ void SetCommit(Napi::Env env, const Message& message, Setter& set) {
   set.Id("baseContent", message.content);
   set.Id("baseVersion", message.base_version);
   set.Id("baseBytes", message.base_bytes);
+  set.Id("readBefore", message.read_before);
   set.Id("sizeBytes", message.size_bytes);
   set.Time("mtimeNs", message.mtime_ns);
   set.Time("ctimeNs", message.ctime_ns);

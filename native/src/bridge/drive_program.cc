@@ -175,6 +175,8 @@ Napi::Value DriveObject::Call(const Napi::CallbackInfo& info) {
   drive::Caller caller;
   caller.uid = Uint32At(arguments, "callerUid");
   caller.gid = Uint32At(arguments, "callerGid");
+  const Napi::Value pid = arguments.Get("callerPid");
+  if (pid.IsNumber()) caller.pid = pid.As<Napi::Number>().Int32Value();
   const drive::ReplyPtr reply = memory_->ReplyTo(ticket, caller);
   if (op == "lookup") {
     core.Lookup(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"));

@@ -23,8 +23,11 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
                        std::function<void(int)> done) {
   if (!file->NeedsCommit() && !file->IsCommitting()) return done(0);
   if (const int error = file->WriteError(); error != 0) return done(error);
+  const Caller caller = reply == nullptr ? Caller{} : reply->GetCaller();
+  uint64_t read_before = 0;
   {
     std::unique_lock lock(mutex_);
+    read_before = last_read_.Of(caller.pid);
     if (file->is_removed) {
       lock.unlock();
       return done(0);
@@ -51,7 +54,8 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
   Message message;
   message.id = requests_.NewId();
   message.reason = reason;
-  if (reply != nullptr) message.caller = reply->GetCaller();
+  message.caller = caller;
+  message.read_before = read_before == file->node ? 0 : read_before;
   const File::CommitStep step = file->BeginCommit(&message, waiter, [&] {
     is_sender->store(true);
     CountPassed(Op::kCommit);

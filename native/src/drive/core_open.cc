@@ -63,10 +63,12 @@ FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, 
 }
 
 void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags) {
+  const int32_t thread = reply->GetCaller().pid;
   KernelNode::Rare& rare = kernel_node.MakeRare();
   const bool keeps_cache = rare.has_pages && rare.pages_version == file->GetState().version;
   rare.has_pages = keeps_cache;
   rare.retry = KernelNode::Rare::Retry::kNone;
+  if ((flags & O_ACCMODE) != O_WRONLY && file->GetState().size_bytes > 0) last_read_.Note(thread, file->node);
   Handle* handle = AddHandleLocked(file, flags, keeps_cache);
   lock.unlock();
   if ((flags & O_TRUNC) != 0) file->Truncate(0, host_->NowWallNs());

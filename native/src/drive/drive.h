@@ -195,6 +195,7 @@ struct Message {
   uint64_t file = 0;
   uint64_t base_version = 0;
   uint64_t base_bytes = 0;
+  uint64_t read_before = 0;
   std::vector<LayerRanges> layers;
 };
 

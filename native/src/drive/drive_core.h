@@ -29,6 +29,7 @@
 #include "entry_table.h"
 #include "held_xattrs.h"
 #include "kernel_nodes.h"
+#include "last_read.h"
 #include "open_files.h"
 #include "request_table.h"
 
@@ -258,6 +259,7 @@ class DriveCore {
   KernelNodes nodes_;
   ContentTable contents_;
   HeldXattrs held_xattrs_;
+  LastRead last_read_;
   std::unordered_map<uint64_t, FilePtr> files_;
   std::unordered_set<Handle*> handles_;
   std::unordered_set<FolderHandle*> folder_handles_;

@@ -7,7 +7,7 @@ import { Program, type RequestResult } from "./program.ts";
 
 export interface MemoryDrive extends Drive {
   /** A program that uses the drive; its own open files. */
-  program(caller?: { uid: number; gid: number }): Program;
+  program(caller?: { uid: number; gid: number; pid?: number }): Program;
   /** One low-level request, as a kernel makes it. Resolves with its errno in `error`. Aborting the signal interrupts it. */
   request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult>;
   /**
@@ -140,7 +140,7 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
     });
   }
 
-  program(caller: { uid: number; gid: number } = { uid: 0, gid: 0 }): Program {
+  program(caller: { uid: number; gid: number; pid?: number } = { uid: 0, gid: 0 }): Program {
     return new Program((op, args, signal) => this.request(op, args, signal), caller);
   }
 

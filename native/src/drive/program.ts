@@ -80,13 +80,13 @@ interface Found {
 
 export class Program {
   readonly #request: Request;
-  readonly #caller: { callerUid: number; callerGid: number };
+  readonly #caller: { callerUid: number; callerGid: number; callerPid: number };
   readonly #open = new Map<number, OpenFile>();
   #nextFd = 3;
 
-  constructor(request: Request, caller: { uid: number; gid: number } = { uid: 0, gid: 0 }) {
+  constructor(request: Request, caller: { uid: number; gid: number; pid?: number } = { uid: 0, gid: 0 }) {
     this.#request = request;
-    this.#caller = { callerUid: caller.uid, callerGid: caller.gid };
+    this.#caller = { callerUid: caller.uid, callerGid: caller.gid, callerPid: caller.pid ?? 0 };
   }
 
   async #call(op: string, args: object, signal?: AbortSignal): Promise<RequestResult> {

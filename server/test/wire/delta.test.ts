@@ -60,6 +60,21 @@ describe("a write of a delta", () => {
     expect(Buffer.compare(await content(), EDITED)).toBe(0);
   });
 
+  test.each(["another file", "a file that was removed since"])(
+    "[W150] of a new file against %s costs little more than the difference, and is the whole",
+    async (which) => {
+      const at = await base();
+      const node = await one.make(ROOT_NODE, "a.tmp");
+      if (which !== "another file")
+        await one.change("remove", { folder: ROOT_NODE, name: "a", node: at.node, isFolder: false });
+      await wire.rig.settle();
+      const upload = one.openWrite({ node, base: 0, sizeBytes: EDITED.length });
+      expect(await sendDelta(upload, at)).toBeLessThan(150);
+      const { version } = await upload.finish(await wire.rig.executor.chunkBytes(EDITED));
+      expect(Buffer.compare(await wire.rig.read(node, version), EDITED)).toBe(0);
+    },
+  );
+
   test.each<[string, (upload: Upload, at: Base) => Promise<unknown> | unknown]>([
     [
       "against bytes that have changed",

@@ -35,6 +35,17 @@ export class DeltaRegions {
     return this.places.reduce((sum, place) => sum + (place < 0 ? 0 : 1), 0);
   }
 
+  /** How many bytes they are. */
+  get matchedBytes(): number {
+    return this.places.reduce((sum, place, index) => sum + (place < 0 ? 0 : (this.recipe.lengths[index] ?? 0)), 0);
+  }
+
+  /** The first chunk of the content that the base does not have; their number when it has all. */
+  get firstMissing(): number {
+    const index = this.places.findIndex((place) => place < 0);
+    return index < 0 ? this.places.length : index;
+  }
+
   /** Where to look for what resembles the chunks [from, from + count), of which the base has none; undefined: it has nothing. */
   regionFor(from: number, count: number): DeltaRegion | undefined {
     const last = this.baseOffsets.length - 2;

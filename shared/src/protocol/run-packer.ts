@@ -14,6 +14,10 @@ const FAST_LINE_LEVEL = 1;
 /** Levels against old bytes: zstd looks all of them through from level 5 on, and a level less says several times as much. */
 const SLOW_LINE_DELTA_LEVEL = 6;
 const FAST_LINE_DELTA_LEVEL = 3;
+/** A save of a small file waits for its bytes longer than for these milliseconds of a core, which take a tenth off. */
+const SLOW_LINE_SMALL_DELTA_LEVEL = 12;
+/** With the old bytes. */
+const SMALL_BYTES = 512 * 1024;
 /** What did not shrink is followed by more of the same: only a beginning of the next run is tried. */
 const SAMPLE_BYTES = 32 * 1024;
 /** On a fast line the longer it has not shrunk, the more runs in a row go untried, at most so many. */
@@ -66,9 +70,14 @@ export class RunPacker<Delta> {
     const encoded =
       old === undefined
         ? await this.executor.compress(bytes, level)
-        : await this.executor.compress(bytes, isFast ? FAST_LINE_DELTA_LEVEL : SLOW_LINE_DELTA_LEVEL, old.bytes);
+        : await this.executor.compress(bytes, deltaLevel(bytes.length + old.bytes.length, isFast), old.bytes);
     this.hasShrunk = encoded !== undefined && encoded.length <= WORTH * bytes.length;
     if (encoded === undefined) return raw;
     return { encoding: old?.encoding ?? "zstd", rawBytes: bytes.length, encoded };
   }
+}
+
+function deltaLevel(sizeBytes: number, isFast: boolean): number {
+  if (isFast) return FAST_LINE_DELTA_LEVEL;
+  return sizeBytes <= SMALL_BYTES ? SLOW_LINE_SMALL_DELTA_LEVEL : SLOW_LINE_DELTA_LEVEL;
 }

@@ -41,7 +41,7 @@ describe("a run", () => {
   test.each([
     [SLOW, false, 3],
     [FAST, false, 1],
-    [SLOW, true, 6],
+    [SLOW, true, 12],
     [FAST, true, 3],
   ])(
     "on a line of %d bytes a second, against old bytes: %s, is compressed at level %d",
@@ -51,6 +51,12 @@ describe("a run", () => {
       expect(tried).toEqual([0, 1].map(() => ({ bytes: 256 * KiB, level, isDelta })));
     },
   );
+
+  test("against many old bytes is compressed at a level that is quick at taking those in", async () => {
+    ratePerSecond = SLOW;
+    await packer.pack(new Uint8Array(KiB), async () => ({ ...OLD, bytes: new Uint8Array(1024 * KiB) }));
+    expect(tried).toEqual([{ bytes: KiB, level: 6, isDelta: true }]);
+  });
 
   test("after one that did not shrink is tried by its beginning, and whole again once that shrinks", async () => {
     ratePerSecond = SLOW;

@@ -8,6 +8,7 @@ import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { BaseUsers, Sender, Sent } from "../transfer/send-content.ts";
 import type { Making, Operations } from "../wire/operations.ts";
 import type { Contents } from "./contents.ts";
+import type { LikelyBases } from "./likely-bases.ts";
 import type { RequestOfOp } from "./names.ts";
 import { fullHere } from "../room.ts";
 import type { Tree } from "./tree.ts";
@@ -24,6 +25,7 @@ export interface CommitsParts {
   clock: Clock;
   epoch(): string;
   contents: Contents;
+  likelyBases: Pick<LikelyBases, "of">;
   /** The content that a save made is in the cache. */
   saved(version: VersionId): void;
   /** A commit met another one: both are kept. */
@@ -80,13 +82,14 @@ export class Commits {
   }
 
   private async save(request: RequestOfOp<"commit">, node: number): Promise<void> {
-    const { tree, operations, journal, drive, sender, unsent } = this.parts;
+    const { tree, operations, journal, drive, sender, unsent, likelyBases } = this.parts;
     const n = operations.begin();
     let record: JournalCommit | undefined;
     try {
       const known = this.knownBase(request, node);
       record = await this.record(request, node, n, known);
-      let sent = await this.sendOver(record, known, tree.makingOf(node));
+      const guesses = known === undefined && request.baseBytes === 0 ? likelyBases.of({ ...request, node }) : [];
+      let sent = await this.sendOver(record, known, { making: tree.makingOf(node), guesses });
       if (sent === undefined) {
         record = { ...record, node: tree.real(node) };
         await journal.put(record, false);
@@ -123,17 +126,21 @@ export class Commits {
   private async sendOver(
     record: JournalCommit,
     known: CachedContent | undefined,
-    making: Making | undefined,
+    how: { making: Making | undefined; guesses: readonly CachedContent[] },
   ): Promise<Sent | undefined> {
     const base = await this.parts.unsent.holdBase(record, known);
-    return this.unlessBound(record, making, this.sendHeld(record, base, making));
+    return this.unlessBound(record, how.making, this.sendHeld(record, base, how));
   }
 
   /** What is sent holds the base from here on, in place of the caller. */
-  private async sendHeld(record: JournalCommit, base: CachedContent | undefined, making?: Making): Promise<Sent> {
+  private async sendHeld(
+    record: JournalCommit,
+    base: CachedContent | undefined,
+    how: { making?: Making | undefined; guesses?: readonly CachedContent[] } = {},
+  ): Promise<Sent> {
     const { cache, sender } = this.parts;
     try {
-      return await sender.send(record, base, { making });
+      return await sender.send(record, base, how);
     } finally {
       if (base !== undefined) cache.release(base);
     }

@@ -3,6 +3,7 @@ import type { Drive, DriveRequest } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
 import type { Operations, OwnName } from "../wire/operations.ts";
+import type { LikelyBases } from "./likely-bases.ts";
 import type { Tree } from "./tree.ts";
 import type { Unsent } from "./unsent.ts";
 
@@ -18,6 +19,7 @@ export interface NamesParts {
   operations: Operations;
   clock: Clock;
   unsent: Unsent;
+  likelyBases: Pick<LikelyBases, "leaves">;
   problem(sentence: string): void;
 }
 
@@ -139,6 +141,7 @@ export class Names {
       { folder, name: request.name, node: tree.real(state.node), isFolder: request.isFolder },
       [[folder, request.name, 0]],
     );
+    this.parts.likelyBases.leaves(folder, request.name, tree.real(state.node));
     await this.letGo(state);
     this.show(request, undefined);
     drive.done(request.id);
@@ -172,6 +175,7 @@ export class Names {
     const own: OwnName[] = [[toFolder, toName, node]];
     if (how !== "exchange") own.push([folder, name, 0]);
     await operations.change("rename", { folder, name, node, toFolder, toName, how }, own);
+    this.parts.likelyBases.leaves(folder, name, node);
     const source = await tree.lookup(request.folder, name);
     const target = await tree.lookup(request.toFolder, toName);
     if (before !== undefined && before.node !== target?.node) await this.letGo(before);

@@ -181,6 +181,13 @@ export class Tree {
     return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target, xattrs };
   }
 
+  /** Where a node is, as far as is known here: by its first name. */
+  placeOf(node: number): { folder: number; name: string } | undefined {
+    const made = this.unheard(node);
+    if (made !== undefined) return { folder: this.real(made.folder), name: made.name };
+    return this.replica.namesOf(this.real(node))[0];
+  }
+
   pathOf(node: number): string {
     const made = this.made.get(node);
     if (made !== undefined) {

@@ -53,6 +53,12 @@ export class CutContent {
     }
   }
 
+  /** Of a content that is not empty. */
+  async firstWindow(): Promise<Window> {
+    for await (const window of this.windows()) return window;
+    throw new TypeError("Nothing has no window.");
+  }
+
   /** Chunks [from, to), which windows that have come hold. */
   async slice(from: number, to: number): Promise<Recipe> {
     const parts: Recipe[] = [];

@@ -24,6 +24,7 @@ import type { BaseProof, ComposedContent } from "./compose.ts";
 import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
 import type { Downloads } from "./download.ts";
+import { GuessedBase } from "./guessed-base.ts";
 import type { OwnRecipes } from "./own-recipes.ts";
 import type { References } from "./upload-plan.ts";
 import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
@@ -78,15 +79,19 @@ export class Sender {
   }
 
   /**
-   * Commits a recorded content over `base`; with `making`, of a file whose make is not answered yet. With `mayStart` it may have been executed before: it is settled by its number, and begun only if that says so
+   * Commits a recorded content over `base`; with `making`, of a file whose make is not answered yet. Without a base it may resemble one of `guesses`. With `mayStart` it may have been executed before: it is settled by its number, and begun only if that says so
    * (else Stale). @throws Unreachable when the patience is over, and the server's refusals.
    */
   async send(
     record: JournalCommit,
     base: CachedContent | undefined,
-    { mayStart, making }: { mayStart?: () => boolean; making?: Making | undefined } = {},
+    {
+      mayStart,
+      making,
+      guesses = [],
+    }: { mayStart?: () => boolean; making?: Making | undefined; guesses?: readonly CachedContent[] } = {},
   ): Promise<Sent> {
-    const { cache } = this.parts;
+    const { cache, executor } = this.parts;
     if (base !== undefined) cache.hold(base);
     const content = await this.open(record, base).catch((error: unknown) => {
       if (base !== undefined) cache.release(base);
@@ -108,7 +113,8 @@ export class Sender {
         const result = await this.sameAgain(record, cut, base);
         if (result !== undefined) return { result, keep: async () => base, release };
       }
-      const result = await this.toldOf(this.deliver(record, cut, base, mayStart, making));
+      const guessed = new GuessedBase({ cache, executor, guesses });
+      const result = await this.toldOf(this.deliver(record, { cut, guessed }, base, mayStart, making));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
       const keep = async (users?: BaseUsers): Promise<CachedContent> => {
@@ -278,7 +284,7 @@ export class Sender {
   /** Tries until committed, refused, or the patience is over. */
   private async deliver(
     record: JournalCommit,
-    cut: CutContent,
+    { cut, guessed }: Pick<Outgoing, "cut" | "guessed">,
     base: CachedContent | undefined,
     mayStart: (() => boolean) | undefined,
     making: Making | undefined,
@@ -292,6 +298,7 @@ export class Sender {
       const outgoing: Outgoing = {
         cut,
         base: references === "copies" || references === "base" ? this.knownBase(record, base) : undefined,
+        guessed,
         references,
         isLineFast,
       };

@@ -20,13 +20,14 @@ import {
 import type { Cache } from "../cache/cache.ts";
 import type { Received } from "../wire/received.ts";
 import type { Session } from "../wire/session.ts";
-import type { CutContent, Window } from "./cut-content.ts";
+import type { CutContent } from "./cut-content.ts";
 import type { KnownVersion } from "./delta-base.ts";
-import { DeltaBase, closestVersion } from "./delta-base.ts";
+import { DeltaBase } from "./delta-base.ts";
 import type { Delta } from "./delta-base.ts";
 import type { ReuseCounts } from "./download.ts";
 import { EarlyItems } from "./early-items.ts";
 import type { ItemSink } from "./early-items.ts";
+import type { GuessedBase } from "./guessed-base.ts";
 import { UploadPlan, isSameVersion } from "./upload-plan.ts";
 import type { DataItem, Item, References } from "./upload-plan.ts";
 
@@ -35,6 +36,8 @@ export interface Outgoing {
   cut: CutContent;
   /** The version the edit started from, when the server has it. */
   base: KnownVersion | undefined;
+  /** What it may be made of where there is no base. */
+  guessed?: GuessedBase | undefined;
   references: References;
   /** A long content that begins as nothing of the base does is sent while it is being cut. The same for all attempts: what is sent depends on it. */
   isLineFast: boolean;
@@ -176,12 +179,14 @@ export class Uploads {
   }
 
   /** Old bytes can be found once all has been cut: worth it when there are any. */
-  private async deltasOf({ cut, base, references, isLineFast }: Outgoing): Promise<DeltaBase | undefined> {
+  private async deltasOf({ cut, base, guessed, references, isLineFast }: Outgoing): Promise<DeltaBase | undefined> {
     if (references === "none" || cut.sizeBytes === 0) return undefined;
-    const { recipe, end } = await firstWindow(cut);
-    const known = base ?? closestVersion(this.cache, recipe);
+    const known = base ?? (await guessed?.of(cut, isLineFast));
     if (known === undefined) return undefined;
-    if (isLineFast && end < cut.sizeBytes && new DeltaRegions(recipe, known.recipe).matches === 0) return undefined;
+    if (isLineFast) {
+      const { recipe, end } = await cut.firstWindow();
+      if (end < cut.sizeBytes && new DeltaRegions(recipe, known.recipe).matches === 0) return undefined;
+    }
     return new DeltaBase(this.cache, (await cut.whole()).recipe, known);
   }
 
@@ -339,11 +344,6 @@ export class Uploads {
 
 function unexpected(what: string): RunnelError {
   return new RunnelError("Invalid", "write", `The server ${what}.`);
-}
-
-async function firstWindow(cut: CutContent): Promise<Window> {
-  for await (const window of cut.windows()) return window;
-  throw new TypeError("Nothing has no window.");
 }
 
 /** A refusal ends the work at once: bulk that the server reads no more would wait for credit for ever. */

@@ -1,0 +1,101 @@
+// Which files a new one is likely to resemble: what had its name before, what its name says that it is to replace, what its program read last, and, for
+// a name that says nothing, what is of about its size in its folder. Guesses from what is known here; whoever uses them tries them.
+import type { NodeState } from "@runnel/shared";
+import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Replica } from "../replica/replica.ts";
+import { replacedName } from "../transfer/replaced-name.ts";
+import type { Tree } from "./tree.ts";
+
+export interface NewFile {
+  node: number;
+  sizeBytes: number;
+  /** The file that its program last opened to read; 0: none. */
+  readBefore: number;
+}
+
+/** Less is sent whole. */
+const WORTH_BYTES = 512;
+/** Who differs more in size is no base. */
+const LIKE = 4;
+const MUCH_LIKE = 1.25;
+/** Each is tried. */
+const GUESSES_MAX = 3;
+/** Names remembered that have lost their files. */
+const LEFT_MAX = 1000;
+/** A larger folder is not looked through for each new file. */
+const LISTED_MAX = 1000;
+
+export class LikelyBases {
+  private readonly tree: Pick<Tree, "boundTo" | "placeOf">;
+  private readonly replica: Pick<Replica, "listing">;
+  private readonly cache: Pick<Cache, "versionsOf">;
+  /** By folder and name, what was there. */
+  private readonly left = new Map<string, number>();
+
+  constructor(parts: {
+    tree: Pick<Tree, "boundTo" | "placeOf">;
+    replica: Pick<Replica, "listing">;
+    cache: Pick<Cache, "versionsOf">;
+  }) {
+    this.tree = parts.tree;
+    this.replica = parts.replica;
+    this.cache = parts.cache;
+  }
+
+  /** A program here has taken this name from the node: it was removed, or renamed. */
+  leaves(folder: number, name: string, node: number): void {
+    const key = keyOf(folder, name);
+    this.left.delete(key);
+    this.left.set(key, node);
+    const [oldest] = this.left.keys();
+    if (this.left.size > LEFT_MAX && oldest !== undefined) this.left.delete(oldest);
+  }
+
+  /** Cached contents with recipes, the likeliest first. */
+  of(file: NewFile): CachedContent[] {
+    if (file.sizeBytes < WORTH_BYTES) return [];
+    const place = this.tree.placeOf(file.node);
+    const guesses: CachedContent[] = [];
+    const add = (node: number | undefined, like: number): void => {
+      if (node === undefined || node === 0 || node === file.node || guesses.length >= GUESSES_MAX) return;
+      const [newest] = this.cache.versionsOf(node);
+      if (newest?.recipe === undefined || !isLike(newest.sizeBytes, file.sizeBytes, like)) return;
+      if (!guesses.includes(newest)) guesses.push(newest);
+    };
+    if (place === undefined) {
+      add(file.readBefore, LIKE);
+      return guesses;
+    }
+    const { folder, name } = place;
+    const { names, isTemporary } = replacedName(name);
+    add(this.left.get(keyOf(folder, name)), LIKE);
+    for (const other of names) {
+      add(this.tree.boundTo(folder, other, undefined)?.node, LIKE);
+      add(this.left.get(keyOf(folder, other)), LIKE);
+    }
+    add(file.readBefore, LIKE);
+    if (guesses.length === 0 && isTemporary)
+      for (const { node } of this.ofSize(folder, file.sizeBytes)) add(node, MUCH_LIKE);
+    return guesses;
+  }
+
+  /** The folder's files, those of the nearest size first. */
+  private ofSize(folder: number, sizeBytes: number): NodeState[] {
+    const entries = this.replica.listing(folder)?.entries ?? [];
+    if (entries.length > LISTED_MAX) return [];
+    const distance = (state: NodeState): number => Math.abs(state.sizeBytes - sizeBytes);
+    return entries
+      .map(({ state }) => state)
+      .filter(({ type, sizeBytes: other }) => type === "file" && isLike(other, sizeBytes, MUCH_LIKE))
+      .toSorted((one, other) => distance(one) - distance(other))
+      .slice(0, 4 * GUESSES_MAX);
+  }
+}
+
+function isLike(one: number, other: number, factor: number): boolean {
+  return Math.max(one, other) <= factor * Math.min(one, other);
+}
+
+function keyOf(folder: number, name: string): string {
+  return `${folder}/${name}`;
+}
