@@ -45,6 +45,14 @@ async function costOf(on: Client, script: string, ...args: string[]): Promise<{ 
   return { roundTrips: down.turnarounds, bytes: up.sentBytes + down.sentBytes };
 }
 
+/** What crossed the wire since the figures were reset. */
+async function wireOf({ device, drive }: Client): Promise<{ sent: Record<"data" | "recipes" | "metadata", number> }> {
+  const { mounts } = (await device.stats(drive)) as { mounts: { statistics: Awaited<ReturnType<typeof wireOf>> }[] };
+  const [mount] = mounts;
+  if (mount === undefined) throw new Error("Nothing is mounted.");
+  return mount.statistics;
+}
+
 /** Answers that something waited for, questions for the lease not counted, since the figures were reset. */
 async function roundTripsOf({ device, drive }: Client): Promise<number> {
   const { mounts } = (await device.stats(drive)) as { mounts: { statistics: { roundTrips: number } }[] };
@@ -59,6 +67,7 @@ describe("a small file", () => {
       const source = sandbox.path("source");
       // The first costs the lease.
       await costOf(one, 'echo first > "$1/first"');
+      await one.device.stats(one.drive, { reset: true });
       writeFileSync(source, noise(FILE_BYTES, 1));
       const written = await costOf(one, 'cat "$2" > "$1/written"', source);
       writeFileSync(source, noise(FILE_BYTES, 2));
@@ -68,6 +77,10 @@ describe("a small file", () => {
       expect(copied.roundTrips).toBeLessThanOrEqual(3);
       expect(written.bytes - FILE_BYTES).toBeLessThanOrEqual(450);
       expect(copied.bytes - FILE_BYTES).toBeLessThanOrEqual(450);
+      // Noise goes as it is, within messages.
+      const { sent } = await wireOf(one);
+      expect(sent).toMatchObject({ data: 2 * FILE_BYTES, recipes: 0 });
+      expect(sent.metadata).toBeLessThanOrEqual(2 * 300);
     },
     SLOW_MS,
   );

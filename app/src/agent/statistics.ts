@@ -61,12 +61,18 @@ export class Statistics {
   private sums(): Sums {
     const { readBytes, writtenBytes } = this.drive.statistics();
     const wire = this.session.wireBytes();
-    const { recipeBytes, roundTrips } = this.session;
+    const { recipeBytes, contentBytes, roundTrips } = this.session;
     return {
       readBytes,
       writtenBytes,
-      sent: split(wire.sent, wire.sentBulk, wire.sentControl, recipeBytes.sent),
-      received: split(wire.received, wire.receivedBulk, wire.receivedControl, recipeBytes.received),
+      sent: split(wire.sent, wire.sentBulk, wire.sentControl, recipeBytes.sent, contentBytes.sent),
+      received: split(
+        wire.received,
+        wire.receivedBulk,
+        wire.receivedControl,
+        recipeBytes.received,
+        contentBytes.received,
+      ),
       roundTrips,
       reused: { ...this.reused },
       offlineAnswers: this.offlineAnswers,
@@ -74,8 +80,14 @@ export class Statistics {
   }
 }
 
-function split(all: number, bulk: number, control: number, recipes: number): WireBytes {
-  return { data: bulk, recipes, metadata: Math.max(0, control - recipes), overhead: Math.max(0, all - bulk - control) };
+/** Contents go as bulk, small ones within control messages. */
+function split(all: number, bulk: number, control: number, recipes: number, contents: number): WireBytes {
+  return {
+    data: bulk + contents,
+    recipes,
+    metadata: Math.max(0, control - recipes - contents),
+    overhead: Math.max(0, all - bulk - control),
+  };
 }
 
 function less(now: WireBytes, from: WireBytes | undefined): WireBytes {

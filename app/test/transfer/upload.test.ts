@@ -72,7 +72,8 @@ function session(): Session {
     end: () => {},
     cancel: () => {},
   };
-  return { open: () => channel, ratePerSecond: 1e9, roundTrips: 0 } as unknown as Session;
+  const contentBytes = { sent: 0, received: 0 };
+  return { open: () => channel, ratePerSecond: 1e9, roundTrips: 0, contentBytes } as unknown as Session;
 }
 
 /** The file's bytes, unless others are given. */

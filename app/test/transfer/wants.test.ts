@@ -34,6 +34,7 @@ let said: (readonly [number, number])[][];
 let isConnected: boolean;
 let open: Set<number>;
 let logged: unknown[];
+let contentBytes: { sent: number; received: number };
 
 beforeEach(async () => {
   machine = new CacheMachine();
@@ -41,11 +42,13 @@ beforeEach(async () => {
   clock = new SimulatedClock();
   said = [];
   logged = [];
+  contentBytes = { sent: 0, received: 0 };
   isConnected = true;
   open = new Set();
   const session = {
     isResponsive: false,
     recipeBytes: { sent: 0, received: 0 },
+    contentBytes,
     // Nothing is to be asked for in these tests.
     mustRespond: () => {
       throw new RunnelError("Unreachable", "fetch", "The server is not asked.");
@@ -206,8 +209,12 @@ describe("a change that comes with the feed", () => {
     const arrival = wants.arrived(NEXT).then(() => (hasArrived = true));
     await clock.advance(10);
     expect(hasArrived).toBe(false);
-    wants.came(NEXT, await difference());
+    const came = await difference();
+    wants.came(NEXT, came);
     await arrival;
+    // Its bytes count as data.
+    expect(contentBytes.received).toBe(came[3].reduce((sum, [, , , rawBytes]) => sum + rawBytes, 0));
+    expect(contentBytes.received).toBeGreaterThan(0);
     const content = await cache.create(NEXT, NEW.length);
     await downloads.ensure(content, { offset: 0, length: NEW.length }, "none");
     expect(Buffer.compare(await cache.read(content, 0, NEW.length), NEW)).toBe(0);

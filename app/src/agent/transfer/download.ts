@@ -160,6 +160,7 @@ export class Downloads {
     try {
       cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
       for (const [from, count, encoding, rawBytes, encoded] of runs) {
+        this.session.contentBytes.received += encoded.length;
         mustFit(recipe, from, count, rawBytes);
         const bytes =
           typeof encoding === "string"

@@ -290,6 +290,7 @@ export class Uploads {
     head: [] | [number],
   ): Promise<void> {
     const isInline = encoded.length <= INLINE_BYTES;
+    if (isInline) this.session.contentBytes.sent += encoded.length;
     sink.send([head.length === 0 ? "d" : "r", ...head, encoding, rawBytes, isInline ? encoded : encoded.length]);
     const sent = isInline ? Promise.resolve() : sink.sendBulk(encoded);
     sent.catch(() => undefined);

@@ -53,8 +53,9 @@ export class Session {
   roundTrips = 0;
   /** Why the server does not let this device in; undefined unless that was its last word. */
   refusal: string | undefined;
-  /** Bytes of recipes within control messages, for the statistics. */
+  /** Bytes of recipes, and of contents, within control messages, for the statistics. */
   recipeBytes = { sent: 0, received: 0 };
+  contentBytes = { sent: 0, received: 0 };
   private readonly traffic = new Traffic();
 
   constructor(parts: SessionParts) {
