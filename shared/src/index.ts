@@ -32,6 +32,7 @@ export * from "./model/notice.ts";
 export { parsePredicate } from "./model/parse-predicate.ts";
 export * from "./model/predicate.ts";
 export * from "./model/recipe.ts";
+export * from "./model/recipe-index.ts";
 export * from "./model/xattrs.ts";
 export * from "./protocol/cbor.ts";
 export * from "./protocol/channel.ts";

@@ -181,6 +181,25 @@ describe("UploadPlan", () => {
     expect(named).toEqual([["copy"], ["hash"]]);
   });
 
+  it("looks for no chunk elsewhere that its base has", async () => {
+    const before = noise(4 * MiB);
+    const after = Uint8Array.from(before);
+    for (const at of [100, 2_000_000, 4_000_000]) after.fill(1, at, at + 10);
+    const base = { version: { node: 5, seq: 9 }, recipe: await executor.chunkBytes(before) };
+    const cut = await content(after);
+    let looked = 0;
+    const findChunks = (digests: Uint8Array): undefined[] => {
+      looked += digests.length / DIGEST_BYTES;
+      return nothing.findChunks(digests);
+    };
+    const plan = new UploadPlan({ cache: { findChunks }, base, references: "copies", hasDeltas: false });
+    for await (const window of cut.windows()) plan.add(window);
+    plan.end();
+    const sent = plan.items.reduce((sum, item) => sum + (item.is === "data" ? item.count : 0), 0);
+    expect(sent).toBeLessThan(10);
+    expect(looked).toBe(sent);
+  });
+
   it("joins runs of deltas over what little is copied between them", async () => {
     const before = noise(4 * MiB);
     const after = Uint8Array.from(before);

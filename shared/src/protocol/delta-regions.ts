@@ -1,8 +1,8 @@
 // Which old bytes new ones are compressed against: those between the neighbours that both recipes have. Pure.
 import { LIMITS } from "../limits.ts";
 import type { Recipe } from "../model/recipe.ts";
-import { chunkOffsets, digestAt } from "../model/recipe.ts";
-import { HeldChunks } from "./recipe-delta.ts";
+import { chunkPlaces } from "../model/recipe-index.ts";
+import { chunkOffsets } from "../model/recipe.ts";
 
 /** Chunks of the base: [from, from + count), at most LIMITS.runBytes. */
 export interface DeltaRegion {
@@ -27,7 +27,7 @@ export class DeltaRegions {
     this.recipe = recipe;
     this.offsets = chunkOffsets(recipe);
     this.baseOffsets = chunkOffsets(base);
-    this.places = placesIn(recipe, base);
+    this.places = chunkPlaces(recipe, base);
   }
 
   /** How many chunks of the content the base has. */
@@ -126,20 +126,4 @@ export class DeltaRegions {
   private offsetOf(index: number): number {
     return this.offsets[index] ?? 0;
   }
-}
-
-/** A chunk that the base has several times is where the run before it goes on, if it is there at all. */
-function placesIn(recipe: Recipe, base: Recipe): Int32Array {
-  const chunks = new HeldChunks([base]);
-  const places = new Int32Array(recipe.lengths.length).fill(-1);
-  let next = 0;
-  for (let index = 0; index < places.length; index++) {
-    const digest = digestAt(recipe, index);
-    const length = recipe.lengths[index] ?? 0;
-    const place = chunks.isAt({ held: 0, index: next }, digest, length) ? next : chunks.find(digest, length)?.index;
-    if (place === undefined) continue;
-    places[index] = place;
-    next = place + 1;
-  }
-  return places;
 }

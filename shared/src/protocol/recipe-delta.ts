@@ -1,16 +1,9 @@
 // A recipe said as a delta: runs of chunks of recipes that both sides hold, and descriptors for the rest (rule W31). Pure.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { RecipeIndex } from "../model/recipe-index.ts";
 import type { Recipe } from "../model/recipe.ts";
-import {
-  DIGEST_BYTES,
-  concatRecipes,
-  decodeRecipe,
-  digestAt,
-  digestKey,
-  encodeRecipe,
-  sliceRecipe,
-} from "../model/recipe.ts";
+import { DIGEST_BYTES, concatRecipes, decodeRecipe, digestAt, encodeRecipe, sliceRecipe } from "../model/recipe.ts";
 
 /** [index of the held recipe, first chunk, chunks], or encoded descriptors. */
 export type RecipePart = [number, number, number] | Uint8Array;
@@ -20,21 +13,17 @@ const DESCRIPTOR_BYTES = 4 + DIGEST_BYTES;
 /** Finds where a chunk is in the held recipes: place by digest. */
 export class HeldChunks {
   private readonly held: readonly Recipe[];
-  private readonly places = new Map<bigint, { held: number; index: number }>();
 
   constructor(held: readonly Recipe[]) {
     this.held = held;
-    for (const [which, recipe] of held.entries()) {
-      for (let index = 0; index < recipe.lengths.length; index++) {
-        const key = digestKey(digestAt(recipe, index));
-        if (!this.places.has(key)) this.places.set(key, { held: which, index });
-      }
-    }
   }
 
   find(digest: Uint8Array, length: number): { held: number; index: number } | undefined {
-    const place = this.places.get(digestKey(digest));
-    return place !== undefined && this.isAt(place, digest, length) ? place : undefined;
+    for (const [held, recipe] of this.held.entries()) {
+      const index = RecipeIndex.of(recipe).indexOf(digest);
+      if (index >= 0 && recipe.lengths[index] === length) return { held, index };
+    }
+    return undefined;
   }
 
   isAt(place: { held: number; index: number }, digest: Uint8Array, length: number): boolean {

@@ -1,7 +1,7 @@
 // One cached content in memory.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe } from "@runnel/shared";
-import { DIGEST_BYTES, chunkOffsets, decodeRecipe, digestAt } from "@runnel/shared";
+import { RecipeIndex, chunkOffsets, decodeRecipe } from "@runnel/shared";
 import type { CachedContent } from "./cache.ts";
 import type { ContentRow } from "./content-index.ts";
 import { addRange, decodeRanges, missingIn } from "./ranges.ts";
@@ -33,7 +33,6 @@ export class Content {
   proving: Promise<void> | undefined;
   #view: CachedContent | undefined;
   #offsets: Float64Array | undefined;
-  #table: Uint32Array | undefined;
 
   constructor(row: ContentRow, recipe: Uint8Array | undefined, path: string) {
     this.id = row.id;
@@ -72,7 +71,7 @@ export class Content {
     oid: Uint8Array | undefined,
   ): void {
     [this.node, this.seq, this.sizeBytes, this.oid] = [node, seq, sizeBytes, oid];
-    if (recipe !== this.recipe) this.#table = this.#offsets = undefined;
+    if (recipe !== this.recipe) this.#offsets = undefined;
     this.recipe = recipe;
     this.#view = undefined;
   }
@@ -102,30 +101,6 @@ export class Content {
 
   /** Index of the first chunk with this digest, or -1. */
   indexOf(digest: Uint8Array): number {
-    if (this.recipe === undefined) return -1;
-    this.#table ??= makeTable(this.recipe);
-    return (this.#table[slotOf(this.#table, this.recipe, digest)] ?? 0) - 1;
+    return this.recipe === undefined ? -1 : RecipeIndex.of(this.recipe).indexOf(digest);
   }
-}
-
-/** Open addressing, at most half full: slot → index + 1. Of equal chunks the first. Built in a millisecond per 100,000 chunks. */
-function makeTable(recipe: Recipe): Uint32Array {
-  const count = recipe.lengths.length;
-  const table = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)));
-  for (let index = 0; index < count; index++) {
-    const slot = slotOf(table, recipe, digestAt(recipe, index));
-    if (table[slot] === 0) table[slot] = index + 1;
-  }
-  return table;
-}
-
-/** Where the digest stands, or the free slot where it would. */
-function slotOf(table: Uint32Array, recipe: Recipe, digest: Uint8Array): number {
-  const mask = table.length - 1;
-  let slot = new DataView(digest.buffer, digest.byteOffset, DIGEST_BYTES).getUint32(8) & mask;
-  for (let held = table[slot] ?? 0; held !== 0; held = table[slot] ?? 0) {
-    if (Buffer.compare(digestAt(recipe, held - 1), digest) === 0) return slot;
-    slot = (slot + 1) & mask;
-  }
-  return slot;
 }

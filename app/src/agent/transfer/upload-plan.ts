@@ -1,7 +1,7 @@
 // What a write consists of: chunks that the server has, named, and the others as runs of data. Planned window by window; the items are the
 // same whatever the windows are, so that a broken write can be resumed at the item that the server names. Pure but for looking chunks up.
 import type { Recipe, VersionId } from "@runnel/shared";
-import { DIGEST_BYTES, LIMITS, digestAt } from "@runnel/shared";
+import { DIGEST_BYTES, LIMITS, chunkPlaces, digestAt, firstPlaceOf, sameRun } from "@runnel/shared";
 import type { Cache, FoundChunk } from "../cache/cache.ts";
 import type { Window } from "./cut-content.ts";
 
@@ -43,38 +43,54 @@ export class UploadPlan {
   /** All that is known so far; the last may still grow. */
   readonly items: Item[] = [];
   private readonly parts: PlanParts;
-  private readonly ownPlaces = new Map<string, number>();
   private references = 0;
   /** The chunk is the one before it again, of a hole mostly: as data it costs less than another reference. */
   private isRepeated = false;
+  /** Of the last chunk of the window before. */
   private lastKey: string | undefined;
   private taken = 0;
 
   constructor(parts: PlanParts) {
     this.parts = parts;
-    const { base } = parts;
-    if (base === undefined) return;
-    for (let index = base.recipe.lengths.length - 1; index >= 0; index--)
-      this.ownPlaces.set(keyOf(base.recipe, index), index);
   }
 
   /** Plans the chunks of the next window; the items that are complete by it, not given before. */
   add(window: Window): Item[] {
     const { recipe } = window;
-    const isNaming = this.parts.references !== "none" && this.references < REFERENCES_MAX;
-    const known = isNaming ? this.parts.cache.findChunks(recipe.digests) : [];
+    const { lengths } = recipe;
+    const known = this.known(recipe);
+    const keyAt = (index: number): string | undefined => (index < 0 ? this.lastKey : keyOf(recipe, index));
     let { offset } = window;
-    for (let index = 0; index < recipe.lengths.length; index++) {
-      const key = keyOf(recipe, index);
-      this.isRepeated = key === this.lastKey;
-      this.lastKey = key;
-      const length = recipe.lengths[index] ?? 0;
-      const from = window.from + index;
-      if (!this.addCopy(recipe, index, from) && !this.addKnown(known[index], recipe, index, from))
-        this.addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
-      offset += length;
+    for (let index = 0; index < lengths.length;) {
+      let count = this.goOn(recipe, index);
+      if (count === 0) {
+        count = 1;
+        const key = keyOf(recipe, index);
+        this.isRepeated = key === keyAt(index - 1);
+        const length = lengths[index] ?? 0;
+        const from = window.from + index;
+        if (!this.addCopy(recipe, index, from) && !this.addKnown(known.get(index), recipe, index, from))
+          this.addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
+      }
+      for (const end = index + count; index < end; index++) offset += lengths[index] ?? 0;
     }
+    this.lastKey = keyAt(lengths.length - 1);
     return this.parts.hasDeltas ? [] : this.take(this.items.length - 1);
+  }
+
+  /** Where chunks are that the base does not have, by their index. */
+  private known(recipe: Recipe): Map<number, FoundChunk> {
+    const known = new Map<number, FoundChunk>();
+    const { base, cache, references } = this.parts;
+    if (references === "none" || this.references >= REFERENCES_MAX) return known;
+    const missing: number[] = [];
+    const places = base && chunkPlaces(recipe, base.recipe);
+    for (let index = 0; index < recipe.lengths.length; index++) if ((places?.[index] ?? -1) < 0) missing.push(index);
+    const digests = new Uint8Array(missing.length * DIGEST_BYTES);
+    for (const [place, index] of missing.entries()) digests.set(digestAt(recipe, index), place * DIGEST_BYTES);
+    for (const [place, found] of cache.findChunks(digests).entries())
+      if (found !== undefined) known.set(missing[place] ?? 0, found);
+    return known;
   }
 
   /** What is left after the last window. */
@@ -110,17 +126,21 @@ export class UploadPlan {
     return items;
   }
 
+  /** How many chunks a copy of the base that is the last item goes on for. */
+  private goOn(recipe: Recipe, index: number): number {
+    const { base } = this.parts;
+    const last = this.items.at(-1);
+    if (base === undefined || last?.is !== "copy" || !isSameVersion(last.version, base.version)) return 0;
+    const count = sameRun(recipe, index, base.recipe, last.at + last.count);
+    last.count += count;
+    return count;
+  }
+
   private addCopy(recipe: Recipe, index: number, from: number): boolean {
     const { base } = this.parts;
-    if (base === undefined) return false;
-    const last = this.items.at(-1);
-    const goesOn = last?.is === "copy" && isSameVersion(last.version, base.version);
-    if (goesOn && isChunk(base.recipe, last.at + last.count, recipe, index)) {
-      last.count++;
-      return true;
-    }
-    const at = this.mayRefer() ? this.ownPlaces.get(keyOf(recipe, index)) : undefined;
-    if (at === undefined) return false;
+    if (base === undefined || !this.mayRefer()) return false;
+    const at = firstPlaceOf(recipe, index, base.recipe);
+    if (at < 0) return false;
     this.items.push({ is: "copy", version: base.version, at, from, count: 1 });
     this.references++;
     return true;
@@ -135,7 +155,7 @@ export class UploadPlan {
     const goesOn = last?.is === is && !(is === "hash" && this.isRepeated);
     if (goesOn && isSameVersion(last.version, version) && last.count < LIMITS.recipeDescriptorsPerItem) {
       const next = last.at + last.count;
-      if (next === found.index || (theirs !== undefined && isChunk(theirs, next, recipe, index))) {
+      if (next === found.index || (theirs !== undefined && sameRun(recipe, index, theirs, next) > 0)) {
         last.count++;
         return true;
       }
@@ -162,12 +182,6 @@ export class UploadPlan {
 
 export function isSameVersion(one: VersionId, other: VersionId): boolean {
   return one.node === other.node && one.seq === other.seq;
-}
-
-function isChunk(base: Recipe, at: number, recipe: Recipe, index: number): boolean {
-  if (at >= base.lengths.length || base.lengths[at] !== recipe.lengths[index]) return false;
-  const theirs = base.digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
-  return Buffer.compare(theirs, digestAt(recipe, index)) === 0;
 }
 
 function keyOf(recipe: Recipe, index: number): string {
