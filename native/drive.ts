@@ -203,8 +203,11 @@ export interface Drive {
    * are let go. False: the file is gone, or has no such version.
    */
   rebase(file: number, content: number): boolean;
-  /** Begins a commit of every open file with unsaved writes; nobody waits for it. How many are not saved yet: 0 = all is. */
-  commitDirty(): number;
+  /**
+   * Commits every open file with unsaved writes. Resolves, in a later turn of the event loop, when the agent has answered for all that was written before: 0, or the
+   * errno of one that could not be saved, which stays unsaved.
+   */
+  commitDirty(): Promise<number>;
   statfs(
     id: number,
     answer: { totalBytes: number; freeBytes: number; availableBytes: number; totalFiles: number; freeFiles: number },

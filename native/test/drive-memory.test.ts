@@ -81,6 +81,17 @@ test("a save says which file with bytes its program last opened to read, if it i
     expect(await readBefore(one, [], "d")).toBe(0);
   }));
 
+test("requests come in a later turn of the event loop, however many promises settle before", () =>
+  withRig(async ({ double, program }) => {
+    double.setLease(false);
+    double.clearLog();
+    const statting = program.stat("a").catch(() => undefined);
+    for (let turn = 0; turn < 1000; turn++) await Promise.resolve();
+    expect(double.log).toEqual([]);
+    await statting;
+    expect(double.logOf("lookup")).toHaveLength(1);
+  }));
+
 test("a file that another client moved, before a rename from here took its old name, is saved like any other", () =>
   withRig(async (rig) => {
     const { double, drive, program } = rig;

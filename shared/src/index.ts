@@ -7,6 +7,7 @@ export * from "./host/disk.ts";
 export * from "./host/executor.ts";
 export * from "./host/link.ts";
 export * from "./host/mount-info.ts";
+export { nextTurn } from "./host/next-turn.ts";
 export * from "./host/private-socket.ts";
 export * from "./host/real-clock.ts";
 export * from "./host/run-memory.ts";

@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { type Drive, type DriveNotice, WINDOWS_PERSON } from "@runnel/native/drive";
 import type { Change, Clock, Dialer, DiskRoot, Executor, Predicate } from "@runnel/shared";
-import { ROOT_NODE, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import { ERRNO_OF_KIND, ROOT_NODE, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Cache } from "./cache/cache.ts";
 import { Commits } from "./drive/commits.ts";
 import { Contents } from "./drive/contents.ts";
@@ -305,7 +305,7 @@ export class MountedVolume implements Mount {
 
   async flush(up: boolean): Promise<void> {
     // What programs wrote into files that are still open counts too. A commit that fails is among the unsent.
-    while (this.parts.drive.commitDirty() > 0 && this.unsent.list().length === 0) await this.commits.idle();
+    const errno = await this.parts.drive.commitDirty();
     await this.commits.idle();
     const unsent = this.unsent.list();
     if (unsent.length > 0) {
@@ -320,6 +320,12 @@ export class MountedVolume implements Mount {
           `${first.path}${others} could not be sent yet: ${this.session.isResponsive ? (this.unsent.why ?? "it is being sent.") : this.session.why}`,
         );
       }
+    }
+    if (unsent.length === 0 && errno !== 0) {
+      const kind = errno === ERRNO_OF_KIND.NoSpace ? "NoSpace" : "Io";
+      const sentence =
+        "A file that a program has open could not be saved. That program is told when it closes the file.";
+      throw new RunnelError(kind, "flush", sentence);
     }
     await this.operations.idle();
     if (!up) return;

@@ -243,7 +243,7 @@ Napi::Object ToObject(Napi::Env env, const Message& message) {
 }
 
 Napi::Object ToObject(Napi::Env env, const drive::Notice& notice) {
-  static constexpr const char* kNames[] = {"interrupted", "closed", "unmounted", "ready", "ended"};
+  static constexpr const char* kNames[] = {"interrupted", "closed", "unmounted", "ready", "ended", "committed"};
   Napi::Object object = Napi::Object::New(env);
   Setter set(env, object);
   set.String("op", kNames[notice.kind]);
@@ -254,6 +254,10 @@ Napi::Object ToObject(Napi::Env env, const drive::Notice& notice) {
   }
   if (notice.kind == drive::Notice::kUnmounted) set.String("reason", notice.reason);
   if (notice.kind == drive::Notice::kEnded) set.Bool("isDone", notice.id != 0);
+  if (notice.kind == drive::Notice::kCommitted) {
+    set.Id("ticket", notice.id);
+    set.Id("errno", static_cast<uint64_t>(notice.error));
+  }
   return object;
 }
 

@@ -261,7 +261,8 @@ Napi::Value DriveObject::Rebase(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DriveObject::CommitDirty(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), static_cast<double>(core().CommitDirty()));
+  core().CommitDirty(IdOf(info[0]));
+  return info.Env().Undefined();
 }
 
 Napi::Value DriveObject::GetStatistics(const Napi::CallbackInfo& info) { return ToObject(info.Env(), core().GetStatistics()); }

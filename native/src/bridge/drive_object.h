@@ -52,6 +52,7 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   Napi::Value SettleXattrs(const Napi::CallbackInfo& info);
   Napi::Value Prolong(const Napi::CallbackInfo& info);
   Napi::Value Rebase(const Napi::CallbackInfo& info);
+  // (ticket): an item `committed` tells the end.
   Napi::Value CommitDirty(const Napi::CallbackInfo& info);
   Napi::Value GetStatistics(const Napi::CallbackInfo& info);
 

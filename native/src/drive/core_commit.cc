@@ -21,8 +21,11 @@ void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
 
 void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round,
                        std::function<void(int)> done) {
-  if (!file->NeedsCommit() && !file->IsCommitting()) return done(0);
-  if (const int error = file->WriteError(); error != 0) return done(error);
+  const auto say = [&done](int error) {
+    if (done) done(error);
+  };
+  if (!file->NeedsCommit() && !file->IsCommitting()) return say(0);
+  if (const int error = file->WriteError(); error != 0) return say(error);
   const Caller caller = reply == nullptr ? Caller{} : reply->GetCaller();
   uint64_t read_before = 0;
   {
@@ -30,12 +33,12 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
     read_before = last_read_.Of(caller.pid);
     if (file->is_removed) {
       lock.unlock();
-      return done(0);
+      return say(0);
     }
     file->has_failed = false;
   }
   auto is_sender = std::make_shared<std::atomic<bool>>(false);
-  const uint64_t waiter = reply != nullptr ? requests_.NewId() : 0;
+  const uint64_t waiter = done ? requests_.NewId() : 0;
   if (waiter != 0) {
     auto resume = [this, reply, file, reason, deadline_ms, round, done, is_sender](const Answer& answer) {
       // A commit that began before this request may lack what it has to save, and its failure is not ours; one that began later has all.
@@ -49,7 +52,7 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
       if (is_last && was_interrupted) requests_.Tell({Notice::kInterrupted, commit, 0, {}});
     };
     if (!requests_.Wait(waiter, {reply, deadline_ms, resume, abandon})) return done(EIO);
-    if (reason == CommitReason::kFlush) reply->WatchCaller(waiter);
+    if (reply != nullptr && reason == CommitReason::kFlush) reply->WatchCaller(waiter);
   }
   Message message;
   message.id = requests_.NewId();
@@ -70,16 +73,27 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
   }
 }
 
-size_t DriveCore::CommitDirty() {
+void DriveCore::CommitDirty(uint64_t ticket) {
   std::vector<FilePtr> dirty;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, file] : files_) {
-      if (!file->is_removed && file->WriteError() == 0 && (file->NeedsCommit() || file->IsCommitting())) dirty.push_back(file);
+      if (!file->is_removed && (file->NeedsCommit() || file->IsCommitting())) dirty.push_back(file);
     }
   }
-  for (const FilePtr& file : dirty) Commit(nullptr, file, CommitReason::kFsync, 0, 1, [](int) {});
-  return dirty.size();
+  struct Ending {
+    std::atomic<size_t> left;
+    std::atomic<int> error{0};
+  };
+  // One more than there are files, so that it ends once also when there is none.
+  const auto ending = std::make_shared<Ending>(dirty.size() + 1);
+  const auto ended = [this, ticket, ending](int error) {
+    int none = 0;
+    if (error != 0) ending->error.compare_exchange_strong(none, error);
+    if (ending->left.fetch_sub(1) == 1) requests_.Tell({Notice::kCommitted, ticket, 0, {}, ending->error.load()});
+  };
+  for (const FilePtr& file : dirty) Commit(nullptr, file, CommitReason::kFsync, 0, 1, ended);
+  ended(0);
 }
 
 void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
@@ -121,7 +135,7 @@ void DriveCore::Finish(const FilePtr& file) {
   const bool is_new = !file->has_failed || file->HasChanged();
   if (file->NeedsCommit() && !file->IsCommitting() && is_new && !file->is_removed && file->WriteError() == 0) {
     lock.unlock();
-    return Commit(nullptr, file, CommitReason::kRelease, 0, 1, [](int) {});
+    return Commit(nullptr, file, CommitReason::kRelease, 0, 1, nullptr);
   }
   if (file->handles > 0 || file->IsCommitting()) return;
   file->has_ended = true;

@@ -200,12 +200,13 @@ struct Message {
 };
 
 struct Notice {
-  // kReady and kEnded (of close) stay within native/.
-  enum Kind : uint8_t { kInterrupted, kClosed, kUnmounted, kReady, kEnded };
+  // kReady, kEnded (of close) and kCommitted (of commitDirty) stay within native/.
+  enum Kind : uint8_t { kInterrupted, kClosed, kUnmounted, kReady, kEnded, kCommitted };
   Kind kind = kInterrupted;
   uint64_t id = 0;
   uint64_t node = 0;
   std::string reason;
+  int error = 0;
 };
 
 // What the agent said to a message, or why it is not waited for any longer.

@@ -131,8 +131,8 @@ class DriveCore {
   void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }
   void Prolong(uint64_t id) { requests_.Prolong(id); }
   bool Rebase(uint64_t file, uint64_t content);
-  // Begins a commit of every file with unsaved writes, for nobody in particular; how many are unsaved or on their way.
-  size_t CommitDirty();
+  // Commits every file with unsaved writes, for nobody in particular. A notice kCommitted says when what was written before has been answered.
+  void CommitDirty(uint64_t ticket);
   std::vector<Outgoing> Drain(size_t most) { return requests_.Drain(most); }
   void Tell(Notice notice) { requests_.Tell(std::move(notice)); }
   Statistics GetStatistics();

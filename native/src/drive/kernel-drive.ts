@@ -46,6 +46,8 @@ class KernelDrive extends AgentSide implements Drive {
           this.#state = "mounted";
           this.#starting?.resolve();
           this.#starting = undefined;
+        } else if (item.op === "committed") {
+          this.committedAll(item.ticket, item.errno);
         } else {
           this.#endClose(item.isDone);
         }
@@ -65,6 +67,7 @@ class KernelDrive extends AgentSide implements Drive {
     this.#closing = undefined;
     this.#state = isDone ? "closed" : "mounted";
     if (isDone) {
+      this.endCommits();
       closing?.resolve();
     } else {
       closing?.reject(

@@ -1,6 +1,6 @@
 // The Drive without a kernel: drive.node's core, called by programs in this process. The reference for other engines and the drive of the
-// simulation: no threads, time from a Clock, requests delivered in a microtask.
-import { RunnelError, type Clock, type Timer } from "@runnel/shared";
+// simulation: no threads, time from a Clock. Requests are delivered in a later turn of the event loop, as a kernel's are.
+import { RunnelError, type Clock, type Timer, nextTurn } from "@runnel/shared";
 import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "../../drive.ts";
 import { AgentSide, dispatch, type Invalidation, newNativeDrive, type NativeDrive } from "./native-drive.ts";
 import { Program, type RequestResult } from "./program.ts";
@@ -50,7 +50,7 @@ class Pump {
     this.#arm(native.wakeTime());
     if (!native.takeWake() || this.#isDraining) return;
     this.#isDraining = true;
-    queueMicrotask(() => {
+    nextTurn(() => {
       this.#isDraining = false;
       this.#drain();
     });
@@ -114,7 +114,9 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
     dispatch(this.native.drain(), {
       requests: (batch) => on.requests(batch),
       notice: (notice) => on.notice(notice),
-      internal: () => {},
+      internal: (item) => {
+        if (item.op === "committed") this.committedAll(item.ticket, item.errno);
+      },
     });
     this.#pump.after();
   }
@@ -163,6 +165,7 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
     this.#pump.after();
     await Promise.resolve();
     this.#deliver();
+    this.endCommits();
     this.#pump.stop();
     this.#on?.notice({ op: "unmounted", reason: "The drive was closed." });
   }

@@ -13,8 +13,14 @@ import type {
 } from "../../drive.ts";
 import { loadAddon } from "../load.ts";
 
-/** What comes out of the native queue: requests and notices in order, and two notices that stay in here. */
-export type NativeItem = DriveRequest | DriveNotice | { op: "ready" } | { op: "ended"; isDone: boolean };
+/** What stays in here. */
+type InternalItem =
+  | { op: "ready" }
+  | { op: "ended"; isDone: boolean }
+  | { op: "committed"; ticket: number; errno: number };
+
+/** What comes out of the native queue: requests and notices in order, and what stays in here. */
+export type NativeItem = DriveRequest | DriveNotice | InternalItem;
 
 /** What a kernel is to forget before `untilMs`: a name of a folder, or (folder 0) the attributes of an id. Ids are the kernel's. */
 export interface Invalidation {
@@ -42,7 +48,7 @@ export interface NativeDrive {
   settleXattrs(id: number, flat: (string | Uint8Array)[]): void;
   prolong(id: number): void;
   rebase(file: number, content: number): boolean;
-  commitDirty(): number;
+  commitDirty(ticket: number): void;
   statistics(): DriveStatistics;
   // Memory only.
   setTime(bootMs: number, wallNs: bigint, kernelMs: number): void;
@@ -138,7 +144,7 @@ export function dispatch(
   on: {
     requests(batch: DriveRequest[]): void;
     notice(notice: DriveNotice): void;
-    internal(item: { op: "ready" } | { op: "ended"; isDone: boolean }): void;
+    internal(item: InternalItem): void;
   },
 ): void {
   let requests: DriveRequest[] = [];
@@ -151,7 +157,7 @@ export function dispatch(
     if (item.op === "interrupted" || item.op === "closed" || item.op === "unmounted") {
       flush();
       on.notice(item);
-    } else if (item.op === "ready" || item.op === "ended") {
+    } else if (item.op === "ready" || item.op === "ended" || item.op === "committed") {
       flush();
       on.internal(item);
     } else {
@@ -166,6 +172,9 @@ export class AgentSide {
   readonly native: NativeDrive;
   readonly #before: () => void;
   readonly #after: () => void;
+  /** Who waits for all commits, by ticket; undefined once nobody answers any more. */
+  #committing: Map<number, (errno: number) => void> | undefined = new Map();
+  #nextTicket = 1;
 
   constructor(native: NativeDrive, before: () => void = () => {}, after: () => void = () => {}) {
     this.native = native;
@@ -247,8 +256,26 @@ export class AgentSide {
     this.#run(() => this.native.settle(id, errno, node, content, version));
   }
 
-  commitDirty(): number {
-    return this.#run(() => this.native.commitDirty());
+  commitDirty(): Promise<number> {
+    const committing = this.#committing;
+    if (committing === undefined) return Promise.resolve(EIO);
+    const ticket = this.#nextTicket++;
+    return new Promise((resolve) => {
+      committing.set(ticket, resolve);
+      this.#run(() => this.native.commitDirty(ticket));
+    });
+  }
+
+  /** For the engine: the native side has told that all commits of a ticket have been answered. */
+  committedAll(ticket: number, errno: number): void {
+    this.#committing?.get(ticket)?.(errno);
+    this.#committing?.delete(ticket);
+  }
+
+  /** For the engine: the native side tells nothing from here on. */
+  endCommits(): void {
+    for (const resolve of this.#committing?.values() ?? []) resolve(EIO);
+    this.#committing = undefined;
   }
 
   prolong(id: number): void {

@@ -361,6 +361,32 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect((await commits()).map(({ sizeBytes }) => sizeBytes)).toEqual([5, 12]);
     });
 
+    test("what open files have unsaved is committed when that is asked for, and whoever asks is told once it has been answered", async () => {
+      const { agent, program } = rig;
+      expect(await agent.commitDirty()).toBe(0);
+      const [a, b] = [await program.open("a", O_WRONLY | O_CREAT), await program.open("b", O_WRONLY | O_CREAT)];
+      await program.write(a, 0, bytes("one"));
+      await program.write(b, 0, bytes("other"));
+      expect(await agent.commitDirty()).toBe(0);
+      expect([await agentText("a"), await agentText("b")]).toEqual(["one", "other"]);
+      await program.write(a, 0, bytes("two"));
+      await agent.hold("commit");
+      const first = agent.commitDirty();
+      await rig.until(async () => (await agent.heldCount()) === 1);
+      await program.write(a, 0, bytes("three"));
+      const all = agent.commitDirty();
+      await agent.release();
+      expect([await first, await all]).toEqual([0, 0]);
+      expect(await agentText("a")).toBe("three");
+      await program.write(a, 0, bytes("four!"));
+      await agent.failNext("commit", ENOSPC);
+      expect(await agent.commitDirty()).toBe(ENOSPC);
+      expect(await agentText("a")).toBe("three");
+      await program.close(a);
+      await program.close(b);
+      expect(await agentText("a")).toBe("four!");
+    });
+
     test("layers stay readable while they are not merged", async () => {
       const { agent, program } = rig;
       await agent.setKnobs({ rebases: false });
@@ -494,6 +520,7 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       await agent.hold("open");
       await rig.openInterrupted("a");
       const [open] = (await agent.logOf("open")) as RequestOf<"open">[];
+      await rig.until(async () => (await count("interrupted")) > 0);
       const notices = (await agent.logOf("interrupted")) as Extract<DriveNotice, { op: "interrupted" }>[];
       expect(notices.map(({ id }) => id)).toEqual([open?.id]);
       await agent.release();

@@ -125,6 +125,10 @@ export class DriveDouble {
     return this.#held.length;
   }
 
+  commitDirty(): Promise<number> {
+    return this.drive.commitDirty();
+  }
+
   /** Those that wait are being worked on. */
   prolong(): void {
     for (const { id } of this.#held) this.drive.prolong(id);

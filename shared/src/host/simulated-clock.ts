@@ -1,5 +1,6 @@
 // A clock moved by hand. Timers fire in order of time, then of their making; between two of them all promises settle.
 import type { Clock, Timer } from "./clock.ts";
+import { pendingTurns } from "./next-turn.ts";
 
 interface Pending {
   dueMs: number;
@@ -8,7 +9,7 @@ interface Pending {
   fire: (() => void) | undefined;
 }
 
-/** Timers that fire without time moving on; more is a loop. */
+/** Timers that fire, and turns that pass, without time moving on; more is a loop. */
 const FIRED_AT_ONCE_MAX = 100_000;
 
 export class SimulatedClock implements Clock {
@@ -119,11 +120,15 @@ export class SimulatedClock implements Clock {
   }
 }
 
-/** Lets every promise that can settle without a timer do so. */
-export function settle(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+/** Lets every promise that can settle without a timer do so, and what was put off to a later turn run. */
+export async function settle(): Promise<void> {
+  let turns = 0;
+  do {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    if (++turns > FIRED_AT_ONCE_MAX) throw new Error("Turns follow each other without end and time does not move on.");
+  } while (pendingTurns() > 0);
 }
 
 function nanoseconds(ms: number): bigint {
