@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { type Drive, type DriveNotice, WINDOWS_PERSON } from "@runnel/native/drive";
 import type { Change, Clock, Dialer, DiskRoot, Executor, Predicate } from "@runnel/shared";
-import { ERRNO_OF_KIND, ROOT_NODE, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Cache } from "./cache/cache.ts";
 import { Commits } from "./drive/commits.ts";
 import { Contents } from "./drive/contents.ts";
@@ -321,12 +321,8 @@ export class MountedVolume implements Mount {
         );
       }
     }
-    if (unsent.length === 0 && errno !== 0) {
-      const kind = errno === ERRNO_OF_KIND.NoSpace ? "NoSpace" : "Io";
-      const sentence =
-        "A file that a program has open could not be saved. That program is told when it closes the file.";
-      throw new RunnelError(kind, "flush", sentence);
-    }
+    if (unsent.length === 0 && errno !== 0)
+      throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (errno ${errno}).`);
     await this.operations.idle();
     if (!up) return;
     const { session } = this;

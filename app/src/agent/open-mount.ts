@@ -2,7 +2,7 @@
 // oxlint-disable-next-line no-restricted-imports -- of one address
 import { createHash } from "node:crypto";
 import { join, relative, sep } from "node:path";
-import { realDisk, threadExecutor } from "@runnel/native";
+import { DescriptorGate, descriptorLimit, realDisk, threadExecutor } from "@runnel/native";
 import { type Drive, type DriveSettings, kernelDrive } from "@runnel/native/drive";
 import { RealClock, WsDialer } from "@runnel/shared";
 import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
@@ -35,12 +35,18 @@ export interface MountEngines {
   log(message: string, error?: unknown): void;
 }
 
+/** Of the files that the process may have open; the drives take a tenth, the rest is for databases and sockets. */
+const OWN_SHARE = 2;
+let gate: DescriptorGate | undefined;
+
 export function openMount(settings: MountSettings): Promise<Mount> {
+  const clock = new RealClock();
+  gate ??= new DescriptorGate(clock, Math.floor(descriptorLimit() / OWN_SHARE));
   const servers = new KnownServers(new AgentHome().serversPath);
   const engines: MountEngines = {
-    clock: new RealClock(),
+    clock,
     executor: threadExecutor(),
-    disk: realDisk(),
+    disk: realDisk(gate),
     dialer: new WsDialer((place) => servers.trustOf(place)),
     drive: kernelDrive,
     log: (message, error) => console.error(message, error ?? ""),

@@ -3,6 +3,7 @@
 #include "src/bridge/core_exports.h"
 #include "src/bridge/core_job.h"
 #include "src/bridge/core_results.h"
+#include "src/file/descriptor.h"
 #include "src/file/file.h"
 
 namespace runnel {
@@ -127,6 +128,7 @@ void ExportFile(Napi::Env env, Napi::Object exports) {
   exports.Set("setStatFile", Napi::Function::New<ChangeStatOfFile>(env));
   exports.Set("handleFile", Napi::Function::New<HandleOfFile>(env));
   exports.Set("close", Napi::Function::New<Close>(env));
+  exports.Set("descriptorLimit", Napi::Number::New(env, static_cast<double>(DescriptorLimit())));
 }
 
 }  // namespace runnel

@@ -200,10 +200,10 @@ Napi::Value DriveObject::SetLease(const Napi::CallbackInfo& info) {
 
 Napi::Value DriveObject::PutContent(const Napi::CallbackInfo& info) {
   const std::string path = info[3].As<Napi::String>().Utf8Value();
-  int opened = -1;
-  if (const int error = drive::OpenContentFile(path, &opened); error != 0) return Napi::Number::New(info.Env(), error);
-  drive::UniqueFd fd(opened);
-  auto content = std::make_shared<drive::Content>(IdOf(info[0]), IdOf(info[1]), IdOf(info[2]), IdOf(info[4]), std::move(fd));
+  drive::UniqueFd fd;
+  const int error = drive::KeptFile::OpenWithRoom([&path](int* to) { return drive::OpenContentFile(path, to); }, &fd);
+  if (error != 0) return Napi::Number::New(info.Env(), error);
+  auto content = std::make_shared<drive::Content>(IdOf(info[0]), IdOf(info[1]), IdOf(info[2]), IdOf(info[4]), path, std::move(fd));
   content->AddPresent(RangesOf(info[5]));
   core().PutContent(std::move(content));
   return Napi::Number::New(info.Env(), 0);

@@ -2,15 +2,7 @@
 
 #include <algorithm>
 
-#include "overlay_file.h"
-
 namespace runnel::drive {
-
-UniqueFd::~UniqueFd() {
-  if (fd_ >= 0) CloseOverlay(fd_);
-}
-
-uint64_t UniqueFd::AllocatedBytes() const { return fd_ < 0 ? 0 : AllocatedBytesOf(fd_); }
 
 ExtentMap::Run Content::PresentAt(uint64_t offset, uint64_t end) const {
   std::lock_guard lock(mutex_);
@@ -39,7 +31,7 @@ uint64_t Content::AllocatedBytes() const {
   if (!allocated_bytes_.has_value()) {
     uint64_t missing_bytes = size_bytes;
     for (const ByteRange& range : present_.Ranges()) missing_bytes -= range.length;
-    allocated_bytes_ = fd.AllocatedBytes() + missing_bytes;
+    allocated_bytes_ = file.AllocatedBytes() + missing_bytes;
   }
   return *allocated_bytes_;
 }

@@ -1,7 +1,6 @@
 // Cached contents: a sparse file that holds some ranges of one version, and which of them are on their way.
 //
-// Content is thread-safe; its mutex is a leaf but for the request table's. The descriptor is read-only and open until the last owner
-// lets go: the table (until dropContent) and the files over it.
+// Content is thread-safe; its mutex is a leaf but for the request table's and that of kept files. Its owners are the table (until dropContent) and the files over it.
 #ifndef RUNNEL_DRIVE_CONTENT_H_
 #define RUNNEL_DRIVE_CONTENT_H_
 
@@ -16,37 +15,21 @@
 
 #include "drive.h"
 #include "extent_map.h"
+#include "kept_file.h"
 
 namespace runnel::drive {
 
-// A descriptor that closes itself.
-class UniqueFd {
- public:
-  explicit UniqueFd(int fd = -1) : fd_(fd) {}
-  ~UniqueFd();
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int Get() const { return fd_; }
-  // Bytes of disk that the file takes; 0 without a file.
-  uint64_t AllocatedBytes() const;
-
- private:
-  int fd_;
-};
-
 class Content {
  public:
-  Content(uint64_t id, uint64_t node, uint64_t version, uint64_t size_bytes, UniqueFd fd)
-      : id(id), node(node), version(version), size_bytes(size_bytes), fd(std::move(fd)) {}
+  // Without a path the file is open for as long as the content is.
+  Content(uint64_t id, uint64_t node, uint64_t version, uint64_t size_bytes, std::string path, UniqueFd fd)
+      : id(id), node(node), version(version), size_bytes(size_bytes), file(std::move(path), false, std::move(fd)) {}
 
   const uint64_t id;
   const uint64_t node;
   const uint64_t version;
   const uint64_t size_bytes;
-  const UniqueFd fd;
+  mutable KeptFile file;  // read only
 
   ExtentMap::Run PresentAt(uint64_t offset, uint64_t end) const;
   void AddPresent(const std::vector<ByteRange>& ranges);

@@ -176,7 +176,12 @@ bool DriveCore::DropContent(uint64_t content) {
 }
 
 bool DriveCore::DropContentBut(uint64_t content, uint64_t file) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  const ContentPtr found = contents_.Find(content);
+  lock.unlock();
+  // Its file is about to become another version's, under another name.
+  if (found != nullptr && found->file.Pin() != 0) return false;
+  lock.lock();
   for (const auto& [id, other] : files_) {
     const ContentPtr base = id == file ? nullptr : other->Base();
     if (base != nullptr && base->id == content) return false;

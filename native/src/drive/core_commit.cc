@@ -98,6 +98,7 @@ void DriveCore::CommitDirty(uint64_t ticket) {
 
 void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
   std::vector<uint64_t> waiters;
+  if (answer.error == 0) file->KeepInFlight();
   {
     std::lock_guard lock(mutex_);
     waiters = file->EndCommit(answer);

@@ -29,12 +29,12 @@ char* ReadBuffer(size_t size) {
 int ReadSegments(const File::Plan& plan, uint64_t offset, char* to) {
   for (const File::Segment& segment : plan.segments) {
     char* at = to + (segment.offset - offset);
-    if (segment.fd < 0) {
+    if (segment.fd == nullptr) {
       memset(at, 0, segment.length);
       continue;
     }
     // A file may be shorter than its presence says.
-    if (const int error = ReadOverlay(segment.fd, segment.offset, at, segment.length); error != 0) return error;
+    if (const int error = ReadOverlay(segment.fd->Get(), segment.offset, at, segment.length); error != 0) return error;
   }
   return 0;
 }
@@ -57,12 +57,14 @@ void DriveCore::Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t siz
 // `last_missing`: what was absent when the agent last said that it had come, so that a wrong answer ends in EIO, not in a loop.
 void DriveCore::ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead,
                          uint64_t last_missing) {
-  const File::Plan plan = file->PlanRead(offset, size);
+  File::Plan plan = file->PlanRead(offset, size);
   if (plan.missing_end != 0) {
     if (plan.missing_offset == last_missing) return reply->Error(EIO);
     return FetchMissing(reply, file, plan, offset, size, ahead);
   }
   char* buffer = ReadBuffer(plan.size_bytes);
+  // What the files are told of here is the agent's doing, not the program's.
+  if (plan.Open() != 0) return reply->Error(EIO);
   if (const int error = ReadSegments(plan, offset, buffer); error != 0) return reply->Error(error);
   read_bytes_.fetch_add(plan.size_bytes, std::memory_order_relaxed);
   reply->Data(buffer, plan.size_bytes);

@@ -5,7 +5,7 @@
 // files happen on the thread that brings the request, or in Host::Post; never on the agent's.
 // Locks: mutex_ (tables, kernel nodes, the "core" members of File) before File::mutex_, Content::mutex_ and the request table's, which are
 // leaves. File::io_mutex_ is taken without mutex_. No Reply is called and nothing posted runs under a lock.
-// How much cache and overlay files take on disk is looked up under mutex_ (fstat, a bounded number of lseek); nothing else that asks the system is.
+// How much cache and overlay files take on disk is looked up under mutex_ (open, fstat, a bounded number of lseek); nothing else that asks the system is.
 //
 // The methods stand in: core_names.cc (lookup, make, link, remove, rename), core_attributes.cc (getattr, setattr, readlink, statfs),
 // core_xattrs.cc, core_folders.cc, core_open.cc, core_files.cc (read, write), core_commit.cc (flush, fsync, release), core_agent.cc (the second group), drive_core.cc (what they share).

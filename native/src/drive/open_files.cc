@@ -16,10 +16,10 @@ constexpr size_t kExtentsLookedAt = 256;
 // Bytes of a segment that are in no hole of its file, so far as kExtentsLookedAt looks tell.
 uint64_t DataBytes(const File::Segment& segment, size_t* looks) {
   uint64_t bytes = 0;
-  uint64_t left = segment.fd < 0 ? 0 : segment.length;
+  uint64_t left = segment.fd == nullptr ? 0 : segment.length;
   while (left > 0) {
     Extent extent{false, left};
-    if (++*looks <= kExtentsLookedAt) extent = ExtentAt(segment.fd, segment.offset + segment.length - left, left);
+    if (++*looks <= kExtentsLookedAt) extent = ExtentAt(segment.fd->Get(), segment.offset + segment.length - left, left);
     if (!extent.is_hole) bytes += extent.length;
     left -= extent.length;
   }
@@ -32,14 +32,14 @@ bool NextData(const File::Plan& plan, size_t* index, uint64_t from, ByteRange* d
     const File::Segment& segment = plan.segments[*index];
     const uint64_t end = segment.offset + segment.length;
     uint64_t at = std::max(from, segment.offset);
-    if (at >= end || (segment.fd < 0 && !segment.is_missing)) continue;
+    if (at >= end || (segment.fd == nullptr && !segment.is_missing)) continue;
     uint64_t until = end;
     if (!segment.is_missing) {
-      Extent extent = ExtentAt(segment.fd, at, end - at);
+      Extent extent = ExtentAt(segment.fd->Get(), at, end - at);
       if (extent.is_hole) {
         at += extent.length;
         if (at >= end) continue;
-        extent = ExtentAt(segment.fd, at, end - at);
+        extent = ExtentAt(segment.fd->Get(), at, end - at);
       }
       until = at + extent.length;
     }
@@ -52,7 +52,15 @@ bool NextData(const File::Plan& plan, size_t* index, uint64_t from, ByteRange* d
 }  // namespace
 
 Layer::~Layer() {
-  if (!path.empty() && !is_handed_over) RemoveOverlayFile(path);
+  if (file != nullptr && !is_handed_over) RemoveOverlayFile(file->path());
+}
+
+int File::Plan::Open() {
+  for (Segment& segment : segments) {
+    if (segment.file == nullptr) continue;
+    if (const int error = segment.file->Use(&segment.fd); error != 0) return error;
+  }
+  return 0;
 }
 
 File::File(uint64_t id, uint64_t node, uint64_t version, ContentPtr base, Entry entry, const CoreSettings& settings)
@@ -87,11 +95,12 @@ uint64_t File::AllocatedBytes() const {
     size_bytes = size_bytes_;
   }
   uint64_t allocated_bytes = base == nullptr ? 0 : base->AllocatedBytes();
-  for (const auto& layer : layers) allocated_bytes += layer->fd.AllocatedBytes();
+  for (const auto& layer : layers) allocated_bytes += layer->file == nullptr ? 0 : layer->file->AllocatedBytes();
   const bool is_one_file = layers.size() + (base == nullptr ? 0 : 1) == 1;
   if (!is_one_file && extents <= kExtentsLookedAt) {
-    // Of each only what shows. The plan keeps the descriptors open.
-    const Plan plan = PlanRead(0, size_bytes);
+    // Of each only what shows.
+    Plan plan = PlanRead(0, size_bytes);
+    if (plan.Open() != 0) return WholeBlocks(size_bytes);
     size_t looks = 0;
     allocated_bytes = 0;
     for (const Segment& segment : plan.segments) allocated_bytes += segment.is_missing ? segment.length : DataBytes(segment, &looks);
@@ -108,7 +117,8 @@ File::Plan File::PlanRead(uint64_t offset, uint64_t length) const {
   plan.size_bytes = end - offset;
   plan.base = base_;
   for (uint64_t at = offset; at < end;) {
-    Segment segment{-1, at, 0};
+    Segment segment;
+    segment.offset = at;
     uint64_t until = end;
     const Layer* source = nullptr;
     for (size_t i = frozen_.size() + 1; i-- > 0 && source == nullptr;) {
@@ -121,13 +131,13 @@ File::Plan File::PlanRead(uint64_t offset, uint64_t length) const {
       if (plan.layers.empty() || plan.layers.back() != layer) plan.layers.push_back(layer);
     }
     if (source != nullptr) {
-      segment.fd = source->fd.Get();
+      segment.file = source->file.get();
     } else if (base_ != nullptr && at < base_bytes_) {
       until = std::min(until, base_bytes_);
       const ExtentMap::Run run = base_->PresentAt(at, until);
       until = run.until;
       if (run.is_inside) {
-        segment.fd = base_->fd.Get();
+        segment.file = &base_->file;
       } else {
         if (plan.missing_end == 0) plan.missing_offset = at;
         plan.missing_end = until;
@@ -135,7 +145,7 @@ File::Plan File::PlanRead(uint64_t offset, uint64_t length) const {
       }
     }
     segment.length = until - at;
-    plan.segments.push_back(segment);
+    plan.segments.push_back(std::move(segment));
     at = until;
   }
   return plan;
@@ -145,7 +155,8 @@ int File::Seek(uint64_t offset, bool wants_data, uint64_t* found) const {
   const uint64_t size_bytes = GetState().size_bytes;
   if (offset >= size_bytes) return ENXIO;
   const uint64_t block = offset / kBlockBytes * kBlockBytes;
-  const Plan plan = PlanRead(block, size_bytes - block);
+  Plan plan = PlanRead(block, size_bytes - block);
+  if (const int error = plan.Open(); error != 0) return error;
   uint64_t hole = block;  // nothing of the block there is known to be data
   size_t index = 0;
   for (ByteRange data{block, 0}; NextData(plan, &index, data.offset + data.length, &data);) {
@@ -161,21 +172,24 @@ int File::Seek(uint64_t offset, bool wants_data, uint64_t* found) const {
   return wants_data ? ENXIO : 0;
 }
 
-// Under io_mutex_: makes the overlay that the next write goes to.
-int File::EnsureActive() {
+// Under io_mutex_: the overlay that the next write goes to, made when there is none.
+int File::EnsureActive(SharedFd* fd) {
+  std::shared_ptr<Layer> layer;
   {
     std::lock_guard lock(mutex_);
-    if (active_ != nullptr && active_->fd.Get() >= 0) return 0;
+    layer = active_;
   }
-  auto layer = std::make_shared<Layer>();
-  std::string path = settings_.overlay_folder + "/" + settings_.overlay_prefix + "-" + std::to_string(next_overlay.fetch_add(1));
-  int fd = -1;
-  if (const int error = MakeOverlayFile(path, &fd); error != 0) return error == ENOSPC || error == EDQUOT ? error : EIO;
-  layer->path = std::move(path);
-  layer->fd = UniqueFd(fd);
-  std::lock_guard lock(mutex_);
-  active_ = std::move(layer);
-  return 0;
+  if (layer == nullptr) {
+    std::string path = settings_.overlay_folder + "/" + settings_.overlay_prefix + "-" + std::to_string(next_overlay.fetch_add(1));
+    UniqueFd made;
+    const int error = KeptFile::OpenWithRoom([&path](int* to) { return MakeOverlayFile(path, to); }, &made);
+    if (error != 0) return error == ENOSPC || error == EDQUOT ? error : EIO;
+    layer = std::make_shared<Layer>();
+    layer->file = std::make_unique<KeptFile>(std::move(path), true, std::move(made));
+    std::lock_guard lock(mutex_);
+    active_ = layer;
+  }
+  return layer->file->Use(fd) == 0 ? 0 : EIO;
 }
 
 int File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written) {
@@ -183,9 +197,9 @@ int File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, 
   if (size == 0) return 0;
   if (offset > kFileBytesMax || size > kFileBytesMax - offset) return EFBIG;
   std::lock_guard io_lock(io_mutex_);
-  int error = EnsureActive();
-  const int fd = error == 0 ? active_->fd.Get() : -1;  // replaced under io_mutex_ only
-  if (error == 0) error = WriteOverlay(fd, offset, data, size, written);
+  SharedFd fd;
+  int error = EnsureActive(&fd);
+  if (error == 0) error = WriteOverlay(fd->Get(), offset, data, size, written);
   std::lock_guard lock(mutex_);
   write_error_ = *written == 0 ? error : 0;
   if (*written == 0) return error;
@@ -221,8 +235,9 @@ int File::Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns) {
   if ((mode & ~(kAllocateKeepsSize | kAllocateHole | kAllocateZeros)) != 0) return EOPNOTSUPP;
   if (offset > kFileBytesMax || length > kFileBytesMax - offset) return EFBIG;
   std::lock_guard io_lock(io_mutex_);
-  if (const int error = EnsureActive(); error != 0) return error;
-  const int fd = active_->fd.Get();
+  SharedFd active;
+  if (const int error = EnsureActive(&active); error != 0) return error;
+  const int fd = active->Get();
   const uint64_t end = offset + length;
   uint64_t size_bytes = GetState().size_bytes;
   if (!zeroes) {
@@ -329,14 +344,25 @@ File::CommitStep File::BeginCommit(Message* message, uint64_t waiter, const std:
       continue;
     }
     layer->is_in_flight = true;
-    if (layer->path.empty()) continue;
+    if (layer->file == nullptr) continue;
     layer->is_handed_over = true;
-    message->layers.push_back({layer->path, layer->extents.Ranges()});
+    message->layers.push_back({layer->file->path(), layer->extents.Ranges()});
   }
   commit_ = message->id;
   if (waiter != 0) commit_waiters_.push_back(waiter);
   send();
   return CommitStep::kSent;
+}
+
+void File::KeepInFlight() {
+  std::vector<std::shared_ptr<Layer>> layers;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& layer : frozen_) {
+      if (layer->is_in_flight && layer->file != nullptr) layers.push_back(layer);
+    }
+  }
+  for (const auto& layer : layers) layer->file->Pin();
 }
 
 std::vector<uint64_t> File::EndCommit(const Answer& answer) {

@@ -18,6 +18,7 @@
 #include "content.h"
 #include "drive.h"
 #include "extent_map.h"
+#include "kept_file.h"
 
 namespace runnel::drive {
 
@@ -31,8 +32,7 @@ struct Layer {
   // A file the agent never learned of has no other owner.
   ~Layer();
 
-  std::string path;  // empty: no byte was written, only the size or times changed
-  UniqueFd fd;
+  std::unique_ptr<KeptFile> file;  // null: no byte was written, only the size or times changed
   ExtentMap extents;
   // The smallest size that the file has had since this layer was frozen: below it, the version with this layer still shows through.
   uint64_t floor_bytes = 0;
@@ -44,13 +44,17 @@ struct Layer {
 class File {
  public:
   struct Segment {
-    int fd = -1;  // -1: zeros
+    KeptFile* file = nullptr;  // null: zeros
+    SharedFd fd;               // of the file, once the plan was opened
     uint64_t offset = 0;
     uint64_t length = 0;
     bool is_missing = false;  // absent from the base
   };
-  // What a read has to do. Owners keep the descriptors of the segments open.
+  // What a read has to do. Owners keep the files of the segments.
   struct Plan {
+    // Opens the files of all segments. 0 or errno.
+    int Open();
+
     std::vector<Segment> segments;
     std::vector<std::shared_ptr<Layer>> layers;
     ContentPtr base;
@@ -102,6 +106,8 @@ class File {
   // Freezes what is dirty into *message and calls `send` (which enters it in the request table) before anyone can see it in flight; or
   // has `waiter` (if not 0) wait for the commit in flight; or says that there is nothing to do. The message's id names the commit.
   CommitStep BeginCommit(Message* message, uint64_t waiter, const std::function<void()>& send);
+  // What the commit in flight saves stays readable when the agent removes its overlays. Before EndCommit, under no lock.
+  void KeepInFlight();
   // Who waited.
   std::vector<uint64_t> EndCommit(const Answer& answer);
   // A waiter gave up; the commit goes on. True when nobody waits for it any longer; *commit is its id.
@@ -119,7 +125,7 @@ class File {
   ContentPtr Base() const;
 
  private:
-  int EnsureActive();
+  int EnsureActive(SharedFd* fd);
   bool NeedsCommitLocked() const;
   bool OnlyAddsLocked() const;
 

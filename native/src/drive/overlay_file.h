@@ -13,6 +13,7 @@ namespace runnel::drive {
 // Descriptors are the caller's, to be closed by CloseOverlay.
 int OpenContentFile(const std::string& path, int* fd);  // to be read only
 int MakeOverlayFile(const std::string& path, int* fd);  // a new one, of nobody else
+int OpenOverlayFile(const std::string& path, int* fd);  // one that was made, to be read and written
 void RemoveOverlayFile(const std::string& path);
 void CloseOverlay(int fd);
 

@@ -2,6 +2,7 @@
 #ifndef RUNNEL_FILE_DESCRIPTOR_H_
 #define RUNNEL_FILE_DESCRIPTOR_H_
 
+#include <cstddef>
 #include <utility>
 
 namespace runnel {
@@ -27,6 +28,9 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+// How many this process may have open at once.
+size_t DescriptorLimit();
 
 }  // namespace runnel
 

@@ -110,6 +110,8 @@ export interface CoreAddon {
   /** Fills `into` or rejects. */
   decompress(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): Promise<void>;
 
+  /** How many this process may have open at once. */
+  readonly descriptorLimit: number;
   /** What this processor can run, the fastest first. */
   readonly chunkEngines: readonly Exclude<ChunkEngine, "plain">[];
   readonly digestEngines: readonly DigestEngine[];

@@ -2,11 +2,13 @@
 import { resolve } from "node:path";
 import type { Disk, DiskRoot } from "@runnel/shared";
 import { coreAddon } from "./core-addon.ts";
+import type { DescriptorGate } from "./descriptor-gate.ts";
 import { checkSize, checkText } from "./disk-arguments.ts";
 import { RealRoot } from "./real-root.ts";
 import { systemCall } from "./system-call.ts";
 
-export function realDisk(): Disk {
+/** With a gate, as many files of its roots are open at once as that lets. */
+export function realDisk(gate?: DescriptorGate): Disk {
   const core = coreAddon();
   return {
     async openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot> {
@@ -16,7 +18,12 @@ export function realDisk(): Disk {
         checkSize(make.permissions, "permissions");
         await systemCall("make root", core.makeRoot(absolute, make.permissions));
       }
-      return new RealRoot(absolute, await systemCall("open root", core.openRoot(absolute)));
+      return new RealRoot(absolute, await systemCall("open root", core.openRoot(absolute)), gate);
     },
   };
+}
+
+/** How many files this process may have open at once. */
+export function descriptorLimit(): number {
+  return coreAddon().descriptorLimit;
 }

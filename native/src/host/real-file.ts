@@ -9,8 +9,12 @@ export class RealFile implements DiskFile {
   readonly #held: HeldDescriptor;
   readonly #core = coreAddon();
 
-  constructor(fd: number) {
+  readonly #closed: () => void;
+
+  /** `closed` is called once it is. */
+  constructor(fd: number, closed: () => void = () => {}) {
     this.#held = new HeldDescriptor(fd);
+    this.#closed = closed;
   }
 
   get fd(): number {
@@ -71,7 +75,8 @@ export class RealFile implements DiskFile {
     return new Uint8Array(await this.use("take handle", (fd) => this.#core.handleFile(fd)));
   }
 
-  close(): Promise<void> {
-    return this.#held.close();
+  async close(): Promise<void> {
+    await this.#held.close();
+    this.#closed();
   }
 }

@@ -15,6 +15,7 @@ import type {
 } from "@runnel/shared";
 import { sortXattrs } from "@runnel/shared";
 import { coreAddon } from "./core-addon.ts";
+import type { DescriptorGate } from "./descriptor-gate.ts";
 import { checkName, checkPath, checkSize, checkText, statChangeArguments } from "./disk-arguments.ts";
 import { HeldDescriptor } from "./held-descriptor.ts";
 import { RealFile } from "./real-file.ts";
@@ -33,9 +34,11 @@ export class RealRoot implements DiskRoot {
   readonly path: string;
   readonly #held: HeldDescriptor;
   readonly #core = coreAddon();
+  readonly #gate: DescriptorGate | undefined;
 
-  constructor(path: string, fd: number) {
+  constructor(path: string, fd: number, gate?: DescriptorGate) {
     this.path = path;
+    this.#gate = gate;
     this.#held = new HeldDescriptor(fd);
   }
 
@@ -68,7 +71,11 @@ export class RealRoot implements DiskRoot {
     checkName(path, "open");
     checkSize(permissions, "permissions");
     const number = OPEN_MODES.indexOf(mode);
-    return new RealFile(await this.#held.use("open", (root) => this.#core.open(root, path, number, permissions)));
+    const gate = this.#gate;
+    const open = (): Promise<number> =>
+      this.#held.use("open", (root) => this.#core.open(root, path, number, permissions));
+    if (gate === undefined) return new RealFile(await open());
+    return new RealFile(await gate.enter(open), () => gate.leave());
   }
 
   async makeFolder(path: string, permissions = FOLDER_PERMISSIONS): Promise<void> {

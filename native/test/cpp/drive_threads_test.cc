@@ -1,4 +1,5 @@
 // The drive's core under several programs, an agent and a clock, each on threads of their own.
+#include <chrono>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -109,7 +110,7 @@ class Agent {
     UniqueFd fd(memfd_create("content", MFD_CLOEXEC));
     if (write(fd.Get(), bytes.data(), bytes.size()) < 0) answer.error = EIO;
     const uint64_t id = ++last_content_;
-    auto content = std::make_shared<Content>(id, message.node, entry.version, bytes.size(), std::move(fd));
+    auto content = std::make_shared<Content>(id, message.node, entry.version, bytes.size(), std::string(), std::move(fd));
     content->AddPresent({{0, bytes.size()}});
     core_->PutContent(std::move(content));
     core_->PutNode(entry, false);
@@ -194,10 +195,10 @@ TEST_CASE("programs, agent and clock work on one drive at the same time") {
   Agent agent(&host, &core);
   std::thread agent_thread([&] { agent.Run(is_over); });
   std::thread watcher([&] {
-    while (!is_over) {
+    for (uint64_t ticket = 1; !is_over; ++ticket) {
       (void)core.GetStatistics();
-      core.CommitDirty();
-      std::this_thread::yield();
+      core.CommitDirty(ticket);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
   std::vector<std::thread> programs;

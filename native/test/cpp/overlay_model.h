@@ -103,7 +103,8 @@ class OverlayModel {
 
   void CheckReads(uint64_t offset, uint64_t length) const {
     Must(file_->GetState().size_bytes == bytes_.size(), "it has the size that it should have");
-    const File::Plan plan = file_->PlanRead(offset, length);
+    File::Plan plan = file_->PlanRead(offset, length);
+    Must(plan.Open() == 0, "its files are there");
     const uint64_t end = std::min<uint64_t>(bytes_.size(), offset + length);
     Must(plan.size_bytes == (offset < end ? end - offset : 0), "as much as there is can be read");
     uint64_t at = offset;
@@ -137,7 +138,7 @@ class OverlayModel {
     UniqueFd fd(memfd_create("content", MFD_CLOEXEC));
     Must(fd.Get() >= 0 && write(fd.Get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "a content is made");
     contents_[++last_content_] = bytes;
-    auto content = std::make_shared<Content>(last_content_, kNode, version, bytes.size(), std::move(fd));
+    auto content = std::make_shared<Content>(last_content_, kNode, version, bytes.size(), std::string(), std::move(fd));
     until = std::min<uint64_t>(until, bytes.size());
     if (from < until) content->AddPresent({{from, until - from}});
     return content;
@@ -149,8 +150,8 @@ class OverlayModel {
       const Bytes& base = contents_.at(plan.base->id);
       Must(segment.offset + segment.length <= base.size(), "only what the base has can be missing");
       std::copy_n(base.begin() + static_cast<ptrdiff_t>(segment.offset), segment.length, read.begin());
-    } else if (segment.fd >= 0) {
-      const ssize_t count = pread(segment.fd, read.data(), read.size(), static_cast<off_t>(segment.offset));
+    } else if (segment.fd != nullptr) {
+      const ssize_t count = pread(segment.fd->Get(), read.data(), read.size(), static_cast<off_t>(segment.offset));
       Must(count == static_cast<ssize_t>(read.size()), "a segment's file has it");
     }
     return read;

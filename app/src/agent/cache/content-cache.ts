@@ -105,6 +105,7 @@ class ContentCache implements Cache {
       const content = there?.sizeBytes === sizeBytes ? there : this.#make(version, sizeBytes);
       content.holds++;
       await content.file;
+      await this.#contents.rest(content);
       // A file may have been taken in for the version meanwhile.
       if (!content.isReplaced) return content.view();
       this.release(content.view());

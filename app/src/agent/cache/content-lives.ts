@@ -136,7 +136,7 @@ export class ContentLives {
 
   /** Somebody has ended using it. */
   async wasUsed(content: Content): Promise<void> {
-    if (content.isInUse) return;
+    if (content.isInUse) return this.#contents.rest(content);
     if (content.isReplaced && !content.isGone) await this.remove(content);
     else {
       if (content.holds === 0) this.#contents.storeContent(content);

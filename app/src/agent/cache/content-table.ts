@@ -12,6 +12,8 @@ import { encodeRanges, sumOf } from "./ranges.ts";
 /** Contents kept in memory that nobody holds. */
 const LOADED_MAX = 512;
 const STORE_DELAY_MS = 1000;
+/** Files kept open of contents that are held and that nobody works with just now. */
+const RESTING_MAX = 32;
 
 export class ContentTable {
   readonly #db: IndexDatabase;
@@ -21,6 +23,8 @@ export class ContentTable {
   /** Insertion order is the order of last use. */
   readonly #loaded = new Map<number, Content>();
   readonly #changed = new Set<Content>();
+  /** Those that are held, with an open file that nobody works with, the longest first. */
+  readonly #resting = new Set<Content>();
   /** Last uses that the index does not know yet. */
   readonly #uses = new Map<number, number>();
   #lastUse: number;
@@ -100,6 +104,7 @@ export class ContentTable {
     this.#usedBytes -= sumOf(content.ranges) + sumOf(content.doubtful);
     this.#loaded.delete(content.id);
     this.#changed.delete(content);
+    this.#resting.delete(content);
     this.#uses.delete(content.id);
   }
 
@@ -121,8 +126,9 @@ export class ContentTable {
     this.#storeOne(content);
   }
 
-  /** The content's file, opened for writing; kept open while it is in use. */
+  /** The content's file, opened for writing. It stays open while the content is worked with, and then for as long as `rest` says. */
   file(content: Content): Promise<DiskFile> {
+    this.#resting.delete(content);
     content.file ??= this.#files.open(content.id, "write").catch((error: unknown) => {
       content.file = undefined;
       throw error;
@@ -130,9 +136,20 @@ export class ContentTable {
     return content.file;
   }
 
-  /** Closes the file of a content that is no longer in use. */
+  /** Nobody works with the content just now: its file is closed when nobody holds it, else once those of many others rest too. */
   async rest(content: Content): Promise<void> {
-    if (content.isInUse) return;
+    if (content.working > 0 || content.proving !== undefined) return;
+    this.#resting.delete(content);
+    if (content.holds === 0) return this.#closeFile(content);
+    if (content.file === undefined) return;
+    this.#resting.add(content);
+    const [oldest] = this.#resting;
+    if (oldest === undefined || this.#resting.size <= RESTING_MAX) return;
+    this.#resting.delete(oldest);
+    await this.#closeFile(oldest);
+  }
+
+  async #closeFile(content: Content): Promise<void> {
     const file = content.file;
     content.file = undefined;
     await (await file?.catch(() => undefined))?.close();

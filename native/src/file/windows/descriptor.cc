@@ -9,4 +9,10 @@ void Descriptor::Reset(int fd) {
   fd_ = fd;
 }
 
+// A process of Windows may have millions of handles: what is of use, rather than what there may be.
+size_t DescriptorLimit() {
+  constexpr size_t kOfUse = 16384;
+  return kOfUse;
+}
+
 }  // namespace runnel

@@ -24,6 +24,8 @@ int OpenContentFile(const std::string& path, int* fd) { return OpenAt(path, O_RD
 
 int MakeOverlayFile(const std::string& path, int* fd) { return OpenAt(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, fd); }
 
+int OpenOverlayFile(const std::string& path, int* fd) { return OpenAt(path, O_RDWR | O_NOFOLLOW, fd); }
+
 void RemoveOverlayFile(const std::string& path) { unlink(path.c_str()); }
 
 void CloseOverlay(int fd) { close(fd); }

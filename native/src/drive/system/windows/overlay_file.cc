@@ -72,6 +72,8 @@ int MakeOverlayFile(const std::string& path, int* fd) {
   return error;
 }
 
+int OpenOverlayFile(const std::string& path, int* fd) { return OpenAt(path, GENERIC_READ | GENERIC_WRITE, OPEN_EXISTING, fd); }
+
 void RemoveOverlayFile(const std::string& path) {
   std::wstring wide;
   if (ToUtf16(path, &wide)) DeleteFileW(wide.c_str());
