@@ -18,6 +18,7 @@ import type { Journal } from "./journal/journal.ts";
 import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus, ServerStatus } from "./mount.ts";
 import type { Replica } from "./replica/replica.ts";
 import { Room } from "./room.ts";
+import { rightChanged, sentenceOf } from "./sentences.ts";
 import { Statistics } from "./statistics.ts";
 import { ReadAhead } from "./transfer/read-ahead.ts";
 import { Sender } from "./transfer/send-content.ts";
@@ -51,11 +52,6 @@ export interface MountParts {
   /** Closes what open-mount opened. */
   release(): Promise<void>;
   log(message: string, error?: unknown): void;
-}
-
-function rightChanged(isReadOnly: boolean): string {
-  const now = isReadOnly ? "The server lets this device only read now" : "The server lets this device write now";
-  return `${now}. Unmount the drive and mount it again.`;
 }
 
 const PROBLEMS_MAX = 20;
@@ -270,7 +266,7 @@ export class MountedVolume implements Mount {
       state,
       hasLease: session.hasLease,
       isReadOnly: parts.isReadOnly,
-      sentence: this.sentence(state, unsent.length),
+      sentence: sentenceOf(state, unsent.length, this.session.refusal, parts.isReadOnly),
       epoch: this.epoch,
       seq: facts?.seq ?? 0,
       unsentFiles: unsent.length,
@@ -488,15 +484,5 @@ export class MountedVolume implements Mount {
     this.problem(
       `Damaged on this computer's disk: ${bytes} cached bytes of ${path}. They were not used and are fetched again.`,
     );
-  }
-
-  private sentence(state: MountStatus["state"], unsentFiles: number): string {
-    const unsent =
-      unsentFiles === 0 ? "" : ` ${unsentFiles} ${unsentFiles === 1 ? "file waits" : "files wait"} and will be sent.`;
-    if (state === "offline" && this.session.refusal !== undefined) return `${this.session.refusal}${unsent}`;
-    if (state === "offline") return `Offline.${unsent === "" ? " Files in the cache can be read." : unsent}`;
-    if (state === "listing") return `Connected, reading the folder list.${unsent}`;
-    if (this.parts.isReadOnly) return "Connected. This drive can only be read.";
-    return unsent === "" ? "Everything is saved on the server." : `Connected.${unsent}`;
   }
 }

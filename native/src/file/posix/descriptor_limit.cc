@@ -1,3 +1,4 @@
+// How many files a process may have open, by POSIX.
 #include <sys/resource.h>
 
 #include "src/file/descriptor.h"
