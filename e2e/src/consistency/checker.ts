@@ -1,7 +1,8 @@
 // Close-to-open, checked (WIRE: Guarantee): what a program saw is the result of what had returned success before it began, or of something later; and what
 // was told done is in the server's history.
 import { type Call, folderOf, isChange } from "./history.ts";
-import { type Committed, type Truth, sizeOf } from "./truth.ts";
+import { type KeptParts, goneOf } from "./kept.ts";
+import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
 
 export interface Verdict {
   /** A sentence each; none: the guarantee held. */
@@ -20,9 +21,14 @@ const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
 /** So many of the newest commits a client may not have heard of when it opens a file. */
 const UNHEARD_MAX = 20;
 
-/** `closeMs`: what counts as "within one round trip". */
-export function check(calls: readonly Call[], truth: Truth, closeMs: number): Verdict {
-  return new Checker(calls, truth, closeMs).run();
+/** `closeMs`: what counts as "within one round trip". With `kept` also what lies where at rest is looked at. */
+export function check(
+  calls: readonly Call[],
+  truth: Truth,
+  closeMs: number,
+  kept?: Omit<KeptParts, "calls" | "truth" | "isMixed">,
+): Verdict {
+  return new Checker(calls, truth, closeMs).run(kept);
 }
 
 class Checker {
@@ -38,7 +44,7 @@ class Checker {
     this.closeMs = closeMs;
   }
 
-  run(): Verdict {
+  run(kept?: Omit<KeptParts, "calls" | "truth" | "isMixed">): Verdict {
     this.eachOnce();
     for (const call of this.calls) {
       if (!isChange(call.kind) || call.outcome !== "ok") continue;
@@ -46,6 +52,8 @@ class Checker {
       if (seq === undefined && (this.isMixed(call) || this.changesNothing(call))) continue;
       if (seq === undefined)
         this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
+      else if (seq > call.lastSeq && !this.isMixed(call))
+        this.verdict.violations.push(`early: ${shown(call)} returned success before commit ${seq}, which it came to`);
       else this.seqs.set(call, seq);
     }
     for (const call of this.calls) {
@@ -53,6 +61,9 @@ class Checker {
       if (call.kind === "flush") this.flushed(call);
       else this.look(call);
     }
+    const { calls, truth } = this;
+    const isMixed = (call: Call): boolean => this.isMixed(call);
+    if (kept !== undefined) this.verdict.violations.push(...goneOf({ calls, truth, isMixed, ...kept }));
     return this.verdict;
   }
 
@@ -69,6 +80,7 @@ class Checker {
   /** The commit that a change which returned success came to; 0 when it had nothing to change. */
   private seqOf(call: Call): number | undefined {
     const { kind, path, toPath, content } = call;
+    if (kind === "write" && content === EMPTY) return this.emptied(call);
     if (kind === "write") return content === undefined ? 0 : this.truth.firstWith(content);
     const name = last(kind === "rename" || kind === "link" ? (toPath ?? "") : path);
     const op = kind === "create" ? "make" : kind === "removeTree" ? "remove" : kind;
@@ -78,6 +90,15 @@ class Checker {
     const own = found.filter(({ client }) => client === call.client);
     // Of several the first: what is held to it may then be held to less than was promised, never to more.
     return (own[0] ?? (kind === "rename" ? found[0] : undefined))?.seq;
+  }
+
+  /** Any save may come to nothing: that of an empty file need not be a commit. */
+  private emptied(call: Call): number {
+    const emptied = this.truth.commits.find(
+      ({ client, atMs, content }) =>
+        client === call.client && content?.key === EMPTY && atMs >= call.beganMs && atMs <= call.endedMs,
+    );
+    return emptied?.seq ?? 0;
   }
 
   /** What programs had written when it began, into files that are open or closed, is committed when it ends. */
@@ -133,11 +154,14 @@ class Checker {
   /** A name and attributes that a kernel kept need not be of one moment. */
   private wasLike({ path, content, lastSeq }: Call, from: number): boolean {
     const seen = [...this.truth.seenAt(path, from, lastSeq)];
+    if (seen.includes(UNKNOWN) && content !== undefined && content !== "folder") return true;
     return seen.some((key) => content === (key?.includes(":") === true ? String(sizeOf(key)) : key));
   }
 
   private isAsAt({ kind, path, content, names }: Call, seq: number): boolean {
-    if (kind === "read") return this.truth.at(path, seq) === content;
+    const there = kind === "read" ? this.truth.at(path, seq) : undefined;
+    if (there === UNKNOWN) return content !== undefined && content !== "folder";
+    if (kind === "read") return there === content;
     const listed = this.truth.list(path, seq);
     return listed === undefined ? names === undefined : names !== undefined && listed.join("/") === names.join("/");
   }

@@ -8,6 +8,8 @@ import type { SimulatedServer } from "./simulated-server.ts";
 const WALL_JUMP_MS = 3_600_000;
 const SERVER_AWAY_MS = 3_000;
 const SLOW_DISK_MS = 150;
+/** What a fault leads to may last so long. */
+const HURTS_MS = 60_000;
 const TRY_AGAIN_MS = 500;
 
 export interface FaultParts {
@@ -23,13 +25,22 @@ export class Faults {
   private readonly toUndo = new Set<() => void>();
   /** What had to start again. */
   private readonly starting: Promise<void>[] = [];
-  private readonly serverRoomBytes: number;
+  /** The usual time of an operation on the server's disks. */
+  private readonly serverDelayMs: readonly (() => number)[];
+  /** What was done, in order. */
+  private readonly done: { kind: Fault["kind"]; client: string; atMs: number }[] = [];
+  /** When clients' disks were full. */
+  readonly full: { client: string; fromMs: number; untilMs: number }[] = [];
   /** What was done, for a person. */
   readonly log: string[] = [];
 
   constructor(parts: FaultParts) {
     this.parts = parts;
-    this.serverRoomBytes = parts.server.disk.capacityBytes;
+    this.serverDelayMs = parts.server.disks.both.map(
+      ({ delayMs }) =>
+        () =>
+          delayMs(""),
+    );
   }
 
   /** Does them, each at its time from now. */
@@ -41,6 +52,7 @@ export class Faults {
       const client = this.parts.clients[fault.client];
       if (client === undefined) continue;
       this.log.push(`${Math.round(clock.bootMs())} ${client.name} ${fault.kind} ${fault.lastsMs}`);
+      this.done.push({ kind: fault.kind, client: client.name, atMs: clock.bootMs() });
       this.one(fault, client);
     }
   }
@@ -49,6 +61,15 @@ export class Faults {
   async heal(): Promise<void> {
     for (const undo of this.toUndo) undo();
     await Promise.all(this.starting);
+  }
+
+  /** Something happened to the server or this client soon before or after a moment. */
+  hasHurt(client: string, atMs: number): boolean {
+    return this.done.some(
+      (each) =>
+        (each.client === client || each.kind.startsWith("server")) &&
+        Math.abs(each.atMs - atMs - HURTS_MS / 2) <= HURTS_MS,
+    );
   }
 
   private one({ kind, lastsMs }: Fault, client: SimulatedClient): void {
@@ -75,16 +96,27 @@ export class Faults {
       });
     } else if (kind === "diskFull") {
       client.disk.isFull = true;
-      this.later(lastsMs, () => (client.disk.isFull = false));
+      const full = { client: client.name, fromMs: this.parts.clock.bootMs(), untilMs: Infinity };
+      this.full.push(full);
+      this.later(lastsMs, () => {
+        client.disk.isFull = false;
+        full.untilMs = this.parts.clock.bootMs();
+      });
     } else if (kind === "diskSlow") {
       client.disk.slowMs = SLOW_DISK_MS;
       this.later(lastsMs, () => (client.disk.slowMs = 0));
     } else if (kind === "serverDiskFull") {
-      server.disk.capacityBytes -= server.disk.freeBytes;
-      this.later(lastsMs, () => (server.disk.capacityBytes = this.serverRoomBytes));
+      const { disks } = server;
+      const full = random.coin(0.3) ? disks.both : random.coin() ? [disks.served] : [disks.state];
+      for (const disk of full) disks.fill(disk);
+      this.later(lastsMs, () => {
+        for (const disk of full) disks.empty(disk);
+      });
     } else if (kind === "serverDiskSlow") {
-      server.disk.delayMs = () => random.below(SLOW_DISK_MS);
-      this.later(lastsMs, () => (server.disk.delayMs = () => 0));
+      for (const disk of server.disks.both) disk.delayMs = () => random.below(SLOW_DISK_MS);
+      this.later(lastsMs, () => {
+        for (const [index, disk] of server.disks.both.entries()) disk.delayMs = this.serverDelayMs[index] ?? (() => 0);
+      });
     }
   }
 

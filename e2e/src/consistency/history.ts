@@ -31,6 +31,8 @@ export interface Call {
   errno?: number;
   /** write: the step after which the drive had all of its bytes, and only the close was to come. */
   wrote?: number;
+  /** write: the content that was edited. */
+  from?: string;
 }
 
 /** False: it looks at what is there, and leaves it so. */
@@ -46,6 +48,8 @@ export function folderOf(path: string): string {
 export class History {
   readonly calls: Call[] = [];
   step = 0;
+  /** Who is to hear of each call as it begins and ends. */
+  readonly told = new Set<(call: Call, what: "begin" | "end") => void>();
   private readonly nowMs: () => number;
   private readonly seq: () => number;
 
@@ -67,6 +71,7 @@ export class History {
       wasOffline: false,
     };
     this.calls.push(begun);
+    for (const tell of this.told) tell(begun, "begin");
     return begun;
   }
 
@@ -75,5 +80,6 @@ export class History {
     call.endedMs = this.nowMs();
     call.lastSeq = this.seq();
     call.outcome = outcome;
+    for (const tell of this.told) tell(call, "end");
   }
 }

@@ -60,9 +60,30 @@ export interface Fault {
   lastsMs: number;
 }
 
+/** Something that a program on the server does in the served folder. */
+export interface OutsideStep {
+  /** Not before this, from the begin of the work. */
+  atMs: number;
+  how: (typeof OUTSIDE)[number];
+  path: string;
+  /** When a client's next save begins, or has returned, and to its file. */
+  beside?: "begin" | "end";
+  /** So long after that. */
+  lateMs: number;
+  /** How many writes. */
+  pieces: number;
+}
+
+/** mapped: through a mapping, of which the system tells nobody. */
+const OUTSIDE = ["inPlace", "append", "truncate", "replace", "mapped"] as const;
+
 export interface Plan {
   seed: number;
   termMs: number;
+  /** Each operation of the server's disks takes up to this. */
+  serverDiskMs?: number;
+  outside?: OutsideStep[];
+  followsUnsent?: boolean;
   clients: { delayMs: number; jitterMs: number }[];
   steps: Step[];
   faults: Fault[];
@@ -83,14 +104,18 @@ export interface PlanSettings {
   powers?: readonly Power[];
 }
 
-/** verbs: `runnel flush` and `runnel remove` beside programs that have unsaved bytes in open files. */
-export type Power = "verbs";
+/**
+ * verbs: `runnel flush` and `runnel remove` beside programs that have unsaved bytes in open files. outside: programs on the server write to the served folder.
+ * mapped: so that the system tells nobody. large: contents above a mebibyte. unsent: what a close failed with is followed.
+ */
+export type Power = "verbs" | "outside" | "mapped" | "large" | "unsent";
 /** What a plan contains unless something else is asked for. */
 const POWERS: readonly Power[] = [];
 
 const FOLDERS = ["", "d/", "e/"];
 const NAMES = ["a", "b", "c"];
 const HOLDS_MS = 3_000;
+const LARGE_BYTES = 1_100_000;
 const SIZES = [0, 10, 300, 5_000, 30_000];
 /** Of a hundred; the rest are renames. */
 const SHARES: readonly (readonly [number, Step["do"]])[] = [
@@ -136,8 +161,16 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
     for (let atMs = random.below(4_000); atMs < lastsMs + 3_000; atMs += 1 + random.below(8_000))
       faults.push(oneFault(random, atMs, clients, settings.faults));
   }
+  const hows = OUTSIDE.filter((how) => how !== "mapped" || powers.has("mapped"));
+  const hasOutside = powers.has("outside") && onlyFault === undefined && random.coin();
+  const outside = hasOutside ? outsideOf(random, lastsMs, hows) : [];
+  const isLarge = powers.has("large") && !isLong && random.coin(0.15);
+  if (isLarge) enlarge(random, steps);
   return {
     seed,
+    ...(outside.length > 0 || isLarge ? { serverDiskMs: 1 + random.below(20) } : {}),
+    ...(outside.length > 0 ? { outside } : {}),
+    ...(powers.has("unsent") ? { followsUnsent: true } : {}),
     termMs: settings.termMs ?? (random.coin(0.7) ? 5_000 : 20_000),
     clients: Array.from({ length: clients }, (_, index) => {
       const [delayMs, jitterMs] = [5 + random.below(60), random.below(20)];
@@ -166,6 +199,28 @@ function oneStep(
   if (doing === "write" || doing === "save")
     return { ...at, do: doing, path, sizeBytes: SIZES[random.below(SIZES.length)] ?? 0, ...holds };
   return { ...at, do: doing, path, ...(doing === "edit" ? holds : {}) };
+}
+
+/** Often within milliseconds of a save. */
+function outsideOf(random: SeededRandom, lastsMs: number, hows: readonly OutsideStep["how"][]): OutsideStep[] {
+  const steps: OutsideStep[] = [];
+  for (let atMs = random.below(3_000); atMs < lastsMs; atMs += 1 + random.below(2_500)) {
+    const beside = random.coin(0.8) ? ({ beside: random.coin(0.4) ? "begin" : "end" } as const) : {};
+    const lateMs = random.below(random.coin() ? 6 : random.coin(0.8) ? 60 : 1_500);
+    const how = hows[random.below(hows.length)] ?? "inPlace";
+    steps.push({ atMs, how, path: onePath(random), ...beside, lateMs, pieces: 1 + random.below(3) });
+  }
+  return steps;
+}
+
+/** Two files are large, and what is done is mostly done to them, by programs that take their time. */
+function enlarge(random: SeededRandom, steps: Step[]): void {
+  for (const step of steps) {
+    if (step.do === "write") step.sizeBytes = LARGE_BYTES + random.below(10_000);
+    if (step.do !== "write" && step.do !== "edit") continue;
+    step.path = random.coin() ? "a" : "d/b";
+    if (random.coin(0.3)) step.holdsMs = random.below(HOLDS_MS);
+  }
 }
 
 function onePath(random: SeededRandom): string {

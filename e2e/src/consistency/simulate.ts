@@ -8,12 +8,14 @@ import type { MountStatus } from "@runnel/app/parts";
 import { type Verdict, check } from "./checker.ts";
 import { starvedBy } from "./starved.ts";
 import { Faults } from "./faults.ts";
-import { History } from "./history.ts";
+import { type Call, History } from "./history.ts";
+import type { Resting } from "./kept.ts";
 import { memoryFolder } from "./memory-folder.ts";
+import { Outside } from "./outside.ts";
 import type { Plan, Step } from "./plan.ts";
 import { SimulatedClient } from "./simulated-client.ts";
-import { SimulatedServer } from "./simulated-server.ts";
-import { keyOf } from "./truth.ts";
+import { FOLDER, SimulatedServer } from "./simulated-server.ts";
+import { UNKNOWN, keyOf } from "./truth.ts";
 import { runProgram } from "./workload.ts";
 
 export interface Report extends Verdict {
@@ -63,6 +65,7 @@ class World {
   private readonly clients: SimulatedClient[];
   private readonly history: History;
   private readonly faults: Faults;
+  private readonly outside: Outside;
   private readonly executor = inlineExecutor();
   private readonly violations: string[] = [];
 
@@ -82,7 +85,19 @@ class World {
       const losesPower = plan.faults.some(({ kind, client }) => kind === "powerCut" && client === index);
       return new SimulatedClient(`client${index}`, folder, { clock, network, random: this.fork(), line, losesPower });
     });
+    const { serverDiskMs = 0 } = plan;
+    const slowness = this.fork();
+    if (serverDiskMs > 0) for (const disk of server.disks.both) disk.delayMs = () => slowness.below(serverDiskMs);
     this.faults = new Faults({ clock, random: this.fork(), clients: this.clients, server });
+    this.outside = new Outside({
+      clock,
+      random: this.fork(),
+      disk: server.disks.served,
+      folder: FOLDER,
+      history: this.history,
+      executor: this.executor,
+      isRunning: () => server.isRunning,
+    });
   }
 
   private fork(): SeededRandom {
@@ -93,17 +108,21 @@ class World {
     const { plan, clients, history } = this;
     await this.until(this.server.start(), "the server");
     for (const client of clients) await this.until(client.start(), client.name);
-    await this.until(Promise.all([this.work(), this.faults.all(plan.faults)]), "the programs", 2 * HEAL_MS);
+    const outside = this.outside.all(plan.outside ?? []);
+    await this.until(Promise.all([this.work(), this.faults.all(plan.faults), outside]), "the programs", 2 * HEAL_MS);
     await this.heal();
     await this.agree();
-    const verdict = check(history.calls, this.server.truth, CLOSE_MS);
+    const resting = await this.until(this.resting(), "what lies where");
+    const followsUnsent = plan.followsUnsent === true;
+    const kept = { outside: this.outside.writes, resting, followsUnsent };
+    const verdict = check(history.calls, this.server.truth, CLOSE_MS, kept);
     return {
       ...verdict,
       violations: [...this.violations, ...this.starved(), ...verdict.violations],
       seed: plan.seed,
       calls: history.calls.length,
       commits: this.server.truth.commits.length,
-      faults: this.faults.log,
+      faults: [...this.faults.log, ...this.outside.log].toSorted((a, b) => Number.parseInt(a) - Number.parseInt(b)),
       problems: [
         ...this.server.warnings,
         ...this.clients.flatMap(({ name, problems }) => problems.map((each) => `${name}: ${each}`)),
@@ -186,7 +205,7 @@ class World {
     const [plain = []] = trees;
     const truth = this.server.truth.tree();
     for (const [index, tree] of [truth, ...trees.slice(1)].entries()) {
-      if (tree.join("\n") === plain.join("\n")) continue;
+      if (tree.join("\n") === plain.join("\n") || isAlike(tree, plain)) continue;
       const whose = index === 0 ? "the server's tree" : `client${index - 1}`;
       const missing = plain.filter((line) => !tree.includes(line));
       const extra = tree.filter((line) => !plain.includes(line));
@@ -196,21 +215,59 @@ class World {
     }
   }
 
+  private async resting(): Promise<Resting> {
+    const contents = await this.keysBelow(await this.server.folder(), "");
+    for (const bytes of this.server.disks.dropped) contents.push(keyOf(await this.executor.chunkBytes(bytes)));
+    const notices = await this.server.notices();
+    const states = await this.states();
+    const lost = new Set(notices.flatMap((notice) => (notice.kind === "lost" ? [notice.node] : [])));
+    return {
+      contents: new Set(contents),
+      isNamedLost: ({ client, atMs }, node) => lost.has(node) && this.faults.hasHurt(client, atMs),
+      isRefused: (call) => this.isRefused(call),
+      unsent: new Map(this.clients.map(({ name }, index) => [name, states[index]?.problems.join("\n") ?? ""])),
+    };
+  }
+
+  private isRefused({ client, path, beganMs, endedMs }: Call): boolean {
+    const { clients, faults } = this;
+    const refusal = `The file ${path.slice(path.lastIndexOf("/") + 1)} could not be created`;
+    const isNone = clients.some((each) => each.name === client && each.problems.some((said) => said.includes(refusal)));
+    return (
+      isNone || faults.full.some((each) => each.client === client && each.fromMs <= endedMs && each.untilMs >= beganMs)
+    );
+  }
+
+  /** Of all files, old versions and what else the server keeps with it. */
+  private async keysBelow(root: DiskRoot, path: string): Promise<string[]> {
+    const keys: string[] = [];
+    for (const name of await namesIn(root, path)) {
+      const below = path === "" ? name : `${path}/${name}`;
+      const { type } = await root.stat(below);
+      if (type === "folder") keys.push(...(await this.keysBelow(root, below)));
+      else if (type === "file") keys.push(await this.keyAt(root, below));
+    }
+    return keys;
+  }
+
+  private async keyAt(root: DiskRoot, path: string): Promise<string> {
+    const file = await root.open(path, "read");
+    const { sizeBytes } = await file.stat();
+    const key = keyOf(await this.executor.chunkBytes(await file.read(0, sizeBytes)));
+    await file.close();
+    return key;
+  }
+
   private async plainTree(root: DiskRoot, path: string): Promise<string[]> {
-    const names: string[] = [];
-    await root.list(path, (entries) => void names.push(...entries.flatMap(({ name }) => name ?? [])));
     const lines: string[] = [];
-    for (const name of names.toSorted()) {
+    for (const name of await namesIn(root, path)) {
       if (name === ".runnel-store") continue;
       const below = path === "" ? name : `${path}/${name}`;
       if ((await root.stat(below)).type === "folder") {
         lines.push(`${below}/`, ...(await this.plainTree(root, below)));
         continue;
       }
-      const file = await root.open(below, "read");
-      const { sizeBytes } = await file.stat();
-      lines.push(`${below} ${keyOf(await this.executor.chunkBytes(await file.read(0, sizeBytes)))}`);
-      await file.close();
+      lines.push(`${below} ${await this.keyAt(root, below)}`);
     }
     return lines;
   }
@@ -246,4 +303,21 @@ class World {
     const calls = this.history.calls.map((call) => JSON.stringify(call));
     return [...this.faults.log, ...calls].join("\n");
   }
+}
+
+async function namesIn(root: DiskRoot, path: string): Promise<string[]> {
+  const names: string[] = [];
+  await root.list(path, (entries) => void names.push(...entries.flatMap(({ name }) => name ?? [])));
+  return names.toSorted();
+}
+
+/** But for contents that the server does not know yet. */
+function isAlike(tree: readonly string[], plain: readonly string[]): boolean {
+  return (
+    tree.length === plain.length &&
+    tree.every(
+      (line, index) =>
+        line === plain[index] || (line.endsWith(` ${UNKNOWN}`) && plain[index]?.startsWith(line.slice(0, -1))),
+    )
+  );
 }

@@ -2,15 +2,15 @@
 import { inlineExecutor } from "@runnel/native";
 import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/parts";
 import { MemoryMetaImage, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
-import type { DiskRoot, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
-import { SimulatedDisk } from "@runnel/shared";
+import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import { Machine, type Process } from "../simulation/machine.ts";
+import { ServerDisks } from "./server-disks.ts";
 import { Truth } from "./truth.ts";
 
 const PORT = 7473;
 export const VOLUME = "docs";
 export const SERVER_URL = `ws://127.0.0.1:${PORT}/${VOLUME}`;
-const FOLDER = "/srv/docs";
+export const FOLDER = "/srv/docs";
 const DATA = "/var/runnel";
 
 /** Instances are named so (simulated-client.ts). */
@@ -35,7 +35,7 @@ function whileAlive(process: Process, store: MetaStore): MetaStore {
 }
 
 export class SimulatedServer {
-  readonly disk: SimulatedDisk;
+  readonly disks: ServerDisks;
   readonly machine: Machine;
   readonly truth = new Truth(clientOf);
   readonly warnings: string[] = [];
@@ -51,7 +51,7 @@ export class SimulatedServer {
     this.machine = new Machine(clock);
     this.network = network;
     this.termMs = termMs;
-    this.disk = new SimulatedDisk({ clock, seed });
+    this.disks = new ServerDisks(clock, seed, DATA);
   }
 
   get isRunning(): boolean {
@@ -66,7 +66,12 @@ export class SimulatedServer {
 
   /** The served folder, as another program sees it. */
   folder(): Promise<DiskRoot> {
-    return this.disk.openRoot(FOLDER);
+    return this.disks.openRoot(FOLDER);
+  }
+
+  /** What status says of it. */
+  async notices(): Promise<Notice[]> {
+    return (await this.opened[0]?.volume.content.notices()) ?? [];
   }
 
   /** Resolves when it serves, or has crashed before it could. */
@@ -85,7 +90,7 @@ export class SimulatedServer {
   }
 
   private async serve(process: Process): Promise<void> {
-    await this.disk.openRoot(FOLDER, { permissions: 0o755 });
+    await this.disks.openRoot(FOLDER, { permissions: 0o755 });
     const executor = inlineExecutor();
     const warn = (message: string): void => void this.warnings.push(message);
     this.opened = [];
@@ -105,7 +110,7 @@ export class SimulatedServer {
           {
             clock: process,
             executor,
-            disk: this.disk,
+            disk: this.disks,
             dataFolder: DATA,
             termMs: this.termMs,
             warn,
@@ -141,6 +146,6 @@ export class SimulatedServer {
     this.process = undefined;
     this.network.kill(PORT);
     this.image.cutPower();
-    this.disk.crash();
+    this.disks.crash();
   }
 }

@@ -16,8 +16,8 @@ export interface Decided {
   /** Names, and what they are bound to from now on: 0 for nothing. */
   bindings: { folder: number; name: string; node: number }[];
   nodes: { node: number; isFile: boolean; version: number }[];
-  /** Of the version that a write made. */
-  content?: { node: number; version: number; key: string };
+  /** Of the version that a write made; `over`: the version that was edited. */
+  content?: { node: number; version: number; key: string; over: { node: number; version: number } };
 }
 
 /** One commit. */
@@ -54,12 +54,23 @@ export function decidedOf({ id, operation }: PlanRequest, planned: Planned): Dec
     bindings: change.bindings.map(({ folder, name, node }) => ({ folder, name, node })),
     nodes: change.nodes.map(({ node, type, version }) => ({ node, isFile: type === "file", version })),
     ...(operation.op === "write" && operation.content.recipe !== undefined
-      ? { content: { node: result.node, version: result.version, key: keyOf(operation.content.recipe) } }
+      ? {
+          content: {
+            node: result.node,
+            version: result.version,
+            key: keyOf(operation.content.recipe),
+            over: { node: operation.node, version: operation.base },
+          },
+        }
       : {}),
   };
 }
 
-const EMPTY = ":";
+/** What a program on the server wrote, of which the server has no digests yet. */
+export const UNKNOWN = "?";
+
+/** The key of no bytes. */
+export const EMPTY = ":";
 const ROOT = 1;
 
 export class Truth {
@@ -87,6 +98,9 @@ export class Truth {
     const commit: MetaStore["commit"] = async (...args) => {
       await store.commit(...args);
       for (const { request, planned } of open) {
+        const { operation } = request;
+        if (operation.op === "setRecipe" && planned.ok)
+          this.contents.set(`${operation.version.node}/${operation.version.seq}`, keyOf(operation.recipe));
         const decided = decidedOf(request, planned);
         if (decided !== undefined) this.take({ ...decided, client: this.clientOf(decided.instance), ...this.now() });
       }
@@ -200,12 +214,43 @@ export class Truth {
     return undefined;
   }
 
+  /** The content of a version; undefined: of none that was ever committed, or of an empty one. */
+  contentOf({ node, version }: { node: number; version: number }): string | undefined {
+    return this.contents.get(`${node}/${version}`);
+  }
+
+  /** How often a node is bound to a name after the last commit. */
+  namesOf(node: number): number {
+    let names = 0;
+    for (const history of this.names.values()) if (history.at(-1)?.node === node) names += 1;
+    return names;
+  }
+
+  /** Whose commit took a node's name last; undefined: nobody's. */
+  lastTakenBy(node: number): string | undefined {
+    let last: { seq: number; client: string } | undefined;
+    for (const [key, history] of this.names) {
+      for (const [index, { seq }] of history.entries()) {
+        if (history[index - 1]?.node !== node || seq < (last?.seq ?? 0)) continue;
+        const by = this.commits.find(
+          (each) => each.seq === seq && each.bindings.some((one) => `${one.folder}/${one.name}` === key),
+        );
+        if (by !== undefined) last = { seq, client: by.client };
+      }
+    }
+    return last?.client;
+  }
+
   /** In the order of their seqs. */
   take(commit: Committed): void {
     const { content } = commit;
     if (content !== undefined) this.contents.set(`${content.node}/${content.version}`, content.key);
     // Rolled forward after a stop: known.
-    if (commit.seq > this.seq) this.keep(commit);
+    if (commit.seq <= this.seq) return;
+    if (commit.instance === "")
+      for (const { node, isFile, version } of commit.nodes)
+        if (isFile && version === commit.seq) this.contents.set(`${node}/${version}`, UNKNOWN);
+    this.keep(commit);
   }
 
   private keep(commit: Committed): void {

@@ -9,6 +9,7 @@ import type { Life, SimulatedClient } from "./simulated-client.ts";
 import { keyOf } from "./truth.ts";
 
 const ENOENT = 2;
+const REPEATED_BYTES = 65_536;
 
 export interface WorkloadParts {
   client: SimulatedClient;
@@ -81,8 +82,18 @@ class Doer {
   }
 
   private async bytes(): Promise<{ bytes: Uint8Array; key: string }> {
-    const bytes = this.random.bytes(this.step.sizeBytes ?? 0);
+    const bytes = this.contentOfStep();
     return { bytes, key: keyOf(await this.parts.executor.chunkBytes(bytes)) };
+  }
+
+  /** Of a large one the same bytes again and again: that costs little, and it is a content of its own all the same. */
+  private contentOfStep(): Uint8Array {
+    const { sizeBytes = 0 } = this.step;
+    if (sizeBytes <= REPEATED_BYTES) return this.random.bytes(sizeBytes);
+    const once = this.random.bytes(REPEATED_BYTES);
+    const bytes = new Uint8Array(sizeBytes);
+    for (let at = 0; at < sizeBytes; at += once.length) bytes.set(once.subarray(0, sizeBytes - at), at);
+    return bytes;
   }
 
   private async call(
@@ -179,6 +190,7 @@ class Doer {
       const fd = await this.program.open(path, constants.O_RDWR);
       try {
         const bytes = await this.readAll(fd);
+        call.from = keyOf(await this.parts.executor.chunkBytes(bytes));
         const at = bytes.length < patch.length ? 0 : random.below(bytes.length - patch.length + 1);
         const edited = new Uint8Array(Math.max(bytes.length, at + patch.length));
         edited.set(bytes);

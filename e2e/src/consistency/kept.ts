@@ -1,0 +1,110 @@
+// Whether everything that was saved, or was to be, is still somewhere when all is at rest: as what a file holds, beside it, as an old version, or on the client that
+// could not send it; unless somebody who had it put something else in its place.
+import { type Call, isChange } from "./history.ts";
+import type { OutsideWrite } from "./outside.ts";
+import { type Committed, EMPTY, type Truth } from "./truth.ts";
+
+/** What lies where when all is at rest. */
+export interface Resting {
+  /** Keys of all that lies in the served folder, old versions with it. */
+  contents: ReadonlySet<string>;
+  /** Status says that versions of this file were destroyed, and nobody was left then who had what the save was made from. */
+  isNamedLost(commit: Committed, node: number): boolean;
+  /** The client's own disk was full at some moment of the call, or the server refused to make the file: what it says then it does not keep. */
+  isRefused(call: Call): boolean;
+  /** By client, what status says of what could not be sent. */
+  unsent: ReadonlyMap<string, string>;
+}
+
+export interface KeptParts {
+  calls: readonly Call[];
+  truth: Truth;
+  outside: readonly OutsideWrite[];
+  resting: Resting;
+  followsUnsent: boolean;
+  /** Another program of that client had a part in it. */
+  isMixed(call: Call): boolean;
+}
+
+/** EIO, ENOSPC: what was not saved then is kept, and sent later. */
+const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
+
+/** A sentence for each that is gone. */
+export function goneOf(parts: KeptParts): string[] {
+  return new Kept(parts).all();
+}
+
+class Kept {
+  private readonly parts: KeptParts;
+  /** What programs on the server wrote over, or put another file in the place of. */
+  private readonly written: ReadonlySet<string | undefined>;
+  /** node/version, of those that a committed edit started from. */
+  private readonly edited: ReadonlySet<string>;
+
+  constructor(parts: KeptParts) {
+    this.parts = parts;
+    this.written = new Set(parts.outside.map(({ before }) => before));
+    this.edited = new Set(
+      parts.truth.commits.flatMap(({ content }) =>
+        content === undefined ? [] : [`${content.over.node}/${content.over.version}`],
+      ),
+    );
+  }
+
+  all(): string[] {
+    const { truth, outside, calls } = this.parts;
+    return [
+      ...truth.commits.filter((commit) => !this.isThere(commit)).map(shownCommit),
+      ...outside.filter(({ after }) => !this.exists(after)).map(shownWrite),
+      ...(this.parts.followsUnsent ? calls.filter((call) => !this.isKept(call)).map(shownCall) : []),
+    ];
+  }
+
+  private exists(key: string): boolean {
+    return key === EMPTY || this.parts.resting.contents.has(key) || this.written.has(key);
+  }
+
+  private isThere(commit: Committed): boolean {
+    const { content } = commit;
+    if (content === undefined || this.exists(content.key)) return true;
+    const { truth, resting } = this.parts;
+    const { node, version } = content;
+    if (this.edited.has(`${node}/${version}`) || resting.isNamedLost(commit, node)) return true;
+    // A client removed it, or put another file in its place.
+    return truth.namesOf(node) === 0 && truth.lastTakenBy(node) !== "";
+  }
+
+  /** What a close or fsync failed with is no reason for its bytes to go. */
+  private isKept(call: Call): boolean {
+    const { kind, outcome, errno = 0, wrote, content } = call;
+    if (kind !== "write" || outcome !== "failed" || wrote === undefined || content === undefined) return true;
+    if (!KEPT_ERRNOS.has(errno) || content === EMPTY) return true;
+    const { truth, resting } = this.parts;
+    if (resting.isRefused(call)) return true;
+    if (truth.firstWith(content) !== undefined || resting.contents.has(content)) return true;
+    if (resting.unsent.get(call.client)?.includes(call.path) === true) return true;
+    return this.parts.isMixed(call) || this.isGivenUp(call);
+  }
+
+  /** A program of the same client removed the file since, or edited what it had become there. */
+  private isGivenUp(call: Call): boolean {
+    return this.parts.calls.some((each) => {
+      if (each.client !== call.client || each.began < call.began || !isChange(each.kind)) return false;
+      if (each.kind === "write") return each.from === call.content;
+      const isOf = [each.path, each.toPath].some((path) => path === call.path || call.path.startsWith(`${path}/`));
+      return isOf && each.kind !== "link" && each.kind !== "make";
+    });
+  }
+}
+
+function shownCommit({ seq, client, content }: Committed): string {
+  return `gone: what ${client} saved as commit ${seq} (${content?.key.slice(0, 24)} of node ${content?.node}) is nowhere`;
+}
+
+function shownWrite({ how, path, atMs, after }: OutsideWrite): string {
+  return `gone: what a program on the server wrote to ${path} (${how}, ${after.slice(0, 24)}) at ${Math.round(atMs)} is nowhere`;
+}
+
+function shownCall({ client, path, content, began, ended, errno }: Call): string {
+  return `gone: what ${client} was to write to ${path} (${content?.slice(0, 24)}) [${began}..${ended}] failed with errno ${errno} and is nowhere`;
+}

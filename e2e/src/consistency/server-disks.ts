@@ -1,0 +1,65 @@
+// The two disks of a simulated server: what it serves lies on one, its own state on the other. They lose power together, and fill each for itself.
+import { type Clock, type Disk, type DiskRoot, SimulatedDisk } from "@runnel/shared";
+
+const PAGE_BYTES = 4096;
+/** What was begun for want of room goes on so long, on a slow disk. */
+const SHORT_MS = 10_000;
+const TRASH_NAME = "trash";
+
+export class ServerDisks implements Disk {
+  readonly served: SimulatedDisk;
+  readonly state: SimulatedDisk;
+  private readonly statePath: string;
+  private readonly full = new Map<SimulatedDisk, number>();
+  /** Room is being made until then. */
+  private shortUntilMs = -Infinity;
+  /** Old versions that went while there was no room: they make room for what is new. */
+  readonly dropped: Uint8Array[] = [];
+
+  /** `statePath`: what lies below it is on the server's own. */
+  constructor(clock: Clock, seed: number, statePath: string) {
+    this.served = new SimulatedDisk({ clock, seed });
+    this.state = new SimulatedDisk({ clock, seed: seed + 1 });
+    this.statePath = statePath;
+    const { served } = this;
+    const bind = served.bind.bind(served);
+    served.bind = (slots, reuses) => {
+      for (const { folder, from, to } of slots) {
+        if (folder.place?.name !== TRASH_NAME || from?.content === undefined || to !== undefined) continue;
+        if (clock.bootMs() < this.shortUntilMs) this.dropped.push(from.content.read(0, from.content.sizeBytes));
+      }
+      bind(slots, reuses);
+    };
+  }
+
+  get both(): readonly SimulatedDisk[] {
+    return [this.served, this.state];
+  }
+
+  openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot> {
+    return (path.startsWith(this.statePath) ? this.state : this.served).openRoot(path, make);
+  }
+
+  crash(): void {
+    for (const disk of this.both) {
+      disk.crash();
+      if (this.full.has(disk)) this.full.set(disk, take(disk));
+    }
+  }
+
+  /** Something else takes all the room there is. */
+  fill(disk: SimulatedDisk): void {
+    if (disk === this.served) this.shortUntilMs = Infinity;
+    this.full.set(disk, (this.full.get(disk) ?? 0) + take(disk));
+  }
+
+  empty(disk: SimulatedDisk): void {
+    disk.takePages(-(this.full.get(disk) ?? 0));
+    this.full.delete(disk);
+    if (disk === this.served) this.shortUntilMs = disk.clock.bootMs() + SHORT_MS;
+  }
+}
+
+function take(disk: SimulatedDisk): number {
+  return disk.takePages(Math.floor(disk.freeBytes / PAGE_BYTES));
+}
