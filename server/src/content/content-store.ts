@@ -49,8 +49,11 @@ export interface OpenVersion {
   readonly sizeBytes: number;
   /** The file that holds the whole version, for digesting on core.node's threads; undefined while it is not up. */
   readonly file: DiskFile | undefined;
-  /** Recorded digests of the range hold: its file's stat tuple is the recorded one and older than 2 s, or it is not up and only the store writes where it lies. */
-  isSettled(offset: number, length: number): boolean;
+  /**
+   * Recorded digests of the range hold: its file's stat tuple is the recorded one, and older than 2 s or the store's own doing, or it is not up and
+   * only the store writes where it lies, or that is so of what it copies from.
+   */
+  isSettled(offset: number, length: number): Promise<boolean>;
   /** Digests of ranges, in order, of what lies there now; on core.node's threads as far as it lies in files. @throws as read. */
   digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array>;
   /** Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */

@@ -72,7 +72,7 @@ export class HeldVersions {
         const length = recipe.lengths[index] ?? 0;
         if (length === 0) return false;
         const isProved =
-          open.isSettled(run.offset + at, length) ||
+          (await open.isSettled(run.offset + at, length)) ||
           (await this.isAt(open, run.offset + at, length, digestAt(recipe, index)));
         if (!isProved) return false;
         at += length;

@@ -57,17 +57,18 @@ export async function holdsChunks(
 ): Promise<boolean> {
   const offsets = chunkOffsets(recipe);
   const [start = 0, end = 0] = [offsets[from], offsets[from + count]];
-  if (open.isSettled(start, end - start)) return true;
+  if (await open.isSettled(start, end - start)) return true;
   try {
     for (let at = from; at < from + count; at += PROVED_AT_ONCE) {
       const all = Array.from({ length: Math.min(PROVED_AT_ONCE, from + count - at) }, (_, index) => at + index);
       const rangeOf = (index: number): ByteRange => {
         return { offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 };
       };
-      const indexes = all.filter((index) => {
+      const indexes: number[] = [];
+      for (const index of all) {
         const { offset, length } = rangeOf(index);
-        return !open.isSettled(offset, length);
-      });
+        if (!(await open.isSettled(offset, length))) indexes.push(index);
+      }
       const digests = await open.digest(indexes.map(rangeOf), executor);
       const wrong = indexes.filter((index, place) => {
         const found = digests.subarray(place * DIGEST_BYTES, (place + 1) * DIGEST_BYTES);
@@ -96,7 +97,7 @@ export async function chunkVersion(
   const open = await content.open(version);
   try {
     const { file, sizeBytes } = open;
-    if (file === undefined || !open.isSettled(0, sizeBytes)) return undefined;
+    if (file === undefined || !(await open.isSettled(0, sizeBytes))) return undefined;
     const before = await file.stat();
     const chunked = await executor.chunkFile(file, 0, sizeBytes, await presetOf(sizeBytes));
     const after = await file.stat();

@@ -405,7 +405,7 @@ describe("reading", () => {
     const version = { node: state?.node ?? 0, seq: state?.version ?? 0 };
     const opened = await volume.store.open(version);
     expect(opened.file).toBeDefined();
-    expect(opened.isSettled(0, opened.sizeBytes)).toBe(true);
+    expect(await opened.isSettled(0, opened.sizeBytes)).toBe(true);
     await volume.writeFile("file", "bbbbbbbbbb");
     await expect(opened.read(0, 10)).rejects.toMatchObject({ kind: "Stale" });
     await opened.close();
@@ -414,7 +414,7 @@ describe("reading", () => {
     expect((await volume.tree()).get("file")).toBe("file bbbbbbbbbb");
   });
 
-  it("digests what waits to be brought up wherever it lies, and trusts only what no other program can write to", async () => {
+  it("digests what waits to be brought up wherever it lies, and trusts what only the store writes to and what is settled there", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "0123456789");
     const older = { node, seq: (await volume.meta.node(node))?.version ?? 0 };
@@ -436,8 +436,21 @@ describe("reading", () => {
     const executor = inlineExecutor();
     const expected = await executor.digest(["3456", "new", "67ne", "23"].map((text) => Buffer.from(text)));
     expect(await opened.digest(ranges, executor)).toEqual(expected);
-    expect(ranges.map(({ offset, length }) => opened.isSettled(offset, length))).toEqual([false, true, false, false]);
+    const settled = (): Promise<boolean[]> =>
+      Promise.all(ranges.map(({ offset, length }) => opened.isSettled(offset, length)));
+    expect(await settled()).toEqual([true, true, true, true]);
     await opened.close();
+    // Its tuple is young.
+    await volume.other.setStat("file", { mode: 0o600 });
+    await volume.clock.advance(1_500);
+    const anew = await volume.store.open({ node, seq: version });
+    expect(await Promise.all(ranges.map(({ offset, length }) => anew.isSettled(offset, length)))).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ]);
+    await anew.close();
     volume.disk.fault = undefined;
     await volume.settle(30_000);
     expect(await volume.readFile("file")).toBe("234567new");

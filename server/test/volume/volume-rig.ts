@@ -42,6 +42,8 @@ export function bytesOf(seed: number, length: number): Uint8Array {
   return bytes;
 }
 
+type SetAttributes = (Operation & { op: "write" })["attributes"];
+
 export class VolumeRig {
   readonly clock = new SimulatedClock();
   readonly executor = inlineExecutor();
@@ -195,15 +197,16 @@ export class VolumeRig {
     data: Uint8Array,
     n?: number,
     temp = "",
+    attributes: SetAttributes = {},
   ): Promise<OperationResult> {
     const state = await this.volume.meta.node(node);
     const sizeBytes = recipe.lengths.reduce((sum, length) => sum + length, 0);
     const content = { recipe, sizeBytes, runs, temp };
-    return this.commit({ op: "write", node, base: state?.version ?? 0, content, attributes: {} }, data, n);
+    return this.commit({ op: "write", node, base: state?.version ?? 0, content, attributes }, data, n);
   }
 
   /** New bytes in front of the current version, which is copied. */
-  async prepend(node: number, bytes: Uint8Array): Promise<OperationResult> {
+  async prepend(node: number, bytes: Uint8Array, attributes: SetAttributes = {}): Promise<OperationResult> {
     const state = await this.volume.meta.node(node);
     const version = { node, seq: state?.version ?? 0 };
     const before = await this.volume.meta.recipe(version);
@@ -212,7 +215,15 @@ export class VolumeRig {
       before ?? { lengths: new Uint32Array(0), digests: NO_DATA },
     ]);
     const copy: Run = { from: "version", version, offset: 0, length: state?.sizeBytes ?? 0 };
-    return this.writeRuns(node, recipe, [{ from: "log", at: 0, length: bytes.length }, copy], bytes);
+    return this.writeRuns(
+      node,
+      recipe,
+      [{ from: "log", at: 0, length: bytes.length }, copy],
+      bytes,
+      undefined,
+      "",
+      attributes,
+    );
   }
 
   async file(folder: number, name: string, bytes: Uint8Array | string): Promise<number> {

@@ -21,6 +21,7 @@ import { LiveTree } from "./live-tree.ts";
 import { makeStoreFolders } from "./marker.ts";
 import { NO_NAME_LIMITS, checkHeld, findNameLimits } from "./name-limits.ts";
 import { Notices } from "./notices.ts";
+import { OwnPlacings } from "./own-placings.ts";
 import { PendingContents, contentOf } from "./pending-contents.ts";
 import { Presence } from "./presence.ts";
 import { Reservations } from "./space.ts";
@@ -62,6 +63,7 @@ class FolderStore implements ContentStore {
   readonly #lane = new Lane();
   readonly #busy = new BusyNames();
   readonly #pending = new PendingContents();
+  readonly #placings: OwnPlacings;
   readonly #leftOut = new LeftOut();
   readonly #notices: Notices;
   readonly #versions: Versions;
@@ -90,11 +92,13 @@ class FolderStore implements ContentStore {
     });
     this.#staged = new StagedFiles(root);
     this.#reservations = new Reservations(root, clock, (bytes) => this.#cutTrash(bytes));
+    this.#placings = new OwnPlacings(clock);
     this.#versions = new Versions({
       root,
       meta,
       rows: this.#rows,
       pending: this.#pending,
+      placings: this.#placings,
       host,
       executor,
       wallNs: () => clock.wallNs(),
@@ -161,6 +165,10 @@ class FolderStore implements ContentStore {
       tempOf: (handle) => this.#bringUp?.tempOf(handle),
       notedHandle: (seq) => this.#bringUp?.notedHandle(seq),
       laterNames: (node) => this.#bringUp?.laterNames(node) ?? [],
+      placed: (version, stat) => {
+        // Without an executor nothing is proved.
+        if (executor !== undefined) this.#placings.note(version, stat);
+      },
     });
     this.#presence = presence;
     this.#tree = tree;

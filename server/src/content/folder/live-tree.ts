@@ -3,7 +3,7 @@
 //
 // A difference that another program made is never settled by force: the rows follow the commit, and the next look at the name tells
 // the program's change as one that came after it.
-import type { Clock, DiskRoot, DiskStat, FileType, NodeState, SetStat } from "@runnel/shared";
+import type { Clock, DiskRoot, DiskStat, FileType, NodeState, SetStat, VersionId } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import { ignoreDenied, setAttributes } from "./attributes.ts";
 import { conflictName } from "../../meta/conflict-name.ts";
@@ -42,6 +42,8 @@ export interface LiveTreeContext {
   /** A divergence from another program. */
   conflict(path: string, keptBeside: string): void;
   lost(node: number, seq: number): void;
+  /** A version's file lies in its place now, with this tuple and the bytes that were proved. */
+  placed(version: VersionId, stat: DiskStat): void;
   /** Where the file of a logged handle was before it was put in place. */
   tempOf(handle: Uint8Array): string | undefined;
   /** The handle logged for a commit, while that is not forgotten. */

@@ -40,6 +40,7 @@ export async function raiseWrite(
   else return keepNameless(tree, content, temp);
   const names = first === undefined && made !== undefined ? [made] : rows;
   const stat = await recordedStat(tree, temp, sizeBytes, names);
+  if (temp.open !== undefined && stat.ctimeNs >= 0n && content.recipe !== undefined) tree.context.placed(version, stat);
   for (const { folder, name } of names) {
     const kept = first?.xattrs === undefined ? {} : { xattrs: first.xattrs };
     await tree.bind({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq, ...kept });

@@ -34,6 +34,11 @@ export function isSettled(stat: DiskStat, wallNs: bigint): boolean {
   return wallNs - stat.ctimeNs >= BigInt(SETTLE_MS) * NS_PER_MS;
 }
 
+/** Any write since shows, however young the tuple is: it sets the mtime to the time of the write, which this one is not. */
+export function wouldShow(stat: DiskStat, wallNs: bigint): boolean {
+  return stat.mtimeNs < stat.ctimeNs || stat.mtimeNs > wallNs;
+}
+
 /** A tuple that no file has: a row with it is looked at again, whatever is there. */
 export function impossibleStat(stat: DiskStat): DiskStat {
   return { ...stat, ctimeNs: -1n, mtimeNs: -1n, ino: 0 };

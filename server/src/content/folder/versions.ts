@@ -6,6 +6,7 @@ import type { MetaStore, VersionPlace, VersionRow } from "../../meta/meta-store.
 import type { ByteRange, ContentHost, OpenVersion } from "../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { FileSource } from "./file-source.ts";
+import type { OwnPlacings } from "./own-placings.ts";
 import type { PendingContent, PendingContents, Piece } from "./pending-contents.ts";
 import { ProvenSource } from "./proven-source.ts";
 import { isSettled } from "./same-file.ts";
@@ -20,6 +21,7 @@ export interface VersionsContext {
   meta: MetaStore;
   rows: DiskRows;
   pending: PendingContents;
+  placings: Pick<OwnPlacings, "isAsPlaced">;
   host: Pick<ContentHost, "readLog">;
   /** Without one, a file that is being written to cannot be read. */
   executor: Executor | undefined;
@@ -188,13 +190,26 @@ export class FolderVersion implements OpenVersion {
     return this.#source instanceof FileSource ? this.#source.file : undefined;
   }
 
-  isSettled(offset: number, length: number): boolean {
+  async isSettled(offset: number, length: number): Promise<boolean> {
     const source = this.#source;
-    const { pending, wallNs } = this.#versions.context;
-    if (source instanceof FileSource) return isSettled(source.stat, wallNs());
+    const { pending, placings, wallNs } = this.#versions.context;
+    if (source instanceof FileSource)
+      return isSettled(source.stat, wallNs()) || placings.isAsPlaced(this.#version, source.stat);
     if (source === undefined || source === "empty" || isOpenFile(source)) return false;
-    if (source.isRaising || pending.get(this.#version) !== source) return false;
-    return pending.pieces(source, offset, length).every(({ from }) => from !== "version");
+    const isPending = (): boolean => !source.isRaising && pending.get(this.#version) === source;
+    if (!isPending()) return false;
+    for (const piece of pending.pieces(source, offset, length))
+      if (piece.from === "version" && !(await this.#isOlderSettled(piece))) return false;
+    return isPending();
+  }
+
+  async #isOlderSettled({ version, at, length }: Piece & { from: "version" }): Promise<boolean> {
+    try {
+      return await (await this.#versions.openOnce(version, this.#older)).isSettled(at, length);
+    } catch (error) {
+      if (!(error instanceof RunnelError)) throw error;
+      return false;
+    }
   }
 
   /** Finds where the bytes are now. @throws Gone, Lost, Stale, Unavailable. */

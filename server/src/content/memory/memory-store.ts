@@ -91,7 +91,7 @@ class MemoryStore implements ContentStore {
     return {
       sizeBytes: bytes.length,
       file: undefined,
-      isSettled: () => false,
+      isSettled: async () => false,
       digest: (ranges, executor) => executor.digest(ranges.map(({ offset, length }) => read(offset, length))),
       read: async (offset, length) => read(offset, length),
       close: async () => undefined,
