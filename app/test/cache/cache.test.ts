@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EMPTY_RECIPE, type VersionId, digestAt } from "@runnel/shared";
+import { EMPTY_RECIPE, type VersionId, chunkOffsets, digestAt, sliceRecipe } from "@runnel/shared";
 import type { ByteRange } from "@runnel/native/drive";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { CacheMachine } from "./cache-machine.ts";
@@ -32,7 +32,7 @@ async function made(version: VersionId, sizeBytes: number): Promise<CachedConten
 async function fill(sample: Sample, version = VERSION): Promise<CachedContent> {
   const content = await made(version, sample.bytes.length);
   await cache.write(content, 0, sample.bytes);
-  return cache.setRecipe(content, sample.recipe, sample.oid);
+  return cache.setRecipe(content, sample.recipe, sample.oid, true);
 }
 
 test("what was written is present, the rest is missing", async () => {
@@ -550,3 +550,70 @@ test("[F53] what is adopted in doubt is proved when it is read", async () => {
   await expect(cache.read(content, 40_000, 1)).rejects.toMatchObject({ kind: "Gone" });
   expect(await cache.read(content, 0, 20_000)).toEqual(sample.bytes.subarray(0, 20_000));
 });
+
+/** A content of which the second chunk's bytes are here, as a range or as what the server described; without its recipe. */
+async function inPart(
+  sample: Sample,
+  written: "range" | "chunks",
+  { spoils, seq }: { spoils: boolean; seq: number },
+): Promise<CachedContent> {
+  const content = await made({ ...VERSION, seq }, sample.bytes.length);
+  const [start = 0, end = 0] = chunkOffsets(sample.recipe).subarray(1);
+  const bytes = sample.bytes.slice(start, end);
+  if (spoils) bytes[5] = (bytes[5] ?? 0) ^ 1;
+  if (written === "chunks") await cache.write(content, start, bytes, sliceRecipe(sample.recipe, 1, 2));
+  else {
+    await cache.write(content, start, bytes.subarray(0, 100), "range");
+    await cache.write(content, start + 100, bytes.subarray(100), "range");
+  }
+  return content;
+}
+
+test("[F140] what came in part is proved by what the server described, and by the recipe once that has come", async () => {
+  const sample = await machine.sample(8, 50_000);
+  const [start = 0, end = 0] = chunkOffsets(sample.recipe).subarray(1);
+  const second = { offset: start, length: end - start };
+  await inPart(sample, "chunks", { spoils: false, seq: 1 });
+  await cache.close();
+  cache = await machine.open();
+  const found = cache.find({ ...VERSION, seq: 1 }) as CachedContent;
+  expect(cache.present(found)).toEqual([]);
+  await cache.prove(found);
+  expect(cache.present(found)).toEqual([second]);
+  // Its own word is not enough any more.
+  cache.setRecipe(found, sample.recipe, sample.oid);
+  expect(cache.missing(found, second)).toEqual([second]);
+  expect(cache.absent(found, second)).toEqual([]);
+  await cache.prove(found);
+  expect(cache.present(found)).toEqual([second]);
+  // A disk that rots meanwhile is found out without a recipe, too.
+  const other = await machine.sample(9, 50_000);
+  const rotten = await inPart(other, "chunks", { spoils: false, seq: 2 });
+  const [from = 0] = chunkOffsets(other.recipe).subarray(1);
+  await spoil(rotten, from + 10, 1);
+  cache.doubt(rotten);
+  await cache.prove(rotten);
+  expect(cache.present(rotten)).toEqual([]);
+});
+
+test.each([false, true])(
+  "[F141] ranges are compared with the recipe when they have made up a chunk; is one wrong: %s",
+  async (isWrong) => {
+    const sample = await machine.sample(8, 50_000);
+    const [start = 0, end = 0] = chunkOffsets(sample.recipe).subarray(1);
+    const second = { offset: start, length: end - start };
+    const told: number[] = [];
+    cache.onDamaged((_version, bytes) => told.push(bytes));
+    // All of it before the recipe, and the end of it after.
+    for (const endsAfter of [false, true]) {
+      const content = await inPart(sample, "range", { spoils: isWrong, seq: endsAfter ? 2 : 1 });
+      expect(cache.present(content)).toEqual([second]);
+      const rest = sample.bytes.subarray(start + 100, end);
+      cache.setRecipe(content, sample.recipe, sample.oid);
+      if (endsAfter) await cache.write(content, start + 100, rest, "range");
+      await cache.prove(content);
+      expect(cache.present(content)).toEqual(isWrong ? [] : [second]);
+    }
+    expect(told).toHaveLength(isWrong ? 2 : 0);
+  },
+);

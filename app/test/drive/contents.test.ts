@@ -56,7 +56,11 @@ class Place {
         release: ({ id }: CachedContent) => add(id, -1),
         copy: async (from: CachedContent, _at: number, to: CachedContent) => void this.copied.push(from.id, to.id),
       },
-      downloads: { onStored: () => undefined, ensure: async ({ id }: CachedContent) => void this.ensured.push(id) },
+      downloads: {
+        onStored: () => undefined,
+        holdsOlder: () => false,
+        read: async ({ id }: CachedContent) => void this.ensured.push(id),
+      },
       ownRecipes: { of: async () => undefined },
       readAhead: { opened: () => undefined, arrived: async () => undefined },
       wants: { opened: () => undefined, arrived: async () => undefined },

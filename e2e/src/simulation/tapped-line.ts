@@ -14,6 +14,8 @@ export class TappedLine implements Dialer, Acceptor {
   /** Bytes of data that arrived in whole runs, at the server and at the client. What the frame before a cut ends is in flight. */
   uploadedBytes = 0;
   downloadedBytes = 0;
+  /** All that the client was sent. */
+  receivedBytes = 0;
   private readonly counters: RunCounter[] = [];
 
   constructor(network: SimulatedNetwork, line: SimulatedLine) {
@@ -29,7 +31,11 @@ export class TappedLine implements Dialer, Acceptor {
   }
 
   async dial(url: string, signal?: AbortSignal): Promise<Link> {
-    return this.tapped(await this.line.dial(url, signal), (bytes) => (this.downloadedBytes += bytes));
+    return this.tapped(
+      await this.line.dial(url, signal),
+      (bytes) => (this.downloadedBytes += bytes),
+      (bytes) => (this.receivedBytes += bytes),
+    );
   }
 
   listen(host: string, port: number, accept: (link: Link) => void): Promise<Listener> {
@@ -38,13 +44,14 @@ export class TappedLine implements Dialer, Acceptor {
     );
   }
 
-  private tapped(link: Link, arrived: (bytes: number) => void): Link {
+  private tapped(link: Link, arrived: (bytes: number) => void, came: (bytes: number) => void = () => undefined): Link {
     const runs = new RunCounter();
     this.counters.push(runs);
     const listen = (events: LinkEvents): void =>
       link.listen({
         message: (payload) => {
           const bytes = runs.take(payload);
+          came(payload.length);
           events.message(payload);
           this.frames++;
           if (this.cutsAfter.includes(this.frames)) this.cut();

@@ -46,20 +46,19 @@ export interface HeldByClient {
 export class DeltaEncoder {
   private readonly volume: Volume;
   private readonly packer: RunPacker<Delta>;
-  private readonly base: { index: number; held: HeldByClient; regions: DeltaRegions } | undefined;
+  private readonly recipe: Recipe;
+  private readonly held: readonly HeldByClient[];
+  private base: { index: number; held: HeldByClient; regions: DeltaRegions } | undefined;
   private open: OpenVersion | undefined;
-  /** The old bytes cannot be had: told once, not tried again. */
-  private isWithout = false;
+  /** The old bytes cannot be had, or there are none: told once, not tried again. */
+  private isWithout: boolean;
 
   constructor(volume: Volume, packer: RunPacker<Delta>, recipe: Recipe, held: readonly HeldByClient[]) {
     this.volume = volume;
     this.packer = packer;
-    for (const [index, one] of held.entries()) {
-      if (one.recipe.lengths.length === 0) continue;
-      const regions = new DeltaRegions(recipe, one.recipe);
-      if (this.base === undefined || regions.matches > this.base.regions.matches)
-        this.base = { index, held: one, regions };
-    }
+    this.recipe = recipe;
+    this.held = held;
+    this.isWithout = held.length === 0;
   }
 
   encode(bytes: Uint8Array, run: ChunkRun): Promise<PackedRun<Delta>> {
@@ -67,10 +66,24 @@ export class DeltaEncoder {
   }
 
   private async oldBytes(run: ChunkRun): Promise<OldBytes<Delta> | undefined> {
-    const region = this.isWithout ? undefined : this.base?.regions.regionFor(run.from, run.count);
+    if (this.isWithout) return undefined;
+    this.base ??= this.findBase();
+    const region = this.base?.regions.regionFor(run.from, run.count);
     if (this.base === undefined || region === undefined) return undefined;
     const bytes = await this.read(this.base.held, region);
     return bytes && { bytes, encoding: [this.base.index, region.from, region.count] };
+  }
+
+  /** Looked for when there is something to encode: it means going through all chunks. */
+  private findBase(): { index: number; held: HeldByClient; regions: DeltaRegions } | undefined {
+    let base: { index: number; held: HeldByClient; regions: DeltaRegions } | undefined;
+    for (const [index, one] of this.held.entries()) {
+      if (one.recipe.lengths.length === 0) continue;
+      const regions = new DeltaRegions(this.recipe, one.recipe);
+      if (base === undefined || regions.matches > base.regions.matches) base = { index, held: one, regions };
+    }
+    this.isWithout = base === undefined;
+    return base;
   }
 
   async close(): Promise<void> {

@@ -1,62 +1,142 @@
 // fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw ranges of a file that
 // has no recipe yet. One round trip (WIRE: Operations, read).
-import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
+import type { Channel, Recipe, RecipePart, RequestOf, VersionId } from "@runnel/shared";
 import {
+  DESCRIPTOR_BYTES,
+  EMPTY_RECIPE,
   HeldChunks,
   LIMITS,
   RunPacker,
   RunnelError,
-  EMPTY_RECIPE,
-  chunkOffsets,
-  digestAt,
   encodeRecipe,
   encodeRecipeDelta,
   sliceRecipe,
   splitRecipeParts,
 } from "@runnel/shared";
+import type { OpenVersion } from "../content/content-store.ts";
 import type { Volume } from "../volume/volume.ts";
-import { chunkRuns, readRun } from "../volume/version-reader.ts";
+import { readRun } from "../volume/version-reader.ts";
 import type { Delta, HeldByClient } from "./encode-run.ts";
 import { DeltaEncoder, RunSender } from "./encode-run.ts";
+import type { FetchSettings } from "./fetch-runs.ts";
+import { fetchRuns, runBytesAt } from "./fetch-runs.ts";
+
+/** A client that can do without the recipe gets one that is hardly longer than what is said around it, or that it shares half of (W140). */
+const LITTLE_BYTES = 2048;
 
 export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, channel: Channel): Promise<void> {
   const recipe = await volume.recipes.get(request.version);
   const open = await volume.content.open(request.version);
   try {
     const held = await heldRecipes(volume, request.held);
-    if (recipe === undefined || request.hasRecipe) channel.send(["v", open.sizeBytes, null]);
-    else {
-      const [first = [], ...more] = splitRecipeParts(encodeRecipeDelta(recipe, held.chunks));
-      channel.send(["v", open.sizeBytes, first]);
-      for (const parts of more) channel.send(["p", parts]);
-    }
-    const end = Math.min(open.sizeBytes, request.offset + request.length);
-    const packer = new RunPacker<Delta>(volume.executor, () => channel.ratePerSecond);
-    const runs = new RunSender(channel);
-    if (recipe === undefined) {
-      for (let offset = request.offset; offset < end && !channel.abort.signal.aborted; offset += LIMITS.runBytes) {
-        const bytes = await open.read(offset, Math.min(LIMITS.runBytes, end - offset));
-        const { encoding, encoded } = await packer.pack(bytes);
-        await runs.send(["raw", offset, encoding, bytes.length, encoded.length], encoded);
-      }
-    } else {
-      const deltas = new DeltaEncoder(volume, packer, recipe, held.versions);
-      try {
-        for (const run of chunkRuns(recipe, missingChunks(recipe, request.offset, end, held.chunks))) {
-          if (channel.abort.signal.aborted) break;
-          const bytes = await readRun(open, recipe, run, volume.executor);
-          const { encoding, encoded } = await deltas.encode(bytes, run);
-          await runs.send(["d", run.from, run.count, encoding, bytes.length, encoded.length], encoded);
-        }
-      } finally {
-        await deltas.close();
-      }
-    }
-    await runs.end();
+    const parts = recipe && !request.hasRecipe ? recipeToSay(recipe, held, request.part !== undefined) : undefined;
+    const [first = [], ...more] = parts === undefined ? [] : splitRecipeParts(parts);
+    channel.send(["v", open.sizeBytes, parts === undefined ? null : first]);
+    for (const some of more) channel.send(["p", some]);
+    const stream = new FetchStream(volume, channel, open, request);
+    if (recipe === undefined) await stream.sendRaw();
+    else await stream.sendChunks(recipe, held, parts !== undefined || request.hasRecipe);
   } finally {
     await open.close();
   }
   channel.end();
+}
+
+function recipeToSay(recipe: Recipe, held: Held, isOptional: boolean): RecipePart[] | undefined {
+  const wholeBytes = recipe.lengths.length * DESCRIPTOR_BYTES;
+  if (isOptional && held.versions.length === 0 && wholeBytes > LITTLE_BYTES) return undefined;
+  const parts = encodeRecipeDelta(recipe, held.chunks);
+  const bytes = parts.reduce((sum, part) => sum + (part instanceof Uint8Array ? part.length : 0), 0);
+  return !isOptional || bytes <= Math.max(LITTLE_BYTES, wholeBytes / 2) ? parts : undefined;
+}
+
+/** The bytes of one fetch. What is not waited for goes when no other channel has anything to send (W142). */
+class FetchStream {
+  private readonly volume: Volume;
+  private readonly channel: Channel;
+  private readonly open: OpenVersion;
+  private readonly packer: RunPacker<Delta>;
+  private readonly runs: RunSender;
+  private readonly from: number;
+  private readonly end: number;
+  private readonly askedEnd: number;
+  private readonly wholeBytes: number;
+
+  constructor(volume: Volume, channel: Channel, open: OpenVersion, request: RequestOf<"fetch">) {
+    const { offset, length, asked, part } = request;
+    this.volume = volume;
+    this.channel = channel;
+    this.open = open;
+    this.packer = new RunPacker<Delta>(volume.executor, () => channel.ratePerSecond);
+    this.runs = new RunSender(channel);
+    this.from = offset;
+    this.end = Math.min(open.sizeBytes, offset + length);
+    this.askedEnd = Math.min(this.end, offset + (asked ?? length));
+    this.wholeBytes = part ?? Infinity;
+  }
+
+  async sendRaw(): Promise<void> {
+    for (let offset = this.from; offset < this.end && !this.isAborted;) {
+      await this.reached(offset);
+      const stop = offset < this.askedEnd ? this.askedEnd : this.end;
+      const length = Math.min(runBytesAt(this.channel.ratePerSecond), stop - offset);
+      await this.sendRange(offset, await this.open.read(offset, length));
+      offset += length;
+    }
+    await this.runs.end();
+  }
+
+  /** `hasRecipe`: the client knows the chunks by their place in it. */
+  async sendChunks(recipe: Recipe, held: Held, hasRecipe: boolean): Promise<void> {
+    const { executor } = this.volume;
+    const deltas = new DeltaEncoder(this.volume, this.packer, recipe, held.versions);
+    try {
+      for (const run of fetchRuns(recipe, this.from, this.end, this.settings(held))) {
+        if (this.isAborted) break;
+        await this.reached(run.offset);
+        const bytes = await readRun(this.open, recipe, run, executor);
+        if (run.cut !== undefined) {
+          const at = run.cut.offset - run.offset;
+          await this.sendRange(run.cut.offset, bytes.subarray(at, at + run.cut.length));
+          continue;
+        }
+        const { encoding, encoded } = await deltas.encode(bytes, run);
+        const chunks = hasRecipe
+          ? ["d", run.from, run.count]
+          : ["s", run.offset, encodeRecipe(sliceRecipe(recipe, run.from, run.from + run.count))];
+        await this.runs.send([...chunks, encoding, bytes.length, encoded.length], encoded);
+      }
+    } finally {
+      await deltas.close();
+    }
+    await this.runs.end();
+  }
+
+  private get isAborted(): boolean {
+    return this.channel.abort.signal.aborted;
+  }
+
+  private settings(held: Held): FetchSettings {
+    return {
+      held: held.chunks,
+      wholeBytes: this.wholeBytes,
+      border: this.askedEnd,
+      runBytes: () => runBytesAt(this.channel.ratePerSecond),
+    };
+  }
+
+  /** The next run begins here. */
+  private async reached(offset: number): Promise<void> {
+    if (offset < this.askedEnd || this.channel.isBackground) return;
+    // What is waited for has left before the rest steps back.
+    await this.runs.end();
+    this.channel.isBackground = true;
+  }
+
+  private async sendRange(offset: number, bytes: Uint8Array): Promise<void> {
+    const { encoding, encoded } = await this.packer.pack(bytes);
+    await this.runs.send(["raw", offset, encoding, bytes.length, encoded.length], encoded);
+  }
 }
 
 /** getHash: descriptors of a range of chunks, and the OID of all. */
@@ -80,30 +160,16 @@ export async function serveGetHash(volume: Volume, request: RequestOf<"getHash">
 /** Less than the silence after which a client takes the server for away. */
 const CUT_WAIT_MS = 1_000;
 
-async function heldRecipes(
-  volume: Volume,
-  versions: readonly VersionId[],
-): Promise<{ versions: HeldByClient[]; chunks: HeldChunks }> {
+interface Held {
+  versions: HeldByClient[];
+  chunks: HeldChunks;
+}
+
+async function heldRecipes(volume: Volume, versions: readonly VersionId[]): Promise<Held> {
   const held: HeldByClient[] = [];
   for (const version of versions) {
     // A version that is not known any more still takes its place, so that indexes agree.
     held.push({ version, recipe: (await volume.recipes.get(version)) ?? EMPTY_RECIPE });
   }
   return { versions: held, chunks: new HeldChunks(held.map(({ recipe }) => recipe)) };
-}
-
-/** Chunks of the range that are in no held version. */
-export function missingChunks(recipe: Recipe, from: number, to: number, held: HeldChunks): number[] {
-  const offsets = chunkOffsets(recipe);
-  const missing: number[] = [];
-  // A range of no bytes overlaps nothing.
-  if (from >= to) return missing;
-  for (let index = 0; index < recipe.lengths.length; index++) {
-    const start = offsets[index] ?? 0;
-    const length = recipe.lengths[index] ?? 0;
-    if (start >= to) break;
-    if (start + length <= from) continue;
-    if (held.find(digestAt(recipe, index), length) === undefined) missing.push(index);
-  }
-  return missing;
 }

@@ -2,11 +2,11 @@
 // is never kept waiting: its item says that the content follows.
 import type { Change, Recipe, VersionId } from "@runnel/shared";
 import { HeldChunks, LIMITS, RunPacker, encodeRecipeDelta, isRunnelError } from "@runnel/shared";
-import { chunkRuns, readRun } from "../volume/version-reader.ts";
+import { readRun } from "../volume/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { Delta } from "./encode-run.ts";
 import { DeltaEncoder } from "./encode-run.ts";
-import { missingChunks } from "./fetch.ts";
+import { fetchRuns } from "./fetch-runs.ts";
 
 /** New chunks that are read and compressed: more hardly shrinks to what may be sent. */
 const RAW_BYTES_MAX = 16 * LIMITS.wantedBytes;
@@ -98,7 +98,8 @@ export class Wanted {
     const packer = new RunPacker<Delta>(volume.executor, () => 0);
     const deltas = new DeltaEncoder(volume, packer, recipe, [held]);
     try {
-      const missing = chunkRuns(recipe, missingChunks(recipe, 0, open.sizeBytes, chunks));
+      const settings = { held: chunks, wholeBytes: Infinity, border: open.sizeBytes, runBytes: () => LIMITS.runBytes };
+      const missing = [...fetchRuns(recipe, 0, open.sizeBytes, settings)];
       let sentBytes = 0;
       for (const part of parts) sentBytes += HEAD_BYTES + (part instanceof Uint8Array ? part.length : 0);
       if (missing.reduce((sum, run) => sum + run.length, 0) > RAW_BYTES_MAX) return undefined;

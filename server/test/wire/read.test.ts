@@ -5,12 +5,16 @@ import {
   LIMITS,
   ROOT_NODE,
   check,
+  chunkAt,
+  chunkOffsets,
+  decodeRecipe,
   decodeRecipeDelta,
   encodeMessage,
   encodeRecipe,
   recipeSize,
+  sliceRecipe,
 } from "@runnel/shared";
-import type { RecipePart } from "@runnel/shared";
+import type { Channel, RecipePart } from "@runnel/shared";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 import type { Attached } from "./wire-rig.ts";
@@ -140,13 +144,17 @@ describe("find", () => {
 });
 
 const FIRST = bytesOf(1, 300_000);
+/** Its recipe comes to more than is said unasked. */
+const LONG = bytesOf(6, 900_000);
 
-async function twoVersions(): Promise<{ node: number; first: number; second: number; bytes: Uint8Array }> {
+async function twoVersions(
+  content = FIRST,
+): Promise<{ node: number; first: number; second: number; bytes: Uint8Array }> {
   const node = await wire.rig.make(ROOT_NODE, "a");
-  const { version: first } = await wire.rig.write(node, FIRST);
+  const { version: first } = await wire.rig.write(node, content);
   await wire.rig.settle();
   const { version: second } = await wire.rig.prepend(node, Buffer.from("in front of it"));
-  return { node, first, second, bytes: Buffer.concat([Buffer.from("in front of it"), FIRST]) };
+  return { node, first, second, bytes: Buffer.concat([Buffer.from("in front of it"), content]) };
 }
 
 describe("fetch", () => {
@@ -231,6 +239,84 @@ describe("fetch", () => {
     expect(items[0]).toEqual(["v", 5_000, null]);
     expect(items[1]?.slice(0, 2)).toEqual(["raw", 4_000]);
     expect(Buffer.concat(bulk).equals(bytesOf(4, 5_000).subarray(4_000))).toBe(true);
+  });
+
+  test("[W140] says a recipe to one that can do without only when it is little; else chunks come with their descriptors", async () => {
+    const { node, first, second } = await twoVersions(LONG);
+    const part = { part: 64 * 1024 };
+    const range = { offset: 100_000, length: 30_000, ...part };
+    const recipe = await one.recipe(node, first);
+    const { items, bulk } = await one.fetch({ node, seq: first }, range);
+    expect(items[0]).toEqual(["v", LONG.length, null]);
+    let at = 0;
+    for (const item of items.slice(1)) {
+      if (item[0] !== "s") throw new Error("not with its descriptors");
+      const [, offset, descriptors] = item;
+      if (at === 0) expect(offset).toBeLessThanOrEqual(100_000);
+      else expect(offset).toBe(at);
+      const index = chunkAt(recipe, offset);
+      const chunks = descriptors.length / 36;
+      expect(descriptors).toEqual(encodeRecipe(sliceRecipe(recipe, index, index + chunks)));
+      at = offset + recipeSize(decodeRecipe(descriptors));
+    }
+    expect(at).toBeGreaterThanOrEqual(130_000);
+    const from = Number(items[1]?.[1]);
+    expect(Buffer.concat(bulk).equals(LONG.subarray(from, at))).toBe(true);
+    // It has most of it, or it is short.
+    const [head] = (await one.fetch({ node, seq: second }, { ...range, held: [[node, first]] })).items;
+    expect(head?.[0] === "v" && head[2] !== null).toBe(true);
+    const short = await one.make(ROOT_NODE, "short");
+    const { version } = await one.write(short, 0, LONG.subarray(0, 60_000));
+    const [shortHead, run] = (await one.fetch({ node: short, seq: version }, part)).items;
+    expect(shortHead?.[0] === "v" && shortHead[2] !== null).toBe(true);
+    expect(run?.[0]).toBe("d");
+    // Who has it, is not told.
+    const [known, chunks] = (await one.fetch({ node, seq: first }, { ...range, hasRecipe: true })).items;
+    expect([known?.[2], chunks?.[0]]).toEqual([null, "d"]);
+  });
+
+  test("[W141] cuts a chunk that is longer than wanted, and not all within the range, to that", async () => {
+    const { node, first } = await twoVersions(LONG);
+    const recipe = await one.recipe(node, first);
+    const index = recipe.lengths.findIndex((length, at) => at > 2 && length > 8_000);
+    const [start = 0, end = 0] = [chunkOffsets(recipe)[index], chunkOffsets(recipe)[index + 1]];
+    const range = { offset: start + 1_000, length: 2_000, part: 4_096 };
+    for (const hasRecipe of [false, true]) {
+      const { items, bulk } = await one.fetch({ node, seq: first }, { ...range, hasRecipe });
+      expect(items.slice(1).map((item) => item.slice(0, 2))).toEqual([["raw", start + 1_000]]);
+      expect(Buffer.concat(bulk).equals(LONG.subarray(start + 1_000, start + 3_000))).toBe(true);
+    }
+    const all = await one.fetch({ node, seq: first }, { offset: start - 5, length: end - start + 10, part: 4_096 });
+    // It is whole between its neighbours, of which a part may come.
+    expect(all.items.some((item) => item[0] === "s" && item[1] <= start && item[1] + item[4] >= end)).toBe(true);
+    const from = Number(all.items[1]?.[1]);
+    expect(from).toBeLessThanOrEqual(start - 5);
+    expect(Buffer.concat(all.bulk).equals(LONG.subarray(from, from + Buffer.concat(all.bulk).length))).toBe(true);
+  });
+
+  test("[W142] sends what is not waited for when no other channel has anything to send", async () => {
+    const { node, first } = await twoVersions(LONG);
+    const [asked, length] = [20_000, LONG.length];
+    const whole = { version: [node, first], held: [], hasRecipe: false, offset: 0, length, part: 64 * 1024 };
+    const slow = await (await wire.greeted({ bytesPerSecond: 100_000 })).attach(instanceOf("2"));
+    const arrivals: string[] = [];
+    const follow = async (name: string, channel: Channel): Promise<void> => {
+      for (let item = await channel.next(); item !== undefined; item = await channel.next()) {
+        const [kind, offset, , , , encodedBytes] = item as [string, number, unknown, unknown, unknown, number];
+        if (kind === "v") continue;
+        await channel.readBulk(encodedBytes);
+        arrivals.push(`${name} ${offset < asked ? "asked" : "ahead"}`);
+      }
+    };
+    const ask = (more: object): Channel => slow.client.connection.ask("fetch", slow.request({ ...whole, ...more }));
+    const first_ = follow("first", ask({ asked }));
+    await wire.rig.clock.advance(300);
+    const second_ = follow("second", ask({ length: 60_000, asked: 60_000 }));
+    await wire.rig.run(Promise.all([first_, second_]));
+    // The second was asked for in the middle of the first, and is there before the rest of that.
+    const lastOfSecond = arrivals.findLastIndex((each) => each.startsWith("second"));
+    expect(arrivals[0]).toBe("first asked");
+    expect(arrivals.slice(lastOfSecond).filter((each) => each === "first ahead").length).toBeGreaterThan(1);
   });
 
   test("[W30] of a version that is not kept is Gone; one that another program overwrote yields no other bytes", async () => {

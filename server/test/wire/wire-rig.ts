@@ -59,9 +59,9 @@ export class WireRig {
     return new WireRig(await VolumeRig.open(seed, options));
   }
 
-  connect(): Client {
+  connect(line: Partial<LineConditions> = {}): Client {
     const { clock, executor, volume, warnings } = this.rig;
-    const [dialing, accepting] = SimulatedLink.pair(clock, new SeededRandom(1), LINE);
+    const [dialing, accepting] = SimulatedLink.pair(clock, new SeededRandom(1), { ...LINE, ...line });
     const handler: ConnectionHandler = new ConnectionHandler({
       link: accepting,
       clock,
@@ -77,8 +77,8 @@ export class WireRig {
     return new Client(this.rig, dialing);
   }
 
-  async greeted(): Promise<Client> {
-    const client = this.connect();
+  async greeted(line: Partial<LineConditions> = {}): Promise<Client> {
+    const client = this.connect(line);
     await client.call("hello", { protocol: 1, software: "test client" });
     return client;
   }
@@ -277,9 +277,9 @@ async function collectFetch(channel: Channel, rig: VolumeRig): Promise<{ items: 
   for (let item = await channel.next(); item !== undefined; item = await channel.next()) {
     const checked = check(FETCH_ITEM, item, "fetch item");
     items.push(checked);
-    if (checked[0] !== "d" && checked[0] !== "raw") continue;
+    if (checked[0] !== "d" && checked[0] !== "s" && checked[0] !== "raw") continue;
     const [encoding, rawBytes, encodedBytes] =
-      checked[0] === "d" ? [checked[3], checked[4], checked[5]] : [checked[2], checked[3], checked[4]];
+      checked[0] === "raw" ? [checked[2], checked[3], checked[4]] : [checked[3], checked[4], checked[5]];
     const encoded = await channel.readBulk(encodedBytes);
     // A delta is given as it came.
     bulk.push(encoding === "zstd" ? await rig.executor.decompress(encoded, rawBytes) : encoded);

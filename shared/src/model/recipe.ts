@@ -4,7 +4,8 @@ import { LIMITS } from "../limits.ts";
 import { RunnelError } from "../errors.ts";
 
 export const DIGEST_BYTES = 32;
-const DESCRIPTOR_BYTES = 4 + DIGEST_BYTES;
+/** Of one chunk in an encoded recipe. */
+export const DESCRIPTOR_BYTES = 4 + DIGEST_BYTES;
 
 /** Chunk lengths in bytes, and their SHA-256 one after another. */
 export interface Recipe {
@@ -37,6 +38,18 @@ export function chunkOffsets(recipe: Recipe): Float64Array {
   }
   offsetsOf.set(recipe, offsets);
   return offsets;
+}
+
+/** Index of the chunk that has the byte at `offset`; of the last for what lies behind all. */
+export function chunkAt(recipe: Recipe, offset: number): number {
+  const offsets = chunkOffsets(recipe);
+  let [low, high] = [0, Math.max(0, recipe.lengths.length - 1)];
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if ((offsets[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 export function sliceRecipe(recipe: Recipe, from: number, to: number): Recipe {

@@ -243,6 +243,10 @@ export const REQUESTS = {
     hasRecipe: z.boolean(),
     offset: count,
     length: count,
+    /** The client can do without the recipe, and chunks longer than this may be cut to the range (W140, W141). */
+    part: count.optional(),
+    /** So many bytes of the range are waited for; what follows comes when nothing else does (W142). */
+    asked: count.optional(),
   }),
   findGet: z.object({ ...attached, versions: z.array(versionId).max(LIMITS.findGetVersions) }),
   make: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeId, attributes: newAttributes }),
@@ -366,12 +370,13 @@ const recipeParts = z.array(z.union([bytes, z.tuple([count, count, count])]));
 
 /**
  * Items of a fetch, server to client: first ["v", size, recipe parts or null], then ["p", more parts] until the recipe has that size; then ["d", first chunk, chunks, encoding, raw length, encoded length] or, without a
- * recipe, ["raw", offset, encoding, raw length, encoded length], each with its bytes on the bulk stream. Recipe parts: [held index, from, count] or descriptors.
+ * recipe, ["s", offset, descriptors, encoding, raw length, encoded length] and ["raw", offset, encoding, raw length, encoded length], each with its bytes on the bulk stream. Recipe parts: [held index, from, count] or descriptors.
  */
 export const FETCH_ITEM = z.union([
   z.tuple([z.literal("v"), count, recipeParts.nullable()]),
   z.tuple([z.literal("p"), recipeParts]),
   z.tuple([z.literal("d"), count, count, fetchEncoding, count, count]),
+  z.tuple([z.literal("s"), count, bytes, fetchEncoding, count, count]),
   z.tuple([z.literal("raw"), count, z.enum(["raw", "zstd"]), count, count]),
 ]);
 export type FetchItem = z.output<typeof FETCH_ITEM>;

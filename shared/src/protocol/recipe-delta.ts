@@ -3,12 +3,10 @@ import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { RecipeIndex } from "../model/recipe-index.ts";
 import type { Recipe } from "../model/recipe.ts";
-import { DIGEST_BYTES, concatRecipes, decodeRecipe, digestAt, encodeRecipe, sliceRecipe } from "../model/recipe.ts";
+import { DESCRIPTOR_BYTES, concatRecipes, decodeRecipe, digestAt, encodeRecipe, sliceRecipe } from "../model/recipe.ts";
 
 /** [index of the held recipe, first chunk, chunks], or encoded descriptors. */
 export type RecipePart = [number, number, number] | Uint8Array;
-
-const DESCRIPTOR_BYTES = 4 + DIGEST_BYTES;
 
 /** Finds where a chunk is in the held recipes: place by digest. */
 export class HeldChunks {

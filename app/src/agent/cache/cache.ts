@@ -25,6 +25,12 @@ export interface FoundChunk {
   length: number;
 }
 
+/**
+ * What is known of bytes that are written: that they are whole chunks of the content's recipe, if it has one; their own descriptors; or nothing: then they are
+ * a range that lies across chunks, and unverified until the chunk is here (F141).
+ */
+export type Written = "chunks" | Recipe | "range";
+
 /** What a version is. */
 export interface VersionContent {
   version: VersionId;
@@ -82,16 +88,16 @@ export interface Cache {
     next: VersionContent,
     edit: Edit,
   ): Promise<CachedContent>;
-  /** The recipe of the whole content. */
-  setRecipe(content: CachedContent, recipe: Recipe, oid: Uint8Array): CachedContent;
+  /** The recipe of the whole content. What came before it is in doubt, unless the recipe was made from the bytes that are here. */
+  setRecipe(content: CachedContent, recipe: Recipe, oid: Uint8Array, isMadeHere?: boolean): CachedContent;
 
   present(content: CachedContent): readonly ByteRange[];
   /** Parts of the range that are not here, or in doubt. */
   missing(content: CachedContent, range: ByteRange): ByteRange[];
   /** Parts of the range that are not here, nor in doubt. */
   absent(content: CachedContent, range: ByteRange): ByteRange[];
-  /** Writes bytes and records them present (bytes first). */
-  write(content: CachedContent, offset: number, bytes: Uint8Array): Promise<void>;
+  /** Writes bytes and records them present (bytes first). `written`: "chunks" when it is not said. */
+  write(content: CachedContent, offset: number, bytes: Uint8Array, written?: Written): Promise<void>;
   /** Copies present bytes from another cached content, and records. @throws Gone when `from` lacks them. */
   copy(from: CachedContent, fromOffset: number, to: CachedContent, offset: number, length: number): Promise<void>;
   /** Proves them first. @throws Gone when not all of them are present. */

@@ -8,7 +8,7 @@ import { openDatabase } from "../replica/database.ts";
 import type { IndexDatabase } from "../replica/database.ts";
 import { takeIn } from "./adopt.ts";
 import type { CacheOptions } from "./cache-options.ts";
-import type { Cache, CachedContent, Edit, FoundChunk, VersionContent } from "./cache.ts";
+import type { Cache, CachedContent, Edit, FoundChunk, VersionContent, Written } from "./cache.ts";
 import { ChunkIndex } from "./chunk-index.ts";
 import { ContentFiles } from "./content-files.ts";
 import { CACHE_FORMAT, prepareContentStatements } from "./content-index.ts";
@@ -59,7 +59,7 @@ class ContentCache implements Cache {
     this.#contents = new ContentTable(db, rows, files, options.clock);
     this.#chunks = new ChunkIndex(db, rows, this.#contents, options.clock);
     this.#lives = new ContentLives(db, rows, files, this.#contents, this.#chunks);
-    this.#prover = new Prover(rows, files, this.#contents, this.#lives, options.executor);
+    this.#prover = new Prover(db, rows, files, this.#contents, this.#lives, options.executor);
     for (const { id } of rows.unfinished.all()) {
       const content = this.#contents.get(id);
       if (content !== undefined) this.#chunks.goOn(content);
@@ -208,12 +208,14 @@ class ContentCache implements Cache {
     }
   }
 
-  setRecipe(view: CachedContent, recipe: Recipe, oid: Uint8Array): CachedContent {
+  setRecipe(view: CachedContent, recipe: Recipe, oid: Uint8Array, isMadeHere = false): CachedContent {
     this.#assertOpen("name cached content");
     const content = this.#contents.require(view);
     checkRecipe(recipe, content.sizeBytes);
     if (content.oid !== undefined && Buffer.compare(content.oid, oid) === 0) return content.view();
     this.#lives.name(content, recipe, oid);
+    if (isMadeHere) this.#rows.removeRuns.run(content.id);
+    else content.doubt();
     return content.view();
   }
 
@@ -232,15 +234,22 @@ class ContentCache implements Cache {
     return this.#contents.require(view).absent(range);
   }
 
-  async write(view: CachedContent, offset: number, bytes: Uint8Array): Promise<void> {
+  async write(view: CachedContent, offset: number, bytes: Uint8Array, written: Written = "chunks"): Promise<void> {
     this.#assertOpen("write cache");
     const content = this.#contents.require(view);
     checkWithin(content, offset, bytes.length);
     await this.#lives.working(content, async () => {
       const file = await this.#contents.file(content);
       await this.#withRoom(bytes.length, () => file.write(offset, bytes));
-      if (content.recipe === undefined) await this.#prover.wasWrittenWithoutRecipe(content, offset, bytes);
+      if (content.recipe === undefined || written === "range")
+        await this.#prover.wasWrittenWithoutRecipe(
+          content,
+          offset,
+          bytes,
+          typeof written === "string" ? undefined : written,
+        );
       this.#wasWritten(content, offset, bytes.length);
+      if (written === "range") await this.#prover.proveCompleted(content, { offset, length: bytes.length });
     });
   }
 

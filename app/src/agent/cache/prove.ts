@@ -1,8 +1,9 @@
 // What of a cached content is still as it was written: its bytes are digested and compared with the recipe's chunks and with runs that were
 // written before there was a recipe [F53]. What is not is dropped: it is fetched again.
 import type { ByteRange } from "@runnel/native/drive";
-import type { DiskFile, Executor, VersionId } from "@runnel/shared";
-import { DIGEST_BYTES, digestAt, isRunnelError } from "@runnel/shared";
+import type { DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
+import { DIGEST_BYTES, chunkAt, digestAt, isRunnelError } from "@runnel/shared";
+import type { IndexDatabase } from "../replica/database.ts";
 import type { ContentFiles } from "./content-files.ts";
 import type { ContentStatements } from "./content-index.ts";
 import type { ContentLives } from "./content-lives.ts";
@@ -19,6 +20,7 @@ interface Unit extends ByteRange {
 const BATCH_UNITS = 1024;
 
 export class Prover {
+  readonly #db: IndexDatabase;
   readonly #rows: ContentStatements;
   readonly #files: ContentFiles;
   readonly #contents: ContentTable;
@@ -27,12 +29,14 @@ export class Prover {
   readonly #listeners: ((version: VersionId, bytes: number) => void)[] = [];
 
   constructor(
+    db: IndexDatabase,
     rows: ContentStatements,
     files: ContentFiles,
     contents: ContentTable,
     lives: ContentLives,
     executor: Executor,
   ) {
+    this.#db = db;
     this.#rows = rows;
     this.#files = files;
     this.#contents = contents;
@@ -56,9 +60,34 @@ export class Prover {
     await proving;
   }
 
-  /** What the index knows the bytes by from here on. */
-  async wasWrittenWithoutRecipe(content: Content, offset: number, bytes: Uint8Array): Promise<void> {
-    this.#rows.putRun.run(content.id, offset, bytes.length, await this.#executor.digest([bytes]));
+  /** What the index knows the bytes by from here on [F140]: the chunks that they are, or all of them together. */
+  async wasWrittenWithoutRecipe(
+    content: Content,
+    offset: number,
+    bytes: Uint8Array,
+    chunks: Recipe | undefined,
+  ): Promise<void> {
+    const known = chunks ?? {
+      lengths: Uint32Array.of(bytes.length),
+      digests: await this.#executor.digest([bytes]),
+    };
+    this.#db.atomic(() => {
+      let at = offset;
+      for (const [index, length] of known.lengths.entries()) {
+        this.#rows.putRun.run(content.id, at, length, digestAt(known, index));
+        at += length;
+      }
+    });
+  }
+
+  /** Bytes of the range were written that nothing proves: chunks that they make whole are compared with the recipe [F141]. */
+  async proveCompleted(content: Content, range: ByteRange): Promise<void> {
+    const completed = chunksIn(content, range).filter((chunk) => content.absent(chunk).length === 0);
+    for (const chunk of completed) {
+      removeRange(content.ranges, chunk);
+      addRange(content.doubtful, chunk);
+    }
+    for (const chunk of completed) await this.prove(content, chunk);
   }
 
   async #settle(content: Content, range: ByteRange): Promise<void> {
@@ -113,21 +142,11 @@ function chunksIn(content: Content, range: ByteRange): Unit[] {
   if (recipe === undefined) return [];
   const offsets = content.offsets();
   const units: Unit[] = [];
-  for (let index = lastAtOrBefore(offsets, range.offset); ; index++) {
+  for (let index = chunkAt(recipe, range.offset); ; index++) {
     const [offset, length] = [offsets[index], recipe.lengths[index]];
     if (offset === undefined || length === undefined || offset >= endOf(range)) return units;
     units.push({ offset, length, digest: digestAt(recipe, index) });
   }
-}
-
-function lastAtOrBefore(offsets: Float64Array, offset: number): number {
-  let [low, high] = [0, offsets.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if ((offsets[middle] ?? 0) <= offset) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }
 
 /** Units whose bytes have their digest. @throws RunnelError Io. */

@@ -10,10 +10,14 @@ import type { Wants } from "../transfer/wants.ts";
 import type { RequestOfOp } from "./names.ts";
 import type { Tree } from "./tree.ts";
 
-const MiB = 1024 * 1024;
-/** Small files come whole; larger ones in windows, ever wider for whoever reads on. */
-const WHOLE_FILE_BYTES = 4 * MiB;
-const WINDOW_BYTES = 1 * MiB;
+/** Small files come whole; of larger ones what is read, and for whoever reads on ever more of what follows. */
+const WHOLE_FILE_BYTES = 64 * 1024;
+/** What an older version is here of comes whole, too: little of it is new. */
+const CHANGED_FILE_BYTES = 4 * 1024 * 1024;
+/** Of who reads on so much is asked for ahead, or half of what it has read at once. */
+const LEAST_AHEAD_BYTES = 512 * 1024;
+/** Places in one content where programs read on. */
+const READING_ON_MAX = 4;
 /** A program asks for more of a content that has been edited at once, or never. */
 const EDITS_MAX = 1024;
 /** Programs read cached bytes for so long before these are digested anew: disks rot while the agent runs. */
@@ -23,6 +27,14 @@ const BELIEVED_MS = 60 * 60_000;
 interface Awaited {
   range: ByteRange;
   came(): void;
+}
+
+/** A program reads on from here: what it comes to next is asked for already. */
+interface ReadingOn {
+  from: number;
+  askedTo: number;
+  /** Ends what nobody waits for. */
+  stop: AbortController;
 }
 
 export class Contents {
@@ -37,8 +49,8 @@ export class Contents {
   private readonly settled: (node: number) => Promise<void>;
   /** By content. */
   private readonly awaited = new Map<number, Set<Awaited>>();
-  /** By content, up to where it was asked for while a program read on. */
-  private readonly askedTo = new Map<number, number>();
+  /** By content, where programs read on; the last one to begin comes last. */
+  private readonly readingOn = new Map<number, ReadingOn[]>();
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Set<number>>();
   /** How many programs wait for some of it, by content. */
@@ -116,26 +128,55 @@ export class Contents {
     this.drive.done(request.id);
   }
 
-  /** Resolves when the window of the range has come. @throws as Downloads.ensure. */
+  /** Resolves when the range has come, and all that is asked for with it. @throws as Downloads.read. */
   private async bring(content: CachedContent, needed: ByteRange, ahead: number): Promise<void> {
-    const { id, sizeBytes } = content;
-    const whole = { offset: 0, length: sizeBytes };
-    const window = sizeBytes <= WHOLE_FILE_BYTES ? whole : windowOf(sizeBytes, needed, ahead);
-    const end = window.offset + window.length;
-    const askedTo = this.askedTo.get(id) ?? 0;
-    if (ahead === 0 || needed.offset + needed.length > askedTo || askedTo > end + window.length) {
-      if (ahead > 0) this.askedTo.set(id, end);
-      await this.downloads.ensure(content, window, "none");
-      return;
+    const { downloads } = this;
+    if (this.comesWhole(content))
+      return downloads.read(content, { offset: 0, length: content.sizeBytes }, { isReadingOn: false });
+    const one = this.readerAt(content.id, needed);
+    if (one !== undefined) {
+      this.askForMore(content, one, needed.offset, ahead);
+      return downloads.read(content, needed, { isReadingOn: true });
     }
-    // It reads what has been asked for: more follows before it comes to the end of that.
-    if (askedTo < sizeBytes && askedTo - needed.offset < window.length / 2) {
-      const next = windowOf(sizeBytes, { offset: askedTo, length: 0 }, ahead);
-      this.askedTo.set(id, askedTo + next.length);
-      // Whoever reads it finds out.
-      this.downloads.ensure(content, next, "none").catch(() => this.askedTo.delete(id));
-    }
-    await this.downloads.ensure(content, needed, "none");
+    if (ahead === 0) return downloads.read(content, needed, { isReadingOn: false });
+    const begun = this.beginReadingOn(content.id, needed, ahead);
+    return downloads.read(content, needed, { isReadingOn: true, aheadBytes: ahead, signal: begun.stop.signal });
+  }
+
+  private comesWhole(content: CachedContent): boolean {
+    const { sizeBytes } = content;
+    if (sizeBytes <= WHOLE_FILE_BYTES) return true;
+    return sizeBytes <= CHANGED_FILE_BYTES && this.downloads.holdsOlder(content);
+  }
+
+  private readerAt(id: number, { offset, length }: ByteRange): ReadingOn | undefined {
+    return this.readingOn.get(id)?.findLast(({ from, askedTo }) => from <= offset && offset + length <= askedTo);
+  }
+
+  private beginReadingOn(id: number, { offset, length }: ByteRange, ahead: number): ReadingOn {
+    const all = this.readingOn.get(id) ?? [];
+    this.readingOn.set(id, all);
+    const begun = { from: offset, askedTo: offset + length + ahead, stop: new AbortController() };
+    all.push(begun);
+    if (all.length > READING_ON_MAX) all.shift()?.stop.abort();
+    return begun;
+  }
+
+  /** More follows before the program comes to the end of what has been asked for. */
+  private askForMore({ id, sizeBytes }: CachedContent, one: ReadingOn, offset: number, ahead: number): void {
+    const length = Math.min(ahead, sizeBytes - one.askedTo);
+    if (length <= 0 || one.askedTo - offset >= Math.max(ahead / 2, LEAST_AHEAD_BYTES)) return;
+    const content = this.cache.byId(id);
+    const next = { offset: one.askedTo, length };
+    one.askedTo += length;
+    // Whoever reads it finds out.
+    if (content !== undefined)
+      this.downloads.readAhead(content, next, one.stop.signal).catch(() => this.stopReadingOn(id));
+  }
+
+  private stopReadingOn(id: number): void {
+    for (const { stop } of this.readingOn.get(id) ?? []) stop.abort();
+    this.readingOn.delete(id);
   }
 
   private arrival(content: CachedContent, range: ByteRange, coming: Promise<void>): Promise<void> {
@@ -169,7 +210,7 @@ export class Contents {
     const contents = this.held.get(node);
     this.held.delete(node);
     for (const id of contents ?? []) {
-      this.askedTo.delete(id);
+      this.stopReadingOn(id);
       const content = this.cache.byId(id);
       if (content !== undefined) this.cache.release(content);
     }
@@ -273,7 +314,7 @@ export class Contents {
     const { cache } = this;
     cache.hold(successor);
     try {
-      await this.downloads.ensure(successor, range, "none");
+      await this.downloads.read(successor, range, { isReadingOn: false });
       await cache.copy(successor, range.offset, content, range.offset, range.length);
     } finally {
       cache.release(successor);
@@ -298,8 +339,4 @@ export class Contents {
   private learnRecipe(content: CachedContent): void {
     this.ownRecipes.of(content).catch(() => undefined);
   }
-}
-
-function windowOf(sizeBytes: number, { offset, length }: ByteRange, ahead: number): ByteRange {
-  return { offset, length: Math.max(0, Math.min(Math.max(length, ahead, WINDOW_BYTES), sizeBytes - offset)) };
 }

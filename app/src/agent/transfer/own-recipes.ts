@@ -1,7 +1,18 @@
-// Recipes of contents that came as raw ranges, before the server knew their chunks: cut here, and taken when the server's own has the same OID. An edit of
-// such a file would send all of it.
-import type { Clock, Executor } from "@runnel/shared";
-import { CHUNK_PRESETS, RESULTS, check, encodeRecipe, isRunnelError, presetFor, sleep } from "@runnel/shared";
+// Recipes of contents that came without one, because nobody wanted it or the server did not know it yet: cut here once all is here, and taken when the server's
+// own has the same OID; else it is asked for. An edit of such a file would send all of it.
+import type { Clock, Executor, Recipe } from "@runnel/shared";
+import {
+  CHUNK_PRESETS,
+  RESULTS,
+  check,
+  concatRecipes,
+  decodeRecipe,
+  encodeRecipe,
+  isRunnelError,
+  presetFor,
+  recipeSize,
+  sleep,
+} from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
 
@@ -11,6 +22,8 @@ const WORTH_BYTES = CHUNK_PRESETS[0].maxBytes;
 const TRIES = 6;
 const AGAIN_MS = 500;
 const LIKE = 2;
+/** Descriptors asked for at once: what a program waits for does not wait behind many. */
+const AT_ONCE = 256;
 
 export class OwnRecipes {
   private readonly cache: Cache;
@@ -62,13 +75,32 @@ export class OwnRecipes {
         .chunkFile(file, 0, content.sizeBytes, presetFor(content.sizeBytes))
         .finally(() => file.close());
       const oid = await this.executor.digest([encodeRecipe(recipe)]);
-      if (Buffer.compare(oid, theirs) === 0) this.cache.setRecipe(content, recipe, oid);
+      if (Buffer.compare(oid, theirs) === 0) this.cache.setRecipe(content, recipe, oid, true);
+      else await this.takeTheirs(content, theirs);
     } catch (error) {
       // Offline, or evicted, or no longer kept: it stays as it is.
       if (!isRunnelError(error)) throw error;
     } finally {
       this.cache.release(content);
     }
+  }
+
+  /** It was cut otherwise, as one that has grown is, or what came is not what the server has: then that is dropped, and fetched again when it is read. */
+  private async takeTheirs(content: CachedContent, theirs: Uint8Array): Promise<void> {
+    const { node, seq } = content.version;
+    const parts: Recipe[] = [];
+    for (let from = 0, chunks = 1; from < chunks; from += AT_ONCE) {
+      const answer = await this.session.ask("getHash", { version: [node, seq], from, count: AT_ONCE });
+      const some = check(RESULTS.getHash, answer, "getHash");
+      if (some.recipe === null) return;
+      parts.push(decodeRecipe(some.recipe));
+      chunks = some.chunks;
+    }
+    const recipe = concatRecipes(parts);
+    const oid = await this.executor.digest([encodeRecipe(recipe)]);
+    if (Buffer.compare(oid, theirs) !== 0 || recipeSize(recipe) !== content.sizeBytes) return;
+    this.cache.setRecipe(content, recipe, oid);
+    await this.cache.prove(content);
   }
 
   /** Has the server cut it soon, if it has not yet: what is still to come of it comes with a recipe then. */

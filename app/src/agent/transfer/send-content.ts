@@ -180,11 +180,10 @@ export class Sender {
     const { cache, downloads, ownRecipes } = this.parts;
     const now = cache.byId(id);
     if (now === undefined || now.recipe !== undefined || version.node === 0 || sizeBytes < LARGE_BYTES) return;
-    const [absent] = cache.absent(now, { offset: 0, length: sizeBytes });
-    if (absent === undefined) return;
+    if (cache.absent(now, { offset: 0, length: sizeBytes }).length === 0) return;
     await ownRecipes.prepare(now);
     try {
-      await downloads.ensure(now, { offset: absent.offset, length: 1 }, "patient");
+      await downloads.bringRecipe(now, "patient");
     } catch (error) {
       // Without the old version more is sent.
       if (!isRunnelError(error) || error.kind === "Unreachable") throw error;
@@ -201,6 +200,8 @@ export class Sender {
       return downloads.bringAbsent(now, all, "patient");
     if (now.recipe === undefined) await ownRecipes.prepare(now);
     for (const range of needed) now = await downloads.bringAbsent(now, range, "patient");
+    // All that is needed may have been read before, without the recipe.
+    now = await downloads.bringRecipe(now, "patient");
     return now.recipe === undefined ? downloads.bringAbsent(now, all, "patient") : now;
   }
 

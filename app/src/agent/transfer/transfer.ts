@@ -3,7 +3,7 @@ import type { Clock, Executor } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
 import { Downloads } from "./download.ts";
-import type { ReuseCounts } from "./download.ts";
+import type { ReuseCounts } from "./arrivals.ts";
 import { OwnRecipes } from "./own-recipes.ts";
 import { Uploads } from "./upload.ts";
 

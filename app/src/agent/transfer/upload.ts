@@ -24,7 +24,7 @@ import type { CutContent } from "./cut-content.ts";
 import type { KnownVersion } from "./delta-base.ts";
 import { DeltaBase } from "./delta-base.ts";
 import type { Delta } from "./delta-base.ts";
-import type { ReuseCounts } from "./download.ts";
+import type { ReuseCounts } from "./arrivals.ts";
 import { EarlyItems } from "./early-items.ts";
 import type { ItemSink } from "./early-items.ts";
 import type { GuessedBase } from "./guessed-base.ts";

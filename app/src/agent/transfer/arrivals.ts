@@ -1,0 +1,308 @@
+// Puts what comes of a version into the cache: its recipe, chunks, ranges, and what older cached versions hold of it. All is digested before it counts as
+// present, but for ranges, which nothing proves until the chunk is here.
+import type { ByteRange } from "@runnel/native/drive";
+import type {
+  Channel,
+  Difference,
+  Executor,
+  FetchEncoding,
+  FetchItem,
+  Recipe,
+  RecipePart,
+  VersionId,
+} from "@runnel/shared";
+import {
+  EMPTY_RECIPE,
+  FETCH_ITEM,
+  LIMITS,
+  RecipeIndex,
+  RunnelError,
+  check,
+  chunkAt,
+  chunkOffsets,
+  concatRecipes,
+  decodeRecipe,
+  decodeRecipeDelta,
+  digestAt,
+  encodeRecipe,
+  isRunnelError,
+  recipeSize,
+  sliceRecipe,
+} from "@runnel/shared";
+import type { Cache, CachedContent } from "../cache/cache.ts";
+
+/** What did not need to be fetched. */
+export interface ReuseCounts {
+  base: number;
+  cache: number;
+  server: number;
+  bytes: number;
+}
+
+export class Arrivals {
+  private readonly cache: Cache;
+  private readonly executor: Executor;
+  private readonly reused: ReuseCounts;
+  private readonly tookRecipe: (bytes: number) => void;
+  private readonly tookContent: (bytes: number) => void;
+
+  /** `tookRecipe` and `tookContent` are told of bytes that came in control items: of recipes, and of contents. */
+  constructor(parts: {
+    cache: Cache;
+    executor: Executor;
+    reused: ReuseCounts;
+    tookRecipe(bytes: number): void;
+    tookContent(bytes: number): void;
+  }) {
+    this.cache = parts.cache;
+    this.executor = parts.executor;
+    this.reused = parts.reused;
+    this.tookRecipe = (bytes) => parts.tookRecipe(bytes);
+    this.tookContent = (bytes) => parts.tookContent(bytes);
+  }
+
+  /** Takes what a fetch brings; `came` is told up to where that is, whenever some of it is in the cache. @throws Invalid, Corrupt, Stale, Gone, NoSpace. */
+  async receive(
+    channel: Channel,
+    content: CachedContent,
+    held: readonly CachedContent[],
+    span: ByteRange,
+    came: (end: number) => void,
+  ): Promise<void> {
+    const first = await nextItem(channel);
+    if (first === undefined || first[0] !== "v")
+      throw new RunnelError("Invalid", "fetch", "A fetch began without its version.");
+    if (first[1] !== content.sizeBytes) throw new RunnelError("Stale", "fetch", "The file has changed meanwhile.");
+    let { recipe } = content;
+    if (first[2] !== null && recipe === undefined) {
+      recipe = await this.receiveRecipe(channel, first[2], content.sizeBytes, held);
+      this.cache.setRecipe(content, recipe, await this.executor.digest([encodeRecipe(recipe)]));
+      // What came before it is compared with it.
+      await this.cache.prove(content);
+      await this.reuse(content, recipe, held, span);
+    }
+    for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
+      let end: number;
+      if (item[0] === "d" && recipe !== undefined) end = await this.takeChunks(channel, content, recipe, held, item);
+      else if (item[0] === "s") end = await this.takeDescribed(channel, content, held, item);
+      else if (item[0] === "raw") end = await this.takeRaw(channel, content, item);
+      else throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
+      came(end);
+    }
+    await channel.result();
+  }
+
+  /** Parts go on in further items until they come to the size of the version. */
+  private async receiveRecipe(
+    channel: Channel,
+    first: readonly RecipePart[],
+    sizeBytes: number,
+    held: readonly CachedContent[],
+  ): Promise<Recipe> {
+    const recipes = held.map((one) => one.recipe ?? EMPTY_RECIPE);
+    let recipe = EMPTY_RECIPE;
+    for (let parts = first; ;) {
+      for (const part of parts) if (part instanceof Uint8Array) this.tookRecipe(part.length);
+      recipe = concatRecipes([recipe, decodeRecipeDelta(parts, recipes)]);
+      const size = recipeSize(recipe);
+      if (size === sizeBytes) return recipe;
+      const item = size < sizeBytes ? await nextItem(channel) : undefined;
+      if (item?.[0] !== "p") throw new RunnelError("Invalid", "fetch", "A recipe has another size than its version.");
+      parts = item[1];
+    }
+  }
+
+  /**
+   * What a version differs by from one that is here: its recipe, and the chunks that that one lacks. The others are copied when they are read. @throws Gone
+   * without that one; Invalid, Corrupt, NoSpace.
+   */
+  async takeDifference(
+    version: VersionId,
+    [seq, sizeBytes, parts, runs]: Difference,
+    came: (id: number) => void,
+  ): Promise<void> {
+    const { cache, executor } = this;
+    const base = cache.find({ node: version.node, seq });
+    if (base?.recipe === undefined) throw new RunnelError("Gone", "take a change", "The version before is not here.");
+    for (const part of parts) if (part instanceof Uint8Array) this.tookRecipe(part.length);
+    const recipe = decodeRecipeDelta(parts, [base.recipe]);
+    if (recipeSize(recipe) !== sizeBytes)
+      throw new RunnelError("Invalid", "take a change", "A recipe has another size than its version.");
+    if (sizeBytes === 0) return;
+    cache.hold(base);
+    const content = await cache.create(version, sizeBytes);
+    try {
+      cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
+      for (const [from, count, encoding, rawBytes, encoded] of runs) {
+        this.tookContent(encoded.length);
+        mustFit(recipe, from, count, rawBytes);
+        const bytes =
+          typeof encoding === "string"
+            ? await this.unpack(encoding, rawBytes, encoded)
+            : await this.applyDelta(encoded, rawBytes, [base], encoding);
+        await this.storeChunks(content, recipe, { from, count }, bytes);
+        came(content.id);
+      }
+    } finally {
+      cache.release(content);
+      cache.release(base);
+    }
+  }
+
+  /** Copies the chunks of the range that held versions have; digested, since a cache on disk may rot. */
+  async reuse(content: CachedContent, recipe: Recipe, held: readonly CachedContent[], range: ByteRange): Promise<void> {
+    if (held.length === 0) return;
+    const offsets = chunkOffsets(recipe);
+    for (let index = chunkAt(recipe, range.offset); (offsets[index] ?? Infinity) < endOf(range); index++) {
+      const offset = offsets[index] ?? 0;
+      const length = recipe.lengths[index] ?? 0;
+      if (length === 0 || this.cache.missing(content, { offset, length }).length === 0) continue;
+      const place = placeIn(held, digestAt(recipe, index));
+      const bytes = place && (await this.readHeld(place.from, place.offset, length));
+      if (bytes === undefined) continue;
+      if (Buffer.compare(await this.executor.digest([bytes]), digestAt(recipe, index)) !== 0) continue;
+      await this.cache.write(content, offset, bytes);
+      this.reused.base++;
+      this.reused.bytes += length;
+    }
+  }
+
+  /** undefined: a cache on disk may rot. */
+  private async readHeld(content: CachedContent, offset: number, length: number): Promise<Uint8Array | undefined> {
+    try {
+      return await this.cache.read(content, offset, length);
+    } catch (error) {
+      if (isRunnelError(error, "Gone")) return undefined;
+      throw error;
+    }
+  }
+
+  private async takeChunks(
+    channel: Channel,
+    content: CachedContent,
+    recipe: Recipe,
+    held: readonly CachedContent[],
+    item: Extract<FetchItem, ["d", ...unknown[]]>,
+  ): Promise<number> {
+    const [, from, count, encoding, rawBytes, encodedBytes] = item;
+    mustFit(recipe, from, count, rawBytes);
+    const bytes = await this.decode(channel, held, encoding, rawBytes, encodedBytes);
+    await this.storeChunks(content, recipe, { from, count }, bytes);
+    return chunkOffsets(recipe)[from + count] ?? 0;
+  }
+
+  /** Chunks that come with their descriptors, to a client without the recipe [W140]. */
+  private async takeDescribed(
+    channel: Channel,
+    content: CachedContent,
+    held: readonly CachedContent[],
+    item: Extract<FetchItem, ["s", ...unknown[]]>,
+  ): Promise<number> {
+    const [, offset, descriptors, encoding, rawBytes, encodedBytes] = item;
+    this.tookRecipe(descriptors.length);
+    const chunks = decodeRecipe(descriptors);
+    if (recipeSize(chunks) !== rawBytes || rawBytes > LIMITS.runBytes || offset + rawBytes > content.sizeBytes)
+      throw new RunnelError("Invalid", "fetch", "Chunks came that do not fit into their version.");
+    const bytes = await this.decode(channel, held, encoding, rawBytes, encodedBytes);
+    await this.mustBe(chunks, bytes);
+    // The recipe may have come meanwhile: then it is the one that counts.
+    const { recipe } = this.cache.byId(content.id) ?? content;
+    await this.cache.write(content, offset, bytes, recipe === undefined ? chunks : "range");
+    return offset + rawBytes;
+  }
+
+  /** Chunks that lie one after another. @throws Corrupt when they are not what the recipe says. */
+  private async storeChunks(
+    content: CachedContent,
+    recipe: Recipe,
+    { from, count }: { from: number; count: number },
+    bytes: Uint8Array,
+  ): Promise<void> {
+    await this.mustBe(sliceRecipe(recipe, from, from + count), bytes);
+    await this.cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
+  }
+
+  /** @throws Corrupt */
+  private async mustBe(chunks: Recipe, bytes: Uint8Array): Promise<void> {
+    const offsets = chunkOffsets(chunks);
+    const parts = Array.from(chunks.lengths, (_, index) => bytes.subarray(offsets[index], offsets[index + 1]));
+    const digests = await this.executor.digest(parts);
+    if (offsets.at(-1) === bytes.length && Buffer.compare(digests, chunks.digests) === 0) return;
+    throw new RunnelError("Corrupt", "fetch", "What came is not what the recipe says.");
+  }
+
+  /** The old bytes are not digested: what comes of them is. */
+  private async applyDelta(
+    encoded: Uint8Array,
+    rawBytes: number,
+    held: readonly CachedContent[],
+    [which, from, count]: Exclude<FetchEncoding, string>,
+  ): Promise<Uint8Array> {
+    const base = held[which];
+    const offsets = base?.recipe && chunkOffsets(base.recipe);
+    const end = offsets?.[from + count];
+    if (base === undefined || offsets === undefined || end === undefined)
+      throw new RunnelError("Invalid", "fetch", "A fetch brought a delta against chunks that are not held.");
+    const offset = offsets[from] ?? 0;
+    return this.executor.decompress(encoded, rawBytes, await this.cache.read(base, offset, end - offset));
+  }
+
+  private async takeRaw(
+    channel: Channel,
+    content: CachedContent,
+    item: Extract<FetchItem, ["raw", ...unknown[]]>,
+  ): Promise<number> {
+    const [, offset, encoding, rawBytes, encodedBytes] = item;
+    if (offset + rawBytes > content.sizeBytes || rawBytes > LIMITS.runBytes)
+      throw new RunnelError("Invalid", "fetch", "A fetch brought bytes past the end.");
+    const bytes = await this.unpack(encoding, rawBytes, await channel.readBulk(encodedBytes));
+    await this.cache.write(content, offset, bytes, "range");
+    return offset + rawBytes;
+  }
+
+  private async decode(
+    channel: Channel,
+    held: readonly CachedContent[],
+    encoding: FetchEncoding,
+    rawBytes: number,
+    encodedBytes: number,
+  ): Promise<Uint8Array> {
+    const encoded = await channel.readBulk(encodedBytes);
+    if (typeof encoding === "string") return this.unpack(encoding, rawBytes, encoded);
+    return this.applyDelta(encoded, rawBytes, held, encoding);
+  }
+
+  private async unpack(encoding: "raw" | "zstd", rawBytes: number, encoded: Uint8Array): Promise<Uint8Array> {
+    if (encoding === "zstd") return this.executor.decompress(encoded, rawBytes);
+    if (encoded.length !== rawBytes)
+      throw new RunnelError("Invalid", "fetch", "A run has another length than announced.");
+    return encoded;
+  }
+}
+
+async function nextItem(channel: Channel): Promise<FetchItem | undefined> {
+  const message = await channel.next();
+  return message === undefined ? undefined : check(FETCH_ITEM, message, "fetch item");
+}
+
+/** @throws Invalid. */
+function mustFit(recipe: Recipe, from: number, count: number, rawBytes: number): void {
+  if (from + count > recipe.lengths.length || rawBytes > LIMITS.runBytes)
+    throw new RunnelError("Invalid", "fetch", "Chunks came that the recipe does not have.");
+}
+
+/** The newest held version that has the chunk. */
+function placeIn(
+  held: readonly CachedContent[],
+  digest: Uint8Array,
+): { from: CachedContent; offset: number } | undefined {
+  for (const from of held) {
+    const index = from.recipe === undefined ? -1 : RecipeIndex.of(from.recipe).indexOf(digest);
+    if (from.recipe !== undefined && index >= 0) return { from, offset: chunkOffsets(from.recipe)[index] ?? 0 };
+  }
+  return undefined;
+}
+
+function endOf({ offset, length }: ByteRange): number {
+  return offset + length;
+}
