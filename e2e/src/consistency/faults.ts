@@ -10,6 +10,10 @@ const SERVER_AWAY_MS = 3_000;
 const SLOW_DISK_MS = 150;
 /** What a fault leads to may last so long. */
 const HURTS_MS = 60_000;
+/** How long a piece of an agent's work takes with a fifth of a processor: mostly so long, and some (a listing is stored, memory is collected) longer. */
+const WORK_MS = 12;
+const WORKS_LONG = 0.02;
+const WORK_MS_MAX = 2_400;
 const TRY_AGAIN_MS = 500;
 
 export interface FaultParts {
@@ -94,6 +98,9 @@ export class Faults {
         hear();
         machine.resume();
       });
+    } else if (kind === "slowAgent") {
+      machine.workMs = () => random.below(random.coin(WORKS_LONG) ? WORK_MS_MAX : WORK_MS);
+      this.later(lastsMs, () => (machine.workMs = undefined));
     } else if (kind === "diskFull") {
       client.disk.isFull = true;
       const full = { client: client.name, fromMs: this.parts.clock.bootMs(), untilMs: Infinity };

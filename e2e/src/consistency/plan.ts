@@ -50,6 +50,7 @@ export const FAULTS = [
   "serverPowerCut",
   "serverDiskFull",
   "serverDiskSlow",
+  "slowAgent",
 ] as const;
 
 export interface Fault {
@@ -106,9 +107,9 @@ export interface PlanSettings {
 
 /**
  * verbs: `runnel flush` and `runnel remove` beside programs that have unsaved bytes in open files. outside: programs on the server write to the served folder.
- * mapped: so that the system tells nobody. large: contents above a mebibyte. unsent: what a close failed with is followed.
+ * mapped: so that the system tells nobody. large: contents above a mebibyte. slowAgent: agents get a fifth of a processor. unsent: what a close failed with is followed.
  */
-export type Power = "verbs" | "outside" | "mapped" | "large" | "unsent";
+export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unsent";
 /** What a plan contains unless something else is asked for. */
 const POWERS: readonly Power[] = [];
 
@@ -138,7 +139,7 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   const random = new SeededRandom(seed);
   const powers = new Set(settings.powers ?? POWERS);
   const clients = settings.clients ?? (random.coin(0.15) ? 3 : 2);
-  const onlyFault = settings.onlyFault ?? (random.coin(0.02) ? "noAcks" : undefined);
+  const onlyFault = settings.onlyFault ?? lastingFault(random, powers);
   const isLong = onlyFault === undefined && random.coin(0.05);
   // Names that nobody touches for some seconds are kept by kernels: they are not all to be busy.
   const pauseMs = onlyFault === undefined && random.coin() ? 300 : 2_500;
@@ -156,10 +157,11 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   }
   const lastsMs = Math.max(...steps.map(({ atMs }) => atMs));
   const faults: Fault[] = [];
+  const usual = FAULTS.filter((kind) => kind !== "slowAgent" || powers.has("slowAgent"));
   if (onlyFault !== undefined) faults.push({ atMs: 0, kind: onlyFault, client: 0, lastsMs });
   else {
     for (let atMs = random.below(4_000); atMs < lastsMs + 3_000; atMs += 1 + random.below(8_000))
-      faults.push(oneFault(random, atMs, clients, settings.faults));
+      faults.push(oneFault(random, atMs, settings.faults ?? usual, settings.faults === undefined ? clients : 1));
   }
   const hows = OUTSIDE.filter((how) => how !== "mapped" || powers.has("mapped"));
   const hasOutside = powers.has("outside") && onlyFault === undefined && random.coin();
@@ -171,7 +173,7 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
     ...(outside.length > 0 || isLarge ? { serverDiskMs: 1 + random.below(20) } : {}),
     ...(outside.length > 0 ? { outside } : {}),
     ...(powers.has("unsent") ? { followsUnsent: true } : {}),
-    termMs: settings.termMs ?? (random.coin(0.7) ? 5_000 : 20_000),
+    termMs: settings.termMs ?? (random.coin(0.7) && onlyFault !== "slowAgent" ? 5_000 : 20_000),
     clients: Array.from({ length: clients }, (_, index) => {
       const [delayMs, jitterMs] = [5 + random.below(60), random.below(20)];
       return { delayMs: (index === 0 ? settings.delayMs : undefined) ?? delayMs, jitterMs };
@@ -201,6 +203,12 @@ function oneStep(
   return { ...at, do: doing, path, ...(doing === "edit" ? holds : {}) };
 }
 
+/** A run with one fault from its begin to its end, and no other. */
+function lastingFault(random: SeededRandom, powers: ReadonlySet<Power>): Fault["kind"] | undefined {
+  if (random.coin(0.02)) return "noAcks";
+  return powers.has("slowAgent") && random.coin(0.04) ? "slowAgent" : undefined;
+}
+
 /** Often within milliseconds of a save. */
 function outsideOf(random: SeededRandom, lastsMs: number, hows: readonly OutsideStep["how"][]): OutsideStep[] {
   const steps: OutsideStep[] = [];
@@ -228,9 +236,8 @@ function onePath(random: SeededRandom): string {
 }
 
 /** Some last long, most do not: much of a run is to be within leases. */
-function oneFault(random: SeededRandom, atMs: number, clients: number, only?: readonly Fault["kind"][]): Fault {
+function oneFault(random: SeededRandom, atMs: number, kinds: readonly Fault["kind"][], clients: number): Fault {
   const lastsMs = random.below(random.coin(0.1) ? 60_000 : 4_000);
-  const kinds = only ?? FAULTS;
   const kind = kinds[random.below(kinds.length)] ?? "cut";
-  return { atMs, kind, client: only === undefined ? random.below(clients) : 0, lastsMs };
+  return { atMs, kind, client: random.below(clients), lastsMs };
 }

@@ -2,7 +2,7 @@
 import type { Plan } from "./plan.ts";
 
 /** The parts of a plan that can be left out. */
-const PARTS = ["faults", "steps"] as const;
+const PARTS = ["faults", "steps", "outside"] as const;
 
 /**
  * Leaves out halves of the faults and of the steps, then quarters, and so on down to single ones (delta debugging), while `fails` still says so, until
@@ -14,9 +14,10 @@ export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>
   for (let hasShrunk = true; hasShrunk && runs < runsMax;) {
     hasShrunk = false;
     for (const part of PARTS) {
-      for (let size = Math.ceil(smaller[part].length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-        for (let at = 0; at < smaller[part].length && runs < runsMax;) {
-          const tried = { ...smaller, [part]: smaller[part].toSpliced(at, size) };
+      const left = (): readonly unknown[] => smaller[part] ?? [];
+      for (let size = Math.ceil(left().length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+        for (let at = 0; at < left().length && runs < runsMax;) {
+          const tried = { ...smaller, [part]: left().toSpliced(at, size) };
           runs += 1;
           if (await fails(tried)) {
             smaller = tried;

@@ -6,7 +6,7 @@ import type { Program } from "@runnel/native/drive";
 import { type DiskRoot, SeededRandom, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import type { MountStatus } from "@runnel/app/parts";
 import { type Verdict, check } from "./checker.ts";
-import { starvedBy } from "./starved.ts";
+import { givenUp, starvedBy } from "./starved.ts";
 import { Faults } from "./faults.ts";
 import { type Call, History } from "./history.ts";
 import type { Resting } from "./kept.ts";
@@ -136,6 +136,8 @@ class World {
   private starved(): string[] {
     const { faults, termMs } = this.plan;
     const [only] = faults;
+    if (only?.kind === "slowAgent" && faults.length === 1 && this.plan.outside === undefined)
+      return givenUp(this.history.calls);
     if (only?.kind !== "noAcks" || faults.length > 1) return [];
     return starvedBy(`client${only.client}`, this.history.calls, termMs);
   }
