@@ -33,6 +33,7 @@ async function start(place: "served" | "data" | "home" | "cache"): Promise<Small
   });
   device = sandbox.device("a");
   drive = sandbox.makeFolder("drive");
+  writeFileSync(sandbox.path("served", "unread"), noise(BIG_BYTES, 2));
   await device.mount(`${server.url}/docs`, drive, place === "cache" ? ["--cache", disk.folder] : []);
   writeFileSync(sandbox.path("small"), noise(100_000, 3));
   writeFileSync(sandbox.path("big"), noise(BIG_BYTES, 4));
@@ -83,6 +84,7 @@ describe("a full disk", () => {
     "%s: programs get ENOSPC, the old content stays, status names it, and it goes on when there is room",
     async (_title, place, sentence) => {
       const disk = await start(place);
+      const pid = device.agentPid();
       for (const [round, leftKiB] of LEFT_KIB.entries()) {
         await disk.fill(leftKiB);
         // The server looks at the room of its own disk now and then.
@@ -101,7 +103,10 @@ describe("a full disk", () => {
         // What was cached may have given way, and then there is no room to fetch it.
         expect(await told('cmp "$1/kept" "$1/../small"')).toMatch(place === "home" ? /^$|No space left/ : /^$/);
         expect(readFileSync(join(sandbox.path("served"), "old"), "utf8")).toBe("old\n");
+        // Whatever it says, the agent lives on: what it would say of this stands on the same disk.
+        if (place === "home") for (let time = 0; time < 3; time++) await told('cat "$1/unread" > /dev/null');
         disk.empty();
+        expect(device.agentPid()).toBe(pid);
         if (place === "data")
           await waitFor(async () => (await told(TRY)) === "", 20_000, "the server to see that there is room");
         await on('rm -f "$1/new"');

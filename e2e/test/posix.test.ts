@@ -43,6 +43,26 @@ describe("system calls on the drive and on a local disk have the same outcome:",
   });
 });
 
+test("a file is cut to no more than a file may have, by its path too: EFBIG", async () => {
+  const script = `python3 -c 'import errno, os, sys
+for cut in (lambda: os.truncate(sys.argv[1], 1 << 60), lambda: os.truncate(sys.argv[1], (1 << 38) + 1)):
+    try: cut()
+    except OSError as error: print(errno.errorcode[error.errno])' "$1"`;
+  const file = join(drive, "cut");
+  await onMount('echo text > "$1"', [file]);
+  expect(await onMount(script, [file])).toBe("EFBIG\nEFBIG\n");
+  expect(await onMount('cat "$1"; rm "$1"', [file])).toBe("text\n");
+});
+
+test("what programs were told that does not go leaves no word in agent.log, and all that stands there has its time", async () => {
+  const wrong = 'mkdir "$1/full"; touch "$1/full/file"; ! rmdir "$1/full"; ! cat "$1/none"; rm -r "$1/full"';
+  await onMount(`(${wrong}) 2> /dev/null`, [drive]);
+  const lines = readFileSync(device.logPath, "utf8").trimEnd().split("\n");
+  const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  for (const entry of entries) expect(entry).toMatchObject({ time: expect.any(Number), msg: expect.any(String) });
+  expect(entries.filter((entry) => "err" in entry || String(entry["msg"]).includes("failed"))).toEqual([]);
+});
+
 describe("extended attributes", () => {
   const XATTR = `python3 -c 'import os, sys
 for name in sorted(os.listxattr(sys.argv[1])): print(name, len(os.getxattr(sys.argv[1], name)))' "$1"`;

@@ -1,6 +1,15 @@
 // The agent: the drives of one user. It opens, keeps and ends mounts and answers the control API; how a mount works is behind
 // the interface Mount. One process builds one agent (main.ts).
-import { addressOf, type Clock, isRunnelMount, placeOf, type Predicate, RunnelError, type Timer } from "@runnel/shared";
+import {
+  addressOf,
+  type Clock,
+  fromSystemError,
+  isRunnelMount,
+  placeOf,
+  type Predicate,
+  RunnelError,
+  type Timer,
+} from "@runnel/shared";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
 import type { FolderView } from "./control/host/folder-view.ts";
@@ -160,7 +169,7 @@ export class Agent {
       return mount;
     } finally {
       this.#coming = this.#coming.filter((record) => record !== coming);
-      this.#record();
+      this.#recordIfPossible();
     }
   }
 
@@ -179,7 +188,7 @@ export class Agent {
       const detached = await this.#detachIfDead(mountpoint);
       if (lost === undefined && detached === undefined) throw await this.#notOurs("unmount", mountpoint);
       this.#lost = this.#lost.filter((record) => record !== lost);
-      this.#record();
+      this.#recordIfPossible();
       return { unmounted: { url: lost?.url ?? "", mountpoint }, wasLost: true, unsentFiles: null };
     });
   }
@@ -331,9 +340,21 @@ export class Agent {
     const { mountpoint, url } = mount.settings;
     if (this.#mounts.get(mountpoint) !== mount) return;
     this.#mounts.delete(mountpoint);
-    this.#record();
+    this.#recordIfPossible();
     this.#settings.log.info({ url, mountpoint, reason }, "mount ended");
     this.#settings.changed?.();
+  }
+
+  /** A record with a mount too many does no harm: whoever reads it looks whether the mount is there. */
+  #recordIfPossible(): void {
+    try {
+      this.#record();
+    } catch (error) {
+      this.#settings.log.warn(
+        { kind: fromSystemError(error, "write down mounts").kind },
+        "the mounts were not recorded",
+      );
+    }
   }
 
   /** Writes down what the next agent has to know of if this one dies now. */

@@ -205,7 +205,6 @@ export class MountedVolume implements Mount {
     const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, likelyBases, problem });
     const { contents, commits } = this;
     const xattrs = new Xattrs({ drive, tree, session, operations });
-    const debug = (message: string, error: unknown): void => parts.log(message, error);
     this.host = new DriveHost({
       drive,
       session,
@@ -218,7 +217,7 @@ export class MountedVolume implements Mount {
       operations,
       clock,
       answersOffline: () => void this.figures.offlineAnswers++,
-      debug,
+      log,
     });
   }
 

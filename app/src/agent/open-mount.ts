@@ -6,10 +6,12 @@ import { DescriptorGate, descriptorLimit, realDisk, threadExecutor } from "@runn
 import { type Drive, type DriveSettings, kernelDrive } from "@runnel/native/drive";
 import { RealClock, WsDialer } from "@runnel/shared";
 import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
+import type { Logger } from "pino";
 import { AgentHome, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
 import { openJournal } from "./journal/log-journal.ts";
 import { type MountParts, MountedVolume } from "./mounted-volume.ts";
+import { mountLog } from "./mount-log.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import { KnownServers } from "./servers/known-servers.ts";
 import { openReplica } from "./replica/sqlite-replica.ts";
@@ -39,7 +41,7 @@ export interface MountEngines {
 const OWN_SHARE = 2;
 let gate: DescriptorGate | undefined;
 
-export function openMount(settings: MountSettings): Promise<Mount> {
+export function openMount(settings: MountSettings, log: Logger): Promise<Mount> {
   const clock = new RealClock();
   gate ??= new DescriptorGate(clock, Math.floor(descriptorLimit() / OWN_SHARE));
   const servers = new KnownServers(new AgentHome().serversPath);
@@ -49,7 +51,7 @@ export function openMount(settings: MountSettings): Promise<Mount> {
     disk: realDisk(gate),
     dialer: new WsDialer((place) => servers.trustOf(place)),
     drive: kernelDrive,
-    log: (message, error) => console.error(message, error ?? ""),
+    log: mountLog(log),
   };
   return openMountWith(engines, settings, {
     isReadOnly: servers.isReadOnly(settings.url),

@@ -3,6 +3,7 @@
 import { type Clock, isRunnelError, type Predicate, RealClock, RunnelError, sleep, type Timer } from "@runnel/shared";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentSettings } from "./agent.ts";
+import type { Mount, MountSettings } from "./mount.ts";
 import {
   AgentHome,
   type AgentLock,
@@ -25,7 +26,7 @@ const LOCK_WAIT_MS = 10_000;
 const LOCK_POLL_MS = 50;
 
 export interface AgentEngines {
-  openMount: AgentSettings["openMount"];
+  openMount(settings: MountSettings, log: Logger): Promise<Mount>;
   findByUrl: AgentSettings["findByUrl"];
   login: AgentSettings["login"];
   logout: AgentSettings["logout"];
@@ -125,7 +126,9 @@ class AgentProcess implements RunningAgent {
     const changed = (): void => this.#watchIdle();
     const { version, engines } = settings;
     const mountTable = new LinuxMountTable(clock);
-    this.#agent = new Agent({ ...engines, version, home, clock, log, mountTable, folders: systemFolders, changed });
+    const openMount = (mount: MountSettings): Promise<Mount> => engines.openMount(mount, log);
+    const host = { home, clock, log, mountTable, folders: systemFolders };
+    this.#agent = new Agent({ ...engines, ...host, openMount, version, changed });
     this.#server = new ControlServer({
       version,
       clock,
@@ -180,6 +183,8 @@ class AgentProcess implements RunningAgent {
 
 /** What the process of an agent needs besides: to be called before it starts. */
 export function settleProcess(): void {
+  // They lead to agent.log: what a full disk has no room for is lost, and ends nothing.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   // It must not hold a folder that may become a mount point; a relative RUNNEL_HOME is meant from where it was.
   process.env["RUNNEL_HOME"] = homeFolder();
   process.chdir("/");

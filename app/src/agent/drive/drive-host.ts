@@ -2,10 +2,11 @@
 // must first be proved current (lease), and what offline means for it (WIRE: What a return means).
 import type { Drive, DriveBinding, DriveRequest } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
-import { ERRNO_OF_KIND, RESULTS, check, fromSystemError, isRunnelError } from "@runnel/shared";
+import { ERRNO_OF_KIND, LIMITS, RESULTS, RunnelError, check, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
+import { isProgramsOwn } from "../mount-log.ts";
 import type { Commits } from "./commits.ts";
 import type { Contents } from "./contents.ts";
 import type { Names, RequestOfOp } from "./names.ts";
@@ -25,7 +26,7 @@ export interface DriveHostParts {
   clock: Clock;
   /** A question is answered as was last known. */
   answersOffline(): void;
-  debug(message: string, error: unknown): void;
+  log(message: string, error: unknown): void;
 }
 
 type Space = Parameters<Drive["statfs"]>[1];
@@ -47,7 +48,7 @@ export class DriveHost {
       this.answer(request)
         .catch((error: unknown) => {
           const known = fromSystemError(error, request.op);
-          this.parts.debug(`${request.op} failed`, known);
+          if (!isProgramsOwn(known.kind)) this.parts.log(`${request.op} failed`, known);
           this.parts.drive.fail(request.id, ERRNO_OF_KIND[known.kind]);
         })
         .finally(() => this.outstanding.delete(request.id));
@@ -168,6 +169,7 @@ export class DriveHost {
   private async truncate(request: RequestOfOp<"setattr">, sizeBytes: number): Promise<void> {
     const { tree, commits, names, drive, clock } = this.parts;
     const state = await tree.node(request.node);
+    if (sizeBytes > LIMITS.fileBytes) throw new RunnelError("TooLarge", "truncate", "No file may be that long.");
     // The size it has sets the times only.
     if (sizeBytes === state.sizeBytes) return names.setAttributes({ mtimeNs: clock.wallNs(), ...request });
     await commits.truncate(state, sizeBytes);
