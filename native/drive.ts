@@ -159,6 +159,8 @@ export interface DriveSettings {
    * and attribute, since it cannot be told to forget one.
    */
   usesFsKit?: boolean;
+  /** What a drive has left at the mount point whose process died is still there, and gives way to this one: at no moment, where the system allows that, is the bare folder there. */
+  replacesDead?: boolean;
   /** The node that is mounted; 1 unless said. */
   rootNode?: number;
 }

@@ -99,7 +99,9 @@ export class Agent {
     const ends = await Promise.allSettled(mounts.map((mount) => mount.unmount(force)));
     for (const [index, end] of ends.entries()) {
       const mount = mounts[index];
-      if (end.status === "fulfilled" && mount !== undefined) this.#forget(mount, "unmounted");
+      if (end.status !== "fulfilled" || mount === undefined) continue;
+      this.#forget(mount, "unmounted");
+      await this.#detachIfDead(mount.settings.mountpoint);
     }
     const failed = ends.find((end) => end.status === "rejected");
     if (failed !== undefined) {
@@ -127,8 +129,9 @@ export class Agent {
         const next = `Unmount it first: runnel unmount ${quoted(mountpoint)}`;
         throw new RunnelError("Exists", "mount", `${mountpoint} is the drive of ${mounted}. ${next}`);
       }
-      await this.#detachIfDead(mountpoint);
-      const cacheFolder = await this.#check(mountpoint, request.cache ?? home.cacheFolder);
+      // What is dead stays until the drive takes its place: meanwhile nobody writes into the folder beneath.
+      const replacesDead = await this.#isDead(mountpoint);
+      const cacheFolder = await this.#check(mountpoint, request.cache ?? home.cacheFolder, replacesDead);
       const stateFolder = home.mountFolder(url, mountpoint);
       makeFolder(cacheFolder);
       makeFolder(stateFolder);
@@ -138,7 +141,7 @@ export class Agent {
         mapOwner = process.getuid?.() !== 0,
         usesFsKit = false,
       } = request;
-      const how = { writeMode, mapOwner, usesFsKit };
+      const how = { writeMode, mapOwner, usesFsKit, replacesDead };
       const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, ...how });
       return { mount: await mount.status(false) };
     });
@@ -182,6 +185,7 @@ export class Agent {
       if (mount !== undefined) {
         const { unsentFiles } = await mount.unmount(request.force);
         this.#forget(mount, "unmounted");
+        await this.#detachIfDead(mountpoint);
         return { unmounted: { url: mount.settings.url, mountpoint }, wasLost: false, unsentFiles };
       }
       const lost = this.#lost.find((record) => record.mountpoint === mountpoint);
@@ -272,23 +276,29 @@ export class Agent {
   }
 
   /** Resolves to the folder of the cache. */
-  async #check(mountpoint: string, askedCache: string): Promise<string> {
+  async #check(mountpoint: string, askedCache: string, isDead: boolean): Promise<string> {
     const { folders, home, mountTable } = this.#settings;
     const mounts = await mountTable.read();
     const point = await resolvePath(mountpoint, mounts, folders);
     const cache = await resolveOwnFolder(askedCache, mounts, folders);
-    await checkMountPoint(point, mounts, folders, { home: home.folder, cache });
+    await checkMountPoint(point, mounts, folders, { home: home.folder, cache }, isDead);
     return cache;
   }
 
-  /** What a dead agent left at a mount point goes; resolves to undefined when there was no such thing. */
+  /** Whether a dead agent's drive is on top at a mount point. */
+  async #isDead(mountpoint: string): Promise<boolean> {
+    const { mountTable } = this.#settings;
+    const top = (await mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
+    return top !== undefined && isRunnelMount(top) && (await mountTable.probe(mountpoint)) === "dead";
+  }
+
+  /** What dead agents left at a mount point goes; resolves to undefined when there was no such thing. */
   async #detachIfDead(mountpoint: string): Promise<true | undefined> {
     const { mountTable, log } = this.#settings;
     // Several may lie one over another.
     let detached: true | undefined;
     for (;;) {
-      const top = (await mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
-      if (top === undefined || !isRunnelMount(top) || (await mountTable.probe(mountpoint)) === "alive") return detached;
+      if (!(await this.#isDead(mountpoint))) return detached;
       await mountTable.detach(mountpoint);
       log.info({ mountpoint }, "detached what an earlier agent left");
       detached = true;

@@ -19,6 +19,8 @@ export interface MountSettings {
   mapOwner: boolean;
   /** macOS: mounted through FSKit, without a kernel extension. */
   usesFsKit?: boolean;
+  /** A dead agent's drive is still mounted there, and gives way to this one. */
+  replacesDead?: boolean;
 }
 
 /** Bytes on the wire of one direction, by what they carried; the sum is TCP payload. */

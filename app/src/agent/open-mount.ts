@@ -122,6 +122,7 @@ export async function openMountWith(
       entriesMax: ENTRIES_MAX,
       isReadOnly,
       usesFsKit: settings.usesFsKit ?? false,
+      replacesDead: settings.replacesDead ?? false,
     });
     return await MountedVolume.open({
       settings,

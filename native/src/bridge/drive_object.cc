@@ -73,6 +73,7 @@ DriveObject::DriveObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Driv
     kernel.source = StringOf(settings, "source");
     kernel.is_read_only = settings.Get("isReadOnly").ToBoolean();
     kernel.uses_fskit = settings.Get("usesFsKit").ToBoolean();
+    kernel.replaces_dead = settings.Get("replacesDead").ToBoolean();
     kernel_ = drive::MakeKernelFront(std::move(kernel), CoreSettingsOf(settings), [this] { WakeAgent(); });
     if (kernel_ == nullptr) throw Napi::Error::New(info.Env(), "Runnel cannot map drives on this system yet.");
   } else {

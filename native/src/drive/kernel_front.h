@@ -17,6 +17,7 @@ class KernelFront {
     std::string source;
     bool is_read_only = false;
     bool uses_fskit = false;  // of macOS: without a kernel extension
+    bool replaces_dead = false;  // at the mount point there is a mount whose process has ended
   };
 
   // Not before Close or EndNow has ended the mount, or Start has failed.

@@ -82,21 +82,26 @@ export interface OwnFolders {
   cache: string;
 }
 
-/** @throws RunnelError with one sentence when a drive cannot be mounted at this path. */
+/**
+ * With `isDead`, what an earlier agent left there covers the folder, and is not touched: what lies in the folder was looked at then.
+ * @throws RunnelError with one sentence when a drive cannot be mounted at this path.
+ */
 export async function checkMountPoint(
   point: ResolvedPath,
   mounts: readonly MountTableEntry[],
   folders: FolderView,
   own: OwnFolders,
+  isDead = false,
 ): Promise<void> {
   const { path, runnelMount } = point;
-  if (runnelMount === path) refuse("Exists", `${path} is already a drive of another agent. Unmount it there first.`);
-  if (runnelMount !== undefined) {
+  if (runnelMount === path && !isDead)
+    refuse("Exists", `${path} is already a drive of another agent. Unmount it there first.`);
+  if (runnelMount !== undefined && runnelMount !== path) {
     refuse("Invalid", `${path} lies inside the drive ${runnelMount}. Choose a folder outside of it.`);
   }
   if (point.type === "missing") refuse("NotFound", `${path} does not exist. Make it first: mkdir ${quoted(path)}`);
   if (point.type === "other") refuse("NotFolder", `${path} is not a folder. Choose an empty folder.`);
-  if (mounts.some((entry) => entry.mountpoint === path)) {
+  if (!isDead && mounts.some((entry) => entry.mountpoint === path)) {
     refuse("Exists", `Something else is already mounted at ${path}. Choose another folder.`);
   }
   for (const folder of [own.cache, own.home]) {
@@ -105,11 +110,12 @@ export async function checkMountPoint(
   }
   if (isWithin(path, own.cache))
     refuse("Invalid", `${path} lies in the cache. Choose a folder outside of ${own.cache}.`);
-  for (const folder of [...point.above, path]) {
+  for (const folder of isDead ? point.above : [...point.above, path]) {
     if ((await folders.look(join(folder, STORE_FOLDER))).type === "folder") {
       refuse("Invalid", `${path} lies in ${folder}, which a server serves. Choose a folder outside of it.`);
     }
   }
+  if (isDead) return;
   if (!(await folders.mayWrite(path)))
     refuse(
       "Denied",

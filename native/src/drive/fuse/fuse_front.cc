@@ -75,10 +75,22 @@ std::string FuseFront::CheckMountpoint() const {
 }
 
 std::string FuseFront::Start() {
+  if (settings_.replaces_dead) {
+    if (const std::string problem = WhyNoFuse(settings_); !problem.empty()) return problem;
+    std::string mounted;
+    if (MountOver(settings_, settings_.mountpoint, &mounted)) return Serve(settings_.mountpoint, mounted);
+    UnmountAt(settings_.mountpoint, true);
+  }
   if (std::string problem = CheckMountpoint(); !problem.empty()) return problem;
   char* const real = realpath(settings_.mountpoint.c_str(), nullptr);
-  mountpoint_ = real != nullptr ? real : settings_.mountpoint;
+  const std::string mountpoint = real != nullptr ? real : settings_.mountpoint;
   free(real);
+  return Serve(mountpoint, mountpoint);
+}
+
+// `mounted`: the mount point, or the mount itself when it is there already.
+std::string FuseFront::Serve(const std::string& mountpoint, const std::string& mounted) {
+  mountpoint_ = mountpoint;
   fuse_args args = FUSE_ARGS_INIT(0, nullptr);
   fuse_opt_add_arg(&args, "runnel");
   char* options = nullptr;
@@ -89,14 +101,18 @@ std::string FuseFront::Start() {
   const fuse_lowlevel_ops ops = FuseOps();
   session_ = fuse_session_new(&args, &ops, sizeof(ops), this);
   fuse_opt_free_args(&args);
-  if (session_ == nullptr) return "FUSE refused the mount's options.";
+  const auto leave = [&](const std::string& why) {
+    if (mounted != mountpoint) UnmountAt(mountpoint, true);
+    return why;
+  };
+  if (session_ == nullptr) return leave("FUSE refused the mount's options.");
   struct sigaction action = {};
   action.sa_handler = [](int) {};
   sigaction(KickSignal(), &action, nullptr);
-  if (fuse_session_mount(session_, mountpoint_.c_str()) != 0) {
+  if (fuse_session_mount(session_, mounted.c_str()) != 0) {
     fuse_session_destroy(session_);
     session_ = nullptr;
-    return WhyNotMounted();
+    return leave(WhyNotMounted());
   }
   SetSessionIo(session_);
   device_ = DeviceAt(mountpoint_);
@@ -107,11 +123,11 @@ std::string FuseFront::Start() {
   closers_thread_ = StartThread([this] { closers_.Run(); });
   signalled_thread_ = StartThread([this] { signalled_.Run(); });
   invalidator_ = StartThread([this] { Invalidate(); });
-  for (int i = 0; i < servers; ++i) servers_.push_back(StartThread([this] { Serve(); }));
+  for (int i = 0; i < servers; ++i) servers_.push_back(StartThread([this] { AnswerRequests(); }));
   return "";
 }
 
-void FuseFront::Serve() {
+void FuseFront::AnswerRequests() {
   fuse_buf buffer = {};
   while (!fuse_session_exited(session_)) {
     const int size = fuse_session_receive_buf(session_, &buffer);

@@ -65,7 +65,8 @@ class FuseFront final : public Host, public KernelFront {
   };
   static constexpr size_t kInvalidationsMax = 65536;
 
-  void Serve();
+  std::string Serve(const std::string& mountpoint, const std::string& mounted);
+  void AnswerRequests();
   void Invalidate();
   std::string CheckMountpoint() const;
   // Whether our mount is still at the mountpoint.

@@ -27,6 +27,8 @@ std::string WhyNotMounted();
 
 // Of `-o`, each by itself.
 std::vector<std::string> OptionsFor(const KernelFront::Settings& settings);
+// Mounts over a dead mount, which stays beneath, and makes *mounted what fuse_session_mount takes for a mount that is there. False where that cannot be done.
+bool MountOver(const KernelFront::Settings& settings, const std::string& mountpoint, std::string* mounted);
 // Before the first request.
 void SetSessionIo(fuse_session* session);
 // What is mounted on top at a place, by a name that no other mount has, or "".

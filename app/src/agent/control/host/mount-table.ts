@@ -11,7 +11,7 @@ export interface MountTable {
   read(): Promise<MountTableEntry[]>;
   /** Asks a mount from a process of its own, with a deadline. */
   probe(mountpoint: string): Promise<Life>;
-  /** Takes a dead mount off its mount point, also while programs still hold files of it. @throws RunnelError Busy */
+  /** Takes a dead mount off its mount point, the one on top of several, also while programs still hold files of it. @throws RunnelError Busy */
   detach(mountpoint: string): Promise<void>;
 }
 
@@ -43,10 +43,12 @@ export class LinuxMountTable implements MountTable {
   async detach(mountpoint: string): Promise<void> {
     const attempts = [["fusermount3", "-u", "-z", "--", mountpoint]];
     if (process.getuid?.() === 0) attempts.push(["umount", "-l", "--", mountpoint]);
+    const layers = async (): Promise<number> =>
+      (await this.read()).filter((entry) => entry.mountpoint === mountpoint && isRunnelMount(entry)).length;
+    const before = await layers();
     for (const [command = "", ...args] of attempts) {
       await this.#run(command, args, DETACH_MS);
-      const isStillThere = (await this.read()).some((entry) => entry.mountpoint === mountpoint && isRunnelMount(entry));
-      if (!isStillThere) return;
+      if ((await layers()) < before) return;
     }
     throw new RunnelError(
       "Busy",

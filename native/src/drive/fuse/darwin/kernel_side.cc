@@ -49,6 +49,8 @@ std::vector<std::string> OptionsFor(const KernelFront::Settings& settings) {
   return options;
 }
 
+bool MountOver(const KernelFront::Settings&, const std::string&, std::string*) { return false; }
+
 std::string DeviceAt(const std::string& mountpoint) {
   struct statfs* mounts = nullptr;
   std::string found;
