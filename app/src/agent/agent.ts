@@ -84,7 +84,7 @@ export class Agent {
       case "find":
         return this.#find(request, call);
       case "remove":
-        return this.#remove(request);
+        return this.#remove(request, call);
       case "watch":
         return this.#watch(request, call);
     }
@@ -239,12 +239,13 @@ export class Agent {
     return {};
   }
 
-  async #remove({ path: asked }: RequestOf<"remove">): Promise<ResultOf<"remove">> {
+  async #remove({ path: asked }: RequestOf<"remove">, call: Call): Promise<ResultOf<"remove">> {
     const { path, runnelMount } = await this.#resolve(asked);
     const mount = await this.#mountAt("remove", path);
     const { url, mountpoint } = mount.settings;
     const inDrive = path.slice((runnelMount ?? path).length + 1);
-    await mount.remove(inDrive);
+    // Who does not read them loses nothing.
+    await mount.remove(inDrive, (removed, all) => void call.part({ removed, all }).catch(() => undefined));
     return { removed: { url, mountpoint, path: inDrive } };
   }
 

@@ -110,8 +110,11 @@ export interface Mount {
   /** Resolves when all written so far is committed (`up`: and in the server's plain files). @throws Unreachable naming what is unsent. */
   flush(up: boolean): Promise<void>;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
-  /** A file, or a folder with all below it, by its path in the drive. @throws NotFound; Stale when others changed something of it meanwhile. */
-  remove(path: string): Promise<void>;
+  /**
+   * A file, or a folder with all below it, by its path in the drive. `progress`, where it takes long: of so many files and folders so many are gone.
+   * @throws NotFound; Stale when others changed something of it meanwhile.
+   */
+  remove(path: string, progress?: (removed: number, all: number) => void): Promise<void>;
   /** What could not be sent is kept for the next mount at this place. @throws Busy without `force` while programs use the drive. */
   unmount(force: boolean): Promise<{ unsentFiles: number }>;
   /** Resolves with the reason when the mount has ended, whoever ended it. */

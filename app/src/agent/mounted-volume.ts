@@ -328,11 +328,12 @@ export class MountedVolume implements Mount {
     return this.listings.find(predicate);
   }
 
-  async remove(path: string): Promise<void> {
+  async remove(path: string, progress?: (removed: number, all: number) => void): Promise<void> {
     // What was written here into files below it is not to come after their removal.
     await this.flush(false);
     const { tree, operations, session } = this;
-    await new RemoveTree({ tree, operations, session, replica: this.parts.replica }).remove(path);
+    const parts = { tree, operations, session, replica: this.parts.replica };
+    await new RemoveTree({ ...parts, ...(progress && { progress }) }).remove(path);
   }
 
   async unmount(force: boolean): Promise<{ unsentFiles: number }> {

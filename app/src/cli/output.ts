@@ -2,16 +2,21 @@
 import { nameOfText } from "@runnel/shared";
 import type { RunnelError } from "@runnel/shared";
 import { printable } from "./printable.ts";
+import { progressBar } from "./progress-bar.ts";
 
 /** The two streams of a command. */
 export interface Sinks {
   stdout: { write(output: string | Uint8Array): unknown; isTTY?: boolean };
-  stderr: { write(text: string): unknown };
+  stderr: { write(text: string): unknown; isTTY?: boolean };
 }
+
+/** And nothing on the line any more (ECMA-48). */
+const TO_LINE_START = "\r\u001B[K";
 
 export class Output {
   readonly isJson: boolean;
   readonly #sinks: Sinks;
+  #hasBar = false;
 
   constructor(isJson: boolean, sinks: Sinks = process) {
     this.isJson = isJson;
@@ -29,6 +34,18 @@ export class Output {
     const isShown = this.#sinks.stdout.isTTY === true;
     const lines = names.map((name) => `${isShown ? printable(name) : name}\n`).join("");
     this.#sinks.stdout.write(isShown ? lines : nameOfText(lines));
+  }
+
+  /** How far something is that takes long, for who looks at a terminal. */
+  progress(done: number, all: number): void {
+    if (this.isJson || this.#sinks.stderr.isTTY !== true) return;
+    this.#hasBar = true;
+    this.#sinks.stderr.write(`${TO_LINE_START}${progressBar(done, all)}`);
+  }
+
+  endProgress(): void {
+    if (this.#hasBar) this.#sinks.stderr.write(TO_LINE_START);
+    this.#hasBar = false;
   }
 
   print(text: string): void {

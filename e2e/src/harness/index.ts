@@ -3,6 +3,7 @@ export * from "../emulator/index.ts";
 export * from "./control.ts";
 export * from "./database.ts";
 export * from "./few-descriptors.ts";
+export * from "./many-files.ts";
 export * from "./memory.ts";
 export * from "./agent-status.ts";
 export * from "./mounts.ts";

@@ -1,6 +1,6 @@
 // removeAll: what removing a folder with all below it comes to, one removal after another, the deepest first. Reads the committed tree while nothing
 // else is being committed, so what it finds is what is removed.
-import type { NodeState } from "@runnel/shared";
+import type { Entry, NodeState } from "@runnel/shared";
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
 import type { MetaStore, OperationId } from "../meta/meta-store.ts";
@@ -12,6 +12,8 @@ export interface WholeTree {
   node: number;
   /** What changed after it is not removed, nor anything else then. */
   asOf: number;
+  /** Of what is below as much as one operation removes [W120]. */
+  isPart: boolean;
 }
 
 type Removal = Submission["operation"] & { op: "remove" };
@@ -42,9 +44,9 @@ export async function removalsOf(
       detail: { node: state.node, current: state.version },
     });
   if (state.type !== "folder") throw new RunnelError("NotFolder", "removeAll", `Node ${node} is not a folder.`);
-  const found = await below(meta, state, itself);
+  const found = tree.isPart ? await someBelow(meta, state, itself) : (await below(meta, state, itself)).toReversed();
   await mustBeUnchanged(meta, found, tree.asOf);
-  return found.map(({ removal }) => submit(removal, removal === itself)).toReversed();
+  return found.map(({ removal }, at) => submit(removal, at === found.length - 1));
 }
 
 interface Found {
@@ -72,6 +74,39 @@ async function below(meta: MetaStore, top: NodeState, removal: Removal): Promise
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE_ENTRIES) break;
       after = last.name;
+    }
+  }
+  return found;
+}
+
+/** Of a folder and all below it as many as are removed at once; each after what is in it. */
+async function someBelow(meta: MetaStore, top: NodeState, removal: Removal): Promise<Found[]> {
+  const found: Found[] = [];
+  /** From the top down: folders whose names are being gone through. */
+  const open: (Found & { page: readonly Entry[]; at: number; isLast: boolean })[] = [];
+  const enter = async (folder: Found): Promise<void> => {
+    const page = await meta.list(folder.state.node, "", PAGE_ENTRIES);
+    open.push({ ...folder, page, at: 0, isLast: page.length < PAGE_ENTRIES });
+  };
+  await enter({ state: top, removal });
+  for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
+    if (found.length === LIMITS.removeAllNodes) return found;
+    const entry = inner.page[inner.at++];
+    if (entry !== undefined) {
+      const { name, state } = entry;
+      const isFolder = state.type === "folder";
+      const next: Found = {
+        state,
+        removal: { op: "remove", folder: inner.state.node, name, node: state.node, isFolder },
+      };
+      if (isFolder) await enter(next);
+      else found.push(next);
+    } else if (inner.isLast) {
+      open.pop();
+      found.push({ state: inner.state, removal: inner.removal });
+    } else {
+      inner.page = await meta.list(inner.state.node, inner.page.at(-1)?.name ?? "", PAGE_ENTRIES);
+      [inner.at, inner.isLast] = [0, inner.page.length < PAGE_ENTRIES];
     }
   }
   return found;

@@ -264,7 +264,7 @@ export class VolumeRig {
     path: string,
     { asOf = this.volume.seq, n }: { asOf?: number; n?: number } = {},
   ): Promise<OperationResult> {
-    const tree = { ...(await this.split(path)), node: await this.nodeAt(path), asOf };
+    const tree = { ...(await this.split(path)), node: await this.nodeAt(path), asOf, isPart: false };
     const id = this.id(n);
     const find = (): ReturnType<typeof removalsOf> => removalsOf(this.volume.meta, tree, id, undefined);
     const { result, acknowledged } = await this.volume.submitTogether(find, id, undefined);

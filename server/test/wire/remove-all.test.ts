@@ -47,6 +47,22 @@ async function refusal(promise: Promise<unknown>): Promise<RunnelError> {
   return error;
 }
 
+async function fill(folder: number, count: number): Promise<void> {
+  const { first } = await wire.rig.run(wire.rig.volume.meta.allocateNodes(count));
+  const attributes = { type: "folder", mode: 0o755, uid: 0, gid: 0, mtimeNs: 1n, rdev: 0, target: "" } as const;
+  await wire.rig.run(
+    Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        wire.rig.volume.commit(
+          { op: "make", folder, name: `${index}`, node: first + index, attributes },
+          undefined,
+          undefined,
+        ),
+      ),
+    ),
+  );
+}
+
 describe("removing a whole tree", () => {
   test("[W64] is one round trip, one commit, and one item for who follows; old versions stay", async () => {
     const { top, file } = await tree();
@@ -148,24 +164,28 @@ describe("removing a whole tree", () => {
     expect(wire.rig.volume.seq).toBe(result.seq);
   });
 
+  test("[W120] goes in parts, each of what is below first; what was changed meanwhile ends it", async () => {
+    const top = await one.make(ROOT_NODE, "top", "folder");
+    for (const name of ["a", "b"]) await fill(await one.make(top, name, "folder"), 3_000);
+    await other.find({ isDeep: true, follow: true });
+    const asOf = seq();
+    const part = (at: number): Promise<Result> =>
+      one.change("removeAll", { folder: ROOT_NODE, name: "top", node: top, asOf: at, isPart: true });
+    const first = await part(asOf);
+    expect(first.seq).toBe(asOf + LIMITS.removeAllNodes);
+    expect(first.node).not.toBe(top);
+    const [left] = await wire.rig.volume.meta.list(top, "", 10);
+    expect(left).toMatchObject({ name: "b" });
+    const late = await other.make(left?.state.node ?? 0, "late");
+    expect(await refusal(part(asOf))).toMatchObject({ kind: "Stale", detail: { nodes: [late] } });
+    const before = seq();
+    expect(await part(before)).toMatchObject({ node: top, seq: before + 6_003 - LIMITS.removeAllNodes + 1 });
+    expect(await wire.rig.volume.meta.list(ROOT_NODE, "", 10)).toEqual([]);
+  }, 60_000);
+
   test("[W64] [limit removeAllNodes] of more than its limit is TooLarge, and nothing is removed; its parts can go one after another", async () => {
     const top = await one.make(ROOT_NODE, "top", "folder");
     const sub = await one.make(top, "sub", "folder");
-    const fill = async (folder: number, count: number): Promise<void> => {
-      const { first } = await wire.rig.run(wire.rig.volume.meta.allocateNodes(count));
-      const attributes = { type: "folder", mode: 0o755, uid: 0, gid: 0, mtimeNs: 1n, rdev: 0, target: "" } as const;
-      await wire.rig.run(
-        Promise.all(
-          Array.from({ length: count }, (_, index) =>
-            wire.rig.volume.commit(
-              { op: "make", folder, name: `${index}`, node: first + index, attributes },
-              undefined,
-              undefined,
-            ),
-          ),
-        ),
-      );
-    };
     await fill(sub, LIMITS.removeAllNodes - 1);
     const asOf = seq();
     expect(await refusal(removeAll(top, asOf))).toMatchObject({

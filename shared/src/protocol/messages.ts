@@ -262,7 +262,15 @@ export const REQUESTS = {
   }),
   remove: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeOrResult, isFolder: z.boolean() }),
   /** A folder with all below it, unless something of it changed after `asOf`. */
-  removeAll: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeOrResult, asOf: count }),
+  removeAll: z.object({
+    ...numbered,
+    folder: nodeOrResult,
+    name,
+    node: nodeOrResult,
+    asOf: count,
+    /** Of what is below as much as one operation removes; the folder itself once that is all. */
+    isPart: z.boolean().optional(),
+  }),
   setAttr: z.object({ ...numbered, node: nodeOrResult, change: settable }),
   xattrs: z.object({ ...attached, node: nodeId }),
   write: z.object({

@@ -167,6 +167,8 @@ export type ResultOf<V extends Verb> = z.infer<(typeof RESULTS)[V]>;
 /** The parts that come before the result. */
 export const PARTS = {
   find: z.object({ entries: z.array(Found) }),
+  /** Of so many files and folders so many are gone. */
+  remove: z.object({ removed: count, all: count }),
   watch: MeasuredMounts,
 } as const;
 export type StreamVerb = keyof typeof PARTS;

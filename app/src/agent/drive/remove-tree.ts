@@ -1,6 +1,6 @@
 // Removes a file, or a folder with all below it, of a drive: one operation for a whole tree, as long as it is not larger than the server takes at once.
 import type { Entry, NodeState } from "@runnel/shared";
-import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
+import { LIMITS, RESULTS, ROOT_NODE, RunnelError, check, isRunnelError } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -11,6 +11,8 @@ export interface RemoveTreeParts {
   replica: Replica;
   operations: Operations;
   session: Session;
+  /** Of so many files and folders so many are gone; said only where it takes more than one operation. */
+  progress?(removed: number, all: number): void;
 }
 
 interface Place extends Entry {
@@ -56,27 +58,27 @@ export class RemoveTree {
     return place;
   }
 
+  /** In one operation where the server takes it all at once, and then all or nothing; else in as many as it takes. */
   private async removeFolder(place: Place, asOf: number): Promise<void> {
+    const { node } = place.state;
     try {
-      return await this.removeAll(place, asOf);
+      await this.removeAll(place, asOf, false);
+      return;
     } catch (error) {
       if (!isRunnelError(error, "TooLarge")) throw error;
     }
-    const folder = place.state.node;
-    const entries = await this.parts.tree.entries(folder);
-    const files: Entry[] = [];
-    for (const entry of entries) {
-      if (entry.state.type === "folder") await this.removeFolder({ folder, ...entry }, asOf);
-      else files.push(entry);
+    const all = this.parts.replica.countBelow(node);
+    for (let removed = 0, last = 0; last !== node; removed += LIMITS.removeAllNodes) {
+      this.parts.progress?.(removed, all);
+      last = await this.removeAll(place, asOf, true);
     }
-    // With the folder itself they would be too many again.
-    if (files.length >= LIMITS.removeAllNodes)
-      await Promise.all(files.map((entry) => this.removeFile({ folder, ...entry }, asOf)));
-    await this.removeAll(place, asOf);
   }
 
-  private async removeAll({ folder, name, state: { node } }: Place, asOf: number): Promise<void> {
-    await this.parts.operations.change("removeAll", { folder, name, node, asOf }, []);
+  /** Resolves to the last node that was removed. */
+  private async removeAll({ folder, name, state: { node } }: Place, asOf: number, isPart: boolean): Promise<number> {
+    const body = { folder, name, node, asOf, ...(isPart ? { isPart } : {}) };
+    const answer = await this.parts.operations.change("removeAll", body, []);
+    return check(RESULTS.operation, answer, "removeAll result").node;
   }
 
   private async removeFile({ folder, name, state }: Place, asOf: number): Promise<void> {

@@ -37,6 +37,8 @@ export interface Replica {
   namesOf(node: number): { folder: number; name: string }[];
   /** "" for the root, "a/b"; undefined when the node has no known name. */
   pathOf(node: number): string | undefined;
+  /** Files and folders below a folder, as far as they are known. */
+  countBelow(folder: number): number;
   counts(): { nodes: number; names: number; completeFolders: number };
 
   /**

@@ -118,6 +118,10 @@ class SqliteReplica implements Replica {
     return words.toReversed().join("/");
   }
 
+  countBelow(folder: number): number {
+    return this.#rows.countBelow.get(folder)?.n ?? 0;
+  }
+
   counts(): { nodes: number; names: number; completeFolders: number } {
     return this.#rows.counts.get() ?? { nodes: 0, names: 0, completeFolders: 0 };
   }

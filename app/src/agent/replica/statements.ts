@@ -68,6 +68,12 @@ export function prepareStatements(db: IndexDatabase) {
     putFolder: query("INSERT OR REPLACE INTO folders VALUES (?, ?)"),
     dropFolder: query("DELETE FROM folders WHERE folder = ?"),
     dropFolders: query("DELETE FROM folders"),
+    countBelow: query<{ n: number }>(
+      `WITH RECURSIVE below(node) AS (
+         SELECT node FROM names WHERE folder = ? AND node <> 0
+         UNION SELECT names.node FROM names JOIN below ON names.folder = below.node WHERE names.node <> 0
+       ) SELECT count(*) AS n FROM below`,
+    ),
     counts: query<{ nodes: number; names: number; completeFolders: number }>(
       `SELECT (SELECT count(*) FROM nodes) AS nodes, (SELECT count(*) FROM names WHERE node <> 0) AS names,
        (SELECT count(*) FROM folders) AS completeFolders`,

@@ -14,7 +14,9 @@ export function addRemove(program: Command, output: Output): void {
     .argument("<path>", "in a drive")
     .action(async (path: string) => {
       const request = { verb: "remove", path: absolutePath(path) } as const;
-      const result = await withAgent((client) => client.ask<"remove">(request));
+      const result = await withAgent((client) =>
+        client.ask<"remove">(request, ({ removed, all }) => output.progress(removed, all)),
+      ).finally(() => output.endProgress());
       output.result(result, () => [`Removed ${request.path}.`]);
     });
 }

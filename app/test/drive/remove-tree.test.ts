@@ -1,0 +1,64 @@
+// Removing a folder of the drive: in one operation where that goes, else in few, however much is in it.
+import { expect, test } from "@jest/globals";
+import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
+import { RemoveTree, type RemoveTreeParts } from "../../src/agent/drive/remove-tree.ts";
+import { makeState } from "../replica/model-tree.ts";
+
+const MANY = 7;
+const AS_OF = 20;
+
+interface Asked {
+  name: string;
+  asOf: number;
+  isPart?: boolean;
+}
+
+/** A server with so many files in the folder "many". */
+function serverOf(files: number, refuses?: RunnelError) {
+  let left = files + 1;
+  const asked: Asked[] = [];
+  const told: string[] = [];
+  const parts = {
+    tree: { lookup: async () => makeState(MANY, "folder", 3) },
+    replica: { facts: () => ({ seq: AS_OF }), countBelow: () => files, pathOf: () => "many/changed" },
+    session: { current: async () => undefined },
+    operations: {
+      change: async (op: string, { isPart, ...body }: Asked) => {
+        asked.push({ ...body, ...(isPart === undefined ? {} : { isPart }), name: `${op} ${body.name}` });
+        if (refuses !== undefined && asked.length > 2) throw refuses;
+        if (left > LIMITS.removeAllNodes && isPart !== true) throw new RunnelError("TooLarge", op, "Too many.");
+        left = Math.max(0, left - LIMITS.removeAllNodes);
+        return { node: left === 0 ? MANY : MANY + left, seq: AS_OF + 1, version: 0, conflict: false };
+      },
+    },
+    progress: (removed: number, all: number) => void told.push(`${removed} of ${all}`),
+  };
+  return { asked, told, remove: () => new RemoveTree(parts as unknown as RemoveTreeParts).remove("many") };
+}
+
+const whole = { folder: ROOT_NODE, name: "removeAll many", node: MANY, asOf: AS_OF };
+
+test("a folder that one operation takes goes with one", async () => {
+  const { asked, told, remove } = serverOf(LIMITS.removeAllNodes - 1);
+  await remove();
+  expect({ asked, told }).toEqual({ asked: [whole], told: [] });
+});
+
+test.each([20_000, 200_000])(
+  "[W120] a folder of %d files goes with few operations, and it is said how far that is",
+  async (files) => {
+    const { asked, told, remove } = serverOf(files);
+    await remove();
+    const parts = Math.ceil((files + 1) / LIMITS.removeAllNodes);
+    expect(asked).toEqual([whole, ...Array.from({ length: parts }, () => ({ ...whole, isPart: true }))]);
+    expect(told).toEqual(Array.from({ length: parts }, (_, at) => `${at * LIMITS.removeAllNodes} of ${files}`));
+  },
+);
+
+test("what others changed meanwhile ends it, by name", async () => {
+  const stale = new RunnelError("Stale", "removeAll", "1 file was changed.", { detail: { nodes: [9] } });
+  await expect(serverOf(20_000, stale).remove()).rejects.toMatchObject({
+    kind: "Stale",
+    message: expect.stringContaining("many/changed was changed meanwhile"),
+  });
+});
