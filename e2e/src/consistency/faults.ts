@@ -3,7 +3,7 @@ import type { SeededRandom, SimulatedClock } from "@runnel/shared";
 import { isRunnelError, sleep } from "@runnel/shared";
 import type { Fault } from "./plan.ts";
 import type { SimulatedClient } from "./simulated-client.ts";
-import type { SimulatedServer } from "./simulated-server.ts";
+import { FOLDER, type SimulatedServer } from "./simulated-server.ts";
 
 const WALL_JUMP_MS = 3_600_000;
 const SERVER_AWAY_MS = 3_000;
@@ -85,7 +85,9 @@ export class Faults {
     else if (kind === "noAcks") this.later(lastsMs, client.withholdAcks());
     else if (kind === "memoryShort") client.life?.kernel.shrink();
     else if (kind === "kill" || kind === "powerCut") this.stopClient(client, kind === "powerCut", lastsMs);
-    else if (kind === "serverPowerCut") this.stopServer();
+    else if (kind === "serverPowerCut") this.stopServer(() => server.crash());
+    else if (kind === "dataLost") this.loseData(lastsMs);
+    else if (kind === "folderAway") this.later(lastsMs, server.disks.moveAway(FOLDER, random.coin()));
     else if (kind === "blackHole") this.later(lastsMs, client.silence());
     else if (kind === "noNetwork" && !line.isDown) {
       line.isDown = true;
@@ -145,10 +147,19 @@ export class Faults {
     this.keep(start());
   }
 
-  private stopServer(): void {
-    const { server, clock, random } = this.parts;
+  private loseData(lastsMs: number): void {
+    const { server } = this.parts;
     if (!server.isRunning) return;
-    server.crash();
+    this.stopServer(() => server.loseData());
+    this.later(lastsMs, () => this.stopServer(() => server.findData()));
+  }
+
+  /** `how` stops it, if it runs. */
+  private stopServer(how: () => void): void {
+    const { server, clock, random } = this.parts;
+    const isStarting = !server.isRunning;
+    how();
+    if (isStarting) return;
     const start = async (): Promise<void> => {
       await sleep(clock, random.below(SERVER_AWAY_MS));
       await this.started(() => server.start());

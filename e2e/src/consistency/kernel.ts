@@ -10,6 +10,7 @@ import { FolderLock } from "./folder-lock.ts";
 import { KernelInode, PAGE_BYTES } from "./kernel-inode.ts";
 
 const ENOENT = 2;
+const ENOSPC = 28;
 const ROOT_ID = 1;
 const AHEAD_PAGES_MAX = 8;
 /** The thread that forgets names gets its turn so late, at times. */
@@ -50,6 +51,7 @@ export class Kernel {
   private readonly drive: MemoryDrive;
   private readonly process: Process;
   private readonly random: SeededRandom;
+  private readonly isFull: () => boolean;
   private readonly inodes = new Map<number, KernelInode>();
   private readonly dentries = new Map<number, Map<string, Dentry>>();
   private readonly locks = new Map<number, FolderLock>();
@@ -61,7 +63,9 @@ export class Kernel {
   /** What programs asked for and the drive was not. */
   readonly answered: Answered = { names: 0, attributes: 0, pages: 0 };
 
-  constructor(drive: MemoryDrive, process: Process, random: SeededRandom) {
+  /** `isFull`: the disk on which the drive keeps what is written to it has no room now. */
+  constructor(drive: MemoryDrive, process: Process, random: SeededRandom, isFull = (): boolean => false) {
+    this.isFull = isFull;
     this.drive = drive;
     this.process = process;
     this.random = random;
@@ -344,7 +348,9 @@ export class Kernel {
     }
   }
 
+  /** What the drive's own code meets when it writes what programs write. */
   private async write(args: Asked, pass: () => Promise<RequestResult>): Promise<RequestResult> {
+    if (this.isFull()) return failed(ENOSPC);
     const result = await pass();
     if (result.error === 0)
       this.inodes.get(args.id)?.write(args.offset, args.data.subarray(0, result.written), ++this.order);

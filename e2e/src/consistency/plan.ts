@@ -51,6 +51,8 @@ export const FAULTS = [
   "serverDiskFull",
   "serverDiskSlow",
   "slowAgent",
+  "dataLost",
+  "folderAway",
 ] as const;
 
 export interface Fault {
@@ -107,12 +109,18 @@ export interface PlanSettings {
 
 /**
  * verbs: `runnel flush` and `runnel remove` beside programs that have unsaved bytes in open files. outside: programs on the server write to the served folder.
- * mapped: so that the system tells nobody. large: contents above a mebibyte. slowAgent: agents get a fifth of a processor. unsent: what a close failed with is followed.
+ * mapped: so that the system tells nobody. large: contents above a mebibyte. slowAgent: agents get a fifth of a processor. unavailable: the
+ * served folder, or the server's own data, are not there for a while. unsent: what a close failed with is followed.
  */
-export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unsent";
+export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unavailable" | "unsent";
 /** What a plan contains unless something else is asked for. */
 const POWERS: readonly Power[] = [];
 
+const NEEDS: Partial<Record<Fault["kind"], Power>> = {
+  slowAgent: "slowAgent",
+  dataLost: "unavailable",
+  folderAway: "unavailable",
+};
 const FOLDERS = ["", "d/", "e/"];
 const NAMES = ["a", "b", "c"];
 const HOLDS_MS = 3_000;
@@ -157,7 +165,7 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   }
   const lastsMs = Math.max(...steps.map(({ atMs }) => atMs));
   const faults: Fault[] = [];
-  const usual = FAULTS.filter((kind) => kind !== "slowAgent" || powers.has("slowAgent"));
+  const usual = FAULTS.filter((kind) => isAllowed(kind, powers));
   if (onlyFault !== undefined) faults.push({ atMs: 0, kind: onlyFault, client: 0, lastsMs });
   else {
     for (let atMs = random.below(4_000); atMs < lastsMs + 3_000; atMs += 1 + random.below(8_000))
@@ -201,6 +209,11 @@ function oneStep(
   if (doing === "write" || doing === "save")
     return { ...at, do: doing, path, sizeBytes: SIZES[random.below(SIZES.length)] ?? 0, ...holds };
   return { ...at, do: doing, path, ...(doing === "edit" ? holds : {}) };
+}
+
+function isAllowed(kind: Fault["kind"], powers: ReadonlySet<Power>): boolean {
+  const power = NEEDS[kind];
+  return power === undefined || powers.has(power);
 }
 
 /** A run with one fault from its begin to its end, and no other. */

@@ -2,13 +2,15 @@
 import { type Clock, type Disk, type DiskRoot, SimulatedDisk } from "@runnel/shared";
 
 const PAGE_BYTES = 4096;
+const FOLDER_MODE = 0o755;
 /** What was begun for want of room goes on so long, on a slow disk. */
 const SHORT_MS = 10_000;
 const TRASH_NAME = "trash";
 
 export class ServerDisks implements Disk {
   readonly served: SimulatedDisk;
-  readonly state: SimulatedDisk;
+  /** Another one may be put in its place. */
+  state: SimulatedDisk;
   private readonly statePath: string;
   private readonly full = new Map<SimulatedDisk, number>();
   /** Room is being made until then. */
@@ -38,6 +40,34 @@ export class ServerDisks implements Disk {
 
   openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot> {
     return (path.startsWith(this.statePath) ? this.state : this.served).openRoot(path, make);
+  }
+
+  /** The served folder is moved away, and perhaps an empty one is put in its place; undone by what this returns. */
+  moveAway(path: string, leavesEmpty: boolean): () => void {
+    const { served } = this;
+    const parts = path.split("/").filter((part) => part !== "");
+    const name = parts.pop() ?? "";
+    let folder: SimulatedDisk["root"] = served.root;
+    for (const part of parts) folder = folder.entries?.get(part) ?? folder;
+    const away = `${name}.away`;
+    const rename = (from: string, to: string): void => {
+      const inode = folder.entries?.get(from);
+      if (inode === undefined) return;
+      served.bind([
+        { folder, name: from, from: inode, to: undefined },
+        { folder, name: to, from: undefined, to: inode },
+      ]);
+      served.names.sync(folder);
+    };
+    rename(name, away);
+    if (leavesEmpty) {
+      const { inode, reuses } = served.makeInode("folder", FOLDER_MODE);
+      served.bind([{ folder, name, from: undefined, to: inode }], reuses);
+    }
+    return () => {
+      rename(name, `${name}.stub`);
+      rename(away, name);
+    };
   }
 
   crash(): void {

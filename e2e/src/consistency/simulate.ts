@@ -118,7 +118,7 @@ class World {
     const verdict = check(history.calls, this.server.truth, CLOSE_MS, kept);
     return {
       ...verdict,
-      violations: [...this.violations, ...this.starved(), ...verdict.violations],
+      violations: [...this.violations, ...this.server.nowhere, ...this.starved(), ...verdict.violations],
       seed: plan.seed,
       calls: history.calls.length,
       commits: this.server.truth.commits.length,

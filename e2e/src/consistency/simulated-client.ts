@@ -15,6 +15,7 @@ import { Kernel } from "./kernel.ts";
 import { tellLate } from "./late-drive.ts";
 import { SERVER_URL } from "./simulated-server.ts";
 
+const FITS = 0.15;
 const CACHE_BYTES = 64 * 1024 * 1024;
 
 /** One life of the agent. */
@@ -83,11 +84,13 @@ export class SimulatedClient {
     }
     const { state, random, shadow } = this;
     const process = this.machine.process();
+    // Now and then something small still fits.
+    const isFull = (): boolean => this.disk.isFull && !random.coin(FITS);
     let drive: MemoryDrive | undefined;
     const disk = new HostDisk({
       process,
       delayMs: () => random.below(this.disk.slowMs) + (random.coin(0.2) ? random.below(4) : 0),
-      isFull: () => this.disk.isFull,
+      isFull,
       shadow,
     });
     const mount = await openMountWith(
@@ -122,7 +125,7 @@ export class SimulatedClient {
     const { promise: ended, reject } = Promise.withResolvers<never>();
     ended.catch(() => {});
     const end = (): void => reject(new RunnelError("Interrupted", "use the drive", "The agent was killed."));
-    const kernel = new Kernel(drive, process, new SeededRandom(random.below(2 ** 32)));
+    const kernel = new Kernel(drive, process, new SeededRandom(random.below(2 ** 32)), isFull);
     this.life = { process, disk, drive, kernel, mount, ended, end };
   }
 

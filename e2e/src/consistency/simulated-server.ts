@@ -3,6 +3,7 @@ import { inlineExecutor } from "@runnel/native";
 import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/parts";
 import { MemoryMetaImage, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
 import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
+import { SimulatedDisk } from "@runnel/shared";
 import { Machine, type Process } from "../simulation/machine.ts";
 import { ServerDisks } from "./server-disks.ts";
 import { Truth } from "./truth.ts";
@@ -39,6 +40,9 @@ export class SimulatedServer {
   readonly machine: Machine;
   readonly truth = new Truth(clientOf);
   readonly warnings: string[] = [];
+  /** What was acknowledged by a server that had lost its data. */
+  readonly nowhere: string[] = [];
+  private lost: { state: SimulatedDisk; image: MemoryMetaImage } | undefined;
   private readonly network: SimulatedNetwork;
   private readonly termMs: number;
   /** Commits that could not be answered at once: somebody had to acknowledge them. */
@@ -117,11 +121,11 @@ export class SimulatedServer {
             openMeta: async (_folder, create) => {
               if (create !== undefined) this.image = new MemoryMetaImage();
               const store = await openMemoryMetaStore(this.image, create === undefined ? {} : { create });
-              return whileAlive(process, this.truth.follow(store));
+              return whileAlive(process, this.lost === undefined ? this.truth.follow(store) : this.told(store));
             },
           },
         );
-        this.truth.cutAfter(volume.volume.seq);
+        if (this.lost === undefined) this.truth.cutAfter(volume.volume.seq);
         this.countWaits(volume.volume.feed);
         opened.push(volume);
       },
@@ -138,6 +142,40 @@ export class SimulatedServer {
       setImmediate(() => (this.waited += isWaiting ? 1 : 0));
       return acknowledged;
     };
+  }
+
+  /** It starts next with data of its own that hold nothing, until `findData`. */
+  loseData(): void {
+    this.crash();
+    const { clock } = this.machine;
+    this.lost ??= { state: this.disks.state, image: this.image };
+    this.disks.state = new SimulatedDisk({ clock, seed: Math.floor(clock.bootMs()) });
+    this.image = new MemoryMetaImage();
+  }
+
+  findData(): void {
+    if (this.lost === undefined) return;
+    this.crash();
+    this.disks.state = this.lost.state;
+    this.image = this.lost.image;
+    this.lost = undefined;
+  }
+
+  /** The store, which puts down what clients' changes it takes. */
+  private told(store: MetaStore): MetaStore {
+    const plan: MetaStore["plan"] = async (batch) => {
+      for (const { id, operation } of batch)
+        if (id !== undefined)
+          this.nowhere.push(`nowhere: ${operation.op} of ${clientOf(id.instance)} went to a server without its data`);
+      return store.plan(batch);
+    };
+    return new Proxy(store, {
+      get: (target, property) => {
+        if (property === "plan") return plan;
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
   }
 
   /** The machine loses its power; its network card falls silent, and the peers' connections break when it comes back. */
