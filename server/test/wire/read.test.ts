@@ -309,10 +309,10 @@ describe("fetch", () => {
       }
     };
     const ask = (more: object): Channel => slow.client.connection.ask("fetch", slow.request({ ...whole, ...more }));
-    const first_ = follow("first", ask({ asked }));
+    const ofFirst = follow("first", ask({ asked }));
     await wire.rig.clock.advance(300);
-    const second_ = follow("second", ask({ length: 60_000, asked: 60_000 }));
-    await wire.rig.run(Promise.all([first_, second_]));
+    const ofSecond = follow("second", ask({ length: 60_000, asked: 60_000 }));
+    await wire.rig.run(Promise.all([ofFirst, ofSecond]));
     // The second was asked for in the middle of the first, and is there before the rest of that.
     const lastOfSecond = arrivals.findLastIndex((each) => each.startsWith("second"));
     expect(arrivals[0]).toBe("first asked");
