@@ -59,6 +59,14 @@ export interface ServerStatus {
   look: { why: LookWhy; done: number; total: number } | null;
   /** Changed there and from a drive at once; both are kept. */
   conflicts: { path: string; keptBeside: string; atMs: number }[];
+  /** Saves that lack bytes which programs there destroyed; what there is of them lies beside. */
+  incomplete: {
+    path: string;
+    keptBeside: string;
+    missing: { offset: number; length: number }[];
+    missingBytes: number;
+    atMs: number;
+  }[];
   /** Old versions that programs there wrote over; "" is a file without a name. */
   lost: { path: string; versions: number; atMs: number }[];
   /** Acknowledged, and not to be brought back when the server lost its index. */

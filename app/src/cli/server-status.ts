@@ -6,7 +6,7 @@ import { formatCount, formatPercent } from "./format.ts";
 const SHOWN_MAX = 5;
 
 export function describeServer(server: ServerStatus): string[] {
-  const { unavailable, look, salvaged, missing, conflicts, lost, leftOut } = server;
+  const { unavailable, look, salvaged, missing, incomplete, conflicts, lost, leftOut } = server;
   const lines: string[] = [];
   if (unavailable !== null) lines.push(`The server cannot use its folder: ${unavailable}`);
   if (look !== null) lines.push(describeLook(look));
@@ -19,6 +19,9 @@ export function describeServer(server: ServerStatus): string[] {
     ...newest(missing, ({ path, seq }) => {
       return `${path} (change ${seq}) was saved and could not be brought back when the server lost its index. Save it again from a copy.`;
     }),
+    ...newest(incomplete, ({ path, keptBeside, missing: ranges, missingBytes }) => {
+      return `A save of ${path} lacks ${formatCount(missingBytes, "byte", "bytes")} that a program on the server overwrote meanwhile (${describeRanges(ranges)}). What there is of it is ${keptBeside}.`;
+    }),
     ...newest(conflicts, ({ path, keptBeside }) => {
       return `${path} was changed on the server and from a drive at once. Both are kept; the server's is ${keptBeside}. Remove or rename that one to settle it.`;
     }),
@@ -26,6 +29,13 @@ export function describeServer(server: ServerStatus): string[] {
   if (lost.length > 0) lines.push(describeLost(lost));
   if (leftOut.count > 0) lines.push(describeLeftOut(leftOut));
   return lines;
+}
+
+function describeRanges(ranges: readonly { offset: number; length: number }[]): string {
+  return list(
+    ranges.map(({ offset, length }) => `from ${offset} to ${offset + length}`),
+    ranges.length,
+  );
 }
 
 function describeLook({ why, done, total }: NonNullable<ServerStatus["look"]>): string {

@@ -12,6 +12,7 @@ const FINE: ServerStatus = {
   unavailable: null,
   look: null,
   conflicts: [],
+  incomplete: [],
   lost: [],
   missing: [],
   salvaged: [],
@@ -23,6 +24,17 @@ test("a server that has nothing to tell says nothing", () => {
 });
 
 test.each<[string, Partial<ServerStatus>, string[]]>([
+  [
+    "a save of which bytes were destroyed",
+    {
+      incomplete: [
+        { path: "a/b", keptBeside: "a/b (c)", missing: [{ offset: 10, length: 5 }], missingBytes: 5, atMs: AT_MS },
+      ],
+    },
+    [
+      "A save of a/b lacks 5 bytes that a program on the server overwrote meanwhile (from 10 to 15). What there is of it is a/b (c).",
+    ],
+  ],
   [
     "a scan after lost events",
     { look: { why: "missed", done: 1200, total: 5000 } },

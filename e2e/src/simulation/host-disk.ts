@@ -20,7 +20,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { RunnelError, fromSystemError } from "@runnel/shared";
-import type { Disk, DiskEntry, DiskFile, DiskRoot, DiskSpace, DiskStat, OpenMode } from "@runnel/shared";
+import type { Disk, DiskEntry, DiskFile, DiskRoot, DiskSpace, DiskStat, FileLease, OpenMode } from "@runnel/shared";
 import type { Process } from "./machine.ts";
 import type { ShadowDisk } from "./shadow-disk.ts";
 
@@ -239,6 +239,10 @@ class HostFile implements DiskFile {
   /** Of the opening: nothing looks for a client's files by it. */
   handle(): Promise<Uint8Array> {
     return this.disk.done("handle", () => Buffer.from(this.disk.nextHandle()));
+  }
+
+  async takeLease(): Promise<FileLease> {
+    return "refused";
   }
 
   async sync(): Promise<void> {

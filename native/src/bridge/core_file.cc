@@ -110,6 +110,28 @@ Napi::Value HandleOfFile(const Napi::CallbackInfo& info) {
       [](Napi::Env env, FileHandle& job) -> Napi::Value { return CopyOf(env, job.handle.data(), job.handle.size()); });
 }
 
+struct LeaseOfFile {
+  int fd;
+  Lease lease;
+};
+
+Napi::Value TakeLeaseOf(const Napi::CallbackInfo& info) {
+  return StartJob(
+      info.Env(), Lane::kQuick, LeaseOfFile{IntArgument(info, 0), Lease::kRefused}, {},
+      [](LeaseOfFile& job) -> Failure {
+        job.lease = TakeLease(job.fd);
+        return 0;
+      },
+      [](Napi::Env env, LeaseOfFile& job) -> Napi::Value {
+        return Napi::Number::New(env, static_cast<double>(job.lease));
+      });
+}
+
+// At once: the system answers from memory.
+Napi::Value LeaseStandsOf(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), LeaseStands(IntArgument(info, 0)));
+}
+
 Napi::Value Close(const Napi::CallbackInfo& info) {
   return StartJob(
       info.Env(), Lane::kQuick, IntArgument(info, 0), {}, [](int& fd) -> Failure { return CloseFile(fd); },
@@ -127,6 +149,8 @@ void ExportFile(Napi::Env env, Napi::Object exports) {
   exports.Set("statFile", Napi::Function::New<StatOfFile>(env));
   exports.Set("setStatFile", Napi::Function::New<ChangeStatOfFile>(env));
   exports.Set("handleFile", Napi::Function::New<HandleOfFile>(env));
+  exports.Set("takeLease", Napi::Function::New<TakeLeaseOf>(env));
+  exports.Set("leaseStands", Napi::Function::New<LeaseStandsOf>(env));
   exports.Set("close", Napi::Function::New<Close>(env));
   exports.Set("descriptorLimit", Napi::Number::New(env, static_cast<double>(DescriptorLimit())));
 }

@@ -43,6 +43,22 @@ int HandleOf(int fd, std::vector<uint8_t>* handle);
 // Tells the system that the range will be read soon.
 void WillRead(int fd, uint64_t offset, uint64_t length);
 
+// Whether a file can be kept from being written to.
+enum class Lease : uint8_t {
+  // Until the descriptor is closed, whoever opens the file for writing or cuts it waits, as long as the system lets him wait.
+  kTaken,
+  // Somebody has it open for writing.
+  kWriter,
+  // The system, the file system or the file's owner does not allow it.
+  kRefused,
+};
+
+// Takes a lease for reading on a descriptor that is open for reading only (Linux: fcntl(2), F_SETLEASE; elsewhere refused).
+Lease TakeLease(int fd);
+
+// Whether a lease that was taken still stands and nobody waits for its end.
+bool LeaseStands(int fd);
+
 int CloseFile(int fd);
 
 }  // namespace runnel

@@ -92,6 +92,10 @@ export interface CoreAddon {
   statFile(fd: number): Promise<ArrayBuffer>;
   setStatFile(fd: number, ...change: StatChangeArguments): Promise<void>;
   handleFile(fd: number): Promise<ArrayBuffer>;
+  /** The number of the enumeration in file/file.h. */
+  takeLease(fd: number): Promise<number>;
+  /** At once. */
+  leaseStands(fd: number): boolean;
 
   chunkBytes(bytes: Uint8Array, preset: ChunkPreset): Promise<NativeChunks>;
   chunkFile(fd: number, offset: number, length: number, preset: ChunkPreset): Promise<NativeChunks>;

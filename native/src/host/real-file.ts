@@ -1,9 +1,14 @@
 // An open file of the real disk.
-import type { DiskFile, DiskStat, SetStat } from "@runnel/shared";
+import type { DiskFile, DiskStat, FileLease, SetStat } from "@runnel/shared";
 import { coreAddon } from "./core-addon.ts";
 import { checkRoom, checkSize, statChangeArguments } from "./disk-arguments.ts";
+import { LeasedFiles } from "./leased-files.ts";
 import { HeldDescriptor } from "./held-descriptor.ts";
 import { readStat } from "./stat-record.ts";
+
+// The numbers of the enumeration in file/file.h.
+const LEASES: readonly FileLease[] = ["taken", "writer", "refused"];
+const LEASED = new LeasedFiles();
 
 export class RealFile implements DiskFile {
   readonly #held: HeldDescriptor;
@@ -75,7 +80,14 @@ export class RealFile implements DiskFile {
     return new Uint8Array(await this.use("take handle", (fd) => this.#core.handleFile(fd)));
   }
 
+  async takeLease(wanted: () => void): Promise<FileLease> {
+    const lease = LEASES[await this.use("take lease", (fd) => this.#core.takeLease(fd))] ?? "refused";
+    if (lease === "taken") LEASED.add(this, () => this.#core.leaseStands(this.fd), wanted);
+    return lease;
+  }
+
   async close(): Promise<void> {
+    LEASED.delete(this);
     await this.#held.close();
     this.#closed();
   }

@@ -10,6 +10,8 @@ export interface AcceptedCommit {
   operation: Operation;
   result: OperationResult;
   change: Change;
+  /** Whose it is; "" where nobody asked. */
+  instance: string;
   /** For write: where the record's data lies in the log (run "log" offsets count from its start). */
   data: { segment: number; offset: number; length: number } | undefined;
 }
@@ -54,6 +56,11 @@ export interface OpenVersion {
    * only the store writes where it lies, or that is so of what it copies from.
    */
   isSettled(offset: number, length: number): Promise<boolean>;
+  /**
+   * Keeps these ranges as they are now until it is closed and what copies from it is in the folder, whatever other programs do to the file. To be called before
+   * they are proved. False when they cannot be kept.
+   */
+  secure(ranges: readonly ByteRange[]): Promise<boolean>;
   /** Digests of ranges, in order, of what lies there now; on core.node's threads as far as it lies in files. @throws as read. */
   digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array>;
   /** Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */

@@ -43,10 +43,12 @@ export class HeldVersions {
 
   /** A run over chunks of a version, proved; undefined when they are not there. */
   async run(version: VersionId, { recipe, open }: HeldVersion, from: number, count: number): Promise<Run | undefined> {
-    if (open === undefined || !(await holdsChunks(open, recipe, from, count, this.executor))) return undefined;
-    this.used.add(keyOf(version));
     const [offset = 0, end = 0] = [from, from + count].map((index) => chunkOffsets(recipe)[index]);
-    return { from: "version", version, offset, length: end - offset };
+    const length = end - offset;
+    if (open === undefined || !(await open.secure([{ offset, length }]))) return undefined;
+    if (!(await holdsChunks(open, recipe, from, count, this.executor))) return undefined;
+    this.used.add(keyOf(version));
+    return { from: "version", version, offset, length };
   }
 
   /** As run, for one chunk that the chunk index says is there. */
@@ -55,7 +57,10 @@ export class HeldVersions {
     digest: Uint8Array,
   ): Promise<Run | undefined> {
     const open = (await this.get(place.version))?.open;
-    if (open === undefined || !(await this.isAt(open, place.offset, place.length, digest))) return undefined;
+    const { offset, length } = place;
+    if (open === undefined || offset + length > open.sizeBytes || !(await open.secure([{ offset, length }])))
+      return undefined;
+    if (!(await this.isAt(open, place.offset, place.length, digest))) return undefined;
     this.used.add(keyOf(place.version));
     return { from: "version", ...place };
   }
@@ -66,7 +71,7 @@ export class HeldVersions {
     for (const run of runs) {
       if (run.from !== "version") return false;
       const open = (await this.get(run.version))?.open;
-      if (open === undefined) return false;
+      if (open === undefined || !(await open.secure([run]))) return false;
       this.used.add(keyOf(run.version));
       for (let at = 0; at < run.length; index++) {
         const length = recipe.lengths[index] ?? 0;
@@ -98,7 +103,6 @@ export class HeldVersions {
   }
 
   private async isAt(open: OpenVersion, offset: number, length: number, digest: Uint8Array): Promise<boolean> {
-    if (offset + length > open.sizeBytes) return false;
     try {
       return Buffer.compare(await this.executor.digest([await open.read(offset, length)]), digest) === 0;
     } catch (error) {

@@ -125,9 +125,9 @@ async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
       const end = { segment: place.segment, offset: place.offset + place.length };
       await ofIndex(() => indexAgain(meta, { commits: found, data, end }));
     }
-    for (const { seq, operation, result, change } of found)
+    for (const { seq, id, operation, result, change } of found)
       if (change !== undefined && seq > before.upSeq && isOwn(operation))
-        commits.push({ seq, operation, result, change, data });
+        commits.push({ seq, operation, result, change, instance: id?.instance ?? "", data });
   });
   return { meta, facts: await meta.facts(), commits, handles, salvaged: undefined };
 }

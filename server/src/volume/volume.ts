@@ -276,11 +276,11 @@ export class Volume {
 
   /** Every change passes here, in seq order: it is durable and indexed. */
   private committed(published: readonly Published[]): void {
-    for (const { operation, change, result, data } of published) {
+    for (const { operation, id, change, result, data } of published) {
       this.lastSeq = change.seq;
       if (isOwn(operation)) {
         if (data !== undefined) this.keeper.wrote(change.seq, data.segment);
-        this.content.accept({ seq: change.seq, operation, result, change, data });
+        this.content.accept({ seq: change.seq, operation, result, change, instance: id?.instance ?? "", data });
       }
       if (operation.op === "write" && operation.content.recipe !== undefined) {
         const version = { node: result.node, seq: result.version };

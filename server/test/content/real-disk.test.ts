@@ -49,7 +49,14 @@ function commit(operations: readonly (Operation | ExternalOperation)[], data = n
     for (const [index, answer] of planned.entries()) {
       const operation = operations[index] as Operation;
       if (!answer.ok || answer.change === undefined || operation.op.startsWith("external")) continue;
-      store.accept({ seq: answer.change.seq, operation, result: answer.result, change: answer.change, data: place });
+      store.accept({
+        seq: answer.change.seq,
+        operation,
+        result: answer.result,
+        change: answer.change,
+        instance: "",
+        data: place,
+      });
     }
     return planned;
   });

@@ -438,7 +438,7 @@ export class TestVolume implements ContentHost {
 
 function accepted(index: number, record: LogRecord): AcceptedCommit | undefined {
   if (record.kind !== "commit" || record.change === undefined) return undefined;
-  const { operation, change, result, data } = record;
+  const { id, operation, change, result, data } = record;
   if (operation.op.startsWith("external") || operation.op === "setRecipe") return undefined;
   const place = { segment: 1, offset: index, length: data.length };
   return {
@@ -446,6 +446,7 @@ function accepted(index: number, record: LogRecord): AcceptedCommit | undefined 
     operation: operation as Operation,
     result,
     change,
+    instance: id?.instance ?? "",
     data: data.length > 0 ? place : undefined,
   };
 }

@@ -49,6 +49,9 @@ export interface DiskSpace {
   freeFiles: number;
 }
 
+/** Whether a file can be kept from being written to: it is; somebody has it open for writing; system, file system or owner do not allow it. */
+export type FileLease = "taken" | "writer" | "refused";
+
 /** An open regular file. Close it exactly once. */
 export interface DiskFile {
   /** The descriptor, for core.node's and drive.node's own threads; -1 where there is none (simulated). */
@@ -66,6 +69,11 @@ export interface DiskFile {
   sync(dataOnly?: boolean): Promise<void>;
   /** The kernel's file handle (name_to_handle_at, type and bytes): never reused, unlike an inode number. */
   handle(): Promise<Uint8Array>;
+  /**
+   * Of a file opened to read: until it is closed, whoever opens it for writing or cuts it waits, as long as the system lets him (Linux: fcntl(2),
+   * F_SETLEASE, 45 s). `wanted` is called once, on the event loop, when somebody waits: close the file soon then.
+   */
+  takeLease(wanted: () => void): Promise<FileLease>;
   close(): Promise<void>;
 }
 

@@ -37,6 +37,8 @@ export class SimulatedDisk implements Disk {
   delayMs: (operation: string) => number = () => 0;
   /** Makes an operation fail: called with its name (that of the method) and its path in the root ("" for the root). */
   fault: ((operation: string, path: string) => ErrorKind | undefined) | undefined;
+  /** Whether a file can be kept from being written to. */
+  hasLeases = true;
   /** Counts crashes: what was opened in an earlier life is dead. */
   life = 0;
   /** Operations done so far, of any kind. */

@@ -4,6 +4,18 @@
 export type Notice =
   /** A program on the server and a drive changed a file at once; what the program wrote lies at `keptBeside`. */
   | { kind: "conflict"; path: string; keptBeside: string; atMs: number }
+  /**
+   * An acknowledged save copied bytes that a program on the server destroyed, and nobody has them: what there is of it lies at `keptBeside`, with zeros in
+   * the ranges that are missing, of which the first are named.
+   */
+  | {
+      kind: "incomplete";
+      path: string;
+      keptBeside: string;
+      missing: { offset: number; length: number }[];
+      missingBytes: number;
+      atMs: number;
+    }
   /** So many old versions of a file were destroyed by programs that wrote to it, `seq` the last; `path` is "" when it has no name. */
   | { kind: "lost"; path: string; node: number; seq: number; versions: number; atMs: number }
   /** The index was lost, and this acknowledged change could not be brought back. */
@@ -17,6 +29,7 @@ export type NoticeOf<Kind extends Notice["kind"]> = Extract<Notice, { kind: Kind
 export function noticeKey(notice: Notice): string {
   switch (notice.kind) {
     case "conflict":
+    case "incomplete":
       return notice.keptBeside;
     case "lost":
       return String(notice.node);

@@ -37,6 +37,14 @@ export type VolumeStatus = z.output<typeof VOLUME_STATUS>;
 const at = { atMs: count };
 const ENTRIES = {
   conflict: z.object({ kind: z.literal("conflict"), path: z.string(), keptBeside: z.string(), ...at }),
+  incomplete: z.object({
+    kind: z.literal("incomplete"),
+    path: z.string(),
+    keptBeside: z.string(),
+    missing: z.array(z.object({ offset: count, length: count })),
+    missingBytes: count,
+    ...at,
+  }),
   lost: z.object({ kind: z.literal("lost"), path: z.string(), node: count, seq: count, versions: count, ...at }),
   missing: z.object({ kind: z.literal("missing"), path: z.string(), seq: count, ...at }),
   salvaged: z.object({ kind: z.literal("salvaged"), changes: count, ...at }),

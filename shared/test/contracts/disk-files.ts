@@ -1,5 +1,6 @@
 // Disk contract: open files.
 import { describe, expect, it } from "@jest/globals";
+import type { DiskFile } from "../../src/host/disk.ts";
 import type { DiskContext } from "./disk-contract.ts";
 import { bytesOf, expectKind, get, put, textOf } from "./disk-steps.ts";
 
@@ -141,6 +142,36 @@ export function describeFiles(context: DiskContext): void {
       await expect(file.read(0, 1)).rejects.toThrow(/close/);
       await expect(file.close()).rejects.toThrow(/close/);
       expect(await get(context.root, "a")).toBe("x".repeat(50));
+    });
+
+    it("keeps a leased file from being written to until it is closed, and says that somebody waits", async () => {
+      await put(context.root, "a", "as it was");
+      const writer = await context.root.open("a", "write");
+      const file = await context.root.open("a", "read");
+      const wanted = Promise.withResolvers<void>();
+      const first = await file.takeLease(wanted.resolve);
+      await writer.close();
+      if (process.platform !== "linux") {
+        expect(first).toBe("refused");
+        return file.close();
+      }
+      expect(first).toBe("writer");
+      expect(await file.takeLease(wanted.resolve)).toBe("taken");
+      let isOpen = false;
+      // One that must not wait is refused, as the real disk's own opening.
+      const tryOpening = (): Promise<DiskFile> => context.root.open("a", "write").catch(tryOpening);
+      const opening = tryOpening().then((opened) => {
+        isOpen = true;
+        return opened;
+      });
+      await wanted.promise;
+      const probe = await context.root.open("a", "read");
+      expect(await probe.takeLease(() => undefined)).toBe("writer");
+      await probe.close();
+      expect(isOpen).toBe(false);
+      expect(textOf(await file.read(0, 100))).toBe("as it was");
+      await file.close();
+      await (await opening).close();
     });
   });
 }

@@ -106,6 +106,15 @@ const Server: z.ZodType<ServerStatus> = z.object({
   unavailable: z.string().nullable(),
   look: z.object({ why: z.enum(LOOKS), done: count, total: count }).nullable(),
   conflicts: z.array(z.object({ path: z.string(), keptBeside: z.string(), atMs: count })),
+  incomplete: z.array(
+    z.object({
+      path: z.string(),
+      keptBeside: z.string(),
+      missing: z.array(z.object({ offset: count, length: count })),
+      missingBytes: count,
+      atMs: count,
+    }),
+  ),
   lost: z.array(z.object({ path: z.string(), versions: count, atMs: count })),
   missing: z.array(z.object({ path: z.string(), seq: count, atMs: count })),
   salvaged: z.array(z.object({ changes: count, atMs: count })),

@@ -24,6 +24,7 @@ export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
       unavailable: end.unavailable ?? null,
       look: end.look ?? null,
       conflicts: of("conflict").map(({ path, keptBeside, atMs }) => ({ path, keptBeside, atMs })),
+      incomplete: of("incomplete").map(({ kind: _kind, ...rest }) => rest),
       lost: of("lost").map(({ path, versions, atMs }) => ({ path, versions, atMs })),
       missing: of("missing").map(({ path, seq, atMs }) => ({ path, seq, atMs })),
       salvaged: of("salvaged").map(({ changes, atMs }) => ({ changes, atMs })),

@@ -1,6 +1,6 @@
 // BatchPreparer: prepares the commits of a batch, several at once, up to the first that fails.
 import type { VersionId } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../content-store.ts";
 import { eachOf } from "./lane.ts";
 import type { Overtaken } from "./overtaken.ts";
@@ -11,15 +11,16 @@ import { closePrepared, prepare } from "./prepare.ts";
 
 /** Preparations at once: their fsyncs share journal commits. */
 const PREPARED_AT_ONCE = 4;
-/** What a commit copies from may change its tuple without its bytes (chmod): the look that settles it takes less than this many tries. */
-const STALE_TRIES = 4;
+
+/** The look that tells what became of a file that a commit copies from takes less than this many tries; the commits behind it wait for them. */
+const LOST_TRIES = 4;
 
 export class BatchPreparer {
   readonly #parts: PrepareContext;
   readonly #pending: PendingContents;
   readonly #overtaken: Overtaken;
   readonly #hasBegun: (seq: number) => boolean;
-  readonly #staleTries = new Map<number, number>();
+  readonly #lostTries = new Map<number, number>();
 
   constructor(
     parts: PrepareContext,
@@ -62,20 +63,17 @@ export class BatchPreparer {
     const content = contentOf(commit);
     const known = content && (this.#pending.get(content.version) ?? content);
     if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
-    try {
-      return await prepare(this.#parts, commit, known, isReplaced);
-    } catch (error) {
-      const tries = (this.#staleTries.get(commit.seq) ?? 0) + 1;
-      this.#staleTries.set(commit.seq, tries);
-      const isLost = known !== undefined && isRunnelError(error, "Stale") && tries >= STALE_TRIES;
-      if (isLost) return { kind: "lost", content: known };
-      throw error;
-    }
+    const prepared = await prepare(this.#parts, commit, known, isReplaced);
+    if (prepared.kind !== "lost" || !prepared.mayComeBack) return prepared;
+    const tries = (this.#lostTries.get(commit.seq) ?? 0) + 1;
+    this.#lostTries.set(commit.seq, tries);
+    if (tries >= LOST_TRIES) return prepared;
+    throw new RunnelError("Stale", "bring up", "A file that it copies from is being changed by another program.");
   }
 
   /** The commit is up. */
   forget(seq: number): void {
-    this.#staleTries.delete(seq);
+    this.#lostTries.delete(seq);
   }
 
   /** It is in place already, open, or copied from by a commit that is not in the batch. */

@@ -1,10 +1,11 @@
 // Bringing up: accepted commits become plain files, in seq order, one at a time, several to a sync. A batch is prepared beside the tree (other work
 // goes on), its handles are logged, then it is put in place in the lane, synced, and stored. A failure stops at the commit that
 // failed; it is begun again later, as after a crash.
-import type { Clock, Executor, Timer } from "@runnel/shared";
+import type { Clock, Executor, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type { AcceptedCommit, ContentHost, ContentStatus } from "../content-store.ts";
+import type { BaseHolds } from "./base-holds.ts";
 import { BatchPreparer } from "./batch-preparer.ts";
 import type { BusyNames } from "./busy-names.ts";
 import { pathOfCommit } from "./commit-path.ts";
@@ -36,6 +37,7 @@ export interface BringUpContext {
   rows: DiskRows;
   pending: PendingContents;
   versions: Versions;
+  holds: BaseHolds;
   lane: Lane;
   busy: BusyNames;
   clock: Clock;
@@ -79,7 +81,8 @@ export class BringUp {
     this.#upSeq = new UpSeq(seq, upSeq, (up) => context.host.up(up));
     this.#noted = new NotedHandles(handles);
     const { tree, versions, meta, host, pending, executor } = context;
-    const parts = { tree, versions, meta, host, executor, noted: this.#noted.bySeq };
+    const isApplying = (): boolean => this.#applying !== undefined;
+    const parts = { tree, versions, meta, host, executor, isApplying, noted: this.#noted.bySeq };
     this.#preparer = new BatchPreparer(parts, pending, this.#overtaken, (one) => this.#begun.has(one));
   }
 
@@ -316,13 +319,15 @@ export class BringUp {
   }
 
   async #settle(commit: AcceptedCommit): Promise<void> {
-    const { pending, meta } = this.#context;
+    const { pending, meta, holds } = this.#context;
     const content = contentOf(commit);
+    const copied: VersionId[] = [];
     for (const version of this.#overtaken.take(commit.seq)) {
-      pending.delete(version);
+      copied.push(...pending.delete(version));
       await meta.forgetVersion(version);
     }
-    if (content !== undefined && !this.#overtaken.has(content.version)) pending.delete(content.version);
+    if (content !== undefined && !this.#overtaken.has(content.version)) copied.push(...pending.delete(content.version));
+    for (const version of copied) await holds.letGo(version);
     this.#noted.bySeq.delete(commit.seq);
     this.#context.busy.delete(commit, this.#begun.delete(commit.seq));
     this.#preparer.forget(commit.seq);

@@ -1,10 +1,21 @@
 // Filling a temp with a pending content: log data, what the commit staged itself, and ranges of older versions, copied within the system. Bytes of
-// older versions are digested afterwards against the recipe where an executor is at hand.
-import type { DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
-import { DIGEST_BYTES, RunnelError, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
+// older versions are digested afterwards against the recipe where an executor is at hand; what is wrong then is looked for elsewhere.
+import type { ChunkPreset, DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
+import {
+  DIGEST_BYTES,
+  RunnelError,
+  chunkOffsets,
+  digestAt,
+  isRunnelError,
+  presetFor,
+  presetOf,
+  EMPTY_RECIPE,
+} from "@runnel/shared";
 import type { ByteRange, ContentHost } from "../content-store.ts";
 import type { MetaStore } from "../../meta/meta-store.ts";
+import { joinRanges } from "./byte-ranges.ts";
 import type { PendingContent } from "./pending-contents.ts";
+import { sourcesOf } from "./pending-contents.ts";
 import type { FolderVersion, Versions } from "./versions.ts";
 import { writeSparsely } from "./write-sparsely.ts";
 
@@ -16,6 +27,8 @@ export interface FillContext {
   versions: Versions;
   meta: MetaStore;
   executor: Executor | undefined;
+  /** Asked by the one who puts a batch in place, who must not wait for its end. */
+  isApplying(): boolean;
 }
 
 /** The bytes of a run could not be had: they have to be found elsewhere. */
@@ -23,18 +36,21 @@ function isMissing(error: unknown): boolean {
   return isRunnelError(error, "Gone", "Lost", "Stale");
 }
 
+export interface Filled {
+  /** What could not be had from anywhere, ascending: zeros there, or what another program has written. */
+  missing: ByteRange[];
+  /** A file just changed, and the rows do not say yet how: later more may be had. */
+  mayComeBack: boolean;
+}
+
 /**
- * Writes the content's runs into the file, which then has its length.
- * @throws Lost when bytes of older versions cannot be had from anywhere; Stale when they may be had later; NoSpace, Io.
+ * Writes the content's runs into the file, which then has its length. Bytes of older versions that are not where they were are looked for by their digests.
+ * @throws NoSpace, Io, Unavailable.
  */
-export async function fill(
-  context: FillContext,
-  file: DiskFile,
-  content: PendingContent,
-  isWithinBatch: boolean,
-): Promise<void> {
+export async function fill(context: FillContext, file: DiskFile, content: PendingContent): Promise<Filled> {
   const copied: ByteRange[] = [];
-  let problem: unknown;
+  const failed: ByteRange[] = [];
+  let mayComeBack = false;
   let at = 0;
   // A new temp has the length of its runs, but for zeros that were left out.
   let hasLength = content.temp === "";
@@ -43,14 +59,19 @@ export async function fill(
     if (run.from === "version") {
       hasLength = false;
       copied.push({ offset: at, length: run.length });
-      problem = (await copyOlder(context, file, run, at, isWithinBatch)) ?? problem;
+      const problem = await copyOlder(context, file, run, at);
+      if (problem !== undefined) failed.push({ offset: at, length: run.length });
+      mayComeBack ||= isRunnelError(problem, "Stale");
     }
     at += run.length;
   }
   if (!hasLength) await file.truncate(content.sizeBytes);
-  const wrong = await wrongChunks(context, file, content.recipe, copied);
-  if (wrong !== undefined && content.recipe !== undefined) await repair(context, file, content.recipe, wrong, problem);
-  else if (problem !== undefined) throw problem;
+  const { recipe } = content;
+  if (recipe === undefined || context.executor === undefined) return { missing: failed, mayComeBack };
+  const wrong = await wrongChunks(context.executor, file, recipe, copied);
+  const missing =
+    wrong.length === 0 ? [] : await repair(context, context.executor, file, { ...content, recipe }, wrong);
+  return { missing, mayComeBack };
 }
 
 /** True when zeros were left out. */
@@ -72,17 +93,16 @@ async function copyLog(
   return leftOut;
 }
 
-/** Resolves to the reason when the bytes could not be had. */
+/** @returns why the bytes could not be had, if they could not. */
 async function copyOlder(
-  { versions }: FillContext,
+  { versions, isApplying }: FillContext,
   file: DiskFile,
   run: { version: VersionId; offset: number; length: number },
   at: number,
-  isWithinBatch: boolean,
 ): Promise<unknown> {
   let older: FolderVersion | undefined;
   try {
-    older = await versions.open(run.version, isWithinBatch);
+    older = await versions.open(run.version, isApplying());
     await older.copyTo(file, run.offset, at, run.length, BUFFER_BYTES);
     return undefined;
   } catch (error) {
@@ -93,22 +113,23 @@ async function copyOlder(
   }
 }
 
-/** Chunks that touch a copied range and are not what the recipe says; undefined when it cannot be told. */
+/** Chunks that touch a copied range and are not what the recipe says. */
 async function wrongChunks(
-  { executor }: FillContext,
+  executor: Executor,
   file: DiskFile,
-  recipe: Recipe | undefined,
+  recipe: Recipe,
   copied: readonly ByteRange[],
-): Promise<number[] | undefined> {
-  if (executor === undefined || recipe === undefined) return undefined;
+): Promise<number[]> {
   const touched = chunksTouching(recipe, copied);
   if (touched.length === 0) return [];
   const offsets = chunkOffsets(recipe);
   const ranges = touched.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 }));
   const digests = await executor.digestFile(file, ranges);
-  return touched.filter((index, at) => {
-    return Buffer.compare(digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), digestAt(recipe, index)) !== 0;
-  });
+  return touched.filter((index, at) => !isDigest(digests, at, digestAt(recipe, index)));
+}
+
+function isDigest(digests: Uint8Array, at: number, digest: Uint8Array): boolean {
+  return Buffer.compare(digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), digest) === 0;
 }
 
 /** Both are in order of offset. */
@@ -127,42 +148,144 @@ function chunksTouching(recipe: Recipe, ranges: readonly ByteRange[]): number[] 
   return touched;
 }
 
-/** Looks for wrong chunks in other versions that the chunk index knows. @throws `problem`, or Lost, when one is nowhere. */
+/**
+ * Looks for wrong chunks: in the versions that the commit copies from, chunk by chunk; in other versions that the chunk index knows; in the files that other
+ * programs have changed, wherever in them. @returns what is nowhere.
+ */
 async function repair(
   context: FillContext,
+  executor: Executor,
   file: DiskFile,
-  recipe: Recipe,
+  content: PendingContent & { recipe: Recipe },
   wrong: readonly number[],
-  problem: unknown,
-): Promise<void> {
+): Promise<ByteRange[]> {
+  const { recipe } = content;
   const offsets = chunkOffsets(recipe);
-  for (const index of wrong) {
-    const bytes = await findChunk(context, digestAt(recipe, index), recipe.lengths[index] ?? 0);
-    if (bytes === undefined)
-      throw (
-        problem ?? new RunnelError("Lost", "bring up", "Bytes that a commit copied were destroyed by another program.")
-      );
-    await file.write(offsets[index] ?? 0, bytes);
+  const missing: ByteRange[] = [];
+  const changed = new ChangedFiles(context, executor, content);
+  try {
+    for (const index of wrong) {
+      const offset = offsets[index] ?? 0;
+      const chunk = { digest: digestAt(recipe, index), length: recipe.lengths[index] ?? 0 };
+      const bytes =
+        (await inSource(context, executor, content, offset, chunk)) ??
+        (await inVersions(context, executor, chunk)) ??
+        (await changed.find(chunk));
+      if (bytes === undefined) missing.push({ offset, length: chunk.length });
+      else await file.write(offset, bytes);
+    }
+  } finally {
+    await changed.close();
   }
+  return joinRanges(missing);
 }
 
-async function findChunk(
-  { meta, executor, versions }: FillContext,
-  digest: Uint8Array,
-  length: number,
+interface Chunk {
+  digest: Uint8Array;
+  length: number;
+}
+
+async function isChunk(executor: Executor, bytes: Uint8Array, { digest, length }: Chunk): Promise<boolean> {
+  return bytes.length === length && isDigest(await executor.digest([bytes]), 0, digest);
+}
+
+/** Where the commit said that it is: of a range that was written to in part, the other chunks are still there. */
+async function inSource(
+  context: FillContext,
+  executor: Executor,
+  { runs }: PendingContent,
+  offset: number,
+  chunk: Chunk,
 ): Promise<Uint8Array | undefined> {
-  const [place] = await meta.findChunks(digest);
-  if (place === undefined || place.length !== length || executor === undefined) return undefined;
+  let start = 0;
+  for (const run of runs) {
+    const isWithin = start <= offset && offset + chunk.length <= start + run.length;
+    if (isWithin && run.from === "version")
+      return readChunk(context, executor, run.version, run.offset + offset - start, chunk);
+    start += run.length;
+  }
+  return undefined;
+}
+
+async function inVersions(context: FillContext, executor: Executor, chunk: Chunk): Promise<Uint8Array | undefined> {
+  const [place] = await context.meta.findChunks(chunk.digest);
+  if (place === undefined || place.length !== chunk.length) return undefined;
+  return readChunk(context, executor, place.version, place.offset, chunk);
+}
+
+/** Undefined when it is not there: places are hints. */
+async function readChunk(
+  { versions, isApplying }: FillContext,
+  executor: Executor,
+  id: VersionId,
+  offset: number,
+  chunk: Chunk,
+): Promise<Uint8Array | undefined> {
   let version: FolderVersion | undefined;
   try {
-    version = await versions.open(place.version);
-    const bytes = await version.read(place.offset, length);
-    return Buffer.compare(await executor.digest([bytes]), digest) === 0 ? bytes : undefined;
+    version = await versions.open(id, isApplying());
+    const bytes = await version.read(offset, chunk.length);
+    return (await isChunk(executor, bytes, chunk)) ? bytes : undefined;
   } catch (error) {
-    // The index is a hint: whatever is wrong with it, the chunk is not there.
-    if (isRunnelError(error, "Gone", "Lost", "Stale", "Invalid")) return undefined;
+    if (isMissing(error) || isRunnelError(error, "Invalid")) return undefined;
     throw error;
   } finally {
     await version?.close();
   }
+}
+
+/** The files of versions as they are now, cut anew: what a program moved within one is found. */
+class ChangedFiles {
+  readonly #context: FillContext;
+  readonly #executor: Executor;
+  readonly #content: PendingContent & { recipe: Recipe };
+  #places: Map<string, { file: DiskFile; offset: number }> | undefined;
+  readonly #files: DiskFile[] = [];
+
+  constructor(context: FillContext, executor: Executor, content: PendingContent & { recipe: Recipe }) {
+    this.#context = context;
+    this.#executor = executor;
+    this.#content = content;
+  }
+
+  async find(chunk: Chunk): Promise<Uint8Array | undefined> {
+    this.#places ??= await this.#cut();
+    const place = this.#places.get(keyOf(chunk.digest));
+    if (place === undefined) return undefined;
+    const bytes = await place.file.read(place.offset, chunk.length);
+    return (await isChunk(this.#executor, bytes, chunk)) ? bytes : undefined;
+  }
+
+  async #cut(): Promise<Map<string, { file: DiskFile; offset: number }>> {
+    const places = new Map<string, { file: DiskFile; offset: number }>();
+    const preset = presetOf(this.#content.recipe) ?? presetFor(this.#content.sizeBytes);
+    for (const { version } of sourcesOf(this.#content)) {
+      const file = await this.#context.versions.changedFile(version);
+      if (file === undefined) continue;
+      this.#files.push(file);
+      const found = await this.#recipeOf(file, preset);
+      const offsets = chunkOffsets(found);
+      for (let index = 0; index < found.lengths.length; index++)
+        places.set(keyOf(digestAt(found, index)), { file, offset: offsets[index] ?? 0 });
+    }
+    return places;
+  }
+
+  async #recipeOf(file: DiskFile, preset: ChunkPreset): Promise<Recipe> {
+    try {
+      return await this.#executor.chunkFile(file, 0, (await file.stat()).sizeBytes, preset);
+    } catch (error) {
+      // Cut shorter meanwhile.
+      if (isRunnelError(error, "Stale")) return EMPTY_RECIPE;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.#files) await file.close();
+  }
+}
+
+function keyOf(digest: Uint8Array): string {
+  return Buffer.from(digest).toString("latin1");
 }

@@ -10,6 +10,8 @@ import type {
   OpenVersion,
   StagedFile,
 } from "../content-store.ts";
+import { FileSource } from "./file-source.ts";
+import { BaseHolds } from "./base-holds.ts";
 import { BringUp } from "./bring-up.ts";
 import { BusyNames } from "./busy-names.ts";
 import { Comparing } from "./comparing.ts";
@@ -17,14 +19,17 @@ import { DiskRows, ROOT_ROW } from "./disk-rows.ts";
 import { healFolder } from "./heal.ts";
 import { Lane } from "./lane.ts";
 import { LeftOut } from "./left-out.ts";
+import { LateWriters } from "./late-writers.ts";
 import { LiveTree } from "./live-tree.ts";
 import { makeStoreFolders } from "./marker.ts";
 import { NO_NAME_LIMITS, checkHeld, findNameLimits } from "./name-limits.ts";
 import { Notices } from "./notices.ts";
 import { OwnPlacings } from "./own-placings.ts";
-import { PendingContents, contentOf } from "./pending-contents.ts";
+import { PendingContents, contentOf, sourcesOf } from "./pending-contents.ts";
 import { Presence } from "./presence.ts";
+import type { FilledTemp } from "./filled-temp.ts";
 import { Reservations } from "./space.ts";
+import { baseName } from "./store-layout.ts";
 import { StagedFiles } from "./staged.ts";
 import type { TrashSettings } from "./trash.ts";
 import { Trash } from "./trash.ts";
@@ -65,12 +70,14 @@ class FolderStore implements ContentStore {
   readonly #pending = new PendingContents();
   readonly #placings: OwnPlacings;
   readonly #leftOut = new LeftOut();
+  readonly #holds: BaseHolds;
   readonly #notices: Notices;
   readonly #versions: Versions;
   readonly #staged: StagedFiles;
   readonly #reservations: Reservations;
   #presence: Presence | undefined;
   #trash: Trash | undefined;
+  #lateWriters: LateWriters | undefined;
   #tree: LiveTree | undefined;
   #bringUp: BringUp | undefined;
   #comparing: Comparing | undefined;
@@ -93,12 +100,14 @@ class FolderStore implements ContentStore {
     this.#staged = new StagedFiles(root);
     this.#reservations = new Reservations(root, clock, (bytes) => this.#cutTrash(bytes));
     this.#placings = new OwnPlacings(clock);
+    this.#holds = new BaseHolds({ root, isCopied: (version) => this.#pending.isCopied(version) });
     this.#versions = new Versions({
       root,
       meta,
       rows: this.#rows,
       pending: this.#pending,
       placings: this.#placings,
+      holds: this.#holds,
       host,
       executor,
       wallNs: () => clock.wallNs(),
@@ -121,13 +130,24 @@ class FolderStore implements ContentStore {
     for (const commit of commits) {
       this.#kept.seqs.add(commit.seq);
       const content = contentOf(commit);
-      if (content !== undefined) this.#kept.temps.add(content.temp);
+      if (content === undefined) continue;
+      this.#kept.temps.add(content.temp);
+      for (const { version } of sourcesOf(content)) this.#kept.temps.add(baseName(version));
     }
     // Queued, and begun when the folder is known to be there.
     const isThere = await this.#isThere();
     if (isThere) await this.#begin();
+    if (isThere) await this.#findHolds(commits);
     for (const commit of commits) this.#bringUp?.accept(commit, true);
     this.#bringUp?.go();
+  }
+
+  /** What an earlier process had copied for commits that are not in the folder yet. */
+  async #findHolds(commits: readonly AcceptedCommit[]): Promise<void> {
+    for (const commit of commits) {
+      const content = contentOf(commit);
+      for (const { version } of content === undefined ? [] : sourcesOf(content)) await this.#holds.find(version);
+    }
   }
 
   #makeParts(
@@ -151,7 +171,8 @@ class FolderStore implements ContentStore {
       clock,
       epoch: facts.epoch,
       settings: settings.trash ?? {},
-      isNeeded: (version) => this.#versions.isOpen(version) || this.#pending.isNeeded(version, new Set()),
+      isNeeded: (version) => this.#versions.isOpen(version) || this.#pending.isCopied(version),
+      took: (version, name, stat) => this.#lateWriters?.watch(version, name, stat),
     });
     const tree = new LiveTree({
       root,
@@ -162,8 +183,10 @@ class FolderStore implements ContentStore {
       isPrivileged: settings.isPrivileged ?? true,
       conflict: (path, keptBeside) => this.#notices.addConflict(path, keptBeside),
       lost: (node, seq) => this.#notices.addLost({ node, seq }),
+      incomplete: (path, keptBeside, missing) => this.#notices.addIncomplete(path, keptBeside, missing),
       tempOf: (handle) => this.#bringUp?.tempOf(handle),
       notedHandle: (seq) => this.#bringUp?.notedHandle(seq),
+      holdPlaced: (version, temp) => this.#holdPlaced(version, temp),
       laterNames: (node) => this.#bringUp?.laterNames(node) ?? [],
       placed: (version, stat) => {
         // Without an executor nothing is proved.
@@ -171,6 +194,16 @@ class FolderStore implements ContentStore {
       },
     });
     this.#presence = presence;
+    this.#lateWriters = new LateWriters({
+      root,
+      rows,
+      meta,
+      clock,
+      lane: this.#lane,
+      trash,
+      tree,
+      lookAt: (looks) => this.#comparing?.lookAt(looks),
+    });
     this.#tree = tree;
     this.#trash = trash;
     this.#bringUp = new BringUp(
@@ -179,6 +212,7 @@ class FolderStore implements ContentStore {
         rows,
         pending: this.#pending,
         versions: this.#versions,
+        holds: this.#holds,
         lane: this.#lane,
         busy: this.#busy,
         clock,
@@ -195,6 +229,28 @@ class FolderStore implements ContentStore {
       facts.upSeq,
       handles,
     );
+  }
+
+  /** A version that commits to come copy from is held before other programs see its file. */
+  async #holdPlaced(version: VersionId, temp: FilledTemp): Promise<void> {
+    const { open, path } = temp;
+    if (open === undefined || !this.#holds.isNeeded(version)) return;
+    const { root } = this.#options;
+    const { stat } = open;
+    // A file that is open for writing, by us too, gets no lease.
+    await open.file.close();
+    open.file = await root.open(path, "read");
+    const { sizeBytes } = stat;
+    const all = [{ offset: 0, length: sizeBytes }];
+    await this.#holds.keep(
+      version,
+      sizeBytes,
+      all,
+      () => FileSource.open(root, path, stat),
+      async (target, offset, length) => (await target.copyFrom(open.file, offset, offset, length)) === length,
+    );
+    const hold = this.#holds.get(version);
+    if (hold !== undefined) hold.isOwn = true;
   }
 
   /** @throws what only a person can settle: Version. */
@@ -214,6 +270,7 @@ class FolderStore implements ContentStore {
     host.left(await this.#staged.clean(this.#kept.seqs, this.#kept.temps));
     this.#nameLimits = await findNameLimits(root);
     await this.#trash?.start();
+    await this.#lateWriters?.start();
     const { dev } = await root.stat("");
     this.#comparing = new Comparing(
       {
@@ -331,8 +388,10 @@ class FolderStore implements ContentStore {
     this.#timer?.cancel();
     this.#presence?.close();
     await this.#bringUp?.close();
+    await this.#lateWriters?.close();
     await this.#comparing?.close();
     await this.#lane.idle();
+    await this.#holds.close();
     await this.#notices.close();
   }
 }

@@ -7,9 +7,11 @@ import type { Clock, DiskRoot, DiskStat, FileType, NodeState, SetStat, VersionId
 import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import { ignoreDenied, setAttributes } from "./attributes.ts";
 import { conflictName } from "../../meta/conflict-name.ts";
+import type { ByteRange } from "../content-store.ts";
 import type { DiskRow, MetaStore } from "../../meta/meta-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
+import type { FilledTemp } from "./filled-temp.ts";
 import { isSameContent, isSameHandle, isSameBytes } from "./same-file.ts";
 import { joinPath } from "./store-layout.ts";
 import type { Trash } from "./trash.ts";
@@ -44,10 +46,14 @@ export interface LiveTreeContext {
   lost(node: number, seq: number): void;
   /** A version's file lies in its place now, with this tuple and the bytes that were proved. */
   placed(version: VersionId, stat: DiskStat): void;
+  /** A committed content lacks bytes that a program destroyed; what there is of it lies beside. */
+  incomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void;
   /** Where the file of a logged handle was before it was put in place. */
   tempOf(handle: Uint8Array): string | undefined;
   /** The handle logged for a commit, while that is not forgotten. */
   notedHandle(seq: number): Uint8Array | undefined;
+  /** Called before a version's file gets its place in the tree. */
+  holdPlaced(version: VersionId, temp: FilledTemp): Promise<void>;
   /** Names that commits not yet stored give to the node. */
   laterNames(node: number): { folder: number; name: string }[];
 }
@@ -170,6 +176,17 @@ export class LiveTree {
 
   /** Moves what another program put at `from` out of the way, to a free name beside `name`. */
   async keepBeside(from: string, folder: number, name: string, isDivergence: boolean): Promise<void> {
+    const { path, beside } = await this.#moveBeside(from, folder, name);
+    if (isDivergence) this.context.conflict(path, beside);
+  }
+
+  /** Puts what there is of a committed content beside the name that it was for. */
+  async keepIncomplete(from: string, folder: number, name: string, missing: readonly ByteRange[]): Promise<void> {
+    const { path, beside } = await this.#moveBeside(from, folder, name);
+    this.context.incomplete(path, beside, missing);
+  }
+
+  async #moveBeside(from: string, folder: number, name: string): Promise<{ path: string; beside: string }> {
     const wallNs = this.context.clock.wallNs();
     const inFolder = (await this.rows.pathOf(folder)) ?? "";
     for (let count = 1; ; count++) {
@@ -182,8 +199,7 @@ export class LiveTree {
       }
       this.touch(folder);
       this.lookAt(path);
-      if (isDivergence) this.context.conflict(joinPath(inFolder, name), path);
-      return;
+      return { path: joinPath(inFolder, name), beside: path };
     }
   }
 

@@ -3,11 +3,14 @@
 import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
 import { LIMITS, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
+import type { ByteRange } from "../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 
 /** As old files are kept in the trash. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 const NS_PER_MS = 1_000_000n;
+/** Ranges that a notice names. */
+const MISSING_TOLD = 16;
 
 export interface NoticesContext {
   root: DiskRoot;
@@ -46,6 +49,14 @@ export class Notices {
     void this.#write();
   }
 
+  addIncomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void {
+    if (this.#conflicts.length >= LIMITS.notices) this.#conflicts.shift();
+    const ranges = missing.slice(0, MISSING_TOLD).map(({ offset, length }) => ({ offset, length }));
+    const missingBytes = missing.reduce((sum, { length }) => sum + length, 0);
+    this.#conflicts.push({ kind: "incomplete", path, keptBeside, missing: ranges, missingBytes, atMs: this.#nowMs });
+    void this.#write();
+  }
+
   /** Oldest first, with all that was told before the call. */
   async list(): Promise<Notice[]> {
     const { meta } = this.#context;
@@ -54,8 +65,7 @@ export class Notices {
     const over: Notice[] = [];
     const canTell = await this.#context.isThere();
     for (const notice of all) {
-      const isOver =
-        notice.kind === "conflict" ? canTell && (await this.#isGone(notice.keptBeside)) : this.#isOld(notice);
+      const isOver = "keptBeside" in notice ? canTell && (await this.#isGone(notice.keptBeside)) : this.#isOld(notice);
       if (isOver) over.push(notice);
     }
     if (over.length > 0) await meta.forgetNotices(over);

@@ -8,6 +8,12 @@ import { versionKey } from "./store-layout.ts";
 /** Copying a smaller file costs less than the loss of an old version. */
 const OVERTAKEN_BYTES_MIN = 1024 * 1024;
 
+/** The later save began with this content, on the same machine. Of a conflict both contents stay, and of two people's work each step. */
+function isContainedIn(commit: AcceptedCommit, later: AcceptedCommit | undefined): boolean {
+  if (later?.operation.op !== "write" || later.result.conflict) return false;
+  return later.operation.base === commit.result.version && later.instance === commit.instance;
+}
+
 export class Overtaken {
   /** By the seq of the commit that overtook them. */
   readonly #versions = new Map<number, VersionId[]>();
@@ -27,6 +33,7 @@ export class Overtaken {
       const overtaker = later.get(node);
       later.set(node, index);
       if (overtaker === undefined || content.temp !== "" || content.sizeBytes < OVERTAKEN_BYTES_MIN) continue;
+      if (!isContainedIn(commit, batch[overtaker])) continue;
       if (!isNeeded(commit, content.version)) overtakers.set(index, overtaker);
     }
     return overtakers;

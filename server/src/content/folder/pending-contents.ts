@@ -45,6 +45,15 @@ export function contentOf(commit: AcceptedCommit): PendingContent | undefined {
   };
 }
 
+/** The first run of each version that it copies from. */
+export function sourcesOf({ runs }: PendingContent): (Run & { from: "version" })[] {
+  const first = new Map<string, Run & { from: "version" }>();
+  for (const run of runs) {
+    if (run.from === "version" && !first.has(versionKey(run.version))) first.set(versionKey(run.version), run);
+  }
+  return [...first.values()];
+}
+
 function startsOf(runs: readonly Run[]): Float64Array {
   const starts = new Float64Array(runs.length);
   let at = 0;
@@ -75,13 +84,34 @@ interface Range {
 
 export class PendingContents {
   readonly #contents = new Map<string, PendingContent>();
+  /** By how many of them a version is copied from. */
+  readonly #copies = new Map<string, number>();
 
   add(content: PendingContent): void {
     this.#contents.set(versionKey(content.version), content);
+    for (const { version } of sourcesOf(content)) {
+      const key = versionKey(version);
+      this.#copies.set(key, (this.#copies.get(key) ?? 0) + 1);
+    }
   }
 
-  delete(version: VersionId): void {
+  /** @returns the versions that it copied from. */
+  delete(version: VersionId): VersionId[] {
+    const content = this.get(version);
+    if (content === undefined) return [];
     this.#contents.delete(versionKey(version));
+    const sources = sourcesOf(content).map((run) => run.version);
+    for (const source of sources) {
+      const key = versionKey(source);
+      const count = (this.#copies.get(key) ?? 1) - 1;
+      if (count > 0) this.#copies.set(key, count);
+      else this.#copies.delete(key);
+    }
+    return sources;
+  }
+
+  isCopied(version: VersionId): boolean {
+    return this.#copies.has(versionKey(version));
   }
 
   get(version: VersionId): PendingContent | undefined {

@@ -2,21 +2,21 @@
 // there; its handle is then logged, so that after a crash it can be told whether it has been put in place [F28].
 import type { DiskFile } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { AcceptedCommit } from "../content-store.ts";
+import type { AcceptedCommit, ByteRange } from "../content-store.ts";
 import type { FillContext } from "./fill.ts";
 import { fill } from "./fill.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { PendingContent } from "./pending-contents.ts";
 import { prepareLink, prepareMake, stateAfter } from "./raise-make.ts";
-import type { FilledTemp } from "./raise-write.ts";
+import type { FilledTemp } from "./filled-temp.ts";
 import { isSameHandle } from "./same-file.ts";
 import { STORE_FILE_MODE, stagedPath, tempPath } from "./store-layout.ts";
 
 export type Prepared =
   | { kind: "made"; handle: Uint8Array; isPlaced: boolean }
   | { kind: "filled"; content: PendingContent; temp: FilledTemp }
-  /** Its bytes cannot be had any more. */
-  | { kind: "lost"; content: PendingContent }
+  /** Some of its bytes cannot be had any more; what there is lies at the path, if it is there still. */
+  | { kind: "lost"; content: PendingContent; path: string; missing: readonly ByteRange[]; mayComeBack: boolean }
   /** Overtaken by a later commit of the batch. */
   | { kind: "overtaken"; content: PendingContent }
   | { kind: "nothing" };
@@ -30,6 +30,9 @@ export interface PrepareContext extends FillContext {
 export function pathOfTemp(seq: number, content: PendingContent): string {
   return content.temp === "" ? tempPath(seq, "new") : stagedPath(content.temp);
 }
+
+/** What is missing of a content whose staged file is gone. */
+const ALL: ByteRange = { offset: 0, length: Infinity };
 
 /** `isReplaced`: of a make, the same batch has the node's first content. */
 export async function prepare(
@@ -71,13 +74,15 @@ async function prepareWrite(
   let file: DiskFile | undefined;
   try {
     file = await openTemp(context, content, path);
-    await fill(context, file, content, false);
+    const { missing, mayComeBack } = await fill(context, file, content);
     await setAttributes(context.tree, commit, content, file);
     await file.sync();
-    return await filled(context, content, path, mtimeNs, file);
+    if (missing.length === 0) return await filled(context, content, path, mtimeNs, file);
+    await file.close();
+    return { kind: "lost", content, path, missing, mayComeBack };
   } catch (error) {
     await file?.close();
-    if (isRunnelError(error, "Lost", "Gone")) return { kind: "lost", content };
+    if (isRunnelError(error, "Lost")) return { kind: "lost", content, path, missing: [ALL], mayComeBack: false };
     throw error;
   }
 }

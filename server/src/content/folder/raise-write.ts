@@ -1,8 +1,9 @@
 // Bringing up write [F28]: the filled temp is exchanged with the old file, at every name the node has.
-import type { DiskFile, DiskStat } from "@runnel/shared";
+import type { DiskStat } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../content-store.ts";
+import type { FilledTemp } from "./filled-temp.ts";
 import type { Found, LiveTree } from "./live-tree.ts";
 import type { PendingContent } from "./pending-contents.ts";
 import { lookAtRows } from "./raise-make.ts";
@@ -10,15 +11,6 @@ import { isSameHandle } from "./same-file.ts";
 import { tempPath } from "./store-layout.ts";
 import { removeIfThere } from "./trash.ts";
 import { settleTakenOut } from "./take-out.ts";
-
-/** A content ready to be put in place. */
-export interface FilledTemp {
-  path: string;
-  handle: Uint8Array;
-  /** Open, with its tuple before the exchange; undefined when it was put in place before an interruption. */
-  open: { file: DiskFile; stat: DiskStat } | undefined;
-  mtimeNs: bigint;
-}
 
 export async function raiseWrite(
   tree: LiveTree,
@@ -35,6 +27,7 @@ export async function raiseWrite(
     // Another program overwrote it before the interruption, which the log knows and the rows say already.
     return tree.rows.setPlace(version, { at: "lost" });
   }
+  await tree.context.holdPlaced(version, temp);
   if (first !== undefined) await exchange(tree, commit.seq, temp, first, rows);
   else if (made !== undefined) await placeBeside(tree, temp, made);
   else return keepNameless(tree, content, temp);

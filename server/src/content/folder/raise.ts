@@ -2,9 +2,7 @@
 // docs/FORMAT.md has the table [F28].
 import type { AcceptedCommit } from "../content-store.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { PendingContent } from "./pending-contents.ts";
 import type { Prepared } from "./prepare.ts";
-import { pathOfTemp } from "./prepare.ts";
 import { raiseAttributes } from "./raise-attributes.ts";
 import { lookAtRows, raiseLink, raiseMake } from "./raise-make.ts";
 import { raiseRemove } from "./raise-remove.ts";
@@ -28,18 +26,26 @@ export async function raise(tree: LiveTree, commit: AcceptedCommit, prepared: Pr
       return raiseAttributes(tree, commit, operation);
     case "write":
       if (prepared.kind === "filled") await raiseWrite(tree, commit, prepared.content, prepared.temp);
-      if (prepared.kind === "lost") await raiseLost(tree, commit, prepared.content);
+      if (prepared.kind === "lost") await raiseLost(tree, commit, prepared);
   }
 }
 
 /**
- * The commit copied bytes that another program has destroyed, and nobody has them: the version is lost. The rows say that it is what lies there, so
- * the next look tells the program's content as one that came after it.
+ * The commit copied bytes that another program has destroyed, and nobody has them: the version is lost. What it brought itself, and what could be had, is put
+ * beside. The rows say that the version is what lies there, so the next look tells the program's content as one that came after it.
  */
-async function raiseLost(tree: LiveTree, commit: AcceptedCommit, content: PendingContent): Promise<void> {
+async function raiseLost(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  { content, path, missing }: Prepared & { kind: "lost" },
+): Promise<void> {
   const { version } = content;
-  await removeIfThere(tree.root, pathOfTemp(commit.seq, content));
   const rows = await tree.rows.ofNode(version.node);
+  const name = rows[0] ?? commit.change.bindings.find(({ node }) => node === version.node);
+  const missingBytes = missing.reduce((sum, { length }) => sum + length, 0);
+  if (name !== undefined && missingBytes < content.sizeBytes && (await tree.find(path)) !== undefined)
+    await tree.keepIncomplete(path, name.folder, name.name, missing);
+  else await removeIfThere(tree.root, path);
   for (const row of rows) {
     await tree.lose(row);
     tree.rows.put({ ...row, version: version.seq, stat: { ...row.stat, ctimeNs: -1n } });
@@ -47,17 +53,17 @@ async function raiseLost(tree: LiveTree, commit: AcceptedCommit, content: Pendin
   // A node made beside never gets onto the disk: the look says so.
   const stat = await tree.root.stat("");
   const made = commit.change.bindings.filter(({ node }) => node === version.node);
-  for (const { folder, name } of made) {
+  for (const binding of made) {
     tree.rows.put({
       ...version,
-      folder,
-      name,
+      folder: binding.folder,
+      name: binding.name,
       handle: new Uint8Array(0),
       stat: { ...stat, type: "file", ctimeNs: -1n },
       version: version.seq,
     });
   }
   tree.rows.setPlace(version, { at: "lost" });
-  tree.context.lost(version.node, version.seq);
+  if (missingBytes >= content.sizeBytes) tree.context.lost(version.node, version.seq);
   await lookAtRows(tree, [...rows, ...made]);
 }

@@ -30,6 +30,15 @@ export function tempPath(seq: number, role: "new" | "old" | "link"): string {
   return `${TEMP_FOLDER}/${seq}.${role}`;
 }
 
+/** The copy of what commits copy from a version. */
+export function baseName(version: VersionId): string {
+  return `base-${versionKey(version)}`;
+}
+
+export function basePath(version: VersionId): string {
+  return `${TEMP_FOLDER}/${baseName(version)}`;
+}
+
 export function stagedPath(name: string): string {
   return `${TEMP_FOLDER}/${name}`;
 }

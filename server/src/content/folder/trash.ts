@@ -52,6 +52,8 @@ export interface TrashContext {
   settings: TrashSettings;
   /** Something reads the version or copies from it. */
   isNeeded(version: VersionId): boolean;
+  /** A file came, by this name and with this tuple. */
+  took(version: VersionId, name: string, stat: DiskStat): void;
 }
 
 export class Trash {
@@ -117,6 +119,7 @@ export class Trash {
     await root.rename(from, joinPath(TRASH_FOLDER, name), "replace");
     const moved = await root.stat(joinPath(TRASH_FOLDER, name));
     this.#add({ name, sizeBytes: moved.sizeBytes, sinceNs: moved.ctimeNs });
+    this.#context.took(version, name, moved);
     return { at: "trash", file: name, stat: moved };
   }
 
@@ -144,6 +147,30 @@ export class Trash {
     } finally {
       await file.close();
     }
+  }
+
+  /** Those of this epoch that came last. */
+  newest(count: number): { name: string; version: VersionId }[] {
+    return [...this.#kept.keys()].slice(-count).flatMap((name) => {
+      const version = versionOfTrash(this.#context.epoch, name);
+      return version === undefined ? [] : [{ name, version }];
+    });
+  }
+
+  /** The path that a file had, by its record. @throws Corrupt. */
+  async pathOf(name: string): Promise<string> {
+    const file = await this.#context.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "read");
+    try {
+      return parseTrashRecord(await file.read(0, (await file.stat()).sizeBytes)).path;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** A file has been moved away. */
+  async left(name: string): Promise<void> {
+    this.#forget(name);
+    await removeIfThere(this.#context.root, joinPath(TRASH_FOLDER, name + RECORD_ENDING));
   }
 
   /** The place of a version that is here already: a crash came after the move. */

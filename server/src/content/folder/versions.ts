@@ -1,9 +1,11 @@
 // Reading versions, wherever their bytes are now: the live file, the trash, or log + older versions. A place can change while a version is open
 // (a commit is brought up, the trash is cut); a read then finds the new place, or fails by name. It never yields other bytes.
-import type { DiskFile, DiskRoot, Executor, VersionId } from "@runnel/shared";
-import { DIGEST_BYTES, RunnelError } from "@runnel/shared";
-import type { MetaStore, VersionPlace, VersionRow } from "../../meta/meta-store.ts";
+import type { DiskFile, DiskRoot, DiskStat, Executor, VersionId } from "@runnel/shared";
+import { DIGEST_BYTES, RunnelError, isRunnelError } from "@runnel/shared";
+import type { DiskRow, MetaStore, VersionPlace, VersionRow } from "../../meta/meta-store.ts";
 import type { ByteRange, ContentHost, OpenVersion } from "../content-store.ts";
+import { BaseHold } from "./base-hold.ts";
+import type { BaseHolds } from "./base-holds.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { FileSource } from "./file-source.ts";
 import type { OwnPlacings } from "./own-placings.ts";
@@ -15,6 +17,8 @@ import { writeSparsely } from "./write-sparsely.ts";
 
 /** A place found may be gone when it is used; more often in a row than this, something else is wrong. */
 const ATTEMPTS = 4;
+/** What one read takes into memory where a copy within the system cannot be. */
+const COPY_BUFFER_BYTES = 1024 * 1024;
 
 export interface VersionsContext {
   root: DiskRoot;
@@ -22,6 +26,7 @@ export interface VersionsContext {
   rows: DiskRows;
   pending: PendingContents;
   placings: Pick<OwnPlacings, "isAsPlaced">;
+  holds: BaseHolds;
   host: Pick<ContentHost, "readLog">;
   /** Without one, a file that is being written to cannot be read. */
   executor: Executor | undefined;
@@ -37,7 +42,11 @@ export interface VersionsContext {
   hasPending(): boolean;
 }
 
-type Source = FileSource | ProvenSource | PendingContent | "empty";
+type Source = FileSource | ProvenSource | BaseHold | PendingContent | "empty";
+
+function isPending(source: Source | undefined): source is PendingContent {
+  return source !== undefined && source !== "empty" && !(source instanceof BaseHold) && !isOpenFile(source);
+}
 
 function isOpenFile(source: Source | undefined): source is FileSource | ProvenSource {
   return source instanceof FileSource || source instanceof ProvenSource;
@@ -85,7 +94,14 @@ export class Versions {
   }
 
   /** Where the bytes are at this moment; undefined when what was found is not what was recorded. */
-  async source(version: VersionId, sizeBytes: number, place: VersionPlace): Promise<Source | undefined> {
+  async source(
+    version: VersionId,
+    sizeBytes: number,
+    place: VersionPlace,
+    skipsHold: boolean,
+  ): Promise<Source | undefined> {
+    const hold = skipsHold || place.at === "pending" ? undefined : this.context.holds.get(version);
+    if (hold !== undefined) return hold;
     switch (place.at) {
       case "empty":
         return "empty";
@@ -113,12 +129,42 @@ export class Versions {
     return (await this.context.rows.pathOf(row.folder)) === undefined;
   }
 
-  async #onDisk(version: VersionId, sizeBytes: number): Promise<FileSource | ProvenSource | undefined> {
-    const { rows, root, meta, executor } = this.context;
+  /** The file that holds a version, of the tree or the trash, as it was recorded. */
+  async fileOf(version: VersionId): Promise<FileSource | undefined> {
+    const row = await this.row(version);
+    const place = this.context.rows.placeOf(version) ?? row.place;
+    if (place.at === "trash") return this.#inTrash(version, place);
+    const live = place.at === "disk" ? await this.#liveFile(version, row.sizeBytes) : undefined;
+    return live && FileSource.open(this.context.root, live.path, live.row.stat);
+  }
+
+  /** The live file of a version's node, whatever it holds now. */
+  async changedFile({ node }: VersionId): Promise<DiskFile | undefined> {
+    const { rows, root } = this.context;
+    const [row] = await rows.ofNode(node);
+    const path = row && (await rows.pathOfName(row.folder, row.name));
+    if (path === undefined) return undefined;
+    try {
+      return await root.open(path, "read");
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder", "IsFolder", "Unsupported")) return undefined;
+      throw error;
+    }
+  }
+
+  async #liveFile(version: VersionId, sizeBytes: number): Promise<{ row: DiskRow; path: string } | undefined> {
+    const { rows } = this.context;
     const row = (await rows.ofNode(version.node)).find((name) => name.version === version.seq);
     const path = row && (await rows.pathOfName(row.folder, row.name));
-    if (row === undefined || path === undefined) return undefined;
-    if (row.stat.sizeBytes !== sizeBytes) return undefined;
+    if (row === undefined || path === undefined || row.stat.sizeBytes !== sizeBytes) return undefined;
+    return { row, path };
+  }
+
+  async #onDisk(version: VersionId, sizeBytes: number): Promise<FileSource | ProvenSource | undefined> {
+    const { root, meta, executor } = this.context;
+    const live = await this.#liveFile(version, sizeBytes);
+    if (live === undefined) return undefined;
+    const { row, path } = live;
     const source = await FileSource.open(root, path, row.stat);
     if (source !== undefined) return source;
     this.context.suspect(path);
@@ -179,6 +225,8 @@ export class FolderVersion implements OpenVersion {
   /** Replaced files stay open until the version is closed: `file` may have been handed out. */
   readonly #replaced: (FileSource | ProvenSource)[] = [];
   #isClosed = false;
+  /** Its bytes were promised to stay. */
+  #isPromised = false;
 
   constructor(versions: Versions, version: VersionId, isWithinBatch: boolean) {
     this.#versions = versions;
@@ -192,28 +240,33 @@ export class FolderVersion implements OpenVersion {
 
   async isSettled(offset: number, length: number): Promise<boolean> {
     const source = this.#source;
-    const { pending, placings, wallNs } = this.#versions.context;
-    if (source instanceof FileSource)
-      return isSettled(source.stat, wallNs()) || placings.isAsPlaced(this.#version, source.stat);
-    if (source === undefined || source === "empty" || isOpenFile(source)) return false;
-    const isPending = (): boolean => !source.isRaising && pending.get(this.#version) === source;
-    if (!isPending()) return false;
-    for (const piece of pending.pieces(source, offset, length))
-      if (piece.from === "version" && !(await this.#isOlderSettled(piece))) return false;
-    return isPending();
+    const { pending, holds, placings, wallNs } = this.#versions.context;
+    const isSettledStat = (stat: DiskStat): boolean =>
+      isSettled(stat, wallNs()) || placings.isAsPlaced(this.#version, stat);
+    if (source instanceof FileSource) return isSettledStat(source.stat);
+    if (source instanceof BaseHold) return source.isSettled(isSettledStat);
+    if (!isPending(source)) return false;
+    const isStill = (): boolean => !source.isRaising && pending.get(this.#version) === source;
+    if (!isStill()) return false;
+    for (const piece of pending.pieces(source, offset, length)) {
+      if (piece.from !== "version") continue;
+      // What a commit copies was proved before it was answered, and is held since.
+      if (holds.get(piece.version)?.isWhole !== true && !(await this.#isOlderSettled(piece))) return false;
+    }
+    return isStill();
   }
 
   async #isOlderSettled({ version, at, length }: Piece & { from: "version" }): Promise<boolean> {
     try {
       return await (await this.#versions.openOnce(version, this.#older)).isSettled(at, length);
     } catch (error) {
-      if (!(error instanceof RunnelError)) throw error;
+      if (!isRunnelError(error)) throw error;
       return false;
     }
   }
 
-  /** Finds where the bytes are now. @throws Gone, Lost, Stale, Unavailable. */
-  async find(): Promise<Source> {
+  /** Finds where the bytes are now; `skipsHold`: elsewhere than in a hold, which has not all. @throws Gone, Lost, Stale, Unavailable. */
+  async find(skipsHold = false): Promise<Source> {
     const { context } = this.#versions;
     const reason = context.unavailable();
     if (reason !== undefined) throw new RunnelError("Unavailable", "read version", reason);
@@ -221,7 +274,7 @@ export class FolderVersion implements OpenVersion {
       const row = await this.#versions.row(this.#version);
       this.sizeBytes = row.sizeBytes;
       const place = context.rows.placeOf(this.#version) ?? row.place;
-      const source = await this.#versions.source(this.#version, row.sizeBytes, place);
+      const source = await this.#versions.source(this.#version, row.sizeBytes, place, skipsHold);
       if (source !== undefined) return this.#use(source);
       if (!this.#isWithinBatch) await context.steady();
     }
@@ -243,9 +296,56 @@ export class FolderVersion implements OpenVersion {
     return source;
   }
 
+  async secure(ranges: readonly ByteRange[]): Promise<boolean> {
+    const { holds } = this.#versions.context;
+    // Before it is looked where the bytes are: one that is brought up from now on is held as it gets its place.
+    if (!this.#isPromised) holds.promise(this.#version);
+    this.#isPromised = true;
+    try {
+      const source = await this.find();
+      if (source === "empty") return true;
+      if (isPending(source)) return await this.#secureOlder(source, ranges);
+      return await holds.keep(
+        this.#version,
+        this.sizeBytes,
+        ranges,
+        () => this.#versions.fileOf(this.#version),
+        (target, offset, length) => this.#copyToHold(target, offset, length),
+      );
+    } catch (error) {
+      if (!isRunnelError(error)) throw error;
+      return false;
+    }
+  }
+
+  /** Into its own hold, from wherever else the bytes are. False when they are not there any more. */
+  async #copyToHold(target: DiskFile, offset: number, length: number): Promise<boolean> {
+    const source = await this.find(true);
+    if (source instanceof FileSource) return source.copyTo(target, offset, offset, length);
+    for (let done = 0; done < length; done += COPY_BUFFER_BYTES) {
+      const bytes = await this.#readFrom(source, offset + done, Math.min(COPY_BUFFER_BYTES, length - done));
+      if (bytes === undefined) return false;
+      await target.write(offset + done, bytes);
+    }
+    return true;
+  }
+
+  /** What a pending content copies from was held with its commit, unless that was in an earlier process. */
+  async #secureOlder(content: PendingContent, ranges: readonly ByteRange[]): Promise<boolean> {
+    for (const { offset, length } of ranges) {
+      for (const piece of this.#pieces(content, offset, length)) {
+        if (piece.from !== "version") continue;
+        const older = await this.#versions.openOnce(piece.version, this.#older);
+        if (!(await older.secure([{ offset: piece.at, length: piece.length }]))) return false;
+      }
+    }
+    return true;
+  }
+
   async digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array> {
     const source = this.#source ?? (await this.find());
     if (source instanceof FileSource) return executor.digestFile(source.file, ranges);
+    if (source instanceof BaseHold) return source.digest(ranges, executor);
     const digests = new Uint8Array(ranges.length * DIGEST_BYTES);
     const older = new Map<string, { version: VersionId; indexes: number[]; ranges: ByteRange[] }>();
     for (const [index, { offset, length }] of ranges.entries()) {
@@ -268,7 +368,7 @@ export class FolderVersion implements OpenVersion {
 
   /** None when it is not pending. */
   #pieces(source: Source, offset: number, length: number): Piece[] {
-    if (source === "empty" || isOpenFile(source)) return [];
+    if (!isPending(source)) return [];
     return this.#versions.context.pending.pieces(source, offset, length);
   }
 
@@ -276,7 +376,7 @@ export class FolderVersion implements OpenVersion {
     this.#checkRange(offset, length);
     if (length === 0) return new Uint8Array(0);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const source = attempt === 1 ? (this.#source ?? (await this.find())) : await this.find();
+      const source = attempt === 1 ? (this.#source ?? (await this.find())) : await this.find(attempt % 2 === 0);
       const bytes = await this.#readFrom(source, offset, length);
       if (bytes !== undefined) return bytes;
     }
@@ -295,7 +395,7 @@ export class FolderVersion implements OpenVersion {
 
   async #readFrom(source: Source, offset: number, length: number): Promise<Uint8Array | undefined> {
     if (source === "empty") return new Uint8Array(length);
-    if (isOpenFile(source)) return source.read(offset, length);
+    if (!isPending(source)) return source.read(offset, length);
     const bytes = new Uint8Array(length);
     let at = 0;
     for (const piece of this.#versions.context.pending.pieces(source, offset, length)) {
@@ -326,8 +426,8 @@ export class FolderVersion implements OpenVersion {
     this.#checkRange(offset, length);
     let isEmpty = true;
     for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
-      const source = attempt === 1 ? (this.#source ?? (await this.find())) : await this.find();
-      if (!(source instanceof FileSource)) break;
+      const source = attempt === 1 ? (this.#source ?? (await this.find())) : await this.find(attempt % 2 === 0);
+      if (!(source instanceof FileSource || source instanceof BaseHold)) break;
       if (await source.copyTo(target, offset, at, length)) return;
       isEmpty = false;
     }
@@ -342,6 +442,7 @@ export class FolderVersion implements OpenVersion {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#versions.release(this.#version);
+    if (this.#isPromised) await this.#versions.context.holds.release(this.#version);
     const source = this.#source;
     for (const file of isOpenFile(source) ? [source, ...this.#replaced] : this.#replaced) await file.close();
     for (const older of this.#older.values()) await older.close();

@@ -1,6 +1,6 @@
 // An open file of the simulated disk.
 import { RunnelError } from "../../errors.ts";
-import type { DiskFile, DiskStat, SetStat } from "../disk.ts";
+import type { DiskFile, DiskStat, FileLease, SetStat } from "../disk.ts";
 import type { SimulatedDisk } from "../simulated-disk.ts";
 import { type Content, PAGE_BYTES } from "./content.ts";
 import type { Inode } from "./inode.ts";
@@ -34,6 +34,7 @@ export class SimulatedFile implements DiskFile {
     this.#path = opening.path;
     this.#isWritable = opening.isWritable;
     inode.openings += 1;
+    if (opening.isWritable) inode.writers += 1;
   }
 
   async read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array> {
@@ -95,9 +96,20 @@ export class SimulatedFile implements DiskFile {
     return this.#inode.handle();
   }
 
+  async takeLease(wanted: () => void): Promise<FileLease> {
+    await this.#turn("takeLease");
+    if (!this.#disk.hasLeases) return "refused";
+    const { leases } = this.#inode;
+    if (this.#inode.writers > 0 || leases.isWanted) return "writer";
+    leases.take(this, wanted);
+    return "taken";
+  }
+
   async close(): Promise<void> {
     this.#assertOpen("close");
     this.#isClosed = true;
+    this.#inode.leases.drop(this);
+    if (this.#isWritable) this.#inode.writers -= 1;
     if (this.#running > 0) {
       await new Promise<void>((resolve) => {
         this.#finished = resolve;

@@ -1,6 +1,10 @@
 // A simulated inode: attributes, and by type its bytes, names or target. `durable…` is what a power cut would leave.
+import type { Clock } from "../clock.ts";
 import type { DiskStat, FileType, SetStat } from "../disk.ts";
 import { Content } from "./content.ts";
+
+/** Linux: /proc/sys/fs/lease-break-time. */
+const BREAK_MS = 45_000;
 
 export interface Attributes {
   /** By name. */
@@ -9,6 +13,42 @@ export interface Attributes {
   uid: number;
   gid: number;
   mtimeNs: bigint;
+}
+
+/** Leases for reading on an inode, and who waits for their end to write to it. */
+export class Leases {
+  /** By holder, what tells it that somebody waits. */
+  readonly #held = new Map<object, () => void>();
+  readonly #waiting = new Set<() => void>();
+
+  get isHeld(): boolean {
+    return this.#held.size > 0;
+  }
+
+  get isWanted(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  take(holder: object, wanted: () => void): void {
+    this.#held.set(holder, wanted);
+  }
+
+  drop(holder: object): void {
+    if (this.#held.delete(holder) && !this.isHeld) for (const go of this.#waiting) go();
+  }
+
+  /** Resolves when none is held any more, or when the wait has been too long: then they are broken. */
+  async gone(clock: Clock): Promise<void> {
+    if (!this.isHeld) return;
+    const gone = Promise.withResolvers<void>();
+    if (!this.isWanted) for (const wanted of this.#held.values()) wanted();
+    this.#waiting.add(gone.resolve);
+    const timer = clock.after(BREAK_MS, gone.resolve);
+    await gone.promise;
+    timer.cancel();
+    this.#waiting.delete(gone.resolve);
+    this.#held.clear();
+  }
 }
 
 export class Inode {
@@ -27,6 +67,9 @@ export class Inode {
   durableLinks = 0;
   /** Openings: an inode without a name lives on until they end. */
   openings = 0;
+  /** Of the openings, those that may write. */
+  writers = 0;
+  readonly leases = new Leases();
   readonly content: Content | undefined;
   /** Of a folder. */
   readonly entries: Map<string, Inode> | undefined;

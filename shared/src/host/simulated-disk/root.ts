@@ -76,6 +76,7 @@ export class SimulatedRoot implements DiskRoot {
     if (inode.type === "folder") throw failed("IsFolder", "open", path);
     if (inode.type === "symlink") throw failed("NotFolder", "open", path);
     if (inode.content === undefined) throw failed("Unsupported", "open", path);
+    if (mode !== "read") await inode.leases.gone(this.#disk.clock);
     return new SimulatedFile(this.#disk, inode, inode.content, { folder, name, path, isWritable: mode !== "read" });
   }
 
