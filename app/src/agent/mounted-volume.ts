@@ -202,7 +202,8 @@ export class MountedVolume implements Mount {
       conflict,
       log,
     });
-    const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, likelyBases, problem });
+    const hasLease = (): boolean => session.hasLease;
+    const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, likelyBases, hasLease, problem });
     const { contents, commits } = this;
     const xattrs = new Xattrs({ drive, tree, session, operations });
     this.host = new DriveHost({

@@ -1,5 +1,5 @@
-// What a rename does to the file whose name it takes.
-import { expect, test } from "@jest/globals";
+// What a rename does to the file whose name it takes; which attributes are waited for.
+import { describe, expect, test } from "@jest/globals";
 import type { NodeState } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import { Names, type NamesParts, type RequestOfOp } from "../../src/agent/drive/names.ts";
@@ -51,4 +51,65 @@ test("what could not be sent of a file is let go when its last name is taken", a
 
 test("what could not be sent of a file is kept when another client has moved it before its old name was taken", async () => {
   expect(await letGo(true)).toEqual([]);
+});
+
+describe("attributes that are set to what they are", () => {
+  const STATE: NodeState = { ...makeState(MOVER, "file", 3), mode: 0o640, uid: 5, gid: 6 };
+  const NOW_NS = 7_000_000_000n;
+
+  /** Whether the program is answered before the server has answered, and the ctime that it is shown then. */
+  async function answered(
+    change: Partial<RequestOfOp<"setattr">>,
+    { hasLease = true, isBeingMade = false, isCrowded = false } = {},
+  ): Promise<{ atOnce: boolean; ctimeNs: bigint | undefined }> {
+    const { promise: answer, resolve } = Promise.withResolvers<void>();
+    const asked: object[] = [];
+    let shown: bigint | undefined;
+    let isDone = false;
+    const parts = {
+      hasLease: () => hasLease,
+      clock: { wallNs: () => NOW_NS },
+      tree: {
+        real: (node: number) => node,
+        node: async () => STATE,
+        makingOf: () => (isBeingMade ? { n: 1, settled: Promise.resolve() } : undefined),
+        entry: (state: NodeState) => state,
+      },
+      operations: {
+        isCrowded,
+        change: async (_name: string, body: { change: object; timeNs: bigint }) => {
+          asked.push(body.change);
+          expect(body.timeNs).toBe(NOW_NS);
+          await answer;
+        },
+      },
+      drive: { putNode: (state: NodeState) => void (shown = state.ctimeNs), done: () => void (isDone = true) },
+    };
+    const request = { op: "setattr", id: 1, node: MOVER, ...change };
+    const done = new Names(parts as unknown as NamesParts).setAttributes(request as RequestOfOp<"setattr">);
+    await new Promise((next) => setImmediate(next));
+    const atOnce = isDone;
+    resolve();
+    await done;
+    // Only the ctime is to be another one: whatever is changed after that stays.
+    expect(asked).toEqual([atOnce ? {} : change]);
+    return { atOnce, ctimeNs: shown };
+  }
+
+  test("cost no round trip under a lease, and show the time of it", async () => {
+    const atOnce = { atOnce: true, ctimeNs: NOW_NS };
+    expect(await answered({ uid: 5, gid: 6 })).toEqual(atOnce);
+    expect(await answered({ mode: 0o640 })).toEqual(atOnce);
+    expect(await answered({ mode: 0o640, uid: 5, gid: 6 })).toEqual(atOnce);
+  });
+
+  test("are waited for without one, while the file is being made, and when many changes are under way", async () => {
+    for (const how of [{ hasLease: false }, { isBeingMade: true }, { isCrowded: true }])
+      expect(await answered({ mode: 0o640 }, how)).toMatchObject({ atOnce: false });
+  });
+
+  test("are waited for when one of them is another, or a time is", async () => {
+    for (const change of [{ mode: 0o600 }, { uid: 5, gid: 7 }, { mode: 0o640, mtimeNs: STATE.mtimeNs }])
+      expect(await answered(change)).toMatchObject({ atOnce: false });
+  });
 });

@@ -219,6 +219,20 @@ describe("changes", () => {
     expect((await times())[0]?.[1]).toBeGreaterThan(timeNs + 7n);
   });
 
+  test("[W151] that are empty set the ctime alone, whatever came before", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const node = await one.make(ROOT_NODE, "a");
+    await one.change("setAttr", { node, change: { mode: 0o600, uid: 7 } });
+    await wire.rig.settle();
+    const before = await wire.rig.volume.meta.node(node);
+    const timeNs = (before?.ctimeNs ?? 0n) + 5_000_000_000n;
+    await one.change("setAttr", { node, timeNs, change: {} });
+    await wire.rig.settle();
+    const after = await wire.rig.volume.meta.node(node);
+    expect(after).toEqual({ ...before, ctimeNs: timeNs, seq: (before?.seq ?? 0) + 1 });
+    expect(await wire.rig.other.stat("a")).toMatchObject({ mode: 0o600, uid: 7, mtimeNs: after?.mtimeNs });
+  });
+
   test("[W44] [limit xattrNameBytes] [limit xattrValueBytes] of extended attributes are in the state by their seq, and read by one call", async () => {
     const one = await (await wire.greeted()).attach(ONE);
     const node = await one.make(ROOT_NODE, "a");

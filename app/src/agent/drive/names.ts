@@ -20,6 +20,8 @@ export interface NamesParts {
   clock: Clock;
   unsent: Unsent;
   likelyBases: Pick<LikelyBases, "leaves">;
+  /** What is known of files is current. */
+  hasLease(): boolean;
   problem(sentence: string): void;
 }
 
@@ -189,15 +191,36 @@ export class Names {
     drive.done(request.id);
   }
 
+  /** The file is known to have that mode and these owners. Its mtime may just be changing with a save. */
+  private isAlreadySo({ mode, uid, gid, mtimeNs }: RequestOfOp<"setattr">, state: NodeState): boolean {
+    const { tree, operations, hasLease } = this.parts;
+    if (mtimeNs !== undefined || !hasLease() || operations.isCrowded) return false;
+    if (tree.makingOf(state.node) !== undefined) return false;
+    return (
+      [mode ?? state.mode, uid ?? state.uid, gid ?? state.gid].join() === [state.mode, state.uid, state.gid].join()
+    );
+  }
+
   async setAttributes(request: RequestOfOp<"setattr">): Promise<void> {
-    const { drive, tree, operations } = this.parts;
+    const { drive, tree, operations, clock } = this.parts;
     const node = tree.real(request.node);
     const { mode, uid, gid, mtimeNs } = request;
     const change = Object.fromEntries(
       Object.entries({ mode, uid, gid, mtimeNs }).filter(([, value]) => value !== undefined),
     );
-    if (Object.keys(change).length > 0) await operations.change("setAttr", { node, change }, []);
-    drive.putNode(tree.entry(await tree.node(node), request.node), false);
+    let state = await tree.node(node);
+    if (Object.keys(change).length > 0) {
+      const timeNs = clock.wallNs();
+      if (this.isAlreadySo(request, state)) {
+        // As `tar` and `sed -i`, which set what a new file has: nothing but the ctime is to be changed, and nobody waits for that.
+        operations.change("setAttr", { node, timeNs, change: {} }, []).catch(() => undefined);
+        state = { ...state, ctimeNs: timeNs };
+      } else {
+        await operations.change("setAttr", { node, timeNs, change }, []);
+        state = await tree.node(node);
+      }
+    }
+    drive.putNode(tree.entry(state, request.node), false);
     drive.done(request.id);
   }
 }
