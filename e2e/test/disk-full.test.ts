@@ -125,7 +125,11 @@ describe("a full disk", () => {
     );
     expect(await on('cat "$1/appended"')).toBe("base\nmore\n");
     expect(await problems()).toContain("The disk of this computer with the cache is full");
+    expect(await told('cat "$1/unread" > /dev/null')).toContain("No space left on device");
+    expect(await problems()).toContain("has no room for what a program reads");
     disk.empty();
+    await on('cmp "$1/unread" "$1/../served/unread"');
+    expect(await problems()).not.toContain("has no room");
     await checkWorksAgain(0);
   }, 120_000);
 

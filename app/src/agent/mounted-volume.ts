@@ -218,6 +218,7 @@ export class MountedVolume implements Mount {
       operations,
       clock,
       answersOffline: () => void this.figures.offlineAnswers++,
+      read: (error) => this.room.read(error),
       log,
     });
   }

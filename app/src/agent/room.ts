@@ -8,6 +8,7 @@ const FULL_BYTES = 1024 * 1024;
 export class Room {
   private readonly places: readonly { root: DiskRoot; holds: string }[];
   private refusal: string | undefined;
+  private shortage: string | undefined;
 
   /** Places on this computer, with what they hold: "unsent changes". */
   constructor(places: readonly { root: DiskRoot; holds: string }[]) {
@@ -20,9 +21,16 @@ export class Room {
     else if (isRunnelError(error, "NoSpace", "Quota")) this.refusal = error.message;
   }
 
+  /** How a read went that takes room in the cache; what gave way to it may have left room since. */
+  read(error: unknown): void {
+    if (error === undefined) this.shortage = undefined;
+    else if (isRunnelError(error, "NoSpace"))
+      this.shortage = "This computer's disk has no room for what a program reads: make room on the disk of the cache.";
+  }
+
   /** What is full now, a sentence each. */
   async problems(): Promise<string[]> {
-    const problems = this.refusal === undefined ? [] : [this.refusal];
+    const problems = [this.refusal, this.shortage].filter((sentence) => sentence !== undefined);
     for (const { root, holds } of this.places) {
       const space = await root.space().catch(() => undefined);
       if (space === undefined || (space.availableBytes >= FULL_BYTES && space.freeFiles > 0)) continue;

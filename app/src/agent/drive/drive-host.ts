@@ -26,6 +26,8 @@ export interface DriveHostParts {
   clock: Clock;
   /** A question is answered as was last known. */
   answersOffline(): void;
+  /** How a read went that had to fetch. */
+  read(error: unknown): void;
   log(message: string, error: unknown): void;
 }
 
@@ -115,7 +117,7 @@ export class DriveHost {
         return contents.open(request, isOffline);
       }
       case "fetch":
-        return contents.fetch(request);
+        return this.fetch(request);
       case "create":
         return names.create(request);
       case "make":
@@ -140,6 +142,16 @@ export class DriveHost {
         return this.parts.xattrs.set(request);
       case "statfs":
         return this.space(request);
+    }
+  }
+
+  private async fetch(request: RequestOfOp<"fetch">): Promise<void> {
+    try {
+      await this.parts.contents.fetch(request);
+      this.parts.read(undefined);
+    } catch (error) {
+      this.parts.read(error);
+      throw error;
     }
   }
 
