@@ -192,6 +192,13 @@ export interface Drive {
 
   /** It is being worked on: what waits for it has its whole deadline again from now. Unknown ids are ignored, as they are below. */
   prolong(id: number): void;
+  /** From now on a request that has a deadline has so long at the least: the line is slow to answer. */
+  setDeadlineMin(delayMs: number): void;
+  /**
+   * To be said several times in 250 ms while a request is unanswered: the agent gets on, and has been late for so long in all. No deadline runs while it is
+   * late, by what it says or by its saying nothing; a request is put off by a minute at the most.
+   */
+  heartbeat(lateMs: number): void;
   done(id: number): void;
   fail(id: number, errno: number): void;
   /** Opens over a content that has been put; content 0 = an empty file. */

@@ -91,14 +91,18 @@ export const TIMING = {
   leaseTermMs: 20_000,
   /** What a client subtracts from the term it counts, for drift of the two clocks. */
   leaseMarginMs: 1_000,
-  /** Silence after which an attachment counts as offline for whoever asks. */
+  /** Silence after which an attachment counts as offline for whoever asks, at the least. */
   silenceMs: 2_000,
-  /** How long an unanswered change may take before the program gets EIO. */
+  /** How long an unanswered change may take before the program gets EIO, at the least. */
   patienceMs: 10_000,
+  /** Silence, patience and term follow the line's round trip up to this one. */
+  roundTripMsMax: 10_000,
+  /** One step of connecting: TCP, a proxy's answer, TLS, the upgrade. Each takes a round trip of a line that nothing is known of yet. */
+  connectStepMs: 12_000,
   /** Staged data of an unfinished write is kept so long. */
   stagedKeepMs: 24 * 3_600_000,
   /** A connection is the server's to close when it is not known by then whose it is. */
-  strangerMs: 10_000,
+  strangerMs: 15_000,
   /** After so long one failed login is forgiven. */
   forgivenMs: 6_000,
   /** Terms for which an instance that did not acknowledge asks at every open. */

@@ -27,6 +27,7 @@ export async function* findByUrl(url: string, predicate: Predicate): AsyncGenera
     software: `Runnel ${VERSION} on ${hostname()}`,
     wasUsed: () => false,
     resume: () => undefined,
+    listsAll: false,
     events: {
       attached: () => Promise.resolve(),
       changes: nothing,
@@ -36,6 +37,7 @@ export async function* findByUrl(url: string, predicate: Predicate): AsyncGenera
       listAgain: nothing,
       lease: nothing,
       waiting: nothing,
+      silence: nothing,
       link: nothing,
     },
   });

@@ -2,12 +2,13 @@
 import { hostname } from "node:os";
 import { type Drive, type DriveNotice, WINDOWS_PERSON } from "@runnel/native/drive";
 import type { Change, Clock, Dialer, DiskRoot, Executor, Predicate } from "@runnel/shared";
-import { ROOT_NODE, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import { ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { Cache } from "./cache/cache.ts";
 import { Commits } from "./drive/commits.ts";
 import { Contents } from "./drive/contents.ts";
 import { DriveHost } from "./drive/drive-host.ts";
 import { LikelyBases } from "./drive/likely-bases.ts";
+import { Space } from "./drive/space.ts";
 import { Names } from "./drive/names.ts";
 import { RemoveTree } from "./drive/remove-tree.ts";
 import type { Owner } from "./drive/tree.ts";
@@ -28,6 +29,7 @@ import { Listings } from "./wire/listings.ts";
 import { Operations } from "./wire/operations.ts";
 import type { AttachFacts, Resume } from "./wire/session-parts.ts";
 import { Session } from "./wire/session.ts";
+import { WholeListing } from "./wire/whole-listing.ts";
 import { askVolumeStatus } from "./wire/volume-status.ts";
 
 export interface MountParts {
@@ -54,6 +56,8 @@ export interface MountParts {
   log(message: string, error?: unknown): void;
 }
 
+/** A request that reads asks twice at the most, each time for a silence. */
+const READ_DEADLINE_SILENCES = 2.5;
 const PROBLEMS_MAX = 20;
 /** What programs are likely to read next may take this part of the cache. */
 const AHEAD_OF_CACHE = 8;
@@ -75,18 +79,19 @@ export class MountedVolume implements Mount {
   private readonly operations: Operations;
   private readonly tree: Tree;
   private readonly listings: Listings;
+  private readonly whole: WholeListing;
   private readonly commits: Commits;
   private readonly unsent: Unsent;
   private readonly contents: Contents;
   private readonly readAhead: ReadAhead;
   private readonly wants: Wants;
   private readonly host: DriveHost;
+  private readonly space: Space;
   private readonly figures: Statistics;
   private readonly room: Room;
   private end!: (reason: string) => void;
   private finishing: Promise<void> | undefined;
   private epoch = "";
-  private isFilling = false;
   private answeredNatively = 0;
   private wasConnected = false;
   private readonly problems: string[] = [];
@@ -111,6 +116,7 @@ export class MountedVolume implements Mount {
       ...(parts.token === undefined ? {} : { token: () => parts.token?.() }),
       wasUsed: () => this.wasUsed(),
       resume: () => this.resume(),
+      listsAll: true,
       events: {
         attached: (facts) => this.attached(facts),
         changes: (changes, coming) => this.changes(changes, coming),
@@ -119,12 +125,18 @@ export class MountedVolume implements Mount {
         current: (seq) => replica.advance(seq),
         listAgain: () => this.listAgain(),
         lease: (untilMs) => drive.setLease(untilMs),
+        silence: (ms) => drive.setDeadlineMin(READ_DEADLINE_SILENCES * ms),
         waiting: (n, whom, untilMs) => this.waiting.push({ n, for: [...whom], untilMs }),
         link: (isConnected, why) => this.linked(isConnected, why),
       },
     });
     this.session = session;
     this.listings = new Listings({ session, replica, progress: (folder) => this.host.progress(folder) });
+    this.whole = new WholeListing({
+      session,
+      listings: this.listings,
+      failed: (error) => this.problem(`The drive could not be listed: ${error.message}`),
+    });
     this.room = new Room([
       { root: data, holds: "unsent changes" },
       { root: parts.cacheRoot, holds: "the cache" },
@@ -198,7 +210,10 @@ export class MountedVolume implements Mount {
       epoch,
       contents: this.contents,
       likelyBases,
-      saved: (version) => wants.made(version),
+      saved: (version, sizeBytes) => {
+        wants.made(version);
+        this.space.saved(sizeBytes);
+      },
       conflict,
       log,
     });
@@ -206,8 +221,10 @@ export class MountedVolume implements Mount {
     const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, likelyBases, hasLease, problem });
     const { contents, commits } = this;
     const xattrs = new Xattrs({ drive, tree, session, operations });
+    this.space = new Space({ session, clock, log });
     this.host = new DriveHost({
       drive,
+      space: this.space,
       session,
       replica,
       tree,
@@ -228,6 +245,7 @@ export class MountedVolume implements Mount {
     const mount = new MountedVolume(parts);
     try {
       await mount.session.start(mount.wasMountedBefore());
+      await mount.whole.root();
       await mount.tree.entries(ROOT_NODE);
       await parts.drive.start({
         requests: (batch) => mount.host.requests(batch),
@@ -413,6 +431,7 @@ export class MountedVolume implements Mount {
     }
     if (facts.isReadOnly !== this.parts.isReadOnly) this.problem(rightChanged(facts.isReadOnly));
     this.epoch = facts.epoch;
+    this.whole.ask(facts.listing);
     replica.putState(facts.seq, facts.root);
     drive.putNode(this.tree.entry(facts.root), false);
   }
@@ -426,6 +445,7 @@ export class MountedVolume implements Mount {
     }
     this.wasConnected = true;
     this.wants.connected();
+    this.space.refresh();
     this.unsent.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
     if (this.parts.replica.facts()?.isWhole !== true) this.fill();
   }
@@ -441,19 +461,8 @@ export class MountedVolume implements Mount {
     this.fill();
   }
 
-  /** Lists the whole tree in the background and follows it. */
   private fill(): void {
-    if (this.isFilling || this.isEnding) return;
-    this.isFilling = true;
-    this.listings
-      .listAll()
-      .catch((error: unknown) => {
-        if (!isRunnelError(error, "Unreachable"))
-          this.problem(`The drive could not be listed: ${fromSystemError(error, "list").message}`);
-      })
-      .finally(() => {
-        this.isFilling = false;
-      });
+    if (!this.isEnding) this.whole.begin();
   }
 
   private keepCache(): void {

@@ -11,7 +11,9 @@ import {
   TIMING,
   packState,
 } from "@runnel/shared";
+import { Lease } from "../../src/agent/wire/lease.ts";
 import { Session } from "../../src/agent/wire/session.ts";
+import { SignsOfLife } from "../../src/agent/wire/signs-of-life.ts";
 
 const PORT = 7473;
 const DELAY_MS = 300;
@@ -72,6 +74,7 @@ async function attached(termMs: number, wasUsed = true): Promise<Told> {
     software: "test",
     wasUsed: () => wasUsed,
     resume: () => undefined,
+    listsAll: false,
     events: {
       attached: async () => undefined,
       changes: nothing,
@@ -81,6 +84,7 @@ async function attached(termMs: number, wasUsed = true): Promise<Told> {
       listAgain: nothing,
       lease: (untilMs) => void leases.push({ untilMs, atMs: clock.bootMs() }),
       waiting: nothing,
+      silence: nothing,
       link: nothing,
     },
   });
@@ -112,6 +116,37 @@ describe("the lease", () => {
       await closing;
     },
   );
+});
+
+describe("a lease that is given back", () => {
+  test("[W17] stays so, though the answer to a question from before it comes after that", async () => {
+    const clock = new SimulatedClock();
+    const leases: number[] = [];
+    const sent: unknown[] = [];
+    const connection = { link: { receivedBytes: 0 }, sendsBulk: false, isBehind: false, close: () => undefined };
+    const lease = new Lease({
+      clock,
+      signs: new SignsOfLife(clock, () => undefined),
+      connection: () => connection as unknown as Connection,
+      feed: () => ({ send: (item: unknown) => void sent.push(item) }) as unknown as Channel,
+      isUsed: () => false,
+      changed: (untilMs) => void leases.push(untilMs),
+      measured: () => undefined,
+    });
+    lease.attached(1_000, false);
+    lease.used();
+    lease.schedule(0);
+    await clock.advance(1);
+    lease.answered(1, true);
+    expect(lease.isHeld).toBe(true);
+    // The last questions of the term meet a slow line.
+    await clock.advance(2_000);
+    expect(sent.at(-1)).toEqual(["idle"]);
+    expect(leases.at(-1)).toBe(0);
+    for (let question = 2; question < sent.length; question++) lease.answered(question, true);
+    expect(lease.isHeld).toBe(false);
+    expect(leases.at(-1)).toBe(0);
+  });
 });
 
 describe("a server that is busy with a change for minutes", () => {

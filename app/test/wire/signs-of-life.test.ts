@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type Connection, SimulatedClock, TIMING } from "@runnel/shared";
+import { type Clock, type Connection, SimulatedClock, TIMING } from "@runnel/shared";
 import { SignsOfLife } from "../../src/agent/wire/signs-of-life.ts";
 
 const NEVER = new Promise<never>(() => undefined);
 
 let clock: SimulatedClock;
 let link: { receivedBytes: number };
+let isBehind: boolean;
 let closings: string[];
 let connection: Connection | undefined;
 let signs: SignsOfLife;
@@ -14,7 +15,14 @@ beforeEach(() => {
   clock = new SimulatedClock();
   link = { receivedBytes: 0 };
   closings = [];
-  connection = { link, close: (error: Error) => closings.push(error.message) } as unknown as Connection;
+  isBehind = false;
+  connection = {
+    link,
+    close: (error: Error) => closings.push(error.message),
+    get isBehind() {
+      return isBehind;
+    },
+  } as unknown as Connection;
   signs = new SignsOfLife(clock, () => connection);
 });
 
@@ -96,4 +104,68 @@ test("after a sleep of hours the first question has its whole time, since nothin
   await clock.advance(4 * 3_600_000);
   expect(signs.isSilent).toBe(false);
   expect(await outcome(signs.patiently(NEVER, "write"))).toBe("Unreachable after 10000 ms");
+});
+
+describe("while this process is late", () => {
+  /** Its timers fire in the first `awakeMs` of each `everyMs` only, as one that is stopped for the rest of them. */
+  function starved(awakeMs: number, everyMs: number): Clock {
+    return {
+      bootMs: () => clock.bootMs(),
+      wallNs: () => clock.wallNs(),
+      after: (delayMs, fire) => {
+        const dueMs = clock.bootMs() + delayMs;
+        const late = dueMs % everyMs;
+        return clock.after(late < awakeMs ? delayMs : delayMs + everyMs - late, fire);
+      },
+    };
+  }
+
+  test("[W131] at a fifth of a processor nothing counts as silence but that fifth", async () => {
+    signs = new SignsOfLife(starved(50, 250), () => connection);
+    const said = await outcome(signs.whileHeard(NEVER, "list"), 10);
+    const [, ms] = /^Unreachable after (\d+) ms$/.exec(said) ?? [];
+    expect(Number(ms)).toBeGreaterThanOrEqual(4.5 * TIMING.silenceMs);
+    expect(Number(ms)).toBeLessThanOrEqual(5.5 * TIMING.silenceMs);
+  });
+
+  test("[W131] one long turn, or a sleep, takes nothing of the time that a question has", async () => {
+    for (const ask of [() => signs.soon(NEVER, "current"), () => signs.whileHeard(NEVER, "list")]) {
+      const asked = ask();
+      asked.catch(() => undefined);
+      await clock.advance(1_000);
+      clock.suspend(60_000);
+      expect(await outcome(asked)).toBe(`Unreachable after ${TIMING.silenceMs - 1_000} ms`);
+    }
+  });
+
+  test("[W131] because messages wait for its threads, the server is not silent", async () => {
+    isBehind = true;
+    const asked = signs.soon(NEVER, "current");
+    asked.catch(() => undefined);
+    await clock.advance(30_000);
+    isBehind = false;
+    const [, ms] = /^Unreachable after (\d+) ms$/.exec(await outcome(asked)) ?? [];
+    expect(Number(ms)).toBeGreaterThan(TIMING.silenceMs - 300);
+    expect(Number(ms)).toBeLessThanOrEqual(TIMING.silenceMs + 300);
+  });
+});
+
+describe("a line whose round trip is long", () => {
+  test("[W131] gets three of them before it is silent, and five of patience", async () => {
+    signs.line.begin(3_000);
+    expect(await outcome(signs.whileHeard(NEVER, "list"))).toBe("Unreachable after 9000 ms");
+    signs.changed();
+    expect(await outcome(signs.patiently(NEVER, "write"))).toBe("Unreachable after 15000 ms");
+  });
+
+  test("[W131] [limit roundTripMsMax] is one that two measurements in a row say so of, ten seconds at the most", () => {
+    const { line } = signs;
+    line.begin(100);
+    line.measured(60_000);
+    expect(line.silenceMs).toBe(TIMING.silenceMs);
+    line.measured(60_000);
+    expect(line.silenceMs).toBe(3 * TIMING.roundTripMsMax);
+    line.measured(100);
+    expect(line.patienceMs).toBe(TIMING.patienceMs);
+  });
 });

@@ -45,6 +45,8 @@ export class SimulatedPlace {
   served!: DiskRoot;
   mount!: Mount;
   drive!: MemoryDrive;
+  /** How long it took to mount. */
+  mountingMs = 0;
   readonly log: string[] = [];
   private restarting: Promise<void> | undefined;
 
@@ -60,7 +62,9 @@ export class SimulatedPlace {
     this.served = await this.disk.openRoot(SERVED, { permissions: 0o755 });
     await this.fill(files);
     await this.run(this.openServer());
+    const startMs = this.clock.bootMs();
     await this.run(this.openMount());
+    this.mountingMs = this.clock.bootMs() - startMs;
     await this.until(() => this.mount.status(false).then(({ state }) => state === "connected"));
   }
 

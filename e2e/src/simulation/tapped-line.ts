@@ -5,7 +5,8 @@ import { RunCounter } from "./run-counter.ts";
 
 export class TappedLine implements Dialer, Acceptor {
   private readonly network: SimulatedNetwork;
-  private readonly line: SimulatedLine;
+  /** Its conditions may be changed at any time. */
+  readonly line: SimulatedLine;
   private cutsAfter: readonly number[] = [];
   private wasCut: () => void = () => undefined;
   /** Frames handed over since `watch`. */

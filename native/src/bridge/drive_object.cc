@@ -48,6 +48,8 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::SettleStatfs>("settleStatfs"),
                          InstanceMethod<&DriveObject::SettleXattrs>("settleXattrs"),
                          InstanceMethod<&DriveObject::Prolong>("prolong"),
+                         InstanceMethod<&DriveObject::SetDeadlineMin>("setDeadlineMin"),
+                         InstanceMethod<&DriveObject::Heartbeat>("heartbeat"),
                          InstanceMethod<&DriveObject::Rebase>("rebase"),
                          InstanceMethod<&DriveObject::CommitDirty>("commitDirty"),
                          InstanceMethod<&DriveObject::GetStatistics>("statistics"),
@@ -249,6 +251,16 @@ Napi::Value DriveObject::SettleXattrs(const Napi::CallbackInfo& info) {
   drive::Answer answer;
   answer.xattrs = std::move(xattrs);
   core().Settle(IdOf(info[0]), answer);
+  return info.Env().Undefined();
+}
+
+Napi::Value DriveObject::SetDeadlineMin(const Napi::CallbackInfo& info) {
+  core().SetDeadlineMin(info[0].As<Napi::Number>().Uint32Value());
+  return info.Env().Undefined();
+}
+
+Napi::Value DriveObject::Heartbeat(const Napi::CallbackInfo& info) {
+  core().Heartbeat(info[0].As<Napi::Number>().Int64Value());
   return info.Env().Undefined();
 }
 

@@ -51,6 +51,8 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   // (id, [name, bytes, name, bytes, …])
   Napi::Value SettleXattrs(const Napi::CallbackInfo& info);
   Napi::Value Prolong(const Napi::CallbackInfo& info);
+  Napi::Value SetDeadlineMin(const Napi::CallbackInfo& info);
+  Napi::Value Heartbeat(const Napi::CallbackInfo& info);
   Napi::Value Rebase(const Napi::CallbackInfo& info);
   // (ticket): an item `committed` tells the end.
   Napi::Value CommitDirty(const Napi::CallbackInfo& info);

@@ -130,6 +130,8 @@ class DriveCore {
   void DropContents();
   void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }
   void Prolong(uint64_t id) { requests_.Prolong(id); }
+  void SetDeadlineMin(uint32_t delay_ms) { requests_.SetDeadlineMin(delay_ms); }
+  void Heartbeat(int64_t late_ms) { requests_.Heartbeat(late_ms); }
   bool Rebase(uint64_t file, uint64_t content);
   // Commits every file with unsaved writes, for nobody in particular. A notice kCommitted says when what was written before has been answered.
   void CommitDirty(uint64_t ticket);

@@ -47,6 +47,8 @@ export interface NativeDrive {
   settleStatfs(id: number, total: number, free: number, available: number, files: number, freeFiles: number): void;
   settleXattrs(id: number, flat: (string | Uint8Array)[]): void;
   prolong(id: number): void;
+  setDeadlineMin(delayMs: number): void;
+  heartbeat(lateMs: number): void;
   rebase(file: number, content: number): boolean;
   commitDirty(ticket: number): void;
   statistics(): DriveStatistics;
@@ -280,6 +282,14 @@ export class AgentSide {
 
   prolong(id: number): void {
     this.#run(() => this.native.prolong(id));
+  }
+
+  setDeadlineMin(delayMs: number): void {
+    this.native.setDeadlineMin(Math.ceil(delayMs));
+  }
+
+  heartbeat(lateMs: number): void {
+    this.native.heartbeat(Math.floor(lateMs));
   }
 
   rebase(file: number, content: number): boolean {

@@ -1,11 +1,35 @@
 #include "request_table.h"
+
+#include <algorithm>
+
 #include "error_numbers.h"
 
 namespace runnel::drive {
 
 int64_t RequestTable::DeadlineOf(Op op) const {
   const uint32_t delay_ms = settings_.deadlines_ms[static_cast<size_t>(op)];
-  return delay_ms == 0 ? 0 : host_->NowBootMs() + delay_ms;
+  return delay_ms == 0 ? 0 : host_->NowBootMs() + std::max(delay_ms, deadline_min_ms_.load(std::memory_order_relaxed));
+}
+
+void RequestTable::Heartbeat(int64_t late_ms) {
+  std::lock_guard lock(mutex_);
+  heartbeat_at_ms_ = host_->NowBootMs();
+  told_late_ms_ = std::max(told_late_ms_, late_ms);
+}
+
+int64_t RequestTable::LateMs(int64_t now_ms) const {
+  if (heartbeat_at_ms_ == 0) return 0;
+  return told_late_ms_ + std::max<int64_t>(0, now_ms - heartbeat_at_ms_ - kHeartbeatMs);
+}
+
+bool RequestTable::PutOff(Held* held, int64_t now_ms) {
+  const int64_t late_ms = LateMs(now_ms);
+  const int64_t more_ms = std::min(late_ms - held->late_ms, kForgivenMaxMs - held->forgiven_ms);
+  if (more_ms <= 0) return false;
+  held->late_ms = late_ms;
+  held->forgiven_ms += more_ms;
+  held->waiter.deadline_ms += more_ms;
+  return true;
 }
 
 bool RequestTable::Wait(uint64_t id, Waiter waiter) {
@@ -17,7 +41,9 @@ bool RequestTable::Wait(uint64_t id, Waiter waiter) {
     if (const int64_t soon_ms = now_ms + kEndingWaitMs; IsEnding(waiter, now_ms) && (waiter.deadline_ms == 0 || waiter.deadline_ms > soon_ms))
       waiter.deadline_ms = soon_ms;
     const int64_t delay_ms = waiter.deadline_ms == 0 ? 0 : waiter.deadline_ms - now_ms;
-    waiters_.emplace(id, Held{std::move(waiter), delay_ms});
+    // With nothing to do it says nothing, and is not late.
+    if (waiters_.empty() && heartbeat_at_ms_ != 0) heartbeat_at_ms_ = now_ms;
+    waiters_.emplace(id, Held{std::move(waiter), delay_ms, LateMs(now_ms)});
   }
   if (reply) reply->OnWaiting(id);
   return true;
@@ -123,7 +149,9 @@ void RequestTable::Prolong(uint64_t id) {
   if (found == waiters_.end() || found->second.is_held || found->second.delay_ms <= 0) return;
   int64_t& deadline_ms = found->second.waiter.deadline_ms;
   EraseDeadline(id, deadline_ms);
-  deadline_ms = host_->NowBootMs() + found->second.delay_ms;
+  const int64_t now_ms = host_->NowBootMs();
+  deadline_ms = now_ms + found->second.delay_ms;
+  found->second.late_ms = LateMs(now_ms);
   // Nobody is woken: an earlier one has been, and looks for the next.
   deadlines_.emplace(deadline_ms, id);
 }
@@ -167,6 +195,10 @@ int64_t RequestTable::Expire(int64_t now_ms) {
       const uint64_t id = deadlines_.begin()->second;
       deadlines_.erase(deadlines_.begin());
       auto found = waiters_.find(id);
+      if (PutOff(&found->second, now_ms)) {
+        deadlines_.emplace(found->second.waiter.deadline_ms, id);
+        continue;
+      }
       due.push_back(std::move(found->second.waiter));
       waiters_.erase(found);
     }

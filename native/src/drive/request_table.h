@@ -34,8 +34,13 @@ class RequestTable {
   RequestTable(Host* host, const CoreSettings& settings) : host_(host), settings_(settings) {}
 
   uint64_t NewId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
-  // The moment a request of this kind that begins now is given up; 0 = never.
+  // The moment a request of this kind that begins now is given up, unless the agent is late meanwhile; 0 = never.
   int64_t DeadlineOf(Op op) const;
+  // From now on a request that has a deadline has so long at the least.
+  void SetDeadlineMin(uint32_t delay_ms) { deadline_min_ms_ = delay_ms; }
+  // The agent gets on; so much time it has been late in all, in ms. No deadline runs while it is late: by what it says, and while it should have said
+  // something and has not. An agent that has never said so is never late.
+  void Heartbeat(int64_t late_ms);
 
   // Enters the waiter (for kEndingWaitMs at most, if its caller has just been interrupted: it is to end), tells its reply, and leaves it held: it ends neither by interrupt nor by deadline before Release, which gives false
   // when it was interrupted meanwhile and has ended. False from Wait: too many wait already, nothing was entered.
@@ -68,6 +73,8 @@ class RequestTable {
   struct Held {
     Waiter waiter;
     int64_t delay_ms = 0;  // how long it had in the beginning
+    int64_t late_ms = 0;     // how late the agent had been in all when the deadline was last set
+    int64_t forgiven_ms = 0;  // by how much the deadline was put off because it was late
     bool is_held = true;
     bool is_interrupted = false;
   };
@@ -81,18 +88,28 @@ class RequestTable {
   // A program that a person wants gone may undo and close much before it goes: as long as this after an interrupt, its waits are short.
   static constexpr int64_t kEndingMs = 2000;
   static constexpr int64_t kEndingWaitMs = 200;
+  // While something waits the agent says that it gets on several times in this.
+  static constexpr int64_t kHeartbeatMs = 250;
+  // An agent that never gets on again must not hold programs for ever.
+  static constexpr int64_t kForgivenMaxMs = 60'000;
 
   void GiveUp(Waiter waiter, int error, bool was_interrupted);
   void NoteInterrupted(const Waiter& waiter);
   bool IsEnding(const Waiter& waiter, int64_t now_ms) const;
   void EraseDeadline(uint64_t id, int64_t deadline_ms);
+  int64_t LateMs(int64_t now_ms) const;
+  // Puts the deadline off by what the agent has been late since it was set; false: it stands.
+  bool PutOff(Held* held, int64_t now_ms);
 
   Host* const host_;
   const CoreSettings& settings_;
   std::atomic<uint64_t> next_id_{1};
+  std::atomic<uint32_t> deadline_min_ms_{0};
   std::mutex mutex_;
   bool is_ended_ = false;
   int end_error_ = 0;
+  int64_t heartbeat_at_ms_ = 0;  // 0: never
+  int64_t told_late_ms_ = 0;
   std::unordered_map<uint64_t, Held> waiters_;
   std::multimap<int64_t, uint64_t> deadlines_;
   std::unordered_map<int32_t, int64_t> interrupted_;  // when, by the caller's thread; those of long ago leave with the next

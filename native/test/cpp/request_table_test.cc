@@ -61,5 +61,86 @@ TEST_CASE("a request is answered once, though answer, interrupt, deadline and th
   }
 }
 
+class SetHost : public ThreadedHost {
+ public:
+  int64_t NowBootMs() override { return now_ms; }
+  std::atomic<int64_t> now_ms{1'000'000};
+};
+
+struct OneRequest {
+  OneRequest(SetHost* host, uint32_t deadline_ms) : host_(host), table(host, settings) {
+    for (uint32_t& deadline : settings.deadlines_ms) deadline = deadline_ms;
+  }
+  void Begin() {
+    reply = std::make_shared<WaitingReply>();
+    const uint64_t id = table.NewId();
+    const auto resume = [reply = reply](const Answer& answer) { reply->Error(answer.error); };
+    REQUIRE(table.Wait(id, {reply, table.DeadlineOf(Op::kLookup), resume, nullptr}));
+    table.Release(id);
+  }
+  bool IsGivenUpAfter(int64_t ms) {
+    host_->now_ms += ms;
+    (void)table.Expire(host_->now_ms);
+    return reply->times() == 1;
+  }
+  SetHost* const host_;
+  CoreSettings settings;
+  RequestTable table;
+  std::shared_ptr<WaitingReply> reply;
+};
+
+TEST_CASE("no deadline runs while the agent is late, by what it says or by its saying nothing") {
+  SetHost host;
+  OneRequest one(&host, 5000);
+  one.table.Heartbeat(0);
+  SUBCASE("it says so") {
+    one.Begin();
+    for (int beat = 1; beat <= 50; ++beat) {
+      CHECK(!one.IsGivenUpAfter(250));
+      one.table.Heartbeat(beat * 200);
+    }
+    CHECK(!one.IsGivenUpAfter(2400));
+    CHECK(one.IsGivenUpAfter(260));
+  }
+  SUBCASE("it says nothing: until it has gone on, or for a minute at the most") {
+    one.Begin();
+    CHECK(!one.IsGivenUpAfter(5000));
+    CHECK(!one.IsGivenUpAfter(30'000));
+    one.table.Heartbeat(34'900);
+    CHECK(!one.IsGivenUpAfter(100));
+    one.table.Heartbeat(34'900);
+    for (int beat = 0; beat < 24; ++beat) {
+      CHECK(!one.IsGivenUpAfter(200));
+      one.table.Heartbeat(34'900);
+    }
+    CHECK(one.IsGivenUpAfter(200));
+    one.Begin();
+    CHECK(!one.IsGivenUpAfter(64'900));
+    CHECK(one.IsGivenUpAfter(5'000));
+  }
+  SUBCASE("time in which nothing waited is not late") {
+    host.now_ms += 3'600'000;
+    one.Begin();
+    one.table.Heartbeat(0);
+    for (int beat = 0; beat < 24; ++beat) {
+      CHECK(!one.IsGivenUpAfter(200));
+      one.table.Heartbeat(0);
+    }
+    CHECK(one.IsGivenUpAfter(200));
+  }
+}
+
+TEST_CASE("an agent that never says that it gets on is never late, and a slow line puts deadlines off") {
+  SetHost host;
+  OneRequest one(&host, 5000);
+  one.Begin();
+  CHECK(!one.IsGivenUpAfter(4'999));
+  CHECK(one.IsGivenUpAfter(1));
+  one.table.SetDeadlineMin(15'000);
+  one.Begin();
+  CHECK(!one.IsGivenUpAfter(14'999));
+  CHECK(one.IsGivenUpAfter(1));
+}
+
 }  // namespace
 }  // namespace runnel::drive

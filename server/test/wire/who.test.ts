@@ -244,7 +244,7 @@ describe("the right to read only", () => {
 });
 
 describe("a stranger", () => {
-  test("[W73] [limit strangerMs] is cut off after ten seconds, one who is known is not", async () => {
+  test("[W73] [limit strangerMs] is cut off after fifteen seconds, one who is known is not", async () => {
     await newDevice("a");
     const friend = await known("a");
     const silent = wire.connect();

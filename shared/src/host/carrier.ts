@@ -15,20 +15,34 @@ export interface Carrier {
   readonly tcp: Socket;
 }
 
-/** @throws RunnelError with a sentence for a person: Unreachable, Denied. */
-export async function openCarrier(address: ServerAddress, trust: ServerTrust, signal: AbortSignal): Promise<Carrier> {
+/** `stepped`: a step is done, the next begins. @throws RunnelError with a sentence for a person: Unreachable, Denied. */
+export async function openCarrier(
+  address: ServerAddress,
+  trust: ServerTrust,
+  signal: AbortSignal,
+  stepped: () => void,
+): Promise<Carrier> {
   const proxy = address.isSecure ? proxyFor(address, trust.proxy) : undefined;
-  const tcp = proxy === undefined ? await openTcp(address, signal) : await openTunnel(proxy, address, signal);
+  const tcp = proxy === undefined ? await openTcp(address, signal) : await openTunnel(proxy, address, signal, stepped);
   try {
+    stepped();
     tcp.setNoDelay(true);
     if (address.isSecure) return { stream: await secured(tcp, address, trust, signal), tcp };
-    // "localhost" is what the system's tables say; the rule is about where the bytes go.
-    if (!isLoopback(tcp.remoteAddress ?? "")) throw notLoopback(address.host);
+    mustBeLocal(tcp.remoteAddress, address);
     return { stream: tcp, tcp };
   } catch (error) {
     destroy(tcp);
     throw error;
   }
+}
+
+/**
+ * "localhost" is what the system's tables say; the rule is about where the bytes go. A connection that was reset meanwhile (undefined) goes nowhere. @throws Denied,
+ * Unreachable
+ */
+export function mustBeLocal(remoteAddress: string | undefined, address: ServerAddress): void {
+  if (remoteAddress === undefined) throw unreachable(placeOf(address), new Error("the connection was reset"));
+  if (!isLoopback(remoteAddress)) throw notLoopback(address.host);
 }
 
 async function openTcp(address: ServerAddress, signal: AbortSignal): Promise<Socket> {

@@ -25,8 +25,13 @@ export function parseProxy(typed: string): URL {
   throw new RunnelError("Invalid", "dial", "That is not the address of a proxy. Write http://HOST:PORT.");
 }
 
-/** @throws RunnelError Unreachable; Denied when the proxy lets nobody through to there. */
-export async function openTunnel(proxy: URL, address: ServerAddress, signal: AbortSignal): Promise<Socket> {
+/** `stepped`: the proxy was reached, its answer is the next step. @throws RunnelError Unreachable; Denied when the proxy lets nobody through to there. */
+export async function openTunnel(
+  proxy: URL,
+  address: ServerAddress,
+  signal: AbortSignal,
+  stepped: () => void,
+): Promise<Socket> {
   const place = placeOf(address);
   const shown = proxy.host;
   const request = connectRequest(proxy, place, signal);
@@ -38,6 +43,7 @@ export async function openTunnel(proxy: URL, address: ServerAddress, signal: Abo
     // Some proxies answer a CONNECT that they refuse like any request.
     request.once("response", (answer) => resolve({ response: answer, socket: answer.socket }));
     request.once("error", (cause) => reject(cannotReach(shown, cause)));
+    request.once("socket", (below) => void below.once("connect", stepped));
     request.end();
   });
   if (response.statusCode === HTTP_OK) return socket;

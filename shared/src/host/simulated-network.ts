@@ -1,5 +1,6 @@
 // A network in memory: servers listen on it, each machine dials over a line of its own that can be slow, cut or swallowed.
 import { RunnelError } from "../errors.ts";
+import { TIMING } from "../limits.ts";
 import { type Clock, sleep } from "./clock.ts";
 import type { Acceptor, Dialer, Link, Listener } from "./link.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -7,7 +8,6 @@ import { type LineConditions, SimulatedLink } from "./simulated-link.ts";
 
 const PORT_FIRST = 49_152;
 const CLOSE_GOING_AWAY = 1001;
-const HANDSHAKE_MS_MAX = 8_000;
 /** TCP's handshake and the WebSocket's. */
 const DIAL_ROUND_TRIPS = 2;
 
@@ -102,7 +102,7 @@ export class SimulatedLine implements Dialer, LineConditions {
     const port = Number(parsed.port);
     if (this.isDown) throw unreachable(port, "there is no network");
     await Promise.race([
-      sleep(clock, this.#isBlackHole ? HANDSHAKE_MS_MAX : 2 * DIAL_ROUND_TRIPS * this.delayMs),
+      sleep(clock, this.#isBlackHole ? TIMING.connectStepMs : 2 * DIAL_ROUND_TRIPS * this.delayMs),
       aborted(signal),
     ]);
     if (signal?.aborted) throw new RunnelError("Interrupted", "dial", "The attempt was ended.");

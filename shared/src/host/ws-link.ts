@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { ConnectSteps } from "./connect-steps.ts";
 import { type Carrier, openCarrier, silent, unreachable } from "./carrier.ts";
 import { LinkInbox } from "./link-inbox.ts";
 import type { Dialer, Link, LinkEvents } from "./link.ts";
@@ -22,8 +23,6 @@ const CLOSE_REASON_BYTES_MAX = 123;
 const FINAL_BINARY = 0x82;
 const MASKED = 0x80;
 const MASK_BYTES = 4;
-/** Below what callers wait for an answer to their first call: this one knows what did not answer. */
-const HANDSHAKE_MS_MAX = 8_000;
 /** How long a closed link waits for the other side's close frame. */
 const CLOSE_MS_MAX = 2_000;
 /** RFC 9110 §15.5.22: another protocol would do. */
@@ -152,18 +151,23 @@ export class WsDialer implements Dialer {
   async dial(url: string, signal?: AbortSignal): Promise<Link> {
     const address = addressOf(url);
     const place = placeOf(address);
-    const overdue = AbortSignal.timeout(HANDSHAKE_MS_MAX);
-    const ending = signal === undefined ? overdue : AbortSignal.any([signal, overdue]);
+    const steps = new ConnectSteps();
+    const ending = signal === undefined ? steps.signal : AbortSignal.any([signal, steps.signal]);
     let isCarried = false;
     try {
-      const carrier = await openCarrier(address, address.isSecure ? this.#trustOf(place) : {}, ending);
+      steps.next();
+      const trust = address.isSecure ? this.#trustOf(place) : {};
+      const carrier = await openCarrier(address, trust, ending, () => steps.next());
       isCarried = true;
+      steps.next();
       return await upgrade(carrier, place, ending);
     } catch (error) {
       if (signal?.aborted)
         throw new RunnelError("Interrupted", "dial", `The attempt to reach ${place} was ended.`, { cause: error });
-      if (!overdue.aborted) throw error;
+      if (!steps.isOverdue) throw error;
       throw isCarried ? silent(place, error) : unreachable(place, new Error("it takes too long to answer"));
+    } finally {
+      steps.end();
     }
   }
 }

@@ -90,6 +90,16 @@ export class Connection {
     return this.pacing.roundTripMs;
   }
 
+  /** Messages of either direction wait for threads of ours to be compressed or unfolded. */
+  get isBehind(): boolean {
+    return this.outgoingControl !== undefined || this.incoming !== undefined;
+  }
+
+  /** Bulk of this side is on the line: what is asked now waits behind it. */
+  get sendsBulk(): boolean {
+    return this.pacing.unacknowledgedBytes > 0;
+  }
+
   /** Measured bulk rate towards the other side, bytes per second; 0 while unknown. */
   get ratePerSecond(): number {
     return this.pacing.ratePerSecond;

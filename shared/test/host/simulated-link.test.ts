@@ -4,6 +4,7 @@ import { SeededRandom } from "../../src/host/seeded-random.ts";
 import { SimulatedClock } from "../../src/host/simulated-clock.ts";
 import type { LineConditions } from "../../src/host/simulated-link.ts";
 import { type SimulatedLine, SimulatedNetwork } from "../../src/host/simulated-network.ts";
+import { TIMING } from "../../src/limits.ts";
 import { Ear, linkContract } from "../contracts/link-contract.ts";
 
 interface Pair {
@@ -150,7 +151,7 @@ describe("a simulated network", () => {
     expect([await dialing, clock.bootMs()]).toEqual(["connected", 100]);
   });
 
-  test("says what cannot be reached, and when it was given up", async () => {
+  test("[limit connectStepMs] says what cannot be reached, and when it was given up", async () => {
     const { clock, network } = start();
     const line = network.line();
     await expect(line.dial("nonsense")).rejects.toMatchObject({ kind: "Invalid" });
@@ -167,7 +168,7 @@ describe("a simulated network", () => {
     const before = clock.bootMs();
     expect(await ended).toBe("Interrupted");
     await clock.runUntilIdle();
-    expect([await swallowed, clock.bootMs() - before]).toEqual(["Unreachable", 8_000]);
+    expect([await swallowed, clock.bootMs() - before]).toEqual(["Unreachable", TIMING.connectStepMs]);
   });
 
   test("ends the links of a server that stops, and breaks those of one that is killed", async () => {

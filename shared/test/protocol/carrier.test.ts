@@ -1,7 +1,9 @@
 // The carrier: which WebSockets become a connection, and which do not. Real sockets on loopback.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { WebSocket } from "ws";
+import { mustBeLocal } from "../../src/host/carrier.ts";
 import type { Link, Listener } from "../../src/host/link.ts";
+import { addressOf } from "../../src/host/server-address.ts";
 import { WsAcceptor } from "../../src/host/ws-acceptor.ts";
 import { WsDialer } from "../../src/host/ws-link.ts";
 
@@ -79,6 +81,24 @@ describe("a WebSocket", () => {
     socket.on("open", () => socket.send(new Uint8Array(1024 * 1024 + 65)));
     expect(await code).toBe(1009);
   });
+});
+
+test("a connection that was reset before it is looked whom it is to cannot be reached, and breaks no rule", () => {
+  const address = addressOf("ws://localhost:9/docs");
+  const kind = (remoteAddress: string | undefined): unknown => {
+    try {
+      mustBeLocal(remoteAddress, address);
+      return "local";
+    } catch (error) {
+      return (error as { kind?: unknown }).kind;
+    }
+  };
+  expect([kind("127.0.0.1"), kind("::1"), kind("192.0.2.1"), kind(undefined)]).toEqual([
+    "local",
+    "local",
+    "Denied",
+    "Unreachable",
+  ]);
 });
 
 describe("beyond loopback", () => {

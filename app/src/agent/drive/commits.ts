@@ -27,7 +27,7 @@ export interface CommitsParts {
   contents: Contents;
   likelyBases: Pick<LikelyBases, "of">;
   /** The content that a save made is in the cache. */
-  saved(version: VersionId): void;
+  saved(version: VersionId, sizeBytes: number): void;
   /** A commit met another one: both are kept. */
   conflict(path: string, node: number): void;
   log(message: string, error: unknown): void;
@@ -220,7 +220,7 @@ export class Commits {
     try {
       if (record.sizeBytes > 0) {
         const content = await sent.keep(this.usersOf(file, sent));
-        this.parts.saved(content.version);
+        this.parts.saved(content.version, record.sizeBytes);
         contents.give(content);
         if (drive.rebase(file, content.id)) contents.rebased(content);
       }

@@ -1,8 +1,8 @@
 // Answers the drive's requests: each kind with its handler, each exactly once, errors as errno. Decides whether an answer may come from here or
 // must first be proved current (lease), and what offline means for it (WIRE: What a return means).
 import type { Drive, DriveBinding, DriveRequest } from "@runnel/native/drive";
-import type { Change, Clock } from "@runnel/shared";
-import { ERRNO_OF_KIND, LIMITS, RESULTS, RunnelError, check, fromSystemError, isRunnelError } from "@runnel/shared";
+import type { Change, Clock, Timer } from "@runnel/shared";
+import { ERRNO_OF_KIND, LIMITS, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -10,6 +10,7 @@ import { isProgramsOwn } from "../mount-log.ts";
 import type { Commits } from "./commits.ts";
 import type { Contents } from "./contents.ts";
 import type { Names, RequestOfOp } from "./names.ts";
+import type { Space } from "./space.ts";
 import type { Tree } from "./tree.ts";
 import type { Xattrs } from "./xattrs.ts";
 
@@ -22,6 +23,7 @@ export interface DriveHostParts {
   contents: Contents;
   commits: Commits;
   xattrs: Xattrs;
+  space: Space;
   operations: Operations;
   clock: Clock;
   /** A question is answered as was last known. */
@@ -31,13 +33,13 @@ export interface DriveHostParts {
   log(message: string, error: unknown): void;
 }
 
-type Space = Parameters<Drive["statfs"]>[1];
-
 export class DriveHost {
   private readonly parts: DriveHostParts;
   /** What programs wait for now. */
   private readonly outstanding = new Map<number, DriveRequest>();
-  private lastSpace: Space | undefined;
+  private beat: Timer | undefined;
+  /** Of own time, for as long as programs wait. */
+  private endWatch: (() => void) | undefined;
 
   constructor(parts: DriveHostParts) {
     this.parts = parts;
@@ -45,6 +47,8 @@ export class DriveHost {
 
   requests(batch: readonly DriveRequest[]): void {
     this.parts.session.used();
+    this.endWatch ??= this.parts.session.ownTime.watch();
+    this.heartbeat();
     for (const request of batch) {
       this.outstanding.set(request.id, request);
       this.answer(request)
@@ -55,6 +59,21 @@ export class DriveHost {
         })
         .finally(() => this.outstanding.delete(request.id));
     }
+  }
+
+  /** The drive gives nobody up for what is late here. */
+  private heartbeat(): void {
+    const { clock, drive, session } = this.parts;
+    drive.heartbeat(session.ownTime.totalLateMs);
+    this.beat ??= clock.after(HEARTBEAT_MS, () => {
+      this.beat = undefined;
+      if (this.outstanding.size > 0) {
+        this.heartbeat();
+        return;
+      }
+      this.endWatch?.();
+      this.endWatch = undefined;
+    });
   }
 
   /** More of the folder's listing has come: a request that takes long because of it is not given up. */
@@ -141,7 +160,8 @@ export class DriveHost {
       case "setxattr":
         return this.parts.xattrs.set(request);
       case "statfs":
-        return this.space(request);
+        drive.statfs(request.id, await this.parts.space.known());
+        return;
     }
   }
 
@@ -194,17 +214,6 @@ export class DriveHost {
     drive.done(request.id);
   }
 
-  /** Offline: as it was last known. */
-  private async space(request: RequestOfOp<"statfs">): Promise<void> {
-    const { session, drive } = this.parts;
-    try {
-      this.lastSpace = check(RESULTS.space, await session.ask("space", {}), "space");
-    } catch (error) {
-      if (this.lastSpace === undefined || !isRunnelError(error, "Unreachable")) throw error;
-    }
-    drive.statfs(request.id, this.lastSpace);
-  }
-
   /** Proves the replica current; true when that is not possible now and answers are the last known. */
   private async isOffline(): Promise<boolean> {
     const { session } = this.parts;
@@ -218,3 +227,6 @@ export class DriveHost {
     return true;
   }
 }
+
+/** The drive expects one in 250 ms. */
+const HEARTBEAT_MS = 50;

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock, Executor, Invite, ServerTrust } from "@runnel/shared";
 import { check, isRunnelError, LIMITS, parseInvite, RESULTS, RunnelError, WsDialer } from "@runnel/shared";
+import { LineTimes } from "../wire/line-times.ts";
 import { openConnection } from "../wire/open-connection.ts";
 import { type KnownServer, readAuthorities } from "./host/servers-file.ts";
 import type { KnownServers } from "./known-servers.ts";
@@ -35,7 +36,6 @@ interface Joined {
 }
 
 const TOKEN_BYTES = 32;
-const DIAL_MS = 10_000;
 /** A lost answer is asked for again: the server knows the token. */
 const TRIES = 3;
 
@@ -91,16 +91,20 @@ async function askToJoin(
   const dialer = new WsDialer(() => trust);
   for (let tries = 1; ; tries++) {
     const ending = new AbortController();
-    const connection = await openConnection(
+    const { connection, greeted, roundTripMs } = await openConnection(
       { url, clock, dialer, executor, software },
-      DIAL_MS,
       ending.signal,
       () => {},
     );
-    const overdue = clock.after(DIAL_MS, () => connection.close(lost()));
+    // What is known of the line by now: hello and join go in one flight (W130).
+    const line = new LineTimes();
+    line.begin(roundTripMs);
+    const overdue = clock.after(line.patienceMs, () => connection.close(lost()));
     try {
-      const answer = await connection.call("join", { secret, token, name });
-      const { device, isReadOnly, ...joined } = check(RESULTS.joined, answer, "joined");
+      const joining = connection.call("join", { secret, token, name });
+      joining.catch(() => undefined);
+      await greeted;
+      const { device, isReadOnly, ...joined } = check(RESULTS.joined, await joining, "joined");
       if (joined.volume === volume) return { device, isReadOnly };
       throw new RunnelError(
         "Denied",

@@ -184,8 +184,8 @@ export class Downloads {
     underway: Underway,
     isFirst: boolean,
   ): Promise<void> {
-    const { session, clock, cache } = this;
-    const beganMs = clock.bootMs();
+    const { session, cache } = this;
+    const beganMs = session.nowMs;
     for (;;) {
       const mayWait = asking.wait === "patient" || session.isResponsive;
       try {

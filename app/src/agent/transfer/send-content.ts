@@ -290,11 +290,11 @@ export class Sender {
     mayStart: (() => boolean) | undefined,
     making: Making | undefined,
   ): Promise<WriteResult> {
-    const { uploads, operations, session, clock } = this.parts;
+    const { uploads, operations, session } = this.parts;
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
     const isLineFast = isFastLine(session.ratePerSecond);
-    const beganMs = clock.bootMs();
+    const beganMs = session.nowMs;
     for (;;) {
       const outgoing: Outgoing = {
         cut,

@@ -23,9 +23,9 @@ export class Listings {
     await this.take(folder, false);
   }
 
-  /** Lists and follows the whole volume. */
-  async listAll(): Promise<void> {
-    await this.take(ROOT_NODE, true);
+  /** Lists and follows the whole volume; `asked`: the listing that was asked for with the attachment. `rootListed`: the root, which comes first, is there. */
+  async listAll(asked: Channel | undefined, rootListed: () => void): Promise<void> {
+    await this.take(ROOT_NODE, true, asked, rootListed);
     this.replica.setWhole(true);
   }
 
@@ -39,15 +39,17 @@ export class Listings {
     return findBelow(this.session, predicate);
   }
 
-  private async take(folder: number, isDeep: boolean): Promise<void> {
-    const channel = this.session.open("find", { folder, isDeep, follow: true }, true);
+  private async take(folder: number, isDeep: boolean, asked?: Channel, rootListed?: () => void): Promise<void> {
+    const channel = asked ?? this.session.open("find", { folder, isDeep, follow: true }, true);
     // A program waits for one folder; nobody does for the whole volume.
     const next = (): Promise<FindItem[] | undefined> =>
       isDeep ? nextItems(channel) : this.session.whileHeard(nextItems(channel), "list");
     try {
       for (let items = await next(); items !== undefined; items = await next()) {
-        for (const [listed, asOf, isLast, entries] of items)
+        for (const [listed, asOf, isLast, entries] of items) {
           this.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
+          if (isLast && listed === ROOT_NODE) rootListed?.();
+        }
         if (!isDeep) this.progress(folder);
       }
     } finally {

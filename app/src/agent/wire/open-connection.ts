@@ -1,6 +1,6 @@
 // Dials a server and greets it.
 import type { Clock, Dialer, Executor } from "@runnel/shared";
-import { Connection, PROTOCOL_VERSION, RESULTS, RunnelError, check, silent } from "@runnel/shared";
+import { Connection, PROTOCOL_VERSION, RESULTS, RunnelError, check } from "@runnel/shared";
 
 export interface ConnectionParts {
   url: string;
@@ -13,50 +13,42 @@ export interface ConnectionParts {
   token?(): string | undefined;
 }
 
-/** @throws RunnelError Unreachable within `dialMs`; Version when the server speaks another protocol. */
+/** A connection that has said hello. */
+export interface Greeting {
+  connection: Connection;
+  /** Rejects when the server does not let it in. What follows need not wait for it. */
+  greeted: Promise<void>;
+  /** How long one round trip took while dialing, about. */
+  roundTripMs: number;
+}
+
+/** Dialing takes two round trips, or three with TLS; through a tunnel of this machine one may be of no length. */
+const DIAL_ROUND_TRIPS = 2;
+
+/** @throws RunnelError Unreachable when nobody listens there or answers in time. */
 export async function openConnection(
   parts: ConnectionParts,
-  dialMs: number,
   ending: AbortSignal,
   closed: (error: RunnelError) => void,
-): Promise<Connection> {
-  const abort = new AbortController();
-  let isOverdue = false;
-  const end = (): void => abort.abort();
-  const timer = parts.clock.after(dialMs, () => {
-    isOverdue = true;
-    end();
+): Promise<Greeting> {
+  const { clock, dialer, executor, software } = parts;
+  const startMs = clock.bootMs();
+  const link = await dialer.dial(parts.url, ending);
+  const roundTripMs = (clock.bootMs() - startMs) / DIAL_ROUND_TRIPS;
+  const connection = new Connection({
+    link,
+    isClient: true,
+    clock,
+    executor,
+    opened: (_channel, operation) => {
+      throw new RunnelError("Unsupported", operation, "A client opens all channels.");
+    },
+    closed,
   });
-  ending.addEventListener("abort", end);
-  if (ending.aborted) end();
-  try {
-    const link = await parts.dialer.dial(parts.url, abort.signal);
-    const connection = new Connection({
-      link,
-      isClient: true,
-      clock: parts.clock,
-      executor: parts.executor,
-      opened: (_channel, operation) => {
-        throw new RunnelError("Unsupported", operation, "A client opens all channels.");
-      },
-      closed,
-    });
-    const token = parts.token?.();
-    const answer = connection.call("hello", {
-      protocol: PROTOCOL_VERSION,
-      software: parts.software,
-      ...(token === undefined ? {} : { token }),
-    });
-    abort.signal.addEventListener("abort", () =>
-      connection.close(new RunnelError("Unreachable", "connect", "The server does not answer.")),
-    );
-    check(RESULTS.hello, await answer, "hello");
-    return connection;
-  } catch (error) {
-    if (!isOverdue) throw error;
-    throw silent(new URL(parts.url).host, error);
-  } finally {
-    timer.cancel();
-    ending.removeEventListener("abort", end);
-  }
+  const token = parts.token?.();
+  const greeted = connection
+    .call("hello", { protocol: PROTOCOL_VERSION, software, ...(token === undefined ? {} : { token }) })
+    .then((answer) => void check(RESULTS.hello, answer, "hello"));
+  greeted.catch(() => undefined);
+  return { connection, greeted, roundTripMs };
 }

@@ -1,7 +1,7 @@
 // Operations of this instance, (instance, n): numbered, sent in order, answered once. A change that was sent and not answered when the link
 // broke is settled by its number after the link is back: the same number is sent again, and the server executes it at most once.
 import type { Clock, RequestName } from "@runnel/shared";
-import { LIMITS, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
+import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import type { Journal } from "../journal/journal.ts";
 import type { Received } from "./received.ts";
 import { lowest, receivedOf } from "./received.ts";
@@ -132,13 +132,13 @@ export class Operations {
   }
 
   private async settle(name: RequestName, request: object): Promise<unknown> {
-    const untilMs = this.clock.bootMs() + TIMING.patienceMs;
+    const beganMs = this.session.nowMs;
     for (;;) {
       try {
         return await this.session.patiently(this.session.call(name, request), name);
       } catch (error) {
         if (!isRunnelError(error, "Unreachable")) throw error;
-        const leftMs = untilMs - this.clock.bootMs();
+        const leftMs = this.session.leftMs(beganMs);
         if (leftMs <= 0) throw error;
         await this.session.connected(leftMs);
       }

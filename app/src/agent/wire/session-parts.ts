@@ -1,5 +1,5 @@
 // What a session needs of the agent, and what it tells.
-import type { Change, Clock, Dialer, Difference, Executor, NodeState, VersionId } from "@runnel/shared";
+import type { Change, Channel, Clock, Dialer, Difference, Executor, NodeState, VersionId } from "@runnel/shared";
 
 export interface SessionEvents {
   /** Attached anew or resumed. Called before any feed item of this attachment; when it resolves, operations may go. */
@@ -16,6 +16,8 @@ export interface SessionEvents {
   /** Until this boot time what is followed is current; 0 = no lease. */
   lease(untilBootMs: number): void;
   waiting(n: number, whom: readonly string[], untilMs: number): void;
+  /** So long what only reads may go without an answer here: the line's silence has changed. */
+  silence(ms: number): void;
   /** Connected or not; with a sentence when not. */
   link(isConnected: boolean, why: string): void;
 }
@@ -26,6 +28,8 @@ export interface AttachFacts {
   root: NodeState;
   isResumed: boolean;
   isReadOnly: boolean;
+  /** The whole volume's listing, if it was asked for in the same flight. Whoever takes it ends it. */
+  listing: Channel | undefined;
 }
 
 export interface Resume {
@@ -49,5 +53,7 @@ export interface SessionParts {
   wasUsed(): boolean;
   /** What a new attachment resumes from. */
   resume(): Resume | undefined;
+  /** The whole volume is to be listed and followed where it is not resumed: that is asked for with the attachment. */
+  listsAll: boolean;
   events: SessionEvents;
 }

@@ -1,26 +1,28 @@
 // The agent's use of one volume: connects and connects again, attaches and resumes, keeps the feed applied and acknowledged, and the lease
 // alive while programs use the drive. Whoever asks something goes through here and gets Unreachable instead of a hang.
-import type { Channel, Connection, FeedFromServer, RequestName, Timer } from "@runnel/shared";
+import type { Channel, Connection, FeedFromServer, RequestName } from "@runnel/shared";
 import {
   FEED_FROM_SERVER,
   RESULTS,
+  ROOT_NODE,
   RunnelError,
-  TIMING,
   check,
   fromSystemError,
   isRunnelError,
+  silent,
   sleep,
 } from "@runnel/shared";
+import { Lease } from "./lease.ts";
 import { NodeRange } from "./node-range.ts";
-import { openConnection } from "./open-connection.ts";
+import { type Greeting, openConnection } from "./open-connection.ts";
+import type { OwnTime } from "./own-time.ts";
 import type { SessionParts } from "./session-parts.ts";
-import { SignsOfLife } from "./signs-of-life.ts";
+import { SignsOfLife, unanswered } from "./signs-of-life.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
 
 const RECONNECT_MS = [200, 400, 800, 1_500, 3_000, 5_000];
 /** Only a person can change that it is not let in. */
 const RECONNECT_REFUSED_MS = 30_000;
-const DIAL_MS = 10_000;
 
 export class Session {
   private readonly parts: SessionParts;
@@ -31,18 +33,9 @@ export class Session {
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
   private readonly nodes = new NodeRange(() => this.ask("newNodes", {}));
 
-  private question = 0;
-  private readonly asked = new Map<
-    number,
-    { sentMs: number; answered: (isCurrent: boolean) => void; failed: (error: RunnelError) => void }
-  >();
-  private termMs: number = TIMING.leaseTermMs;
-  private leaseUntilMs = 0;
-  private usedMs = 0;
   /** Who waits patiently. */
   private waiting = 0;
-  private isIdle = false;
-  private renewTimer: Timer | undefined;
+  private readonly lease: Lease;
   private running: Promise<void> | undefined;
   private ackPending = 0;
   private readonly signs: SignsOfLife;
@@ -60,7 +53,18 @@ export class Session {
 
   constructor(parts: SessionParts) {
     this.parts = parts;
-    this.signs = new SignsOfLife(parts.clock, () => this.connection);
+    const { clock, events } = parts;
+    this.signs = new SignsOfLife(clock, () => this.connection);
+    const { signs } = this;
+    this.lease = new Lease({
+      clock,
+      signs,
+      connection: () => (this.isConnected ? this.connection : undefined),
+      feed: () => this.feed,
+      isUsed: () => this.waiting > 0 || parts.wasUsed(),
+      changed: (untilMs) => events.lease(untilMs),
+      measured: () => events.silence(signs.line.silenceMs),
+    });
   }
 
   /**
@@ -86,11 +90,26 @@ export class Session {
     return this.isConnected && !this.signs.isSilent;
   }
 
-  /** How much of TIMING.patienceMs is left for what began at `beganMs`: none without any sign of the server for so long. */
+  /** Own time, for `patienceLeftMs`. */
+  get nowMs(): number {
+    return this.signs.time.nowMs;
+  }
+
+  /** The time that this process was late in all, while somebody waits (`watch`). */
+  get ownTime(): OwnTime {
+    return this.signs.time;
+  }
+
+  /** How much of the patience is left for what began at `beganMs` of own time: none without any sign of the server for so long. */
   patienceLeftMs(beganMs: number): number {
     const { offlineSinceMs, lastHeardMs } = this.signs;
     const sinceMs = Math.min(offlineSinceMs ?? Infinity, Math.max(beganMs, lastHeardMs));
-    return Math.max(0, sinceMs + TIMING.patienceMs - this.parts.clock.bootMs());
+    return this.leftMs(sinceMs);
+  }
+
+  /** The same, whatever is heard meanwhile. */
+  leftMs(beganMs: number): number {
+    return Math.max(0, beganMs + this.signs.line.patienceMs - this.nowMs);
   }
 
   /** @throws Unreachable unless it counts as online: who reads does not wait for the next silence. */
@@ -103,7 +122,7 @@ export class Session {
   }
 
   get hasLease(): boolean {
-    return this.leaseUntilMs > this.parts.clock.bootMs();
+    return this.lease.isHeld;
   }
 
   get ratePerSecond(): number {
@@ -116,26 +135,20 @@ export class Session {
 
   /**
    * Proves that the replica of followed folders is current: at once under the lease, else by one question. @throws Unreachable after
-   * TIMING.silenceMs without an answer, or at once while offline, or while an earlier question has waited for so long.
+   * a silence without an answer, or at once while offline, or while an earlier question has waited for so long.
    */
   async current(): Promise<void> {
     this.used();
     if (this.hasLease) return;
     this.mustRespond();
-    const [oldest] = this.asked.values();
-    if (oldest !== undefined && this.parts.clock.bootMs() - oldest.sentMs >= TIMING.silenceMs) {
-      throw new RunnelError("Unreachable", "current", "The server does not answer.");
-    }
-    await this.prove();
+    if (this.lease.oldestMs >= this.signs.line.silenceMs) throw unanswered("current");
+    this.roundTrips++;
+    await this.remember(this.lease.ask(this.lastError));
   }
 
   /** Programs use the drive: the lease is kept alive for another term. */
   used(): void {
-    this.usedMs = this.parts.clock.bootMs();
-    if (this.isIdle) {
-      this.isIdle = false;
-      this.scheduleRenewal(0);
-    }
+    this.lease.used();
   }
 
   /** Small changes of these files are to come with the feed: versions that are here; 0: no more. False: there is no feed. */
@@ -149,6 +162,12 @@ export class Session {
   async call(name: RequestName, body: object): Promise<unknown> {
     const { connection, attachment } = this.here();
     this.roundTrips++;
+    return connection.call(name, { attachment, ...body });
+  }
+
+  /** A request that nobody waits for. */
+  async inBackground(name: RequestName, body: object): Promise<unknown> {
+    const { connection, attachment } = this.here();
     return connection.call(name, { attachment, ...body });
   }
 
@@ -182,6 +201,11 @@ export class Session {
     return this.remember(this.signs.whileHeard(answer, what));
   }
 
+  /** For what nobody's work waits for: it is no round trip of theirs, and the server does not count as offline when it is not answered. @throws Unreachable */
+  async aside<T>(answer: Promise<T>, what: string): Promise<T> {
+    return this.signs.aside(answer, what);
+  }
+
   /** Opens a stream. The caller ends it. */
   open(name: RequestName, body: object, isCall: boolean): Channel {
     const { connection, attachment } = this.here();
@@ -190,23 +214,13 @@ export class Session {
     return isCall ? connection.ask(name, request) : connection.open(name, request);
   }
 
-  /** Resolves when connected; rejects with Unreachable after `patienceMs`. */
+  /** Resolves when connected; rejects with Unreachable after `patienceMs` of own time. */
   async connected(patienceMs: number): Promise<void> {
     if (this.isConnected) return;
     if (this.isEnding) throw this.lastError;
-    await new Promise<void>((resolve, reject) => {
-      const timer = this.parts.clock.after(patienceMs, () => reject(this.lastError));
-      this.whenConnected.push({
-        resolve: () => {
-          timer.cancel();
-          resolve();
-        },
-        reject: (error) => {
-          timer.cancel();
-          reject(error);
-        },
-      });
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.whenConnected.push({ resolve, reject });
+    await this.signs.connected(promise, patienceMs, () => this.lastError);
   }
 
   /** A node id of this instance's own range. @throws Unreachable when the range is used up and the server cannot be asked. */
@@ -218,8 +232,7 @@ export class Session {
   async close(): Promise<void> {
     if (this.isEnding) return this.running;
     this.isEnding = true;
-    this.renewTimer?.cancel();
-    this.setLease(0);
+    this.lease.end();
     const error = new RunnelError("Unreachable", "disconnect", "The drive is being unmounted.");
     this.lastError = error;
     this.ending.abort(error);
@@ -239,12 +252,14 @@ export class Session {
 
   private async connect(): Promise<void> {
     let opened: Connection | undefined;
-    const connection = await openConnection(this.parts, DIAL_MS, this.ending.signal, (error) => {
+    const greeting = await openConnection(this.parts, this.ending.signal, (error) => {
       if (opened !== undefined) this.lost(opened, error);
     });
+    const { connection } = greeting;
     opened = connection;
+    this.signs.line.begin(greeting.roundTripMs);
     try {
-      await this.attach(connection);
+      await this.attach(greeting);
     } catch (error) {
       this.traffic.ended(connection);
       connection.close(fromSystemError(error, "attach"));
@@ -252,39 +267,52 @@ export class Session {
     }
   }
 
-  private async attach(connection: Connection): Promise<void> {
-    const { volume, resume, events } = this.parts;
-    const from = resume();
+  /** hello, attach and the listing go in one flight (W130). */
+  private async attach({ connection, greeted }: Greeting): Promise<void> {
+    const { volume, listsAll, events } = this.parts;
+    const { signs } = this;
+    const from = this.parts.resume();
+    const sentMs = signs.time.nowMs;
     const feed = connection.open("attach", {
       volume,
       instance: this.parts.instance(),
       ...(from === undefined ? {} : { epoch: from.epoch, seq: from.seq, follows: from.follows }),
       wantsNodes: this.nodes.isEmpty,
     });
+    const whole = { attachment: feed.id, folder: ROOT_NODE, isDeep: true, follow: true };
+    const listing = listsAll && from === undefined ? connection.ask("find", whole) : undefined;
     const end = (): void => connection.close(this.lastError);
     this.ending.signal.addEventListener("abort", end);
-    const answer = await this.signs.soon(feed.next(), "attach", DIAL_MS);
-    this.ending.signal.removeEventListener("abort", end);
+    const attaching = feed.next();
+    attaching.catch(() => undefined);
+    let answer: unknown;
+    try {
+      await signs.atFirst(greeted, silent(new URL(this.parts.url).host, undefined));
+      signs.line.measured(signs.time.nowMs - sentMs);
+      answer = await signs.atFirst(attaching, unanswered("attach"));
+    } finally {
+      this.ending.signal.removeEventListener("abort", end);
+    }
     if (answer === undefined) throw new RunnelError("Unreachable", "attach", "The server closed the volume.");
     const attached = check(RESULTS.attached, answer, "attached");
     this.nodes.attached(attached.epoch, attached.nodes);
-    this.termMs = attached.termMs;
-    // What was promised was about the tree of before.
-    if (!attached.isResumed) this.leaseUntilMs = 0;
+    this.lease.attached(attached.termMs, attached.isResumed);
     await events.attached({
       epoch: attached.epoch,
       seq: attached.seq,
       root: attached.root,
       isResumed: attached.isResumed,
       isReadOnly: attached.isReadOnly,
+      listing,
     });
+    events.silence(signs.line.silenceMs);
     this.signs.changed();
     this.refusal = undefined;
     this.connection = connection;
     this.feed = feed;
     this.follow(connection, feed);
     events.link(true, "");
-    this.scheduleRenewal(0);
+    this.lease.schedule(0);
     for (const waiter of this.whenConnected.splice(0)) waiter.resolve();
   }
 
@@ -322,10 +350,10 @@ export class Session {
         return;
       case "current":
         events.current(item[2]);
-        this.answered(item[1], true);
+        this.lease.answered(item[1], true);
         return;
       case "not":
-        this.answered(item[1], false);
+        this.lease.answered(item[1], false);
         return;
       case "listAgain":
         events.listAgain();
@@ -347,67 +375,6 @@ export class Session {
     this.ackPending = seq;
   }
 
-  /** One question of the feed. @throws Unreachable when it is not answered soon. */
-  private async prove(): Promise<void> {
-    const { feed } = this;
-    if (feed === undefined) throw this.lastError;
-    const question = ++this.question;
-    const sentMs = this.parts.clock.bootMs();
-    this.roundTrips++;
-    const answer = new Promise<boolean>((answered, failed) => {
-      this.asked.set(question, { sentMs, answered, failed });
-    });
-    feed.send(["current", question]);
-    await this.remember(this.signs.soon(answer, "current"));
-  }
-
-  private answered(question: number, isCurrent: boolean): void {
-    const asked = this.asked.get(question);
-    if (asked === undefined) return;
-    this.asked.delete(question);
-    // The lease counts from sending: the server began to count later.
-    if (isCurrent) this.setLease(asked.sentMs + this.termMs - Math.min(TIMING.leaseMarginMs, this.termMs / 4));
-    asked.answered(isCurrent);
-  }
-
-  private setLease(untilMs: number): void {
-    if (untilMs !== 0 && untilMs <= this.leaseUntilMs) return;
-    this.leaseUntilMs = untilMs;
-    this.parts.events.lease(untilMs);
-  }
-
-  private scheduleRenewal(delayMs: number): void {
-    this.renewTimer?.cancel();
-    if (this.isEnding) return;
-    this.renewTimer = this.parts.clock.after(delayMs, () => this.renew());
-  }
-
-  /** At least three questions a term while programs use the drive; none after a term without use (the lease is given back then). */
-  private renew(): void {
-    if (!this.isConnected) return;
-    const nowMs = this.parts.clock.bootMs();
-    if (this.waiting > 0 || this.parts.wasUsed()) this.usedMs = nowMs;
-    if (nowMs - this.usedMs > this.termMs) {
-      this.isIdle = true;
-      this.leaseUntilMs = 0;
-      this.parts.events.lease(0);
-      // An answer still under way says nothing any more: the server has released the lease by then.
-      for (const asked of this.asked.values()) asked.answered(false);
-      this.asked.clear();
-      this.feed?.send(["idle"]);
-      return;
-    }
-    const { connection } = this;
-    this.prove().catch(() => {
-      // A question without any sign of life for long: the line is dead although nobody said so.
-      if (connection?.isOpen === true && this.parts.clock.bootMs() - connection.lastHeardMs > TIMING.patienceMs) {
-        connection.close(new RunnelError("Unreachable", "renew lease", "The server does not answer."));
-      }
-    });
-    this.roundTrips--;
-    this.scheduleRenewal(Math.min(this.termMs / RENEWALS_A_TERM, RENEWED_MS));
-  }
-
   private async remember<T>(answer: Promise<T>): Promise<T> {
     try {
       return await answer;
@@ -424,9 +391,7 @@ export class Session {
     this.connection = undefined;
     this.feed = undefined;
     this.lastError = unreachable("connection", error);
-    this.renewTimer?.cancel();
-    for (const asked of this.asked.values()) asked.failed(this.lastError);
-    this.asked.clear();
+    this.lease.lost(this.lastError);
     // The lease goes on, but every use of it goes through the agent, which knows that nothing can be changed now.
     this.parts.events.lease(0);
     this.parts.events.link(false, this.lastError.message);
@@ -477,7 +442,4 @@ function unreachable(what: string, cause: RunnelError): RunnelError {
   return cause.kind === "Unreachable" ? cause : new RunnelError("Unreachable", what, cause.message, { cause });
 }
 
-const RENEWALS_A_TERM = 3;
-/** However long the term: a living server shows itself to who waits for it within the patience. */
-const RENEWED_MS = 0.7 * TIMING.patienceMs;
 const GOODBYE_MS = 1_000;

@@ -1,16 +1,21 @@
 // When to stop waiting for a server that says nothing: after a silence for whoever only reads, after the patience for what may have been executed.
-// A sign is any byte from it, whomever it answers: over a slow line one message may take longer than that.
+// A sign is any byte from it, whomever it answers: over a slow line one message may take longer than that. All in own time: while this process is
+// late nothing counts as silence.
 import type { Clock, Connection, Timer } from "@runnel/shared";
-import { RunnelError, TIMING } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
+import { LineTimes } from "./line-times.ts";
+import { OwnTime } from "./own-time.ts";
 
 /** How exactly the moment is known when bytes come that end no message yet. */
 const LOOK_EVERY_MS = 250;
 
 export class SignsOfLife {
+  readonly line = new LineTimes();
+  readonly time: OwnTime;
   private readonly clock: Clock;
   private readonly connection: () => Connection | undefined;
-  /** When something was asked that met silence; 0 when nothing was on this connection. */
-  private askedInVainMs = 0;
+  /** When something was asked that met silence; undefined when nothing was on this connection. */
+  private askedInVainMs: number | undefined;
   /** When bytes were last seen to have come, and how many had by then on this connection. */
   private heardMs = 0;
   private heardBytes = 0;
@@ -20,7 +25,8 @@ export class SignsOfLife {
   constructor(clock: Clock, connection: () => Connection | undefined) {
     this.clock = clock;
     this.connection = connection;
-    this.lostMs = clock.bootMs();
+    this.time = new OwnTime(clock, () => connection()?.isBehind === true);
+    this.lostMs = this.time.nowMs;
   }
 
   get lastHeardMs(): number {
@@ -30,7 +36,7 @@ export class SignsOfLife {
 
   /** Something was not answered in time, and nothing has been heard since it was asked. */
   get isSilent(): boolean {
-    return this.askedInVainMs !== 0 && this.lastHeardMs <= this.askedInVainMs;
+    return this.askedInVainMs !== undefined && this.lastHeardMs <= this.askedInVainMs;
   }
 
   /** Since when it counts as offline; undefined: it does not. */
@@ -43,40 +49,63 @@ export class SignsOfLife {
   changed(): void {
     this.heardMs = this.lastHeardMs;
     // One that is let go because it said nothing was lost when it began to.
-    this.lostMs = this.isSilent ? this.askedInVainMs : this.clock.bootMs();
+    this.lostMs = (this.isSilent ? this.askedInVainMs : undefined) ?? this.time.nowMs;
     this.heardBytes = 0;
-    this.askedInVainMs = 0;
+    this.askedInVainMs = undefined;
   }
 
-  /** An answer that must come within TIMING.silenceMs (or `limitMs`), whatever else is heard. @throws Unreachable */
-  async soon<T>(answer: Promise<T>, what: string, limitMs: number = TIMING.silenceMs): Promise<T> {
+  /** An answer that must come within a silence, whatever else is heard. @throws Unreachable */
+  async soon<T>(answer: Promise<T>, what: string): Promise<T> {
     this.look();
-    const askedMs = this.clock.bootMs();
-    const outcome = await this.within(answer, limitMs);
+    const askedMs = this.time.nowMs;
+    const outcome = await this.until(answer, () => askedMs + this.line.silenceMs);
     if (outcome !== undefined) return outcome.result;
     throw this.inVain(what, askedMs);
   }
 
-  /** Waits as long as no silence reaches TIMING.silenceMs. @throws Unreachable */
+  /** An answer on a connection that is being made. @throws `overdue` after the patience. */
+  async atFirst<T>(answer: Promise<T>, overdue: RunnelError): Promise<T> {
+    const askedMs = this.time.nowMs;
+    return this.byThen(
+      answer,
+      () => askedMs + this.line.patienceMs,
+      () => overdue,
+    );
+  }
+
+  /** @throws `overdue` after so long of own time. */
+  async connected(connecting: Promise<void>, limitMs: number, overdue: () => RunnelError): Promise<void> {
+    const untilMs = this.time.nowMs + limitMs;
+    return this.byThen(connecting, () => untilMs, overdue);
+  }
+
+  /** Waits as long as nothing is silent for a silence. @throws Unreachable */
   async whileHeard<T>(answer: Promise<T>, what: string): Promise<T> {
-    const askedMs = this.clock.bootMs();
-    const outcome = await this.untilSilent(answer, askedMs, TIMING.silenceMs);
+    const askedMs = this.time.nowMs;
+    const outcome = await this.untilSilent(answer, askedMs, () => this.line.silenceMs);
     if (outcome !== undefined) return outcome.result;
     throw this.inVain(what, askedMs);
+  }
+
+  /** The same for what nobody's work depends on: the server does not count as offline because of it. @throws Unreachable */
+  async aside<T>(answer: Promise<T>, what: string): Promise<T> {
+    const outcome = await this.untilSilent(answer, this.time.nowMs, () => this.line.silenceMs);
+    if (outcome !== undefined) return outcome.result;
+    throw unanswered(what);
   }
 
   /**
-   * Waits as long as no silence reaches TIMING.patienceMs, what it has lasted already counted. @throws Unreachable; the connection is closed then, so that
+   * Waits as long as no silence reaches the patience, what it has lasted already counted. @throws Unreachable; the connection is closed then, so that
    * whoever else waits on it hears of it too.
    */
   async patiently<T>(answer: Promise<T>, what: string): Promise<T> {
     const connection = this.connection();
-    const askedMs = this.offlineSinceMs ?? this.clock.bootMs();
-    const soon = await this.untilSilent(answer, askedMs, TIMING.silenceMs);
+    const askedMs = this.offlineSinceMs ?? this.time.nowMs;
+    const soon = await this.untilSilent(answer, askedMs, () => this.line.silenceMs);
     if (soon !== undefined) return soon.result;
     // From now on whoever comes does not ask in vain; what is under way may still be answered.
-    this.askedInVainMs = Math.max(this.askedInVainMs, askedMs);
-    const outcome = await this.untilSilent(answer, askedMs, TIMING.patienceMs);
+    this.note(askedMs);
+    const outcome = await this.untilSilent(answer, askedMs, () => this.line.patienceMs);
     if (outcome !== undefined) return outcome.result;
     const error = this.inVain(what, askedMs);
     connection?.close(error);
@@ -87,22 +116,38 @@ export class SignsOfLife {
     const connection = this.connection();
     if (connection === undefined) return;
     const { link } = connection;
-    if (link.receivedBytes > this.heardBytes) this.heardMs = this.clock.bootMs();
+    if (link.receivedBytes > this.heardBytes) this.heardMs = this.time.nowMs;
     this.heardBytes = link.receivedBytes;
   }
 
-  private async untilSilent<T>(
+  private async byThen<T>(answer: Promise<T>, dueMs: () => number, overdue: () => RunnelError): Promise<T> {
+    const outcome = await this.until(answer, dueMs);
+    if (outcome === undefined) throw overdue();
+    return outcome.result;
+  }
+
+  private untilSilent<T>(
     answer: Promise<T>,
     askedMs: number,
-    silenceMs: number,
+    limitMs: () => number,
   ): Promise<{ result: T } | undefined> {
+    return this.until(answer, () => Math.max(askedMs, this.lastHeardMs) + limitMs());
+  }
+
+  /** Until that moment of own time, which may move on meanwhile. */
+  private async until<T>(answer: Promise<T>, dueMs: () => number): Promise<{ result: T } | undefined> {
     // It may come to nothing after nobody waits for it any longer.
     answer.catch(() => undefined);
-    for (;;) {
-      const leftMs = Math.max(askedMs, this.lastHeardMs) + silenceMs - this.clock.bootMs();
-      if (leftMs <= 0) return undefined;
-      const outcome = await this.within(answer, Math.min(leftMs, LOOK_EVERY_MS));
-      if (outcome !== undefined) return outcome;
+    const end = this.time.watch();
+    try {
+      for (;;) {
+        const leftMs = dueMs() - this.time.nowMs;
+        if (leftMs <= 0) return undefined;
+        const outcome = await this.within(answer, Math.min(leftMs, LOOK_EVERY_MS));
+        if (outcome !== undefined) return outcome;
+      }
+    } finally {
+      end();
     }
   }
 
@@ -118,8 +163,16 @@ export class SignsOfLife {
     }
   }
 
-  private inVain(what: string, askedMs: number): RunnelError {
-    this.askedInVainMs = Math.max(this.askedInVainMs, askedMs);
-    return new RunnelError("Unreachable", what, "The server does not answer.");
+  private note(askedMs: number): void {
+    this.askedInVainMs = Math.max(this.askedInVainMs ?? askedMs, askedMs);
   }
+
+  private inVain(what: string, askedMs: number): RunnelError {
+    this.note(askedMs);
+    return unanswered(what);
+  }
+}
+
+export function unanswered(what: string): RunnelError {
+  return new RunnelError("Unreachable", what, "The server does not answer.");
 }

@@ -4,17 +4,17 @@ import type { StatusEntry } from "@runnel/shared";
 import type { ServerStatus } from "../mount.ts";
 import type { Session } from "./session.ts";
 
-/** @throws Unreachable at once while offline, else after a silence; Unsupported by a server that cannot tell. */
+/** Asks with a patience of its own: that nothing comes makes no drive offline. @throws Unreachable at once while offline, else after a silence; Unsupported by a server that cannot tell. */
 export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
   session.mustRespond();
   const channel = session.open("status", {}, true);
   const entries: StatusEntry[] = [];
   try {
-    const next = (): Promise<unknown> => session.whileHeard(channel.next(), "status");
+    const next = (): Promise<unknown> => session.aside(channel.next(), "status");
     for (let item = await next(); item !== undefined; item = await next()) {
       entries.push(...check(STATUS_ITEM, item, "status item"));
     }
-    const end = check(VOLUME_STATUS, await channel.result(), "status");
+    const end = check(VOLUME_STATUS, await session.aside(channel.result(), "status"), "status");
     const of = <Kind extends StatusEntry["kind"]>(kind: Kind): Extract<StatusEntry, { kind: Kind }>[] =>
       entries.filter((entry): entry is Extract<StatusEntry, { kind: Kind }> => entry.kind === kind);
     return {

@@ -1,0 +1,64 @@
+// Time as it counts for whoever waits for the server: it stands still while this process does not get on itself, being stopped, starved of its processor, busy in
+// one turn, or asleep. What has arrived meanwhile is not read yet, and must not be taken for silence.
+import type { Clock, Timer } from "@runnel/shared";
+
+/** How closely it is looked at while somebody waits. */
+const LOOK_EVERY_MS = 50;
+
+export class OwnTime {
+  private readonly clock: Clock;
+  private readonly isBehind: () => boolean;
+  private lateMs = 0;
+  private watchers = 0;
+  private timer: Timer | undefined;
+  private lookedMs = 0;
+  private wasBehind = false;
+
+  /** `isBehind`: messages wait for threads of ours. */
+  constructor(clock: Clock, isBehind: () => boolean = () => false) {
+    this.clock = clock;
+    this.isBehind = isBehind;
+  }
+
+  /** Only what it differs by between two moments says something. */
+  get nowMs(): number {
+    return this.clock.bootMs() - this.totalLateMs;
+  }
+
+  /** How long this process has not got on, as far as somebody watched. */
+  get totalLateMs(): number {
+    return this.lateMs + (this.timer === undefined ? 0 : this.overdueMs);
+  }
+
+  /** Lateness is seen from now on, until the function is called that this returns. */
+  watch(): () => void {
+    if (this.watchers++ === 0) this.look();
+    let isEnded = false;
+    return () => {
+      if (isEnded) return;
+      isEnded = true;
+      if (--this.watchers > 0) return;
+      this.count();
+      this.timer?.cancel();
+      this.timer = undefined;
+    };
+  }
+
+  private get overdueMs(): number {
+    return Math.max(0, this.clock.bootMs() - this.lookedMs - LOOK_EVERY_MS);
+  }
+
+  private count(): void {
+    this.lateMs += this.overdueMs;
+    if (this.wasBehind && this.isBehind()) this.lateMs += LOOK_EVERY_MS;
+  }
+
+  private look(): void {
+    this.lookedMs = this.clock.bootMs();
+    this.wasBehind = this.isBehind();
+    this.timer = this.clock.after(LOOK_EVERY_MS, () => {
+      this.count();
+      this.look();
+    });
+  }
+}

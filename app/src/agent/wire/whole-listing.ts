@@ -1,0 +1,50 @@
+// The listing of the whole tree, which runs beside all else until the replica is whole; the first one is asked for with the attachment.
+import { type Channel, type RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import type { Listings } from "./listings.ts";
+import type { Session } from "./session.ts";
+
+export interface WholeListingParts {
+  session: Session;
+  listings: Listings;
+  failed(error: RunnelError): void;
+}
+
+export class WholeListing {
+  private readonly parts: WholeListingParts;
+  private asked: Channel | undefined;
+  /** While it runs: the root has come, or it has ended without. */
+  private rootComes: Promise<void> | undefined;
+
+  constructor(parts: WholeListingParts) {
+    this.parts = parts;
+  }
+
+  /** Is to be read by the next `begin`. */
+  ask(asked: Channel | undefined): void {
+    this.asked = asked;
+  }
+
+  /** Lists the whole tree and follows it, unless that is being done. */
+  begin(): void {
+    if (this.rootComes !== undefined) return;
+    const { listings, failed } = this.parts;
+    const { asked } = this;
+    this.asked = undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.rootComes = promise;
+    listings
+      .listAll(asked, resolve)
+      .catch((error: unknown) => {
+        if (!isRunnelError(error, "Unreachable")) failed(fromSystemError(error, "list"));
+      })
+      .finally(() => {
+        this.rootComes = undefined;
+        resolve();
+      });
+  }
+
+  /** Resolves when the root is listed, which comes first, or the listing has ended without it. @throws Unreachable after a silence. */
+  async root(): Promise<void> {
+    if (this.rootComes !== undefined) await this.parts.session.whileHeard(this.rootComes, "list");
+  }
+}
