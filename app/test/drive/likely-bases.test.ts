@@ -1,6 +1,6 @@
 // Which files a new one is compared with.
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { Entry, NodeState } from "@runnel/shared";
+import type { NodeState } from "@runnel/shared";
 import { EMPTY_RECIPE, ROOT_NODE } from "@runnel/shared";
 import type { CachedContent } from "../../src/agent/cache/cache.ts";
 import { LikelyBases } from "../../src/agent/drive/likely-bases.ts";
@@ -34,7 +34,11 @@ beforeEach(() => {
       boundTo: (_folder, name) => files.get(name),
     },
     replica: {
-      listing: () => ({ asOf: 1, entries: [...files].map(([name, state]): Entry => ({ name, state })) }),
+      filesOfSize: (_folder, { least, most, like }) =>
+        [...files.values()]
+          .filter(({ sizeBytes }) => sizeBytes >= least && sizeBytes <= most)
+          .toSorted((one, other) => Math.abs(one.sizeBytes - like) - Math.abs(other.sizeBytes - like))
+          .map(({ node }) => node),
     },
     cache: {
       versionsOf: (node) => [...files.values(), removed].filter((state) => state.node === node).map(cached),

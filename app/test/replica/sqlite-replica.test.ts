@@ -61,6 +61,22 @@ test("[F57] nothing is known of a folder until its last part has come", () => {
   expect(replica.counts()).toEqual({ nodes: 3, names: 2, completeFolders: 1 });
 });
 
+test("files of about a size are found, those of nearly that size first, however large the folder", () => {
+  const sized = (name: string, node: number, sizeBytes: number, type: NodeState["type"] = "file"): Entry => {
+    return { name, state: { ...makeState(node, type, 3), sizeBytes } };
+  };
+  const few = [sized("a", 2, 90), sized("b", 3, 101), sized("c", 4, 120), sized("d", 5, 100, "symlink")];
+  replica.putListing(ROOT_NODE, 5, [...few, sized("e", 6, 79), sized("f", 7, 121)], true);
+  replica.apply([change(7, [[ROOT_NODE, "gone", 0]], [])]);
+  const size = { least: 80, most: 120, like: 100 };
+  expect(replica.filesOfSize(ROOT_NODE, size)).toEqual([3, 2, 4]);
+  expect(replica.filesOfSize(2, size)).toEqual([]);
+  const many = Array.from({ length: 3000 }, (_, index) => sized(`x${index}`, 100 + index, 100));
+  replica.putListing(ROOT_NODE, 9, many, true);
+  const found = replica.filesOfSize(ROOT_NODE, size);
+  expect(found).toHaveLength(12);
+});
+
 test("[F58] a removal that the feed told stays told when an older listing comes", () => {
   replica.apply([change(7, [[ROOT_NODE, "a", 0]], [{ ...makeState(2, "file", 7), nlink: 0 }])]);
   expect(replica.lookup(ROOT_NODE, "a")).toEqual({ is: "absent", asOf: 7 });

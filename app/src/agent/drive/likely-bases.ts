@@ -1,6 +1,5 @@
 // Which files a new one is likely to resemble: what had its name before, what its name says that it is to replace, what its program read last, and, for
 // a name that says nothing, what is of about its size in its folder. Guesses from what is known here; whoever uses them tries them.
-import type { NodeState } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Replica } from "../replica/replica.ts";
 import { replacedName } from "../transfer/replaced-name.ts";
@@ -22,19 +21,17 @@ const MUCH_LIKE = 1.25;
 const GUESSES_MAX = 3;
 /** Names remembered that have lost their files. */
 const LEFT_MAX = 1000;
-/** A larger folder is not looked through for each new file. */
-const LISTED_MAX = 1000;
 
 export class LikelyBases {
   private readonly tree: Pick<Tree, "boundTo" | "placeOf">;
-  private readonly replica: Pick<Replica, "listing">;
+  private readonly replica: Pick<Replica, "filesOfSize">;
   private readonly cache: Pick<Cache, "versionsOf">;
   /** By folder and name, what was there. */
   private readonly left = new Map<string, number>();
 
   constructor(parts: {
     tree: Pick<Tree, "boundTo" | "placeOf">;
-    replica: Pick<Replica, "listing">;
+    replica: Pick<Replica, "filesOfSize">;
     cache: Pick<Cache, "versionsOf">;
   }) {
     this.tree = parts.tree;
@@ -74,21 +71,11 @@ export class LikelyBases {
       add(this.left.get(keyOf(folder, other)), LIKE);
     }
     add(file.readBefore, LIKE);
-    if (guesses.length === 0 && isTemporary)
-      for (const { node } of this.ofSize(folder, file.sizeBytes)) add(node, MUCH_LIKE);
+    if (guesses.length > 0 || !isTemporary) return guesses;
+    const like = file.sizeBytes;
+    const size = { least: Math.ceil(like / MUCH_LIKE), most: Math.floor(like * MUCH_LIKE), like };
+    for (const node of this.replica.filesOfSize(folder, size)) add(node, MUCH_LIKE);
     return guesses;
-  }
-
-  /** The folder's files, those of the nearest size first. */
-  private ofSize(folder: number, sizeBytes: number): NodeState[] {
-    const entries = this.replica.listing(folder)?.entries ?? [];
-    if (entries.length > LISTED_MAX) return [];
-    const distance = (state: NodeState): number => Math.abs(state.sizeBytes - sizeBytes);
-    return entries
-      .map(({ state }) => state)
-      .filter(({ type, sizeBytes: other }) => type === "file" && isLike(other, sizeBytes, MUCH_LIKE))
-      .toSorted((one, other) => distance(one) - distance(other))
-      .slice(0, 4 * GUESSES_MAX);
   }
 }
 

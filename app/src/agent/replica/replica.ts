@@ -33,6 +33,8 @@ export interface Replica {
   lookup(folder: number, name: string): Known;
   /** All entries of a complete folder in name order, or undefined. */
   listing(folder: number): { asOf: number; entries: Entry[] } | undefined;
+  /** Some files of a folder with a size from `least` to `most`, those of nearly `like` first; a hint. */
+  filesOfSize(folder: number, size: { least: number; most: number; like: number }): number[];
   isComplete(folder: number): boolean;
   namesOf(node: number): { folder: number; name: string }[];
   /** "" for the root, "a/b"; undefined when the node has no known name. */

@@ -29,6 +29,8 @@ export const REPLICA_FORMAT: DatabaseFormat = {
 const TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
 
 /** 64-bit times are read as two halves: whole rows as BigInt would cost a third of a large listing's time. */
+export const FILE = TYPES.indexOf("file");
+
 export const NODE_COLUMNS = `nodes.node, nodes.type, nodes.mode, nodes.uid, nodes.gid, nodes.size,
   nodes.mtime >> 32 AS mtimeHigh, nodes.mtime & 4294967295 AS mtimeLow,
   nodes.ctime >> 32 AS ctimeHigh, nodes.ctime & 4294967295 AS ctimeLow,

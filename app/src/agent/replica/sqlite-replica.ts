@@ -6,7 +6,7 @@ import { LIMITS } from "@runnel/shared";
 import type { IndexDatabase } from "./database.ts";
 import { openDatabase } from "./database.ts";
 import type { BindingChange, Known, Replica, ReplicaFacts } from "./replica.ts";
-import { REPLICA_FORMAT, nodeValues, stateOf } from "./schema.ts";
+import { FILE, REPLICA_FORMAT, nodeValues, stateOf } from "./schema.ts";
 import type { Statements } from "./statements.ts";
 import { prepareStatements } from "./statements.ts";
 
@@ -14,6 +14,9 @@ import { prepareStatements } from "./statements.ts";
 const ORPHANS_MAX = 4 * LIMITS.feedBacklogItems;
 /** Absent names remembered of folders that are not complete; past it such a name is asked again. */
 const TOMBSTONES_MAX = 65_536;
+/** A few milliseconds' worth, however large the folder. */
+const LOOKED_AT_MAX = 1000;
+const OF_SIZE_MAX = 12;
 /** Nothing is known: below every seq. */
 const NOTHING = -1;
 
@@ -95,6 +98,11 @@ class SqliteReplica implements Replica {
     if (asOf === undefined) return undefined;
     const entries = this.#rows.entriesIn.all(folder).map((row) => ({ name: row.name, state: stateOf(row) }));
     return { asOf, entries };
+  }
+
+  filesOfSize(folder: number, { least, most, like }: { least: number; most: number; like: number }): number[] {
+    const rows = this.#rows.nodesOfSize.all(folder, LOOKED_AT_MAX, FILE, least, most, like, OF_SIZE_MAX);
+    return rows.map(({ node }) => node);
   }
 
   isComplete(folder: number): boolean {

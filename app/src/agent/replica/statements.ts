@@ -56,6 +56,12 @@ export function prepareStatements(db: IndexDatabase) {
        WHERE names.folder = ? ORDER BY names.name`,
     ),
 
+    /** folder, how many names are looked at, type, least and greatest size, size, how many are wanted. */
+    nodesOfSize: query<{ node: number }>(
+      `SELECT nodes.node FROM (SELECT node FROM names WHERE folder = ? LIMIT ?) AS some JOIN nodes ON nodes.node = some.node
+       WHERE type = ? AND size BETWEEN ? AND ? ORDER BY abs(size - ?), nodes.node LIMIT ?`,
+    ),
+
     dropTombstonesIn: query("DELETE FROM names WHERE folder = ? AND node = 0 AND seq <= ?"),
     dropPassedTombstones: query(
       "DELETE FROM names WHERE node = 0 AND seq <= ? AND folder IN (SELECT folder FROM folders)",

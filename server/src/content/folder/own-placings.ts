@@ -19,11 +19,13 @@ export class OwnPlacings {
   /** The tuple that a version's file has since this server has put it in place. */
   note(version: VersionId, stat: DiskStat): void {
     const nowNs = this.#clock.wallNs();
-    for (const [key, { ctimeNs }] of this.#tuples) {
+    for (const [old, { ctimeNs }] of this.#tuples) {
       if (nowNs - ctimeNs < BigInt(SETTLE_MS) * NS_PER_MS) break;
-      this.#tuples.delete(key);
+      this.#tuples.delete(old);
     }
-    this.#tuples.set(versionKey(version), stat);
+    const key = versionKey(version);
+    this.#tuples.delete(key);
+    this.#tuples.set(key, stat);
   }
 
   /** It has the bytes that it was put in place with. */
