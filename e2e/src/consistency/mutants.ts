@@ -1,7 +1,7 @@
 // Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
 // them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only: that of a simulation, or one that
 // was started for it.
-import { DriveHost, Listings, type Replica, Session } from "@runnel/app/parts";
+import { DriveHost, Listings, MountedVolume, type Replica, Session } from "@runnel/app/parts";
 import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/server/parts";
 import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
@@ -19,6 +19,10 @@ export interface Mutant {
 
 const LATE_MS = 400;
 const never = (): boolean => false;
+
+interface FlushParts {
+  parts: { drive: Pick<Drive, "commitDirty"> };
+}
 
 interface ListingParts {
   replica: Replica;
@@ -147,6 +151,37 @@ export const MUTANTS: readonly Mutant[] = [
               putNode: (entry) => drive.putNode(entry, false),
             };
             original.call({ parts: { ...this.parts, drive: silent } }, changes);
+          },
+      ),
+  },
+  {
+    name: "a flush that waits without letting anything come",
+    settings: { powers: ["verbs"] },
+    apply: () =>
+      replace<FlushParts, [boolean]>(
+        MountedVolume.prototype,
+        "flush",
+        (original) =>
+          async function (up) {
+            let isHandedOver = false;
+            void this.parts.drive.commitDirty().then(() => (isHandedOver = true));
+            // oxlint-disable-next-line no-unmodified-loop-condition -- by what never comes
+            while (!isHandedOver) await Promise.resolve();
+            await original.call(this, up);
+          },
+      ),
+  },
+  {
+    name: "a flush that forgets files that are open",
+    settings: { powers: ["verbs"] },
+    apply: () =>
+      replace<FlushParts, [boolean]>(
+        MountedVolume.prototype,
+        "flush",
+        (original) =>
+          async function (up) {
+            const drive = { ...this.parts.drive, commitDirty: async () => 0 };
+            await original.call(Object.create(this, { parts: { value: { ...this.parts, drive } } }) as FlushParts, up);
           },
       ),
   },
