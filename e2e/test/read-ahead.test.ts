@@ -73,6 +73,17 @@ describe("a program that walks a tree reading", () => {
     SLOW_MS,
   );
 
+  test(
+    "that compares two trees, file by file, costs 16 round trips, not one a file",
+    async () => {
+      await mountThrough({ rttMs: 60 });
+      const script = 'diff -r "$1/module 0" "$1/module 1" >/dev/null || [ $? = 1 ]';
+      await onMount(script, [drive], { deadlineMs: SLOW_MS });
+      expect(await roundTrips()).toBeLessThanOrEqual(16);
+    },
+    SLOW_MS,
+  );
+
   test("finds the names in the order in which its files come", async () => {
     await mountThrough({});
     await onMount('LC_ALL=C ls -U "$1/module 0" | LC_ALL=C sort -c', [drive]);

@@ -4,6 +4,7 @@ import { LIMITS } from "@runnel/shared";
 import type { FileType, NodeState } from "@runnel/shared";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { Walk } from "../../src/agent/transfer/walk.ts";
+import { Walks } from "../../src/agent/transfer/walks.ts";
 
 const FILE_BYTES = 1000;
 const ROOM_BYTES = 1024 * 1024;
@@ -193,5 +194,66 @@ describe("a walk", () => {
     // Far behind what was brought.
     expect(open(files[1000])).toBe(64);
     expect(open(files[3000])).toBe(64);
+  });
+});
+
+describe("several walks", () => {
+  let walks: Walks;
+
+  beforeEach(() => {
+    walks = new Walks(tree.replica, ({ node }) => here.has(node), ROOM_BYTES);
+  });
+
+  /** A file is opened, which is here from then on, as is what is wanted; whether nothing had brought it. */
+  function opens(state: NodeState): boolean {
+    const isMissed = !here.has(state.node);
+    for (const { node } of walks.opened(state)) here.add(node);
+    here.add(state.node);
+    return isMissed;
+  }
+
+  /** Folders within folders, with files in each, the files of a folder before those below. */
+  function treeOf(name: string): NodeState[] {
+    const top = tree.folder(1, name);
+    const files = tree.files(top, 30, 100);
+    for (const inner of ["x", "y", "z"]) files.push(...tree.files(tree.folder(top, inner), 40, 100));
+    return files;
+  }
+
+  test("of a program that compares two trees, file by file, are followed in both", () => {
+    const [one, other] = [treeOf("a"), treeOf("b")];
+    let missed = 0;
+    for (const [index, state] of one.entries())
+      for (const opened of [state, other[index] as NodeState]) if (opens(opened)) missed++;
+    expect(missed).toBeLessThanOrEqual(6);
+  });
+
+  test("of three programs that do not keep step are followed, each in its tree", () => {
+    const trees = ["a", "b", "c"].map(treeOf);
+    const places = [0, 0, 0];
+    let missed = 0;
+    for (let turn = 0; places.some((place) => place < 150); turn++) {
+      const which = [0, 1, 0, 2, 2, 1, 0][turn % 7] ?? 0;
+      const state = trees[which]?.[places[which] ?? 0];
+      if (state !== undefined && opens(state)) missed++;
+      places[which] = (places[which] ?? 0) + 1;
+    }
+    expect(missed).toBeLessThanOrEqual(10);
+  });
+
+  test("are a few at most: files opened here and there want nothing, and push out no walk", () => {
+    const walked = treeOf("walked");
+    const strange = Array.from({ length: 40 }, (_, index) =>
+      tree.files(tree.folder(1, `folder ${99 - index}`), 1),
+    ).flat();
+    let missed = 0;
+    for (const [index, state] of walked.entries()) {
+      if (opens(state)) missed++;
+      const other = index > 5 ? strange.shift() : undefined;
+      if (other !== undefined) expect(walks.opened(other)).toEqual([]);
+    }
+    expect(missed).toBeLessThanOrEqual(4);
+    walks.stopped();
+    expect(walks.isWalking).toBe(false);
   });
 });

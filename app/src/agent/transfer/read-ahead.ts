@@ -1,5 +1,5 @@
 // Reads ahead for a program that walks a tree: the small files that it is likely to open next come in one stream, before it asks for each. What they are
-// is the walk's business (walk.ts); here they are asked for, proved, and put into the cache, in the background of what is asked for by name.
+// is the walks' business (walks.ts); here they are asked for, proved, and put into the cache, in the background of what is asked for by name.
 import type { Channel, Clock, Executor, FindGetItem, Recipe, Timer } from "@runnel/shared";
 import {
   FIND_GET_ITEM,
@@ -16,8 +16,8 @@ import {
 import type { NodeState } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
-import { Walk } from "./walk.ts";
 import type { Names } from "./walk.ts";
+import { Walks } from "./walks.ts";
 
 /** Nobody opened what came ahead for so long: the walk has stopped. */
 const STOPPED_MS = 5_000;
@@ -54,7 +54,7 @@ export interface ReadAheadParts {
 
 export class ReadAhead {
   private readonly parts: ReadAheadParts;
-  private readonly walk: Walk;
+  private readonly walks: Walks;
   private readonly streams = new Set<Stream>();
   private readonly coming = new Map<string, { stream: Stream; file: Coming }>();
   private timer: Timer | undefined;
@@ -63,14 +63,14 @@ export class ReadAhead {
   constructor(parts: ReadAheadParts) {
     this.parts = parts;
     const roomBytes = Math.min(parts.roomBytes, ROOM_BYTES_MAX);
-    this.walk = new Walk(parts.names, (state) => this.isHere(state), roomBytes);
+    this.walks = new Walks(parts.names, (state) => this.isHere(state), roomBytes);
   }
 
   /** A program opens a file to read it. */
   opened(state: NodeState): void {
     if (this.isUnsupported || state.sizeBytes > LIMITS.smallFileBytes || !this.parts.session.isResponsive) return;
-    const wanted = this.walk.opened(state);
-    if (this.walk.isWalking) this.watch();
+    const wanted = this.walks.opened(state);
+    if (this.walks.isWalking) this.watch();
     if (wanted.length > 0) this.bring(wanted);
   }
 
@@ -95,7 +95,7 @@ export class ReadAhead {
   private watch(): void {
     this.timer?.cancel();
     this.timer = this.parts.clock.after(STOPPED_MS, () => {
-      this.walk.stopped();
+      this.walks.stopped();
       this.close();
     });
   }

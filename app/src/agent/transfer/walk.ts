@@ -61,6 +61,23 @@ export class Walk {
     return this.window > 0;
   }
 
+  /** It is wanted, and was not opened yet. */
+  expects(node: number): boolean {
+    return this.ahead.has(node);
+  }
+
+  /** From the folder of the last file to that of this one, if the walk may have gone on so: 0 in the same one. */
+  stepsTo(node: number): number | undefined {
+    const [name] = this.names.namesOf(node);
+    if (this.last === undefined || name === undefined) return undefined;
+    if (this.last.folder === name.folder) return 0;
+    if (this.pathDown(this.last.folder, name.folder) === undefined) return undefined;
+    const up = this.pathUp(this.last.folder);
+    const down = this.pathUp(name.folder);
+    const common = down.findIndex((folder) => up.includes(folder));
+    return common + up.indexOf(down[common] ?? 0);
+  }
+
   /** A small file is opened. Those wanted now, in order; mostly none. */
   opened(state: NodeState): NodeState[] {
     const bytes = this.ahead.get(state.node);

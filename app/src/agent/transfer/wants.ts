@@ -142,14 +142,22 @@ export class Wants {
       this.files.delete(node);
       if (file.said > 0) said.push([node, 0]);
     }
-    const wanted = [...this.files].filter(([node, { version, said: before, isOwn }]) => {
-      return before !== version && !isOwn && this.isWhole({ node, seq: version });
-    });
-    for (const [node, file] of wanted.slice(-SAID_AT_ONCE)) {
+    for (const [node, file] of this.lastToSay()) {
       said.push([node, file.version]);
       this.files.set(node, { ...file, said: file.version });
     }
     if (said.length > 0 && !session.want(said)) this.disconnected();
+  }
+
+  /** Those used last, in the order of their use. No more are looked up in the cache than are said: it takes its time. */
+  private lastToSay(): [number, Wanted][] {
+    const found: [number, Wanted][] = [];
+    for (const [node, file] of [...this.files].toReversed()) {
+      if (found.length === SAID_AT_ONCE) break;
+      if (file.said === file.version || file.isOwn || !this.isWhole({ node, seq: file.version })) continue;
+      found.push([node, file]);
+    }
+    return found.toReversed();
   }
 
   private isWhole(version: VersionId): boolean {

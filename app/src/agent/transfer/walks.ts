@@ -1,0 +1,59 @@
+// Tells several walks apart, as of a program that compares two trees, or of two programs: what is opened belongs to the walk that it goes on, the nearest one.
+import { LIMITS } from "@runnel/shared";
+import type { NodeState } from "@runnel/shared";
+import type { Names } from "./walk.ts";
+import { Walk } from "./walk.ts";
+
+/** More at once are hardly walks: what is opened here and there would pass for them. */
+const WALKS_MAX = 4;
+
+export class Walks {
+  private readonly names: Names;
+  private readonly isHere: (state: NodeState) => boolean;
+  private readonly roomBytes: number;
+  /** What was used last comes last. Each begins with a file that goes on nothing. */
+  private walks: Walk[] = [];
+
+  /** As of a walk; the room is divided among them. */
+  constructor(names: Names, isHere: (state: NodeState) => boolean, roomBytes: number) {
+    this.names = names;
+    this.isHere = isHere;
+    this.roomBytes = Math.max(LIMITS.smallFileBytes, Math.floor(roomBytes / WALKS_MAX));
+  }
+
+  get isWalking(): boolean {
+    return this.walks.some((walk) => walk.isWalking);
+  }
+
+  /** A small file is opened. Those wanted now, in order; mostly none. */
+  opened(state: NodeState): NodeState[] {
+    const expecting = this.walks.find((walk) => walk.expects(state.node));
+    if (expecting === undefined && this.isHere(state)) return [];
+    const walk = expecting ?? this.nearest(state.node) ?? this.begun();
+    this.walks = [...this.walks.filter((other) => other !== walk), walk];
+    return walk.opened(state);
+  }
+
+  /** The programs have stopped: nothing is wanted any more. */
+  stopped(): void {
+    this.walks = [];
+  }
+
+  private nearest(node: number): Walk | undefined {
+    let found: Walk | undefined;
+    let least = Infinity;
+    for (const walk of this.walks.toReversed()) {
+      const steps = walk.stepsTo(node) ?? Infinity;
+      if (steps < least) [found, least] = [walk, steps];
+    }
+    return found;
+  }
+
+  private begun(): Walk {
+    if (this.walks.length >= WALKS_MAX) {
+      const given = this.walks.find((walk) => !walk.isWalking) ?? this.walks[0];
+      this.walks = this.walks.filter((walk) => walk !== given);
+    }
+    return new Walk(this.names, this.isHere, this.roomBytes);
+  }
+}
