@@ -99,8 +99,10 @@ const INTRODUCTION = `
 
   cp drive/large/sqlite3.c drive/large/copy.c           # 9 MB copied, hardly a byte sent
   sed -i '1i /* changed */' drive/large/sqlite3.c       # 9 MB saved, a few KB sent
-  head -1 demo/large/sqlite3.c                          # and there it is, a plain file
-  RUNNEL_HOME=.setup/home node_modules/.bin/runnel stats
+  export RUNNEL_HOME=.setup/home
+  node_modules/.bin/runnel flush --up drive             # the server has it: now in its plain files too
+  head -1 demo/large/sqlite3.c                          # and there it is
+  node_modules/.bin/runnel stats
 
 Ctrl-C unmounts and ends everything.
 `;
