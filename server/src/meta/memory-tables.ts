@@ -241,10 +241,16 @@ export class MemoryTables implements MetaTables, Transactions {
     this.#recipes.put(versionKey(version), undefined);
   }
 
-  withoutRecipe(limit: number): VersionId[] {
+  withoutRecipe(limit: number, after: number): VersionId[] {
     const wanted = this.#versions.find(1, "false").filter(({ version, place }) => {
       const state = this.#nodes.get(version.node);
-      return place.at !== "lost" && state !== undefined && state.nlink > 0 && state.version === version.seq;
+      return (
+        version.node > after &&
+        place.at !== "lost" &&
+        state !== undefined &&
+        state.nlink > 0 &&
+        state.version === version.seq
+      );
     });
     const ids = wanted.map(({ version }) => version);
     return ids.sort((a, b) => a.node - b.node).slice(0, limit);

@@ -177,8 +177,8 @@ export class MetaCore implements SyncMetaStore {
     });
   }
 
-  withoutRecipe(limit: number): VersionId[] {
-    return this.#read.withoutRecipe(limit);
+  withoutRecipe(limit: number, after = 0): VersionId[] {
+    return this.#read.withoutRecipe(limit, after);
   }
 
   allocateNodes(count: number): { first: number; count: number } {

@@ -102,7 +102,7 @@ export class MetaFront implements store.MetaStore {
   recipe = (version: VersionId): Promise<Recipe | undefined> => this.#call("recipe", version);
   version = (version: VersionId): Promise<store.VersionRow | undefined> => this.#call("version", version);
   versionsOf = (node: number): Promise<store.VersionRow[]> => this.#call("versionsOf", node);
-  withoutRecipe = (limit: number): Promise<VersionId[]> => this.#call("withoutRecipe", limit);
+  withoutRecipe = (limit: number, after = 0): Promise<VersionId[]> => this.#call("withoutRecipe", limit, after);
   result = (instance: string, n: number): ReturnType<store.MetaStore["result"]> => this.#call("result", instance, n);
   attached = (): Promise<string[]> => this.#call("attached");
   diskRows = (folder: number): Promise<store.DiskRow[]> => this.#call("diskRows", folder);

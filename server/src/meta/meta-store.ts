@@ -236,8 +236,8 @@ export interface MetaStore {
   setPlace(version: VersionId, place: VersionPlace): Promise<void>;
   /** Row and recipe. @throws Invalid for the current version of a node with a name. */
   forgetVersion(version: VersionId): Promise<void>;
-  /** Named files that have no recipe for their current version yet, and whose bytes are not lost; by node. */
-  withoutRecipe(limit: number): Promise<VersionId[]>;
+  /** Named files that have no recipe for their current version yet, and whose bytes are not lost; by node, those of greater ones than `after`. */
+  withoutRecipe(limit: number, after?: number): Promise<VersionId[]>;
 
   /** A fresh range of node ids, never given before in this epoch; durable before it resolves. */
   allocateNodes(count: number): Promise<{ first: number; count: number }>;

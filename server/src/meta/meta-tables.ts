@@ -54,7 +54,7 @@ export interface MetaTables {
   /** With its recipe. */
   removeVersion(version: VersionId): void;
   /** Current versions of named files that have no recipe and are not lost, by node. */
-  withoutRecipe(limit: number): VersionId[];
+  withoutRecipe(limit: number, after: number): VersionId[];
   recipe(version: VersionId): Recipe | undefined;
   putRecipe(version: VersionId, recipe: Recipe): void;
 

@@ -214,10 +214,11 @@ export class SqliteTables implements MetaTables {
     this.#run("DELETE FROM recipes WHERE node = ? AND seq = ?", node, seq);
   }
 
-  withoutRecipe(limit: number): VersionId[] {
+  withoutRecipe(limit: number, after: number): VersionId[] {
     const found = this.#rows(
       `SELECT v.node, v.seq FROM versions v CROSS JOIN nodes n ON n.node = v.node AND n.version = v.seq
-       WHERE v.has_recipe = 0 AND v.place_at <> 'lost' AND n.nlink > 0 ORDER BY v.node LIMIT ?`,
+       WHERE v.has_recipe = 0 AND v.node > ? AND v.place_at <> 'lost' AND n.nlink > 0 ORDER BY v.node LIMIT ?`,
+      after,
       limit,
     );
     return found.map(([node, seq]) => ({ node: Number(node), seq: Number(seq) }));

@@ -92,11 +92,18 @@ export class ChunkIndexer {
     const later = new Set<string>();
     while (this.isWanted && !this.isClosed) {
       this.isWanted = false;
-      const versions = (await meta.withoutRecipe(BATCH + later.size)).filter((version) => !later.has(keyOf(version)));
-      await eachOf(versions, CUT_AT_ONCE, async (version) => {
-        if (!this.isClosed && !(await this.cut(version))) later.add(keyOf(version));
-      });
-      if (versions.length > 0) this.isWanted = true;
+      let isNew = false;
+      for (let after = 0; !this.isClosed;) {
+        const page = await meta.withoutRecipe(BATCH, after);
+        after = page.at(-1)?.node ?? 0;
+        const versions = page.filter((version) => !later.has(keyOf(version)));
+        await eachOf(versions, CUT_AT_ONCE, async (version) => {
+          if (!this.isClosed && !(await this.cut(version))) later.add(keyOf(version));
+        });
+        isNew ||= versions.length > 0;
+        if (page.length < BATCH) break;
+      }
+      this.isWanted ||= isNew;
     }
     if (later.size > 0 && !this.isClosed) {
       this.timer?.cancel();

@@ -254,6 +254,8 @@ function describeVersions(using: Using): void {
       await h.run({ op: "externalRemove", folder: ROOT, name: "b", node: b });
       expect(await h.store.withoutRecipe(10)).toEqual([{ node: c, seq: 3 }]);
       expect(await h.store.withoutRecipe(0)).toEqual([]);
+      expect(await h.store.withoutRecipe(10, c - 1)).toEqual([{ node: c, seq: 3 }]);
+      expect(await h.store.withoutRecipe(10, c)).toEqual([]);
     }),
   );
 
