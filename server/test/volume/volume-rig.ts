@@ -7,7 +7,7 @@ import { inlineExecutor } from "@runnel/native";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import type { Holder } from "../../src/feed/holder.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
-import type { Operation, OperationResult, Run } from "../../src/meta/meta-store.ts";
+import type { MetaStore, Operation, OperationResult, Run } from "../../src/meta/meta-store.ts";
 import { volumeId } from "../../src/volume/volume-id.ts";
 import type { VolumeParts } from "../../src/volume/volume.ts";
 import { Volume } from "../../src/volume/volume.ts";
@@ -52,6 +52,7 @@ export class VolumeRig {
   readonly options: Partial<VolumeParts>;
   image = new MemoryMetaImage();
   isMetaDamaged = false;
+  private isPowerCut = false;
   volume!: Volume;
   /** The served folder, as another program sees it. */
   other!: DiskRoot;
@@ -101,7 +102,7 @@ export class VolumeRig {
           this.isMetaDamaged = false;
         } else if (this.isMetaDamaged)
           throw new RunnelError("Corrupt", "open meta store", "The meta store is damaged.");
-        return openMemoryMetaStore(this.image, create === undefined ? {} : { create });
+        return this.whilePowered(await openMemoryMetaStore(this.image, create === undefined ? {} : { create }));
       },
       openContent: async (root, meta, host) => {
         const { id, isKnown } = await volumeId(data);
@@ -110,6 +111,16 @@ export class VolumeRig {
       warn: (message) => this.warnings.push(message),
       ...this.options,
     };
+  }
+
+  /** What a volume without power still does makes nothing durable. */
+  private whilePowered(meta: MetaStore): MetaStore {
+    const { checkpoint } = meta;
+    meta.checkpoint = async () => {
+      if (this.isPowerCut) throw new RunnelError("Io", "checkpoint", "The power is cut.");
+      return checkpoint();
+    };
+    return meta;
   }
 
   /** Time passes until nothing is pending or scanned any more. */
@@ -148,12 +159,14 @@ export class VolumeRig {
 
   /** The machine is gone: the disk keeps what was synced and by chance more, the index what was checkpointed. */
   async cutPower(): Promise<void> {
+    this.isPowerCut = true;
     this.disk.fault = () => "Io";
     this.disk.crash();
     this.volume.close().catch(() => undefined);
     await this.clock.advance(1_000);
     this.image.cutPower();
     this.disk.fault = undefined;
+    this.isPowerCut = false;
   }
 
   loseMeta(): void {

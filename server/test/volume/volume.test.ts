@@ -4,7 +4,7 @@ import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../src/meta/meta-store.ts";
 import { openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
 import { decodeRecord, encodeRecord } from "../../src/volume/commit-record.ts";
-import { DATA, FILE, VolumeRig, bytesOf } from "./volume-rig.ts";
+import { DATA, FILE, FOLDER, VolumeRig, bytesOf } from "./volume-rig.ts";
 
 const rigs: VolumeRig[] = [];
 
@@ -66,7 +66,7 @@ describe("operations by number", () => {
     expect(rig.volume.seq).toBe(seq);
   });
 
-  it("keep the answer of one that changed nothing", async () => {
+  it("keep the answer of one that changed nothing, which would change something now", async () => {
     const rig = await opened();
     const folder = await rig.folder(ROOT_NODE, "d");
     const { first } = await rig.volume.meta.allocateNodes(1);
@@ -77,11 +77,32 @@ describe("operations by number", () => {
       node: first,
       attributes: { ...FILE, type: "folder" },
     } as const;
+    await rig.volume.meta.checkpoint();
     const result = await rig.commit(again, undefined, 70);
     expect(result.node).toBe(folder);
+    await rig.remove("d");
     await rig.cutPower();
     await rig.open();
     expect(await rig.commit(again, undefined, 70)).toEqual(result);
+    expect(await rig.volume.meta.lookup(ROOT_NODE, "d")).toBeUndefined();
+  });
+});
+
+describe("bytes that a commit copies from an older version", () => {
+  it("are digested when they are brought up: what a program changed without a trace is never taken for them", async () => {
+    const rig = await opened();
+    const bytes = bytesOf(5, 60_000);
+    const node = await rig.file(ROOT_NODE, "a", bytes);
+    await rig.settle();
+    // It has begun long ago, so the tuple stays, and is told of when the commit is up.
+    rig.disk.endLongWrite(FOLDER, "a", 30_000, Buffer.from("other bytes"));
+    const { version } = await rig.prepend(node, Buffer.from("in front "));
+    await rig.settle();
+    const read = await rig.read(node, version).catch((error: unknown) => isRunnelError(error, "Lost"));
+    const isDestroyed = (await rig.volume.content.notices()).some(({ kind }) => kind === "destroyed");
+    // Had from elsewhere, or said to be gone.
+    const whole = new Uint8Array(Buffer.concat([Buffer.from("in front "), bytes]));
+    expect(read).toEqual(isDestroyed ? true : whole);
   });
 });
 
