@@ -47,16 +47,23 @@ export interface MountStatistics {
   savedPercent: number;
 }
 
+/** What is in the way on the server, and where. */
+export interface Stuck {
+  path: string;
+  kind: string;
+  sentence: string;
+}
+
 /** What the server says of the volume and its folder; times by the server's clock. */
 export interface ServerStatus {
   seq: number;
   /** Changes that are saved, and not yet in the plain files. */
   pending: number;
   /** Why they do not get there, and which path waits first; it is tried again. */
-  stuck: { path: string; kind: string; sentence: string } | null;
+  stuck: Stuck | null;
   unavailable: string | null;
-  /** What programs there changed may not show yet: so many names were looked at, of so many or more. */
-  look: { why: LookWhy; done: number; total: number } | null;
+  /** What programs there changed may not show yet: so many names were looked at, of so many or more; `stuck` where that fails. */
+  look: { why: LookWhy; done: number; total: number; stuck: Stuck | null } | null;
   /** Changed there and from a drive at once; both are kept. */
   conflicts: { path: string; keptBeside: string; atMs: number }[];
   /** Saves that lack bytes which programs there destroyed; what there is of them lies beside. */
@@ -67,8 +74,10 @@ export interface ServerStatus {
     missingBytes: number;
     atMs: number;
   }[];
-  /** Old versions that programs there wrote over; "" is a file without a name. */
+  /** Old versions that programs there wrote over, which no drive was promised; "" is a file without a name. */
   lost: { path: string; versions: number; atMs: number }[];
+  /** Saves that programs there destroyed before they were in their plain files. */
+  destroyed: { path: string; seq: number; atMs: number }[];
   /** Acknowledged, and not to be brought back when the server lost its index. */
   missing: { path: string; seq: number; atMs: number }[];
   salvaged: { changes: number; atMs: number }[];

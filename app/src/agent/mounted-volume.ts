@@ -479,8 +479,9 @@ export class MountedVolume implements Mount {
   private conflict(path: string, node: number): void {
     const now = this.tree.pathOf(node);
     // The last close won: the other content is the version before.
-    const keptBeside = now === path ? "the server's old versions" : now;
-    if (this.conflicts.length < PROBLEMS_MAX) this.conflicts.push({ path, keptBeside });
+    const keptBeside = now === path ? "among the server's old versions" : now;
+    // One that has lost its name elsewhere has the one under which it is kept.
+    if (this.conflicts.length < PROBLEMS_MAX) this.conflicts.push({ path: path === "" ? now : path, keptBeside });
   }
 
   private problem(sentence: string): void {

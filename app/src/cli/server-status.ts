@@ -1,12 +1,12 @@
 // What a server says of its folder, in sentences: what happened, then what to do.
-import type { ServerStatus } from "../agent/mount.ts";
+import type { ServerStatus, Stuck } from "../agent/mount.ts";
 import { formatCount, formatPercent } from "./format.ts";
 
 /** More are counted; --json has them all. */
 const SHOWN_MAX = 5;
 
 export function describeServer(server: ServerStatus): string[] {
-  const { unavailable, look, salvaged, missing, incomplete, conflicts, lost, leftOut } = server;
+  const { unavailable, look, salvaged, destroyed, missing, incomplete, conflicts, lost, leftOut } = server;
   const lines: string[] = [];
   if (unavailable !== null) lines.push(`The server cannot use its folder: ${unavailable}`);
   if (look !== null) lines.push(describeLook(look));
@@ -16,6 +16,9 @@ export function describeServer(server: ServerStatus): string[] {
     lines.push(`The server lost its index (${day(atMs)}); ${were} brought back into its folder.`);
   }
   lines.push(
+    ...newest(destroyed, ({ path, seq }) => {
+      return `${named(path)} (change ${seq}) was saved, and before it was in its plain file a program on the server destroyed bytes of it: that save cannot be read. Save it again from a copy.`;
+    }),
     ...newest(missing, ({ path, seq }) => {
       return `${path} (change ${seq}) was saved and could not be brought back when the server lost its index. Save it again from a copy.`;
     }),
@@ -38,35 +41,43 @@ function describeRanges(ranges: readonly { offset: number; length: number }[]): 
   );
 }
 
-function describeLook({ why, done, total }: NonNullable<ServerStatus["look"]>): string {
+function describeLook({ why, done, total, stuck }: NonNullable<ServerStatus["look"]>): string {
   const until = "Until then files may show as they were.";
   if (why === "behind") return `Programs on the server changed much at once: ${names(total)} to look at. ${until}`;
   const began = why === "start" ? "The server has started" : "The server may have missed changes of programs there";
   const far = total === 0 ? names(done) : formatPercent(Math.min(99, (100 * done) / total));
-  return `${began} and is looking through its folder: ${far} so far. ${until}`;
+  const stops = stuck === null ? "" : ` It stops${at(stuck)}: ${reason(stuck, "read")}`;
+  return `${began} and is looking through its folder: ${far} so far.${stops} ${until}`;
 }
 
 function describePending({ pending, stuck }: ServerStatus): string[] {
   if (pending === 0) return [];
   const saved = formatCount(pending, "change is", "changes are");
   if (stuck === null) return [`${saved} saved, and on the way into the server's plain files.`];
-  const at = stuck.path === "" ? "" : ` at ${stuck.path}`;
-  return [`${saved} saved, but not in the server's plain files yet. It stops${at}: ${reason(stuck)}`];
+  return [`${saved} saved, but not in the server's plain files yet. It stops${at(stuck)}: ${reason(stuck, "write")}`];
 }
 
-function reason({ kind, sentence }: NonNullable<ServerStatus["stuck"]>): string {
+function at({ path }: Stuck): string {
+  return path === "" ? "" : ` at ${path}`;
+}
+
+function reason({ kind, sentence }: Stuck, act: "read" | "write"): string {
   if (kind === "NoSpace") return "the disk of the folder is full. Make room there.";
-  if (kind === "Denied") return "the server may not write there. Grant it the right.";
+  if (kind === "Denied") return `the server may not ${act} there. Grant it the right.`;
   if (kind === "ReadOnly") return "the folder's file system is read-only. Mount it writable.";
   return `${sentence} It is tried again.`;
 }
 
 function describeLost(lost: ServerStatus["lost"]): string {
   const versions = lost.reduce((sum, file) => sum + file.versions, 0);
-  const old = formatCount(versions, "old version is", "old versions are");
+  const old = formatCount(versions, "older version is", "older versions are");
   const paths = lost.map(({ path }) => path).filter((path) => path !== "");
-  const of = paths.length === 0 ? "" : ` of ${list(paths.toReversed(), paths.length)}`;
-  return `Programs on the server wrote over files: ${old} gone${of}. What the files hold now is whole.`;
+  const to = paths.length === 0 ? "files" : list(paths.toReversed(), paths.length);
+  return `Programs on the server wrote to ${to} in place: ${old} not kept. What the files hold now is whole.`;
+}
+
+function named(path: string): string {
+  return path === "" ? "A file without a name" : path;
 }
 
 function describeLeftOut({ count, paths }: ServerStatus["leftOut"]): string {

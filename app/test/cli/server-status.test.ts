@@ -14,6 +14,7 @@ const FINE: ServerStatus = {
   conflicts: [],
   incomplete: [],
   lost: [],
+  destroyed: [],
   missing: [],
   salvaged: [],
   leftOut: { count: 0, paths: [] },
@@ -37,27 +38,36 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
   ],
   [
     "a scan after lost events",
-    { look: { why: "missed", done: 1200, total: 5000 } },
+    { look: { why: "missed", done: 1200, total: 5000, stuck: null } },
     [
       "The server may have missed changes of programs there and is looking through its folder: 24 % so far. Until then files may show as they were.",
     ],
   ],
   [
     "the first scan, of a folder never seen before",
-    { look: { why: "start", done: 1, total: 0 } },
+    { look: { why: "start", done: 1, total: 0, stuck: null } },
     [
       "The server has started and is looking through its folder: 1 name so far. Until then files may show as they were.",
     ],
   ],
   [
     "a scan that is nearly done",
-    { look: { why: "start", done: 5000, total: 5000 } },
+    { look: { why: "start", done: 5000, total: 5000, stuck: null } },
     ["The server has started and is looking through its folder: 99 % so far. Until then files may show as they were."],
   ],
   [
     "more changes than it takes in at once",
-    { look: { why: "behind", done: 0, total: 9000 } },
+    { look: { why: "behind", done: 0, total: 9000, stuck: null } },
     ["Programs on the server changed much at once: 9000 names to look at. Until then files may show as they were."],
+  ],
+  [
+    "a scan that fails",
+    {
+      look: { why: "start", done: 7, total: 0, stuck: { path: "photos", kind: "Io", sentence: "The disk failed." } },
+    },
+    [
+      "The server has started and is looking through its folder: 7 names so far. It stops at photos: The disk failed. It is tried again. Until then files may show as they were.",
+    ],
   ],
   ["changes on the way", { pending: 1 }, ["1 change is saved, and on the way into the server's plain files."]],
   [
@@ -100,7 +110,16 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
         { path: "app.log", versions: 30, atMs: AT_MS },
       ],
     },
-    ["Programs on the server wrote over files: 31 old versions are gone of app.log. What the files hold now is whole."],
+    [
+      "Programs on the server wrote to app.log in place: 31 older versions are not kept. What the files hold now is whole.",
+    ],
+  ],
+  [
+    "a save that a program destroyed on its way",
+    { destroyed: [{ path: "docs/a", seq: 17, atMs: AT_MS }] },
+    [
+      "docs/a (change 17) was saved, and before it was in its plain file a program on the server destroyed bytes of it: that save cannot be read. Save it again from a copy.",
+    ],
   ],
   [
     "names that no drive can show",

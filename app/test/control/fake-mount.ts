@@ -5,7 +5,7 @@ import type { AgentEngines } from "../../src/agent/run-agent.ts";
 
 const NO_BYTES = { data: 0, recipes: 0, metadata: 0, overhead: 0 };
 
-class FakeMount implements Mount {
+export class FakeMount implements Mount {
   readonly settings: MountSettings;
   readonly ended: Promise<string>;
   #end: (reason: string) => void = () => undefined;

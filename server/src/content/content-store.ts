@@ -101,15 +101,22 @@ export interface TakenFile extends StagedFile {
   cutNotes(end: number): Promise<void>;
 }
 
+/** What is in the way, and where. */
+export interface Stuck {
+  path: string;
+  kind: ErrorKind;
+  sentence: string;
+}
+
 export interface ContentStatus {
   /** Commits in the log and not yet in the plain folder. */
   pendingCommits: number;
   /** Why bringing up is stuck (disk full…), if it is, and at the change of which path; retried. */
-  stuck: { path: string; kind: ErrorKind; sentence: string } | undefined;
+  stuck: Stuck | undefined;
   unavailable: string | undefined;
   isScanning: boolean;
-  /** What other programs did more than 2 s ago may not be told yet: so many names were looked at, of so many or more. */
-  look: { why: LookWhy; done: number; total: number } | undefined;
+  /** What other programs did more than 2 s ago may not be told yet: so many names were looked at, of so many or more; `stuck` at a folder, where it is begun again. */
+  look: { why: LookWhy; done: number; total: number; stuck?: Stuck } | undefined;
   /** Paths left out because their names are too long; at most 100 of them, and the count. */
   leftOut: { count: number; examples: string[] };
 }

@@ -111,11 +111,16 @@ export function decideExternalAttributes(
   operation: Op<"externalAttributes">,
   wallNs: bigint,
 ): Decision {
-  if (presentNode(tables, operation.node) === undefined) return unchanged(tables, operation.node);
+  const { node, change } = operation;
+  const state = presentNode(tables, node);
+  if (state === undefined) return unchanged(tables, node);
+  // The time is that of the content on disk, which a commit has overtaken.
+  const isOfOlder = state.type === "file" && tables.diskRowsOfNode(node)[0]?.version !== state.version;
+  if (change.mtimeNs !== undefined && isOfOlder) return unchanged(tables, node);
   const draft = new Draft(tables, wallNs);
-  draft.edit(operation.node, pickAttributes(operation.change));
-  if (operation.change.xattrs !== undefined) draft.editXattrs(operation.node, operation.change.xattrs.length > 0);
-  return draft.decide(operation.node);
+  draft.edit(node, pickAttributes(change));
+  if (change.xattrs !== undefined) draft.editXattrs(node, change.xattrs.length > 0);
+  return draft.decide(node);
 }
 
 export function decideExternalWrite(tables: MetaTables, operation: Op<"externalWrite">, wallNs: bigint): Decision {

@@ -94,6 +94,35 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
+  it.each<[string, (node: number) => Promise<unknown>]>([
+    ["write", (node) => volume.write(node, "committed")],
+    ["removal", () => volume.remove(ROOT_NODE, "file")],
+    ["rename over it", () => volume.rename(ROOT_NODE, "source", ROOT_NODE, "file")],
+  ])(
+    "[F29] %s and a write of as many bytes whose time was set back: the program's are kept beside",
+    async (_what, act) => {
+      await served();
+      const node = await nodeOf(ROOT_NODE, "file");
+      const { mtimeNs } = await volume.other.stat("file");
+      await volume.file(ROOT_NODE, "source", "committed");
+      await volume.settle();
+      await meanwhile(
+        async () => {
+          // Those behind wait for it, and are not begun.
+          await volume.file(ROOT_NODE, "first", "1");
+          await act(node);
+        },
+        async () => {
+          await volume.writeFile("file", "OTHER");
+          await volume.other.setStat("file", { mtimeNs });
+        },
+      );
+      expect(Object.values(await shown())).toContain("file OTHER");
+      expect(await volume.notices("conflict")).toMatchObject([{ path: "file" }]);
+      await expectInStep();
+    },
+  );
+
   it("write and removal: the committed version is there", async () => {
     await served();
     await meanwhile(
@@ -202,28 +231,36 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("copied bytes that a program destroys before the commit is up are lost, and the program's content is current", async () => {
-    await served();
-    const node = await nodeOf(ROOT_NODE, "file");
-    const base = (await volume.meta.lookup(ROOT_NODE, "file"))?.version ?? 0;
-    let seq = 0;
-    await meanwhile(
-      async () => {
-        const runs = [
-          { from: "version" as const, version: { node, seq: base }, offset: 0, length: 5 },
-          { from: "log" as const, at: 0, length: 4 },
-        ];
-        ({ seq } = await volume.write(node, " end", { runs, sizeBytes: 9 }));
-        expect(await volume.readVersion(node, seq).catch(() => "")).toBe("");
-      },
-      () => volume.writeFile("file", ""),
-    );
-    await volume.settle(20_000);
-    expect(await volume.notices("lost")).toMatchObject([{ path: "file", node, seq }]);
-    await expect(volume.readVersion(node, seq)).rejects.toMatchObject({ kind: "Lost" });
-    expect(await shown()).toMatchObject({ file: "file " });
-    await expectInStep();
-  });
+  it.each<[string, "incomplete" | "destroyed", string]>([
+    ["what else there is of it lies beside", "incomplete", " end"],
+    ["nothing of it is left", "destroyed", ""],
+  ])(
+    "copied bytes that a program destroys before the commit is up are lost, and the program's content is current: %s, which is told",
+    async (_what, kind, text) => {
+      await served();
+      const node = await nodeOf(ROOT_NODE, "file");
+      const base = (await volume.meta.lookup(ROOT_NODE, "file"))?.version ?? 0;
+      let seq = 0;
+      await meanwhile(
+        async () => {
+          const copied = { from: "version" as const, version: { node, seq: base }, offset: 0, length: 5 };
+          const own = { from: "log" as const, at: 0, length: text.length };
+          const runs = text === "" ? [copied] : [copied, own];
+          ({ seq } = await volume.write(node, text, { runs, sizeBytes: 5 + text.length }));
+          expect(await volume.readVersion(node, seq).catch(() => "")).toBe("");
+        },
+        () => volume.writeFile("file", ""),
+      );
+      await volume.settle(20_000);
+      const told = (await volume.store.notices()).filter((notice) => notice.kind !== "lost");
+      expect(told).toMatchObject([{ kind, path: "file" }]);
+      // The version before it, which had been in its plain file, is another matter.
+      expect(await volume.notices("lost")).toMatchObject([{ path: "file", node, seq: base }]);
+      await expect(volume.readVersion(node, seq)).rejects.toMatchObject({ kind: "Lost" });
+      expect(await shown()).toMatchObject({ file: "file " });
+      await expectInStep();
+    },
+  );
 });
 
 describe("a scan with pending commits", () => {

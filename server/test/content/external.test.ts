@@ -1,6 +1,8 @@
 // What other programs do to the served folder.
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { inlineExecutor } from "@runnel/native";
 import { ROOT_NODE } from "@runnel/shared";
+import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import { TestVolume } from "./test-volume.ts";
 
 let volume: TestVolume;
@@ -158,6 +160,52 @@ describe("changes by other programs", () => {
     await expectInStep();
   });
 
+  describe("that leave its bytes as they were", () => {
+    const OLD_NS = 1_000_000_000_000_000_000n;
+
+    async function replaced(name: string, text: string, mtimeNs?: bigint): Promise<void> {
+      await volume.writeFile(".copy", text);
+      if (mtimeNs !== undefined) await volume.other.setStat(".copy", { mtimeNs });
+      await volume.other.rename(".copy", name, "replace");
+    }
+
+    it.each<[string, () => Promise<unknown>]>([
+      ["a touch", () => volume.other.setStat("a", { mtimeNs: OLD_NS })],
+      ["a write of the same bytes", () => volume.writeFile("a", "content")],
+      ["a copy over it", () => replaced("a", "content", OLD_NS)],
+      [
+        "a touch of a file that has been looked at again and again",
+        async () => {
+          for (let time = 1n; time < 5n; time++) {
+            await volume.other.setStat("a", { mtimeNs: OLD_NS + time });
+            await volume.clock.advance(700);
+          }
+        },
+      ],
+    ])("[F150] %s: no version is made and none is lost", async (_what, act) => {
+      volume = new TestVolume(1, (parts) =>
+        openFolderStore({ ...parts, executor: inlineExecutor(), settings: { volume: "volume 1" } }),
+      );
+      await volume.start();
+      await volume.writeFile("a", "content");
+      await volume.settle();
+      const before = await volume.meta.lookup(ROOT_NODE, "a");
+      await act();
+      await volume.settle();
+      const after = await volume.meta.lookup(ROOT_NODE, "a");
+      expect(after).toMatchObject({ node: before?.node, version: before?.version });
+      expect(after?.mtimeNs).toBe((await volume.other.stat("a")).mtimeNs);
+      expect(after?.mtimeNs).not.toBe(before?.mtimeNs);
+      expect(await volume.store.notices()).toEqual([]);
+      await expectInStep();
+      // What has the same size and other bytes is a version of its own.
+      await replaced("a", "CONTENT");
+      await volume.settle();
+      expect(await volume.notices("lost")).toMatchObject([{ path: "a", seq: before?.version }]);
+      await expectInStep();
+    });
+  });
+
   it("that set the mtime back are a new version", async () => {
     await served(async () => volume.writeFile("a", "content"));
     const before = await volume.meta.lookup(ROOT_NODE, "a");
@@ -167,6 +215,34 @@ describe("changes by other programs", () => {
     expect((await volume.tree()).get("a")).toBe("file CONTENT");
     expect((await volume.meta.lookup(ROOT_NODE, "a"))?.version).not.toBe(before?.version);
     expect(await volume.notices("lost")).toMatchObject([{ path: "a", node: before?.node, seq: before?.version }]);
+  });
+
+  it("are looked for again and again where a folder cannot be read, which the status says", async () => {
+    await served(async ({ other }) => {
+      await other.makeFolder("bad");
+      await volume.writeFile("bad/file", "1");
+    });
+    expect(volume.store.status().look).toBeUndefined();
+    let lists = 0;
+    volume.disk.fault = (operation, path) => {
+      if (operation !== "list" || path !== "bad") return undefined;
+      lists++;
+      return "Io";
+    };
+    const scanned = volume.store.scan();
+    await volume.clock.advance(100_000);
+    expect(volume.store.status().look).toMatchObject({ why: "missed", stuck: { path: "bad", kind: "Io" } });
+    expect(volume.isUncertain).toBe(true);
+    // Not once a second for hours.
+    expect(lists).toBeLessThan(12);
+    volume.disk.fault = undefined;
+    // A reason to look again does not wait for the next try.
+    void volume.store.scan();
+    await volume.clock.advance(100);
+    await scanned;
+    expect(volume.store.status()).toMatchObject({ isScanning: false, look: undefined });
+    expect(volume.isUncertain).toBe(false);
+    await expectInStep();
   });
 
   it("are all found by a scan after lost events", async () => {

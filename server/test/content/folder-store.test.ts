@@ -68,6 +68,33 @@ describe("commits brought up", () => {
     expect((await volume.other.stat("docs")).mtimeNs).toBe(1_234_567_890_123_456_789n);
   });
 
+  it.each<[string, (folder: number) => Promise<unknown>]>([
+    ["its mode is set", (node) => volume.commit({ op: "setAttr", node, change: { mode: 0o700 } })],
+    ["it is renamed", () => volume.rename(ROOT_NODE, "docs", ROOT_NODE, "papers")],
+    ["it changes places with another", () => volume.rename(ROOT_NODE, "docs", ROOT_NODE, "other", "exchange")],
+  ])(
+    "leave a folder's time as it is where a file in it is saved over and, in the same batch, %s",
+    async (_how, act) => {
+      await started();
+      const folder = await volume.make(ROOT_NODE, "docs", { type: "folder", mode: 0o755 });
+      await volume.make(ROOT_NODE, "other", { type: "folder", mode: 0o755 });
+      const node = await volume.file(folder, "a", "first");
+      await volume.settle();
+      volume.externals.length = 0;
+      // While the first is brought up, the others become one batch.
+      volume.disk.delayMs = () => 10;
+      await volume.file(ROOT_NODE, "before", "text");
+      await volume.write(node, "second");
+      await act(folder);
+      await volume.settle();
+      volume.disk.delayMs = () => 0;
+      const [name] = await volume.meta.namesOf(folder);
+      const { mtimeNs } = await volume.other.stat(name?.name ?? "");
+      expect(mtimeNs).toBe((await volume.meta.node(folder))?.mtimeNs);
+      expect(volume.externals.flat()).toEqual([]);
+    },
+  );
+
   it("have the attributes of the commit, the folder's time too", async () => {
     await started();
     const node = await volume.make(ROOT_NODE, "file", { mode: 0o640, uid: 5, gid: 6 });

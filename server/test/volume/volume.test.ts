@@ -99,7 +99,7 @@ describe("bytes that a commit copies from an older version", () => {
     const { version } = await rig.prepend(node, Buffer.from("in front "));
     await rig.settle();
     const read = await rig.read(node, version).catch((error: unknown) => isRunnelError(error, "Lost"));
-    const isDestroyed = (await rig.volume.content.notices()).some(({ kind }) => kind === "destroyed");
+    const isDestroyed = (await rig.volume.content.notices()).some(({ kind }) => kind === "incomplete");
     // Had from elsewhere, or said to be gone.
     const whole = new Uint8Array(Buffer.concat([Buffer.from("in front "), bytes]));
     expect(read).toEqual(isDestroyed ? true : whole);

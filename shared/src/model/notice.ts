@@ -18,6 +18,8 @@ export type Notice =
     }
   /** So many old versions of a file were destroyed by programs that wrote to it, `seq` the last; `path` is "" when it has no name. */
   | { kind: "lost"; path: string; node: number; seq: number; versions: number; atMs: number }
+  /** A save that was acknowledged, and not yet in its plain file, had bytes in common with what a program there wrote over; nobody has them now. */
+  | { kind: "destroyed"; path: string; seq: number; atMs: number }
   /** The index was lost, and this acknowledged change could not be brought back. */
   | { kind: "missing"; path: string; seq: number; atMs: number }
   /** The index was lost, and so many acknowledged changes were brought back into the folder. */
@@ -33,6 +35,7 @@ export function noticeKey(notice: Notice): string {
       return notice.keptBeside;
     case "lost":
       return String(notice.node);
+    case "destroyed":
     case "missing":
       return `${notice.seq} ${notice.path}`;
     case "salvaged":

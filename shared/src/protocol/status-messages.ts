@@ -10,13 +10,16 @@ import { count } from "./numbers.ts";
 export const LOOKS = ["start", "missed", "behind"] as const;
 export type LookWhy = (typeof LOOKS)[number];
 
+const errorKind = z.string().transform((kind): ErrorKind => ERROR_KINDS.find((known) => known === kind) ?? "Io");
+const stuck = z.object({ path: z.string(), kind: errorKind, sentence: z.string() });
+
 const look = z.object({
   why: z.string().transform((why): LookWhy => LOOKS.find((known) => known === why) ?? "missed"),
   done: count,
   total: count,
+  /** Why it does not come to an end, and in which folder; begun again. */
+  stuck: stuck.optional(),
 });
-
-const errorKind = z.string().transform((kind): ErrorKind => ERROR_KINDS.find((known) => known === kind) ?? "Io");
 
 /** The end of a status. What is left out is not so. */
 export const VOLUME_STATUS = z.object({
@@ -25,7 +28,7 @@ export const VOLUME_STATUS = z.object({
   /** Commits that are not in the plain files yet. */
   pending: count,
   /** Why bringing them up does not go on, and where: `path` is that of the commit it waits for. */
-  stuck: z.object({ path: z.string(), kind: errorKind, sentence: z.string() }).optional(),
+  stuck: stuck.optional(),
   unavailable: z.string().optional(),
   /** What programs on the server do may not show yet: so many names were looked at, of so many or more. */
   look: look.optional(),
@@ -46,6 +49,7 @@ const ENTRIES = {
     ...at,
   }),
   lost: z.object({ kind: z.literal("lost"), path: z.string(), node: count, seq: count, versions: count, ...at }),
+  destroyed: z.object({ kind: z.literal("destroyed"), path: z.string(), seq: count, ...at }),
   missing: z.object({ kind: z.literal("missing"), path: z.string(), seq: count, ...at }),
   salvaged: z.object({ kind: z.literal("salvaged"), changes: count, ...at }),
   leftOut: z.object({ kind: z.literal("leftOut"), path: z.string() }),

@@ -99,12 +99,14 @@ const Statistics: z.ZodType<MountStatistics> = z.object({
   savedPercent: count,
 });
 
+const Stuck = z.object({ path: z.string(), kind: z.string(), sentence: z.string() });
+
 const Server: z.ZodType<ServerStatus> = z.object({
   seq: count,
   pending: count,
-  stuck: z.object({ path: z.string(), kind: z.string(), sentence: z.string() }).nullable(),
+  stuck: Stuck.nullable(),
   unavailable: z.string().nullable(),
-  look: z.object({ why: z.enum(LOOKS), done: count, total: count }).nullable(),
+  look: z.object({ why: z.enum(LOOKS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
   conflicts: z.array(z.object({ path: z.string(), keptBeside: z.string(), atMs: count })),
   incomplete: z.array(
     z.object({
@@ -116,6 +118,7 @@ const Server: z.ZodType<ServerStatus> = z.object({
     }),
   ),
   lost: z.array(z.object({ path: z.string(), versions: count, atMs: count })),
+  destroyed: z.array(z.object({ path: z.string(), seq: count, atMs: count })),
   missing: z.array(z.object({ path: z.string(), seq: count, atMs: count })),
   salvaged: z.array(z.object({ changes: count, atMs: count })),
   leftOut: z.object({ count, paths: z.array(z.string()) }),

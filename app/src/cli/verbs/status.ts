@@ -35,6 +35,12 @@ export function describeStatus({ mounts, lost }: Pick<Shown, "mounts" | "lost">)
   return lines.length > 0 ? lines : ["No drives are mounted. Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT"];
 }
 
+function describeConflict(path: string, keptBeside: string): string {
+  if (path === keptBeside)
+    return `${path} was changed here and removed or replaced elsewhere. It is kept under this name.`;
+  return `${path} was changed here and elsewhere. Both are kept; the other is ${keptBeside}.`;
+}
+
 function describeMount(mount: MountStatus): string[] {
   const lines = [`${mount.mountpoint}  ${mount.url}`, `  ${mount.sentence}`];
   if (mount.unsentFiles > 0) {
@@ -44,7 +50,7 @@ function describeMount(mount: MountStatus): string[] {
   }
   for (const { operation, for: whom } of mount.waiting) lines.push(`  Waiting for ${whom.join(", ")}: ${operation}.`);
   for (const { path, keptBeside } of mount.conflicts) {
-    lines.push(`  ${path} was changed here and elsewhere. Both are kept; the other is ${keptBeside}.`);
+    lines.push(`  ${describeConflict(path, keptBeside)}`);
   }
   for (const problem of mount.problems) lines.push(`  ${problem}`);
   if (mount.server !== null) lines.push(...describeServer(mount.server).map((line) => `  ${line}`));

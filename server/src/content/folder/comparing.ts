@@ -1,7 +1,8 @@
 // Comparing: keeps the volume in step with what other programs do to the served folder. Watches, looks at what events name, scans when events may
 // have been lost, and tells the volume. All looks pass through the lane, so they never see half of a commit.
 import type { Clock, DiskRoot, Timer, Watch } from "@runnel/shared";
-import type { ContentHost, ContentStatus } from "../content-store.ts";
+import { fromSystemError } from "@runnel/shared";
+import type { ContentHost, ContentStatus, Stuck } from "../content-store.ts";
 import { Absences } from "./absences.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import type { Lane } from "./lane.ts";
@@ -17,8 +18,9 @@ import { Teller } from "./tell.ts";
 import { Gatherer } from "./watch.ts";
 import type { Due } from "./watch.ts";
 
-/** A scan that failed is begun again. */
-const RESCAN_MS = 1000;
+/** A scan that failed is begun again, later each time. */
+const RESCAN_MS_MIN = 1000;
+const RESCAN_MS_MAX = 30_000;
 /** What a pending commit stood in the way of is looked at again when it is up, at the latest then. */
 const OVERTAKEN_MS = 1000;
 
@@ -48,6 +50,9 @@ export class Comparing {
   #scan: Promise<void> | undefined;
   #isScanWanted = false;
   #isHealing = false;
+  /** Why the scan cannot end. */
+  #stuck: Stuck | undefined;
+  #rescanMs = RESCAN_MS_MIN;
   /** The whole tree, once since the start. */
   #hasScanned = false;
   #timer: Timer | undefined;
@@ -93,7 +98,8 @@ export class Comparing {
   get progress(): ContentStatus["look"] {
     if (this.isScanning) {
       const { done, total } = this.#scanner.progress;
-      return { why: this.#hasScanned ? "missed" : "start", done, total: Math.max(done, total) };
+      const stuck = this.#stuck === undefined ? {} : { stuck: this.#stuck };
+      return { why: this.#hasScanned ? "missed" : "start", done, total: Math.max(done, total), ...stuck };
     }
     const { late } = this.#gatherer;
     return late > 0 ? { why: "behind", done: 0, total: late } : undefined;
@@ -114,6 +120,8 @@ export class Comparing {
   /** A whole scan, beginning now or as soon as the one that runs has ended. Resolves when it has passed. */
   scan(): Promise<void> {
     this.#isScanWanted = true;
+    // There is a new reason: what failed may be over.
+    this.#endPause();
     this.#context.host.uncertain();
     this.#scan ??= this.#scanUntilDone().finally(() => {
       this.#scan = undefined;
@@ -128,10 +136,15 @@ export class Comparing {
       this.#isHealing = false;
       try {
         await this.#scanner.scanAll(heals);
-      } catch {
+        this.#stuck = undefined;
+        this.#rescanMs = RESCAN_MS_MIN;
+      } catch (error) {
         this.#isHealing ||= heals;
         // The folder or the log failed for now: begun again, until then leases stay withdrawn.
         this.#isScanWanted = true;
+        const { kind, message } = fromSystemError(error, "look through the folder");
+        // A folder that is away is said to be, and comes back with a scan.
+        this.#stuck = kind === "Unavailable" ? undefined : { path: this.#scanner.at, kind, sentence: message };
         await this.#pause();
       }
     }
@@ -143,7 +156,8 @@ export class Comparing {
   #pause(): Promise<void> {
     return new Promise((resolve) => {
       this.#endPause = resolve;
-      this.#timer = this.#context.clock.after(RESCAN_MS, resolve);
+      this.#timer = this.#context.clock.after(this.#rescanMs, resolve);
+      this.#rescanMs = Math.min(2 * this.#rescanMs, RESCAN_MS_MAX);
     });
   }
 

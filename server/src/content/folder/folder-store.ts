@@ -115,7 +115,7 @@ class FolderStore implements ContentStore {
       suspect: (path) => this.#comparing?.lookAt({ paths: [path], folders: [], moves: [] }),
       lose: async (version) => {
         await meta.setPlace(version, { at: "lost" });
-        this.#notices.addLost(version);
+        this.#notices.addLost(version, "");
       },
       unavailable: () => this.#presence?.reason,
       hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
@@ -182,7 +182,8 @@ class FolderStore implements ContentStore {
       clock,
       isPrivileged: settings.isPrivileged ?? true,
       conflict: (path, keptBeside) => this.#notices.addConflict(path, keptBeside),
-      lost: (node, seq) => this.#notices.addLost({ node, seq }),
+      lost: (version, path) => this.#notices.addLost(version, path),
+      destroyed: (path, seq) => this.#notices.addDestroyed(path, seq),
       incomplete: (path, keptBeside, missing) => this.#notices.addIncomplete(path, keptBeside, missing),
       tempOf: (handle) => this.#bringUp?.tempOf(handle),
       notedHandle: (seq) => this.#bringUp?.notedHandle(seq),
@@ -286,7 +287,7 @@ class FolderStore implements ContentStore {
         checkPresence: async () => this.#presence?.check(),
         noteExternal: async (seq) => this.#bringUp?.noteExternal(seq),
         hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
-        lost: (version) => this.#notices.addLost(version),
+        lost: (version, path) => this.#notices.addLost(version, path),
         heal: (folder) => this.#heal(folder),
       },
       dev,

@@ -43,11 +43,13 @@ export interface LiveTreeContext {
   isPrivileged: boolean;
   /** A divergence from another program. */
   conflict(path: string, keptBeside: string): void;
-  lost(node: number, seq: number): void;
   /** A version's file lies in its place now, with this tuple and the bytes that were proved. */
   placed(version: VersionId, stat: DiskStat): void;
   /** A committed content lacks bytes that a program destroyed; what there is of it lies beside. */
   incomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void;
+  lost(version: VersionId, path: string): void;
+  /** An acknowledged save cannot be brought up any more, and there is nothing of it to be kept. */
+  destroyed(path: string, seq: number): void;
   /** Where the file of a logged handle was before it was put in place. */
   tempOf(handle: Uint8Array): string | undefined;
   /** The handle logged for a commit, while that is not forgotten. */
@@ -270,11 +272,14 @@ export class LiveTree {
     }
   }
 
-  /** As `recorded` for a folder: identity and the attributes it had; its times follow its names. */
+  /**
+   * As `recorded` for a folder: identity, and the attributes and the time that it had. What lies there now can have the time of a name that this batch
+   * has put in it; the one to keep is set at the batch's end.
+   */
   recordedFolder(row: DiskRow, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
     if (after === undefined || !isSameHandle(after.handle, row.handle)) return { handle: row.handle, stat: row.stat };
-    const { mode, uid, gid } = row.stat;
-    return { handle: row.handle, stat: { ...after.stat, mode, uid, gid } };
+    const { mode, uid, gid, mtimeNs } = row.stat;
+    return { handle: row.handle, stat: { ...after.stat, mode, uid, gid, mtimeNs } };
   }
 
   /** The folders that the batch changed get their committed times and are synced, with the store's own. */
@@ -309,13 +314,13 @@ export class LiveTree {
   }
 
   /** The bytes of a version that was a file of the tree are gone. */
-  async lose(row: Pick<DiskRow, "node" | "version">): Promise<void> {
+  async lose(row: DiskRow): Promise<void> {
     const version = { node: row.node, seq: row.version };
     const stored = await this.context.meta.version(version);
     const place = this.rows.placeOf(version) ?? stored?.place;
     if (place?.at !== "disk") return;
     this.rows.setPlace(version, { at: "lost" });
-    this.context.lost(row.node, row.version);
+    this.context.lost(version, (await this.rows.pathOfName(row.folder, row.name)) ?? "");
   }
 
   async #finishFolder(node: number, mtimeNs: bigint | undefined): Promise<void> {
@@ -327,7 +332,10 @@ export class LiveTree {
       const wanted = mtimeNs ?? row?.stat.mtimeNs;
       if (wanted !== undefined && wanted >= 0n) await ignoreDenied(this.root.setStat(path, { mtimeNs: wanted }));
       await this.root.syncFolder(path);
-      if (row !== undefined) this.rows.put({ ...row, ...this.recordedFolder(row, await this.find(path)) });
+      const after = row && (await this.find(path));
+      if (row === undefined || after === undefined || !isSameHandle(after.handle, row.handle)) return;
+      const { mode, uid, gid } = row.stat;
+      this.rows.put({ ...row, stat: { ...after.stat, mode, uid, gid } });
     } catch (error) {
       // Removed meanwhile: nothing of it is left to be synced.
       if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;

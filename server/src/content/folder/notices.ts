@@ -1,4 +1,4 @@
-// Notices of the folder engine: versions that other programs destroyed, files kept beside. They are told in passing and written by and by; those
+// Notices of the folder engine: versions that other programs destroyed, files kept beside, saves that never got into their files. They are told in passing and written by and by; those
 // that are settled, or old, go when somebody asks.
 import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
 import { LIMITS, isRunnelError } from "@runnel/shared";
@@ -24,8 +24,8 @@ export interface NoticesContext {
 export class Notices {
   readonly #context: NoticesContext;
   /** Not yet written, by node. */
-  readonly #lost = new Map<number, { seq: number; versions: number }>();
-  #conflicts: Notice[] = [];
+  readonly #lost = new Map<number, { seq: number; versions: number; path: string }>();
+  #others: Notice[] = [];
   #writing: Promise<void> | undefined;
 
   constructor(context: NoticesContext) {
@@ -36,25 +36,33 @@ export class Notices {
     return Number(this.#context.clock.wallNs() / NS_PER_MS);
   }
 
-  addLost({ node, seq }: VersionId): void {
+  /** `path`: that it had, as far as that is known. */
+  addLost({ node, seq }: VersionId, path: string): void {
     const before = this.#lost.get(node);
     if (before === undefined && this.#lost.size >= LIMITS.notices) return;
-    if (before?.seq !== seq) this.#lost.set(node, { seq, versions: (before?.versions ?? 0) + 1 });
+    if (before?.seq !== seq) this.#lost.set(node, { seq, versions: (before?.versions ?? 0) + 1, path });
     void this.#write();
   }
 
   addConflict(path: string, keptBeside: string): void {
-    if (this.#conflicts.length >= LIMITS.notices) this.#conflicts.shift();
-    this.#conflicts.push({ kind: "conflict", path, keptBeside, atMs: this.#nowMs });
+    this.#add({ kind: "conflict", path, keptBeside, atMs: this.#nowMs });
+  }
+
+  /** An acknowledged save that never got into its plain file. */
+  addDestroyed(path: string, seq: number): void {
+    this.#add({ kind: "destroyed", path, seq, atMs: this.#nowMs });
+  }
+
+  #add(notice: Notice): void {
+    if (this.#others.length >= LIMITS.notices) this.#others.shift();
+    this.#others.push(notice);
     void this.#write();
   }
 
   addIncomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void {
-    if (this.#conflicts.length >= LIMITS.notices) this.#conflicts.shift();
     const ranges = missing.slice(0, MISSING_TOLD).map(({ offset, length }) => ({ offset, length }));
     const missingBytes = missing.reduce((sum, { length }) => sum + length, 0);
-    this.#conflicts.push({ kind: "incomplete", path, keptBeside, missing: ranges, missingBytes, atMs: this.#nowMs });
-    void this.#write();
+    this.#add({ kind: "incomplete", path, keptBeside, missing: ranges, missingBytes, atMs: this.#nowMs });
   }
 
   /** Oldest first, with all that was told before the call. */
@@ -90,17 +98,21 @@ export class Notices {
     const before = this.#writing;
     const mine = (async () => {
       await before;
-      const conflicts = this.#conflicts.splice(0);
+      const others = this.#others.splice(0);
       const lost = [...this.#lost];
       this.#lost.clear();
-      if (conflicts.length + lost.length === 0) return;
+      if (others.length + lost.length === 0) return;
       try {
-        await this.#context.meta.note([...conflicts, ...(await this.#lostNotices(lost))]);
+        await this.#context.meta.note([...others, ...(await this.#lostNotices(lost))]);
       } catch {
-        this.#conflicts.unshift(...conflicts);
-        for (const [node, { seq, versions }] of lost) {
+        this.#others.unshift(...others);
+        for (const [node, { seq, versions, path }] of lost) {
           const since = this.#lost.get(node);
-          this.#lost.set(node, { seq: since?.seq ?? seq, versions: versions + (since?.versions ?? 0) });
+          this.#lost.set(node, {
+            seq: since?.seq ?? seq,
+            versions: versions + (since?.versions ?? 0),
+            path: since?.path ?? path,
+          });
         }
       }
     })();
@@ -108,11 +120,11 @@ export class Notices {
     await mine;
   }
 
-  async #lostNotices(lost: readonly [number, { seq: number; versions: number }][]): Promise<Notice[]> {
+  async #lostNotices(lost: readonly [number, { seq: number; versions: number; path: string }][]): Promise<Notice[]> {
     const notices: Notice[] = [];
-    for (const [node, { seq, versions }] of lost) {
+    for (const [node, { seq, versions, path: had }] of lost) {
       const [row] = await this.#context.rows.ofNode(node);
-      const path = (row && (await this.#context.rows.pathOfName(row.folder, row.name))) ?? "";
+      const path = (row && (await this.#context.rows.pathOfName(row.folder, row.name))) ?? had;
       notices.push({ kind: "lost", path, node, seq, versions, atMs: this.#nowMs });
     }
     return notices;

@@ -22,7 +22,8 @@ async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
 
 /** The tuple to record: the new one, unless another program's change shows in it, which the next look has to find. `change`: as stored. */
 function recordedStat(row: DiskRow, before: DiskStat, after: DiskStat, change: SetStat, isRetry: boolean): DiskStat {
-  if (row.stat.type === "folder") return after;
+  // Its time is not asked of the disk: a name that this batch has put in it has changed that.
+  if (row.stat.type === "folder") return { ...after, mtimeNs: change.mtimeNs ?? row.stat.mtimeNs };
   if (isRetry) return { ...row.stat, ...change, mtimeNs: change.mtimeNs ?? row.stat.mtimeNs, ctimeNs: -1n };
   const isOurs = isSameTuple(before, row.stat) && after.sizeBytes === before.sizeBytes;
   return isOurs && after.mtimeNs === (change.mtimeNs ?? before.mtimeNs) ? after : row.stat;

@@ -1,6 +1,7 @@
 // Raising: what one prepared commit does to the served folder. Each step can be done again from any point where a crash or a failure left it;
 // docs/FORMAT.md has the table [F28].
 import type { AcceptedCommit } from "../content-store.ts";
+import { pathOfCommit } from "./commit-path.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { Prepared } from "./prepare.ts";
 import { raiseAttributes } from "./raise-attributes.ts";
@@ -43,12 +44,13 @@ async function raiseLost(
   const rows = await tree.rows.ofNode(version.node);
   const name = rows[0] ?? commit.change.bindings.find(({ node }) => node === version.node);
   const missingBytes = missing.reduce((sum, { length }) => sum + length, 0);
-  if (name !== undefined && missingBytes < content.sizeBytes && (await tree.find(path)) !== undefined)
-    await tree.keepIncomplete(path, name.folder, name.name, missing);
+  const isKept = name !== undefined && missingBytes < content.sizeBytes && (await tree.find(path)) !== undefined;
+  if (isKept) await tree.keepIncomplete(path, name.folder, name.name, missing);
   else await removeIfThere(tree.root, path);
   for (const row of rows) {
     await tree.lose(row);
-    tree.rows.put({ ...row, version: version.seq, stat: { ...row.stat, ctimeNs: -1n } });
+    // Of no size: nothing of this version was ever there to be written over.
+    tree.rows.put({ ...row, version: version.seq, stat: { ...row.stat, sizeBytes: 0, mtimeNs: -1n, ctimeNs: -1n } });
   }
   // A node made beside never gets onto the disk: the look says so.
   const stat = await tree.root.stat("");
@@ -64,6 +66,6 @@ async function raiseLost(
     });
   }
   tree.rows.setPlace(version, { at: "lost" });
-  if (missingBytes >= content.sizeBytes) tree.context.lost(version.node, version.seq);
+  if (!isKept) tree.context.destroyed(await pathOfCommit(tree.context.meta, commit), version.seq);
   await lookAtRows(tree, [...rows, ...made]);
 }

@@ -32,6 +32,8 @@ export interface ScannerContext {
 export class Scanner {
   readonly #context: ScannerContext;
   #heals = false;
+  /** The path of the folder that was begun with last. */
+  at = "";
   /** Names seen by the scan of the whole tree, and how many there were when it began. */
   readonly progress = { done: 0, total: 0 };
 
@@ -44,6 +46,7 @@ export class Scanner {
     const { lane, teller, absences, leftOut } = this.#context;
     leftOut.clear();
     absences.beginScan();
+    this.at = "";
     this.progress.done = 0;
     this.progress.total = await this.#context.meta.countDiskRows();
     let isFirst = false;
@@ -74,6 +77,7 @@ export class Scanner {
     for (let count = 0; count < BATCH_FOLDERS && seen.length < BATCH_SEEN; count++) {
       const folder = stack.pop();
       if (folder === undefined) break;
+      if (isWhole) this.at = (await this.#context.rows.pathOf(folder)) ?? "";
       if (isWhole && this.#heals) await this.#context.heal(folder);
       const listed = await looker.list(folder);
       if (listed === undefined) continue;

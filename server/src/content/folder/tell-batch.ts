@@ -33,7 +33,8 @@ export interface TellerContext {
   /** A commit of other programs is on disk by nature. */
   noteExternal(seq: number): Promise<void>;
   hasPending(): boolean;
-  lost(version: VersionId): void;
+  /** `path`: that it had. */
+  lost(version: VersionId, path: string): void;
   /** A commit not yet up stands in the way: to be looked at when it is up. */
   overtaken(path: string): void;
   /** To be looked at later. */
@@ -137,7 +138,7 @@ export class TellBatch {
     const version = { node: row.node, seq: row.version };
     if ((await rows.ofNode(row.node)).length > 0 || (await meta.version(version))?.place.at !== "disk") return;
     rows.setPlace(version, { at: "lost" });
-    lost(version);
+    lost(version, (await rows.pathOfName(row.folder, row.name)) ?? "");
   }
 
   async #settle({ operation, seen }: Telling, answer: Planned, hasPending: boolean): Promise<void> {
@@ -147,7 +148,7 @@ export class TellBatch {
       if (!hasPending) await this.#reconcile(seen);
       this.#context.overtaken(seen.path);
     } else if (operation.op === "externalWrite" && seen.row !== undefined && seen.row.stat.sizeBytes > 0) {
-      this.#context.lost({ node: seen.row.node, seq: seen.row.version });
+      this.#context.lost({ node: seen.row.node, seq: seen.row.version }, seen.path);
     }
   }
 

@@ -2,12 +2,14 @@
 import type { DiskStat } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../meta/meta-store.ts";
+import { eachOf } from "./lane.ts";
 import type { Found } from "./live-tree.ts";
 import { isSameContent, isSameHandle } from "./same-file.ts";
 import type { Arrival, Seen } from "./seen.ts";
 import { changedAttributes, isArrival, isLinked } from "./seen.ts";
 import type { TellBatch, TellerContext } from "./tell-batch.ts";
 
+const LOOKED_UP_AT_ONCE = 32;
 /** Where names changed places, the first round makes room and the second finds what is a link now. */
 const MOVE_ROUNDS = 3;
 
@@ -43,8 +45,12 @@ export class Moves {
     const { rows, overtaken } = this.#context;
     const moves: Move[] = [];
     const rest: Seen[] = [];
-    for (const one of seen) {
-      const move = isArrival(one) ? await this.#moveTo(one) : undefined;
+    const found: (Move | "busy" | undefined)[] = [];
+    await eachOf(seen, LOOKED_UP_AT_ONCE, async (one, index) => {
+      if (isArrival(one)) found[index] = await this.#moveTo(one);
+    });
+    for (const [index, one] of seen.entries()) {
+      const move = found[index];
       if (move === "busy") overtaken(one.path);
       else rest.push(one);
       if (move !== undefined && move !== "busy") moves.push(move);

@@ -1,11 +1,12 @@
 // Telling: what looks have found becomes operations of other programs, in an order that the tree can follow. A name that appears with a known
 // handle is a rename or a hard link (tell-moves.ts); a file replaced by another is a new version of the same node. Absences are told later
 // (absences.ts).
-import type { DiskRoot, DiskStat, NewAttributes, Recipe } from "@runnel/shared";
-import { ROOT_NODE, isRunnelError } from "@runnel/shared";
+import type { DiskStat, NewAttributes, Recipe } from "@runnel/shared";
+import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../meta/meta-store.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
 import { cutChanging } from "./cut-changing.ts";
+import { eachOf } from "./lane.ts";
 import type { Found } from "./live-tree.ts";
 import { handleKey, isSameContent, isSettled } from "./same-file.ts";
 import type { Arrival, Known, Seen, Settable } from "./seen.ts";
@@ -13,7 +14,9 @@ import { changedAttributes, isArrival, isFolderChanged, isKnown, isLinked } from
 import type { Telling, TellerContext } from "./tell-batch.ts";
 import { TellBatch } from "./tell-batch.ts";
 import { diskXattrs, foundXattrs, readXattrs } from "./xattrs.ts";
+import { folderTimes } from "./tell-folder-times.ts";
 import { Moves } from "./tell-moves.ts";
+import { PROVED_BYTES_MAX, hasRecordedBytes } from "./unchanged-bytes.ts";
 
 const NS_PER_MS = 1_000_000n;
 /** A file that is written in place all the time is taken in so often. */
@@ -23,6 +26,9 @@ const GOES_ON_NS = 10n * AGAIN_NS;
 /** Young files get their recipes at once while there are few: of many they would keep the others waiting. */
 const CUT_SEEN_MAX = 64;
 const CUT_BYTES = 16 * 1024 * 1024;
+/** New names whose attributes are in memory before they are told; read at once. */
+const FRESH_AT_ONCE = 1000;
+const READ_AT_ONCE = 16;
 
 export interface Told {
   /** New folders and those that have moved, to be listed. */
@@ -36,6 +42,8 @@ export class Teller {
   readonly #moves: Moves;
   /** So much may be chunked at once of files that perhaps rest. */
   #cutBytes = 0;
+  /** So much may be read to see whether it is what was recorded. */
+  #provedBytes = 0;
 
   constructor(context: TellerContext) {
     this.#context = context;
@@ -47,6 +55,7 @@ export class Teller {
   async tell(seen: readonly Seen[], isFirst = false): Promise<Told> {
     const told: Told = { folders: [], absent: [] };
     this.#cutBytes = seen.length <= CUT_SEEN_MAX ? CUT_BYTES : 0;
+    this.#provedBytes = PROVED_BYTES_MAX;
     const mayHaveMoved = isFirst ? seen.filter(hasFurtherNames) : seen;
     let rest = await this.#moves.tell(mayHaveMoved, told.folders);
     if (isFirst) rest = [...seen.filter((one) => !hasFurtherNames(one)), ...rest];
@@ -55,7 +64,11 @@ export class Teller {
       await this.#tellRest(now, told);
       rest = later.length > 0 ? await this.#moves.tell(later, told.folders) : [];
     }
-    await this.#tellFolderTimes(seen);
+    // Commits that are to be brought up set them.
+    if (!this.#context.hasPending()) {
+      await this.#batch.add(...(await folderTimes(this.#context, seen)));
+      await this.#batch.flush();
+    }
     for (const folder of this.#batch.takeFolders()) told.folders.push(folder);
     return told;
   }
@@ -66,12 +79,24 @@ export class Teller {
   }
 
   async #tellRest(seen: readonly Seen[], told: Told): Promise<void> {
+    const fresh: Arrival[] = [];
     for (const one of seen) {
       if (isKnown(one)) await this.#batch.add(...(await this.#changes(one)));
+      else if (isArrival(one) && one.row === undefined) fresh.push(one);
       else if (isArrival(one)) await this.#batch.add(...(await this.#arrival(one)));
       else if (one.row !== undefined) told.absent.push(one);
     }
+    for (let at = 0; at < fresh.length; at += FRESH_AT_ONCE) await this.#tellFresh(fresh.slice(at, at + FRESH_AT_ONCE));
     await this.#batch.flush();
+  }
+
+  /** Names that take no other's place: they are read several at once. */
+  async #tellFresh(fresh: readonly Arrival[]): Promise<void> {
+    const tellings: Telling[][] = [];
+    await eachOf(fresh, READ_AT_ONCE, async (one, index) => {
+      tellings[index] = await this.#arrival(one);
+    });
+    for (const each of tellings) await this.#batch.add(...each);
   }
 
   /** Something new at the name. */
@@ -80,8 +105,11 @@ export class Teller {
     const disk: DiskRow = { node: 0, folder, name, version: 0, ...found };
     if (row !== undefined) {
       const isReplaced = row.stat.type === "file" && found.stat.type === "file";
-      if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1)
-        return [{ ...(await this.#written({ ...one, row })), recipe: await this.#recipeOfYoung(one) }];
+      if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1) {
+        const known = { ...one, row };
+        if (await this.#isUnchanged(known)) return [await this.#touched(known)];
+        return [{ ...(await this.#written(known)), recipe: await this.#recipeOfYoung(one) }];
+      }
       await this.#batch.removed([row]);
     }
     const attributes = await this.#attributes(one);
@@ -135,6 +163,22 @@ export class Teller {
     };
   }
 
+  /** Touched, or copied over itself: its bytes are those of the recorded version. */
+  async #isUnchanged({ path, found, row }: Known): Promise<boolean> {
+    const { sizeBytes } = found.stat;
+    if (sizeBytes > this.#provedBytes) return false;
+    if (sizeBytes === row.stat.sizeBytes) this.#provedBytes -= sizeBytes;
+    return hasRecordedBytes(this.#context, path, found, row);
+  }
+
+  /** The recorded version with a new time, and perhaps other attributes. */
+  async #touched(one: Known): Promise<Telling> {
+    const { row, found } = one;
+    const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, found.stat));
+    this.#noteYoung(one);
+    return attributesTold(one, { ...change, mtimeNs: found.stat.mtimeNs }, { ...disk, handle: found.handle });
+  }
+
   async #written(one: Known): Promise<Telling> {
     const { row, found } = one;
     const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, found.stat));
@@ -173,6 +217,7 @@ export class Teller {
       again(path, Number((AGAIN_NS - sinceNs) / NS_PER_MS) + 1);
       return [];
     }
+    if (await this.#isUnchanged(one)) return [await this.#touched(one)];
     const goesOn = found.stat.ctimeNs - row.stat.ctimeNs < GOES_ON_NS;
     const recipe =
       goesOn && executor !== undefined
@@ -198,7 +243,8 @@ export class Teller {
     } else if (!isSameContent(row.stat, stat)) return this.#changing(one);
     else if (isChanged) return [attributesTold(one, change, disk)];
     // A ctime that no change of names explains: a write whose mtime was set back.
-    else if (row.stat.nlink === stat.nlink && row.stat.ctimeNs !== stat.ctimeNs) return [await this.#written(one)];
+    else if (row.stat.nlink === stat.nlink && row.stat.ctimeNs !== stat.ctimeNs)
+      return [(await this.#isUnchanged(one)) ? await this.#touched(one) : await this.#written(one)];
     await this.#refresh(row, found);
     return [];
   }
@@ -212,34 +258,6 @@ export class Teller {
 
   #noteYoung({ path, found: { stat } }: Arrival): void {
     if (stat.type === "file" && !isSettled(stat, this.#context.clock.wallNs())) this.#context.unsettled(path);
-  }
-
-  /** Names came and went: a folder's own times are those on disk. Skipped while commits are to be brought up, which set them. */
-  async #tellFolderTimes(seen: readonly Seen[]): Promise<void> {
-    const { meta, rows, root } = this.#context;
-    if (this.#context.hasPending()) return;
-    const folders = [...new Set(seen.map(({ folder }) => folder))];
-    const states = await meta.nodes(folders);
-    for (const [index, folder] of folders.entries()) {
-      const state = states[index];
-      const path = await rows.pathOf(folder);
-      const row =
-        folder === ROOT_NODE ? await rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await rows.ofNode(folder))[0];
-      if (state === undefined || path === undefined || row === undefined) continue;
-      const stat = await statIfThere(root, path);
-      if (
-        stat === undefined ||
-        (stat.mtimeNs === state.mtimeNs && stat.mtimeNs === row.stat.mtimeNs) ||
-        stat.ino !== row.stat.ino
-      )
-        continue;
-      const disk = { ...row, stat: { ...stat, mode: row.stat.mode, uid: row.stat.uid, gid: row.stat.gid } };
-      await this.#batch.add({
-        operation: { op: "externalAttributes", node: folder, change: { mtimeNs: stat.mtimeNs }, disk },
-        seen: undefined,
-      });
-    }
-    await this.#batch.flush();
   }
 
   /** The root's own attributes; its row is made by the first look. */
@@ -279,13 +297,4 @@ function mayHaveXattrs({ type }: DiskStat): boolean {
 
 function attributesTold(one: Known, change: Settable, disk: DiskRow): Telling {
   return { operation: { op: "externalAttributes", node: one.row.node, change, disk }, seen: one };
-}
-
-async function statIfThere(root: DiskRoot, path: string): Promise<DiskStat | undefined> {
-  try {
-    return await root.stat(path);
-  } catch (error) {
-    if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
-    throw error;
-  }
 }
