@@ -71,6 +71,17 @@ describe("a file that was just put in place", () => {
     expect(await isSettled(version).catch(({ kind }: { kind: string }) => kind)).not.toBe(true);
   });
 
+  test("needs proof once another program has changed anything of it, though that is known by now", async () => {
+    const version = await save(50);
+    const before = await rig.other.stat("a");
+    await rig.clock.advance(5);
+    await rig.other.setStat("a", { mode: before.mode ^ 0o100 });
+    const isTold = async (): Promise<boolean> => (await rig.volume.meta.node(node))?.mode !== before.mode;
+    for (let ms = 0; ms < 1_500 && !(await isTold()); ms += 50) await rig.clock.advance(50);
+    expect(await isTold()).toBe(true);
+    expect(await isSettled(version)).toBe(false);
+  });
+
   test("by another program needs proof", async () => {
     await rig.writeFile("b", bytesOf(3, SIZE));
     await rig.other.setStat("b", { mtimeNs: rig.clock.wallNs() - 1_000_000_000n });

@@ -62,6 +62,13 @@ describe("a recipe that is looked in", () => {
     );
   });
 
+  test("has runs in common as long as they are, of every length", () => {
+    for (let length = 0; length <= 40; length++) {
+      const [one, other] = [`C${"AB".repeat(30)}`, `${"AB".repeat(30).slice(0, length)}D${"AB".repeat(9)}`];
+      expect(sameRun(recipeOf(one), 1, recipeOf(other), 0)).toBe(length);
+    }
+  });
+
   test("has the other's chunks at the places where a look at each finds them", () => {
     fc.assert(
       fc.property(letters("ABCD", 60), letters("ABCDE", 60), (base, text) => {
