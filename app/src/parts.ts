@@ -5,4 +5,5 @@ export { MountedVolume } from "./agent/mounted-volume.ts";
 export { openMountWith } from "./agent/open-mount.ts";
 export type { Replica } from "./agent/replica/replica.ts";
 export { Listings } from "./agent/wire/listings.ts";
+export { OwnTime } from "./agent/wire/own-time.ts";
 export { Session } from "./agent/wire/session.ts";

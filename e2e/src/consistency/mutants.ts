@@ -1,7 +1,7 @@
 // Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
 // them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only: that of a simulation, or one that
 // was started for it.
-import { DriveHost, Listings, MountedVolume, type Replica, Session } from "@runnel/app/parts";
+import { DriveHost, Listings, MountedVolume, OwnTime, type Replica, Session } from "@runnel/app/parts";
 import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/server/parts";
 import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
@@ -184,6 +184,11 @@ export const MUTANTS: readonly Mutant[] = [
             await original.call(Object.create(this, { parts: { value: { ...this.parts, drive } } }) as FlushParts, up);
           },
       ),
+  },
+  {
+    name: "an agent's own delay taken for its server's silence",
+    settings: { onlyFault: "slowAgent" },
+    apply: () => replace(OwnTime.prototype, "watch", () => () => () => undefined),
   },
   {
     name: "a retry executed twice",

@@ -114,7 +114,7 @@ export interface PlanSettings {
  */
 export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unavailable" | "unsent";
 /** What a plan contains unless something else is asked for. */
-const POWERS: readonly Power[] = ["verbs"];
+const POWERS: readonly Power[] = ["verbs", "slowAgent"];
 
 const NEEDS: Partial<Record<Fault["kind"], Power>> = {
   slowAgent: "slowAgent",
