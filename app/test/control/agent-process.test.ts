@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -31,6 +32,21 @@ async function connectTo(home: string): Promise<ControlClient> {
 }
 
 describe("the agent's process", () => {
+  test("lives on when what it says finds no room on the disk", () => {
+    const { home } = makePlace();
+    const module = JSON.stringify(new URL("../../src/agent/run-agent.ts", import.meta.url).href);
+    const script = `(await import(${module})).settleProcess();
+console.error("said"); console.log("said"); process.emitWarning("said");
+setTimeout(() => process.exit(7), 20);`;
+    const full = openSync("/dev/full", "w");
+    const { status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      stdio: ["ignore", full, full],
+      env: { ...process.env, RUNNEL_HOME: home, NODE_OPTIONS: "" },
+    });
+    closeSync(full);
+    expect(status).toBe(7);
+  });
+
   test("listens on a socket of its user alone and says where", async () => {
     const { home } = makePlace();
     const { firstLine } = startFakeAgent(home);
