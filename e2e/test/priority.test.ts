@@ -65,8 +65,9 @@ test(
         const read = await took('cat "$1/$2"', drive, `small ${round}`);
         const asked = await took('df "$1"', drive);
         for (const tookMs of [changed, listed, read, asked]) expect(tookMs).toBeLessThanOrEqual(BOUND_MS);
-        // The line was full all the time.
-        expect((await link.counts()).up.sentBytes - sentBytes).toBeGreaterThan(64 * 1024);
+        // The line was full all the time; its emulator takes what it sends in pieces.
+        const fullBytes = ((changed + listed + read + asked) * BITS_PER_SECOND) / 8 / 1000;
+        expect((await link.counts()).up.sentBytes - sentBytes).toBeGreaterThan(fullBytes / 2);
       }
     } finally {
       killGroup(writer);

@@ -5,6 +5,7 @@ import {
   type Channel,
   Connection,
   type NodeState,
+  type SimulatedLine,
   SeededRandom,
   SimulatedClock,
   SimulatedNetwork,
@@ -37,6 +38,7 @@ const ROOT: NodeState = {
 interface Told {
   session: Session;
   clock: SimulatedClock;
+  line: SimulatedLine;
   /** Each lease that the drive was told of, and when. */
   leases: { untilMs: number; atMs: number }[];
 }
@@ -62,13 +64,14 @@ async function attached(termMs: number, wasUsed = true): Promise<Told> {
   await network.listen("127.0.0.1", PORT, (link) => {
     void new Connection({ link, isClient: false, clock, executor, opened: serve, closed: () => undefined });
   });
+  const line = network.line({ delayMs: DELAY_MS });
   const leases: Told["leases"] = [];
   const nothing = (): void => undefined;
   const session = new Session({
     url: `ws://127.0.0.1:${PORT}`,
     volume: "docs",
     clock,
-    dialer: network.line({ delayMs: DELAY_MS }),
+    dialer: line,
     executor,
     instance: () => "1".repeat(32),
     software: "test",
@@ -91,7 +94,7 @@ async function attached(termMs: number, wasUsed = true): Promise<Told> {
   const starting = session.start();
   await clock.advance(20 * DELAY_MS);
   await starting;
-  return { session, clock, leases };
+  return { session, clock, line, leases };
 }
 
 describe("the lease", () => {
@@ -111,6 +114,42 @@ describe("the lease", () => {
         await clock.advance(1);
       }
       expect(session.hasLease).toBe(false);
+      const closing = session.close();
+      await clock.advance(10 * DELAY_MS);
+      await closing;
+    },
+  );
+});
+
+describe("after an outage in which nobody can be reached", () => {
+  // Dialing takes two round trips, and attaching one.
+  const DIALED_MS = 6 * DELAY_MS;
+
+  test.each([
+    [1_000, 1_000],
+    [20_000, 1_000],
+    [55_000, 1_000],
+    [70_000, 10_000],
+    [3_600_000, 10_000],
+  ])(
+    "of %d ms, it is there again within %d ms of the line's return, and not tried too often",
+    async (outageMs, withinMs) => {
+      const { session, clock, line } = await attached(TIMING.leaseTermMs);
+      const dial = line.dial.bind(line);
+      let attempts = 0;
+      line.dial = (...what) => {
+        attempts++;
+        return dial(...what);
+      };
+      line.isDown = true;
+      line.cut();
+      await clock.advance(outageMs);
+      expect(session.isConnected).toBe(false);
+      // Twice a second or so for a minute, once in some seconds then.
+      expect(attempts).toBeLessThan(60_000 / 350 + outageMs / 4_000);
+      line.isDown = false;
+      await clock.advance(withinMs + DIALED_MS);
+      expect(session.isConnected).toBe(true);
       const closing = session.close();
       await clock.advance(10 * DELAY_MS);
       await closing;

@@ -53,6 +53,8 @@ export class Connection {
   readonly link: Link;
   private readonly settings: ConnectionSettings;
   private readonly channels = new Map<number, Channel>();
+  /** When requests of this side were sent of which nothing has been heard. */
+  private readonly unanswered = new Map<number, number>();
   private readonly pacing = new Pacing();
   private nextChannel: number;
   /** Ids are used once, in order: what names a channel below is about one that was, what names one above is wrong. */
@@ -130,6 +132,7 @@ export class Connection {
     this.nextChannel += 2;
     this.channels.set(channel.id, channel);
     if (kind === FRAME.call) channel.endedAtOpen();
+    this.unanswered.set(channel.id, this.settings.clock.bootMs());
     this.sendControl(kind, channel.id, payload);
     return channel;
   }
@@ -150,6 +153,7 @@ export class Connection {
     sendCancel: (channel: Channel) => {
       this.sendControl(FRAME.cancel, channel.id, NOTHING);
       this.channels.delete(channel.id);
+      this.unanswered.delete(channel.id);
     },
     sendCredit: (channel: Channel, bytes: number) => this.sendControl(FRAME.credit, channel.id, encodeVarint(bytes)),
     pump: () => this.pump(),
@@ -226,6 +230,7 @@ export class Connection {
     this.lastHeardMs = this.settings.clock.bootMs();
     try {
       const frame = decodeFrame(message);
+      this.measureAnswer(frame.channel);
       if (frame.kind === FRAME.bulk) this.counts.receivedBulk += message.length;
       else this.counts.receivedControl += message.length;
       if (frame.kind === FRAME.ack) {
@@ -251,6 +256,13 @@ export class Connection {
     } catch (error) {
       this.refuse(error);
     }
+  }
+
+  private measureAnswer(channel: number): void {
+    const sentMs = this.unanswered.get(channel);
+    if (sentMs === undefined) return;
+    this.unanswered.delete(channel);
+    this.pacing.answeredWithin(this.lastHeardMs - sentMs, this.lastHeardMs);
   }
 
   private async unpack(payload: Uint8Array): Promise<Uint8Array> {

@@ -17,6 +17,8 @@ const STARTUP_ROUNDS = 3;
 /** A round trip below this is event-loop noise; counting it would starve a fast line. */
 const ROUND_TRIP_FLOOR_MS = 4;
 const SAMPLE_LIFE_MS = 10_000;
+/** Until bulk has measured it with nothing else under way. */
+const ANSWER_LIFE_MS = 1.5 * SAMPLE_LIFE_MS;
 
 interface Sent {
   /** Sum of bulk bytes sent up to the end of this frame. */
@@ -25,6 +27,8 @@ interface Sent {
   /** What was acknowledged when it was sent, and when that acknowledgement came. */
   ackedThen: number;
   ackedThenMs: number;
+  /** When the last frame was sent that had been acknowledged by then. */
+  ackedSentThenMs: number;
   /** Nothing was under way before it: its round trip has no queue of ours in it. */
   isAlone: boolean;
 }
@@ -33,9 +37,13 @@ export class Pacing {
   private sentBytes = 0;
   private ackedBytes = 0;
   private ackedMs = 0;
+  private ackedSentMs = 0;
   private readonly flight: Sent[] = [];
   private rates: { perSecond: number; atMs: number }[] = [];
   private roundTrip: { ms: number; atMs: number } | undefined;
+  private answer: { ms: number; atMs: number } | undefined;
+  /** Of what was last said. */
+  private nowMs = 0;
   /** Waiting for the line to be empty, then for the one small frame that measures the round trip. */
   private isProbing = false;
   private isStarting = true;
@@ -49,7 +57,9 @@ export class Pacing {
   }
 
   get roundTripMs(): number {
-    return this.roundTrip?.ms ?? 0;
+    const { roundTrip, answer } = this;
+    if (answer === undefined || this.nowMs - answer.atMs > ANSWER_LIFE_MS) return roundTrip?.ms ?? 0;
+    return Math.min(roundTrip?.ms ?? Infinity, answer.ms);
   }
 
   get unacknowledgedBytes(): number {
@@ -78,15 +88,17 @@ export class Pacing {
   }
 
   sent(bytes: number, nowMs: number): void {
+    this.nowMs = nowMs;
     const isAlone = this.flight.length === 0;
     // After a pause the time since the last acknowledgement says nothing about the line.
-    if (isAlone) this.ackedMs = nowMs;
+    if (isAlone) this.ackedMs = this.ackedSentMs = nowMs;
     this.sentBytes += bytes;
     this.flight.push({
       upTo: this.sentBytes,
       sentMs: nowMs,
       ackedThen: this.ackedBytes,
       ackedThenMs: this.ackedMs,
+      ackedSentThenMs: this.ackedSentMs,
       isAlone,
     });
   }
@@ -94,6 +106,7 @@ export class Pacing {
   /** `total`: the peer's count of all bulk bytes received. Returns false for a count that cannot be. */
   acknowledged(total: number, nowMs: number): boolean {
     if (total < this.ackedBytes || total > this.sentBytes) return false;
+    this.nowMs = nowMs;
     this.ackedBytes = total;
     this.ackedMs = nowMs;
     let last: Sent | undefined;
@@ -103,11 +116,20 @@ export class Pacing {
       if (last?.isAlone === true) alone = last;
     }
     if (last === undefined) return true;
+    this.ackedSentMs = last.sentMs;
     this.measureRoundTrip(last, alone, nowMs);
-    const spanMs = nowMs - last.ackedThenMs;
+    // Acknowledgements that waited for a busy program come close upon each other: nothing arrives faster than it was sent.
+    const spanMs = Math.max(nowMs - last.ackedThenMs, last.sentMs - last.ackedSentThenMs);
     if (spanMs > 0) keepLargest(this.rates, { perSecond: ((total - last.ackedThen) * 1000) / spanMs, atMs: nowMs });
     if (this.isStarting && total >= this.roundEnd) this.endRound();
     return true;
+  }
+
+  /** A request was answered within so long: the round trip is no longer, whatever lay on the line before the first frame of bulk. */
+  answeredWithin(ms: number, nowMs: number): void {
+    const { answer } = this;
+    if (answer === undefined || nowMs - answer.atMs > ANSWER_LIFE_MS || ms <= answer.ms)
+      this.answer = { ms, atMs: nowMs };
   }
 
   private measureRoundTrip(last: Sent, alone: Sent | undefined, nowMs: number): void {

@@ -25,6 +25,8 @@ class SimulatedLine {
   private acknowledged = 0;
   private isAckDue = false;
   private queueMsMax = 0;
+  /** The sender's program is busy until then: what comes is handled afterwards. */
+  busyUntilMs = 0;
   private readonly events: { atMs: number; order: number; fire: () => void }[] = [];
   private order = 0;
   /** Bytes that the program still has to send. */
@@ -87,10 +89,20 @@ class SimulatedLine {
     const total = this.received;
     if (total === this.acknowledged) return;
     this.acknowledged = total;
-    this.at(this.nowMs + this.roundTripMs / 2, () => {
+    const handle = (): void => {
+      if (this.nowMs < this.busyUntilMs) {
+        this.at(this.busyUntilMs, handle);
+        return;
+      }
       expect(this.pacing.acknowledged(total, this.nowMs)).toBe(true);
       this.pump();
-    });
+    };
+    this.at(this.nowMs + this.roundTripMs / 2, handle);
+  }
+
+  /** Messages, which nothing holds back. */
+  say(bytes: number): void {
+    this.freeMs = Math.max(this.freeMs, this.nowMs) + (bytes * 1000) / this.rate;
   }
 }
 
@@ -138,6 +150,39 @@ describe("pacing", () => {
         // After the pause that measures the round trip, a whole window goes at once.
         expect(seen.queueMsMax).toBeLessThan(1.7 * (roundTripMs + 5 + (1024 * 1000) / rate) + 25);
         expect(seen.goodput).toBeGreaterThan(0.93);
+      }
+    },
+  );
+
+  const slow = LINES.filter(([, rate]) => rate <= 1_500 * KBIT);
+
+  test.each(slow)(
+    "[W52] on %s takes a burst of late acknowledgements for no faster line: a small save waits for little",
+    (_name, rate, roundTripMs) => {
+      const line = new SimulatedLine(rate, roundTripMs);
+      // Of what was sent before anything was known.
+      line.run(2 * roundTripMs + (40 * 1024 * 1000) / rate);
+      for (let second = 0; second < 8; second++) {
+        // One that reads, cuts and compresses what it uploads.
+        line.busyUntilMs = line.nowMs + 300;
+        expect(line.run(1_000).queueMsMax).toBeLessThan(3 * (roundTripMs + 5 + (1024 * 1000) / rate) + 50);
+      }
+    },
+  );
+
+  test.each(slow)(
+    "[W52] on %s knows the round trip from answers when the first bulk waits behind messages, at first and after a pause",
+    (_name, rate, roundTripMs) => {
+      const line = new SimulatedLine(rate, roundTripMs);
+      for (const pauseMs of [0, 60_000]) {
+        line.backlog = 0;
+        line.run(pauseMs);
+        line.pacing.answeredWithin(roundTripMs + 10, line.nowMs);
+        // A recipe, say.
+        line.say(4 * rate);
+        line.backlog = Infinity;
+        line.run(5_000 + 2 * roundTripMs + (40 * 1024 * 1000) / rate);
+        expect(line.run(4_000).queueMsMax).toBeLessThan(3 * (roundTripMs + 10 + (1024 * 1000) / rate) + 50);
       }
     },
   );

@@ -20,7 +20,10 @@ import type { SessionParts } from "./session-parts.ts";
 import { SignsOfLife, unanswered } from "./signs-of-life.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
 
-const RECONNECT_MS = [200, 400, 800, 1_500, 3_000, 5_000];
+/** What a short outage breaks off is tried again often, since that is cheap; a long one seldom. Each time at random within these, so that many clients do not come at once. */
+const RETRY_MS = [100, 700] as const;
+const RETRY_LONG_MS = [4_000, 9_000] as const;
+const LONG_OUTAGE_MS = 60_000;
 /** Only a person can change that it is not let in. */
 const RECONNECT_REFUSED_MS = 30_000;
 
@@ -408,9 +411,13 @@ export class Session {
         });
         continue;
       }
-      for (let attempt = 0; !this.isEnding && !this.isConnected; attempt++) {
-        const delayMs = RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0;
-        await this.pause(this.refusal !== undefined ? RECONNECT_REFUSED_MS : delayMs);
+      const lostMs = this.parts.clock.bootMs();
+      let attempt = 0;
+      while (!this.isEnding && !this.isConnected) {
+        const isLong = this.parts.clock.bootMs() - lostMs >= LONG_OUTAGE_MS;
+        const [leastMs, mostMs] = isLong ? RETRY_LONG_MS : RETRY_MS;
+        const delayMs = leastMs + (mostMs - leastMs) * chanceOf(this.parts.instance(), attempt++);
+        await this.pause(this.refusal === undefined ? delayMs : RECONNECT_REFUSED_MS);
         if (this.isEnding) return;
         try {
           await this.connect();
@@ -426,15 +433,14 @@ export class Session {
   /** Shorter when the session is closed. */
   private async pause(delayMs: number): Promise<void> {
     const { signal } = this.ending;
-    await new Promise<void>((resolve) => {
-      const timer = this.parts.clock.after(delayMs, resolve, true);
-      const end = (): void => {
-        timer.cancel();
-        resolve();
-      };
-      signal.addEventListener("abort", end, { once: true });
-      if (signal.aborted) end();
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = (): void => resolve();
+    const timer = this.parts.clock.after(delayMs, end, true);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+    await promise;
+    timer.cancel();
+    signal.removeEventListener("abort", end);
   }
 }
 
@@ -443,3 +449,14 @@ function unreachable(what: string, cause: RunnelError): RunnelError {
 }
 
 const GOODBYE_MS = 1_000;
+
+/** From 0 to 1, another for each client and each attempt. */
+function chanceOf(instance: string, attempt: number): number {
+  const first = Number.parseInt(instance.slice(0, HEX_OF_32_BITS), 16);
+  return ((first + attempt * GOLDEN_RATIO) % TWO_TO_32) / TWO_TO_32;
+}
+
+const HEX_OF_32_BITS = 8;
+const TWO_TO_32 = 2 ** 32;
+/** Of 2^32: its multiples are spread evenly. */
+const GOLDEN_RATIO = 0x9e3779b9;
