@@ -114,6 +114,12 @@ describe("a black hole", () => {
     await attempt('ls -l "$1"');
     expect(Date.now() - listedMs).toBeLessThan(ANSWER_MS);
     await waitForState("offline");
+    expect((await attempt('cat "$1/kept.txt"')).text).toBe("two\n");
+    const [unsent] = (await device.ask(["unsent", join(drive, "kept.txt")]))["unsent"] as { path: string }[];
+    expect(unsent).toMatchObject({ path: "kept.txt", sizeBytes: 4, isDiscarded: false });
+    const rescued = sandbox.path("rescued");
+    await device.ask(["unsent", drive, "--export", rescued]);
+    expect(readFileSync(join(rescued, "kept.txt"), "utf8")).toBe("two\n");
     await link.restore();
     await waitForState("connected");
     await waitFor(

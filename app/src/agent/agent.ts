@@ -1,5 +1,6 @@
 // The agent: the drives of one user. It opens, keeps and ends mounts and answers the control API; how a mount works is behind
 // the interface Mount. One process builds one agent (main.ts).
+import { join } from "node:path";
 import {
   addressOf,
   type Clock,
@@ -19,7 +20,7 @@ import { CONTROL_LIMITS, type Request, type RequestOf, type ResultOf } from "./c
 import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } from "./control/mount-point.ts";
 import { quoted } from "./control/quoted.ts";
 import { isUrl, volumeUrl } from "./control/volume-url.ts";
-import type { FoundEntry, Mount, MountSettings } from "./mount.ts";
+import type { FoundEntry, Mount, MountSettings, UnsentFile } from "./mount.ts";
 import { serverPlace } from "./servers/server-place.ts";
 
 export interface AgentSettings {
@@ -77,6 +78,8 @@ export class Agent {
         return this.#unmount(request);
       case "flush":
         return this.#flush(request);
+      case "unsent":
+        return this.#unsent(request);
       case "status":
         return this.#status(request);
       case "statistics":
@@ -199,8 +202,57 @@ export class Agent {
 
   async #flush({ mountpoint, up }: RequestOf<"flush">): Promise<ResultOf<"flush">> {
     const mount = await this.#mountAt("flush", mountpoint);
-    await mount.flush(up);
-    return { flushed: { url: mount.settings.url, mountpoint: mount.settings.mountpoint, up } };
+    const unsent = (await mount.flush(up)).map(({ id: _id, ...shown }) => shown);
+    return { flushed: { url: mount.settings.url, mountpoint: mount.settings.mountpoint, up, unsent } };
+  }
+
+  async #unsent({ paths, exportTo, discards, all }: RequestOf<"unsent">): Promise<ResultOf<"unsent">> {
+    const chosen = await this.#chooseUnsent(paths, discards && !all);
+    const folder = exportTo === undefined ? undefined : await this.#outside(exportTo);
+    const unsent: ResultOf<"unsent">["unsent"] = [];
+    for (const [mount, files] of chosen) {
+      const { url, mountpoint } = mount.settings;
+      const ids = files.map(({ id }) => id);
+      const exported = folder === undefined ? [] : await mount.unsentFiles.exportTo(folder, ids);
+      for (const [index, { id, ...shown }] of files.entries()) {
+        const copy = exported[index];
+        const exportedTo = copy?.path == null ? null : join(folder ?? "", copy.path);
+        const reason = copy?.reason ?? shown.reason;
+        // What should be kept first, and could not be, is kept here.
+        const isDiscarded = discards && (folder === undefined || exportedTo !== null);
+        if (isDiscarded) await mount.unsentFiles.discard([id]);
+        unsent.push({ ...shown, reason, url, mountpoint, exportedTo, isWhole: copy?.isWhole ?? null, isDiscarded });
+      }
+    }
+    return { unsent };
+  }
+
+  /** `byName`: each path is that of a file. @throws Invalid, NotFound. */
+  async #chooseUnsent(paths: readonly string[], byName: boolean): Promise<Map<Mount, UnsentFile[]>> {
+    if (byName && paths.length === 0)
+      throw new RunnelError("Invalid", "discard", "Name the files to be given up, or say --all for all of a drive.");
+    const chosen = new Map<Mount, UnsentFile[]>();
+    if (paths.length === 0) for (const mount of this.#mounts.values()) chosen.set(mount, mount.unsentFiles.list());
+    for (const asked of paths) {
+      const { path, runnelMount } = await this.#resolve(asked);
+      const mount = await this.#mountAt("unsent", path);
+      const inDrive = path.slice((runnelMount ?? path).length + 1);
+      const isMeant = (file: UnsentFile): boolean =>
+        file.path === inDrive || (!byName && (inDrive === "" || file.path.startsWith(`${inDrive}/`)));
+      const found = mount.unsentFiles.list().filter(isMeant);
+      if (byName && found.length === 0)
+        throw new RunnelError("NotFound", "discard", `${asked} is no file that is unsent. List them: runnel unsent`);
+      const before = chosen.get(mount) ?? [];
+      chosen.set(mount, [...before, ...found.filter(({ id }) => !before.some((each) => each.id === id))]);
+    }
+    return chosen;
+  }
+
+  /** The agent would wait for itself on a drive. */
+  async #outside(asked: string): Promise<string> {
+    const { path, runnelMount } = await this.#resolve(asked);
+    if (runnelMount === undefined) return path;
+    throw new RunnelError("Invalid", "export", `${asked} lies inside the drive ${runnelMount}. Choose another folder.`);
   }
 
   async #status({ asksServer }: RequestOf<"status">): Promise<ResultOf<"status">> {

@@ -111,6 +111,39 @@ export interface MountStatus {
   server: ServerStatus | null;
 }
 
+/** A content that is not on the server. */
+export interface UnsentFile {
+  /** Names it until it is sent or discarded. */
+  id: string;
+  path: string;
+  sizeBytes: number;
+  /** When it was written. */
+  sinceMs: number;
+  /** A sentence; null: it is about to be sent. */
+  reason: string | null;
+  /** The server refused it, or its bytes may not be what was written: a person may have to help. */
+  isStuck: boolean;
+}
+
+export interface ExportedFile {
+  id: string;
+  /** In the folder; null: it could not be written. */
+  path: string | null;
+  /** False: zeros stand for what nobody has of the version that was edited. */
+  isWhole: boolean;
+  /** Why it could not be written. */
+  reason: string | null;
+}
+
+/** What could not be sent of a drive. */
+export interface UnsentFiles {
+  list(): UnsentFile[];
+  /** Copies contents to files below a folder (made where it is missing), over none that is there. */
+  exportTo(folder: string, ids: readonly string[]): Promise<ExportedFile[]>;
+  /** Gives contents up for good. @throws Busy while one is being sent, or a program has it open; NotFound when it is not unsent any more. */
+  discard(ids: readonly string[]): Promise<void>;
+}
+
 export interface FoundEntry {
   path: string;
   type: string;
@@ -124,8 +157,12 @@ export interface Mount {
   status(asksServer: boolean): Promise<MountStatus>;
   statistics(): MountStatistics;
   resetStatistics(): void;
-  /** Resolves when all written so far is committed (`up`: and in the server's plain files). @throws Unreachable naming what is unsent. */
-  flush(up: boolean): Promise<void>;
+  /**
+   * Resolves when all written so far is committed (`up`: and in the server's plain files), but for what is stuck, which it names. @throws Unreachable naming
+   * what waits for the server.
+   */
+  flush(up: boolean): Promise<UnsentFile[]>;
+  readonly unsentFiles: UnsentFiles;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
   /**
    * A file, or a folder with all below it, by its path in the drive. `progress`, where it takes long: of so many files and folders so many are gone.

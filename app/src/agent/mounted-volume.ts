@@ -4,7 +4,7 @@ import { type Drive, type DriveNotice, WINDOWS_PERSON } from "@runnel/native/dri
 import type { Change, Clock, Dialer, DiskRoot, Executor, Predicate } from "@runnel/shared";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { Cache } from "./cache/cache.ts";
-import { Commits } from "./drive/commits.ts";
+import type { Commits } from "./drive/commits.ts";
 import { Contents } from "./drive/contents.ts";
 import { DriveHost } from "./drive/drive-host.ts";
 import { LikelyBases } from "./drive/likely-bases.ts";
@@ -13,22 +13,33 @@ import { Names } from "./drive/names.ts";
 import { RemoveTree } from "./drive/remove-tree.ts";
 import type { Owner } from "./drive/tree.ts";
 import { Tree } from "./drive/tree.ts";
-import { Unsent } from "./drive/unsent.ts";
+import type { Unsent } from "./drive/unsent.ts";
+import { savingOf } from "./drive/saving.ts";
+import type { UnsentContents } from "./drive/unsent-contents.ts";
+import type { DriveUnsentFiles } from "./drive/unsent-files.ts";
 import { Xattrs } from "./drive/xattrs.ts";
 import type { Journal } from "./journal/journal.ts";
-import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus, ServerStatus } from "./mount.ts";
+import type {
+  FoundEntry,
+  Mount,
+  MountSettings,
+  MountStatistics,
+  MountStatus,
+  ServerStatus,
+  UnsentFile,
+} from "./mount.ts";
 import type { Replica } from "./replica/replica.ts";
 import { Room } from "./room.ts";
 import { rightChanged, sentenceOf } from "./sentences.ts";
 import { Statistics } from "./statistics.ts";
 import { ReadAhead } from "./transfer/read-ahead.ts";
-import { Sender } from "./transfer/send-content.ts";
 import { transferOf } from "./transfer/transfer.ts";
 import { Wants } from "./transfer/wants.ts";
 import { Listings } from "./wire/listings.ts";
 import { Operations } from "./wire/operations.ts";
 import type { AttachFacts, Resume } from "./wire/session-parts.ts";
 import { Session } from "./wire/session.ts";
+import { WaitingChanges } from "./wire/waiting-changes.ts";
 import { WholeListing } from "./wire/whole-listing.ts";
 import { askVolumeStatus } from "./wire/volume-status.ts";
 
@@ -52,6 +63,8 @@ export interface MountParts {
   /** The drive is opened so. */
   isReadOnly: boolean;
   /** Closes what open-mount opened. */
+  /** A folder of this computer, made where it is missing. */
+  openFolder(path: string): Promise<DiskRoot>;
   release(): Promise<void>;
   log(message: string, error?: unknown): void;
 }
@@ -82,6 +95,8 @@ export class MountedVolume implements Mount {
   private readonly whole: WholeListing;
   private readonly commits: Commits;
   private readonly unsent: Unsent;
+  private readonly unsentContents: UnsentContents;
+  readonly unsentFiles: DriveUnsentFiles;
   private readonly contents: Contents;
   private readonly readAhead: ReadAhead;
   private readonly wants: Wants;
@@ -96,7 +111,7 @@ export class MountedVolume implements Mount {
   private wasConnected = false;
   private readonly problems: string[] = [];
   private readonly conflicts: { path: string; keptBeside: string }[] = [];
-  private waiting: { n: number; for: string[]; untilMs: number }[] = [];
+  private readonly waiting: WaitingChanges;
 
   private constructor(parts: MountParts) {
     this.parts = parts;
@@ -126,7 +141,7 @@ export class MountedVolume implements Mount {
         listAgain: () => this.listAgain(),
         lease: (untilMs) => drive.setLease(untilMs),
         silence: (ms) => drive.setDeadlineMin(READ_DEADLINE_SILENCES * ms),
-        waiting: (n, whom, untilMs) => this.waiting.push({ n, for: [...whom], untilMs }),
+        waiting: (n, whom, untilMs) => this.waiting.note(n, whom, untilMs),
         link: (isConnected, why) => this.linked(isConnected, why),
       },
     });
@@ -142,6 +157,7 @@ export class MountedVolume implements Mount {
       { root: parts.cacheRoot, holds: "the cache" },
     ]);
     this.operations = new Operations({ session, journal, clock, answered: (error) => this.room.told(error) });
+    this.waiting = new WaitingChanges((n) => this.operations.isOutstanding(n));
     this.tree = new Tree(
       replica,
       {
@@ -179,47 +195,39 @@ export class MountedVolume implements Mount {
     });
     const { readAhead, wants } = this;
     this.contents = new Contents({ drive, tree, cache, downloads, ownRecipes, readAhead, wants, clock, settled });
-    const epoch = (): string => this.epoch;
-    const conflict = (path: string, node: number): void => this.conflict(path, node);
-    const { dataFolder } = journal;
-    const sender = new Sender({ ...transfer, operations, session, cache, data, dataFolder, executor, clock });
-    const { log } = parts;
-    this.unsent = new Unsent({
+    const { log, openFolder } = parts;
+    const likelyBases = new LikelyBases({ tree, replica, cache });
+    const { contents } = this;
+    const saving = savingOf({
+      drive,
       tree,
       operations,
       session,
       cache,
       journal,
-      sender,
       clock,
-      epoch,
-      conflict,
-      problem,
-      log,
-    });
-    const likelyBases = new LikelyBases({ tree, replica, cache });
-    this.commits = new Commits({
-      drive,
-      tree,
-      operations,
-      cache,
-      journal,
-      sender,
-      unsent: this.unsent,
-      clock,
-      epoch,
-      contents: this.contents,
+      executor,
+      data,
+      transfer,
+      contents,
       likelyBases,
+      epoch: () => this.epoch,
       saved: (version, sizeBytes) => {
         wants.made(version);
         this.space.saved(sizeBytes);
       },
-      conflict,
+      conflict: (path, node) => this.conflict(path, node),
+      problem,
       log,
+      openFolder,
     });
+    this.commits = saving.commits;
+    this.unsent = saving.unsent;
+    this.unsentFiles = saving.unsentFiles;
+    this.unsentContents = saving.unsentContents;
     const hasLease = (): boolean => session.hasLease;
     const names = new Names({ drive, tree, operations, clock, unsent: this.unsent, likelyBases, hasLease, problem });
-    const { contents, commits } = this;
+    const { commits, unsentContents } = this;
     const xattrs = new Xattrs({ drive, tree, session, operations });
     this.space = new Space({ session, clock, log });
     this.host = new DriveHost({
@@ -230,6 +238,7 @@ export class MountedVolume implements Mount {
       tree,
       names,
       contents,
+      unsentContents,
       commits,
       xattrs,
       operations,
@@ -290,9 +299,7 @@ export class MountedVolume implements Mount {
       seq: facts?.seq ?? 0,
       unsentFiles: unsent.length,
       unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
-      waiting: this.waiting
-        .filter((one) => this.operations.isOutstanding(one.n))
-        .map((one) => ({ operation: `change ${one.n}`, for: one.for, untilMs: one.untilMs })),
+      waiting: this.waiting.list(),
       conflicts: [...this.conflicts],
       problems: [...(await this.room.problems()), ...this.unsent.problems(), ...this.problems],
       cacheBytes: parts.cache.usedBytes(),
@@ -318,30 +325,20 @@ export class MountedVolume implements Mount {
     this.figures.reset();
   }
 
-  async flush(up: boolean): Promise<void> {
+  async flush(up: boolean): Promise<UnsentFile[]> {
     // What programs wrote into files that are still open counts too. A commit that fails is among the unsent.
     const errno = await this.parts.drive.commitDirty();
     await this.commits.idle();
-    const unsent = this.unsent.list();
-    if (unsent.length > 0) {
-      await this.unsent.replay();
-      const left = this.unsent.list();
-      const [first] = left;
-      if (first !== undefined) {
-        const others = left.length > 1 ? ` and ${left.length - 1} more` : "";
-        throw new RunnelError(
-          "Unreachable",
-          "flush",
-          `${first.path}${others} could not be sent yet: ${this.session.isResponsive ? (this.unsent.why ?? "it is being sent.") : this.session.why}`,
-        );
-      }
-    }
-    if (unsent.length === 0 && errno !== 0)
+    const wasEmpty = this.unsent.isEmpty;
+    await this.unsentFiles.send();
+    if (wasEmpty && errno !== 0)
       throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (errno ${errno}).`);
     await this.operations.idle();
-    if (!up) return;
-    const { session } = this;
-    await session.patiently(session.call("whenUp", { seq: this.parts.replica.facts()?.seq ?? 0 }), "flush");
+    if (up) {
+      const { session } = this;
+      await session.patiently(session.call("whenUp", { seq: this.parts.replica.facts()?.seq ?? 0 }), "flush");
+    }
+    return this.unsentFiles.list();
   }
 
   find(predicate: Predicate): AsyncIterable<FoundEntry> {
@@ -354,6 +351,7 @@ export class MountedVolume implements Mount {
     const { tree, operations, session } = this;
     const parts = { tree, operations, session, replica: this.parts.replica };
     await new RemoveTree({ ...parts, ...(progress && { progress }) }).remove(path);
+    await this.unsent.removedBelow(path);
   }
 
   async unmount(force: boolean): Promise<{ unsentFiles: number }> {
@@ -401,6 +399,7 @@ export class MountedVolume implements Mount {
     this.wants.closed(real, this.parts.replica.node(real)?.version ?? 0);
     this.commits
       .closed(file)
+      .then(() => this.unsentContents.clean())
       .catch((error: unknown) => this.parts.log("What was never saved could not be removed.", error));
   }
 

@@ -139,6 +139,7 @@ export async function openMountWith(
       data,
       cacheRoot,
       software: `Runnel ${VERSION}`,
+      openFolder: (path) => disk.openRoot(path, { permissions: FOLDER_MODE }),
       release,
       log: engines.log,
     });

@@ -20,6 +20,7 @@ import { addStats } from "./verbs/stats.ts";
 import { addStatus } from "./verbs/status.ts";
 import { addStop } from "./verbs/stop.ts";
 import { addUnmount } from "./verbs/unmount.ts";
+import { addUnsent } from "./verbs/unsent.ts";
 
 /** In the order of the help. */
 const VERBS = [
@@ -32,6 +33,7 @@ const VERBS = [
   addMount,
   addUnmount,
   addFlush,
+  addUnsent,
   addStatus,
   addStats,
   addFind,

@@ -186,6 +186,32 @@ describe("a drive", () => {
     expect(await runnel(home, "unmount", mountpoint)).toMatchObject({ code: 1, stdout: "" });
   });
 
+  test("has what is unsent listed, copied and given up; flush names it, and no more is given up than was named", async () => {
+    const { home, mountpoint } = await withAgent();
+    const url = URL_OF("full");
+    expect(await runnel(home, "mount", url, mountpoint)).toMatchObject({ code: 0 });
+    const flushed = await runnel(home, "flush", mountpoint);
+    expect(flushed.code).toBe(0);
+    expect(flushed.stdout).toContain("2 files are not: runnel unsent says why.");
+    const listed = (await runnel(home, "unsent")).stdout;
+    expect(listed).toContain(`${mountpoint}/folder/b.txt  1000 B, of 2026-09-21`);
+    expect(listed).toContain("The server's disk is full.");
+    expect(await runnel(home, "unsent", "--discard")).toMatchObject({ code: 2, stdout: "" });
+    expect(await runnel(home, "unsent", mountpoint, "--discard")).toMatchObject({ code: 1, stdout: "" });
+    const folder = join(home, "rescued");
+    const both = jsonOf(await runnel(home, "unsent", "--export", folder, "--discard", "--all", "--json"));
+    // What could not be copied is kept.
+    expect(both).toMatchObject({
+      unsent: [
+        { path: "a.txt", url, mountpoint, exportedTo: join(folder, "a.txt"), isWhole: true, isDiscarded: true },
+        { path: "folder/b.txt", exportedTo: null, reason: "There is no room.", isDiscarded: false },
+      ],
+    });
+    expect(jsonOf(await runnel(home, "unsent", "--json"))).toMatchObject({ unsent: [{ path: "folder/b.txt" }] });
+    expect(await runnel(home, "unsent", mountpoint, "--discard", "--all")).toMatchObject({ code: 0 });
+    expect((await runnel(home, "unsent")).stdout).toBe("Nothing is unsent.\n");
+  });
+
   test("is told as one object with --json", async () => {
     const { home, mountpoint } = await withAgent();
     const url = URL_OF("docs");
@@ -196,7 +222,9 @@ describe("a drive", () => {
       mounts: [{ ...place, seq: 7 }],
       lost: [],
     });
-    expect(jsonOf(await runnel(home, "flush", mountpoint, "--json"))).toEqual({ flushed: { ...place, up: false } });
+    expect(jsonOf(await runnel(home, "flush", mountpoint, "--json"))).toEqual({
+      flushed: { ...place, up: false, unsent: [] },
+    });
     const reset = jsonOf(await runnel(home, "stats", "--reset", "--json"));
     expect(reset).toMatchObject({ mounts: [{ ...place, statistics: { applications: { writtenBytes: 1000 } } }] });
     const after = jsonOf(await runnel(home, "stats", mountpoint, "--json"));

@@ -1,6 +1,15 @@
 // A Mount without a drive, and the engines of an agent that is made of such. What it does is said by the volume's name.
 import { type Predicate, RunnelError } from "@runnel/shared";
-import type { FoundEntry, Mount, MountSettings, MountStatistics, MountStatus } from "../../src/agent/mount.ts";
+import type {
+  ExportedFile,
+  FoundEntry,
+  Mount,
+  MountSettings,
+  MountStatistics,
+  MountStatus,
+  UnsentFile,
+  UnsentFiles,
+} from "../../src/agent/mount.ts";
 import type { AgentEngines } from "../../src/agent/run-agent.ts";
 
 const NO_BYTES = { data: 0, recipes: 0, metadata: 0, overhead: 0 };
@@ -10,9 +19,11 @@ export class FakeMount implements Mount {
   readonly ended: Promise<string>;
   #end: (reason: string) => void = () => undefined;
   #writtenBytes = 1000;
+  readonly unsentFiles: FakeUnsent;
 
   constructor(settings: MountSettings) {
     this.settings = settings;
+    this.unsentFiles = new FakeUnsent(this.#volume === "full" ? ["a.txt", "folder/b.txt"].map(refused) : []);
     this.ended = new Promise((done) => {
       this.#end = done;
     });
@@ -62,8 +73,9 @@ export class FakeMount implements Mount {
     this.#writtenBytes = 0;
   }
 
-  async flush(): Promise<void> {
+  async flush(): Promise<UnsentFile[]> {
     if (this.#volume === "offline") throw new RunnelError("Unreachable", "flush", "The server cannot be reached.");
+    return this.unsentFiles.list();
   }
 
   async *find(predicate: Predicate): AsyncIterable<FoundEntry> {
@@ -79,6 +91,37 @@ export class FakeMount implements Mount {
     this.#end("unmounted");
     return { unsentFiles: 0 };
   }
+}
+
+/** The first can be copied. */
+class FakeUnsent implements UnsentFiles {
+  #files: UnsentFile[];
+
+  constructor(files: UnsentFile[]) {
+    this.#files = files;
+  }
+
+  list(): UnsentFile[] {
+    return this.#files;
+  }
+
+  async exportTo(_folder: string, ids: readonly string[]): Promise<ExportedFile[]> {
+    const paths = new Map(this.#files.map(({ id, path }) => [id, path]));
+    return ids.map((id, index) =>
+      index === 0
+        ? { id, path: paths.get(id) ?? null, isWhole: true, reason: null }
+        : { id, path: null, isWhole: false, reason: "There is no room." },
+    );
+  }
+
+  async discard(ids: readonly string[]): Promise<void> {
+    this.#files = this.#files.filter(({ id }) => !ids.includes(id));
+  }
+}
+
+function refused(path: string, index: number): UnsentFile {
+  const reason = "The server's disk is full.";
+  return { id: `${index}`, path, sizeBytes: 1000, sinceMs: 1_790_000_000_000, reason, isStuck: true };
 }
 
 function* find(predicate: Predicate): Iterable<FoundEntry> {

@@ -12,7 +12,7 @@ const OWN = 4;
 /** This client has renamed its file to "a", and has no answer yet. */
 function hostOfRename(puts: { bindings: readonly DriveBinding[]; changed: boolean }[]): DriveHost {
   const parts = {
-    replica: { apply: () => undefined, node: (node: number) => makeState(node, "file", node) },
+    replica: { apply: () => [], node: (node: number) => makeState(node, "file", node) },
     drive: {
       putEntries: (bindings: readonly DriveBinding[], changed: boolean) => void puts.push({ bindings, changed }),
       putNode: () => undefined,

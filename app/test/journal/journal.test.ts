@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
-import type { Journal } from "../../src/agent/journal/journal.ts";
+import { describe, expect, test } from "@jest/globals";
+import type { Journal, JournalCommit } from "../../src/agent/journal/journal.ts";
 import { decodeJournalRecord, encodeJournalRecord } from "../../src/agent/journal/records.ts";
 import { JournalMachine, dataOf, makeCommit } from "./journal-machine.ts";
 
@@ -19,10 +19,16 @@ test("[F40] every record comes back as it was written", () => {
     file: "overlay-x.2",
     extents: Array.from({ length: 100_000 }, (_, at) => ({ offset: at * 9, length: 4 })),
   });
+  const base = { node: 5, seq: 2 ** 35, epoch: "e".repeat(32) };
+  const copied = {
+    attributes: { mode: 0o640, uid: 1000, gid: 100 },
+    copy: { of: "a/b", n: 8, folder: 1, name: "b (unsent)", base },
+  };
   for (const record of [
     { kind: "numbers" as const, instance, below: 2 ** 40 },
     { kind: "commit" as const, unsyncedIn: "a boot", commit },
     { kind: "commit" as const, unsyncedIn: "", digest: new Uint8Array(32).fill(3), commit },
+    { kind: "commit" as const, unsyncedIn: "", replaces: [{ instance, n: 7 }], commit: { ...commit, ...copied } },
     { kind: "onDisk" as const, ids: [{ instance, n: 2 ** 34, digest: new Uint8Array(32).fill(9) }] },
     { kind: "done" as const, instance, n: 0 },
   ]) {
@@ -74,6 +80,59 @@ test("[F41] more numbers at once than are reserved are refused as busy, and come
   await machine.clock.advance(100);
   expect(journal.nextNumber()).toBe(16_385);
   await journal.close();
+});
+
+describe("[F100] a commit that replaces another one", () => {
+  /** Over the file of the first, and a file of its own. */
+  async function replaced(machine: JournalMachine, journal: Journal): Promise<JournalCommit> {
+    const first = makeCommit(journal.instance, journal.nextNumber());
+    await machine.writeData("overlay-1", dataOf(1));
+    await machine.writeData("overlay-x", dataOf(2));
+    await journal.put({ ...first, layers: [...first.layers, { file: "overlay-x", extents: [] }] }, true);
+    const second = makeCommit(journal.instance, journal.nextNumber());
+    await machine.writeData("overlay-2", dataOf(2));
+    second.layers.unshift({ file: "overlay-1", extents: [{ offset: 0, length: 100 }] });
+    await journal.put(second, false, [first]);
+    return second;
+  }
+
+  test("is pending in its place; what only the first named goes when the second is on stable storage, the rest when that is done", async () => {
+    const machine = new JournalMachine();
+    let journal = await machine.open();
+    const second = await replaced(machine, journal);
+    expect(journal.pending()).toEqual([second]);
+    expect(await machine.dataFiles()).toEqual(["overlay-1", "overlay-2", "overlay-x"]);
+    await journal.close();
+    journal = await machine.open();
+    expect(journal.pending()).toEqual([second]);
+    await journal.sweep();
+    expect(await machine.dataFiles()).toEqual(["overlay-1", "overlay-2"]);
+    await journal.done(second.instance, second.n);
+    await machine.clock.advance(2000);
+    expect(journal.pending()).toEqual([]);
+    expect(await machine.dataFiles()).toEqual([]);
+    await journal.close();
+  });
+
+  test("does so once its own bytes are there: until then a power cut brings the first one back", async () => {
+    const machine = new JournalMachine();
+    let journal = await machine.open();
+    const second = await replaced(machine, journal);
+    // The record is on stable storage, the bytes are not.
+    machine.disk.fault = (operation, path) => (operation === "sync" && path.includes("overlay-2") ? "Io" : undefined);
+    await machine.clock.advance(2000);
+    machine.disk.fault = undefined;
+    await machine.cutPower();
+    journal = await machine.open();
+    const [left, ...others] = journal.pending();
+    expect(others).toEqual([]);
+    expect(left?.n).toBe(second.n - 1);
+    await journal.sweep();
+    for (const { file } of left?.layers ?? []) expect(await machine.dataFiles()).toContain(file);
+    for (const { instance, n } of journal.unproven()) await journal.done(instance, n);
+    expect(journal.pending()).toEqual([left]);
+    await journal.close();
+  });
 });
 
 test("[F42] what a killed process put is pending, with its data", async () => {

@@ -214,7 +214,9 @@ class Doer {
   }
 
   private async flush(): Promise<void> {
-    await this.call({ client: this.client, kind: "flush", path: "" }, () => this.life.mount.flush(false));
+    await this.call({ client: this.client, kind: "flush", path: "" }, async () => {
+      await this.life.mount.flush(false);
+    });
   }
 
   private async removeTree(path: string): Promise<void> {

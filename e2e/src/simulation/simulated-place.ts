@@ -36,7 +36,8 @@ export class SimulatedPlace {
   private readonly executor = inlineExecutor();
   private readonly network: SimulatedNetwork;
   readonly line: TappedLine;
-  private readonly disk: SimulatedDisk;
+  /** The server's. */
+  readonly disk: SimulatedDisk;
   private readonly folder = mkdtempSync(join(tmpdir(), "runnel-simulated-"));
   private image = new MemoryMetaImage();
   private server!: RunningServer;
@@ -74,6 +75,15 @@ export class SimulatedPlace {
     for (const [path, { length }] of Object.entries(files))
       while ((await this.volume.meta.lookup(ROOT_NODE, path))?.sizeBytes !== length) await sleep(this.clock, 10);
     await sleep(this.clock, HEARD_MS);
+  }
+
+  /** The same while the drive cannot hear of it: resolves when the server has taken it in. */
+  async changeServed(path: string, bytes: Uint8Array): Promise<void> {
+    const file = await this.served.open(path, "write");
+    await file.truncate(0);
+    await file.write(0, bytes);
+    await file.close();
+    while ((await this.volume.meta.lookup(ROOT_NODE, path))?.sizeBytes !== bytes.length) await sleep(this.clock, 10);
   }
 
   private async fill(files: Record<string, Uint8Array>): Promise<void> {
@@ -138,6 +148,12 @@ export class SimulatedPlace {
       },
       { isReadOnly: false },
     );
+  }
+
+  /** The drive is unmounted, whatever is under way, and mounted again by another agent. */
+  async remount(): Promise<void> {
+    await this.run(this.mount.unmount(true));
+    await this.run(this.openMount());
   }
 
   /** The server's process is killed, and after a while there is another one. Time passes by `run`. */

@@ -1,6 +1,7 @@
 // A simulated line that is watched frame by frame: each frame that has been handed over is an event, in either direction, and the line can be cut right
 // after any of them. What is under way then is lost. Counts the runs of data that arrive whole.
 import type { Acceptor, Dialer, Link, LinkEvents, Listener, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
 import { RunCounter } from "./run-counter.ts";
 
 export class TappedLine implements Dialer, Acceptor {
@@ -24,6 +25,9 @@ export class TappedLine implements Dialer, Acceptor {
     this.line = line;
   }
 
+  /** No connection from now on, nor a new one, until `restore`. */
+  isDown = false;
+
   /** Counts frames anew, and cuts the line after these of them. */
   watch(cutsAfter: readonly number[], wasCut: () => void): void {
     this.frames = 0;
@@ -31,7 +35,17 @@ export class TappedLine implements Dialer, Acceptor {
     this.wasCut = wasCut;
   }
 
+  takeDown(): void {
+    this.isDown = true;
+    this.cut();
+  }
+
+  restore(): void {
+    this.isDown = false;
+  }
+
   async dial(url: string, signal?: AbortSignal): Promise<Link> {
+    if (this.isDown) throw new RunnelError("Unreachable", "connect", "The line is down.");
     return this.tapped(
       await this.line.dial(url, signal),
       (bytes) => (this.downloadedBytes += bytes),

@@ -59,6 +59,8 @@ export interface Cache {
   /** What lies here of it is in doubt from now on, as after a restart, unless it is in use. */
   doubt(content: CachedContent): void;
   byId(id: number): CachedContent | undefined;
+  /** Of whatever version, or of none. */
+  byOid(oid: Uint8Array): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
   /** A new, empty sparse file of that size; the present content of that version where there is one of that size. Held: release it. @throws NoSpace. */

@@ -92,6 +92,13 @@ class ContentCache implements Cache {
     return this.#contents.get(id)?.view();
   }
 
+  byOid(oid: Uint8Array): CachedContent | undefined {
+    this.#assertOpen("find cached content");
+    const row = this.#rows.anyByOid.get(oid);
+    const content = row && this.#contents.get(row.id);
+    return content?.isReplaced === false ? content.view() : undefined;
+  }
+
   versionsOf(node: number): CachedContent[] {
     this.#assertOpen("find cached content");
     // An addon's list may be of another realm, as in a test: a list of our own goes into messages.

@@ -49,6 +49,7 @@ export function prepareContentStatements(db: IndexDatabase) {
     byId: query<ContentRow>("SELECT * FROM contents WHERE id = ?"),
     byVersion: ids("SELECT id FROM contents WHERE node = ? AND version = ? AND node <> 0"),
     byOid: ids("SELECT id FROM contents WHERE oid = ? AND node = 0 LIMIT 1"),
+    anyByOid: ids("SELECT id FROM contents WHERE oid = ? ORDER BY node DESC LIMIT 1"),
     byLineage: ids("SELECT id FROM contents WHERE lineage = ?"),
     versionsOf: ids("SELECT id FROM contents WHERE node = ? AND node <> 0 ORDER BY version DESC"),
     /** id (null: the next one), lineage, node, version, size, used. */

@@ -63,6 +63,17 @@ export const Request = z.discriminatedUnion("verb", [
   z.object({ verb: z.literal("logout"), server: text }),
   z.object({ verb: z.literal("unmount"), mountpoint: text, force: z.boolean() }),
   z.object({ verb: z.literal("flush"), mountpoint: text, up: z.boolean() }),
+  /**
+   * What is not on the server: of these paths in drives, of all drives when there are none. `exportTo`: a folder for copies. `discards`: it is given up; each
+   * file by its path, or `all`.
+   */
+  z.object({
+    verb: z.literal("unsent"),
+    paths: z.array(text).max(1024),
+    exportTo: text.optional(),
+    discards: z.boolean(),
+    all: z.boolean(),
+  }),
   /** `asksServer`: each drive's server says how it stands with its folder. */
   z.object({ verb: z.literal("status"), asksServer: z.boolean().optional() }),
   z.object({ verb: z.literal("statistics"), mountpoint: text.optional(), reset: z.boolean() }),
@@ -157,6 +168,14 @@ const MeasuredMounts = z.object({ mounts: z.array(Place.extend({ statistics: Sta
 /** A mount that an earlier agent of this home did not end: it crashed or was killed. */
 export type LostMount = z.infer<typeof Place>;
 
+const Unsent = z.object({
+  path: z.string(),
+  sizeBytes: count,
+  sinceMs: count,
+  reason: z.string().nullable(),
+  isStuck: z.boolean(),
+});
+
 const AgentStatus = z.object({ pid: z.int(), version: text, home: text, startedMs: count });
 
 /** The result of each verb. */
@@ -166,7 +185,20 @@ export const RESULTS = {
   logout: z.object({ server: text, device: text }),
   /** `wasLost`: what an earlier agent left behind was detached. `unsentFiles`: kept here, and sent when the drive is mounted there again; null: not known. */
   unmount: z.object({ unmounted: Place, wasLost: z.boolean(), unsentFiles: count.nullable() }),
-  flush: z.object({ flushed: Place.extend({ up: z.boolean() }) }),
+  /** `unsent`: what is stuck; all else is on the server. */
+  flush: z.object({ flushed: Place.extend({ up: z.boolean(), unsent: z.array(Unsent) }) }),
+  /** `exportedTo`: path of the copy; `isWhole`: whether it has all bytes. */
+  unsent: z.object({
+    unsent: z.array(
+      Unsent.extend({
+        url: text,
+        mountpoint: text,
+        exportedTo: z.string().nullable(),
+        isWhole: z.boolean().nullable(),
+        isDiscarded: z.boolean(),
+      }),
+    ),
+  }),
   status: z.object({ agent: AgentStatus, mounts: z.array(Status), lost: z.array(Place) }),
   statistics: MeasuredMounts,
   find: z.object({}),

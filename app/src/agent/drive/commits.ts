@@ -2,15 +2,18 @@
 import { basename } from "node:path";
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
+import { fullHere } from "../room.ts";
 import type { BaseUsers, Sender, Sent } from "../transfer/send-content.ts";
 import type { Making, Operations } from "../wire/operations.ts";
+import type { Bases } from "./bases.ts";
 import type { Contents } from "./contents.ts";
 import type { LikelyBases } from "./likely-bases.ts";
 import type { RequestOfOp } from "./names.ts";
-import { fullHere } from "../room.ts";
+import type { Lineage, Save, Saves } from "./saves.ts";
+import { stacked } from "./stacked.ts";
 import type { Tree } from "./tree.ts";
 import type { Unsent } from "./unsent.ts";
 
@@ -21,6 +24,8 @@ export interface CommitsParts {
   cache: Cache;
   journal: Journal;
   sender: Sender;
+  saves: Saves;
+  bases: Bases;
   unsent: Unsent;
   clock: Clock;
   epoch(): string;
@@ -33,6 +38,21 @@ export interface CommitsParts {
   log(message: string, error: unknown): void;
 }
 
+/** What a program has made of a file, by whatever call. */
+type Change = Pick<
+  RequestOfOp<"commit">,
+  | "file"
+  | "node"
+  | "baseVersion"
+  | "baseBytes"
+  | "baseContent"
+  | "sizeBytes"
+  | "mtimeNs"
+  | "ctimeNs"
+  | "layers"
+  | "readBefore"
+>;
+
 const NO_OID = new Uint8Array(0);
 
 export class Commits {
@@ -42,8 +62,6 @@ export class Commits {
   private readonly settling = new Map<number, Promise<void>>();
   /** By open file, layers of a save that could not be recorded. */
   private readonly unrecorded = new Map<number, string[]>();
-  /** By open file whose node lost its name elsewhere: the node that the server keeps its content under, beside. */
-  private readonly keptBeside = new Map<number, number>();
   private running = 0;
   private idleWaiters: (() => void)[] = [];
 
@@ -67,69 +85,149 @@ export class Commits {
   }
 
   async commit(request: RequestOfOp<"commit">): Promise<void> {
-    const node = this.keptBeside.get(request.file) ?? this.parts.tree.real(request.node);
+    await this.save(request, (result) => this.parts.drive.committed(request.id, result));
+  }
+
+  private async save(change: Change, committed: (result: { version: number }) => void): Promise<void> {
     this.running++;
-    this.ownNodes.add(node);
+    let lineage: Lineage | undefined;
     try {
-      // The content that the last commit made is this one's base.
-      await this.settled(node);
-      await this.save(request, node);
+      lineage = await this.rested(change);
+      this.ownNodes.add(lineage.node);
+      await this.saveOver(lineage, change, committed);
     } finally {
-      this.ownNodes.delete(node);
+      if (lineage !== undefined) this.ownNodes.delete(lineage.node);
       this.running--;
       if (this.running === 0) for (const wake of this.idleWaiters.splice(0)) wake();
     }
   }
 
-  private async save(request: RequestOfOp<"commit">, node: number): Promise<void> {
-    const { tree, operations, journal, drive, sender, unsent, likelyBases } = this.parts;
-    const n = operations.begin();
-    let record: JournalCommit | undefined;
-    try {
-      const known = this.knownBase(request, node);
-      record = await this.record(request, node, n, known);
-      const guesses = known === undefined && request.baseBytes === 0 ? likelyBases.of({ ...request, node }) : [];
-      let sent = await this.sendOver(record, known, { making: tree.makingOf(node), guesses });
-      if (sent === undefined) {
-        record = { ...record, node: tree.real(node) };
-        await journal.put(record, false);
-        sent = await sender.send(record, undefined);
-      }
-      operations.answered(n);
-      const settling = this.settle(request.file, record, sent);
-      const now = sent.result.node;
-      if (now !== node) this.keptBeside.set(request.file, now);
-      for (const each of [node, now]) this.settling.set(each, settling);
-      drive.committed(request.id, { version: sent.result.version });
-      if (sent.result.conflict) this.parts.conflict(record.path, sent.result.node);
-      await unsent.overtaken(node);
-      await settling;
-      for (const each of [node, now]) if (this.settling.get(each) === settling) this.settling.delete(each);
-    } catch (error) {
-      const refusal = tree.refusalOf(node);
-      // The program is told; the bytes wait, whatever the reason, until a later commit of the file takes them along or they can be sent.
-      if (record !== undefined && refusal === undefined) await unsent.keep(record, error);
-      else {
-        this.unrecorded.set(
-          request.file,
-          request.layers.map(({ path }) => basename(path)),
-        );
-        if (record !== undefined) await journal.done(record.instance, record.n);
-      }
-      throw refusal ?? error;
-    } finally {
-      operations.answered(n);
+  /**
+   * What it is a change of, once that is at rest: the content that the last commit made is this one's base, and of an unsent content that is being sent it
+   * must be known what becomes of it. @throws Gone
+   */
+  private async rested({ file, node, baseVersion }: Change): Promise<Lineage> {
+    const { saves, tree, unsent } = this.parts;
+    for (;;) {
+      const lineage = saves.lineage(file, tree.real(node), baseVersion);
+      if (lineage === undefined)
+        throw new RunnelError("Gone", "commit", "The unsent content that was edited has been given up.");
+      const sending = lineage.replaces.flatMap((save) => unsent.sending(save) ?? []);
+      const settling = this.settling.get(lineage.node);
+      if (settling === undefined && sending.length === 0) return lineage;
+      await Promise.all([settling, ...sending]);
     }
   }
 
-  /** Over the version that was edited. undefined as `unlessBound`. */
-  private async sendOver(
-    record: JournalCommit,
-    known: CachedContent | undefined,
-    how: { making: Making | undefined; guesses: readonly CachedContent[] },
-  ): Promise<Sent | undefined> {
-    const base = await this.parts.unsent.holdBase(record, known);
-    return this.unlessBound(record, how.making, this.sendHeld(record, base, how));
+  private async saveOver(
+    lineage: Lineage,
+    change: Change,
+    committed: (result: { version: number }) => void,
+  ): Promise<void> {
+    const { tree, operations, saves } = this.parts;
+    const n = operations.begin();
+    let save: Save | undefined;
+    let sent: Sent;
+    try {
+      save = await this.record(lineage, change, n);
+      sent = await this.send(save, change);
+      const { node, version: seq } = sent.result;
+      saves.step(save, "answer", { version: { node, seq } });
+    } catch (error) {
+      const refusal = tree.refusalOf(lineage.node);
+      await this.failed(change, save, error, refusal);
+      throw refusal ?? error;
+    } finally {
+      // Answered or not: from here on it is the saves that know whether the number's result is still needed.
+      operations.answered(n);
+    }
+    const { result } = sent;
+    const settling = this.settle(change.file, save, sent);
+    const nodes = new Set([lineage.node, result.node]);
+    for (const node of nodes) this.settling.set(node, settling);
+    committed({ version: result.version });
+    if (result.conflict) this.parts.conflict(save.record.path, result.node);
+    await settling;
+    for (const node of nodes) if (this.settling.get(node) === settling) this.settling.delete(node);
+  }
+
+  /** The program is told; the bytes wait, whatever the reason, until a later save has them or they can be sent. */
+  private async failed(change: Change, save: Save | undefined, error: unknown, refusal: unknown): Promise<void> {
+    const { saves, journal, unsent } = this.parts;
+    if (save !== undefined && refusal === undefined) {
+      await unsent.keep(save, error);
+      return;
+    }
+    // What should have made the file was refused: what is written to it can go nowhere.
+    this.unrecorded.set(
+      change.file,
+      change.layers.map(({ path }) => basename(path)),
+    );
+    if (save === undefined) return;
+    saves.step(save, "drop");
+    saves.step(save, "fail");
+    await journal.done(save.record.instance, save.record.n);
+  }
+
+  /** @throws NoSpace when the journal has no room for it; and what making the file was refused with. */
+  private async record(lineage: Lineage, change: Change, n: number): Promise<Save> {
+    const { tree, journal, bases, saves } = this.parts;
+    const { node, baseVersion, below, copy, replaces } = lineage;
+    const refusal = tree.refusalOf(node);
+    if (refusal !== undefined) throw refusal;
+    const { baseBytes, sizeBytes, mtimeNs, ctimeNs, baseContent } = change;
+    const layers = change.layers.map(({ path, extents }) => ({ file: basename(path), extents }));
+    const edit = { baseBytes, sizeBytes, mtimeNs, ctimeNs, layers };
+    const attributes = attributesOf(tree.known(node)) ?? (below ?? replaces.at(-1)?.record)?.attributes;
+    const record: JournalCommit = {
+      baseOid: NO_OID,
+      baseContent,
+      epoch: this.parts.epoch(),
+      ...below,
+      baseVersion: copy === undefined ? baseVersion : 0,
+      ...(below === undefined ? edit : stacked(below, edit)),
+      n,
+      instance: journal.instance,
+      node,
+      path: tree.pathOf(copy === undefined ? change.node : node),
+      ...(attributes && { attributes }),
+    };
+    if (copy === undefined) delete record.copy;
+    else record.copy = copy;
+    if (below === undefined) record.baseOid = bases.find(record)?.oid ?? NO_OID;
+    try {
+      await journal.put(
+        record,
+        false,
+        replaces.map((save) => save.record),
+      );
+    } catch (error) {
+      if (!isRunnelError(error, "NoSpace")) throw error;
+      throw fullHere("record a save", journal.dataFolder, error);
+    }
+    return saves.add(record, change.file, replaces);
+  }
+
+  private async send(save: Save, { readBefore }: Change): Promise<Sent> {
+    const { saves, tree, journal, sender, unsent, bases, likelyBases, epoch } = this.parts;
+    saves.step(save, "send");
+    const { record } = save;
+    if (record.epoch !== epoch()) throw new RunnelError("Stale", "commit", "The volume was made anew.");
+    if (record.copy !== undefined) await unsent.make(record);
+    const making = tree.makingOf(record.node);
+    const isNew = record.baseBytes === 0 && bases.find(record) === undefined;
+    const guesses = isNew ? likelyBases.of({ ...record, readBefore }) : [];
+    try {
+      return await this.sendHeld(record, await bases.hold(record), { making, guesses });
+    } catch (error) {
+      await making?.settled;
+      const node = tree.real(record.node);
+      if (making === undefined || node === record.node) throw error;
+      // What should have made the file met another one under its name, whose content this is to become, by the conflict rule.
+      saves.rerecord(save, { ...record, node });
+      await journal.put(save.record, false);
+      return sender.send(save.record, undefined);
+    }
   }
 
   /** What is sent holds the base from here on, in place of the caller. */
@@ -146,75 +244,18 @@ export class Commits {
     }
   }
 
-  /** undefined: what should have made the file met another one under its name, whose content this is to become, by the conflict rule. */
-  private async unlessBound(
-    record: JournalCommit,
-    making: Making | undefined,
-    sending: Promise<Sent>,
-  ): Promise<Sent | undefined> {
-    try {
-      return await sending;
-    } catch (error) {
-      await making?.settled;
-      if (making === undefined || this.parts.tree.real(record.node) === record.node) throw error;
-      return undefined;
-    }
-  }
-
-  /** @throws NoSpace when the journal has no room for it; and what making the file was refused with. */
-  private async record(
-    request: RequestOfOp<"commit">,
-    node: number,
-    n: number,
-    base: CachedContent | undefined,
-  ): Promise<JournalCommit> {
-    const { tree, journal } = this.parts;
-    const refusal = tree.refusalOf(node);
-    if (refusal !== undefined) throw refusal;
-    const record: JournalCommit = {
-      n,
-      instance: journal.instance,
-      epoch: this.parts.epoch(),
-      node,
-      path: tree.pathOf(request.node),
-      baseVersion: request.baseVersion,
-      baseOid: base?.oid ?? NO_OID,
-      baseBytes: request.baseBytes,
-      sizeBytes: request.sizeBytes,
-      mtimeNs: request.mtimeNs,
-      ctimeNs: request.ctimeNs,
-      layers: request.layers.map(({ path, extents }) => ({ file: basename(path), extents })),
-      baseContent: request.baseContent,
-    };
-    try {
-      await journal.put(record, false);
-    } catch (error) {
-      if (!isRunnelError(error, "NoSpace")) throw error;
-      throw fullHere("record a save", journal.dataFolder, error);
-    }
-    return record;
-  }
-
   /** The drive lets go of a file: what it handed over and the journal never took is nobody's. */
   async closed(file: number): Promise<void> {
     const files = this.unrecorded.get(file);
     this.unrecorded.delete(file);
-    this.keptBeside.delete(file);
+    this.parts.saves.closed(file);
     if (files !== undefined) await this.parts.journal.discard(files);
   }
 
-  /** The cached content of the version that was edited. */
-  private knownBase(request: RequestOfOp<"commit">, node: number): CachedContent | undefined {
-    const { cache } = this.parts;
-    const found = cache.find({ node, seq: request.baseVersion });
-    if (found !== undefined || request.baseBytes === 0) return found;
-    const held = cache.byId(request.baseContent);
-    return held?.version.seq === request.baseVersion ? held : undefined;
-  }
-
-  /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal lets go of the layers. */
-  private async settle(file: number, record: JournalCommit, sent: Sent): Promise<void> {
-    const { contents, drive, journal } = this.parts;
+  /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal lets go of the layers. Whatever fails, it is saved. */
+  private async settle(file: number, save: Save, sent: Sent): Promise<void> {
+    const { contents, drive, journal, saves } = this.parts;
+    const { record } = save;
     // After `committed`: the drive rebases a file onto a version that it has.
     await Promise.resolve();
     try {
@@ -228,14 +269,14 @@ export class Commits {
       // It is committed: only what should make the next read cheap is missing. A program that has the file open reads on from its own layers.
       this.parts.log("A committed content could not be kept in the cache.", error);
     }
+    saves.step(save, "settle");
     try {
       await journal.done(record.instance, record.n);
     } catch (error) {
       // The journal is settled by its number at the next start.
       this.parts.log("A save that is done could not be ended in the journal.", error);
-    } finally {
-      await sent.release();
     }
+    await sent.release().catch((error: unknown) => this.parts.log("What was sent could not be closed.", error));
   }
 
   private usersOf(file: number, { result }: Sent): BaseUsers {
@@ -246,16 +287,30 @@ export class Commits {
     };
   }
 
-  /** A file nobody has open is cut or extended: a commit over its current version. */
+  /** A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent. */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
-    const { cache, operations, journal, clock, tree } = this.parts;
+    const { cache, operations, journal, clock, tree, saves } = this.parts;
     operations.mustBeOnline("truncate");
     await this.settled(state.node);
+    const nowNs = clock.wallNs();
+    const unsent = saves.shownOf(state.node, this.parts.epoch());
+    if (unsent !== undefined) {
+      const baseBytes = Math.min(unsent.record.sizeBytes, sizeBytes);
+      const times = { mtimeNs: nowNs, ctimeNs: nowNs };
+      const over = {
+        file: 0,
+        node: state.node,
+        baseVersion: unsent.shownAs,
+        baseContent: 0,
+        layers: [],
+        readBefore: 0,
+      };
+      await this.save({ ...over, ...times, baseBytes, sizeBytes }, () => undefined);
+      return;
+    }
     const version = { node: state.node, seq: state.version };
-    const path = tree.pathOf(state.node);
     const base = state.sizeBytes === 0 ? undefined : await cache.create(version, state.sizeBytes);
     const n = operations.begin();
-    const nowNs = clock.wallNs();
     try {
       const sent = await this.sendHeld(
         {
@@ -263,7 +318,7 @@ export class Commits {
           instance: journal.instance,
           epoch: this.parts.epoch(),
           node: state.node,
-          path,
+          path: tree.pathOf(state.node),
           baseVersion: state.version,
           baseOid: base?.oid ?? NO_OID,
           baseBytes: Math.min(state.sizeBytes, sizeBytes),
@@ -284,4 +339,8 @@ export class Commits {
       operations.answered(n);
     }
   }
+}
+
+function attributesOf(state: NodeState | undefined): JournalCommit["attributes"] {
+  return state && { mode: state.mode, uid: state.uid, gid: state.gid };
 }

@@ -12,6 +12,7 @@ import type { Contents } from "./contents.ts";
 import type { Names, RequestOfOp } from "./names.ts";
 import type { Space } from "./space.ts";
 import type { Tree } from "./tree.ts";
+import type { UnsentContents } from "./unsent-contents.ts";
 import type { Xattrs } from "./xattrs.ts";
 
 export interface DriveHostParts {
@@ -21,6 +22,7 @@ export interface DriveHostParts {
   tree: Tree;
   names: Names;
   contents: Contents;
+  unsentContents: UnsentContents;
   commits: Commits;
   xattrs: Xattrs;
   space: Space;
@@ -90,8 +92,9 @@ export class DriveHost {
 
   /** Feed items: tables first, acknowledged when this returns; the kernel hears of it on the drive's own thread. */
   apply(changes: readonly Change[]): void {
-    const { replica, drive, operations, commits } = this.parts;
-    replica.apply(changes);
+    const { replica, drive, operations, commits, tree } = this.parts;
+    for (const { folder, name, before, after } of replica.apply(changes))
+      if (before !== 0 && before !== after) tree.lostName(folder, name, before);
     // Of a name the last: what is own and what is not is put apart.
     const bindings = new Map<string, { binding: DriveBinding; isOwn: boolean }>();
     for (const change of changes) {
@@ -119,7 +122,7 @@ export class DriveHost {
   }
 
   private async answer(request: DriveRequest): Promise<void> {
-    const { names, contents, commits, drive, operations } = this.parts;
+    const { names, contents, unsentContents, commits, drive, operations } = this.parts;
     switch (request.op) {
       case "lookup":
         return this.lookup(request);
@@ -133,9 +136,12 @@ export class DriveHost {
       case "open": {
         const isOffline = await this.isOffline();
         if (request.wantsWrite) operations.mustBeOnline("open");
+        await commits.settled(this.parts.tree.real(request.node));
+        if (await unsentContents.open(request)) return;
         return contents.open(request, isOffline);
       }
       case "fetch":
+        if (await unsentContents.fetch(request)) return;
         return this.fetch(request);
       case "create":
         return names.create(request);
@@ -203,7 +209,7 @@ export class DriveHost {
     const state = await tree.node(request.node);
     if (sizeBytes > LIMITS.fileBytes) throw new RunnelError("TooLarge", "truncate", "No file may be that long.");
     // The size it has sets the times only.
-    if (sizeBytes === state.sizeBytes) return names.setAttributes({ mtimeNs: clock.wallNs(), ...request });
+    if (sizeBytes === tree.entry(state).sizeBytes) return names.setAttributes({ mtimeNs: clock.wallNs(), ...request });
     await commits.truncate(state, sizeBytes);
     const { mode, uid, gid, mtimeNs } = request;
     if (mode !== undefined || uid !== undefined || gid !== undefined || mtimeNs !== undefined) {

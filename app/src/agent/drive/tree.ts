@@ -11,11 +11,14 @@ export interface Owner {
   gid: number;
 }
 
+/** A content of a file that the server does not have, as programs here see it. */
+export type UnsentState = Pick<NodeState, "version" | "sizeBytes" | "mtimeNs" | "ctimeNs">;
+
 /** Files whose make was refused and that a program may still have open. */
 const REFUSED_MAX = 1000;
 
 /** A path each. */
-const UNMADE_MAX = 10_000;
+const LAST_PATHS_MAX = 10_000;
 
 interface Made {
   folder: number;
@@ -27,12 +30,12 @@ interface Made {
 export class Tree {
   private readonly replica: Replica;
   private readonly list: (folder: number) => Promise<void>;
-  private readonly statNodes: (nodes: number[]) => Promise<void>;
+  private readonly statNodes: (nodes: number[]) => Promise<(NodeState | null)[]>;
   /** Files made here whose make is not answered yet. */
   private readonly made = new Map<number, Made>();
   private readonly madeNames = new Map<string, number>();
-  /** Of files that could not be made: programs may still have them open. */
-  private readonly unmadePaths = new Map<number, string>();
+  /** Of files that could not be made, or have lost their name: programs may still have them open. */
+  private readonly lastPaths = new Map<number, string>();
   private readonly refused = new Map<number, RunnelError>();
   private readonly listing = new Map<number, Promise<void>>();
   /** A made file whose name existed: its id stands for that node (WIRE: guarantee, creates without O_EXCL). */
@@ -40,11 +43,13 @@ export class Tree {
   /** Times that folders have from makes which are not answered yet. */
   private readonly touched = new Map<number, { makes: number; timeNs: bigint }>();
   private readonly owner: Owner | undefined;
+  /** What of a file could not be sent, and is shown. */
+  unsentOf: (node: number) => UnsentState | undefined = () => undefined;
 
   /** `owner`: whom everything is shown to belong to, whatever is stored. */
   constructor(
     replica: Replica,
-    ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<void> },
+    ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<(NodeState | null)[]> },
     owner?: Owner,
   ) {
     this.replica = replica;
@@ -77,7 +82,7 @@ export class Tree {
   dropMade(node: number): void {
     const made = this.made.get(node);
     if (made === undefined) return;
-    if (this.replica.node(node) === undefined) this.neverMade(node, this.pathOf(node));
+    if (this.replica.node(node) === undefined) this.noteLastPath(node, this.pathOf(node));
     this.made.delete(node);
     if (this.madeNames.get(key(made.folder, made.name)) === node) this.madeNames.delete(key(made.folder, made.name));
     const touched = this.touched.get(made.folder);
@@ -93,6 +98,17 @@ export class Tree {
 
   refusalOf(node: number): RunnelError | undefined {
     return this.refused.get(node);
+  }
+
+  /** Without asking anybody. */
+  known(node: number): NodeState | undefined {
+    return this.unheard(node)?.state ?? this.replica.node(this.real(node));
+  }
+
+  /** A name has been taken from a node: whoever has that open goes on under the path that it had. */
+  lostName(folder: number, name: string, node: number): void {
+    const parent = this.pathOf(folder);
+    this.noteLastPath(node, parent === "" ? name : `${parent}/${name}`);
   }
 
   /** What makes a node, while it is not answered. */
@@ -128,7 +144,7 @@ export class Tree {
 
   /** As far as is known here. */
   isNamed(node: number): boolean {
-    const state = this.unheard(node)?.state ?? this.replica.node(this.real(node));
+    const state = this.known(node);
     return state !== undefined && state.nlink > 0;
   }
 
@@ -145,11 +161,10 @@ export class Tree {
     return asked;
   }
 
-  /** As the server says now, whatever is known here; undefined when it says nothing. @throws Unreachable */
+  /** As the server says now, whatever is known here; undefined when there is no such node. @throws Unreachable; Unavailable */
   async asked(node: number): Promise<NodeState | undefined> {
-    const real = this.real(node);
-    await this.statNodes([real]);
-    return this.replica.node(real);
+    const [state] = await this.statNodes([this.real(node)]);
+    return state ?? undefined;
   }
 
   /** Whole, in name order. */
@@ -171,12 +186,14 @@ export class Tree {
 
   /** A state as programs are to see it, under the id that the kernel knows. */
   entry(state: NodeState, node: number = state.node): DriveEntry {
-    const { type, mode, sizeBytes, nlink, rdev, version, target, xattrSeq } = state;
+    const { type, mode, nlink, rdev, target, xattrSeq } = state;
+    const unsent = type === "file" ? this.unsentOf(state.node) : undefined;
+    const { version, sizeBytes } = unsent ?? state;
     const { uid, gid } = this.owner ?? state;
     const timeNs = type === "folder" ? this.touched.get(state.node)?.timeNs : undefined;
     const isTouched = timeNs !== undefined && timeNs > state.ctimeNs;
-    const mtimeNs = isTouched ? timeNs : state.mtimeNs;
-    const ctimeNs = isTouched ? timeNs : state.ctimeNs;
+    const mtimeNs = isTouched ? timeNs : (unsent ?? state).mtimeNs;
+    const ctimeNs = isTouched ? timeNs : (unsent ?? state).ctimeNs;
     const xattrs = xattrSeq ?? 0;
     return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target, xattrs };
   }
@@ -194,14 +211,16 @@ export class Tree {
       const parent = this.replica.pathOf(made.folder);
       return parent === undefined || parent === "" ? made.name : `${parent}/${made.name}`;
     }
-    return this.replica.pathOf(this.real(node)) ?? this.unmadePaths.get(node) ?? "";
+    const real = this.real(node);
+    return this.replica.pathOf(real) ?? this.lastPaths.get(node) ?? this.lastPaths.get(real) ?? "";
   }
 
-  /** What a program wrote to it is to be kept under that path. */
-  private neverMade(node: number, path: string): void {
-    this.unmadePaths.set(node, path);
-    const [oldest] = this.unmadePaths.keys();
-    if (this.unmadePaths.size > UNMADE_MAX && oldest !== undefined) this.unmadePaths.delete(oldest);
+  /** What a program writes to it is to be kept, or named, under that path. */
+  private noteLastPath(node: number, path: string): void {
+    this.lastPaths.delete(node);
+    this.lastPaths.set(node, path);
+    const [oldest] = this.lastPaths.keys();
+    if (this.lastPaths.size > LAST_PATHS_MAX && oldest !== undefined) this.lastPaths.delete(oldest);
   }
 
   /** Those who want the same folder share one listing. */

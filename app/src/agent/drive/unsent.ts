@@ -1,15 +1,18 @@
-// Commits that could not be sent: kept in the journal, sent again when the server is back, each executed once. What was changed elsewhere meanwhile, or
-// belongs to another epoch, is kept beside: never an overwrite in doubt.
-import { basename, parse } from "node:path";
+// Saves that could not be sent: kept in the journal, sent again when the server is back, each executed once, until a person gives them up. What was changed
+// elsewhere meanwhile, or belongs to another epoch, becomes a conflict copy: never an overwrite in doubt.
+import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
-import type { VersionId } from "@runnel/shared";
-import { RESULTS, ROOT_NODE, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
-import type { Cache, CachedContent } from "../cache/cache.ts";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Cache } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { Sender, Sent } from "../transfer/send-content.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
+import type { Bases } from "./bases.ts";
+import type { ConflictCopies } from "./conflict-copies.ts";
+import type { Save, Saves } from "./saves.ts";
 import type { Tree } from "./tree.ts";
+import type { UnsentContents } from "./unsent-contents.ts";
 
 export interface UnsentParts {
   tree: Tree;
@@ -18,6 +21,10 @@ export interface UnsentParts {
   cache: Cache;
   journal: Journal;
   sender: Sender;
+  saves: Saves;
+  bases: Bases;
+  copies: ConflictCopies;
+  contents: UnsentContents;
   clock: Clock;
   epoch(): string;
   conflict(path: string, node: number): void;
@@ -25,104 +32,130 @@ export interface UnsentParts {
   log(message: string, error: unknown): void;
 }
 
-/** A commit that waits to be sent. */
-interface Waiting {
+/** A content that waits, for a person. */
+export interface UnsentItem {
   record: JournalCommit;
-  /** Why it could not be sent; unknown of what a former life left. */
-  why: string | undefined;
+  /** Why it is not sent; undefined: it is about to be. */
+  reason: string | undefined;
+  /** Only a person can help: the server refused it, or its bytes are not what was written. */
+  isStuck: boolean;
 }
 
-const KEPT_MODE = 0o644;
 /** What a connected server refused is tried again so often: it may have room by then. */
 const AGAIN_MS = 30_000;
-/** Removed files remembered: a commit of one may still be under way. */
-const GONE_MAX = 10_000;
+/** Kinds of failure that say nothing of the content itself. */
+const PASSING = ["Unreachable", "Interrupted", "Unavailable", "Busy"] as const;
+/** Names tried for a copy in one attempt. */
+const PLANS_MAX = 5;
 /** Named one by one; more are counted. */
 const NAMED_MAX = 10;
 
 export class Unsent {
   private readonly parts: UnsentParts;
-  /** By node: a later commit of the node takes the place of an earlier one. */
-  private readonly waiting = new Map<number, Waiting>();
-  private readonly unproven: string[];
-  /** Removed by programs here. */
-  private readonly gone = new Set<number>();
+  private readonly sendings = new Map<Save, Promise<void>>();
+  /** Contents whose bytes are not, or may not be, what was written; never sent. */
+  private readonly damaged: { record: JournalCommit; sentence: string }[];
   private replaying: Promise<void> | undefined;
   private timer: Timer | undefined;
   private isClosed = false;
 
   constructor(parts: UnsentParts) {
     this.parts = parts;
-    const { journal } = parts;
-    for (const record of journal.pending()) this.wait({ record, why: undefined });
-    parts.operations.unsettled = () => this.numbers();
+    const { journal, saves } = parts;
+    parts.operations.unsettled = () => saves.numbers(journal.instance);
     if (journal.tornBytes > 0)
       parts.problem(
         `The journal's last ${journal.tornBytes} bytes were torn and are cut: of a change that no program was told is kept.`,
       );
-    this.unproven = journal
-      .unproven()
-      .map(
-        ({ path }) =>
-          `The last change to ${path} may not have survived the power cut; its bytes are kept in ${journal.dataFolder}.`,
-      );
+    this.damaged = journal.unproven().map((record) => ({
+      record,
+      sentence: `The last change to ${record.path} may not have survived the power cut; its bytes are kept in ${journal.dataFolder}.`,
+    }));
   }
 
   list(): JournalCommit[] {
-    return [...this.waiting.values()].map(({ record }) => record);
+    return this.parts.saves.unsent().map(({ record }) => record);
   }
 
   get isEmpty(): boolean {
-    return this.waiting.size === 0;
+    return this.parts.saves.unsent().length === 0;
   }
 
-  /** Of this instance's operations. */
-  private *numbers(): Generator<number> {
-    for (const { record } of this.waiting.values()) if (record.instance === this.parts.journal.instance) yield record.n;
+  /** All that waits, and what will not be sent. */
+  items(): UnsentItem[] {
+    const waiting = this.parts.saves.unsent().map(({ record, failure }) => ({
+      record,
+      reason: failure === undefined ? undefined : wordsOf(failure),
+      isStuck: failure !== undefined && !isRunnelError(failure, ...PASSING),
+    }));
+    return [...waiting, ...this.damaged.map(({ record, sentence }) => ({ record, reason: sentence, isStuck: true }))];
   }
 
   /** A sentence for each that waits and says why, and for what cannot be sent at all. */
   problems(): string[] {
-    const known = [...this.waiting.values()].filter(({ why }) => why !== undefined);
+    const known = this.parts.saves.unsent().filter(({ failure }) => failure !== undefined);
     const named = known
       .slice(0, NAMED_MAX)
       .map(
-        ({ record, why }) =>
-          `${record.path} is not saved on the server: ${why} Its last content is kept here and sent when that is possible.`,
+        ({ record, failure }) =>
+          `${nameOf(record)} is not saved on the server: ${wordsOf(failure)} Its last content is kept here and sent when that is possible.`,
       );
     if (known.length > NAMED_MAX) named.push(`${known.length - NAMED_MAX} more files are not saved on the server.`);
-    return [...this.unproven, ...named];
+    return [...this.damaged.map(({ sentence }) => sentence), ...named];
   }
 
-  /** Why the first that waits could not be sent. */
-  get why(): string | undefined {
-    return [...this.waiting.values()].find(({ why }) => why !== undefined)?.why;
+  /** The attempt under way to send a save that no program waits for. */
+  sending(save: Save): Promise<void> | undefined {
+    return this.sendings.get(save);
   }
 
-  /** A commit failed: it waits here, unless a program here has removed the file meanwhile. */
-  async keep(record: JournalCommit, error: unknown): Promise<void> {
-    if (this.gone.has(record.node)) {
-      await this.parts.journal.done(record.instance, record.n);
-      return;
-    }
-    this.wait({ record, why: wordsOf(error) });
+  /** The first attempt of a save failed: it waits here, unless a program here has removed the file meanwhile. */
+  async keep(save: Save, failure: unknown): Promise<void> {
+    const { saves, contents } = this.parts;
+    if (saves.step(save, "fail", { failure }) === "settled") return this.end(save.record);
+    saves.show(save);
+    contents.changed(save.record.node);
     this.arm();
   }
 
   /** A program here has removed the file. */
   async removed(node: number): Promise<void> {
-    this.gone.add(node);
-    const [oldest] = this.gone;
-    if (this.gone.size > GONE_MAX && oldest !== undefined) this.gone.delete(oldest);
-    await this.overtaken(node);
+    const { saves, contents } = this.parts;
+    for (const { record } of saves.removed(node)) await this.end(record);
+    contents.clean();
   }
 
-  /** A newer content of the node has been committed: what waited is part of it. */
-  async overtaken(node: number): Promise<void> {
-    const waiting = this.waiting.get(node);
-    if (waiting === undefined) return;
-    this.waiting.delete(node);
-    await this.parts.journal.done(waiting.record.instance, waiting.record.n);
+  /** What could not be sent of files at or below a path that lost their name when a person removed that. */
+  async removedBelow(path: string): Promise<void> {
+    const { saves, tree } = this.parts;
+    for (const { record } of saves.unsent()) {
+      const isBelow = record.path === path || record.path.startsWith(`${path}/`);
+      if (isBelow && !tree.isNamed(record.node)) await this.removed(record.node);
+    }
+  }
+
+  /**
+   * A person gives it up. @throws Busy while it is being sent, or a program has it open.
+   */
+  async discard(record: JournalCommit): Promise<void> {
+    const { saves, contents, copies, log } = this.parts;
+    const save = saves.unsent().find((each) => isSame(each.record, record));
+    if (save !== undefined) {
+      if (save.state !== "unsent") throw busy(record, "it is being sent just now");
+      if (save.file !== 0 || !contents.letGo(save)) throw busy(record, "a program has it open");
+      saves.step(save, "drop");
+      contents.changed(record.node);
+      await copies.unmake(record).catch((error: unknown) => log("An empty copy could not be removed.", error));
+    }
+    const index = this.damaged.findIndex((each) => isSame(each.record, record));
+    if (index >= 0) this.damaged.splice(index, 1);
+    await this.parts.journal.done(record.instance, record.n);
+  }
+
+  /** Makes the file that a content is kept in, under the name that was chosen for it. @throws Exists when that has been taken. */
+  async make(record: JournalCommit): Promise<void> {
+    if (!(await this.parts.copies.make(record)))
+      throw new RunnelError("Exists", "commit", "The name of the conflict copy has been taken.");
   }
 
   /** Sends what waits, oldest first. Called when attached. */
@@ -138,160 +171,147 @@ export class Unsent {
     this.timer?.cancel();
   }
 
-  private wait(waiting: Waiting): void {
-    const { record } = waiting;
-    const earlier = this.waiting.get(record.node)?.record;
-    this.waiting.delete(record.node);
-    this.waiting.set(record.node, waiting);
-    if (earlier === undefined || (earlier.instance === record.instance && earlier.n === record.n)) return;
-    this.parts.journal
-      .done(earlier.instance, earlier.n)
-      .catch((error: unknown) => this.parts.log("An overtaken save could not be ended in the journal.", error));
-  }
-
   private arm(): void {
     this.timer?.cancel();
-    if (this.isClosed || this.waiting.size === 0) return;
+    if (this.isClosed || this.isEmpty) return;
     this.timer = this.parts.clock.after(AGAIN_MS, () => {
       this.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
     });
   }
 
   private async replayAll(): Promise<void> {
-    const { journal, operations, session } = this.parts;
-    for (const waiting of Array.from(this.waiting.values())) {
-      const { record } = waiting;
-      if (!session.isResponsive) break;
-      if (this.waiting.get(record.node) !== waiting) continue;
-      if (record.instance === journal.instance && operations.isOutstanding(record.n)) continue;
-      try {
-        if (await journal.prove(record)) await this.replayOne(record);
-        else this.damaged(record);
-        if (this.waiting.get(record.node) === waiting) this.waiting.delete(record.node);
-      } catch (error) {
-        if (isRunnelError(error, "Unreachable")) break;
-        waiting.why = wordsOf(error);
-      }
+    const { saves, session } = this.parts;
+    for (const save of saves.unsent()) {
+      if (!session.isResponsive || this.isClosed) break;
+      if (save.state !== "unsent") continue;
+      const trying = this.attempt(save);
+      this.sendings.set(save, trying);
+      await trying.finally(() => this.sendings.delete(save));
+      if (save.state === "unsent" && isRunnelError(save.failure, "Unreachable")) break;
     }
     this.arm();
   }
 
-  /** Its bytes have rotted: they are never sent as what was written. */
-  private damaged({ path }: JournalCommit): void {
-    const { journal, log } = this.parts;
-    const sentence = `Damaged on this computer's disk: the unsent change to ${path}. It is not sent; its bytes are kept in ${journal.dataFolder}.`;
-    this.unproven.push(sentence);
-    log(sentence, undefined);
-  }
-
-  /**
-   * The version that was edited, held: release it. One lost from the cache is a new content, which is fetched as far as it is needed; undefined when the server
-   * has no such version any more. @throws Unreachable
-   */
-  async holdBase(record: JournalCommit, known: CachedContent | undefined): Promise<CachedContent | undefined> {
-    if (known !== undefined) {
-      this.parts.cache.hold(known);
-      return known;
-    }
-    if (record.baseBytes === 0 || record.epoch !== this.parts.epoch()) return undefined;
-    const version = { node: record.node, seq: record.baseVersion };
-    const sizeBytes = await this.sizeOf(version);
-    return sizeBytes === undefined ? undefined : this.parts.cache.create(version, sizeBytes);
-  }
-
-  /** Also of one that is not current any more: the change over it may have been executed, and only its answer be lost. */
-  private async sizeOf({ node, seq }: VersionId): Promise<number | undefined> {
-    try {
-      const answer = await this.parts.session.ask("getHash", { version: [node, seq], from: 0, count: 0 });
-      return check(RESULTS.getHash, answer, "getHash").sizeBytes;
-    } catch (error) {
-      if (isRunnelError(error, "Gone")) return undefined;
-      throw error;
-    }
-  }
-
-  /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it is kept beside: never an overwrite in doubt. */
-  private async replayOne(record: JournalCommit): Promise<void> {
-    const { cache, journal, tree } = this.parts;
-    const known = cache.find(
-      { node: record.node, seq: record.baseVersion },
-      record.baseOid.length > 0 ? record.baseOid : undefined,
-    );
-    const base = await this.holdBase(record, known);
+  /** One attempt; what it fails with is the save's. */
+  private async attempt(save: Save): Promise<void> {
+    const { saves, contents, journal, log } = this.parts;
+    const { node } = save.record;
+    saves.step(save, "send");
     let sent: Sent;
     try {
-      if (record.epoch !== this.parts.epoch() || record.instance !== journal.instance)
-        throw new RunnelError("Stale", "replay", "The volume was made anew.");
-      const state = await tree.asked(record.node);
-      const isCurrent = (): boolean => state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
-      sent = await this.parts.sender.send(record, base, { mayStart: isCurrent });
+      if (!(await journal.prove(save.record))) return this.damage(save);
+      sent = await this.send(save);
+      const { node: became, version: seq } = sent.result;
+      saves.step(save, "answer", { version: { node: became, seq } });
+    } catch (failure) {
+      // Without the version below it nobody can be shown the whole.
+      if (isRunnelError(failure, "Gone", "Lost")) saves.hide(save);
+      if (saves.step(save, "fail", { failure }) === "settled") await this.end(save.record);
+      for (const each of new Set([node, save.record.node])) contents.changed(each);
+      return;
+    }
+    const { record } = save;
+    this.tell(record, sent);
+    try {
+      await sent.keep();
     } catch (error) {
-      if (!isRunnelError(error, "Stale", "NotFound")) throw error;
-      sent = await this.keepBeside(record, base);
+      log("A committed content could not be kept in the cache.", error);
+    }
+    saves.step(save, "settle");
+    await this.end(record);
+    await sent.release().catch((error: unknown) => log("What was sent could not be closed.", error));
+    for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
+  }
+
+  private tell({ copy, path }: JournalCommit, { result }: Sent): void {
+    const { conflict, problem } = this.parts;
+    if (copy !== undefined && path !== copy.of)
+      problem(
+        `${copy.of} was changed elsewhere while it waited to be sent; this version is kept as ${basename(path)}.`,
+      );
+    else if (result.conflict) conflict(path, result.node);
+  }
+
+  /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it becomes a copy. */
+  private async send(save: Save): Promise<Sent> {
+    const { journal, epoch } = this.parts;
+    const isOfHere = save.record.epoch === epoch() && save.record.instance === journal.instance;
+    if (isOfHere && save.record.copy === undefined) {
+      try {
+        return await this.sendAsEdit(save.record);
+      } catch (error) {
+        if (!isRunnelError(error, "Stale", "NotFound") || (await this.isCurrent(save.record))) throw error;
+      }
+    }
+    if (!isOfHere || save.record.copy === undefined) await this.plan(save);
+    // Somebody may take a name between its choice and its making.
+    for (let count = 1; !(await this.parts.copies.make(save.record)); count++) {
+      if (count === PLANS_MAX) throw new RunnelError("Exists", "replay", "No name was free for the conflict copy.");
+      await this.plan(save);
+    }
+    return this.sendOver(save.record, () => true);
+  }
+
+  private async plan(save: Save): Promise<void> {
+    const { saves, copies, contents } = this.parts;
+    const { node } = save.record;
+    await copies.plan(save.record, (planned) => saves.rerecord(save, planned));
+    contents.changed(node);
+  }
+
+  private async sendAsEdit(record: JournalCommit): Promise<Sent> {
+    const isCurrent = await this.isCurrent(record);
+    return this.sendOver(record, () => isCurrent);
+  }
+
+  /** The server says so: what it does not answer proves nothing. */
+  private async isCurrent(record: JournalCommit): Promise<boolean> {
+    const state = await this.parts.tree.asked(record.node);
+    return state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
+  }
+
+  private async sendOver(record: JournalCommit, mayStart: () => boolean): Promise<Sent> {
+    const { bases, cache, sender } = this.parts;
+    const base = await bases.hold(record);
+    try {
+      return await sender.send(record, base, { mayStart });
     } finally {
       if (base !== undefined) cache.release(base);
     }
-    try {
-      if (sent.result.conflict) this.parts.conflict(record.path, sent.result.node);
-      await sent.keep();
-      await journal.done(record.instance, record.n);
-    } finally {
-      await sent.release();
-    }
   }
 
-  /** Sends a commit as a new file: under its own path if that is free, else beside it. */
-  private async keepBeside(record: JournalCommit, base: CachedContent | undefined): Promise<Sent> {
-    const { operations, journal, sender, problem } = this.parts;
-    const { folder, name } = await this.freePlace(record.path);
-    const node = await operations.newNode();
-    const attributes = {
-      type: packType("file"),
-      mode: KEPT_MODE,
-      uid: 0,
-      gid: 0,
-      mtimeNs: record.mtimeNs,
-      rdev: 0,
-      target: "",
-    };
-    await operations.change("make", { folder, name, node, attributes }, []);
-    const n = operations.begin();
-    try {
-      const kept = { ...record, n, instance: journal.instance, epoch: this.parts.epoch(), node, baseVersion: 0 };
-      const sent = await sender.send(kept, base);
-      if (name !== basename(record.path))
-        problem(`${record.path} was changed elsewhere while it waited to be sent; this version is kept as ${name}.`);
-      return sent;
-    } finally {
-      operations.answered(n);
-    }
+  /** Its bytes have rotted: they are never sent as what was written. */
+  private damage(save: Save): void {
+    const { saves, contents, journal, log } = this.parts;
+    const { record } = save;
+    const sentence = `Damaged on this computer's disk: the unsent change to ${record.path}. It is not sent; its bytes are kept in ${journal.dataFolder}.`;
+    this.damaged.push({ record, sentence });
+    log(sentence, undefined);
+    const failure = new RunnelError("Corrupt", "replay", sentence);
+    if (saves.step(save, "fail", { failure }) !== "settled") saves.step(save, "drop");
+    contents.changed(record.node);
   }
 
-  private async freePlace(path: string): Promise<{ folder: number; name: string }> {
-    const { tree, clock } = this.parts;
-    const parts = path.split("/");
-    const name = parts.pop() || "file";
-    let folder = ROOT_NODE;
-    for (const part of parts) {
-      const state = await tree.lookup(folder, part);
-      if (state?.type !== "folder") {
-        folder = ROOT_NODE;
-        break;
-      }
-      folder = state.node;
-    }
-    let free = name;
-    const { name: stem, ext } = parse(name);
-    const when = new Date(Number(clock.wallNs() / 1_000_000n))
-      .toISOString()
-      .slice(0, 19)
-      .replace("T", " ")
-      .replaceAll(":", ".");
-    for (let count = 1; (await tree.lookup(folder, free)) !== undefined; count++) {
-      free = `${stem} (unsent ${when}${count > 1 ? ` ${count}` : ""})${ext}`;
-    }
-    return { folder, name: free };
+  /** Nobody needs it any more. What cannot be said to the journal is settled by its number at the next start. */
+  private async end(record: JournalCommit): Promise<void> {
+    const { journal, log } = this.parts;
+    await journal
+      .done(record.instance, record.n)
+      .catch((error: unknown) => log("A save that is done could not be ended in the journal.", error));
   }
+}
+
+function isSame(one: JournalCommit, other: JournalCommit): boolean {
+  return one.instance === other.instance && one.n === other.n;
+}
+
+/** The path that a person knows it by. */
+function nameOf({ path, copy }: JournalCommit): string {
+  return copy?.of ?? path;
+}
+
+function busy(record: JournalCommit, why: string): RunnelError {
+  return new RunnelError("Busy", "discard", `${nameOf(record)} is not discarded: ${why}. Try again later.`);
 }
 
 function wordsOf(error: unknown): string {

@@ -1,7 +1,7 @@
 // What the records of a journal add up to. Pure: records in, pending commits out.
 import type { RecordPlace } from "@runnel/shared";
 import type { JournalCommit } from "./journal.ts";
-import type { JournalRecord, OperationName } from "./records.ts";
+import type { CommitRecord, JournalRecord, OperationName } from "./records.ts";
 
 export interface PendingCommit {
   commit: JournalCommit;
@@ -12,6 +12,8 @@ export interface PendingCommit {
   digest: Uint8Array | undefined;
   /** Its bytes may be gone: see Journal.unproven. */
   isUnproven: boolean;
+  /** Commits that it takes the place of, once its own bytes are on stable storage [F100]. */
+  replaces: OperationName[];
 }
 
 export class JournalState {
@@ -22,42 +24,67 @@ export class JournalState {
   /** How many pending commits name a data file. */
   readonly #uses = new Map<string, number>();
 
-  take(record: JournalRecord, place: RecordPlace): void {
+  /** Returns the files that no commit names any more because of it. */
+  take(record: JournalRecord, place: RecordPlace): string[] {
     if (record.kind === "numbers") {
       if (record.instance === this.instance) this.below = Math.max(this.below, record.below);
       else [this.instance, this.below] = [record.instance, record.below];
     } else if (record.kind === "commit") {
-      this.remove(record.commit);
-      const { commit, unsyncedIn, digest } = record;
-      this.#pending.set(keyOf(commit), { commit, place, unsyncedIn, digest, isUnproven: false });
-      for (const { file } of commit.layers) this.#uses.set(file, (this.#uses.get(file) ?? 0) + 1);
+      return this.#put(record, place);
     } else if (record.kind === "onDisk") {
-      for (const id of record.ids) {
+      return record.ids.flatMap((id) => {
         const entry = this.get(id);
-        if (entry !== undefined) [entry.unsyncedIn, entry.digest] = ["", id.digest];
-      }
-    } else this.remove(record);
+        if (entry === undefined) return [];
+        [entry.unsyncedIn, entry.digest] = ["", id.digest];
+        return this.#replace(entry);
+      });
+    } else return this.remove(record);
+    return [];
+  }
+
+  #put({ commit, unsyncedIn, digest, replaces = [] }: CommitRecord, place: RecordPlace): string[] {
+    // Before what it takes the place of goes, with which it may share files.
+    for (const { file } of commit.layers) this.#uses.set(file, (this.#uses.get(file) ?? 0) + 1);
+    const former = this.get(commit);
+    const all = [...(former?.replaces ?? []), ...replaces];
+    if (former !== undefined) former.replaces = [];
+    const freed = this.remove(commit);
+    const entry = { commit, place, unsyncedIn, digest, isUnproven: false, replaces: all };
+    this.#pending.set(keyOf(commit), entry);
+    return unsyncedIn === "" ? [...freed, ...this.#replace(entry)] : freed;
+  }
+
+  /** What it takes the place of goes; returns the files that only those named. */
+  #replace(entry: PendingCommit): string[] {
+    return entry.replaces.splice(0).flatMap((id) => this.remove(id));
   }
 
   get(id: OperationName): PendingCommit | undefined {
     return this.#pending.get(keyOf(id));
   }
 
-  /** Returns the files that only this commit named. */
+  /** Returns the files that only this commit named, and those that it takes the place of. */
   remove(id: OperationName): string[] {
     const entry = this.get(id);
     if (entry === undefined) return [];
     this.#pending.delete(keyOf(id));
-    return entry.commit.layers.flatMap(({ file }) => {
+    const own = entry.commit.layers.flatMap(({ file }) => {
       const left = (this.#uses.get(file) ?? 1) - 1;
       if (left > 0) this.#uses.set(file, left);
       else this.#uses.delete(file);
       return left > 0 ? [] : [file];
     });
+    return [...own, ...this.#replace(entry)];
   }
 
   names(file: string): boolean {
     return this.#uses.has(file);
+  }
+
+  /** Those whose place no other one has taken, or takes as soon as its bytes are on stable storage. In the order of their records. */
+  current(): PendingCommit[] {
+    const replaced = new Set([...this.#pending.values()].flatMap(({ replaces }) => replaces.map(keyOf)));
+    return this.entries().filter(({ commit }) => !replaced.has(keyOf(commit)));
   }
 
   /** In the order of their records. */

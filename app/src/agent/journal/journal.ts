@@ -3,6 +3,18 @@
 import type { ByteRange } from "@runnel/native/drive";
 import type { RunnelError } from "@runnel/shared";
 
+/** The conflict copy that a content becomes: chosen once, so that each attempt is the same [F101]. */
+export interface ConflictCopy {
+  /** Path of the file whose content it was to be. */
+  of: string;
+  /** Number of the operation that makes the copy, under that name of that folder. */
+  n: number;
+  folder: number;
+  name: string;
+  /** The version that was edited, and the epoch in which it has that name. */
+  base: { node: number; seq: number; epoch: string };
+}
+
 /** A commit of a file's content that the server has not acknowledged. */
 export interface JournalCommit {
   /** Number of the operation within the instance. */
@@ -24,6 +36,10 @@ export interface JournalCommit {
   layers: { file: string; extents: ByteRange[] }[];
   /** The agent's cache content id that held the base, a hint. */
   baseContent: number;
+  /** Of the file, when it was written: a conflict copy has them. */
+  attributes?: { mode: number; uid: number; gid: number };
+  /** It is kept beside what it was to become: `node` is then the copy, and `baseVersion` 0. */
+  copy?: ConflictCopy;
 }
 
 export interface Journal {
@@ -43,9 +59,10 @@ export interface Journal {
   /**
    * Records a commit; resolves when the record is with the operating system: it survives a killed process, and is on stable storage a
    * second later. `isDurable`: resolves when data and record, and all that was put before, are on stable storage. On failure it is not recorded.
+   * `replaces`: commits whose contents this one holds, or is; they are done with it, in one step [F100].
    * @throws NotFound for a missing data file (durable only), NoSpace, Io.
    */
-  put(commit: JournalCommit, isDurable: boolean): Promise<void>;
+  put(commit: JournalCommit, isDurable: boolean, replaces?: readonly JournalCommit[]): Promise<void>;
   /** The server has it (or a person gave it up): its data files go once the record of this is on stable storage. Harmless when repeated. */
   done(instance: string, n: number): Promise<void>;
   /** Removes data files that nobody will record any more; those that a commit names stay. */

@@ -5,7 +5,7 @@ import type { Clock, DiskRoot, Executor, Log, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError, openLog } from "@runnel/shared";
 import { DataFolder, isHeld } from "./data-folder.ts";
 import type { Journal, JournalCommit } from "./journal.ts";
-import { JournalState } from "./journal-state.ts";
+import { JournalState, type PendingCommit } from "./journal-state.ts";
 import type { JournalRecord, OperationName } from "./records.ts";
 import { JOURNAL_FORMAT, dataFileName, decodeJournalRecord, encodeJournalRecord } from "./records.ts";
 import { systemBoot } from "../replica/system-boot.ts";
@@ -34,6 +34,7 @@ const IDS_PER_RECORD = 4096;
 
 interface Waiting {
   commit: JournalCommit;
+  replaces: readonly JournalCommit[];
   resolve: () => void;
   reject: (error: RunnelError) => void;
 }
@@ -50,11 +51,13 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { log, tornBytes } = await openLog(root, within("log"), JOURNAL_FORMAT);
   try {
     const state = new JournalState();
-    await log.replay(({ payload, place }) => state.take(decodeJournalRecord(payload), place));
+    await log.replay(({ payload, place }) => void state.take(decodeJournalRecord(payload), place));
     const sizes = await data.sizes();
     for (const entry of state.entries()) {
       const wasKept = entry.unsyncedIn === "" || (boot !== "" && entry.unsyncedIn === boot);
       entry.isUnproven = !wasKept || !isHeld(entry.commit, sizes);
+      // What it was to take the place of is all that there is.
+      if (entry.isUnproven) entry.replaces = [];
     }
     const dataFolder = `${root.path}/${within("data")}`;
     const journal = new LogJournal({ ...options, boot }, log, data, state, dataFolder, tornBytes);
@@ -136,21 +139,22 @@ class LogJournal implements Journal {
     await this.#inTurn(() => this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]));
   }
 
-  async put(commit: JournalCommit, isDurable: boolean): Promise<void> {
+  async put(commit: JournalCommit, isDurable: boolean, replaces: readonly JournalCommit[] = []): Promise<void> {
     this.#assertOpen("record a save");
     for (const { file } of commit.layers) {
       if (!dataFileName.safeParse(file).success) throw new TypeError(`Not the name of a data file: ${file}`);
     }
     if (isDurable) {
       await new Promise<void>((resolve, reject) => {
-        this.#waiting.push({ commit, resolve, reject });
+        this.#waiting.push({ commit, replaces, resolve, reject });
         this.#round().catch(reject);
       });
       return;
     }
-    const record: JournalRecord = { kind: "commit", unsyncedIn: this.#options.boot || "unknown", commit };
+    const unsyncedIn = this.#options.boot || "unknown";
+    const record: JournalRecord = { kind: "commit", unsyncedIn, ...namesOf(replaces), commit };
     const [place] = await this.#log.write([encodeJournalRecord(record)]);
-    if (place !== undefined) this.#state.take(record, place);
+    if (place !== undefined) this.#removable.push(...this.#state.take(record, place));
     this.#arm();
   }
 
@@ -179,12 +183,12 @@ class LogJournal implements Journal {
 
   pending(): JournalCommit[] {
     this.#assertOpen("read journal");
-    return this.#state.entries().flatMap((entry) => (entry.isUnproven ? [] : [entry.commit]));
+    return this.#commits((entry) => !entry.isUnproven);
   }
 
   unproven(): JournalCommit[] {
     this.#assertOpen("read journal");
-    return this.#state.entries().flatMap((entry) => (entry.isUnproven ? [entry.commit] : []));
+    return this.#commits((entry) => entry.isUnproven);
   }
 
   async prove(commit: JournalCommit): Promise<boolean> {
@@ -268,7 +272,8 @@ class LogJournal implements Journal {
       }
       const records: JournalRecord[] = [];
       while (ids.length > 0) records.push({ kind: "onDisk", ids: ids.splice(0, IDS_PER_RECORD) });
-      for (const [{ commit }, digest] of kept) records.push({ kind: "commit", unsyncedIn: "", digest, commit });
+      for (const [{ commit, replaces }, digest] of kept)
+        records.push({ kind: "commit", unsyncedIn: "", digest, ...namesOf(replaces), commit });
       await this.#append(records);
       for (const one of waiting) {
         if (kept.has(one)) one.resolve();
@@ -282,6 +287,7 @@ class LogJournal implements Journal {
     for (const file of removable) if (!this.#state.names(file)) await this.#data.remove(file);
     if (this.#log.current.sizeBytes > SEGMENT_BYTES) await this.#rotate();
     if (removable.length > 0) await this.#dropSegments();
+    if (this.#removable.length > 0) this.#arm();
   }
 
   /** The new segment says anew what the dropped ones said of numbers. */
@@ -299,7 +305,12 @@ class LogJournal implements Journal {
   async #append(records: readonly JournalRecord[]): Promise<void> {
     if (records.length === 0) return this.#log.sync();
     const places = await this.#log.append(records.map(encodeJournalRecord));
-    for (const [index, place] of places.entries()) this.#state.take(records[index] as JournalRecord, place);
+    for (const [index, place] of places.entries())
+      this.#removable.push(...this.#state.take(records[index] as JournalRecord, place));
+  }
+
+  #commits(isMeant: (entry: PendingCommit) => boolean): JournalCommit[] {
+    return this.#state.current().flatMap((entry) => (isMeant(entry) ? [entry.commit] : []));
   }
 
   #unsynced() {
@@ -343,6 +354,10 @@ class LogJournal implements Journal {
     if (this.#closing === undefined) return;
     throw new RunnelError("Interrupted", operation, "The journal has been closed.");
   }
+}
+
+function namesOf(commits: readonly JournalCommit[]): { replaces?: OperationName[] } {
+  return commits.length === 0 ? {} : { replaces: commits.map(({ instance, n }) => ({ instance, n })) };
 }
 
 function filesOf(commits: readonly JournalCommit[]): string[] {

@@ -12,11 +12,20 @@ export interface OperationName {
   n: number;
 }
 
+export interface CommitRecord {
+  kind: "commit";
+  /** The boot in which it was written before its data was on stable storage; "" = the data was, and has this digest. */
+  unsyncedIn: string;
+  digest?: Uint8Array;
+  /** Commits that it takes the place of. */
+  replaces?: OperationName[];
+  commit: JournalCommit;
+}
+
 export type JournalRecord =
   /** The instance of this journal from here on; numbers below `below` may have been given. */
   | { kind: "numbers"; instance: string; below: number }
-  /** `unsyncedIn`: the boot in which it was written before its data was on stable storage; "" = the data was, and has this digest. */
-  | { kind: "commit"; unsyncedIn: string; digest?: Uint8Array; commit: JournalCommit }
+  | CommitRecord
   /** The data of these commits has come to stable storage. */
   | { kind: "onDisk"; ids: (OperationName & { digest: Uint8Array })[] }
   | { kind: "done"; instance: string; n: number };
@@ -52,6 +61,17 @@ const header = z.discriminatedUnion("kind", [
     /** File, and how many of the extents behind the header are its. */
     layers: z.array(z.tuple([dataFileName, count])),
     baseContent: count,
+    attributes: z.object({ mode: count, uid: count, gid: count }).exactOptional(),
+    copy: z
+      .object({
+        of: z.string(),
+        n: count,
+        folder: count,
+        name: z.string().min(1),
+        base: z.object({ node: count, seq: count, epoch: z.string().max(64) }),
+      })
+      .exactOptional(),
+    replaces: z.array(z.tuple([instance, count])).exactOptional(),
   }),
   z.object({ kind: z.literal("onDisk"), ids: z.array(z.tuple([instance, count, blob])) }),
   z.object({ kind: z.literal("done"), instance, n: count }),
@@ -81,7 +101,8 @@ function headOf(record: JournalRecord): unknown {
   // A list of its own: the drive's may be of another realm, as in a test, which the library takes for no array.
   const layers = Array.from(record.commit.layers, ({ file, extents }) => [file, extents.length]);
   const { kind, unsyncedIn, digest } = record;
-  return { kind, unsyncedIn, ...(digest === undefined ? {} : { digest }), ...record.commit, layers };
+  const replaces = record.replaces?.map((id) => [id.instance, id.n]);
+  return { kind, unsyncedIn, ...(digest && { digest }), ...(replaces && { replaces }), ...record.commit, layers };
 }
 
 /** @throws RunnelError Corrupt for a payload that no writer of this format can have made. */
@@ -100,12 +121,19 @@ function decode(payload: Uint8Array): JournalRecord {
   if (message.kind === "onDisk")
     return { kind: "onDisk", ids: message.ids.map(([id, n, digest]) => ({ instance: id, n, digest })) };
   if (message.kind !== "commit") return message;
-  const { kind, unsyncedIn, digest, layers, ...commit } = message;
+  const { kind, unsyncedIn, digest, layers, replaces, ...commit } = message;
   const extents = decodeExtents(view, extentsAt);
   let from = 0;
   const layered = layers.map(([file, held]) => ({ file, extents: extents.slice(from, (from += held)) }));
   if (from !== extents.length) throw new RangeError("The extents do not fit the layers.");
-  return { kind, unsyncedIn, ...(digest && { digest }), commit: { ...commit, layers: layered } };
+  const replaced = replaces?.map(([id, n]) => ({ instance: id, n }));
+  return {
+    kind,
+    unsyncedIn,
+    ...(digest && { digest }),
+    ...(replaced && { replaces: replaced }),
+    commit: { ...commit, layers: layered },
+  };
 }
 
 function decodeExtents(view: DataView, from: number): ByteRange[] {

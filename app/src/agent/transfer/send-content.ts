@@ -317,7 +317,8 @@ export class Sender {
         });
         return await session.patiently(sending, "write");
       } catch (error) {
-        const fewer: References | undefined = mayStart === undefined ? fewerReferences(references, error) : undefined;
+        const isRefused = mayStart !== undefined && isRunnelError(error, "Stale");
+        const fewer: References | undefined = isRefused ? undefined : fewerReferences(references, error);
         if (fewer !== undefined) {
           references = fewer;
           // All is sent, so all is cut: whatever may be wrong with a recipe made from the base's is not repeated.

@@ -30,9 +30,10 @@ export class Listings {
   }
 
   /** Reads the states of nodes. @throws Unreachable after a silence. */
-  async stat(nodes: readonly number[]): Promise<void> {
+  async stat(nodes: readonly number[]): Promise<(NodeState | null)[]> {
     const answer = check(RESULTS.stat, await this.session.ask("stat", { nodes, names: [] }), "stat");
     for (const state of answer.nodes) if (state !== null) this.replica.putState(answer.asOf, state);
+    return answer.nodes;
   }
 
   find(predicate: Predicate): AsyncIterable<FoundEntry> {

@@ -1,0 +1,62 @@
+// The version that a recorded save is an edit of, as cached content: held, wherever it is found.
+import type { VersionId } from "@runnel/shared";
+import { RESULTS, check, isRunnelError } from "@runnel/shared";
+import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { JournalCommit } from "../journal/journal.ts";
+import type { Session } from "../wire/session.ts";
+
+export class Bases {
+  private readonly cache: Cache;
+  private readonly session: Session;
+  private readonly epoch: () => string;
+
+  constructor(parts: { cache: Cache; session: Session; epoch(): string }) {
+    this.cache = parts.cache;
+    this.session = parts.session;
+    this.epoch = parts.epoch;
+  }
+
+  /**
+   * Held: release it. One lost from the cache is a new content, which is fetched as far as it is needed; undefined when there is none, or the server has no
+   * such version any more. @throws Unreachable
+   */
+  async hold(record: JournalCommit): Promise<CachedContent | undefined> {
+    const known = this.find(record);
+    if (known !== undefined) {
+      this.cache.hold(known);
+      return known;
+    }
+    const { node, seq, epoch } = versionOf(record);
+    if (record.baseBytes === 0 || epoch !== this.epoch()) return undefined;
+    const sizeBytes = await this.sizeOf({ node, seq });
+    return sizeBytes === undefined ? undefined : this.cache.create({ node, seq }, sizeBytes);
+  }
+
+  find(record: JournalCommit): CachedContent | undefined {
+    const { cache } = this;
+    const { node, seq, epoch } = versionOf(record);
+    const oid = record.baseOid.length > 0 ? record.baseOid : undefined;
+    // In another epoch the number of a version is another one's; its bytes are the same.
+    if (epoch !== this.epoch()) return oid && cache.byOid(oid);
+    const found = cache.find({ node, seq }, oid);
+    if (found !== undefined || record.baseBytes === 0) return found;
+    const hinted = cache.byId(record.baseContent);
+    return hinted?.version.seq === seq ? hinted : undefined;
+  }
+
+  /** Also of one that is not current any more: the change over it may have been executed, and only its answer be lost. */
+  private async sizeOf({ node, seq }: VersionId): Promise<number | undefined> {
+    try {
+      const answer = await this.session.ask("getHash", { version: [node, seq], from: 0, count: 0 });
+      return check(RESULTS.getHash, answer, "getHash").sizeBytes;
+    } catch (error) {
+      if (isRunnelError(error, "Gone")) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** What was edited. */
+export function versionOf({ copy, node, baseVersion, epoch }: JournalCommit): VersionId & { epoch: string } {
+  return copy?.base ?? { node, seq: baseVersion, epoch };
+}

@@ -1,0 +1,101 @@
+// Contents that cannot become what they were to be, since that was changed elsewhere, or is gone, or belongs to another epoch: each becomes a file of its own,
+// under its path where that is free, else beside it. Name, node and numbers are chosen once and recorded, so that each attempt is the same one [F101].
+import { parse } from "node:path";
+import type { Clock } from "@runnel/shared";
+import { ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
+import type { Journal, JournalCommit } from "../journal/journal.ts";
+import type { Operations } from "../wire/operations.ts";
+import { versionOf } from "./bases.ts";
+import type { Tree } from "./tree.ts";
+
+export interface ConflictCopiesParts {
+  tree: Tree;
+  operations: Operations;
+  journal: Journal;
+  clock: Clock;
+  epoch(): string;
+}
+
+/** Of a file of which nothing is known. */
+const PLAIN_ATTRIBUTES = { mode: 0o644, uid: 0, gid: 0 };
+
+export class ConflictCopies {
+  private readonly parts: ConflictCopiesParts;
+
+  constructor(parts: ConflictCopiesParts) {
+    this.parts = parts;
+  }
+
+  /** Plans the copy and records it in place of the content. `take` gets the new record while its numbers still count as outstanding. */
+  async plan(record: JournalCommit, take: (planned: JournalCommit) => void): Promise<void> {
+    const { operations, journal, epoch } = this.parts;
+    const of = record.copy?.of ?? record.path;
+    // One that was planned and could not be made is not tried again, whatever is known of its name here.
+    const { folder, name, path } = await this.freePlace(of, record.copy?.name);
+    const node = await operations.newNode();
+    const [made, n] = [operations.begin(), operations.begin()];
+    try {
+      const copy = { of, n: made, folder, name, base: versionOf(record) };
+      const planned = { ...record, n, instance: journal.instance, epoch: epoch(), node, baseVersion: 0, path, copy };
+      await journal.put(planned, false, [record]);
+      take(planned);
+    } finally {
+      operations.answered(n);
+      operations.answered(made);
+    }
+  }
+
+  /** Makes the file, or finds that it was made by an earlier attempt. False: its name has been taken, or its folder has gone, meanwhile. */
+  async make({ copy, node, mtimeNs, attributes = PLAIN_ATTRIBUTES }: JournalCommit): Promise<boolean> {
+    if (copy === undefined) return true;
+    const { folder, name, n } = copy;
+    const all = { type: packType("file"), ...attributes, mtimeNs, rdev: 0, target: "" };
+    try {
+      await this.parts.operations.change("make", { folder, name, node, attributes: all }, [], n);
+      return true;
+    } catch (error) {
+      if (isRunnelError(error, "Exists")) return false;
+      // The server has to say so of the folder: what it cannot find otherwise proves nothing.
+      if (isRunnelError(error, "NotFound") && !((await this.parts.tree.asked(folder))?.nlink ?? 0)) return false;
+      throw error;
+    }
+  }
+
+  /** Takes away the empty file that an attempt has made, of a copy that is given up. */
+  async unmake({ copy, node }: JournalCommit): Promise<void> {
+    if (copy === undefined) return;
+    const { tree, operations } = this.parts;
+    const { folder, name } = copy;
+    const state = await tree.lookup(folder, name);
+    if (state?.node !== node || state.version !== 0) return;
+    await operations.change("remove", { folder, name, node, isFolder: false }, []);
+  }
+
+  private async freePlace(path: string, taken?: string): Promise<{ folder: number; name: string; path: string }> {
+    const { tree, clock } = this.parts;
+    const parts = path.split("/");
+    const name = parts.pop() || "file";
+    const [folder, parent] = await this.folderOf(parts);
+    const { name: stem, ext } = parse(name);
+    const when = new Date(Number(clock.wallNs() / 1_000_000n))
+      .toISOString()
+      .slice(0, 19)
+      .replace("T", " ")
+      .replaceAll(":", ".");
+    let free = name;
+    for (let count = 1; free === taken || (await tree.lookup(folder, free)) !== undefined; count++)
+      free = `${stem} (unsent ${when}${count > 1 ? ` ${count}` : ""})${ext}`;
+    return { folder, name: free, path: `${parent}${free}` };
+  }
+
+  /** The folder of these names, and its path with a slash; the root where that is not there. */
+  private async folderOf(names: readonly string[]): Promise<[folder: number, path: string]> {
+    let folder = ROOT_NODE;
+    for (const name of names) {
+      const state = await this.parts.tree.lookup(folder, name);
+      if (state?.type !== "folder") return [ROOT_NODE, ""];
+      folder = state.node;
+    }
+    return [folder, names.map((name) => `${name}/`).join("")];
+  }
+}

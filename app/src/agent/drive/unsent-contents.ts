@@ -1,0 +1,210 @@
+// What programs see of a file whose content could not be sent: that content, as on a disk of this computer, so that what they save next holds it. It lies in
+// the journal's folder: a layer that holds all of it is it; else it is put together of the layers and of what is here of the version below them. What is not
+// here of that comes when it is read.
+import type { ByteRange, Drive } from "@runnel/native/drive";
+import type { DiskRoot } from "@runnel/shared";
+import type { Cache, CachedContent } from "../cache/cache.ts";
+import { addRange, missingIn } from "../cache/ranges.ts";
+import type { JournalCommit } from "../journal/journal.ts";
+import { isWholeLayer, openComposed } from "../transfer/compose.ts";
+import type { Downloads } from "../transfer/download.ts";
+import type { Bases } from "./bases.ts";
+import type { RequestOfOp } from "./names.ts";
+import type { Save, Saves } from "./saves.ts";
+import type { Tree, UnsentState } from "./tree.ts";
+
+export interface UnsentContentsParts {
+  drive: Drive;
+  tree: Tree;
+  saves: Saves;
+  bases: Bases;
+  cache: Cache;
+  downloads: Downloads;
+  /** The journal's data folder, and its path. */
+  data: DiskRoot;
+  dataFolder: string;
+  epoch(): string;
+  log(message: string, error: unknown): void;
+}
+
+/** A content that the drive has; its id is the version that it is shown as. */
+interface Given {
+  record: JournalCommit;
+  file: string;
+  /** It was made for this. */
+  isOwnFile: boolean;
+  base: CachedContent | undefined;
+  present: ByteRange[];
+}
+
+const OWN_FILE_MODE = 0o600;
+
+export class UnsentContents {
+  private readonly parts: UnsentContentsParts;
+  /** By the version that they are shown as. */
+  private readonly given = new Map<number, Promise<Given>>();
+
+  constructor(parts: UnsentContentsParts) {
+    this.parts = parts;
+    parts.tree.unsentOf = (node) => this.stateOf(node);
+    for (const save of parts.saves.unsent()) parts.saves.show(save);
+  }
+
+  /** What became of saves of the node may change what programs see of it. */
+  changed(node: number): void {
+    const { drive, tree } = this.parts;
+    const state = tree.known(node);
+    if (state !== undefined) drive.putNode(tree.entry(state), true);
+    this.clean();
+  }
+
+  /** False: the file has no such content. */
+  async open(request: RequestOfOp<"open">): Promise<boolean> {
+    const { drive, tree, saves, epoch, log } = this.parts;
+    const state = await tree.node(request.node);
+    const save = saves.shownOf(state.node, epoch());
+    if (save === undefined) return false;
+    const version = save.shownAs;
+    try {
+      if (save.record.sizeBytes > 0) await this.give(save);
+    } catch (error) {
+      log("An unsent content cannot be shown: its file shows the server's.", error);
+      saves.hide(save);
+      this.changed(state.node);
+      return false;
+    }
+    // It may have been sent meanwhile.
+    if (saves.shownOf(state.node, epoch())?.shownAs !== version) return this.open(request);
+    drive.putNode(tree.entry(state, request.node), false);
+    drive.opened(request.id, { content: save.record.sizeBytes > 0 ? version : 0, version });
+    return true;
+  }
+
+  /** Ranges of one that lie in the version below its layers. False: the content is none of these. */
+  async fetch(request: RequestOfOp<"fetch">): Promise<boolean> {
+    const giving = this.given.get(request.content);
+    if (giving === undefined) return false;
+    const { drive, cache, downloads, data } = this.parts;
+    const given = await giving;
+    const { base } = given;
+    for (const range of missingIn(given.present, request)) {
+      if (base === undefined) break;
+      await downloads.ensure(base, range, "none");
+      const [source, target] = [await cache.openFile(base), await data.open(given.file, "write")];
+      try {
+        for (let done = 0; done < range.length;) {
+          const copied = await target.copyFrom(source, range.offset + done, range.offset + done, range.length - done);
+          if (copied === 0) break;
+          done += copied;
+        }
+      } finally {
+        await Promise.all([source.close(), target.close()]);
+      }
+      addRange(given.present, range);
+    }
+    drive.putRanges(request.content, given.present);
+    drive.done(request.id);
+    return true;
+  }
+
+  /** Lets go of what no program sees any more, and none has open. */
+  clean(): void {
+    const { drive, saves } = this.parts;
+    for (const [version, giving] of this.given) {
+      if (saves.isShown(version) || !drive.dropContent(version)) continue;
+      this.remove(version, giving);
+    }
+  }
+
+  /** It is given up. False: a program has it open. */
+  letGo({ shownAs }: Save): boolean {
+    const giving = this.given.get(shownAs);
+    if (giving === undefined) return true;
+    if (!this.parts.drive.dropContent(shownAs)) return false;
+    this.remove(shownAs, giving);
+    return true;
+  }
+
+  private remove(version: number, giving: Promise<Given>): void {
+    this.given.delete(version);
+    this.parts.saves.forget(version);
+    giving.then((given) => this.free(given)).catch(() => undefined);
+  }
+
+  private stateOf(node: number): UnsentState | undefined {
+    const { saves, epoch } = this.parts;
+    const save = saves.shownOf(node, epoch());
+    if (save === undefined) return undefined;
+    const { sizeBytes, mtimeNs, ctimeNs } = save.record;
+    return { version: save.shownAs, sizeBytes, mtimeNs, ctimeNs };
+  }
+
+  private async give(save: Save): Promise<void> {
+    const { shownAs, record } = save;
+    let giving = this.given.get(shownAs);
+    if (giving === undefined) {
+      giving = this.put(shownAs, record);
+      this.given.set(shownAs, giving);
+      giving.catch(() => this.given.delete(shownAs));
+    }
+    await giving;
+  }
+
+  private async put(version: number, record: JournalCommit): Promise<Given> {
+    const { drive, dataFolder } = this.parts;
+    const given = await this.make(version, record);
+    drive.putContent({
+      id: version,
+      node: record.node,
+      version,
+      path: `${dataFolder}/${given.file}`,
+      sizeBytes: record.sizeBytes,
+      present: given.present,
+    });
+    return given;
+  }
+
+  private async make(version: number, record: JournalCommit): Promise<Given> {
+    const { data, bases, cache } = this.parts;
+    const all = { offset: 0, length: record.sizeBytes };
+    const [layer] = record.layers;
+    if (layer !== undefined && isWholeLayer(record))
+      return { record, file: layer.file, isOwnFile: false, base: undefined, present: [all] };
+    const file = `shown-${version}`;
+    const base = await bases.hold(record);
+    try {
+      if (base === undefined && Math.min(record.baseBytes, record.sizeBytes) > 0)
+        throw new TypeError("The version that was edited is no longer here.");
+      if (base !== undefined) await cache.prove(base);
+      const shown = base && { offset: 0, length: Math.min(record.baseBytes, record.sizeBytes, base.sizeBytes) };
+      const proof = {
+        inDoubt: () => [],
+        absent: (range: ByteRange) => (base === undefined ? [] : cache.missing(base, range)),
+        prove: async () => undefined,
+      };
+      const composed = await openComposed(data, {
+        ...record,
+        baseBytes: shown?.length ?? 0,
+        base: base && (await cache.openFile(base)),
+        proof,
+      });
+      try {
+        const target = await data.open(file, "createNew", OWN_FILE_MODE);
+        await composed.copyTo(target).finally(() => target.close());
+        return { record, file, isOwnFile: true, base, present: missingIn(composed.absent(), all) };
+      } finally {
+        await composed.close();
+      }
+    } catch (error) {
+      await this.free({ record, file, isOwnFile: true, base, present: [] });
+      throw error;
+    }
+  }
+
+  private async free({ file, isOwnFile, base }: Given): Promise<void> {
+    const { cache, data } = this.parts;
+    if (base !== undefined) cache.release(base);
+    // What is left there goes at the next start.
+    if (isOwnFile) await data.removeFile(file).catch(() => undefined);
+  }
+}

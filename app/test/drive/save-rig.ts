@@ -1,0 +1,177 @@
+// Commits and what could not be sent, over a server that answers as a test says; journal and numbers are the product's own.
+import { ROOT_NODE, RunnelError, type NodeState } from "@runnel/shared";
+import type { CachedContent } from "../../src/agent/cache/cache.ts";
+import { Bases } from "../../src/agent/drive/bases.ts";
+import { Commits } from "../../src/agent/drive/commits.ts";
+import { ConflictCopies } from "../../src/agent/drive/conflict-copies.ts";
+import type { RequestOfOp } from "../../src/agent/drive/names.ts";
+import { Saves } from "../../src/agent/drive/saves.ts";
+import { Unsent } from "../../src/agent/drive/unsent.ts";
+import type { Journal, JournalCommit } from "../../src/agent/journal/journal.ts";
+import type { Sent } from "../../src/agent/transfer/send-content.ts";
+import { Operations } from "../../src/agent/wire/operations.ts";
+import { EPOCH, JournalMachine, dataOf } from "../journal/journal-machine.ts";
+import { makeState } from "../replica/model-tree.ts";
+
+export const NODE = 5;
+export const VERSION = 7;
+const COPY_NODE = 600;
+
+/** One thing that the server was asked. */
+export type Asked = { is: "write"; n: number; node: number } | { is: "make"; n: number; node: number; name: string };
+
+export class SaveRig {
+  readonly machine: JournalMachine;
+  journal!: Journal;
+  saves!: Saves;
+  unsent!: Unsent;
+  commits!: Commits;
+  operations!: Operations;
+  epoch = EPOCH;
+  /** As the server says, by node. */
+  readonly states = new Map<number, NodeState>([
+    [ROOT_NODE, { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 }],
+    [NODE, { ...makeState(NODE, "file", VERSION), version: VERSION }],
+  ]);
+  readonly names = new Map<string, number>();
+  readonly asked: Asked[] = [];
+  readonly problems: string[] = [];
+  readonly conflicts: string[] = [];
+  readonly committed: number[] = [];
+  /** What the next requests come to; the last is repeated. */
+  writes: (() => Promise<void>)[] = [async () => undefined];
+  makes: (() => Promise<void>)[] = [async () => undefined];
+  /** What taking a committed content into the cache waits for. */
+  keeping: Promise<void> = Promise.resolve();
+  private seq = VERSION;
+  private readonly executed = new Map<number, { node: number; version: number }>();
+
+  constructor(machine = new JournalMachine()) {
+    this.machine = machine;
+  }
+
+  async open(): Promise<this> {
+    this.journal = await this.machine.open();
+    const { clock } = this.machine;
+    const journal = this.journal;
+    const session = {
+      isResponsive: true,
+      isConnected: true,
+      newNode: async () => COPY_NODE + this.asked.length,
+      patiently: <T>(answer: Promise<T>): Promise<T> => answer,
+      call: async (_name: string, body: { n: number; node: number; name: string }) => this.make(body),
+      ask: async () => {
+        throw new RunnelError("Gone", "getHash", "It is gone.");
+      },
+    };
+    this.operations = new Operations({ session: session as never, journal, clock, answered: () => undefined });
+    const { operations } = this;
+    const epoch = (): string => this.epoch;
+    const cache = { find: () => undefined, byId: () => undefined, byOid: () => undefined, release: () => undefined };
+    const tree = {
+      real: (node: number) => node,
+      known: (node: number) => this.states.get(node),
+      asked: async (node: number) => this.states.get(node),
+      lookup: async (_folder: number, name: string) => this.states.get(this.names.get(name) ?? 0),
+      pathOf: () => "file.txt",
+      refusalOf: () => undefined,
+      makingOf: () => undefined,
+      isNamed: (node: number) => (this.states.get(node)?.nlink ?? 0) > 0,
+    };
+    this.saves = new Saves(journal.pending());
+    const { saves } = this;
+    const bases = new Bases({ cache: cache as never, session: session as never, epoch });
+    const log = (sentence: string): void => void this.problems.push(sentence);
+    const sender = { send: (record: JournalCommit, _base: unknown, how = {}) => this.write(record, how) };
+    const shared = { operations, session, cache, journal, sender, saves, bases, clock, epoch, tree, log };
+    const told = { conflict: (path: string) => void this.conflicts.push(path), problem: log };
+    const contents = { changed: () => undefined, clean: () => undefined, letGo: () => true };
+    const copies = new ConflictCopies({ tree: tree as never, operations, journal, clock, epoch });
+    this.unsent = new Unsent({ ...shared, ...told, copies, contents } as unknown as ConstructorParameters<
+      typeof Unsent
+    >[0]);
+    const drive = { committed: (id: number) => void this.committed.push(id), rebase: () => false };
+    const given = { give: () => undefined, holdsOf: () => 0, letGo: () => false };
+    this.commits = new Commits({
+      ...shared,
+      ...told,
+      drive,
+      unsent: this.unsent,
+      contents: given,
+      saved: () => undefined,
+      likelyBases: { of: () => [] },
+    } as unknown as ConstructorParameters<typeof Commits>[0]);
+    return this;
+  }
+
+  /** The agent ends, killed, and another one begins. */
+  async again(): Promise<this> {
+    await this.journal.close();
+    return this.open();
+  }
+
+  /** A program closes what it wrote: all of the file. */
+  async close(file: number, { baseVersion = VERSION, baseBytes = 0 } = {}): Promise<string> {
+    const n = this.machine.clock.wallNs();
+    const name = `overlay-${file}-${this.asked.length}`;
+    await this.machine.writeData(name, dataOf(file));
+    const request = {
+      op: "commit",
+      id: file,
+      file,
+      node: NODE,
+      baseVersion,
+      baseBytes,
+      baseContent: 0,
+      sizeBytes: 100,
+      mtimeNs: n,
+      ctimeNs: n,
+      layers: [{ path: `/data/${name}`, extents: [{ offset: 0, length: 100 }] }],
+    };
+    return this.commits.commit(request as unknown as RequestOfOp<"commit">).then(
+      () => "saved",
+      (error: RunnelError) => error.kind,
+    );
+  }
+
+  refuse(kind: ConstructorParameters<typeof RunnelError>[0]): () => Promise<void> {
+    return async () => {
+      throw new RunnelError(kind, "write", "The server refuses.");
+    };
+  }
+
+  private async make({ n, node, name }: { n: number; node: number; name: string }): Promise<object> {
+    this.asked.push({ is: "make", n, node, name });
+    await next(this.makes)();
+    const done = this.executed.get(n) ?? { node, version: 0 };
+    this.executed.set(n, done);
+    this.names.set(name, done.node);
+    if (!this.states.has(done.node)) this.states.set(done.node, makeState(done.node, "file", ++this.seq));
+    return { ...done, seq: this.seq, conflict: false };
+  }
+
+  private async write(record: JournalCommit, { mayStart }: { mayStart?: () => boolean }): Promise<Sent> {
+    const { n, node } = record;
+    this.asked.push({ is: "write", n, node });
+    const outcome = next(this.writes);
+    let done = this.executed.get(n);
+    if (done === undefined) {
+      if (mayStart?.() === false) throw new RunnelError("Stale", "write", "It was changed.");
+      await outcome();
+      done = { node, version: ++this.seq };
+      this.executed.set(n, done);
+      this.states.set(node, { ...makeState(node, "file", this.seq), version: this.seq });
+    }
+    const keep = async (): Promise<CachedContent> => {
+      await this.keeping;
+      return { version: { node, seq: done.version } } as CachedContent;
+    };
+    return { result: { ...done, seq: done.version, conflict: false }, keep, release: async () => undefined };
+  }
+}
+
+function next<T>(queue: T[]): T {
+  const [first] = queue.length > 1 ? queue.splice(0, 1) : queue;
+  if (first === undefined) throw new Error("Nothing is said of what the server answers.");
+  return first;
+}

@@ -1,0 +1,218 @@
+// Saves that fail, and what is done about them: each is executed once, nothing takes the place of what it does not hold, and what is in doubt becomes a copy.
+import { describe, expect, test } from "@jest/globals";
+import { ROOT_NODE } from "@runnel/shared";
+import { makeState } from "../replica/model-tree.ts";
+import { NODE, SaveRig, VERSION } from "./save-rig.ts";
+
+/** Of an answer that never came. */
+const LATER = 40_000;
+
+function numbersOf(rig: SaveRig): number[] {
+  return rig.unsent.list().map(({ n }) => n);
+}
+
+describe("a save that fails", () => {
+  test("[W24] keeps its number from being reported as received, in this life and the next, until it is sent", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("NoSpace")];
+    expect(await rig.close(1)).toBe("NoSpace");
+    const [n = 0] = numbersOf(rig);
+    const isReceived = (): boolean => {
+      rig.operations.answered(rig.operations.begin());
+      const { received, but = [] } = rig.operations.received;
+      return n <= received && !but.includes(n);
+    };
+    expect(isReceived()).toBe(false);
+    await rig.again();
+    expect(isReceived()).toBe(false);
+    rig.writes = [async () => undefined];
+    await rig.unsent.replay();
+    expect(isReceived()).toBe(true);
+    expect(rig.unsent.isEmpty).toBe(true);
+    expect(rig.journal.pending()).toEqual([]);
+  });
+
+  test("is not replaced by what another program saves over the server's version; it becomes a copy", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("NoSpace"), async () => undefined];
+    expect(await rig.close(1)).toBe("NoSpace");
+    await rig.commits.closed(1);
+    expect(await rig.close(2)).toBe("saved");
+    expect(rig.unsent.list()).toHaveLength(1);
+    await rig.unsent.replay();
+    expect(rig.unsent.isEmpty).toBe(true);
+    const [made] = rig.asked.filter(({ is }) => is === "make");
+    expect(made).toMatchObject({ name: expect.stringMatching(/^file \(unsent .*\)\.txt$|^file\.txt$/) });
+    expect(rig.asked.at(-1)).toMatchObject({ is: "write", node: made?.node });
+  });
+
+  test("is replaced by the next save of the same open file", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("NoSpace"), async () => undefined];
+    expect(await rig.close(1)).toBe("NoSpace");
+    expect(await rig.close(1)).toBe("saved");
+    expect(rig.unsent.isEmpty).toBe(true);
+    expect(rig.journal.pending()).toEqual([]);
+  });
+
+  test("of another epoch is never sent to the node of that number: it becomes a copy", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("Unreachable"), async () => undefined];
+    await rig.close(1);
+    const before = rig.asked.length;
+    rig.epoch = "another";
+    await rig.journal.renew();
+    await rig.unsent.replay();
+    expect(rig.unsent.isEmpty).toBe(true);
+    expect(rig.asked.slice(before).map(({ is, node }) => [is, node === NODE])).toEqual([
+      ["make", false],
+      ["write", false],
+    ]);
+  });
+
+  test("waits, whatever a server says that does not say what became of the file", async () => {
+    for (const kind of ["NotFound", "Unavailable", "Denied", "Busy"] as const) {
+      const rig = await new SaveRig().open();
+      rig.writes = [rig.refuse(kind)];
+      await rig.close(1);
+      await rig.unsent.replay();
+      expect(rig.asked.map(({ is, node }) => [is, node])).toEqual([
+        ["write", NODE],
+        ["write", NODE],
+      ]);
+      const isStuck = kind === "NotFound" || kind === "Denied";
+      expect(rig.unsent.items()).toMatchObject([{ isStuck, reason: "The server refuses." }]);
+    }
+  });
+});
+
+describe("a save that succeeded", () => {
+  test("is not sent again when what follows in the journal fails", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("NoSpace"), async () => undefined];
+    await rig.close(1);
+    rig.machine.disk.fault = (operation) => (operation === "write" && rig.asked.length > 1 ? "Io" : undefined);
+    expect(await rig.close(1)).toBe("saved");
+    expect(rig.unsent.isEmpty).toBe(true);
+    rig.machine.disk.fault = undefined;
+    await rig.unsent.replay();
+    expect(rig.asked).toHaveLength(2);
+  });
+
+  test("is the base of the next one only when its content is in the cache", async () => {
+    const rig = await new SaveRig().open();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    rig.keeping = promise;
+    const first = rig.close(1);
+    while (rig.committed.length === 0) await rig.machine.clock.advance(1);
+    const second = rig.close(1, { baseVersion: VERSION + 1 });
+    await rig.machine.clock.advance(LATER);
+    expect(rig.asked).toHaveLength(1);
+    resolve();
+    expect([await first, await second]).toEqual(["saved", "saved"]);
+    expect(rig.asked).toHaveLength(2);
+  });
+});
+
+describe("[F101] a conflict copy", () => {
+  /** An unsent save of a file that was changed elsewhere. */
+  async function conflicted(): Promise<SaveRig> {
+    const rig = await new SaveRig().open();
+    rig.names.set("file.txt", NODE);
+    rig.writes = [rig.refuse("Unreachable")];
+    rig.states.set(NODE, { ...makeState(NODE, "file", VERSION), version: VERSION, mode: 0o640, uid: 12, gid: 34 });
+    await rig.close(1);
+    rig.states.set(NODE, { ...makeState(NODE, "file", VERSION + 1), version: VERSION + 1 });
+    rig.asked.length = 0;
+    return rig;
+  }
+
+  test("has one name, node and number of each, whatever fails, also in another life of the agent", async () => {
+    const rig = await conflicted();
+    rig.makes = [rig.refuse("Unreachable"), rig.refuse("NoSpace"), async () => undefined];
+    for (let round = 0; round < 3; round++) await rig.unsent.replay();
+    await rig.again();
+    for (let round = 0; round < 2; round++) await rig.unsent.replay();
+    rig.writes = [async () => undefined];
+    await rig.unsent.replay();
+    expect(rig.unsent.isEmpty).toBe(true);
+    const first = rig.asked.find(({ is }) => is === "make");
+    expect(first).toMatchObject({ name: expect.stringMatching(/^file \(unsent .*\)\.txt$/) });
+    const [makes, writes] = [rig.asked.filter(({ is }) => is === "make"), rig.asked.filter(({ n }) => n !== first?.n)];
+    for (const make of makes) expect(make).toEqual(first);
+    // The first asked whether the edit itself had been executed.
+    expect(new Set(writes.slice(1).map(({ n, node }) => `${n} ${node}`)).size).toBe(1);
+    expect(rig.problems.join()).toContain("file.txt was changed elsewhere while it waited to be sent");
+  });
+
+  test("has the owner and mode that its file had when it was written", async () => {
+    const rig = await conflicted();
+    await rig.unsent.replay();
+    const [record] = rig.unsent.list();
+    expect(record).toMatchObject({ copy: { of: "file.txt" }, attributes: { mode: 0o640, uid: 12, gid: 34 } });
+  });
+
+  test("is sent once when the agent is killed between the answer and its note in the journal", async () => {
+    const rig = await conflicted();
+    rig.writes = [async () => undefined];
+    const done = rig.journal.done.bind(rig.journal);
+    rig.journal.done = async () => undefined;
+    await rig.unsent.replay();
+    rig.journal.done = done;
+    const states = rig.states.size;
+    await rig.again();
+    await rig.unsent.replay();
+    expect(rig.unsent.isEmpty).toBe(true);
+    expect(rig.states.size).toBe(states);
+    expect(rig.journal.pending()).toEqual([]);
+  });
+
+  test("waits under its name while a server finds nothing, unless it says that the folder is gone", async () => {
+    const rig = await conflicted();
+    rig.makes = [rig.refuse("NotFound")];
+    for (let round = 0; round < 3; round++) await rig.unsent.replay();
+    const makes = rig.asked.filter(({ is }) => is === "make");
+    expect(makes).toHaveLength(3);
+    expect(new Set(makes.map((make) => JSON.stringify(make))).size).toBe(1);
+    rig.states.delete(ROOT_NODE);
+    rig.makes = [rig.refuse("NotFound"), async () => undefined];
+    rig.writes = [async () => undefined];
+    await rig.unsent.replay();
+    expect(rig.unsent.isEmpty).toBe(true);
+  });
+
+  test("for which no name is free is tried a few times, and then later", async () => {
+    const rig = await conflicted();
+    rig.makes = [rig.refuse("Exists")];
+    await rig.unsent.replay();
+    const names = rig.asked.flatMap((each) => (each.is === "make" ? [each.name] : []));
+    expect(names.length).toBeLessThan(10);
+    expect(new Set(names).size).toBeGreaterThan(1);
+    expect(rig.unsent.items()).toMatchObject([{ isStuck: true }]);
+  });
+
+  test("whose name is taken meanwhile gets another one", async () => {
+    const rig = await conflicted();
+    rig.makes = [rig.refuse("Exists"), async () => undefined];
+    rig.writes = [async () => undefined];
+    await rig.unsent.replay();
+    const [one, other] = rig.asked.filter(({ is }) => is === "make");
+    expect(one?.n).not.toBe(other?.n);
+    expect(rig.unsent.isEmpty).toBe(true);
+  });
+});
+
+describe("what a person gives up", () => {
+  test("is gone from the journal; what a program has open, or is being sent, is not given up", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("NoSpace")];
+    await rig.close(1);
+    const [record] = rig.unsent.list();
+    if (record === undefined) throw new Error("Nothing is unsent.");
+    await expect(rig.unsent.discard(record)).rejects.toMatchObject({ kind: "Busy" });
+    await rig.commits.closed(1);
+    await rig.unsent.discard(record);
+    expect(rig.unsent.isEmpty).toBe(true);
+    expect(rig.journal.pending()).toEqual([]);
+  });
+});
