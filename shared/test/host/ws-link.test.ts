@@ -169,6 +169,8 @@ describe("dialing", () => {
   test("says that what answers is no Runnel server", async () => {
     const server = createServer((socket) => {
       socket.on("error", () => {});
+      // Else it never sees that the other end has gone.
+      socket.resume();
       socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     });
     await new Promise<void>((resolve) => {
@@ -184,7 +186,7 @@ describe("dialing", () => {
 
   test("is ended by its signal, before and while it waits", async () => {
     await expect(dialer.dial("ws://127.0.0.1:1/", AbortSignal.abort())).rejects.toMatchObject({ kind: "Interrupted" });
-    const silent = createServer(() => {});
+    const silent = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => {
       silent.listen(0, "127.0.0.1", resolve);
     });
