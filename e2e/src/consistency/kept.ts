@@ -90,7 +90,8 @@ class Kept {
   private isGivenUp(call: Call): boolean {
     return this.parts.calls.some((each) => {
       if (each.client !== call.client || each.began < call.began || !isChange(each.kind)) return false;
-      if (each.kind === "write") return each.from === call.content;
+      // What could not be sent is what its client shows: whoever writes a file anew there gives it up, and an edit starts from it.
+      if (each.kind === "write") return each.from === undefined ? each.path === call.path : each.from === call.content;
       const isOf = [each.path, each.toPath].some((path) => path === call.path || call.path.startsWith(`${path}/`));
       return isOf && each.kind !== "link" && each.kind !== "make";
     });
