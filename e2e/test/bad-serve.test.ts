@@ -1,8 +1,7 @@
 // `runnel serve`, used wrongly or where it cannot work: one sentence each, before any folder is touched.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { mkdirSync, readdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { LAUNCHER, Sandbox, onMount, refusalOf, run, waitFor } from "../src/harness/index.ts";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { LAUNCHER, Sandbox, refusalOf, run } from "../src/harness/index.ts";
 import type { Device, Refusal, ServerProcess } from "../src/harness/index.ts";
 
 const LONG = "a".repeat(300);
@@ -81,13 +80,6 @@ describe("a volume", () => {
       "Invalid",
       "~/into/inside lies inside the drive ~/drive. Name a folder on a local disk.",
     ],
-    [
-      "that is missing",
-      ["a=nothing"],
-      1,
-      "NotFound",
-      "~/nothing does not exist. Make it first, or name another folder.",
-    ],
     ["that is a file", ["a=file"], 1, "NotFolder", "~/file is not a folder. Name a folder."],
     ["with a long path", [`a=${LONG}`], 1, "BadName", `~/${LONG} is too long for a path. Name a shorter one.`],
   ])("%s is refused", async (_, volumes, code, kind, sentence) => {
@@ -139,36 +131,6 @@ describe("the server's own data", () => {
     expect(await refused([`${name}=plain`], ["--data", data])).toEqual({ code, kind, sentence });
     expect(readdirSync(sandbox.path("plain"))).toEqual(["below"]);
   });
-
-  test("that is about another folder does not take this one for empty: it says so, and serves the right one when that is back", async () => {
-    const folder = sandbox.makeFolder("one");
-    writeFileSync(join(folder, "file"), "content");
-    const options = { volumes: { docs: folder }, data: sandbox.path("own") };
-    await (await sandbox.startServer(options)).stop();
-    renameSync(folder, `${folder}-away`);
-    mkdirSync(folder);
-    const again = await sandbox.startServer(options);
-    const sentence = "The volume docs cannot be served now: The folder has no volume marker: is its disk mounted?";
-    await waitFor(() => again.stderr.includes(sentence), 10_000, "the sentence");
-    expect(readdirSync(folder)).toEqual([]);
-    const other = sandbox.device("c");
-    const drive = sandbox.makeFolder("drive-c");
-    await other.mount(`${again.url}/docs`, drive);
-    expect(
-      await onMount('cat "$1/file" 2>&1 || true; (echo x > "$1/new") 2>&1 || true; ls "$1" 2>&1 || true', [drive]),
-    ).toContain("file");
-    expect(readdirSync(folder)).toEqual([]);
-    await again.stop();
-    rmdirSync(folder);
-    renameSync(`${folder}-away`, folder);
-    const back = await sandbox.startServer({ ...options, listen: `127.0.0.1:${again.port}` });
-    await waitFor(
-      async () => (await onMount('cat "$1/file" 2>&1 || true', [drive])) === "content",
-      20_000,
-      "the file to be there again",
-    );
-    expect(back.stderr).toBe("");
-  }, 60_000);
 });
 
 describe("a place to listen", () => {

@@ -2,13 +2,11 @@
 import { realDisk, threadExecutor } from "@runnel/native";
 import type { Disk } from "@runnel/shared";
 import { RealClock, WsAcceptor } from "@runnel/shared";
-import type { ContentStatus } from "./content/content-store.ts";
 import { serveAdmin } from "./admin/admin-server.ts";
 import { type Guests, type Security, openSecurity } from "./auth/security.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
-import { type VolumeHost, type VolumeSettings, openVolume } from "./open-volume.ts";
+import { type VolumeHost, type VolumeSettings, lookAtFolder, openVolume } from "./open-volume.ts";
 import { checkFolders } from "./served-folders.ts";
-import type { OpenedVolume } from "./server.ts";
 import { serve } from "./server.ts";
 
 export { askServer } from "./admin/admin-client.ts";
@@ -37,6 +35,15 @@ export interface SecuritySettings {
   hostname: string;
 }
 
+export interface OfferedVolume {
+  readonly name: string;
+  readonly folder: string;
+  /** undefined: it cannot be served now. */
+  readonly volume: { readonly epoch: string } | undefined;
+  /** Why not. */
+  readonly unavailable: string | undefined;
+}
+
 export interface RunningServer {
   /** ws://host:port or wss://host:port */
   readonly url: string;
@@ -44,14 +51,13 @@ export interface RunningServer {
   readonly guests: Guests | undefined;
   /** A connection of this device is open. */
   connected(device: string): boolean;
-  readonly volumes: { name: string; folder: string; epoch: string }[];
-  status(): { volumes: { name: string; seq: number; content: ContentStatus; attachments: number }[] };
+  readonly volumes: readonly OfferedVolume[];
   close(): Promise<void>;
 }
 
 /**
- * Opens the volumes and listens. @throws RunnelError with a sentence for a person: a folder that is missing or not readable, two volumes in one
- * another, a port in use, an address beyond loopback.
+ * Listens and opens the volumes; one whose folder is not there waits for it. @throws RunnelError with a sentence for a person: what cannot be a folder,
+ * two volumes in one another, a port in use, an address beyond loopback.
  */
 export async function startServer(settings: ServerSettings): Promise<RunningServer> {
   const clock = new RealClock();
@@ -60,11 +66,17 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   await checkFolders(settings.volumes, settings.dataFolder);
   const { host, port } = settings;
   const disk = realDisk();
-  const openVolumes = async (opened: OpenedVolume[]): Promise<void> => {
-    for (const each of settings.volumes)
-      opened.push(await openVolume(each, { ...settings, clock, executor, disk, openMeta: openMeta(disk), warn }));
-  };
-  const parts = { clock, executor, host, port, software: "Runnel server", warn, openVolumes };
+  const volumeHost = { ...settings, clock, executor, disk, openMeta: openMeta(disk), warn };
+  const volumes = settings.volumes.map((each) => ({
+    ...each,
+    look: async () => {
+      // A folder that comes later may lie elsewhere by then.
+      await checkFolders(settings.volumes, settings.dataFolder);
+      await lookAtFolder(each, volumeHost);
+    },
+    open: (gone: (reason: string) => void) => openVolume(each, volumeHost, gone),
+  }));
+  const parts = { clock, executor, host, port, software: "Runnel server", warn, volumes };
   if (settings.security === undefined) return serve({ ...parts, acceptor: new WsAcceptor(), security: undefined });
   const security = await openSecurity(disk, clock, settings.dataFolder, settings.security);
   try {

@@ -1,20 +1,21 @@
 // Opens a volume: its folder, its data, and the locks on both. Which engines it runs on is for index.ts (or a simulation).
 import { join } from "node:path";
-import type { Clock, Disk, Executor } from "@runnel/shared";
-import { RunnelError, STORE_FOLDER, TIMING } from "@runnel/shared";
-import { enclosingVolume } from "./content/folder/marker.ts";
+import type { Clock, Disk, DiskRoot, Executor } from "@runnel/shared";
+import { RunnelError, STORE_FOLDER, TIMING, isRunnelError } from "@runnel/shared";
+import { enclosingVolume, markerFault, unreadable } from "./content/folder/marker.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openData, openServed } from "./served-folders.ts";
-import type { OpenedVolume } from "./server.ts";
+import type { OpenedVolume } from "./served-volume.ts";
 import { ServingLock } from "./volume/serving-lock.ts";
-import { volumeId } from "./volume/volume-id.ts";
+import { foundVolumeId, knowVolumeId, volumeId } from "./volume/volume-id.ts";
+import type { VolumeId } from "./volume/volume-id.ts";
 import { Volume } from "./volume/volume.ts";
 
 export interface VolumeSettings {
   name: string;
-  /** An existing folder; served as it is. */
+  /** Served as it is; while it is not there, the volume waits for it. */
   folder: string;
 }
 
@@ -29,8 +30,55 @@ export interface VolumeHost {
   warn(message: string, error?: unknown): void;
 }
 
-/** @throws RunnelError with a sentence for a person. */
-export async function openVolume({ name, folder }: VolumeSettings, host: VolumeHost): Promise<OpenedVolume> {
+/**
+ * Whether the folder is the volume's, or has never been served: opening it makes sense. Touches nothing. @throws RunnelError with a sentence for a
+ * person; Busy when another server serves it; Unavailable while it is another one, or none [F21].
+ */
+export async function lookAtFolder(
+  { name, folder }: VolumeSettings,
+  { disk, dataFolder }: Pick<VolumeHost, "disk" | "dataFolder">,
+): Promise<void> {
+  const served = await openServed(disk, folder);
+  try {
+    await ServingLock.check(disk, served, SERVED_NOTE, folder);
+    const id = await idIn(disk, join(dataFolder, name));
+    const fault = await markerFault(served, id?.id, id?.isKnown === true).catch(unreadableMarker);
+    if (fault !== undefined && fault !== "none yet") throw new RunnelError("Unavailable", "serve", fault);
+  } finally {
+    await served.close();
+  }
+}
+
+function unreadableMarker(error: unknown): string {
+  if (!isRunnelError(error) || error.kind === "Version") throw error;
+  return error.kind === "Corrupt" ? error.message : unreadable(error);
+}
+
+/** undefined: there is no such volume's data yet. */
+async function idIn(disk: Disk, dataPath: string): Promise<VolumeId | undefined> {
+  let data: DiskRoot;
+  try {
+    data = await disk.openRoot(dataPath);
+  } catch {
+    // Whatever else it is, opening says.
+    return undefined;
+  }
+  try {
+    return await foundVolumeId(data);
+  } finally {
+    await data.close();
+  }
+}
+
+/**
+ * Opens a volume whose folder is there. `gone`: told once if it goes; the volume is to be closed and released then. @throws RunnelError with a sentence for
+ * a person; Unavailable as lookAtFolder.
+ */
+export async function openVolume(
+  { name, folder }: VolumeSettings,
+  host: VolumeHost,
+  gone?: (reason: string) => void,
+): Promise<OpenedVolume> {
   const { clock, executor, disk, warn } = host;
   const served = await openServed(disk, folder);
   const above = await enclosingVolume(disk, folder);
@@ -44,34 +92,41 @@ export async function openVolume({ name, folder }: VolumeSettings, host: VolumeH
   }
   const dataPath = join(host.dataFolder, name);
   const locks: ServingLock[] = [];
+  let data: DiskRoot | undefined;
   const release = async (): Promise<void> => {
     for (const lock of locks) await lock.release();
     await served.close();
+    await data?.close();
   };
   try {
-    const data = await openData(disk, dataPath, DATA_FOLDER_MODE);
+    const own = await openData(disk, dataPath, DATA_FOLDER_MODE);
+    data = own;
     await ServingLock.check(disk, served, SERVED_NOTE, folder);
-    locks.push(await ServingLock.take(disk, data, DATA_NOTE, `The volume ${name} in ${host.dataFolder}`));
+    locks.push(await ServingLock.take(disk, own, DATA_NOTE, `The volume ${name} in ${host.dataFolder}`));
     const volume = await Volume.open({
       name,
       clock,
       executor,
       disk,
       folder,
-      data,
+      data: own,
       termMs: host.termMs ?? TIMING.leaseTermMs,
       openMeta: (create) => host.openMeta(join(dataPath, "meta"), create),
       openContent: async (root, meta, contentHost) => {
-        const id = await volumeId(data);
-        const settings = { volume: id.id, wasServed: id.isKnown, isPrivileged: process.getuid?.() === 0 };
-        return openFolderStore({ root, meta, clock, host: contentHost, executor, settings });
+        const { id, isKnown } = await volumeId(own);
+        const settings = { volume: id, wasServed: isKnown, isPrivileged: process.getuid?.() === 0 };
+        return openFolderStore({ disk, root, meta, clock, host: contentHost, executor, settings });
       },
+      ...(gone === undefined ? {} : { gone }),
       warn,
     });
-    // Nobody shall take a folder that was never read for an empty one.
-    if (volume.isNew) await volume.looked;
-    if (volume.content.status().unavailable === undefined)
+    try {
+      await knowVolumeId(own);
       locks.push(await ServingLock.take(disk, served, SERVED_NOTE, folder));
+    } catch (error) {
+      await volume.close();
+      throw error;
+    }
     return { volume, folder, release };
   } catch (error) {
     await release();

@@ -8,7 +8,8 @@ export { MemoryMetaImage, openMemoryMetaStore } from "./meta/memory-meta-store.t
 export { openSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
 export { SqliteTables } from "./meta/sqlite-tables.ts";
 export type { MetaStore, Operation, Planned, PlanRequest } from "./meta/meta-store.ts";
-export { openVolume } from "./open-volume.ts";
-export { type OpenedVolume, serve } from "./server.ts";
+export { type VolumeHost, lookAtFolder, openVolume } from "./open-volume.ts";
+export type { OpenedVolume } from "./served-volume.ts";
+export { serve } from "./server.ts";
 export { Volume } from "./volume/volume.ts";
 export { Attachment } from "./wire/attachment.ts";

@@ -4,6 +4,7 @@ import type { DiskRoot, Disk, ErrorKind, MountTableEntry } from "@runnel/shared"
 import { RunnelError, driveAbove, fromSystemError, isVolumeName, isWithin, readMountTable } from "@runnel/shared";
 import { realPath } from "./host/real-path.ts";
 import { OWN_FOLDER } from "./auth/own-folder.ts";
+import { unreadable } from "./content/folder/marker.ts";
 import type { VolumeSettings } from "./open-volume.ts";
 
 /** @throws RunnelError Invalid with a sentence for a person. No folder is touched. */
@@ -57,15 +58,18 @@ function refuse(sentence: string): never {
   throw new RunnelError("Invalid", "serve", sentence);
 }
 
-/** Opens a folder that is to be served. @throws RunnelError with a sentence for a person. */
-export function openServed(disk: Disk, folder: string): Promise<DiskRoot> {
-  return inWords(openReadable(disk, folder), {
-    NotFound: `${folder} does not exist. Make it first, or name another folder.`,
-    NotFolder: `${folder} is not a folder. Name a folder.`,
-    Denied: `${folder} cannot be read by this user. Grant the right, or name another folder.`,
-    BadName: `${folder} is too long for a path. Name a shorter one.`,
-    other: `${folder} cannot be opened. Name another folder.`,
-  });
+/** Opens a folder that is to be served. @throws RunnelError with a sentence for a person; Unavailable for one that is not there or may not be read now. */
+export async function openServed(disk: Disk, folder: string): Promise<DiskRoot> {
+  try {
+    return await openReadable(disk, folder);
+  } catch (error) {
+    const known = fromSystemError(error, "serve");
+    if (known.kind !== "NotFolder" && known.kind !== "BadName")
+      throw new RunnelError("Unavailable", "serve", unreadable(known), { cause: error });
+    const words =
+      known.kind === "BadName" ? "is too long for a path. Name a shorter one." : "is not a folder. Name a folder.";
+    throw new RunnelError(known.kind, "serve", `${folder} ${words}`, { cause: error });
+  }
 }
 
 async function openReadable(disk: Disk, folder: string): Promise<DiskRoot> {

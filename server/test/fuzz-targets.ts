@@ -120,7 +120,7 @@ async function requests(): Promise<FuzzTarget> {
         link: right,
         clock,
         executor,
-        volumes: new Map([["docs", volume]]),
+        volume: (name) => (name === "docs" ? volume : undefined),
         access: undefined,
         failedLogins: new FailedLogins(clock),
         software: "Runnel server",

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import {
   Connection,
   LIMITS,
+  RunnelError,
   SeededRandom,
   SimulatedClock,
   type SimulatedLink,
@@ -43,7 +44,14 @@ async function start(): Promise<Ground> {
     port: PORT,
     software: "test server",
     security: undefined,
-    openVolumes: () => opening,
+    volumes: [
+      {
+        name: "docs",
+        folder: "/srv/docs",
+        look: () => opening,
+        open: () => Promise.reject(new RunnelError("Unavailable", "serve", "There is none.")),
+      },
+    ],
     warn: () => undefined,
   });
   await clock.advance(1);

@@ -61,7 +61,6 @@ export interface ServerStatus {
   pending: number;
   /** Why they do not get there, and which path waits first; it is tried again. */
   stuck: Stuck | null;
-  unavailable: string | null;
   /** What programs there changed may not show yet: so many names were looked at, of so many or more; `stuck` where that fails. */
   look: { why: LookWhy; done: number; total: number; stuck: Stuck | null } | null;
   /** Changed there and from a drive at once; both are kept. */

@@ -6,9 +6,8 @@ import { formatCount, formatPercent } from "./format.ts";
 const SHOWN_MAX = 5;
 
 export function describeServer(server: ServerStatus): string[] {
-  const { unavailable, look, salvaged, destroyed, missing, incomplete, conflicts, lost, leftOut } = server;
+  const { look, salvaged, destroyed, missing, incomplete, conflicts, lost, leftOut } = server;
   const lines: string[] = [];
-  if (unavailable !== null) lines.push(`The server cannot use its folder: ${unavailable}`);
   if (look !== null) lines.push(describeLook(look));
   lines.push(...describePending(server));
   for (const { changes, atMs } of salvaged) {

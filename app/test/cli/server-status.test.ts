@@ -9,7 +9,6 @@ const FINE: ServerStatus = {
   seq: 7,
   pending: 0,
   stuck: null,
-  unavailable: null,
   look: null,
   conflicts: [],
   incomplete: [],
@@ -81,11 +80,6 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
     "another obstacle",
     { pending: 2, stuck: { path: "", kind: "Io", sentence: "The disk failed." } },
     ["2 changes are saved, but not in the server's plain files yet. It stops: The disk failed. It is tried again."],
-  ],
-  [
-    "a folder that is away",
-    { unavailable: "The folder has no volume marker: is its disk mounted?" },
-    ["The server cannot use its folder: The folder has no volume marker: is its disk mounted?"],
   ],
   [
     "a rebuilt index",

@@ -77,8 +77,8 @@ export async function measureIngest({ count, bytes }: Files): Promise<IngestFigu
 }
 
 /** When it resolves, the files have been seen and not been cut. */
-function open(folder: string, dataFolder: string): Promise<OpenedVolume> {
-  return openVolume(
+async function open(folder: string, dataFolder: string): Promise<OpenedVolume> {
+  const opened = await openVolume(
     { name: "files", folder },
     {
       clock: new RealClock(),
@@ -92,6 +92,8 @@ function open(folder: string, dataFolder: string): Promise<OpenedVolume> {
       warn: (message, error) => console.error(message, error ?? ""),
     },
   );
+  await opened.volume.looked;
+  return opened;
 }
 
 async function untilCut({ volume }: OpenedVolume, deadlineMs: number): Promise<void> {

@@ -1,7 +1,7 @@
 // The server of a simulation: what `runnel serve` composes, on a simulated disk, clock and network, with the meta store in memory.
 import { inlineExecutor } from "@runnel/native";
-import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/parts";
-import { MemoryMetaImage, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
+import type { Feed, MetaStore, OpenedVolume, VolumeHost } from "@runnel/server/parts";
+import { MemoryMetaImage, lookAtFolder, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
 import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import { SimulatedDisk } from "@runnel/shared";
 import { Machine, type Process } from "../simulation/machine.ts";
@@ -49,7 +49,7 @@ export class SimulatedServer {
   waited = 0;
   private image = new MemoryMetaImage();
   private process: Process | undefined;
-  private opened: OpenedVolume[] = [];
+  private opened: OpenedVolume | undefined;
 
   constructor(clock: SimulatedClock, network: SimulatedNetwork, seed: number, termMs: number) {
     this.machine = new Machine(clock);
@@ -64,7 +64,7 @@ export class SimulatedServer {
 
   /** Nothing is on its way into the plain folder. */
   get isSettled(): boolean {
-    const status = this.opened[0]?.volume.content.status();
+    const status = this.opened?.volume.content.status();
     return status !== undefined && status.pendingCommits === 0 && !status.isScanning;
   }
 
@@ -75,7 +75,7 @@ export class SimulatedServer {
 
   /** What status says of it. */
   async notices(): Promise<Notice[]> {
-    return (await this.opened[0]?.volume.content.notices()) ?? [];
+    return (await this.opened?.volume.content.notices()) ?? [];
   }
 
   /** Resolves when it serves, or has crashed before it could. */
@@ -97,7 +97,21 @@ export class SimulatedServer {
     await this.disks.openRoot(FOLDER, { permissions: 0o755 });
     const executor = inlineExecutor();
     const warn = (message: string): void => void this.warnings.push(message);
-    this.opened = [];
+    this.opened = undefined;
+    const settings = { name: VOLUME, folder: FOLDER };
+    const host: VolumeHost = {
+      clock: process,
+      executor,
+      disk: this.disks,
+      dataFolder: DATA,
+      termMs: this.termMs,
+      warn,
+      openMeta: async (_folder, create) => {
+        if (create !== undefined) this.image = new MemoryMetaImage();
+        const store = await openMemoryMetaStore(this.image, create === undefined ? {} : { create });
+        return whileAlive(process, this.lost === undefined ? this.truth.follow(store) : this.told(store));
+      },
+    };
     await serve({
       acceptor: this.network,
       clock: process,
@@ -107,29 +121,26 @@ export class SimulatedServer {
       software: "Runnel server",
       security: undefined,
       warn,
-      openVolumes: async (opened) => {
-        this.opened = opened;
-        const volume = await openVolume(
-          { name: VOLUME, folder: FOLDER },
-          {
-            clock: process,
-            executor,
-            disk: this.disks,
-            dataFolder: DATA,
-            termMs: this.termMs,
-            warn,
-            openMeta: async (_folder, create) => {
-              if (create !== undefined) this.image = new MemoryMetaImage();
-              const store = await openMemoryMetaStore(this.image, create === undefined ? {} : { create });
-              return whileAlive(process, this.lost === undefined ? this.truth.follow(store) : this.told(store));
-            },
+      volumes: [
+        {
+          ...settings,
+          look: () => lookAtFolder(settings, host),
+          open: async (gone) => {
+            const opened = await openVolume(settings, host, gone);
+            this.opened = opened;
+            if (this.lost === undefined) this.truth.cutAfter(opened.volume.seq);
+            this.countWaits(opened.volume.feed);
+            return { ...opened, release: () => this.released(opened) };
           },
-        );
-        if (this.lost === undefined) this.truth.cutAfter(volume.volume.seq);
-        this.countWaits(volume.volume.feed);
-        opened.push(volume);
-      },
+        },
+      ],
     });
+  }
+
+  /** The volume is let go: its folder is away, or the server ends. */
+  private async released(opened: OpenedVolume): Promise<void> {
+    if (this.opened === opened) this.opened = undefined;
+    await opened.release();
   }
 
   private countWaits(feed: Feed): void {

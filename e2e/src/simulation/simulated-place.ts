@@ -10,6 +10,8 @@ import {
   MemoryMetaImage,
   type OpenedVolume,
   type RunningServer,
+  type VolumeHost,
+  lookAtFolder,
   openMemoryMetaStore,
   openVolume,
   serve,
@@ -98,6 +100,16 @@ export class SimulatedPlace {
   private async openServer(): Promise<void> {
     const { clock, executor, disk, image } = this;
     const warn = (message: string): void => void this.log.push(message);
+    const settings = { name: "docs", folder: SERVED };
+    const host: VolumeHost = {
+      clock,
+      executor,
+      disk,
+      dataFolder: DATA,
+      termMs: TERM_MS,
+      warn,
+      openMeta: async (_folder, create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
+    };
     this.server = await serve({
       acceptor: this.line,
       clock,
@@ -107,18 +119,17 @@ export class SimulatedPlace {
       software: "Runnel server",
       security: undefined,
       warn,
-      openVolumes: async (opened) => {
-        const host = { clock, executor, disk, dataFolder: DATA, termMs: TERM_MS, warn };
-        const served = await openVolume(
-          { name: "docs", folder: SERVED },
-          {
-            ...host,
-            openMeta: async (_folder, create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
+      volumes: [
+        {
+          ...settings,
+          look: () => lookAtFolder(settings, host),
+          open: async (gone) => {
+            const opened = await openVolume(settings, host, gone);
+            this.volume = opened.volume;
+            return opened;
           },
-        );
-        this.volume = served.volume;
-        opened.push(served);
-      },
+        },
+      ],
     });
   }
 

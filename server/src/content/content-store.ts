@@ -35,8 +35,8 @@ export interface ContentHost {
   /** Events may have been missed: leases are withdrawn until `scanned`. */
   uncertain(): void;
   scanned(): void;
-  /** The volume cannot be reached (another device, marker missing), or is back. */
-  availability(reason: string | undefined): void;
+  /** The folder is the volume's no more (moved, another device, marker missing), and why. Said once: the store does nothing more, and is to be closed. */
+  unavailable(reason: string): void;
   /** Staged files that an earlier life left, with notes, and no commit names: the volume's, each to be taken up or discarded. Said once, as the store begins. */
   left(files: readonly LeftFile[]): void;
 }
@@ -113,7 +113,6 @@ export interface ContentStatus {
   pendingCommits: number;
   /** Why bringing up is stuck (disk full…), if it is, and at the change of which path; retried. */
   stuck: Stuck | undefined;
-  unavailable: string | undefined;
   isScanning: boolean;
   /** What other programs did more than 2 s ago may not be told yet: so many names were looked at, of so many or more; `stuck` at a folder, where it is begun again. */
   look: { why: LookWhy; done: number; total: number; stuck?: Stuck } | undefined;
@@ -124,7 +123,7 @@ export interface ContentStatus {
 export interface ContentStore {
   /**
    * Begins: checks the marker, cleans what a crash left in temp/, brings up `commits` (those after facts.upSeq, in order, with the handles noted for
-   * them), then watches and scans. Resolves when reads can be answered (before the scan ends).
+   * them), then watches and scans. Resolves when reads can be answered (before the scan ends). @throws Unavailable when the folder is not the volume's now.
    */
   start(commits: AcceptedCommit[], handles: ReadonlyMap<number, Uint8Array>): Promise<void>;
   /** Rebuild after loss of the meta store: forget nothing on disk, take everything in as new (a whole scan). Resolves when the scan is done. */
@@ -138,6 +137,8 @@ export interface ContentStore {
   stage(): Promise<StagedFile>;
   /** Reserves room for what a commit will need on disk. @throws NoSpace. Released by the returned function, when the commit is up or failed. */
   reserve(bytes: number): Promise<() => void>;
+  /** Looks whether the contents lie where they should; `unavailable` is told when they do not. @throws Unavailable then, or when it cannot be seen now. */
+  mustBeThere(): Promise<void>;
   /** @throws BadName for a name that cannot be held where the contents lie. */
   checkName(name: string): void;
   /** In order of seq. */

@@ -10,7 +10,7 @@ import { indexAgain } from "./commit-queue.ts";
 import { commitsOf, decodeRecord } from "./commit-record.ts";
 import { salvage } from "./salvage/salvage.ts";
 import type { SalvageReport } from "./salvage/salvage.ts";
-import { knownVolumeId } from "./volume-id.ts";
+import { foundVolumeId } from "./volume-id.ts";
 
 export interface RecoverParts {
   name: string;
@@ -74,7 +74,7 @@ async function makeAnew(parts: RecoverParts, root: DiskRoot, log: Log): Promise<
     wasServed = true;
   });
   const report = wasServed
-    ? await salvage({ root, log, executor, volume: await knownVolumeId(parts.data), warn })
+    ? await salvage({ root, log, executor, volume: (await foundVolumeId(parts.data))?.id, warn })
     : undefined;
   // Records of another epoch mean nothing to a new meta store.
   await log.dropBefore(await log.rotate());

@@ -1,19 +1,26 @@
-// A volume's own id: made at its first serving, the same through every epoch. It ties the data folder to the marker in the served folder.
+// A volume's own id: made at its first serving, the same through every epoch. It ties the data folder to the marker in the served folder. Drawn and
+// written down first, and the volume's from when the folder has its marker: a first serving that ends in between begins again with the same id.
 import { randomBytes } from "node:crypto";
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 
 const FILE = "volume";
-const TEMP = "volume.new";
+const DRAWN = "volume.new";
 const ID_BYTES = 16;
 const MODE = 0o600;
 
-/** `isKnown`: the volume has been served before from this data folder. @throws Corrupt when the file is damaged. */
-export async function volumeId(data: DiskRoot): Promise<{ id: string; isKnown: boolean }> {
-  const found = await read(data);
-  if (found !== undefined) return { id: found, isKnown: true };
+/** `isKnown`: the volume has been served before from this data folder. */
+export interface VolumeId {
+  id: string;
+  isKnown: boolean;
+}
+
+/** The volume's, drawn if it has none. @throws Corrupt when the file is damaged. */
+export async function volumeId(data: DiskRoot): Promise<VolumeId> {
+  const found = await foundVolumeId(data);
+  if (found !== undefined) return found;
   const id = randomBytes(ID_BYTES).toString("hex");
-  const file = await data.open(TEMP, "create", MODE);
+  const file = await data.open(DRAWN, "create", MODE);
   try {
     // One that a crash left may be longer.
     await file.truncate(0);
@@ -22,28 +29,38 @@ export async function volumeId(data: DiskRoot): Promise<{ id: string; isKnown: b
   } finally {
     await file.close();
   }
-  await data.rename(TEMP, FILE, "replace");
   await data.syncFolder("");
   return { id, isKnown: false };
 }
 
-/** The id of one that has been served from this data folder. */
-export async function knownVolumeId(data: DiskRoot): Promise<string | undefined> {
-  return read(data);
+/** The folder has its marker: one without is unavailable from now on [F21]. */
+export async function knowVolumeId(data: DiskRoot): Promise<void> {
+  if ((await foundVolumeId(data))?.isKnown !== false) return;
+  await data.rename(DRAWN, FILE, "replace");
+  await data.syncFolder("");
 }
 
-async function read(data: DiskRoot): Promise<string | undefined> {
+/** Without drawing one. @throws Corrupt */
+export async function foundVolumeId(data: DiskRoot): Promise<VolumeId | undefined> {
+  const known = await read(data, FILE);
+  if (known === undefined) {
+    const drawn = await read(data, DRAWN);
+    return drawn !== undefined && ID.test(drawn) ? { id: drawn, isKnown: false } : undefined;
+  }
+  if (!ID.test(known)) throw new RunnelError("Corrupt", "open volume", `The file "volume" in ${data.path} is damaged.`);
+  return { id: known, isKnown: true };
+}
+
+const ID = /^[0-9a-f]{32}$/;
+
+async function read(data: DiskRoot, name: string): Promise<string | undefined> {
   try {
-    const file = await data.open(FILE, "read");
-    let text: string;
+    const file = await data.open(name, "read");
     try {
-      text = Buffer.from(await file.read(0, ID_BYTES * 2 + 1)).toString();
+      return Buffer.from(await file.read(0, ID_BYTES * 2 + 1)).toString();
     } finally {
       await file.close();
     }
-    if (!/^[0-9a-f]{32}$/.test(text))
-      throw new RunnelError("Corrupt", "open volume", `The file "volume" in ${data.path} is damaged.`);
-    return text;
   } catch (error) {
     if (isRunnelError(error, "NotFound")) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What opening it makes of its log and
 // meta store is recover.ts.
 import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
-import { isRunnelError, openLog } from "@runnel/shared";
+import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentHost, ContentStore, LeftFile } from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
@@ -38,6 +38,8 @@ export interface VolumeParts {
   logSegmentBytes?: number;
   /** What one instance may have staged; by default LIMITS.stagedBytes. */
   stagedBytesMax?: number;
+  /** The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not up waits there. */
+  gone?(reason: string): void;
   warn(message: string, error?: unknown): void;
 }
 
@@ -63,7 +65,7 @@ export class Volume {
   private readonly warn: VolumeParts["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
   readonly salvaged: SalvageReport | undefined;
-  /** The folder has been looked through once since the start, or is known to be away. A folder never read before looks empty until then. */
+  /** The folder has been looked through once since the start. A folder never read before looks empty until then. Rejects with Unavailable if the folder goes. */
   readonly looked: Promise<void>;
   /** The index was empty at the start: nothing is known but what this start's look brings. */
   readonly isNew: boolean;
@@ -113,8 +115,7 @@ export class Volume {
   }
 
   /**
-   * @throws Version, Corrupt (a damaged log), Unavailable (commits wait to be salvaged into a folder that is not there now), and what the
-   * disk throws. Nothing stays open then.
+   * @throws Version, Corrupt (a damaged log), Unavailable (the folder is not the volume's now), and what the disk throws. Nothing stays open then.
    */
   static async open(parts: VolumeParts): Promise<Volume> {
     const opened: { close(): Promise<void> }[] = [];
@@ -142,6 +143,7 @@ export class Volume {
     const feed = new Feed(parts.clock, parts.termMs, attached);
     let volume: Volume | undefined;
     const looked = Promise.withResolvers<void>();
+    looked.promise.catch(() => undefined);
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
     const room = new DataRoom(parts.data, parts.clock);
     const queue = new CommitQueue(log, meta, parts.clock, room, indexedTo, (published) => volume?.committed(published));
@@ -154,12 +156,10 @@ export class Volume {
         scanned: () => volume?.indexer.wake(),
         looked: looked.resolve,
         left: (files) => volume?.stagedWrites.found(files),
-        availability: (reason) =>
-          parts.warn(
-            reason === undefined
-              ? `The volume ${parts.name} is back.`
-              : `The volume ${parts.name} cannot be served now: ${reason} Bring the right folder back and start the server again.`,
-          ),
+        gone: (reason) => {
+          looked.reject(new RunnelError("Unavailable", "serve", reason));
+          parts.gone?.(reason);
+        },
       }),
     );
     volume = new Volume(parts, {
@@ -346,14 +346,11 @@ function hostOf(
     scanned(): void;
     looked(): void;
     left(files: readonly LeftFile[]): void;
-    availability(reason: string | undefined): void;
+    gone(reason: string): void;
   },
 ): ContentHost {
   // Until the folder has been looked through, nobody's picture of it counts as current.
-  let isUncertain = true;
-  let isAway = false;
   feed.withdraw();
-  const show = (): void => (isUncertain || isAway ? feed.withdraw() : feed.restore());
   return {
     external: async (operations) => {
       const planned = await queue.submitAll(operations);
@@ -371,21 +368,15 @@ function hostOf(
       // A hint: without it salvage has more to look at.
       log.write([encodeRecord({ kind: "up", seq }, NO_DATA).bytes]).catch(() => undefined);
     },
-    uncertain: () => {
-      isUncertain = true;
-      show();
-    },
+    uncertain: () => feed.withdraw(),
     scanned: () => {
-      isUncertain = false;
-      show();
+      feed.restore();
       tell.scanned();
       tell.looked();
     },
-    availability: (reason) => {
-      if (isAway || reason !== undefined) tell.availability(reason);
-      isAway = reason !== undefined;
-      show();
-      if (isAway) tell.looked();
+    unavailable: (reason) => {
+      feed.withdraw();
+      tell.gone(reason);
     },
     left: (files) => tell.left(files),
   };

@@ -23,6 +23,7 @@ export class Attachment implements FeedSender {
   private forgottenTo = 0;
   /** What is told before the answer has been sent, while a resuming client is still being brought to the present: changes, and other items. */
   private held: (Change | unknown[])[] | undefined;
+  private ended: RunnelError | undefined;
 
   constructor(
     volume: Volume,
@@ -121,6 +122,17 @@ export class Attachment implements FeedSender {
 
   waiting(n: number, whom: readonly string[], untilWallMs: number): void {
     this.tell(["waiting", n, whom.slice(0, WHOM_MAX), untilWallMs]);
+  }
+
+  /** For good: the volume cannot be served any more. */
+  end(error: RunnelError): void {
+    this.ended = error;
+    this.channel.fail(error);
+  }
+
+  /** @throws what it was ended with. */
+  mustBeThere(): void {
+    if (this.ended !== undefined) throw this.ended;
   }
 
   close(reason: string): void {

@@ -19,7 +19,8 @@ export interface HandlerParts {
   link: Link;
   clock: Clock;
   executor: Executor;
-  volumes: ReadonlyMap<string, Volume>;
+  /** undefined: there is none of the name. @throws Unavailable, Busy: why it cannot be attached now. */
+  volume(name: string): Volume | undefined;
   access: Access | undefined;
   failedLogins: FailedLogins;
   /** "Runnel 0.1.0" */
@@ -38,6 +39,8 @@ export class ConnectionHandler {
   private readonly parts: HandlerParts;
   private readonly connection: Connection;
   private readonly attachments = new Map<number, Attachment>();
+  /** Of attachments that ended since their volume could not be served any more: why. */
+  private readonly endedVolumes = new Map<number, RunnelError>();
   private readonly introduction: Introduction;
 
   constructor(parts: HandlerParts) {
@@ -95,9 +98,9 @@ export class ConnectionHandler {
 
   /** The channel stays open and carries the feed, until one side ends it. */
   private async attach(channel: Channel, request: RequestOf<"attach">): Promise<void> {
-    const volume = this.parts.volumes.get(request.volume);
     const right = this.introduction.rightOn(request.volume);
-    // Which volumes there are is nobody's concern who has no right on them.
+    // Which volumes there are, and how they are, is nobody's concern who has no right on them.
+    const volume = right === undefined ? undefined : this.parts.volume(request.volume);
     if (volume === undefined || right === undefined) throw this.introduction.noVolume(request.volume);
     if (this.attachments.size >= LIMITS.attachments) {
       throw new RunnelError("Busy", "attach", "This connection has too many attachments.", {
@@ -168,6 +171,8 @@ export class ConnectionHandler {
 
   private attachment(id: number): Attachment {
     const attachment = this.attachments.get(id);
+    const ended = this.endedVolumes.get(id);
+    if (ended !== undefined) throw ended;
     if (attachment === undefined)
       throw new RunnelError("Invalid", "request", "The request names no attachment of this connection.", {
         detail: { rule: "W12" },
@@ -175,10 +180,34 @@ export class ConnectionHandler {
     return attachment;
   }
 
+  /** The volume cannot be served any more: its attachments end, and whatever is asked of them is answered so [W110]. */
+  volumeEnded(volume: Volume, error: RunnelError): void {
+    for (const [id, attachment] of this.attachments) {
+      if (attachment.volume !== volume) continue;
+      this.endedVolumes.set(id, error);
+      attachment.end(error);
+    }
+  }
+
   private async serve(name: RequestName, channel: Channel, message: { attachment?: number } | object): Promise<void> {
     const attachment = this.attachment((message as { attachment: number }).attachment);
     // Always waited for, so that requests keep their order.
     await attachment.answered;
+    try {
+      await this.serveThere(attachment, name, channel, message);
+    } catch (error) {
+      // What failed on the way down failed for that.
+      attachment.mustBeThere();
+      throw error;
+    }
+  }
+
+  private async serveThere(
+    attachment: Attachment,
+    name: RequestName,
+    channel: Channel,
+    message: object,
+  ): Promise<void> {
     const { volume } = attachment;
     mustBeAllowed(name, attachment.right);
     switch (name) {

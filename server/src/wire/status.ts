@@ -9,14 +9,13 @@ const ENTRY_BYTES = 64;
 export async function serveStatus(volume: Volume, channel: Channel): Promise<void> {
   const notices = await volume.content.notices();
   // What follows is of one moment, with the changes that the feed has told by then.
-  const { pendingCommits, stuck, unavailable, look, leftOut } = volume.content.status();
+  const { pendingCommits, stuck, look, leftOut } = volume.content.status();
   const names = leftOut.examples.map((path): StatusEntry => ({ kind: "leftOut", path }));
   for (const part of splitBySize([...notices, ...names], entryBytes)) channel.send(part);
   const status: VolumeStatus = {
     seq: volume.seq,
     pending: pendingCommits,
     ...(stuck === undefined ? {} : { stuck }),
-    ...(unavailable === undefined ? {} : { unavailable }),
     ...(look === undefined ? {} : { look }),
     leftOut: leftOut.count,
   };

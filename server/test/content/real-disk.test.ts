@@ -74,7 +74,7 @@ const host: ContentHost = {
   up: () => undefined,
   uncertain: () => undefined,
   scanned: () => undefined,
-  availability: () => undefined,
+  unavailable: () => undefined,
   left: () => undefined,
 };
 
@@ -106,8 +106,9 @@ async function text(name: string): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  root = await realDisk().openRoot(folder);
-  store = openFolderStore({ root, meta, clock, host, settings: { volume: "real" } });
+  const disk = realDisk();
+  root = await disk.openRoot(folder);
+  store = openFolderStore({ disk, root, meta, clock, host, settings: { volume: "real" } });
   await store.start([], new Map());
   await until("first scan", () => !store.status().isScanning, 20_000);
 }

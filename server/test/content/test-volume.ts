@@ -1,6 +1,6 @@
 // A volume reduced to what a content store needs of one: decides with the memory meta store, keeps a log in an array, and can be killed or lose its
 // power at any moment and be started again from what is left.
-import type { Change, DiskRoot, NewAttributes, Notice, NoticeOf } from "@runnel/shared";
+import type { Change, Disk, DiskRoot, NewAttributes, Notice, NoticeOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ContentHost, ContentStore, LeftFile } from "../../src/content/content-store.ts";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
@@ -32,6 +32,7 @@ export const FOLDER = "/srv/docs";
 const EPOCH = "0123456789abcdef0123456789abcdef";
 
 export type OpenStore = (parts: {
+  disk: Disk;
   root: DiskRoot;
   meta: MetaStore;
   clock: SimulatedClock;
@@ -59,7 +60,7 @@ export class TestVolume implements ContentHost {
   /** What was told, in order. */
   readonly ups: number[] = [];
   readonly externals: ExternalOperation[][] = [];
-  readonly availabilities: (string | undefined)[] = [];
+  readonly absences: string[] = [];
   /** Staged files that an earlier life left. */
   readonly leftFiles: LeftFile[] = [];
   isUncertain = false;
@@ -111,7 +112,13 @@ export class TestVolume implements ContentHost {
     this.#meta = await openMemoryMetaStore(this.image, isNew ? { create: { epoch } } : {});
     if (isNew) this.#epochs += 1;
     await this.#rollForward();
-    this.#store = this.#open({ root: this.#root, meta: this.#meta, clock: this.clock, host: this.#host() });
+    this.#store = this.#open({
+      disk: this.disk,
+      root: this.#root,
+      meta: this.#meta,
+      clock: this.clock,
+      host: this.#host(),
+    });
     const { upSeq } = await this.#meta.facts();
     const commits = this.#commitsAfter(upSeq);
     const handles = new Map<number, Uint8Array>();
@@ -147,7 +154,7 @@ export class TestVolume implements ContentHost {
       scanned: () => {
         if (life === this.#life) this.scanned();
       },
-      availability: (reason) => this.availability(reason),
+      unavailable: (reason) => this.unavailable(reason),
     };
   }
 
@@ -257,8 +264,8 @@ export class TestVolume implements ContentHost {
     this.leftFiles.push(...files);
   }
 
-  availability(reason: string | undefined): void {
-    this.availabilities.push(reason);
+  unavailable(reason: string): void {
+    this.absences.push(reason);
   }
 
   /** Commits an operation. @throws the planner's refusal. */

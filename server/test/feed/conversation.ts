@@ -67,7 +67,7 @@ export class Server {
       link: right,
       clock,
       executor,
-      volumes: new Map([["docs", this.volume]]),
+      volume: (name) => (name === "docs" ? this.volume : undefined),
       access: undefined,
       failedLogins: new FailedLogins(clock),
       software: "Runnel server",

@@ -106,7 +106,15 @@ export class VolumeRig {
       },
       openContent: async (root, meta, host) => {
         const { id, isKnown } = await volumeId(data);
-        return openFolderStore({ root, meta, clock, host, executor, settings: { volume: id, wasServed: isKnown } });
+        return openFolderStore({
+          disk,
+          root,
+          meta,
+          clock,
+          host,
+          executor,
+          settings: { volume: id, wasServed: isKnown },
+        });
       },
       warn: (message) => this.warnings.push(message),
       ...this.options,

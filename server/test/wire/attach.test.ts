@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { EMPTY_RECIPE, LIMITS, RESULTS, ROOT_NODE, RunnelError, TIMING, check, sleep } from "@runnel/shared";
 import { TERM_MS } from "../volume/volume-rig.ts";
+import type { RequestName } from "@runnel/shared";
 import { LINE, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 
 let wire: WireRig;
@@ -54,6 +55,29 @@ describe("an attachment", () => {
     expect(second.facts.nodes?.[0]).toBe((facts.nodes?.[0] ?? 0) + (facts.nodes?.[1] ?? 0));
     const channel = client.connection.open("attach", { volume: "other", instance: ONE, wantsNodes: false });
     expect(await kindOf(wire.rig.run(channel.next()))).toBe("NotFound");
+  });
+
+  test("[W110] ends with Unavailable when the folder goes, is answered so from then on, and so is every attach", async () => {
+    const client = await wire.greeted();
+    const attached = await client.attach(ONE);
+    const away = new RunnelError("Unavailable", "attach", "The server cannot serve docs now: why not.");
+    wire.end(away);
+    const attachment = attached.channel.id;
+    const requests: [RequestName, object][] = [
+      ["find", { folder: ROOT_NODE, isDeep: false, follow: false }],
+      ["stat", { nodes: [ROOT_NODE], names: [] }],
+      ["remove", { n: 1, received: 0, folder: ROOT_NODE, name: "a", node: 99, isFolder: false }],
+      ["status", {}],
+      ["whenUp", { seq: 0 }],
+      ["space", {}],
+    ];
+    for (const [name, body] of requests) {
+      const request = client.connection.ask(name, { attachment, ...body });
+      expect([name, await kindOf(wire.rig.run(request.result()))]).toEqual([name, "Unavailable"]);
+    }
+    expect(attached.ended).toMatchObject({ kind: "Unavailable", message: away.message });
+    const channel = client.connection.open("attach", { volume: "docs", instance: ONE, wantsNodes: false });
+    await expect(wire.rig.run(channel.next())).rejects.toMatchObject({ kind: "Unavailable", message: away.message });
   });
 
   test("[W12] is told nothing before its answer, but then all that came up meanwhile, in order", async () => {

@@ -47,6 +47,8 @@ export class WireRig {
   readonly failedLogins: FailedLogins;
   /** Volumes that the server has besides "docs". */
   readonly others = new Map<string, Volume>();
+  /** Why no volume can be served now. */
+  private away: RunnelError | undefined;
   /** Set before a client connects: who may do what. */
   access: Access | undefined;
 
@@ -66,7 +68,10 @@ export class WireRig {
       link: accepting,
       clock,
       executor,
-      volumes: new Map([["docs", volume], ...this.others]),
+      volume: (name) => {
+        if (this.away !== undefined) throw this.away;
+        return name === "docs" ? volume : this.others.get(name);
+      },
       access: this.access,
       failedLogins: this.failedLogins,
       software: "test server",
@@ -81,6 +86,12 @@ export class WireRig {
     const client = this.connect(line);
     await client.call("hello", { protocol: 1, software: "test client" });
     return client;
+  }
+
+  /** As when its folder goes. */
+  end(error: RunnelError): void {
+    this.away = error;
+    for (const handler of this.handlers) handler.volumeEnded(this.rig.volume, error);
   }
 
   async close(): Promise<void> {

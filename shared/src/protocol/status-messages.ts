@@ -29,7 +29,6 @@ export const VOLUME_STATUS = z.object({
   pending: count,
   /** Why bringing them up does not go on, and where: `path` is that of the commit it waits for. */
   stuck: stuck.optional(),
-  unavailable: z.string().optional(),
   /** What programs on the server do may not show yet: so many names were looked at, of so many or more. */
   look: look.optional(),
   /** Names in the folder that cannot be offered. */

@@ -116,7 +116,6 @@ const Server: z.ZodType<ServerStatus> = z.object({
   seq: count,
   pending: count,
   stuck: Stuck.nullable(),
-  unavailable: z.string().nullable(),
   look: z.object({ why: z.enum(LOOKS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
   conflicts: z.array(z.object({ path: z.string(), keptBeside: z.string(), atMs: count })),
   incomplete: z.array(

@@ -47,7 +47,7 @@ export class Session {
 
   /** Waits for the server that someone waited out. */
   roundTrips = 0;
-  /** Why the server does not let this device in; undefined unless that was its last word. */
+  /** Why the server does not let this device in, or cannot serve the volume now; undefined unless that was its last word. */
   refusal: string | undefined;
   /** Bytes of recipes, and of contents, within control messages, for the statistics. */
   recipeBytes = { sent: 0, received: 0 };
@@ -78,8 +78,9 @@ export class Session {
     try {
       await this.connect();
     } catch (error) {
-      if (!mayWait || !isRunnelError(error, "Unreachable")) throw error;
-      this.lastError = error;
+      if (!mayWait || !isRunnelError(error, "Unreachable", ...NOT_NOW)) throw error;
+      this.refusal = isRunnelError(error, ...NOT_NOW) ? error.message : undefined;
+      this.lastError = unreachable("connect", error);
     }
     this.running = this.keepConnected();
   }
@@ -382,6 +383,8 @@ export class Session {
     try {
       return await answer;
     } catch (error) {
+      // The volume went away under it, which ended the feed before: it is as if the link had broken, and what was asked is asked again.
+      if (isRunnelError(error, "Unavailable") && !this.isConnected) throw this.lastError;
       if (isRunnelError(error, "Unreachable") && !this.isEnding) this.lastError = error;
       throw error;
     }
@@ -411,18 +414,20 @@ export class Session {
         });
         continue;
       }
+      let isShutOut = false;
       const lostMs = this.parts.clock.bootMs();
       let attempt = 0;
       while (!this.isEnding && !this.isConnected) {
         const isLong = this.parts.clock.bootMs() - lostMs >= LONG_OUTAGE_MS;
         const [leastMs, mostMs] = isLong ? RETRY_LONG_MS : RETRY_MS;
         const delayMs = leastMs + (mostMs - leastMs) * chanceOf(this.parts.instance(), attempt++);
-        await this.pause(this.refusal === undefined ? delayMs : RECONNECT_REFUSED_MS);
+        await this.pause(isShutOut ? RECONNECT_REFUSED_MS : delayMs);
         if (this.isEnding) return;
         try {
           await this.connect();
         } catch (error) {
-          this.refusal = isRunnelError(error, "Denied", "Revoked") ? error.message : undefined;
+          isShutOut = isRunnelError(error, "Denied", "Revoked");
+          this.refusal = isShutOut || isRunnelError(error, ...NOT_NOW) ? fromSystemError(error, "").message : undefined;
           this.lastError = unreachable("connect", fromSystemError(error, "connect"));
           this.parts.events.link(false, this.lastError.message);
         }
@@ -448,6 +453,8 @@ function unreachable(what: string, cause: RunnelError): RunnelError {
   return cause.kind === "Unreachable" ? cause : new RunnelError("Unreachable", what, cause.message, { cause });
 }
 
+/** Kinds that say that the volume cannot be served now: as without a link. */
+const NOT_NOW = ["Unavailable", "Busy"] as const;
 const GOODBYE_MS = 1_000;
 
 /** From 0 to 1, another for each client and each attempt. */

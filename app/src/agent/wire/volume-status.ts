@@ -21,7 +21,6 @@ export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
       seq: end.seq,
       pending: end.pending,
       stuck: end.stuck ?? null,
-      unavailable: end.unavailable ?? null,
       look: end.look === undefined ? null : { ...end.look, stuck: end.look.stuck ?? null },
       conflicts: of("conflict").map(({ path, keptBeside, atMs }) => ({ path, keptBeside, atMs })),
       incomplete: of("incomplete").map(({ kind: _kind, ...rest }) => rest),

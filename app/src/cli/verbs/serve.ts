@@ -80,16 +80,21 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
   const told = endOfService();
   const { startServer } = await import("@runnel/server");
   const server = await startServer(settings);
-  const volumes = server.volumes.map(({ name, folder, epoch }) => ({
+  const volumes = server.volumes.map(({ name, folder, volume, unavailable }) => ({
     name,
     folder,
     url: `${server.url}/${encodeURIComponent(name)}`,
-    epoch,
+    epoch: volume?.epoch ?? null,
+    unavailable: unavailable ?? null,
   }));
   const { guests } = server;
   const fingerprint = guests === undefined ? {} : { fingerprint: guests.fingerprint ?? null };
   output.result({ url: server.url, volumes, ...fingerprint }, () => [
-    ...volumes.map(({ name, folder, url }) => `Serving ${name} from ${folder} at ${url}`),
+    ...volumes.map(({ name, folder, url, unavailable }) =>
+      unavailable === null
+        ? `Serving ${name} from ${folder} at ${url}`
+        : `Not serving ${name} from ${folder} now: ${unavailable}`,
+    ),
     ...(guests === undefined ? [] : [...keyLines(guests.fingerprint), "Let somebody in: runnel invite VOLUME"]),
   ]);
   // For the next start: this process may end by a kill.

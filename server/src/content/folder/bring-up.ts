@@ -51,6 +51,8 @@ export interface BringUpContext {
   lookAt(looks: Looks): void;
   /** What was pending when the server started is up. */
   recovered(): void;
+  /** @throws Unavailable when the folder is not the volume's any more, or not at its path. */
+  mustBeThere(): Promise<void>;
   /** The file system refused or failed in a way that may mean that it is gone. */
   doubt(): void;
 }
@@ -303,6 +305,8 @@ export class BringUp {
     const { tree, rows, lookAt } = this.#context;
     if (this.#raised.length === 0) return;
     await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
+    // What went into a folder that was moved away meanwhile is not up: it stays in the log for the folder that is served then [F111].
+    await this.#context.mustBeThere();
     const next = this.#queue[0];
     const upSeq = next === undefined ? this.#upSeq.seen : next.seq - 1;
     await rows.store(upSeq);

@@ -1,6 +1,6 @@
 // The folder engine of ContentStore: the live tree is a plain folder that other programs may read and write. Parts: bring-up.ts (commits → folder),
 // comparing.ts (folder → volume), versions.ts (reading), trash.ts (old files). This file only puts them together.
-import type { Clock, DiskRoot, DiskSpace, Executor, Notice, Timer, VersionId } from "@runnel/shared";
+import type { Clock, Disk, DiskRoot, DiskSpace, Executor, Notice, Timer, VersionId } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type {
   AcceptedCommit,
@@ -22,6 +22,7 @@ import { LeftOut } from "./left-out.ts";
 import { LateWriters } from "./late-writers.ts";
 import { LiveTree } from "./live-tree.ts";
 import { makeStoreFolders } from "./marker.ts";
+import { isSameHandle } from "./same-file.ts";
 import { NO_NAME_LIMITS, checkHeld, findNameLimits } from "./name-limits.ts";
 import { Notices } from "./notices.ts";
 import { OwnPlacings } from "./own-placings.ts";
@@ -37,6 +38,11 @@ import { Versions } from "./versions.ts";
 
 const CUT_TRASH_MS = 60_000;
 
+/** Of a file system that has handles. */
+function isOther(recorded: Uint8Array, handle: Uint8Array): boolean {
+  return handle.length > 0 && !isSameHandle(recorded, handle);
+}
+
 export interface FolderSettings {
   /** The volume's id, in its marker. The same through a rebuild of the metadata. */
   volume: string;
@@ -48,6 +54,8 @@ export interface FolderSettings {
 }
 
 export interface FolderOptions {
+  /** The one that has the root, to look at the root's path. */
+  disk: Disk;
   root: DiskRoot;
   meta: MetaStore;
   clock: Clock;
@@ -95,9 +103,13 @@ class FolderStore implements ContentStore {
       rows: this.#rows,
       meta,
       clock,
-      isThere: () => this.#isThere().catch(() => false),
+      isThere: async () =>
+        this.mustBeThere().then(
+          () => true,
+          () => false,
+        ),
     });
-    this.#staged = new StagedFiles(root);
+    this.#staged = new StagedFiles(root, () => this.mustBeThere());
     this.#reservations = new Reservations(root, clock, (bytes) => this.#cutTrash(bytes));
     this.#placings = new OwnPlacings(clock);
     this.#holds = new BaseHolds({ root, isCopied: (version) => this.#pending.isCopied(version) });
@@ -123,23 +135,25 @@ class FolderStore implements ContentStore {
   }
 
   async start(commits: AcceptedCommit[], handles: ReadonlyMap<number, Uint8Array>): Promise<void> {
-    const { meta } = this.#options;
+    const { root, meta } = this.#options;
     const facts = await meta.facts();
-    const wasServed = (await meta.diskRow(ROOT_ROW.folder, ROOT_ROW.name)) !== undefined;
-    this.#makeParts(facts, wasServed, handles);
+    const recorded = await meta.diskRow(ROOT_ROW.folder, ROOT_ROW.name);
+    // In a copy of the folder no file is the one that was noted: what was begun is begun anew [F112].
+    const isCopy = recorded !== undefined && isOther(recorded.handle, await root.handle(""));
+    this.#makeParts(facts, recorded !== undefined, isCopy ? new Map() : handles);
+    await this.mustBeThere();
     for (const commit of commits) {
-      this.#kept.seqs.add(commit.seq);
+      if (!isCopy) this.#kept.seqs.add(commit.seq);
       const content = contentOf(commit);
       if (content === undefined) continue;
       this.#kept.temps.add(content.temp);
       for (const { version } of sourcesOf(content)) this.#kept.temps.add(baseName(version));
     }
-    // Queued, and begun when the folder is known to be there.
-    const isThere = await this.#isThere();
-    if (isThere) await this.#begin();
-    if (isThere) await this.#findHolds(commits);
-    for (const commit of commits) this.#bringUp?.accept(commit, true);
+    await this.#begin();
+    await this.#findHolds(commits);
+    for (const commit of commits) this.#bringUp?.accept(commit, !isCopy);
     this.#bringUp?.go();
+    this.#presence?.watch();
   }
 
   /** What an earlier process had copied for commits that are not in the folder yet. */
@@ -155,15 +169,16 @@ class FolderStore implements ContentStore {
     wasServed: boolean,
     handles: ReadonlyMap<number, Uint8Array>,
   ): void {
-    const { root, meta, clock, host, settings, executor } = this.#options;
+    const { disk, root, meta, clock, host, settings, executor } = this.#options;
     const rows = this.#rows;
     const presence = new Presence({
+      disk,
       root,
       rows,
       clock,
       volume: settings.volume,
       wasServed: wasServed || settings.wasServed === true,
-      changed: (reason) => this.#availability(reason),
+      gone: (reason) => host.unavailable(reason),
     });
     const trash = new Trash({
       root,
@@ -224,6 +239,7 @@ class FolderStore implements ContentStore {
         cutTrash: (bytes) => this.#cutTrash(bytes),
         lookAt: (looks) => this.#comparing?.lookAt(looks),
         recovered: () => void this.#comparing?.heal(),
+        mustBeThere: () => presence.check(),
         doubt: () => presence.doubt(),
       },
       facts.seq,
@@ -254,14 +270,13 @@ class FolderStore implements ContentStore {
     if (hold !== undefined) hold.isOwn = true;
   }
 
-  /** @throws what only a person can settle: Version. */
-  async #isThere(): Promise<boolean> {
-    try {
-      await this.#presence?.check();
-    } catch (error) {
-      if (this.#presence?.reason === undefined) throw error;
-    }
-    return this.#presence?.reason === undefined;
+  async mustBeThere(): Promise<void> {
+    await this.#presence?.check();
+  }
+
+  /** @throws Unavailable in place of what `work` does in a folder that is gone. */
+  async #inFolder<T>(work: Promise<T>): Promise<T> {
+    return this.#presence === undefined ? work : this.#presence.during(work);
   }
 
   /** The folder is there: cleans the store, then watches and scans. */
@@ -284,7 +299,7 @@ class FolderStore implements ContentStore {
         meta,
         executor,
         leftOut: this.#leftOut,
-        checkPresence: async () => this.#presence?.check(),
+        checkPresence: () => this.mustBeThere(),
         noteExternal: async (seq) => this.#bringUp?.noteExternal(seq),
         hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
         lost: (version, path) => this.#notices.addLost(version, path),
@@ -309,19 +324,6 @@ class FolderStore implements ContentStore {
     if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).upSeq);
   }
 
-  #availability(reason: string | undefined): void {
-    this.#options.host.availability(reason);
-    if (reason !== undefined || this.#isClosed) return;
-    this.#comeBack().catch(() => this.#presence?.doubt());
-  }
-
-  /** The folder is back, with whatever has been done to it meanwhile. */
-  async #comeBack(): Promise<void> {
-    if (this.#comparing === undefined) await this.#begin();
-    else void this.#comparing.scan();
-    this.#bringUp?.go();
-  }
-
   async scan(): Promise<void> {
     await this.#comparing?.scan();
   }
@@ -335,7 +337,7 @@ class FolderStore implements ContentStore {
   }
 
   async reserve(bytes: number): Promise<() => void> {
-    return this.#reservations.take(bytes);
+    return this.#inFolder(this.#reservations.take(bytes));
   }
 
   accept(commit: AcceptedCommit): void {
@@ -347,7 +349,7 @@ class FolderStore implements ContentStore {
   }
 
   async space(): Promise<DiskSpace> {
-    return this.#options.root.space();
+    return this.#inFolder(this.#options.root.space());
   }
 
   async #cutTrash(bytes: number): Promise<void> {
@@ -373,7 +375,6 @@ class FolderStore implements ContentStore {
     return {
       pendingCommits: this.#bringUp?.pendingCommits ?? 0,
       stuck: this.#bringUp?.stuck,
-      unavailable: this.#presence?.reason,
       isScanning: this.#comparing?.isScanning ?? false,
       look: this.#comparing?.progress,
       leftOut: this.#leftOut.status(),

@@ -110,6 +110,26 @@ export async function enclosingVolume(disk: Disk, path: string): Promise<string 
   return undefined;
 }
 
+/** Why a folder is not the volume's by its marker; "none yet": it has none, and none `isExpected` [F21]. @throws as readMarker. */
+export async function markerFault(
+  root: DiskRoot,
+  volume: string | undefined,
+  isExpected: boolean,
+): Promise<string | undefined> {
+  const marker = await readMarker(root);
+  if (marker === undefined) return isExpected ? "The folder has no volume marker: is its disk mounted?" : "none yet";
+  if (marker.volume === volume) return undefined;
+  return "The folder belongs to another volume, or the server was started with other data than before.";
+}
+
+/** Why it cannot be served, of an error that the disk throws. */
+export function unreadable({ kind }: RunnelError): string {
+  if (kind === "NotFound") return "The folder is not there: is its disk mounted?";
+  if (kind === "Denied") return "The server may not read and write in the folder.";
+  if (kind === "ReadOnly") return "The folder's file system is read-only.";
+  return `The folder cannot be read (${kind}).`;
+}
+
 /** Why the folder at the root cannot be the one that was recorded, if it cannot [F21]. */
 export function rootFault(recorded: DiskRow | undefined, stat: DiskStat, handle: Uint8Array): string | undefined {
   if (recorded === undefined || recorded.stat.dev === stat.dev || isSameHandle(recorded.handle, handle))

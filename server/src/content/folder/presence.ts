@@ -1,50 +1,55 @@
-// Presence: whether the folder at the root is the volume's. While it is not, nothing is read from it, nothing is put into it, and nothing is told
-// as removed [F21].
-import type { Clock, DiskRoot, Timer } from "@runnel/shared";
+// Presence: whether the folder at the root is the volume's, and lies at its path. Once it is not, nothing is read from it, nothing is put into it, and
+// nothing is told as removed [F21]; the store is over then, and whoever opened it opens another one when the right folder is back.
+import type { Clock, Disk, DiskRoot, DiskStat, ErrorKind } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRows } from "./disk-rows.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
-import { createMarker, readMarker, rootFault, FOLDER_FORMAT } from "./marker.ts";
+import { FOLDER_FORMAT, createMarker, markerFault, rootFault, unreadable } from "./marker.ts";
 
-/** How soon a folder that is back is noticed. */
-const CHECK_MS = 2000;
+/** A disk that has failed for so long is gone. */
+const FAILING_MS = 900;
 
 export interface PresenceContext {
+  disk: Disk;
   root: DiskRoot;
   rows: DiskRows;
   clock: Clock;
   volume: string;
   /** It was served before, so its marker is expected. */
   wasServed: boolean;
-  changed(reason: string | undefined): void;
+  /** Told once, while it is watched. */
+  gone(reason: string): void;
 }
 
 export class Presence {
   readonly #context: PresenceContext;
   #reason: string | undefined;
-  #timer: Timer | undefined;
-  #isClosed = false;
-  #hasMarker: boolean;
+  /** Since when the disk has failed, if it does. */
+  #failedMs: number | undefined;
+  #isWatching = false;
 
   constructor(context: PresenceContext) {
     this.#context = context;
-    this.#hasMarker = context.wasServed;
   }
 
   get reason(): string | undefined {
     return this.#reason;
   }
 
-  /** @throws Unavailable when the folder is not the volume's now; Version, when only a newer server can serve it. */
+  /** From now on its absence is told. */
+  watch(): void {
+    this.#isWatching = true;
+  }
+
+  /** @throws Unavailable when the folder is not the volume's, was not once, or cannot be looked at now; Version, when only a newer server can serve it. */
   async check(): Promise<void> {
-    const reason = await this.#find();
-    if (reason !== this.#reason) {
-      this.#reason = reason;
-      this.#context.changed(reason);
+    const found = this.#reason === undefined ? await this.#find() : undefined;
+    if (this.#reason === undefined && found?.isSure === true) {
+      this.#reason = found.reason;
+      if (this.#isWatching) this.#context.gone(found.reason);
     }
-    if (reason === undefined) return;
-    this.#watchForReturn();
-    throw new RunnelError("Unavailable", "check folder", reason);
+    const reason = this.#reason ?? found?.reason;
+    if (reason !== undefined) throw new RunnelError("Unavailable", "check folder", reason);
   }
 
   /** Checks without an answer. */
@@ -52,41 +57,70 @@ export class Presence {
     this.check().catch(() => undefined);
   }
 
-  async #find(): Promise<string | undefined> {
-    const { root, rows, volume } = this.#context;
+  /** What failed in a folder that is not the volume's any more failed for that. @throws Unavailable, else what `work` does. */
+  async during<T>(work: Promise<T>): Promise<T> {
     try {
-      const recorded = await rows.get(ROOT_ROW.folder, ROOT_ROW.name);
-      const fault = rootFault(recorded, await root.stat(""), await root.handle(""));
-      if (fault !== undefined) return fault;
-      const marker = await readMarker(root);
-      if (marker === undefined) return await this.#withoutMarker();
-      this.#hasMarker = true;
-      return marker.volume === volume ? undefined : "The folder belongs to another volume.";
+      return await work;
     } catch (error) {
-      if (isRunnelError(error, "Version") || !isRunnelError(error)) throw error;
-      if (error.kind === "Denied") return "The server may not read and write in the folder.";
-      if (error.kind === "ReadOnly") return "The folder's file system is read-only.";
-      return `The folder cannot be read (${error.kind}).`;
+      await this.check();
+      throw error;
     }
   }
 
-  async #withoutMarker(): Promise<string | undefined> {
-    if (this.#hasMarker) return "The folder has no volume marker: is its disk mounted?";
-    await createMarker(this.#context.root, { format: FOLDER_FORMAT, volume: this.#context.volume });
-    this.#hasMarker = true;
+  async #find(): Promise<Found | undefined> {
+    try {
+      const reason = await this.#fault();
+      this.#failedMs = undefined;
+      return reason === undefined ? undefined : { reason, isSure: true };
+    } catch (error) {
+      if (isRunnelError(error, "Version") || !isRunnelError(error)) throw error;
+      return { reason: unreadable(error), isSure: this.#isSure(error.kind) };
+    }
+  }
+
+  /** A disk that fails may do so once; and a lack of room or descriptors says nothing of the folder. */
+  #isSure(kind: ErrorKind): boolean {
+    if (GONE_KINDS.includes(kind)) return true;
+    if (kind !== "Io") return false;
+    const nowMs = this.#context.clock.bootMs();
+    this.#failedMs ??= nowMs;
+    return nowMs - this.#failedMs >= FAILING_MS;
+  }
+
+  async #fault(): Promise<string | undefined> {
+    const { disk, root, rows, volume, wasServed } = this.#context;
+    const stat = await root.stat("");
+    const atPath = await statAt(disk, root.path);
+    // Held open, its number is not given to another folder.
+    if (atPath.ino !== stat.ino || atPath.dev !== stat.dev) return MOVED;
+    const recorded = await rows.get(ROOT_ROW.folder, ROOT_ROW.name);
+    const fault = rootFault(recorded, stat, await root.handle(""));
+    if (fault !== undefined) return fault;
+    const marker = await markerFault(root, volume, wasServed || this.#isWatching);
+    if (marker !== "none yet") return marker;
+    await createMarker(root, { format: FOLDER_FORMAT, volume });
     return undefined;
   }
 
-  #watchForReturn(): void {
-    if (this.#timer !== undefined || this.#isClosed) return;
-    this.#timer = this.#context.clock.after(CHECK_MS, () => {
-      this.#timer = undefined;
-      this.doubt();
-    });
-  }
-
   close(): void {
-    this.#isClosed = true;
-    this.#timer?.cancel();
+    this.#isWatching = false;
+  }
+}
+
+interface Found {
+  reason: string;
+  isSure: boolean;
+}
+
+const GONE_KINDS: readonly ErrorKind[] = ["NotFound", "NotFolder", "Denied", "ReadOnly", "Unavailable", "Corrupt"];
+const MOVED = "The folder was moved, or another one is in its place.";
+
+/** Of the folder that lies there now. */
+async function statAt(disk: Disk, path: string): Promise<DiskStat> {
+  const root = await disk.openRoot(path);
+  try {
+    return await root.stat("");
+  } finally {
+    await root.close();
   }
 }

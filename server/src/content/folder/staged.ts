@@ -2,6 +2,7 @@
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { LeftFile, StagedFile, TakenFile } from "../content-store.ts";
+import { makeStoreFolders } from "./marker.ts";
 import { StagedNotes, readNotes } from "./staged-notes.ts";
 import {
   STORE_FILE_MODE,
@@ -26,6 +27,7 @@ class OpenStagedFile implements TakenFile {
   readonly file: DiskFile;
   readonly #root: DiskRoot;
   readonly #notes: StagedNotes;
+  readonly #mustBeThere: MustBeThere;
   #hasNotes: boolean;
   #isClosed = false;
   #unsyncedBytes = 0;
@@ -33,8 +35,9 @@ class OpenStagedFile implements TakenFile {
   /** Of syncs in the background. After one that failed nobody knows what the disk has: it fails the last one too. */
   #synced: Promise<void> = Promise.resolve();
 
-  constructor(root: DiskRoot, name: string, file: DiskFile, hasNotes = false) {
+  constructor(root: DiskRoot, name: string, file: DiskFile, mustBeThere: MustBeThere, hasNotes = false) {
     this.#root = root;
+    this.#mustBeThere = mustBeThere;
     this.name = name;
     this.file = file;
     this.#notes = new StagedNotes(root, name);
@@ -74,6 +77,8 @@ class OpenStagedFile implements TakenFile {
     await this.file.truncate(lengthBytes);
     // At once: a journaling file system commits both as one group.
     await Promise.all([this.file.sync(), this.#root.syncFolder(TEMP_FOLDER)]);
+    // A folder that was moved away has it in vain: nobody may be told that it is saved [F111].
+    await this.#mustBeThere();
     await this.leave();
   }
 
@@ -102,9 +107,11 @@ class LeftStagedFile implements LeftFile {
   readonly atMs: number;
   readonly #root: DiskRoot;
   readonly #name: string;
+  readonly #mustBeThere: MustBeThere;
 
-  constructor(root: DiskRoot, name: string, atMs: number) {
+  constructor(root: DiskRoot, name: string, atMs: number, mustBeThere: MustBeThere) {
     this.#root = root;
+    this.#mustBeThere = mustBeThere;
     this.#name = name;
     this.atMs = atMs;
   }
@@ -121,7 +128,7 @@ class LeftStagedFile implements LeftFile {
       await file.close();
       throw error;
     }
-    return new OpenStagedFile(this.#root, this.#name, file, true);
+    return new OpenStagedFile(this.#root, this.#name, file, this.#mustBeThere, true);
   }
 
   async discard(): Promise<void> {
@@ -130,17 +137,35 @@ class LeftStagedFile implements LeftFile {
   }
 }
 
+/** @throws Unavailable when the folder is not the volume's any more. */
+type MustBeThere = () => Promise<void>;
+
 export class StagedFiles {
   readonly #root: DiskRoot;
+  readonly #mustBeThere: MustBeThere;
   #next = 1;
 
-  constructor(root: DiskRoot) {
+  constructor(root: DiskRoot, mustBeThere: MustBeThere) {
     this.#root = root;
+    this.#mustBeThere = mustBeThere;
   }
 
   async make(): Promise<StagedFile> {
     const name = stagedName(this.#next++);
-    return new OpenStagedFile(this.#root, name, await this.#root.open(stagedPath(name), "createNew", STORE_FILE_MODE));
+    return new OpenStagedFile(this.#root, name, await this.#create(stagedPath(name)), this.#mustBeThere);
+  }
+
+  async #create(path: string): Promise<DiskFile> {
+    const create = (): Promise<DiskFile> => this.#root.open(path, "createNew", STORE_FILE_MODE);
+    try {
+      return await create();
+    } catch (error) {
+      await this.#mustBeThere();
+      if (!isRunnelError(error, "NotFound")) throw error;
+      // A person has cleared the store's folders away.
+      await makeStoreFolders(this.#root);
+      return create();
+    }
   }
 
   /**
@@ -164,7 +189,7 @@ export class StagedFiles {
     const isLeft = new Set(left);
     for (const name of found)
       if (!isLeft.has(stagedOfNotes(name) ?? name)) await this.#remove(joinPath(TEMP_FOLDER, name));
-    return left.map((name) => new LeftStagedFile(this.#root, name, noted.get(name) ?? 0));
+    return left.map((name) => new LeftStagedFile(this.#root, name, noted.get(name) ?? 0, this.#mustBeThere));
   }
 
   /** After a power cut a later commit's file can lie in the folder of an earlier one that has lost its place: salvage has taken it from there. */

@@ -192,6 +192,10 @@ class MemoryStore implements ContentStore {
     // Memory holds any name.
   }
 
+  async mustBeThere(): Promise<void> {
+    // Memory does not go away.
+  }
+
   async space(): Promise<DiskSpace> {
     const freeBytes = this.#capacityBytes - this.#usedBytes;
     return {
@@ -207,7 +211,6 @@ class MemoryStore implements ContentStore {
     return {
       pendingCommits: this.#pending,
       stuck: this.#stuck,
-      unavailable: undefined,
       isScanning: false,
       look: undefined,
       leftOut: { count: 0, examples: [] },

@@ -1,0 +1,146 @@
+// A served folder that is not there, or is not the volume's: nobody takes it for an empty one, nothing is acknowledged into nowhere, and the drive comes back
+// by itself. Through processes, on real disks.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Device,
+  LAUNCHER,
+  Sandbox,
+  type ServerProcess,
+  mustRun,
+  onMount,
+  refusalOf,
+  run,
+  waitFor,
+} from "../src/harness/index.ts";
+
+let sandbox: Sandbox;
+let device: Device;
+
+beforeEach(() => {
+  sandbox = new Sandbox();
+  device = sandbox.device();
+});
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+const BACK_MS = 20_000;
+const LARGE = 2 * 1024 * 1024;
+
+async function mounted(server: ServerProcess): Promise<string> {
+  const drive = sandbox.makeFolder("drive");
+  await device.mount(`${server.url}/docs`, drive);
+  return drive;
+}
+
+function save(drive: string, name: string, text: string): Promise<string> {
+  return onMount('printf %s "$2" > "$1"', [join(drive, name), text]);
+}
+
+/** What a program hears that saves: an error's words, "" for success. */
+async function trySaving(drive: string, name: string, bytes: number): Promise<string> {
+  const { stderr } = await run("bash", [
+    "-c",
+    'head -c "$2" /dev/zero > "$1"',
+    "bash",
+    join(drive, name),
+    String(bytes),
+  ]);
+  return stderr;
+}
+
+function read(drive: string, name: string): Promise<string> {
+  return onMount('cat "$1"', [join(drive, name)]);
+}
+
+async function sentence(): Promise<string> {
+  const { mounts } = (await device.status()) as { mounts: { sentence: string }[] };
+  return mounts[0]?.sentence ?? "";
+}
+
+/** Resolves when a save succeeds again. */
+async function untilBack(drive: string): Promise<void> {
+  await waitFor(async () => (await trySaving(drive, "back", 1)) === "", BACK_MS, "the drive to be back");
+}
+
+test("[F21] a server without the data of before serves no empty drive and acknowledges nothing; with them again all is there", async () => {
+  const served = sandbox.makeFolder("served");
+  const server = await sandbox.startServer();
+  const drive = await mounted(server);
+  await save(drive, "kept", "content");
+  await device.flush(drive, { up: true });
+  await server.stop();
+  renameSync(sandbox.path("data"), sandbox.path("data-away"));
+  const listen = `127.0.0.1:${server.port}`;
+  const without = await sandbox.startServer({ listen });
+  expect(without.stderr).toContain("The volume docs cannot be served now: The folder belongs to another volume");
+  await waitFor(async () => (await sentence()).includes("cannot serve docs now"), BACK_MS, "the drive to say why");
+  expect(await read(drive, "kept")).toBe("content");
+  expect(await trySaving(drive, "small", 10)).toContain("Read-only file system");
+  expect(await trySaving(drive, "large", LARGE)).toContain("Read-only file system");
+  const refused = await run(
+    process.execPath,
+    [LAUNCHER, "mount", `${without.url}/docs`, sandbox.makeFolder("b"), "--json"],
+    {
+      env: sandbox.device("b").env,
+    },
+  );
+  expect(refusalOf(refused)).toMatchObject({
+    kind: "Unavailable",
+    sentence: expect.stringContaining("another volume"),
+  });
+  expect(readdirSync(served).sort()).toEqual([".runnel-store", "kept"]);
+  expect(existsSync(sandbox.path("data", "docs"))).toBe(false);
+  await without.stop();
+  rmSync(sandbox.path("data"), { recursive: true });
+  renameSync(sandbox.path("data-away"), sandbox.path("data"));
+  await sandbox.startServer({ listen });
+  await untilBack(drive);
+  expect(await onMount('ls "$1"', [drive])).toBe("back\nkept\n");
+}, 90_000);
+
+test("[F110] a served folder that is swapped for a copy of it is noticed within 2 s, and what was acknowledged meanwhile is in the copy", async () => {
+  const served = sandbox.makeFolder("served");
+  writeFileSync(join(served, "file"), "first");
+  const server = await sandbox.startServer();
+  const drive = await mounted(server);
+  await save(drive, "file", "second");
+  await device.flush(drive, { up: true });
+  renameSync(served, `${served}.old`);
+  await mustRun("cp", ["-a", `${served}.old`, served]);
+  // Acknowledged or not: who knows how much was noticed by then.
+  const saved = await Promise.all(
+    ["one", "two", "three"].map(async (name) => ((await trySaving(drive, name, 10)) === "" ? [name] : [])),
+  );
+  await waitFor(() => server.stderr.includes("was moved, or another one is in its place"), 2_500, "it to be noticed");
+  await untilBack(drive);
+  await device.flush(drive, { up: true });
+  for (const name of [...saved.flat(), "back"]) expect(existsSync(join(served, name))).toBe(true);
+  expect(existsSync(join(`${served}.old`, "back"))).toBe(false);
+  expect(readFileSync(join(served, "file"), "utf8")).toBe("second");
+  writeFileSync(join(served, "seen"), "by the drive");
+  await waitFor(
+    async () => (await run("cat", [join(drive, "seen")])).stdout === "by the drive",
+    BACK_MS,
+    "a change there",
+  );
+}, 90_000);
+
+test("[F21] a disk that is unmounted under the server is away, and what stands in its place stays empty", async () => {
+  if (process.getuid?.() !== 0) return;
+  const [disk, served] = [sandbox.makeFolder("disk"), sandbox.makeFolder("served")];
+  await mustRun("mount", ["--bind", disk, served]);
+  const server = await sandbox.startServer();
+  const drive = await mounted(server);
+  await save(drive, "file", "content");
+  await device.flush(drive, { up: true });
+  await mustRun("umount", ["-l", served]);
+  await waitFor(() => server.stderr.includes("cannot be served now"), 2_500, "it to be noticed");
+  expect(await trySaving(drive, "new", 10)).not.toBe("");
+  expect(await read(drive, "file")).toBe("content");
+  expect(readdirSync(served)).toEqual([]);
+  await mustRun("mount", ["--bind", disk, served]);
+  await untilBack(drive);
+  expect(await onMount('ls "$1"', [drive])).toBe("back\nfile\n");
+}, 90_000);

@@ -1,0 +1,232 @@
+// A volume on offer: open, or not now and why. One whose folder goes is let go whole, with all that is open in the folder, and opened again when the
+// right folder is at its path [F110]: what a start finds and what a running server meets is one thing.
+import type { Clock, Timer } from "@runnel/shared";
+import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import type { Volume } from "./volume/volume.ts";
+
+/** How soon a folder that is gone is noticed, or back: 2 s are promised [F110], with as much again for slow disks. */
+const LOOK_MS = 1_000;
+/** The pause after a look that promised too much doubles up to this: opening reads the whole index. */
+const LOOK_MS_MAX = 30_000;
+/** How often a person is told how far the first look has come. */
+const TELL_MS = 3_000;
+/** When a client that came too early may ask again. */
+const ASK_AGAIN_MS = 2_000;
+
+export interface OpenedVolume {
+  volume: Volume;
+  folder: string;
+  /** Called after the volume is closed. */
+  release(): Promise<void>;
+}
+
+export interface Offer {
+  name: string;
+  folder: string;
+  /** @throws RunnelError with a sentence for a person; Unavailable while the folder is not there: then it is looked at again. */
+  look(): Promise<void>;
+  /** @throws as look. `gone` may be told once, any time from here on. */
+  open(gone: (reason: string) => void): Promise<OpenedVolume>;
+}
+
+export interface ServedVolumeParts {
+  clock: Clock;
+  /** Its attachments end with this. */
+  ended(volume: Volume, error: RunnelError): void;
+  warn(message: string, error?: unknown): void;
+}
+
+export class ServedVolume {
+  readonly name: string;
+  readonly folder: string;
+  private readonly offer: Offer;
+  private readonly parts: ServedVolumeParts;
+  private opened: OpenedVolume | undefined;
+  /** Open, but nothing is shown of it yet. */
+  private takingIn: Volume | undefined;
+  /** Why it is not open. */
+  private why: string | undefined;
+  private timer: Timer | undefined;
+  private pauseMs = LOOK_MS;
+  /** What is under way: one thing after another. */
+  private work: Promise<void> = Promise.resolve();
+  private readonly closing = Promise.withResolvers<void>();
+  private isClosed = false;
+
+  constructor(offer: Offer, parts: ServedVolumeParts) {
+    this.offer = offer;
+    this.parts = parts;
+    this.name = offer.name;
+    this.folder = offer.folder;
+  }
+
+  /** undefined: it is not open now. */
+  get volume(): Volume | undefined {
+    return this.opened?.volume;
+  }
+
+  /** Why not; undefined: it is, or is just being opened. */
+  get unavailable(): string | undefined {
+    return this.why;
+  }
+
+  /** @throws Unavailable, Busy, with a sentence for whoever mounts it. */
+  mustBeOpen(): Volume {
+    if (this.opened !== undefined) return this.opened.volume;
+    if (this.why !== undefined) throw refusal(this.name, this.why);
+    const { takingIn } = this;
+    const sentence =
+      takingIn === undefined
+        ? `The server is still opening ${this.name}. Try again in a moment.`
+        : `The server is still taking in the folder of ${this.name}: ${entries(takingIn)} so far. Try again in a while.`;
+    throw new RunnelError("Busy", "attach", sentence, { detail: { retryAfterMs: ASK_AGAIN_MS } });
+  }
+
+  /** Resolves when it is open, or is known not to be for now. @throws RunnelError when waiting does not mend it. */
+  async start(): Promise<void> {
+    this.work = this.offer.look().then(() => this.open());
+    try {
+      await this.work;
+    } catch (error) {
+      if (!isRunnelError(error, "Unavailable")) throw error;
+      this.notNow(error.message);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.timer?.cancel();
+    this.closing.resolve();
+    await this.work.catch(() => undefined);
+    await this.letGo();
+  }
+
+  private async open(): Promise<void> {
+    let reason: string | undefined;
+    const opened = await this.offer.open((why) => {
+      reason = why;
+      if (this.opened !== undefined) this.lose(why);
+    });
+    try {
+      const { volume } = opened;
+      if (volume.isNew) await this.takeIn(volume);
+      if (reason !== undefined) throw new RunnelError("Unavailable", "serve", reason);
+    } catch (error) {
+      await this.end(opened);
+      throw error;
+    }
+    this.opened = opened;
+    this.why = undefined;
+    this.pauseMs = LOOK_MS;
+    this.watch(opened);
+  }
+
+  private watch(opened: OpenedVolume): void {
+    if (this.isClosed || this.opened !== opened) return;
+    this.timer = this.parts.clock.after(LOOK_MS, () => {
+      // What it finds comes by `gone`.
+      opened.volume.content.mustBeThere().then(
+        () => this.watch(opened),
+        () => this.watch(opened),
+      );
+    });
+  }
+
+  /** Nobody shall take a folder that was never read for an empty one. */
+  private async takeIn(volume: Volume): Promise<void> {
+    this.takingIn = volume;
+    this.why = undefined;
+    const { clock, warn } = this.parts;
+    let isTold = false;
+    let timer: Timer | undefined;
+    const tellLater = (): void => {
+      timer = clock.after(TELL_MS, () => {
+        warn(`Taking in the folder of ${this.name}: ${entries(volume)} so far.`);
+        isTold = true;
+        tellLater();
+      });
+    };
+    tellLater();
+    try {
+      await Promise.race([volume.looked, this.closing.promise]);
+      if (isTold) warn(`The folder of ${this.name} is taken in.`);
+    } finally {
+      timer?.cancel();
+      this.takingIn = undefined;
+    }
+  }
+
+  private lose(why: string): void {
+    const { opened } = this;
+    if (opened === undefined || this.isClosed) return;
+    this.opened = undefined;
+    this.notNow(why);
+    this.parts.ended(opened.volume, refusal(this.name, why));
+    this.work = this.end(opened);
+  }
+
+  private async letGo(): Promise<void> {
+    const { opened } = this;
+    this.opened = undefined;
+    await this.end(opened);
+  }
+
+  private async end(opened: OpenedVolume | undefined): Promise<void> {
+    try {
+      await opened?.volume.close();
+      await opened?.release();
+    } catch (error) {
+      this.parts.warn(`The volume ${this.name} did not end cleanly.`, error);
+    }
+  }
+
+  /** Whoever runs the server is told when it is news. */
+  private notNow(why: string): void {
+    if (this.why !== why)
+      this.parts.warn(
+        `The volume ${this.name} cannot be served now: ${why} It is served as soon as the right folder is at ${this.folder}.`,
+      );
+    this.why = why;
+    this.lookLater();
+  }
+
+  private lookLater(): void {
+    if (this.isClosed) return;
+    this.timer = this.parts.clock.after(this.pauseMs, () => {
+      this.work = this.work.catch(() => undefined).then(() => this.lookAgain());
+    });
+  }
+
+  private async lookAgain(): Promise<void> {
+    if (this.isClosed) return;
+    const before = this.why;
+    let isThere = false;
+    try {
+      await this.offer.look();
+      isThere = true;
+      await this.open();
+      this.parts.warn(`The volume ${this.name} is served now.`);
+    } catch (error) {
+      const { kind, message } = fromSystemError(error, "serve");
+      this.pauseMs = isThere ? Math.min(2 * this.pauseMs, LOOK_MS_MAX) : LOOK_MS;
+      const why = kind === "Unavailable" ? message : `it cannot be opened (${kind}).`;
+      if (kind !== "Unavailable" && why !== before) this.parts.warn(`The volume ${this.name} cannot be opened.`, error);
+      // What was shown meanwhile, as that it is being taken in, is over.
+      this.why = before;
+      this.notNow(why);
+    }
+  }
+}
+
+function refusal(name: string, why: string): RunnelError {
+  return new RunnelError(
+    "Unavailable",
+    "attach",
+    `The server cannot serve ${name} now: ${why} It goes on as soon as that is settled.`,
+  );
+}
+
+function entries(volume: Volume): string {
+  const count = volume.content.status().look?.done ?? 0;
+  return count === 1 ? "1 entry" : `${count} entries`;
+}
