@@ -187,7 +187,8 @@ class Checker {
   /** What was not confirmed is sent later. */
   private lastsUntil({ outcome, began, ended, errno, content }: Call): number {
     if (outcome === "ok" || (errno !== undefined && !KEPT_ERRNOS.has(errno))) return ended;
-    const seq = content === undefined ? undefined : this.truth.firstWith(content, began);
+    // Which of all that emptied a file it came to nobody can tell.
+    const seq = content === undefined || content === EMPTY ? undefined : this.truth.firstWith(content, began);
     const sent = this.truth.commits.find((each) => each.seq === seq);
     return sent === undefined ? Infinity : Math.max(ended, sent.step);
   }
