@@ -138,6 +138,18 @@ describe.each([
   });
 });
 
+test("[F161] a program that has an empty file open writes to it after a save has taken its place", async () => {
+  const node = await one.make(ROOT_NODE, "a");
+  await wire.rig.settle();
+  const file = await wire.rig.other.open("a", "write");
+  await one.write(node, 0, NEW);
+  await wire.rig.clock.advance(1_000);
+  await wire.rig.run(file.write(0, OUTSIDE));
+  await file.close();
+  const all = await contents(node);
+  expect([has(all, NEW), has(all, OUTSIDE)]).toEqual([true, true]);
+});
+
 test("[F160] after a crash the copy that was made for the commit is there still", async () => {
   wire.rig.disk.hasLeases = false;
   const at = await base();

@@ -122,7 +122,7 @@ export class LateWriters {
       const was = splitPath(await trash.pathOf(name));
       await tree.keepBeside(path, await this.#folderAt(was.folder), was.name, true);
       await trash.left(name);
-      rows.setPlace(version, { at: "lost" });
+      if ((await meta.version(version))?.place.at === "trash") rows.setPlace(version, { at: "lost" });
       await tree.finish([]);
       await rows.store((await meta.facts()).upSeq);
       lookAt(tree.takeLooks());

@@ -96,6 +96,16 @@ export class LiveTree {
     }
   }
 
+  /** A program has the file open for writing; false also where the system does not tell. */
+  async hasWriter(path: string): Promise<boolean> {
+    const file = await this.root.open(path, "read");
+    try {
+      return (await file.takeLease(() => undefined)) === "writer";
+    } finally {
+      await file.close();
+    }
+  }
+
   /** The folder's path; the folder is there. One that another program removed is made again, since a commit puts something into it. */
   async folder(node: number): Promise<string> {
     const path = await this.rows.pathOf(node);

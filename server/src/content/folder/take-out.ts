@@ -48,13 +48,15 @@ export async function settleTakenOut(tree: LiveTree, out: TakenOut): Promise<voi
     if (!out.hasOtherNames) await tree.lose(row);
     return;
   }
-  const isWorthless = found.stat.type !== "file" || found.stat.sizeBytes === 0;
+  const isEmpty = found.stat.type === "file" && found.stat.sizeBytes === 0;
+  const isWorthless = found.stat.type !== "file" || (isEmpty && !(await tree.hasWriter(temp)));
   if (out.hasOtherNames || isWorthless) {
     await tree.root.removeFile(temp);
     return;
   }
   const folder = (await tree.rows.pathOf(row.folder)) ?? "";
-  tree.rows.setPlace(version, await tree.context.trash.take(temp, version, joinPath(folder, row.name), row.handle));
+  const place = await tree.context.trash.take(temp, version, joinPath(folder, row.name), row.handle);
+  if (!isEmpty) tree.rows.setPlace(version, place);
 }
 
 /** Moves what lies at `path` to `temp`, unless that was done before; tells whether it was the recorded file. */
