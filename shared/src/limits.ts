@@ -58,6 +58,8 @@ export const LIMITS = {
   heldVersions: 8,
   statNodes: 1000,
   unfollowFolders: 1000,
+  /** Ranges of a commit's content that its client is asked for once more. */
+  lackedRanges: 256,
   /** Items of a write that are asked for at once. */
   neededItems: 65_536,
   /** Operations of one instance whose results are not yet reported received. */

@@ -38,6 +38,7 @@ export async function* findByUrl(url: string, predicate: Predicate): AsyncGenera
       lease: nothing,
       waiting: nothing,
       silence: nothing,
+      lack: () => Promise.resolve(undefined),
       link: nothing,
     },
   });

@@ -142,6 +142,7 @@ export class MountedVolume implements Mount {
         lease: (untilMs) => drive.setLease(untilMs),
         silence: (ms) => drive.setDeadlineMin(READ_DEADLINE_SILENCES * ms),
         waiting: (n, whom, untilMs) => this.waiting.note(n, whom, untilMs),
+        lack: (version, offset, length) => transfer.bytesOfCommitted(version, offset, length),
         link: (isConnected, why) => this.linked(isConnected, why),
       },
     });

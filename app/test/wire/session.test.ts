@@ -88,6 +88,7 @@ async function attached(termMs: number, wasUsed = true): Promise<Told> {
       lease: (untilMs) => void leases.push({ untilMs, atMs: clock.bootMs() }),
       waiting: nothing,
       silence: nothing,
+      lack: async () => undefined,
       link: nothing,
     },
   });

@@ -30,6 +30,8 @@ export interface ContentHost {
     offset: number,
     length: number,
   ): Promise<Uint8Array>;
+  /** Asks the client that made a commit for bytes of its content that nobody else has; resolves when it has no more, or does not come. */
+  askCommitter(instance: string, version: VersionId, ranges: readonly ByteRange[], take: TakeBytes): Promise<void>;
   /** All commits up to this seq are in the plain folder, durably. */
   up(seq: number): void;
   /** Events may have been missed: leases are withdrawn until `scanned`. */
@@ -40,6 +42,9 @@ export interface ContentHost {
   /** Staged files that an earlier life left, with notes, and no commit names: the volume's, each to be taken up or discarded. Said once, as the store begins. */
   left(files: readonly LeftFile[]): void;
 }
+
+/** Takes bytes of a content, at an offset of it. */
+export type TakeBytes = (offset: number, bytes: Uint8Array) => Promise<void>;
 
 export interface ByteRange {
   offset: number;

@@ -1,6 +1,6 @@
 // Feed and leases of one volume: every change goes to those who follow it, in seq order; a commit is answered when every follower with a
 // lease has acknowledged it or its lease has run out. Knows nothing of connections (a FeedSender carries the items) and nothing of disks.
-import type { Change, Clock, Timer } from "@runnel/shared";
+import type { Change, Clock, Timer, VersionId } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING } from "@runnel/shared";
 import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
@@ -171,6 +171,13 @@ export class Feed {
   idle(holder: Holder): void {
     holder.leaseUntilMs = 0;
     this.release(holder);
+  }
+
+  /** False when the instance is not connected. */
+  lack(instance: string, version: VersionId, ranges: readonly { offset: number; length: number }[]): boolean {
+    const sender = this.holders.get(instance)?.sender;
+    sender?.lack(version, ranges);
+    return sender !== undefined;
   }
 
   up(seq: number): void {

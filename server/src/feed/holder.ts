@@ -1,6 +1,6 @@
 // One follower of a volume: an instance with its lease, what it follows and what it has acknowledged. A holder outlives its connection, as
 // its lease does: the client may still answer programs under it (WIRE: Feed, lease, close-to-open).
-import type { Change, NodeState } from "@runnel/shared";
+import type { Change, NodeState, VersionId } from "@runnel/shared";
 
 export interface FeedSender {
   /** `isOwn`: they are what its instance asked for. */
@@ -9,6 +9,8 @@ export interface FeedSender {
   /** The follower must list everything again. */
   listAgain(seq: number): void;
   waiting(n: number, whom: readonly string[], untilWallMs: number): void;
+  /** Bytes of a version that the follower committed are asked for once more. */
+  lack(version: VersionId, ranges: readonly { offset: number; length: number }[]): void;
   close(reason: string): void;
 }
 

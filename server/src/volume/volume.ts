@@ -19,6 +19,7 @@ import type { Recovered } from "./recover.ts";
 import type { SalvageReport } from "./salvage/salvage.ts";
 import { StagedWrites } from "./staged-writes.ts";
 import type { WriteOpening } from "./write-notes.ts";
+import { Supplies } from "./supplies.ts";
 import { WriteSession } from "./write-session.ts";
 
 export interface VolumeParts {
@@ -57,6 +58,7 @@ export class Volume {
   readonly clock: Clock;
   readonly stagedWrites: StagedWrites;
   readonly recipes: RecipeCache;
+  readonly supplies: Supplies;
   private readonly queue: CommitQueue;
   private readonly indexer: ChunkIndexer;
   private readonly keeper: LogKeeper;
@@ -85,6 +87,7 @@ export class Volume {
     this.meta = opened.meta;
     this.content = opened.content;
     this.feed = opened.feed;
+    this.supplies = opened.supplies;
     this.queue = opened.queue;
     this.log = opened.log;
     this.root = opened.root;
@@ -142,6 +145,7 @@ export class Volume {
     const attached = salvaged === undefined ? await meta.attached() : [CLIENTS_OF_BEFORE];
     const feed = new Feed(parts.clock, parts.termMs, attached);
     let volume: Volume | undefined;
+    const supplies = new Supplies(parts.clock, (instance, version, ranges) => feed.lack(instance, version, ranges));
     const looked = Promise.withResolvers<void>();
     looked.promise.catch(() => undefined);
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
@@ -150,7 +154,7 @@ export class Volume {
     const content = await parts.openContent(
       root,
       meta,
-      hostOf(log, queue, feed, {
+      hostOf(log, queue, feed, supplies, {
         up: (seq) => volume?.keeper.up(seq),
         cut: (version, recipe) => volume?.indexer.index(version, recipe),
         scanned: () => volume?.indexer.wake(),
@@ -169,6 +173,7 @@ export class Volume {
       content,
       queue,
       feed,
+      supplies,
       facts,
       salvaged,
       commits: recovered.commits,
@@ -267,6 +272,7 @@ export class Volume {
     this.termTimer?.cancel();
     this.isStopped = true;
     this.feed.close();
+    this.supplies.close();
     await this.indexer.close();
     await this.stagedWrites.close();
     await this.queue.close();
@@ -323,6 +329,7 @@ const NO_DATA = new Uint8Array(0);
 const CHANGES_KEPT = 200_000;
 
 interface Opened {
+  supplies: Supplies;
   root: DiskRoot;
   log: Log;
   meta: MetaStore;
@@ -340,6 +347,7 @@ function hostOf(
   log: Log,
   queue: CommitQueue,
   feed: Feed,
+  supplies: Supplies,
   tell: {
     up(seq: number): void;
     cut(version: VersionId, recipe: Recipe): void;
@@ -361,6 +369,7 @@ function hostOf(
     noteHandle: async (seq, handle) => {
       await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
     },
+    askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
     readLog: (place, offset, length) => log.read(place, offset, length),
     up: (seq) => {
       feed.up(seq);

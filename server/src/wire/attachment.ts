@@ -1,5 +1,5 @@
 // One attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
-import type { Change, Channel, FeedFromClient } from "@runnel/shared";
+import type { Change, Channel, FeedFromClient, VersionId } from "@runnel/shared";
 import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared";
 import type { Right } from "../auth/access-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
@@ -135,6 +135,10 @@ export class Attachment implements FeedSender {
     if (this.ended !== undefined) throw this.ended;
   }
 
+  lack({ node, seq }: VersionId, ranges: readonly { offset: number; length: number }[]): void {
+    this.tell(["lack", [node, seq], ranges.map(({ offset, length }) => [offset, length])]);
+  }
+
   close(reason: string): void {
     this.channel.fail(new RunnelError("Busy", "feed", reason, { detail: { retryAfterMs: 0 } }));
   }
@@ -156,6 +160,8 @@ export class Attachment implements FeedSender {
       this.channel.send(feed.renew(this.holder) ? ["current", item[1], seq] : ["not", item[1]]);
     } else if (item[0] === "idle") feed.idle(this.holder);
     else if (item[0] === "want") this.wanted.say(item[1]);
+    else if (item[0] === "have") this.volume.supplies.have(this.instance, item[1], item[2], item[3]);
+    else if (item[0] === "haveNot") this.volume.supplies.haveNot(this.instance, item[1]);
     else for (const folder of item[1]) this.holder.follows.delete(folder);
   }
 }

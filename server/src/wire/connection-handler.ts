@@ -119,6 +119,7 @@ export class ConnectionHandler {
     channel.abort.signal.addEventListener("abort", () => this.left(channel.id));
     try {
       await attachment.answer(this.greet(attachment, request, isSameEpoch));
+      volume.supplies.attached(request.instance);
       await attachment.serve();
       // The client ended the feed.
       await this.detach(channel.id);

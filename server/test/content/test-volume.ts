@@ -142,6 +142,7 @@ export class TestVolume implements ContentHost {
         alive();
         await this.noteHandle(seq, handle);
       },
+      askCommitter: () => this.askCommitter(),
       readLog: async (place, offset, length) => {
         alive();
         return this.readLog(place, offset, length);
@@ -241,6 +242,9 @@ export class TestVolume implements ContentHost {
   async noteHandle(seq: number, handle: Uint8Array): Promise<void> {
     this.log.push({ kind: "handle", seq, handle });
   }
+
+  /** Nobody who could have it. */
+  async askCommitter(): Promise<void> {}
 
   async readLog(place: { offset: number }, offset: number, length: number): Promise<Uint8Array> {
     const record = this.log[place.offset];

@@ -39,6 +39,8 @@ export class Follower implements FeedSender {
     this.said.push(["waiting", n, whom, untilWallMs]);
   }
 
+  lack(): void {}
+
   close(reason: string): void {
     this.said.push(["close", reason]);
   }

@@ -61,6 +61,7 @@ class Attached implements FeedSender {
   }
 
   waiting(): void {}
+  lack(): void {}
 
   up(): void {}
 

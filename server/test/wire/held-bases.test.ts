@@ -1,8 +1,9 @@
 // What a save copies from the version that it began with is not lost, whenever a program writes to the file: between the item that names it and the answer, between
 // the answer and the plain file, and after the exchange.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { ROOT_NODE, concatRecipes } from "@runnel/shared";
-import type { Recipe, VersionId } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, concatRecipes } from "@runnel/shared";
+import type { FeedFromServer, Recipe, VersionId } from "@runnel/shared";
+import { Supplies } from "../../src/volume/supplies.ts";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { WireRig, instanceOf } from "./wire-rig.ts";
 import type { Attached, Upload } from "./wire-rig.ts";
@@ -204,4 +205,72 @@ test("[F163] after a crash what nobody has any more is named, what the save brou
     expect.objectContaining({ kind: "incomplete", path: "a", missing: [{ offset: 0, length: OLD.length }] }),
   );
   expect(wire.rig.volume.content.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
+});
+
+describe("what nobody has any more but the client that committed it", () => {
+  /** A commit whose base was destroyed while the server was down, and its client connected again. */
+  async function destroyed(): Promise<{ node: number; version: number; again: Attached; ranges: [number, number][] }> {
+    const at = await base();
+    const { upload, whole } = await opened(at);
+    stopBringingUp();
+    const { version } = await upload.finish(whole);
+    await wire.rig.kill();
+    await wire.rig.writeFile("a", OUTSIDE);
+    await wire.rig.open();
+    const again = await (await wire.greeted()).attach(instanceOf("1"));
+    const lacks = (): FeedFromServer | undefined => again.feed.find(([kind]) => kind === "lack");
+    await wire.rig.clock.runUntil(() => lacks() !== undefined, 30_000);
+    const item = lacks();
+    if (item?.[0] !== "lack") throw new Error("Nothing was asked for.");
+    expect(item[1]).toEqual({ node: at.node, seq: version });
+    return { node: at.node, version, again, ranges: item[2] };
+  }
+
+  test("[W160] is asked for on its feed, and makes the commit whole", async () => {
+    const { node, version, again, ranges } = await destroyed();
+    for (const [offset, length] of ranges)
+      for (let done = 0; done < length; done += 50_000) {
+        const end = offset + Math.min(length, done + 50_000);
+        again.channel.send(["have", [node, version], offset + done, SAVED.subarray(offset + done, end)]);
+      }
+    const all = await contents(node);
+    expect([has(all, SAVED), has(all, OUTSIDE)]).toEqual([true, true]);
+    expect(Buffer.from(await wire.rig.run(wire.rig.read(node, version))).equals(SAVED)).toBe(true);
+    expect((await wire.rig.volume.content.notices()).map(({ kind }) => kind)).not.toContain("incomplete");
+  });
+
+  test("[W160] is missing when the client has not all of it, brings other bytes, or says nothing", async () => {
+    const { node, version, again, ranges } = await destroyed();
+    const [[offset = 0] = []] = ranges;
+    again.channel.send(["have", [node, version], offset, bytesOf(5, 10_000)]);
+    again.channel.send(["haveNot", [node, version]]);
+    const all = await contents(node);
+    expect(has(all, OUTSIDE)).toBe(true);
+    expect((await wire.rig.volume.content.notices()).map(({ kind }) => kind)).toContain("incomplete");
+    expect(wire.rig.volume.content.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
+  });
+
+  test("[W160] bytes that were not asked for end the feed, and change nothing", async () => {
+    const { node, version, again } = await destroyed();
+    again.channel.send(["have", [node, version], OLD.length, bytesOf(5, 10)]);
+    await wire.rig.clock.runUntil(() => again.ended !== undefined, 5_000);
+    expect(again.ended).toMatchObject({ kind: "Invalid" });
+    const all = await contents(node);
+    expect(all.some((each) => each.length === SAVED.length && each.subarray(OLD.length).equals(NEW))).toBe(true);
+  });
+
+  test("[W160] [limit lackedRanges] of so many ranges; of more nothing is asked", async () => {
+    const { rig } = wire;
+    const asked: number[] = [];
+    const supplies = new Supplies(rig.clock, (_instance, _version, ranges) => asked.push(ranges.length) > 0);
+    const ranges = Array.from({ length: LIMITS.lackedRanges + 1 }, (_, index) => ({ offset: 2 * index, length: 1 }));
+    const take = async (): Promise<void> => undefined;
+    await supplies.ask("one", { node: 2, seq: 3 }, ranges, take);
+    expect(asked).toEqual([]);
+    await rig.run(supplies.ask("one", { node: 2, seq: 3 }, ranges.slice(1), take));
+    expect(asked).toEqual([LIMITS.lackedRanges]);
+    // It did not come: it is not waited for again until it has.
+    await supplies.ask("one", { node: 2, seq: 4 }, ranges.slice(1), take);
+    expect(asked).toEqual([LIMITS.lackedRanges]);
+  });
 });

@@ -297,13 +297,15 @@ export type RequestName = keyof typeof REQUESTS;
 export type RequestOf<Name extends RequestName> = z.output<(typeof REQUESTS)[Name]>;
 
 /** Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", [folder…]] ·
- * ["want", [[node, version held or 0]…]] */
+ * ["want", [[node, version held or 0]…]] · ["have", version, offset, bytes] (of what it was asked for by "lack") · ["haveNot", version] (no more of it) */
 export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("ack"), count]),
   z.tuple([z.literal("current"), count]),
   z.tuple([z.literal("idle")]),
   z.tuple([z.literal("unfollow"), z.array(nodeId).max(LIMITS.unfollowFolders)]),
   z.tuple([z.literal("want"), z.array(z.tuple([nodeId, count])).max(LIMITS.wantedFiles)]),
+  z.tuple([z.literal("have"), versionId, count, bytes.refine(({ length }) => length <= LIMITS.runBytes, "too long")]),
+  z.tuple([z.literal("haveNot"), versionId]),
 ]);
 export type FeedFromClient = z.output<typeof FEED_FROM_CLIENT>;
 
@@ -327,7 +329,7 @@ export type Difference = z.output<typeof difference>;
 /**
  * Items of the attach channel, server to client: ["changes", [change…], seqs whose contents follow] · ["content", version, difference or null] · ["up", seq] · ["current", k, seq] (lease renewed, counted from sending k) ·
  * ["not", k] (no lease now: ask at every open) · ["listAgain", seq] (the backlog was too long: everything is unknown) ·
- * ["waiting", n, [who…], untilMs] (the commit n waits for these).
+ * ["waiting", n, [who…], untilMs] (the commit n waits for these) · ["lack", version, [[offset, length]…]] (bytes of a version that this client committed, asked for once more).
  */
 export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("changes"), z.array(change).max(4096), z.array(count).max(4096).optional()]),
@@ -337,6 +339,7 @@ export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("not"), count]),
   z.tuple([z.literal("listAgain"), count]),
   z.tuple([z.literal("waiting"), count, z.array(z.string().max(200)).max(100), count]),
+  z.tuple([z.literal("lack"), versionId, z.array(z.tuple([count, count])).max(LIMITS.lackedRanges)]),
 ]);
 export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;
 

@@ -1,7 +1,8 @@
 // What moves contents between server, cache and drive, made of one set of parts.
-import type { Clock, Executor } from "@runnel/shared";
+import type { Clock, Executor, VersionId } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
+import { bytesOfCommitted } from "./committed-bytes.ts";
 import { Downloads } from "./download.ts";
 import type { ReuseCounts } from "./arrivals.ts";
 import { OwnRecipes } from "./own-recipes.ts";
@@ -11,6 +12,8 @@ export interface Transfer {
   downloads: Downloads;
   ownRecipes: OwnRecipes;
   uploads: Uploads;
+  /** @returns undefined when not all of the range is here. */
+  bytesOfCommitted(version: VersionId, offset: number, length: number): Promise<Uint8Array | undefined>;
 }
 
 export function transferOf(parts: {
@@ -20,5 +23,10 @@ export function transferOf(parts: {
   clock: Clock;
   reused: ReuseCounts;
 }): Transfer {
-  return { downloads: new Downloads(parts), ownRecipes: new OwnRecipes(parts), uploads: new Uploads(parts) };
+  return {
+    downloads: new Downloads(parts),
+    ownRecipes: new OwnRecipes(parts),
+    uploads: new Uploads(parts),
+    bytesOfCommitted: (version, offset, length) => bytesOfCommitted(parts.cache, version, offset, length),
+  };
 }

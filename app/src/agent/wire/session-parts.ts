@@ -18,6 +18,8 @@ export interface SessionEvents {
   waiting(n: number, whom: readonly string[], untilMs: number): void;
   /** So long what only reads may go without an answer here: the line's silence has changed. */
   silence(ms: number): void;
+  /** Bytes of a version that was committed from here, if they are still here. */
+  lack(version: VersionId, offset: number, length: number): Promise<Uint8Array | undefined>;
   /** Connected or not; with a sentence when not. */
   link(isConnected: boolean, why: string): void;
 }

@@ -18,6 +18,7 @@ import { type Greeting, openConnection } from "./open-connection.ts";
 import type { OwnTime } from "./own-time.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { SignsOfLife, unanswered } from "./signs-of-life.ts";
+import { supply } from "./supply.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
 
 /** What a short outage breaks off is tried again often, since that is cheap; a long one seldom. Each time at random within these, so that many clients do not come at once. */
@@ -365,6 +366,9 @@ export class Session {
         return;
       case "waiting":
         events.waiting(item[1], item[2], item[3]);
+        return;
+      case "lack":
+        void supply(feed, item[1], item[2], (offset, length) => events.lack(item[1], offset, length));
     }
   }
 

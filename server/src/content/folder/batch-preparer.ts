@@ -63,11 +63,11 @@ export class BatchPreparer {
     const content = contentOf(commit);
     const known = content && (this.#pending.get(content.version) ?? content);
     if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
-    const prepared = await prepare(this.#parts, commit, known, isReplaced);
-    if (prepared.kind !== "lost" || !prepared.mayComeBack) return prepared;
     const tries = (this.#lostTries.get(commit.seq) ?? 0) + 1;
+    const isLastTry = tries >= LOST_TRIES;
+    const prepared = await prepare(this.#parts, commit, known, isReplaced, isLastTry);
+    if (prepared.kind !== "lost" || !prepared.mayComeBack || isLastTry) return prepared;
     this.#lostTries.set(commit.seq, tries);
-    if (tries >= LOST_TRIES) return prepared;
     throw new RunnelError("Stale", "bring up", "A file that it copies from is being changed by another program.");
   }
 

@@ -42,7 +42,7 @@ export interface BringUpContext {
   busy: BusyNames;
   clock: Clock;
   meta: MetaStore;
-  host: Pick<ContentHost, "noteHandle" | "up" | "readLog">;
+  host: Pick<ContentHost, "noteHandle" | "up" | "readLog" | "askCommitter">;
   executor: Executor | undefined;
   unavailable(): string | undefined;
   /** Makes room on the disk. */

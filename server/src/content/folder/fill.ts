@@ -23,7 +23,7 @@ import { writeSparsely } from "./write-sparsely.ts";
 const BUFFER_BYTES = 1024 * 1024;
 
 export interface FillContext {
-  host: Pick<ContentHost, "readLog">;
+  host: Pick<ContentHost, "readLog" | "askCommitter">;
   versions: Versions;
   meta: MetaStore;
   executor: Executor | undefined;
@@ -72,6 +72,21 @@ export async function fill(context: FillContext, file: DiskFile, content: Pendin
   const missing =
     wrong.length === 0 ? [] : await repair(context, context.executor, file, { ...content, recipe }, wrong);
   return { missing, mayComeBack };
+}
+
+/** The last resort: what is missing is asked of the client that committed it, which may still have it. @returns what is missing then. */
+export async function askCommitter(
+  { host, executor }: FillContext,
+  file: DiskFile,
+  content: PendingContent,
+  missing: readonly ByteRange[],
+): Promise<ByteRange[]> {
+  const { recipe, instance, version } = content;
+  if (recipe === undefined || executor === undefined || instance === "") return [...missing];
+  await host.askCommitter(instance, version, missing, (offset, bytes) => file.write(offset, bytes));
+  const offsets = chunkOffsets(recipe);
+  const wrong = await wrongChunks(executor, file, recipe, missing);
+  return joinRanges(wrong.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 })));
 }
 
 /** True when zeros were left out. */

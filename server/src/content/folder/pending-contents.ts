@@ -11,6 +11,8 @@ export type LogPlace = NonNullable<AcceptedCommit["data"]>;
 export interface PendingContent {
   seq: number;
   version: VersionId;
+  /** Who committed it. */
+  instance: string;
   sizeBytes: number;
   recipe: Recipe | undefined;
   runs: readonly Run[];
@@ -29,12 +31,13 @@ export type Piece =
   | { from: "version"; version: VersionId; at: number; length: number };
 
 export function contentOf(commit: AcceptedCommit): PendingContent | undefined {
-  const { operation, result, seq, data } = commit;
+  const { operation, result, seq, instance, data } = commit;
   if (operation.op !== "write") return undefined;
   const { sizeBytes, runs, temp, recipe } = operation.content;
   return {
     seq,
     version: { node: result.node, seq: result.version },
+    instance,
     sizeBytes,
     recipe,
     runs,

@@ -4,7 +4,7 @@ import type { DiskFile } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ByteRange } from "../content-store.ts";
 import type { FillContext } from "./fill.ts";
-import { fill } from "./fill.ts";
+import { askCommitter, fill } from "./fill.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { PendingContent } from "./pending-contents.ts";
 import { prepareLink, prepareMake, stateAfter } from "./raise-make.ts";
@@ -34,14 +34,15 @@ export function pathOfTemp(seq: number, content: PendingContent): string {
 /** What is missing of a content whose staged file is gone. */
 const ALL: ByteRange = { offset: 0, length: Infinity };
 
-/** `isReplaced`: of a make, the same batch has the node's first content. */
+/** `isReplaced`: of a make, the same batch has the node's first content. `isLastTry`: what is missing now is asked of whoever committed it. */
 export async function prepare(
   context: PrepareContext,
   commit: AcceptedCommit,
   content: PendingContent | undefined,
   isReplaced = false,
+  isLastTry = true,
 ): Promise<Prepared> {
-  if (content !== undefined) return prepareWrite(context, commit, content);
+  if (content !== undefined) return prepareWrite(context, commit, content, isLastTry);
   const { operation } = commit;
   if (operation.op !== "make" && operation.op !== "link") return { kind: "nothing" };
   const noted = context.noted.get(commit.seq);
@@ -59,6 +60,7 @@ async function prepareWrite(
   context: PrepareContext,
   commit: AcceptedCommit,
   content: PendingContent,
+  isLastTry: boolean,
 ): Promise<Prepared> {
   const path = pathOfTemp(commit.seq, content);
   const mtimeNs = stateAfter(commit, content.version.node)?.mtimeNs ?? 0n;
@@ -74,7 +76,9 @@ async function prepareWrite(
   let file: DiskFile | undefined;
   try {
     file = await openTemp(context, content, path);
-    const { missing, mayComeBack } = await fill(context, file, content);
+    const { missing: lacked, mayComeBack } = await fill(context, file, content);
+    const isAsked = lacked.length > 0 && (isLastTry || !mayComeBack);
+    const missing = isAsked ? await askCommitter(context, file, content, lacked) : lacked;
     await setAttributes(context.tree, commit, content, file);
     await file.sync();
     if (missing.length === 0) return await filled(context, content, path, mtimeNs, file);
