@@ -16,6 +16,7 @@ import type { MetaStore } from "../../meta/meta-store.ts";
 import { joinRanges } from "./byte-ranges.ts";
 import type { PendingContent } from "./pending-contents.ts";
 import { sourcesOf } from "./pending-contents.ts";
+import { versionKey } from "./store-layout.ts";
 import type { FolderVersion, Versions } from "./versions.ts";
 import { writeSparsely } from "./write-sparsely.ts";
 
@@ -164,8 +165,8 @@ function chunksTouching(recipe: Recipe, ranges: readonly ByteRange[]): number[] 
 }
 
 /**
- * Looks for wrong chunks: in the versions that the commit copies from, chunk by chunk; in other versions that the chunk index knows; in the files that other
- * programs have changed, wherever in them. @returns what is nowhere.
+ * Looks for wrong chunks in the files that other programs have changed, wherever in them, and in other versions that the chunk index knows.
+ * @returns what is nowhere.
  */
 async function repair(
   context: FillContext,
@@ -178,18 +179,18 @@ async function repair(
   const offsets = chunkOffsets(recipe);
   const missing: ByteRange[] = [];
   const changed = new ChangedFiles(context, executor, content);
+  const known = new KnownVersions(context, executor);
   try {
-    for (const index of wrong) {
+    const hints = await context.meta.findChunks(Buffer.concat(wrong.map((index) => digestAt(recipe, index))));
+    for (const [at, index] of wrong.entries()) {
       const offset = offsets[index] ?? 0;
       const chunk = { digest: digestAt(recipe, index), length: recipe.lengths[index] ?? 0 };
-      const bytes =
-        (await inSource(context, executor, content, offset, chunk)) ??
-        (await inVersions(context, executor, chunk)) ??
-        (await changed.find(chunk));
+      const bytes = (await changed.find(chunk)) ?? (await known.read(hints[at], chunk));
       if (bytes === undefined) missing.push({ offset, length: chunk.length });
       else await file.write(offset, bytes);
     }
   } finally {
+    await known.close();
     await changed.close();
   }
   return joinRanges(missing);
@@ -204,48 +205,42 @@ async function isChunk(executor: Executor, bytes: Uint8Array, { digest, length }
   return bytes.length === length && isDigest(await executor.digest([bytes]), 0, digest);
 }
 
-/** Where the commit said that it is: of a range that was written to in part, the other chunks are still there. */
-async function inSource(
-  context: FillContext,
-  executor: Executor,
-  { runs }: PendingContent,
-  offset: number,
-  chunk: Chunk,
-): Promise<Uint8Array | undefined> {
-  let start = 0;
-  for (const run of runs) {
-    const isWithin = start <= offset && offset + chunk.length <= start + run.length;
-    if (isWithin && run.from === "version")
-      return readChunk(context, executor, run.version, run.offset + offset - start, chunk);
-    start += run.length;
+/** Versions that the chunk index names, each opened once. */
+class KnownVersions {
+  readonly #context: FillContext;
+  readonly #executor: Executor;
+  /** undefined: it cannot be read. */
+  readonly #open = new Map<string, FolderVersion | undefined>();
+
+  constructor(context: FillContext, executor: Executor) {
+    this.#context = context;
+    this.#executor = executor;
   }
-  return undefined;
-}
 
-async function inVersions(context: FillContext, executor: Executor, chunk: Chunk): Promise<Uint8Array | undefined> {
-  const [place] = await context.meta.findChunks(chunk.digest);
-  if (place === undefined || place.length !== chunk.length) return undefined;
-  return readChunk(context, executor, place.version, place.offset, chunk);
-}
+  /** @returns undefined when it is not there: places are hints. */
+  async read(
+    place: { version: VersionId; offset: number; length: number } | undefined,
+    chunk: Chunk,
+  ): Promise<Uint8Array | undefined> {
+    if (place === undefined || place.length !== chunk.length) return undefined;
+    const key = versionKey(place.version);
+    try {
+      if (!this.#open.has(key)) {
+        this.#open.set(key, undefined);
+        this.#open.set(key, await this.#context.versions.open(place.version, this.#context.isApplying()));
+      }
+      const bytes = await this.#open.get(key)?.read(place.offset, chunk.length);
+      return bytes !== undefined && (await isChunk(this.#executor, bytes, chunk)) ? bytes : undefined;
+    } catch (error) {
+      if (!isMissing(error) && !isRunnelError(error, "Invalid")) throw error;
+      await this.#open.get(key)?.close();
+      this.#open.set(key, undefined);
+      return undefined;
+    }
+  }
 
-/** Undefined when it is not there: places are hints. */
-async function readChunk(
-  { versions, isApplying }: FillContext,
-  executor: Executor,
-  id: VersionId,
-  offset: number,
-  chunk: Chunk,
-): Promise<Uint8Array | undefined> {
-  let version: FolderVersion | undefined;
-  try {
-    version = await versions.open(id, isApplying());
-    const bytes = await version.read(offset, chunk.length);
-    return (await isChunk(executor, bytes, chunk)) ? bytes : undefined;
-  } catch (error) {
-    if (isMissing(error) || isRunnelError(error, "Invalid")) return undefined;
-    throw error;
-  } finally {
-    await version?.close();
+  async close(): Promise<void> {
+    for (const open of this.#open.values()) await open?.close();
   }
 }
 
