@@ -68,6 +68,8 @@ export interface OpenVersion {
   secure(ranges: readonly ByteRange[]): Promise<boolean>;
   /** Digests of ranges, in order, of what lies there now; on core.node's threads as far as it lies in files. @throws as read. */
   digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array>;
+  /** What was read is not what the recipe says: the file that holds it is looked at anew, whatever its tuple says (a store through a mapping shows in none). */
+  disproved(): Promise<void>;
   /** Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;

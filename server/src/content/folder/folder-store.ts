@@ -129,6 +129,7 @@ class FolderStore implements ContentStore {
         await meta.setPlace(version, { at: "lost" });
         this.#notices.addLost(version, "");
       },
+      disproved: (version) => this.#disproved(version),
       unavailable: () => this.#presence?.reason,
       hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
     });
@@ -246,6 +247,20 @@ class FolderStore implements ContentStore {
       facts.upSeq,
       handles,
     );
+  }
+
+  /** The row gets a tuple that no file has, so that the next look proves what lies there. */
+  async #disproved(version: VersionId): Promise<void> {
+    const { meta } = this.#options;
+    await this.#lane.run(async () => {
+      for (const row of await this.#rows.ofNode(version.node)) {
+        if (row.version !== version.seq) continue;
+        this.#rows.put({ ...row, stat: { ...row.stat, ctimeNs: -1n } });
+        const path = await this.#rows.pathOfName(row.folder, row.name);
+        if (path !== undefined) this.#comparing?.lookAt({ paths: [path], folders: [], moves: [] });
+      }
+      if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).upSeq);
+    });
   }
 
   /** A version that commits to come copy from is held before other programs see its file. */

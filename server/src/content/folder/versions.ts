@@ -35,6 +35,8 @@ export interface VersionsContext {
   steady(): Promise<void>;
   /** Something else lies at this path than was recorded. */
   suspect(path: string): void;
+  /** The file of the tree that holds the version has its recorded tuple, and other bytes. */
+  disproved(version: VersionId): Promise<void>;
   /** The version's file is not what it was and is in nobody's way any more: it will never be readable again. */
   lose(version: VersionId): Promise<void>;
   unavailable(): string | undefined;
@@ -370,6 +372,10 @@ export class FolderVersion implements OpenVersion {
   #pieces(source: Source, offset: number, length: number): Piece[] {
     if (!isPending(source)) return [];
     return this.#versions.context.pending.pieces(source, offset, length);
+  }
+
+  async disproved(): Promise<void> {
+    if (this.#source instanceof FileSource) await this.#versions.context.disproved(this.#version);
   }
 
   async read(offset: number, length: number): Promise<Uint8Array> {

@@ -94,6 +94,7 @@ class MemoryStore implements ContentStore {
       isSettled: async () => false,
       // Nobody else writes there.
       secure: async () => true,
+      disproved: async () => undefined,
       digest: (ranges, executor) => executor.digest(ranges.map(({ offset, length }) => read(offset, length))),
       read: async (offset, length) => read(offset, length),
       close: async () => undefined,
