@@ -5,6 +5,7 @@ import { NEXT_STATES, Saves } from "../../src/agent/drive/saves.ts";
 import type { JournalCommit } from "../../src/agent/journal/journal.ts";
 
 const NODE = 5;
+const MADE = { mode: 0o644, uid: 0, gid: 0, mtimeNs: 0n };
 const EPOCH = "e";
 const HERE = "0".repeat(32);
 const STATES = Object.keys(NEXT_STATES) as SaveState[];
@@ -85,7 +86,7 @@ describe("a save", () => {
       expect([...saves.numbers(HERE)]).toEqual(state === "committed" ? [] : [1]);
       expect([...saves.numbers("1".repeat(32))]).toEqual([]);
     }
-    const copy = { of: "f", n: 8, folder: 1, name: "f 2", base: { node: NODE, seq: 7, epoch: EPOCH } };
+    const copy = { of: "f", n: 8, folder: 1, name: "f 2", made: MADE, base: { node: NODE, seq: 7, epoch: EPOCH } };
     expect([...new Saves([recordOf(9, { copy })]).numbers(HERE)]).toEqual([9, 8]);
   });
 
@@ -163,7 +164,7 @@ describe("an unsent save", () => {
   test("that becomes a conflict copy takes what its program saves next along", () => {
     const saves = new Saves([]);
     const older = unsentOf(saves, 1, 1);
-    const copy = { of: "f", n: 8, folder: 1, name: "f 2", base: { node: NODE, seq: 7, epoch: EPOCH } };
+    const copy = { of: "f", n: 8, folder: 1, name: "f 2", made: MADE, base: { node: NODE, seq: 7, epoch: EPOCH } };
     saves.rerecord(older, recordOf(9, { node: 6, copy }));
     expect(saves.of(NODE)).toEqual([]);
     expect(lineageOf(saves, 1, 7)).toMatchObject({ node: 6, copy, replaces: [older] });

@@ -175,7 +175,7 @@ class Checker {
         each.kind === "write" &&
         each.began < call.ended &&
         this.lastsUntil(each) > call.began &&
-        (touches(each, call) || this.isOneOf(each, nodes)),
+        (touches(each, call) || this.isOneOf(sentUntil(each, call), nodes)),
     );
   }
 
@@ -216,6 +216,11 @@ class Checker {
     if (call.kind !== "write" && call.kind !== "remove" && call.kind !== "rename") return false;
     return [call.path, call.toPath ?? call.path].some((path) => this.isOneOf({ ...call, path }, nodes));
   }
+}
+
+/** What could not be sent may get a node of its own later, under the name that it was for. */
+function sentUntil(write: Call, { lastSeq }: Call): Call {
+  return write.outcome === "ok" ? write : { ...write, lastSeq: Math.max(write.lastSeq, lastSeq) };
 }
 
 /** The change may have had a part in what is seen. */

@@ -35,7 +35,8 @@ export class ConflictCopies {
     const node = await operations.newNode();
     const [made, n] = [operations.begin(), operations.begin()];
     try {
-      const copy = { of, n: made, folder, name, base: versionOf(record) };
+      const attributes = { ...(record.attributes ?? PLAIN_ATTRIBUTES), mtimeNs: record.mtimeNs };
+      const copy = { of, n: made, folder, name, made: attributes, base: versionOf(record) };
       const planned = { ...record, n, instance: journal.instance, epoch: epoch(), node, baseVersion: 0, path, copy };
       await journal.put(planned, false, [record]);
       take(planned);
@@ -46,10 +47,10 @@ export class ConflictCopies {
   }
 
   /** Makes the file, or finds that it was made by an earlier attempt. False: its name has been taken, or its folder has gone, meanwhile. */
-  async make({ copy, node, mtimeNs, attributes = PLAIN_ATTRIBUTES }: JournalCommit): Promise<boolean> {
+  async make({ copy, node }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return true;
-    const { folder, name, n } = copy;
-    const all = { type: packType("file"), ...attributes, mtimeNs, rdev: 0, target: "" };
+    const { folder, name, n, made } = copy;
+    const all = { type: packType("file"), ...made, rdev: 0, target: "" };
     try {
       await this.parts.operations.change("make", { folder, name, node, attributes: all }, [], n);
       return true;

@@ -11,6 +11,8 @@ export interface ConflictCopy {
   n: number;
   folder: number;
   name: string;
+  /** What it is made with: a later save of the copy has attributes of its own, and the operation stays the same one. */
+  made: { mode: number; uid: number; gid: number; mtimeNs: bigint };
   /** The version that was edited, and the epoch in which it has that name. */
   base: { node: number; seq: number; epoch: string };
 }

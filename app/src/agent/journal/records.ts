@@ -68,6 +68,7 @@ const header = z.discriminatedUnion("kind", [
         n: count,
         folder: count,
         name: z.string().min(1),
+        made: z.object({ mode: count, uid: count, gid: count, mtimeNs: nanoseconds }),
         base: z.object({ node: count, seq: count, epoch: z.string().max(64) }),
       })
       .exactOptional(),
