@@ -39,7 +39,7 @@ describe.each([2_000, 5_000, 10_000])("over a line with a round trip of %d ms", 
     });
     expect(save.ms).toBeLessThanOrEqual(2 * roundTripMs + 100);
     const asked = await took(() => place.mount.status(true));
-    expect(asked.result).toMatchObject({ state: "connected", server: { unavailable: null } });
+    expect(asked.result).toMatchObject({ state: "connected", server: { stuck: null } });
     expect(asked.ms).toBeLessThanOrEqual(roundTripMs + 100);
     // Programs go on for minutes, and are answered from here.
     for (let turn = 0; turn < 60; turn++) {

@@ -41,7 +41,7 @@ export async function lookAtFolder(
   const served = await openServed(disk, folder);
   try {
     await ServingLock.check(disk, served, SERVED_NOTE, folder);
-    const id = await idIn(disk, join(dataFolder, name));
+    const id = await idIn(disk, dataFolder, name);
     const fault = await markerFault(served, id?.id, id?.isKnown === true).catch(unreadableMarker);
     if (fault !== undefined && fault !== "none yet") throw new RunnelError("Unavailable", "serve", fault);
   } finally {
@@ -54,16 +54,17 @@ function unreadableMarker(error: unknown): string {
   return error.kind === "Corrupt" ? error.message : unreadable(error);
 }
 
-/** undefined: there is no such volume's data yet. */
-async function idIn(disk: Disk, dataPath: string): Promise<VolumeId | undefined> {
+/** @returns undefined when there is no such volume's data yet. @throws Busy when another server has it. */
+async function idIn(disk: Disk, dataFolder: string, name: string): Promise<VolumeId | undefined> {
   let data: DiskRoot;
   try {
-    data = await disk.openRoot(dataPath);
+    data = await disk.openRoot(join(dataFolder, name));
   } catch {
     // Whatever else it is, opening says.
     return undefined;
   }
   try {
+    await ServingLock.check(disk, data, DATA_NOTE, `The volume ${name} in ${dataFolder}`);
     return await foundVolumeId(data);
   } finally {
     await data.close();

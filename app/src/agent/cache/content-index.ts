@@ -16,7 +16,7 @@ export const CACHE_FORMAT: DatabaseFormat = {
       indexed INTEGER NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX contentsByVersion ON contents (node, version) WHERE node <> 0;
-    CREATE INDEX contentsByOid ON contents (oid) WHERE node = 0;
+    CREATE INDEX contentsByOid ON contents (oid);
     CREATE INDEX contentsByLineage ON contents (lineage);
     CREATE INDEX contentsByUse ON contents (used);
     CREATE TABLE recipes (content INTEGER PRIMARY KEY, recipe BLOB NOT NULL) STRICT;
