@@ -100,6 +100,28 @@ test("[F21] a server without the data of before serves no empty drive and acknow
   expect(await onMount('ls "$1"', [drive])).toBe("back\nkept\n");
 }, 90_000);
 
+test("[F113] a folder whose data are lost is taken in anew with --adopt: the drive shows it again, and saves reach it", async () => {
+  const served = sandbox.makeFolder("served");
+  const server = await sandbox.startServer({ leaseTerm: 1 });
+  const drive = await mounted(server);
+  await save(drive, "kept", "content");
+  await device.flush(drive, { up: true });
+  await server.stop();
+  renameSync(sandbox.path("data"), sandbox.path("data-away"));
+  const listen = `127.0.0.1:${server.port}`;
+  const without = await sandbox.startServer({ listen });
+  expect(without.stderr).toContain('"runnel serve --adopt docs" takes it in anew');
+  await without.stop();
+  const adopting = await sandbox.startServer({ listen, leaseTerm: 1, args: ["--adopt", "docs"] });
+  expect(adopting.stderr).toContain(`${served} is taken in anew as docs`);
+  await untilBack(drive);
+  expect(await read(drive, "kept")).toBe("content");
+  await save(drive, "kept", "changed");
+  await device.flush(drive, { up: true });
+  expect(readFileSync(join(served, "kept"), "utf8")).toBe("changed");
+  expect(readdirSync(served).sort()).toEqual([".runnel-store", "back", "kept"]);
+}, 90_000);
+
 test("[F110] a served folder that is swapped for a copy of it is noticed within 2 s, and what was acknowledged meanwhile is in the copy", async () => {
   const served = sandbox.makeFolder("served");
   writeFileSync(join(served, "file"), "first");

@@ -3,10 +3,11 @@ import { realDisk, threadExecutor } from "@runnel/native";
 import type { Disk } from "@runnel/shared";
 import { RealClock, WsAcceptor } from "@runnel/shared";
 import { serveAdmin } from "./admin/admin-server.ts";
+import { adoptFolder } from "./adopt-folder.ts";
 import { type Guests, type Security, openSecurity } from "./auth/security.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
 import { type VolumeHost, type VolumeSettings, lookAtFolder, openVolume } from "./open-volume.ts";
-import { checkFolders } from "./served-folders.ts";
+import { checkAdopted, checkFolders } from "./served-folders.ts";
 import { serve } from "./server.ts";
 
 export { askServer } from "./admin/admin-client.ts";
@@ -15,6 +16,8 @@ export type { VolumeSettings } from "./open-volume.ts";
 
 export interface ServerSettings {
   volumes: VolumeSettings[];
+  /** Names of those whose folder is taken in anew, at this start, where it is not the volume's [F113]. */
+  adopt?: readonly string[];
   host: string;
   /** 0: any free one. */
   port: number;
@@ -63,18 +66,27 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const clock = new RealClock();
   const executor = threadExecutor();
   const warn = settings.warn ?? ((message, error) => console.error(message, error ?? ""));
+  checkAdopted(settings.adopt ?? [], settings.volumes);
   await checkFolders(settings.volumes, settings.dataFolder);
   const { host, port } = settings;
   const disk = realDisk();
   const volumeHost = { ...settings, clock, executor, disk, openMeta: openMeta(disk), warn };
+  const toAdopt = new Set(settings.adopt);
+  const adopted = new Set<string>();
   const volumes = settings.volumes.map((each) => ({
     ...each,
     look: async () => {
       // A folder that comes later may lie elsewhere by then.
       await checkFolders(settings.volumes, settings.dataFolder);
+      if (toAdopt.delete(each.name)) {
+        const { isAdopted, sentence } = await adoptFolder(each, volumeHost);
+        warn(sentence);
+        if (isAdopted) adopted.add(each.name);
+      }
       await lookAtFolder(each, volumeHost);
     },
-    open: (gone: (reason: string) => void) => openVolume(each, volumeHost, gone),
+    open: (gone: (reason: string) => void) =>
+      openVolume({ ...each, hadClients: adopted.has(each.name) }, volumeHost, gone),
   }));
   const parts = { clock, executor, host, port, software: "Runnel server", warn, volumes };
   if (settings.security === undefined) return serve({ ...parts, acceptor: new WsAcceptor(), security: undefined });

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Clock, Disk, DiskRoot, Executor } from "@runnel/shared";
 import { RunnelError, STORE_FOLDER, TIMING, isRunnelError } from "@runnel/shared";
-import { enclosingVolume, markerFault, unreadable } from "./content/folder/marker.ts";
+import { enclosingVolume, markerFault, unreadable, wayOut } from "./content/folder/marker.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
@@ -17,6 +17,8 @@ export interface VolumeSettings {
   name: string;
   /** Served as it is; while it is not there, the volume waits for it. */
   folder: string;
+  /** Clients of an earlier life may hold leases still: the first commits wait for a term. */
+  hadClients?: boolean;
 }
 
 export interface VolumeHost {
@@ -42,16 +44,18 @@ export async function lookAtFolder(
   try {
     await ServingLock.check(disk, served, SERVED_NOTE, folder);
     const id = await idIn(disk, dataFolder, name);
-    const fault = await markerFault(served, id?.id, id?.isKnown === true).catch(unreadableMarker);
+    const fault = await markerFault(served, id?.id, id?.isKnown === true, name).catch((error: unknown) =>
+      unreadableMarker(error, name),
+    );
     if (fault !== undefined && fault !== "none yet") throw new RunnelError("Unavailable", "serve", fault);
   } finally {
     await served.close();
   }
 }
 
-function unreadableMarker(error: unknown): string {
+function unreadableMarker(error: unknown, name: string): string {
   if (!isRunnelError(error) || error.kind === "Version") throw error;
-  return error.kind === "Corrupt" ? error.message : unreadable(error);
+  return error.kind === "Corrupt" ? `${error.message} ${wayOut(name)}` : unreadable(error);
 }
 
 /** @returns undefined when there is no such volume's data yet. @throws Busy when another server has it. */
@@ -76,21 +80,12 @@ async function idIn(disk: Disk, dataFolder: string, name: string): Promise<Volum
  * a person; Unavailable as lookAtFolder.
  */
 export async function openVolume(
-  { name, folder }: VolumeSettings,
+  { name, folder, hadClients = false }: VolumeSettings,
   host: VolumeHost,
   gone?: (reason: string) => void,
 ): Promise<OpenedVolume> {
   const { clock, executor, disk, warn } = host;
   const served = await openServed(disk, folder);
-  const above = await enclosingVolume(disk, folder);
-  if (above !== undefined) {
-    await served.close();
-    throw new RunnelError(
-      "Invalid",
-      "serve",
-      `${folder} lies inside ${above}, which is served: a folder cannot be served within another.`,
-    );
-  }
   const dataPath = join(host.dataFolder, name);
   const locks: ServingLock[] = [];
   let data: DiskRoot | undefined;
@@ -100,6 +95,7 @@ export async function openVolume(
     await data?.close();
   };
   try {
+    await mustStandAlone(disk, folder);
     const own = await openData(disk, dataPath, DATA_FOLDER_MODE);
     data = own;
     await ServingLock.check(disk, served, SERVED_NOTE, folder);
@@ -111,11 +107,12 @@ export async function openVolume(
       disk,
       folder,
       data: own,
+      hadClients,
       termMs: host.termMs ?? TIMING.leaseTermMs,
       openMeta: (create) => host.openMeta(join(dataPath, "meta"), create),
       openContent: async (root, meta, contentHost) => {
         const { id, isKnown } = await volumeId(own);
-        const settings = { volume: id, wasServed: isKnown, isPrivileged: process.getuid?.() === 0 };
+        const settings = { volume: id, name, wasServed: isKnown, isPrivileged: process.getuid?.() === 0 };
         return openFolderStore({ disk, root, meta, clock, host: contentHost, executor, settings });
       },
       ...(gone === undefined ? {} : { gone }),
@@ -135,7 +132,18 @@ export async function openVolume(
   }
 }
 
-const SERVED_NOTE = `${STORE_FOLDER}/serving`;
-const DATA_NOTE = "serving";
+/** @throws RunnelError Invalid with a sentence for a person. */
+export async function mustStandAlone(disk: Disk, folder: string): Promise<void> {
+  const above = await enclosingVolume(disk, folder);
+  if (above === undefined) return;
+  throw new RunnelError(
+    "Invalid",
+    "serve",
+    `${folder} lies inside ${above}, which is served: a folder cannot be served within another.`,
+  );
+}
+
+export const SERVED_NOTE = `${STORE_FOLDER}/serving`;
+export const DATA_NOTE = "serving";
 
 const DATA_FOLDER_MODE = 0o700;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { DiskRoot, Disk, ErrorKind, MountTableEntry } from "@runnel/shared";
 import { RunnelError, driveAbove, fromSystemError, isVolumeName, isWithin, readMountTable } from "@runnel/shared";
 import { realPath } from "./host/real-path.ts";
-import { OWN_FOLDER } from "./auth/own-folder.ts";
+import { OWN_FOLDER, SET_ASIDE_FOLDER } from "./auth/own-folder.ts";
 import { unreadable } from "./content/folder/marker.ts";
 import type { VolumeSettings } from "./open-volume.ts";
 
@@ -17,7 +17,8 @@ export async function checkFolders(volumes: readonly VolumeSettings[], dataFolde
     const real = await offDrives(folder, mounts, `${folder} lies`);
     for (const other of seen) checkApart({ folder, real }, other);
     const own = join(data, name);
-    if (isWithin(data, real) || isWithin(real, own) || isWithin(real, join(data, OWN_FOLDER))) {
+    const ours = [own, join(data, OWN_FOLDER), join(data, SET_ASIDE_FOLDER)];
+    if (isWithin(data, real) || ours.some((each) => isWithin(real, each))) {
       refuse(
         `The server's own data (${own}) and the served folder ${folder} lie in one another. Name another folder with --data.`,
       );
@@ -31,6 +32,14 @@ function checkName(name: string, seen: readonly { name: string }[]): void {
     refuse(`"${name}" cannot name a volume: use up to 100 letters, digits, dots, dashes and spaces.`);
   }
   if (seen.some((other) => other.name === name)) refuse(`Two volumes are called ${name}: give each its own name.`);
+}
+
+/** @throws RunnelError Invalid for a name that is not among those served. */
+export function checkAdopted(names: readonly string[], volumes: readonly VolumeSettings[]): void {
+  const served = volumes.map(({ name }) => name);
+  for (const name of names)
+    if (!served.includes(name))
+      refuse(`--adopt ${name} is none of the volumes that are served: ${served.join(", ")}. Name one of them.`);
 }
 
 function checkApart(one: { folder: string; real: string }, other: { folder: string; real: string }): void {

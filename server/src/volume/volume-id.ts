@@ -19,7 +19,17 @@ export interface VolumeId {
 export async function volumeId(data: DiskRoot): Promise<VolumeId> {
   const found = await foundVolumeId(data);
   if (found !== undefined) return found;
-  const id = randomBytes(ID_BYTES).toString("hex");
+  const id = newVolumeId();
+  await drawVolumeId(data, id);
+  return { id, isKnown: false };
+}
+
+export function newVolumeId(): string {
+  return randomBytes(ID_BYTES).toString("hex");
+}
+
+/** Writes it down, durably, before the folder has its marker or at once after. */
+export async function drawVolumeId(data: DiskRoot, id: string): Promise<void> {
   const file = await data.open(DRAWN, "create", MODE);
   try {
     // One that a crash left may be longer.
@@ -30,7 +40,6 @@ export async function volumeId(data: DiskRoot): Promise<VolumeId> {
     await file.close();
   }
   await data.syncFolder("");
-  return { id, isKnown: false };
 }
 
 /** The folder has its marker: one without is unavailable from now on [F21]. */

@@ -32,6 +32,8 @@ export interface VolumeParts {
   /** This volume's own part of the data folder. */
   data: DiskRoot;
   termMs: number;
+  /** Clients of an earlier epoch may hold leases, though no index tells of them. */
+  hadClients?: boolean;
   /** Opens the meta store; `create` makes a fresh one in place of whatever is there. NotFound when there is none, Corrupt when it is damaged. */
   openMeta(create: Creation | undefined): Promise<MetaStore>;
   openContent(root: DiskRoot, meta: MetaStore, host: ContentHost): Promise<ContentStore>;
@@ -142,7 +144,8 @@ export class Volume {
 
   private static async start(parts: VolumeParts, root: DiskRoot, log: Log, recovered: Recovered): Promise<Volume> {
     const { meta, facts, salvaged } = recovered;
-    const attached = salvaged === undefined ? await meta.attached() : [CLIENTS_OF_BEFORE];
+    const hadClients = salvaged !== undefined || parts.hadClients === true;
+    const attached = hadClients ? [CLIENTS_OF_BEFORE] : await meta.attached();
     const feed = new Feed(parts.clock, parts.termMs, attached);
     let volume: Volume | undefined;
     const supplies = new Supplies(parts.clock, (instance, version, ranges) => feed.lack(instance, version, ranges));

@@ -33,6 +33,10 @@ export function addServe(program: Command, output: Output): void {
     .option("--tls", "the same on loopback, where everyone is let in otherwise")
     .option("--cert <file>", "a certificate of an authority in PEM form, with its chain (default: the server's own)")
     .option("--key <file>", "the certificate's private key in PEM form")
+    .option(
+      "--adopt <name...>",
+      "takes the volume's folder in anew, as it is, after the loss of its data or from a backup: says what that loses; nothing where it fits",
+    )
     .option("--data <dir>", "where logs and indexes lie (default: in the agent's home)")
     .option(
       "--lease-term <seconds>",
@@ -44,6 +48,7 @@ export function addServe(program: Command, output: Output): void {
       await serve(
         {
           volumes: parseVolumes(options.volume),
+          ...(options.adopt === undefined ? {} : { adopt: options.adopt }),
           ...listen,
           ...securityOf(listen.host, options),
           dataFolder: absolutePath(options.data ?? new AgentHome().serverFolder),
@@ -56,6 +61,7 @@ export function addServe(program: Command, output: Output): void {
 
 interface ServeOptions {
   volume: string[];
+  adopt?: string[];
   listen: string;
   tls?: true;
   cert?: string;

@@ -46,6 +46,8 @@ function isOther(recorded: Uint8Array, handle: Uint8Array): boolean {
 export interface FolderSettings {
   /** The volume's id, in its marker. The same through a rebuild of the metadata. */
   volume: string;
+  /** That it is served by. */
+  name?: string;
   /** The volume is known to have been served: a folder without a marker is then unavailable, even with a new meta store. */
   wasServed?: boolean;
   trash?: TrashSettings;
@@ -178,6 +180,7 @@ class FolderStore implements ContentStore {
       rows,
       clock,
       volume: settings.volume,
+      name: settings.name ?? "NAME",
       wasServed: wasServed || settings.wasServed === true,
       gone: (reason) => host.unavailable(reason),
     });

@@ -115,11 +115,18 @@ export async function markerFault(
   root: DiskRoot,
   volume: string | undefined,
   isExpected: boolean,
+  name: string,
 ): Promise<string | undefined> {
   const marker = await readMarker(root);
-  if (marker === undefined) return isExpected ? "The folder has no volume marker: is its disk mounted?" : "none yet";
+  if (marker === undefined)
+    return isExpected ? `The folder has no volume marker: is its disk mounted? ${wayOut(name)}` : "none yet";
   if (marker.volume === volume) return undefined;
-  return "The folder belongs to another volume, or the server was started with other data than before.";
+  return `The folder belongs to another volume, or the server was started with other data than before. ${wayOut(name)}`;
+}
+
+/** What a person can do who knows that it is the right folder [F113]. */
+export function wayOut(name: string): string {
+  return `If it is the right folder, "runnel serve --adopt ${name}" takes it in anew.`;
 }
 
 /** Why it cannot be served, of an error that the disk throws. */
@@ -131,8 +138,13 @@ export function unreadable({ kind }: RunnelError): string {
 }
 
 /** Why the folder at the root cannot be the one that was recorded, if it cannot [F21]. */
-export function rootFault(recorded: DiskRow | undefined, stat: DiskStat, handle: Uint8Array): string | undefined {
+export function rootFault(
+  recorded: DiskRow | undefined,
+  stat: DiskStat,
+  handle: Uint8Array,
+  name: string,
+): string | undefined {
   if (recorded === undefined || recorded.stat.dev === stat.dev || isSameHandle(recorded.handle, handle))
     return undefined;
-  return "The folder lies on another device than the one that was served.";
+  return `The folder lies on another device than the one that was served. ${wayOut(name)}`;
 }

@@ -15,6 +15,8 @@ export interface PresenceContext {
   rows: DiskRows;
   clock: Clock;
   volume: string;
+  /** That it is served by. */
+  name: string;
   /** It was served before, so its marker is expected. */
   wasServed: boolean;
   /** Told once, while it is watched. */
@@ -88,15 +90,15 @@ export class Presence {
   }
 
   async #fault(): Promise<string | undefined> {
-    const { disk, root, rows, volume, wasServed } = this.#context;
+    const { disk, root, rows, volume, name, wasServed } = this.#context;
     const stat = await root.stat("");
     const atPath = await statAt(disk, root.path);
     // Held open, its number is not given to another folder.
     if (atPath.ino !== stat.ino || atPath.dev !== stat.dev) return MOVED;
     const recorded = await rows.get(ROOT_ROW.folder, ROOT_ROW.name);
-    const fault = rootFault(recorded, stat, await root.handle(""));
+    const fault = rootFault(recorded, stat, await root.handle(""), name);
     if (fault !== undefined) return fault;
-    const marker = await markerFault(root, volume, wasServed || this.#isWatching);
+    const marker = await markerFault(root, volume, wasServed || this.#isWatching, name);
     if (marker !== "none yet") return marker;
     await createMarker(root, { format: FOLDER_FORMAT, volume });
     return undefined;

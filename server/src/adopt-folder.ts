@@ -1,0 +1,211 @@
+// Takes a folder in anew, on purpose [F113]: it becomes the volume's whatever its marker says, as it is, in a new epoch. For a server whose data were lost, and
+// for a folder that came back from a backup. What the volume had before is set aside, never destroyed. Opening the volume is left to open-volume.ts.
+import { join } from "node:path";
+import type { Disk, DiskRoot } from "@runnel/shared";
+import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import { SET_ASIDE_FOLDER } from "./auth/own-folder.ts";
+import { ROOT_ROW } from "./content/folder/disk-rows.ts";
+import { FOLDER_FORMAT, createMarker, readMarker, rootFault } from "./content/folder/marker.ts";
+import { STORE_FOLDER, TEMP_FOLDER } from "./content/folder/store-layout.ts";
+import type { MetaStore } from "./meta/meta-store.ts";
+import { DATA_NOTE, SERVED_NOTE, type VolumeHost, type VolumeSettings, mustStandAlone } from "./open-volume.ts";
+import { openData, openServed } from "./served-folders.ts";
+import { type LeftInLog, leftInLog } from "./volume/left-in-log.ts";
+import { ServingLock } from "./volume/serving-lock.ts";
+import { type VolumeId, drawVolumeId, foundVolumeId, newVolumeId } from "./volume/volume-id.ts";
+
+const FOLDER_MODE = 0o700;
+const PATHS_SHOWN_MAX = 10;
+const NS_PER_MS = 1_000_000n;
+
+type AdoptionHost = Pick<VolumeHost, "clock" | "disk" | "dataFolder" | "openMeta">;
+
+export interface Adoption {
+  /** false: the folder is the volume's already, or was never served; nothing was touched. */
+  isAdopted: boolean;
+  /** What was done, and what that loses, for a person. */
+  sentence: string;
+}
+
+/**
+ * To be called before the volume is opened. Killed in between it can be done again. @throws RunnelError with a sentence for a person; never Unavailable,
+ * since nobody asks for this a second time by waiting.
+ */
+export async function adoptFolder(settings: VolumeSettings, host: AdoptionHost): Promise<Adoption> {
+  const { name, folder } = settings;
+  try {
+    const served = await openServed(host.disk, folder);
+    try {
+      await mustStandAlone(host.disk, folder);
+      await ServingLock.check(host.disk, served, SERVED_NOTE, folder);
+      const data = await lookAtData(settings, host, served);
+      const why = await whyAdopt(served, data, name);
+      if (why === undefined)
+        return { isAdopted: false, sentence: `${folder} needs no --adopt: it is served as ${name} as it is.` };
+      const aside = await takeOver(settings, host, served, data !== undefined);
+      return { isAdopted: true, sentence: whatIsLost(settings, data, aside) };
+    } finally {
+      await served.close();
+    }
+  } catch (error) {
+    const { kind, message } = fromSystemError(error, "serve");
+    if (kind !== "Unavailable") throw error;
+    throw new RunnelError("Invalid", "serve", `${name} cannot be taken in anew: ${message}`, { cause: error });
+  }
+}
+
+/** What the data folder has of the volume. */
+interface FoundData {
+  id: VolumeId | undefined;
+  /** The folder is another one than the volume's index has recorded. */
+  isOnOtherDevice: boolean;
+  /** undefined: the log cannot be read. */
+  left: LeftInLog | undefined;
+}
+
+/** undefined: there is nothing. */
+async function lookAtData(
+  { name }: VolumeSettings,
+  { disk, dataFolder, openMeta }: AdoptionHost,
+  served: DiskRoot,
+): Promise<FoundData | undefined> {
+  const data = await disk.openRoot(join(dataFolder, name)).catch(whenMissing);
+  if (data === undefined) return undefined;
+  try {
+    await ServingLock.check(disk, data, DATA_NOTE, `The volume ${name} in ${dataFolder}`);
+    const id = await foundVolumeId(data).catch(whenDamaged);
+    const meta = await openMeta(join(dataFolder, name, "meta"), undefined).catch(whenDamaged);
+    try {
+      const isOnOtherDevice = meta !== undefined && (await isOther(served, meta, name));
+      return { id, isOnOtherDevice, left: await leftInLog(data, meta) };
+    } finally {
+      await meta?.close();
+    }
+  } finally {
+    await data.close();
+  }
+}
+
+async function isOther(served: DiskRoot, meta: MetaStore, name: string): Promise<boolean> {
+  const recorded = await meta.diskRow(ROOT_ROW.folder, ROOT_ROW.name);
+  return rootFault(recorded, await served.stat(""), await served.handle(""), name) !== undefined;
+}
+
+/** undefined: the volume can be opened as it is. @throws Invalid for what looks like a disk that is not mounted. */
+async function whyAdopt(served: DiskRoot, data: FoundData | undefined, name: string): Promise<"other" | undefined> {
+  const marker = await readMarker(served).catch(whenDamagedMarker);
+  if (marker === "damaged") return "other";
+  if (marker !== undefined) return marker.volume === data?.id?.id && !data.isOnOtherDevice ? undefined : "other";
+  if (data?.id?.isKnown !== true) return (await isEmpty(served, TEMP_FOLDER)) ? undefined : "other";
+  if (!(await isEmpty(served, ""))) return "other";
+  const sentence = `${name} cannot be taken in anew: ${served.path} is empty and has no volume marker. Mount its disk, or put something into it.`;
+  throw new RunnelError("Invalid", "serve", sentence);
+}
+
+/** Where things of before are from now on; undefined: there were none. */
+interface SetAside {
+  data: string | undefined;
+  temp: string | undefined;
+}
+
+/** The marker comes between the data and the rest: from when the data are gone the folder is nobody's, until all is done. */
+async function takeOver(
+  { name }: VolumeSettings,
+  { clock, disk, dataFolder }: AdoptionHost,
+  served: DiskRoot,
+  hasData: boolean,
+): Promise<SetAside> {
+  const time = new Date(Number(clock.wallNs() / NS_PER_MS)).toISOString().replaceAll(":", "-");
+  const aside: SetAside = { data: undefined, temp: undefined };
+  if (hasData) {
+    const folder = `${SET_ASIDE_FOLDER}/${time}`;
+    await inWords(`${join(dataFolder, name)} cannot be set aside`, moveData(disk, dataFolder, name, folder));
+    aside.data = join(dataFolder, folder, name);
+  }
+  const volume = newVolumeId();
+  await inWords(`${served.path} cannot be given its marker`, createMarker(served, { format: FOLDER_FORMAT, volume }));
+  if (!(await isEmpty(served, TEMP_FOLDER))) {
+    const folder = `${STORE_FOLDER}/set-aside-${time}`;
+    await inWords(`${served.path} cannot be cleared`, moveTemp(served, folder));
+    aside.temp = join(served.path, folder);
+  }
+  const data = await openData(disk, join(dataFolder, name), FOLDER_MODE);
+  try {
+    await drawVolumeId(data, volume);
+  } finally {
+    await data.close();
+  }
+  return aside;
+}
+
+async function moveData(disk: Disk, dataFolder: string, name: string, folder: string): Promise<void> {
+  // Made with all that leads there.
+  await (await disk.openRoot(join(dataFolder, folder), { permissions: FOLDER_MODE })).close();
+  const root = await disk.openRoot(dataFolder);
+  try {
+    await root.rename(name, `${folder}/${name}`, "keep");
+    for (const changed of [folder, SET_ASIDE_FOLDER, ""]) await root.syncFolder(changed);
+  } finally {
+    await root.close();
+  }
+}
+
+/** Contents that were acknowledged may be nowhere else; the store makes its folders anew. */
+async function moveTemp(served: DiskRoot, folder: string): Promise<void> {
+  await served.rename(TEMP_FOLDER, folder, "keep");
+  await served.syncFolder(STORE_FOLDER);
+}
+
+function whatIsLost({ name, folder }: VolumeSettings, data: FoundData | undefined, aside: SetAside): string {
+  return [
+    `${folder} is taken in anew as ${name}, as it is. Older versions, conflicts and notices of before are lost; drives begin anew, and what they had not sent yet becomes conflict copies where in doubt.`,
+    data === undefined ? "There were no data of before, so changes that only they had are lost." : changesLost(data),
+    ...(aside.data === undefined ? [] : [`The data of before lie in ${aside.data} now.`]),
+    ...(aside.temp === undefined ? [] : [`What was on its way into the folder lies in ${aside.temp} now.`]),
+  ].join(" ");
+}
+
+function changesLost({ left }: FoundData): string {
+  if (left === undefined) return "The log of before cannot be read: changes that only it had are lost.";
+  const { changes, paths } = left;
+  if (changes === 0) return "All that was acknowledged had come into the folder.";
+  const shown = paths.slice(0, PATHS_SHOWN_MAX).join(", ");
+  const list = paths.length > PATHS_SHOWN_MAX ? `${shown}, …` : shown;
+  const count = changes === 1 ? "1 change was" : `${changes} changes were`;
+  return `${count} acknowledged and had not come into the folder${list === "" ? "." : `: ${list}.`}`;
+}
+
+async function isEmpty(root: DiskRoot, path: string): Promise<boolean> {
+  let entries = 0;
+  try {
+    await root.list(path, (batch) => {
+      entries += batch.length;
+    });
+  } catch (error) {
+    if (!isRunnelError(error, "NotFound")) throw error;
+  }
+  return entries === 0;
+}
+
+function whenMissing(error: unknown): undefined {
+  if (!isRunnelError(error, "NotFound")) throw error;
+}
+
+/** As though it were not there. */
+function whenDamaged(error: unknown): undefined {
+  if (!isRunnelError(error, "NotFound", "Corrupt")) throw error;
+}
+
+function whenDamagedMarker(error: unknown): "damaged" {
+  if (!isRunnelError(error, "Corrupt")) throw error;
+  return "damaged";
+}
+
+async function inWords(words: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    const { kind } = fromSystemError(error, "serve");
+    throw new RunnelError(kind === "Unavailable" ? "Io" : kind, "serve", `${words} (${kind}).`, { cause: error });
+  }
+}
