@@ -21,7 +21,7 @@ export class BaseHold {
   #leased: DiskFile | undefined;
   /** Of that file as the lease was taken. */
   #stat: DiskStat | undefined;
-  #copy: DiskFile | undefined;
+  #hasCopy = false;
   #copied: ByteRange[] = [];
   #wanted: ByteRange[] = [];
   #isWhole = true;
@@ -61,10 +61,9 @@ export class BaseHold {
   /** What an earlier process copied, if anything: what is not there reads as zeros, which their digests tell. */
   static async find(root: DiskRoot, path: string): Promise<BaseHold | undefined> {
     try {
-      const copy = await root.open(path, "write");
-      const { sizeBytes } = await copy.stat();
+      const { sizeBytes } = await root.stat(path);
       const hold = new BaseHold(root, path, sizeBytes);
-      hold.#copy = copy;
+      hold.#hasCopy = true;
       hold.#copied = [{ offset: 0, length: sizeBytes }];
       hold.#isWhole = false;
       return hold;
@@ -77,6 +76,11 @@ export class BaseHold {
   /** All that it was asked to keep is there, as it was then. */
   get isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  /** It has a file open. */
+  get isLeased(): boolean {
+    return this.#leased !== undefined;
   }
 
   /** The recorded digests hold: nobody had seen the file, or its tuple said so when the lease was taken. */
@@ -112,26 +116,38 @@ export class BaseHold {
   async #copyRanges(ranges: readonly ByteRange[], copy: CopyRange): Promise<boolean> {
     const missing = rangesWithout(ranges, this.#copied);
     if (missing.length === 0) return true;
-    if (this.#copy === undefined) {
-      this.#copy = await this.#root.open(this.#path, "create", STORE_FILE_MODE);
-      await this.#copy.truncate(this.#sizeBytes);
-    }
-    for (const range of missing) {
-      if (!(await copy(this.#copy, range.offset, range.length))) return false;
-      this.#copied = joinRanges([...this.#copied, range]);
-    }
-    return true;
+    return this.#withCopy("create", async (target) => {
+      if (!this.#hasCopy) await target.truncate(this.#sizeBytes);
+      this.#hasCopy = true;
+      for (const range of missing) {
+        if (!(await copy(target, range.offset, range.length))) return false;
+        this.#copied = joinRanges([...this.#copied, range]);
+      }
+      return true;
+    });
   }
 
-  #fileWith(ranges: readonly ByteRange[]): DiskFile | undefined {
-    if (this.#leased !== undefined) return this.#leased;
-    return rangesWithout(ranges, this.#copied).length === 0 ? this.#copy : undefined;
+  /** Open only as long as it is used: there may be many. */
+  async #withCopy<T>(mode: "read" | "create", use: (copy: DiskFile) => Promise<T>): Promise<T> {
+    const copy = await this.#root.open(this.#path, mode, STORE_FILE_MODE);
+    try {
+      return await use(copy);
+    } finally {
+      await copy.close();
+    }
+  }
+
+  /** Undefined when not all of the ranges are there. */
+  async #with<T>(ranges: readonly ByteRange[], use: (file: DiskFile) => Promise<T>): Promise<T | undefined> {
+    if (this.#leased !== undefined) return use(this.#leased);
+    if (rangesWithout(ranges, this.#copied).length > 0) return undefined;
+    return this.#withCopy("read", use);
   }
 
   /** @returns undefined when it does not have the range. */
   read(offset: number, length: number): Promise<Uint8Array | undefined> {
     return this.#lane.run(async () => {
-      const bytes = await this.#fileWith([{ offset, length }])?.read(offset, length);
+      const bytes = await this.#with([{ offset, length }], (file) => file.read(offset, length));
       return bytes?.length === length ? bytes : undefined;
     });
   }
@@ -139,17 +155,17 @@ export class BaseHold {
   /** Copies a range into a file, within the system. False when it does not have it. */
   copyTo(target: DiskFile, offset: number, at: number, length: number): Promise<boolean> {
     return this.#lane.run(async () => {
-      const file = this.#fileWith([{ offset, length }]);
-      return file !== undefined && (await target.copyFrom(file, offset, at, length)) === length;
+      const copied = await this.#with([{ offset, length }], (file) => target.copyFrom(file, offset, at, length));
+      return copied === length;
     });
   }
 
   /** @throws Stale when it does not have the ranges. */
   digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array> {
     return this.#lane.run(async () => {
-      const file = this.#fileWith(ranges);
-      if (file === undefined) throw new RunnelError("Stale", "read version", "A range is not held.");
-      return executor.digestFile(file, ranges);
+      const digests = await this.#with(ranges, (file) => executor.digestFile(file, ranges));
+      if (digests === undefined) throw new RunnelError("Stale", "read version", "A range is not held.");
+      return digests;
     });
   }
 
@@ -158,15 +174,12 @@ export class BaseHold {
     return this.#lane.run(async () => {
       await this.#leased?.close();
       this.#leased = undefined;
-      await this.#copy?.close();
-      this.#copy = undefined;
       this.#copied = [];
     });
   }
 
   async remove(): Promise<void> {
-    const hadCopy = this.#copy !== undefined;
     await this.close();
-    if (hadCopy) await removeIfThere(this.#root, this.#path);
+    if (this.#hasCopy) await removeIfThere(this.#root, this.#path);
   }
 }

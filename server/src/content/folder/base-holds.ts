@@ -6,6 +6,9 @@ import { BaseHold } from "./base-hold.ts";
 import type { FileSource } from "./file-source.ts";
 import { basePath, versionKey } from "./store-layout.ts";
 
+/** Each is an open file; what is beyond is copied. */
+const LEASES_MAX = 256;
+
 export interface BaseHoldsContext {
   root: DiskRoot;
   /** A pending content copies from the version. */
@@ -15,6 +18,8 @@ export interface BaseHoldsContext {
 export class BaseHolds {
   readonly #context: BaseHoldsContext;
   readonly #holds = new Map<string, { version: VersionId; hold: BaseHold }>();
+  /** Those whose copy is being removed. */
+  readonly #ending = new Map<string, Promise<void>>();
   /** Versions whose bytes somebody was promised, with how often. */
   readonly #promised = new Map<string, number>();
 
@@ -58,7 +63,9 @@ export class BaseHolds {
     const key = versionKey(version);
     let hold = this.get(version);
     if (hold === undefined) {
-      const made = await BaseHold.open(this.#context.root, basePath(version), sizeBytes, openFile);
+      await this.#ending.get(key);
+      const file = this.#mayLease ? openFile : async () => undefined;
+      const made = await BaseHold.open(this.#context.root, basePath(version), sizeBytes, file);
       hold = this.get(version) ?? made;
       // Somebody else was faster.
       if (hold !== made) await made.close();
@@ -80,7 +87,17 @@ export class BaseHolds {
     const held = this.#holds.get(key);
     if (held === undefined || this.isNeeded(version)) return;
     this.#holds.delete(key);
-    await held.hold.remove();
+    // A copy that stays is cleaned up at the next start.
+    const removed = held.hold.remove().catch(() => undefined);
+    const ending = removed.finally(() => this.#ending.delete(key));
+    this.#ending.set(key, ending);
+    await ending;
+  }
+
+  get #mayLease(): boolean {
+    let leased = 0;
+    for (const { hold } of this.#holds.values()) if (hold.isLeased) leased++;
+    return leased < LEASES_MAX;
   }
 
   async close(): Promise<void> {
