@@ -173,11 +173,9 @@ export class Feed {
     this.release(holder);
   }
 
-  /** False when the instance is not connected. */
-  lack(instance: string, version: VersionId, ranges: readonly { offset: number; length: number }[]): boolean {
-    const sender = this.holders.get(instance)?.sender;
-    sender?.lack(version, ranges);
-    return sender !== undefined;
+  /** Asks an instance for bytes of a version that it committed, if it is connected. */
+  lack(instance: string, version: VersionId, ranges: readonly { offset: number; length: number }[]): void {
+    this.holders.get(instance)?.sender?.lack(version, ranges);
   }
 
   up(seq: number): void {

@@ -9,8 +9,8 @@ const PATIENCE_MS = 10_000;
 /** More than that is not asked for. */
 const ASKED_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A client's feed. @returns false when it is not connected. */
-export type AskClient = (instance: string, version: VersionId, ranges: readonly ByteRange[]) => boolean;
+/** Asks on a client's feed, if it is connected. */
+export type AskClient = (instance: string, version: VersionId, ranges: readonly ByteRange[]) => void;
 
 interface Asked {
   instance: string;
