@@ -2,7 +2,16 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Device, Sandbox, type ServerProcess, onMount, refusalOf, run, waitFor } from "../src/harness/index.ts";
+import {
+  type Device,
+  Sandbox,
+  type ServerProcess,
+  readFrom,
+  refusalOf,
+  saveTo,
+  trySavingTo,
+  waitFor,
+} from "../src/harness/index.ts";
 
 let sandbox: Sandbox;
 let device: Device;
@@ -23,29 +32,9 @@ async function mounted(server: ServerProcess): Promise<string> {
   return drive;
 }
 
-function save(drive: string, name: string, text: string): Promise<string> {
-  return onMount('printf %s "$2" > "$1"', [join(drive, name), text]);
-}
-
-/** What a program hears that saves: an error's words, "" for success. */
-async function trySaving(drive: string, name: string, bytes: number): Promise<string> {
-  const { stderr } = await run("bash", [
-    "-c",
-    'head -c "$2" /dev/zero > "$1"',
-    "bash",
-    join(drive, name),
-    String(bytes),
-  ]);
-  return stderr;
-}
-
-function read(drive: string, name: string): Promise<string> {
-  return onMount('cat "$1"', [join(drive, name)]);
-}
-
 /** Resolves when a save succeeds again. */
 async function untilBack(drive: string): Promise<void> {
-  await waitFor(async () => (await trySaving(drive, "back", 1)) === "", BACK_MS, "the drive to be back");
+  await waitFor(async () => (await trySavingTo(drive, "back", 1)) === "", BACK_MS, "the drive to be back");
 }
 
 test("[W110] makes one volume unavailable, not the server, and is served when it appears, and again when it was away", async () => {
@@ -55,7 +44,7 @@ test("[W110] makes one volume unavailable, not the server, and is served when it
     "The volume late cannot be served now: The folder is not there: is its disk mounted?",
   );
   const drive = await mounted(server);
-  await save(drive, "file", "content");
+  await saveTo(drive, "file", "content");
   const late = sandbox.makeFolder("drive-late");
   const refused = await device.runnel(["mount", `${server.url}/late`, late, "--json"]);
   expect(refusalOf(refused)).toMatchObject({ kind: "Unavailable" });
@@ -63,12 +52,12 @@ test("[W110] makes one volume unavailable, not the server, and is served when it
   writeFileSync(join(volumes.late, "file"), "late");
   await waitFor(() => server.stderr.includes("The volume late is served now."), BACK_MS, "it to be served");
   await device.mount(`${server.url}/late`, late);
-  expect(await read(late, "file")).toBe("late");
+  expect(await readFrom(late, "file")).toBe("late");
   renameSync(volumes.late, `${volumes.late}-away`);
-  await waitFor(async () => (await trySaving(late, "lost", LARGE)).includes("Read-only"), BACK_MS, "it to be away");
-  expect(await read(late, "file")).toBe("late");
+  await waitFor(async () => (await trySavingTo(late, "lost", LARGE)).includes("Read-only"), BACK_MS, "it to be away");
+  expect(await readFrom(late, "file")).toBe("late");
   renameSync(`${volumes.late}-away`, volumes.late);
   await untilBack(late);
   expect(readdirSync(volumes.late).filter((name) => name.includes("unsent"))).toEqual([]);
-  await save(drive, "file", "of a volume that was never away");
+  await saveTo(drive, "file", "of a volume that was never away");
 }, 90_000);

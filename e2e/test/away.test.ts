@@ -10,8 +10,11 @@ import {
   type ServerProcess,
   mustRun,
   onMount,
+  readFrom,
   refusalOf,
   run,
+  saveTo,
+  trySavingTo,
   waitFor,
 } from "../src/harness/index.ts";
 
@@ -34,26 +37,6 @@ async function mounted(server: ServerProcess): Promise<string> {
   return drive;
 }
 
-function save(drive: string, name: string, text: string): Promise<string> {
-  return onMount('printf %s "$2" > "$1"', [join(drive, name), text]);
-}
-
-/** What a program hears that saves: an error's words, "" for success. */
-async function trySaving(drive: string, name: string, bytes: number): Promise<string> {
-  const { stderr } = await run("bash", [
-    "-c",
-    'head -c "$2" /dev/zero > "$1"',
-    "bash",
-    join(drive, name),
-    String(bytes),
-  ]);
-  return stderr;
-}
-
-function read(drive: string, name: string): Promise<string> {
-  return onMount('cat "$1"', [join(drive, name)]);
-}
-
 async function sentence(): Promise<string> {
   const { mounts } = (await device.status()) as { mounts: { sentence: string }[] };
   return mounts[0]?.sentence ?? "";
@@ -61,14 +44,14 @@ async function sentence(): Promise<string> {
 
 /** Resolves when a save succeeds again. */
 async function untilBack(drive: string): Promise<void> {
-  await waitFor(async () => (await trySaving(drive, "back", 1)) === "", BACK_MS, "the drive to be back");
+  await waitFor(async () => (await trySavingTo(drive, "back", 1)) === "", BACK_MS, "the drive to be back");
 }
 
 test("[F21] a server without the data of before serves no empty drive and acknowledges nothing; with them again all is there", async () => {
   const served = sandbox.makeFolder("served");
   const server = await sandbox.startServer();
   const drive = await mounted(server);
-  await save(drive, "kept", "content");
+  await saveTo(drive, "kept", "content");
   await device.flush(drive, { up: true });
   await server.stop();
   renameSync(sandbox.path("data"), sandbox.path("data-away"));
@@ -77,9 +60,9 @@ test("[F21] a server without the data of before serves no empty drive and acknow
   expect(without.stderr).toContain("The volume docs cannot be served now: The folder belongs to another volume");
   expect(without.stderr).toContain('"runnel serve --adopt docs" takes it in anew');
   await waitFor(async () => (await sentence()).includes("cannot serve docs now"), BACK_MS, "the drive to say why");
-  expect(await read(drive, "kept")).toBe("content");
-  expect(await trySaving(drive, "small", 10)).toContain("Read-only file system");
-  expect(await trySaving(drive, "large", LARGE)).toContain("Read-only file system");
+  expect(await readFrom(drive, "kept")).toBe("content");
+  expect(await trySavingTo(drive, "small", 10)).toContain("Read-only file system");
+  expect(await trySavingTo(drive, "large", LARGE)).toContain("Read-only file system");
   const refused = await run(
     process.execPath,
     [LAUNCHER, "mount", `${without.url}/docs`, sandbox.makeFolder("b"), "--json"],
@@ -105,7 +88,7 @@ test("[F113] a folder whose data are lost is taken in anew with --adopt: the dri
   const served = sandbox.makeFolder("served");
   const server = await sandbox.startServer({ leaseTerm: 1 });
   const drive = await mounted(server);
-  await save(drive, "kept", "content");
+  await saveTo(drive, "kept", "content");
   await device.flush(drive, { up: true });
   await server.stop();
   renameSync(sandbox.path("data"), sandbox.path("data-away"));
@@ -113,8 +96,8 @@ test("[F113] a folder whose data are lost is taken in anew with --adopt: the dri
   const adopting = await sandbox.startServer({ listen, leaseTerm: 1, args: ["--adopt", "docs"] });
   expect(adopting.stderr).toContain(`${served} is taken in anew as docs`);
   await untilBack(drive);
-  expect(await read(drive, "kept")).toBe("content");
-  await save(drive, "kept", "changed");
+  expect(await readFrom(drive, "kept")).toBe("content");
+  await saveTo(drive, "kept", "changed");
   await device.flush(drive, { up: true });
   expect(readFileSync(join(served, "kept"), "utf8")).toBe("changed");
   expect(readdirSync(served).sort()).toEqual([".runnel-store", "back", "kept"]);
@@ -125,13 +108,13 @@ test("[F110] a served folder that is swapped for a copy of it is noticed within 
   writeFileSync(join(served, "file"), "first");
   const server = await sandbox.startServer();
   const drive = await mounted(server);
-  await save(drive, "file", "second");
+  await saveTo(drive, "file", "second");
   await device.flush(drive, { up: true });
   renameSync(served, `${served}.old`);
   await mustRun("cp", ["-a", `${served}.old`, served]);
   // Acknowledged or not: who knows how much was noticed by then.
   const saved = await Promise.all(
-    ["one", "two", "three"].map(async (name) => ((await trySaving(drive, name, 10)) === "" ? [name] : [])),
+    ["one", "two", "three"].map(async (name) => ((await trySavingTo(drive, name, 10)) === "" ? [name] : [])),
   );
   await waitFor(() => server.stderr.includes("was moved, or another one is in its place"), 2_500, "it to be noticed");
   await untilBack(drive);
@@ -153,12 +136,12 @@ test("[F21] a disk that is unmounted under the server is away, and what stands i
   await mustRun("mount", ["--bind", disk, served]);
   const server = await sandbox.startServer();
   const drive = await mounted(server);
-  await save(drive, "file", "content");
+  await saveTo(drive, "file", "content");
   await device.flush(drive, { up: true });
   await mustRun("umount", ["-l", served]);
   await waitFor(() => server.stderr.includes("cannot be served now"), 2_500, "it to be noticed");
-  expect(await trySaving(drive, "new", 10)).not.toBe("");
-  expect(await read(drive, "file")).toBe("content");
+  expect(await trySavingTo(drive, "new", 10)).not.toBe("");
+  expect(await readFrom(drive, "file")).toBe("content");
   expect(readdirSync(served)).toEqual([]);
   await mustRun("mount", ["--bind", disk, served]);
   await untilBack(drive);

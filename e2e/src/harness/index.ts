@@ -2,6 +2,7 @@
 export * from "../emulator/index.ts";
 export * from "./control.ts";
 export * from "./database.ts";
+export * from "./drive-files.ts";
 export * from "./few-descriptors.ts";
 export * from "./many-files.ts";
 export * from "./memory.ts";
