@@ -21,7 +21,7 @@ export interface Call {
   outcome: "ok" | "failed" | undefined;
   /** read: the content, "folder" or undefined for nothing there; look: the same with the size for the content; write: what was written. */
   content?: Seen;
-  /** list */
+  /** list; flush: the paths of what it said could not be sent */
   names?: string[] | undefined;
   /** The last commit at the server when it began, and when it ended. */
   firstSeq: number;

@@ -214,8 +214,9 @@ class Doer {
   }
 
   private async flush(): Promise<void> {
-    await this.call({ client: this.client, kind: "flush", path: "" }, async () => {
-      await this.life.mount.flush(false);
+    await this.call({ client: this.client, kind: "flush", path: "" }, async (call) => {
+      const unsent = await this.life.mount.flush(false);
+      call.names = unsent.map(({ path }) => path);
     });
   }
 

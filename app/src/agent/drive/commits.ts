@@ -225,7 +225,8 @@ export class Commits {
       if (making === undefined || node === record.node) throw error;
       // What should have made the file met another one under its name, whose content this is to become, by the conflict rule.
       saves.rerecord(save, { ...record, node });
-      await journal.put(save.record, false);
+      // The number is this node's for good from here on: after a power cut the record must not say it of the other one.
+      await journal.put(save.record, true);
       return sender.send(save.record, undefined);
     }
   }

@@ -38,7 +38,8 @@ export class ConflictCopies {
       const attributes = { ...(record.attributes ?? PLAIN_ATTRIBUTES), mtimeNs: record.mtimeNs };
       const copy = { of, n: made, folder, name, made: attributes, base: versionOf(record) };
       const planned = { ...record, n, instance: journal.instance, epoch: epoch(), node, baseVersion: 0, path, copy };
-      await journal.put(planned, false, [record]);
+      // What was sent by these numbers is made once: a power cut must not take them back.
+      await journal.put(planned, true, [record]);
       take(planned);
     } finally {
       operations.answered(n);
