@@ -127,14 +127,19 @@ describe("after an outage in which nobody can be reached", () => {
   const DIALED_MS = 6 * DELAY_MS;
 
   test.each([
-    [1_000, 1_000],
-    [20_000, 1_000],
-    [55_000, 1_000],
-    [70_000, 10_000],
-    [3_600_000, 10_000],
-  ])(
-    "of %d ms, it is there again within %d ms of the line's return, and not tried too often",
-    async (outageMs, withinMs) => {
+    ["isDown", 1_000, 1_000],
+    ["isDown", 20_000, 1_000],
+    ["isDown", 55_000, 1_000],
+    ["isDown", 70_000, 10_000],
+    ["isDown", 3_600_000, 10_000],
+    // An attempt then hangs for long after it.
+    ["isBlackHole", 1_000, 1_000],
+    ["isBlackHole", 13_000, 1_000],
+    ["isBlackHole", 55_000, 1_000],
+    ["isBlackHole", 3_600_000, 10_000],
+  ] as const)(
+    "that is %s for %d ms, it is there again within %d ms of the line's return, and not tried too often",
+    async (outage, outageMs, withinMs) => {
       const { session, clock, line } = await attached(TIMING.leaseTermMs);
       const dial = line.dial.bind(line);
       let attempts = 0;
@@ -142,13 +147,13 @@ describe("after an outage in which nobody can be reached", () => {
         attempts++;
         return dial(...what);
       };
-      line.isDown = true;
+      line[outage] = true;
       line.cut();
       await clock.advance(outageMs);
       expect(session.isConnected).toBe(false);
       // Twice a second or so for a minute, once in some seconds then.
       expect(attempts).toBeLessThan(60_000 / 350 + outageMs / 4_000);
-      line.isDown = false;
+      line[outage] = false;
       await clock.advance(withinMs + DIALED_MS);
       expect(session.isConnected).toBe(true);
       const closing = session.close();

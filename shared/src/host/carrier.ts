@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { type Socket, connect as connectTcp, isIP } from "node:net";
 import { type TLSSocket, connect as connectTls } from "node:tls";
 import { RunnelError } from "../errors.ts";
+import { lookup } from "./host-lookup.ts";
 import { openTunnel, proxyFor } from "./proxy-tunnel.ts";
 import { type ServerAddress, isLoopback, notLoopback, placeOf } from "./server-address.ts";
 import { type ServerTrust, checkFingerprint, systemAuthorities, trustError } from "./server-trust.ts";
@@ -46,7 +47,7 @@ export function mustBeLocal(remoteAddress: string | undefined, address: ServerAd
 }
 
 async function openTcp(address: ServerAddress, signal: AbortSignal): Promise<Socket> {
-  const tcp = connectTcp({ host: unbracketed(address.host), port: address.port });
+  const tcp = connectTcp({ host: unbracketed(address.host), port: address.port, lookup });
   try {
     await once(tcp, "connect", { signal });
     return tcp;

@@ -4,6 +4,7 @@ import { request as secureRequest } from "node:https";
 import type { Socket } from "node:net";
 import { getProxyForUrl } from "proxy-from-env";
 import { RunnelError } from "../errors.ts";
+import { lookup } from "./host-lookup.ts";
 import { type ServerAddress, isLoopback, placeOf } from "./server-address.ts";
 import { systemAuthorities } from "./server-trust.ts";
 
@@ -62,6 +63,7 @@ function connectRequest(proxy: URL, place: string, signal: AbortSignal): ClientR
     path: place,
     headers: { Host: place, ...credentials },
     agent: false,
+    lookup,
     signal,
   } as const;
   return isSecure ? secureRequest({ ...options, ca: systemAuthorities() }) : plainRequest(options);

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock, Executor, Invite, ServerTrust } from "@runnel/shared";
 import { check, isRunnelError, LIMITS, parseInvite, RESULTS, RunnelError, WsDialer } from "@runnel/shared";
 import { LineTimes } from "../wire/line-times.ts";
-import { openConnection } from "../wire/open-connection.ts";
+import { dial, greet } from "../wire/open-connection.ts";
 import { type KnownServer, readAuthorities } from "./host/servers-file.ts";
 import type { KnownServers } from "./known-servers.ts";
 
@@ -91,11 +91,9 @@ async function askToJoin(
   const dialer = new WsDialer(() => trust);
   for (let tries = 1; ; tries++) {
     const ending = new AbortController();
-    const { connection, greeted, roundTripMs } = await openConnection(
-      { url, clock, dialer, executor, software },
-      ending.signal,
-      () => {},
-    );
+    const parts = { url, clock, dialer, executor, software };
+    const { link, roundTripMs } = await dial(parts, ending.signal);
+    const { connection, greeted } = greet(parts, link, () => {});
     // What is known of the line by now: hello and join go in one flight (W130).
     const line = new LineTimes();
     line.begin(roundTripMs);

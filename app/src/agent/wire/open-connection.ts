@@ -1,5 +1,5 @@
-// Dials a server and greets it.
-import type { Clock, Dialer, Executor } from "@runnel/shared";
+// Dials a server, and greets it.
+import type { Clock, Dialer, Executor, Link } from "@runnel/shared";
 import { Connection, PROTOCOL_VERSION, RESULTS, RunnelError, check } from "@runnel/shared";
 
 export interface ConnectionParts {
@@ -13,28 +13,33 @@ export interface ConnectionParts {
   token?(): string | undefined;
 }
 
+/** A link to a server. */
+export interface Dialed {
+  link: Link;
+  /** How long one round trip took while dialing, about. */
+  roundTripMs: number;
+}
+
 /** A connection that has said hello. */
 export interface Greeting {
   connection: Connection;
   /** Rejects when the server does not let it in. What follows need not wait for it. */
   greeted: Promise<void>;
-  /** How long one round trip took while dialing, about. */
-  roundTripMs: number;
 }
 
 /** Dialing takes two round trips, or three with TLS; through a tunnel of this machine one may be of no length. */
 const DIAL_ROUND_TRIPS = 2;
 
-/** @throws RunnelError Unreachable when nobody listens there or answers in time. */
-export async function openConnection(
-  parts: ConnectionParts,
-  ending: AbortSignal,
-  closed: (error: RunnelError) => void,
-): Promise<Greeting> {
-  const { clock, dialer, executor, software } = parts;
+/** @throws RunnelError Unreachable when nobody listens there or answers in time; Interrupted by `ending`. */
+export async function dial({ clock, dialer, url }: ConnectionParts, ending: AbortSignal): Promise<Dialed> {
   const startMs = clock.bootMs();
-  const link = await dialer.dial(parts.url, ending);
-  const roundTripMs = (clock.bootMs() - startMs) / DIAL_ROUND_TRIPS;
+  const link = await dialer.dial(url, ending);
+  return { link, roundTripMs: (clock.bootMs() - startMs) / DIAL_ROUND_TRIPS };
+}
+
+/** Says hello over a link. */
+export function greet(parts: ConnectionParts, link: Link, closed: (error: RunnelError) => void): Greeting {
+  const { clock, executor, software } = parts;
   const connection = new Connection({
     link,
     isClient: true,
@@ -50,5 +55,5 @@ export async function openConnection(
     .call("hello", { protocol: PROTOCOL_VERSION, software, ...(token === undefined ? {} : { token }) })
     .then((answer) => void check(RESULTS.hello, answer, "hello"));
   greeted.catch(() => undefined);
-  return { connection, greeted, roundTripMs };
+  return { connection, greeted };
 }

@@ -14,19 +14,13 @@ import {
 } from "@runnel/shared";
 import { Lease } from "./lease.ts";
 import { NodeRange } from "./node-range.ts";
-import { type Greeting, openConnection } from "./open-connection.ts";
+import { type Dialed, type Greeting, dial, greet } from "./open-connection.ts";
 import type { OwnTime } from "./own-time.ts";
+import { Redial } from "./redial.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { SignsOfLife, unanswered } from "./signs-of-life.ts";
 import { supply } from "./supply.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
-
-/** What a short outage breaks off is tried again often, since that is cheap; a long one seldom. Each time at random within these, so that many clients do not come at once. */
-const RETRY_MS = [100, 700] as const;
-const RETRY_LONG_MS = [4_000, 9_000] as const;
-const LONG_OUTAGE_MS = 60_000;
-/** Only a person can change that it is not let in. */
-const RECONNECT_REFUSED_MS = 30_000;
 
 export class Session {
   private readonly parts: SessionParts;
@@ -77,7 +71,7 @@ export class Session {
    */
   async start(mayWait = false): Promise<void> {
     try {
-      await this.connect();
+      await this.connect(await dial(this.parts, this.ending.signal));
     } catch (error) {
       if (!mayWait || !isRunnelError(error, "Unreachable", ...NOT_NOW)) throw error;
       this.refusal = isRunnelError(error, ...NOT_NOW) ? error.message : undefined;
@@ -255,14 +249,10 @@ export class Session {
     return { connection: this.connection, attachment: this.feed.id };
   }
 
-  private async connect(): Promise<void> {
-    let opened: Connection | undefined;
-    const greeting = await openConnection(this.parts, this.ending.signal, (error) => {
-      if (opened !== undefined) this.lost(opened, error);
-    });
+  private async connect({ link, roundTripMs }: Dialed): Promise<void> {
+    const greeting = greet(this.parts, link, (error) => this.lost(greeting.connection, error));
     const { connection } = greeting;
-    opened = connection;
-    this.signs.line.begin(greeting.roundTripMs);
+    this.signs.line.begin(roundTripMs);
     try {
       await this.attach(greeting);
     } catch (error) {
@@ -418,38 +408,26 @@ export class Session {
         });
         continue;
       }
+      const { parts, signs } = this;
+      const redial = new Redial(parts, parts.instance(), signs.line.roundTripMs, (error) => this.notReached(error));
       let isShutOut = false;
-      const lostMs = this.parts.clock.bootMs();
-      let attempt = 0;
       while (!this.isEnding && !this.isConnected) {
-        const isLong = this.parts.clock.bootMs() - lostMs >= LONG_OUTAGE_MS;
-        const [leastMs, mostMs] = isLong ? RETRY_LONG_MS : RETRY_MS;
-        const delayMs = leastMs + (mostMs - leastMs) * chanceOf(this.parts.instance(), attempt++);
-        await this.pause(isShutOut ? RECONNECT_REFUSED_MS : delayMs);
-        if (this.isEnding) return;
         try {
-          await this.connect();
+          await this.connect(await redial.next(isShutOut, this.ending.signal));
         } catch (error) {
+          if (this.isEnding) return;
           isShutOut = isRunnelError(error, "Denied", "Revoked");
-          this.refusal = isShutOut || isRunnelError(error, ...NOT_NOW) ? fromSystemError(error, "").message : undefined;
-          this.lastError = unreachable("connect", fromSystemError(error, "connect"));
-          this.parts.events.link(false, this.lastError.message);
+          this.notReached(error);
         }
       }
     }
   }
 
-  /** Shorter when the session is closed. */
-  private async pause(delayMs: number): Promise<void> {
-    const { signal } = this.ending;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const end = (): void => resolve();
-    const timer = this.parts.clock.after(delayMs, end, true);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
-    await promise;
-    timer.cancel();
-    signal.removeEventListener("abort", end);
+  private notReached(error: unknown): void {
+    const isRefused = isRunnelError(error, "Denied", "Revoked", ...NOT_NOW);
+    this.refusal = isRefused ? fromSystemError(error, "").message : undefined;
+    this.lastError = unreachable("connect", fromSystemError(error, "connect"));
+    this.parts.events.link(false, this.lastError.message);
   }
 }
 
@@ -460,14 +438,3 @@ function unreachable(what: string, cause: RunnelError): RunnelError {
 /** Kinds that say that the volume cannot be served now: as without a link. */
 const NOT_NOW = ["Unavailable", "Busy"] as const;
 const GOODBYE_MS = 1_000;
-
-/** From 0 to 1, another for each client and each attempt. */
-function chanceOf(instance: string, attempt: number): number {
-  const first = Number.parseInt(instance.slice(0, HEX_OF_32_BITS), 16);
-  return ((first + attempt * GOLDEN_RATIO) % TWO_TO_32) / TWO_TO_32;
-}
-
-const HEX_OF_32_BITS = 8;
-const TWO_TO_32 = 2 ** 32;
-/** Of 2^32: its multiples are spread evenly. */
-const GOLDEN_RATIO = 0x9e3779b9;

@@ -1,0 +1,111 @@
+// Connects again after an outage. An attempt that meets a line that swallows all of it hangs long after the line is back, since TCP asks ever more seldom: it
+// gets siblings, and the first that connects wins. None is given up because another has begun.
+import type { Timer } from "@runnel/shared";
+import { TIMING, isRunnelError } from "@runnel/shared";
+import { type ConnectionParts, type Dialed, dial } from "./open-connection.ts";
+
+/** What a short outage breaks off is tried again often, since that is cheap; a long one seldom. Each time at random within these, so that many clients do not come at once. */
+const RETRY_MS = [100, 700] as const;
+const RETRY_LONG_MS = [4_000, 9_000] as const;
+const LONG_OUTAGE_MS = 60_000;
+/** An attempt that has neither connected nor failed by then gets a sibling, on a slow line after the round trips that it takes to connect. */
+const SIBLING_MS = [500, 700] as const;
+const SIBLING_ROUND_TRIPS = 2;
+/** As many as begin while one is given the time for its first step. */
+const ATTEMPTS_MAX = Math.ceil(TIMING.connectStepMs / SIBLING_MS[1]);
+/** Only a person can change that it is not let in. */
+const REFUSED_MS = 30_000;
+
+/** One outage. */
+export class Redial {
+  private readonly parts: ConnectionParts;
+  private readonly instance: string;
+  private readonly roundTripMs: number;
+  private readonly failed: (error: unknown) => void;
+  private readonly lostMs: number;
+  private chances = 0;
+
+  /** `instance`: no two clients come at the same times. `roundTripMs`: of the line as it was; 0: unknown. `failed`: one attempt of many did. */
+  constructor(parts: ConnectionParts, instance: string, roundTripMs: number, failed: (error: unknown) => void) {
+    this.parts = parts;
+    this.instance = instance;
+    this.roundTripMs = roundTripMs;
+    this.failed = failed;
+    this.lostMs = parts.clock.bootMs();
+  }
+
+  /** The next connection, after a pause. @throws Denied, Revoked when that is the answer; Interrupted by `ending`. */
+  async next(wasRefused: boolean, ending: AbortSignal): Promise<Dialed> {
+    const { clock } = this.parts;
+    const over = new AbortController();
+    const either = AbortSignal.any([ending, over.signal]);
+    const { promise, resolve, reject } = Promise.withResolvers<Dialed>();
+    let attempts = 0;
+    let newest = 0;
+    let timer: Timer | undefined;
+    const later = (delayMs: number): void => {
+      timer?.cancel();
+      if (!either.aborted) timer = clock.after(delayMs, begin, true);
+    };
+    const begin = (): void => {
+      later(this.siblingMs);
+      if (attempts >= ATTEMPTS_MAX) return;
+      attempts++;
+      const attempt = ++newest;
+      dial(this.parts, either).then(
+        (dialed) => {
+          if (either.aborted) dialed.link.close(CLOSE_NORMAL, "");
+          over.abort();
+          resolve(dialed);
+        },
+        (error: unknown) => {
+          attempts--;
+          if (either.aborted) return;
+          if (isRunnelError(error, "Denied", "Revoked")) reject(error as Error);
+          this.failed(error);
+          if (attempt === newest) later(this.retryMs);
+        },
+      );
+    };
+    const end = (): void => reject(either.reason as Error);
+    ending.addEventListener("abort", end);
+    later(wasRefused ? REFUSED_MS : this.retryMs);
+    if (ending.aborted) end();
+    try {
+      return await promise;
+    } finally {
+      ending.removeEventListener("abort", end);
+      over.abort();
+      timer?.cancel();
+    }
+  }
+
+  private get isLong(): boolean {
+    return this.parts.clock.bootMs() - this.lostMs >= LONG_OUTAGE_MS;
+  }
+
+  private get retryMs(): number {
+    return this.within(this.isLong ? RETRY_LONG_MS : RETRY_MS);
+  }
+
+  private get siblingMs(): number {
+    return Math.max(this.within(this.isLong ? RETRY_LONG_MS : SIBLING_MS), SIBLING_ROUND_TRIPS * this.roundTripMs);
+  }
+
+  private within([leastMs, mostMs]: readonly [number, number]): number {
+    return leastMs + (mostMs - leastMs) * chanceOf(this.instance, this.chances++);
+  }
+}
+
+const CLOSE_NORMAL = 1000;
+
+/** From 0 to 1, another for each client and each attempt. */
+function chanceOf(instance: string, attempt: number): number {
+  const first = Number.parseInt(instance.slice(0, HEX_OF_32_BITS), 16);
+  return ((first + attempt * GOLDEN_RATIO) % TWO_TO_32) / TWO_TO_32;
+}
+
+const HEX_OF_32_BITS = 8;
+const TWO_TO_32 = 2 ** 32;
+/** Of 2^32: its multiples are spread evenly. */
+const GOLDEN_RATIO = 0x9e3779b9;
