@@ -13,5 +13,6 @@ export * from "./product.ts";
 export * from "./refusal.ts";
 export * from "./run.ts";
 export * from "./sandbox.ts";
+export * from "./slow-process.ts";
 export * from "./traffic.ts";
 export * from "./wait.ts";
