@@ -21,27 +21,33 @@ const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
 /** So many of the newest commits a client may not have heard of when it opens a file. */
 const UNHEARD_MAX = 20;
 
-/** `closeMs`: what counts as "within one round trip". With `kept` also what lies where at rest is looked at. */
+/** closeMs: what counts as "within one round trip". termMs: of leases. */
+interface Times {
+  closeMs: number;
+  termMs: number;
+}
+
+/** With `kept` also what lies where at rest is looked at. */
 export function check(
   calls: readonly Call[],
   truth: Truth,
-  closeMs: number,
+  times: Times,
   kept?: Omit<KeptParts, "calls" | "truth" | "isMixed">,
 ): Verdict {
-  return new Checker(calls, truth, closeMs).run(kept);
+  return new Checker(calls, truth, times).run(kept);
 }
 
 class Checker {
   private readonly truth: Truth;
   private readonly calls: readonly Call[];
-  private readonly closeMs: number;
+  private readonly times: Times;
   private readonly seqs = new Map<Call, number>();
   private readonly verdict: Verdict = { violations: [], checked: 0, close: 0, offline: 0 };
 
-  constructor(calls: readonly Call[], truth: Truth, closeMs: number) {
+  constructor(calls: readonly Call[], truth: Truth, times: Times) {
     this.truth = truth;
     this.calls = calls;
-    this.closeMs = closeMs;
+    this.times = times;
   }
 
   run(kept?: Omit<KeptParts, "calls" | "truth" | "isMixed">): Verdict {
@@ -126,7 +132,9 @@ class Checker {
     const from = Math.max(0, ...before.map((each) => this.seqs.get(each) ?? 0));
     if (this.isOwnBusiness(call, from)) return;
     this.verdict.checked += 1;
-    const isClose = before.some((each) => each.client !== call.client && call.beganMs - each.endedMs <= this.closeMs);
+    const isClose = before.some(
+      (each) => each.client !== call.client && call.beganMs - each.endedMs <= this.times.closeMs,
+    );
     if (isClose) this.verdict.close += 1;
     if (this.wasSo(call, from)) return;
     const newest = before.find((each) => this.seqs.get(each) === from);
@@ -174,7 +182,7 @@ class Checker {
         each.client === call.client &&
         each.kind === "write" &&
         each.began < call.ended &&
-        this.lastsUntil(each) > call.began &&
+        this.isPendingAt(each, call) &&
         (touches(each, call) || this.isOneOf(sentUntil(each, call), nodes)),
     );
   }
@@ -184,13 +192,17 @@ class Checker {
     return [...this.truth.nodesAt(path, Math.max(0, firstSeq - UNHEARD_MAX), lastSeq)].some((node) => nodes.has(node));
   }
 
-  /** What was not confirmed is sent later. */
-  private lastsUntil({ outcome, began, ended, errno, content }: Call): number {
-    if (outcome === "ok" || (errno !== undefined && !KEPT_ERRNOS.has(errno))) return ended;
+  /**
+   * Whether a write was under way when a call began, or waited. What was not confirmed is sent later; and where it was done and no answer came, its client
+   * need not know of that, nor of what became of the file since, before its lease has ended.
+   */
+  private isPendingAt({ outcome, ended, began, errno, content }: Call, call: Call): boolean {
+    if (outcome === "ok" || (errno !== undefined && !KEPT_ERRNOS.has(errno))) return ended > call.began;
     // Which of all that emptied a file it came to nobody can tell.
     const seq = content === undefined || content === EMPTY ? undefined : this.truth.firstWith(content, began);
     const sent = this.truth.commits.find((each) => each.seq === seq);
-    return sent === undefined ? Infinity : Math.max(ended, sent.step);
+    if (sent === undefined || Math.max(ended, sent.step) > call.began) return true;
+    return sent.step < ended && call.beganMs <= sent.atMs + this.times.termMs;
   }
 
   /** rename(2) from one name of a file to another one of it does nothing. */

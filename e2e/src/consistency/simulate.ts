@@ -115,7 +115,7 @@ class World {
     const resting = await this.until(this.resting(), "what lies where");
     const followsUnsent = plan.followsUnsent === true;
     const kept = { outside: this.outside.writes, resting, followsUnsent };
-    const verdict = check(history.calls, this.server.truth, CLOSE_MS, kept);
+    const verdict = check(history.calls, this.server.truth, { closeMs: CLOSE_MS, termMs: plan.termMs }, kept);
     return {
       ...verdict,
       violations: [...this.violations, ...this.server.nowhere, ...this.starved(), ...verdict.violations],

@@ -128,8 +128,9 @@ class Recording {
   private verdict(truth: Truth): Verdict {
     const { calls, settings } = this;
     this.place(truth);
-    const verdict = check(calls, truth, this.closeMs);
-    const starved = settings.isFirstMute === true ? starvedBy("client0", calls, settings.termSeconds * 1000) : [];
+    const termMs = settings.termSeconds * 1000;
+    const verdict = check(calls, truth, { closeMs: this.closeMs, termMs });
+    const starved = settings.isFirstMute === true ? starvedBy("client0", calls, termMs) : [];
     const overdue = this.clients.flatMap((client) => client.overdue);
     return {
       ...verdict,
