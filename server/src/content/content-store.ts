@@ -148,6 +148,8 @@ export interface ContentStore {
   mustBeThere(): Promise<void>;
   /** @throws BadName for a name that cannot be held where the contents lie. */
   checkName(name: string): void;
+  /** Something may lie in the folder that is on no drive: whoever wants to remove the folder waits for this. @throws NotEmpty when it does. */
+  checkLeftOut(folder: number): Promise<void> | undefined;
   /** In order of seq. */
   accept(commit: AcceptedCommit): void;
   /** Resolves when all up to seq is in the plain folder. */

@@ -222,6 +222,10 @@ export class Volume {
   ): Promise<Committed & { acknowledged: Promise<void> }> {
     if (operation.op === "make" || operation.op === "link") this.content.checkName(operation.name);
     if (operation.op === "rename") this.content.checkName(operation.toName);
+    const checked =
+      operation.op === "remove" && operation.isFolder ? this.content.checkLeftOut(operation.node) : undefined;
+    // What need not wait keeps its place.
+    if (checked !== undefined) await checked;
     const committed = await this.queue.submit({ operation, id, data, holder });
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id?.n ?? 0) };
   }

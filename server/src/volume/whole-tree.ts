@@ -2,6 +2,7 @@
 // else is being committed, so what it finds is what is removed.
 import type { Entry, NodeState } from "@runnel/shared";
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
+import type { ContentStore } from "../content/content-store.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { MetaStore, OperationId } from "../meta/meta-store.ts";
 import type { Submission } from "./commit-queue.ts";
@@ -21,9 +22,9 @@ type Removal = Submission["operation"] & { op: "remove" };
 const PAGE_ENTRIES = 1000;
 const NO_DATA = new Uint8Array(0);
 
-/** @throws NotFound, Stale (with the nodes that changed), NotFolder, TooLarge. */
+/** @throws NotFound, Stale (with the nodes that changed), NotFolder, NotEmpty (of what is left out), TooLarge. */
 export async function removalsOf(
-  meta: MetaStore,
+  { meta, content }: { meta: MetaStore; content: Pick<ContentStore, "checkLeftOut"> },
   tree: WholeTree,
   id: OperationId,
   holder: Holder | undefined,
@@ -46,6 +47,10 @@ export async function removalsOf(
   if (state.type !== "folder") throw new RunnelError("NotFolder", "removeAll", `Node ${node} is not a folder.`);
   const found = tree.isPart ? await someBelow(meta, state, itself) : (await below(meta, state, itself)).toReversed();
   await mustBeUnchanged(meta, found, tree.asOf);
+  for (const { removal } of found) {
+    const checked = removal.isFolder ? content.checkLeftOut(removal.node) : undefined;
+    if (checked !== undefined) await checked;
+  }
   return found.map(({ removal }, at) => submit(removal, at === found.length - 1));
 }
 

@@ -42,7 +42,7 @@ export async function serveRemoveAll(
     const digest = digestOf(encodeCbor({ op: "removeAll", ...tree }));
     const id: OperationId = { instance, n, digest, ...timed(timeNs) };
     const { result, acknowledged } = await volume.submitTogether(
-      () => removalsOf(volume.meta, tree, id, holder),
+      () => removalsOf(volume, tree, id, holder),
       id,
       holder,
     );

@@ -287,7 +287,7 @@ export class VolumeRig {
   ): Promise<OperationResult> {
     const tree = { ...(await this.split(path)), node: await this.nodeAt(path), asOf, isPart: false };
     const id = this.id(n);
-    const find = (): ReturnType<typeof removalsOf> => removalsOf(this.volume.meta, tree, id, undefined);
+    const find = (): ReturnType<typeof removalsOf> => removalsOf(this.volume, tree, id, undefined);
     const { result, acknowledged } = await this.volume.submitTogether(find, id, undefined);
     await acknowledged;
     return result;

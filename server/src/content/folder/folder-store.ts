@@ -389,6 +389,11 @@ class FolderStore implements ContentStore {
     checkHeld(name, this.#nameLimits);
   }
 
+  checkLeftOut(folder: number): Promise<void> | undefined {
+    if (!this.#leftOut.mayBeIn(folder)) return undefined;
+    return this.#leftOut.mustNotBeIn(folder, this.#options.root, this.#rows);
+  }
+
   status(): ContentStatus {
     return {
       pendingCommits: this.#bringUp?.pendingCommits ?? 0,

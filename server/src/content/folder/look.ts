@@ -92,7 +92,7 @@ export class Looker {
       stat = await this.#root.stat(path);
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder")) return row && { folder, name, path, row, found: undefined };
-      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(`${path} (another file system)`);
+      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(folder, `${path} (another file system)`);
       throw error;
     }
     return this.#compare({ folder, name, path, row: asFound(row, stat, writtenNs), found: undefined }, stat, true);
@@ -103,8 +103,8 @@ export class Looker {
    * extended attributes.
    */
   async #compare(name: Seen, stat: DiskStat, isNamed = false): Promise<Seen | undefined> {
-    const { row, path } = name;
-    if (stat.dev !== this.#dev) return this.#leaveOut(`${path} (another file system)`);
+    const { folder, row, path } = name;
+    if (stat.dev !== this.#dev) return this.#leaveOut(folder, `${path} (another file system)`);
     const isTouched = isNamed && stat.type === "folder" && row?.stat.ctimeNs !== stat.ctimeNs;
     if (row !== undefined && isSurelySame(row, stat) && !isTouched) return undefined;
     let handle: Uint8Array;
@@ -113,20 +113,20 @@ export class Looker {
     } catch (error) {
       // Gone since: an event tells.
       if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
-      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(`${path} (another file system)`);
+      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(folder, `${path} (another file system)`);
       throw error;
     }
     if (stat.type === "folder") {
       const isSame = row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat);
       if (isSame && !isTouched) return undefined;
       if (row === undefined && (await isNestedVolume(this.#root, path)))
-        return this.#leaveOut(`${path} (a volume of its own)`);
+        return this.#leaveOut(folder, `${path} (a volume of its own)`);
     }
     return { ...name, found: { stat, handle } };
   }
 
-  #leaveOut(shown: string): undefined {
-    this.#leftOut.add(shown);
+  #leaveOut(folder: number, shown: string): undefined {
+    this.#leftOut.add(folder, shown);
     return undefined;
   }
 
@@ -177,12 +177,12 @@ export class Looker {
       await this.#root.list(inFolder, visit);
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied"))
-        return this.#unlisted(inFolder, error.kind);
+        return this.#unlisted(folder, inFolder, error.kind);
       throw error;
     }
     if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder)))
-      return this.#leaveOut(`${inFolder} (a volume of its own)`);
-    if (strange > 0) this.#leftOut.add(`${joinPath(inFolder, "…")} (too long)`, strange);
+      return this.#leaveOut(folder, `${inFolder} (a volume of its own)`);
+    if (strange > 0) this.#leftOut.add(folder, `${joinPath(inFolder, "…")} (too long)`, strange);
     const seen: Seen[] = [];
     await eachOf(different, LOOKS_AT_ONCE, async ({ name, stat }) => {
       const one = await this.#compare(name, stat);
@@ -196,8 +196,8 @@ export class Looker {
     return { seen, folders, names: names + rows.size };
   }
 
-  #unlisted(path: string, kind: string): undefined {
-    if (kind === "Denied") this.#leftOut.add(`${path} (may not be read)`);
+  #unlisted(folder: number, path: string, kind: string): undefined {
+    if (kind === "Denied") this.#leftOut.add(folder, `${path} (may not be read)`);
     return undefined;
   }
 }

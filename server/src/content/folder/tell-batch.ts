@@ -143,7 +143,8 @@ export class TellBatch {
 
   async #settle({ operation, seen }: Telling, answer: Planned, hasPending: boolean): Promise<void> {
     if (seen === undefined) return;
-    if (!answer.ok && answer.error.kind === "BadName") this.#context.leftOut.add(`${seen.path} (${answer.error.kind})`);
+    if (!answer.ok && answer.error.kind === "BadName")
+      this.#context.leftOut.add(seen.folder, `${seen.path} (${answer.error.kind})`);
     else if (!answer.ok || answer.change === undefined) {
       if (!hasPending) await this.#reconcile(seen);
       this.#context.overtaken(seen.path);

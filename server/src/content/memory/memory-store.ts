@@ -193,6 +193,10 @@ class MemoryStore implements ContentStore {
     // Memory holds any name.
   }
 
+  checkLeftOut(): undefined {
+    // Nor is anything in it that is not in the tree.
+  }
+
   async mustBeThere(): Promise<void> {
     // Memory does not go away.
   }

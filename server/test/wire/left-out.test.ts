@@ -1,0 +1,63 @@
+// Folders that hold what no drive shows: who removes them is told, instead of seeing them come again.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { ROOT_NODE, RunnelError } from "@runnel/shared";
+import { WireRig, instanceOf } from "./wire-rig.ts";
+import type { Attached } from "./wire-rig.ts";
+
+let wire: WireRig;
+let one: Attached;
+let top: number;
+let sub: number;
+
+/** A folder with a file and one below it, which another program puts a volume of its own into. */
+beforeEach(async () => {
+  wire = await WireRig.open(7);
+  one = await (await wire.greeted()).attach(instanceOf("1"));
+  top = await one.make(ROOT_NODE, "top", "folder");
+  await one.make(top, "file");
+  sub = await one.make(top, "sub", "folder");
+  await wire.rig.settle();
+  await wire.rig.other.makeFolder("top/sub/nested");
+  await wire.rig.other.makeFolder("top/sub/nested/.runnel-store");
+  await wire.rig.writeFile(
+    "top/sub/nested/.runnel-store/volume",
+    JSON.stringify({ format: 1, volume: "ab".repeat(16) }),
+  );
+  void wire.rig.volume.content.scan();
+  await wire.rig.settle();
+});
+
+afterEach(() => wire.close());
+
+async function refusal(promise: Promise<unknown>): Promise<Partial<RunnelError>> {
+  const error = await promise.then(
+    () => new Error("It was not refused."),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof RunnelError)) throw error as Error;
+  return { kind: error.kind, message: error.message };
+}
+
+const remove = (folder: number, name: string, node: number): Promise<unknown> =>
+  one.change("remove", { folder, name, node, isFolder: true });
+const removeAll = (): Promise<unknown> =>
+  one.change("removeAll", { folder: ROOT_NODE, name: "top", node: top, asOf: wire.rig.volume.seq });
+const NOT_EMPTY = { kind: "NotEmpty", message: expect.stringContaining("top/sub/nested (a volume of its own)") };
+
+test("[W161] removing them is NotEmpty and names it, and nothing of the whole tree is removed", async () => {
+  expect(await refusal(remove(top, "sub", sub))).toEqual(NOT_EMPTY);
+  expect(await refusal(removeAll())).toEqual(NOT_EMPTY);
+  await wire.rig.settle();
+  expect(await wire.rig.volume.meta.lookup(top, "file")).toBeDefined();
+  expect(await wire.rig.volume.meta.lookup(top, "sub")).toMatchObject({ node: sub });
+});
+
+test("[W161] once it is gone from the server they are removed, though no whole look has passed since", async () => {
+  await wire.rig.other.removeFile("top/sub/nested/.runnel-store/volume");
+  await wire.rig.other.removeFolder("top/sub/nested/.runnel-store");
+  await wire.rig.other.removeFolder("top/sub/nested");
+  await removeAll();
+  await wire.rig.settle();
+  expect(await wire.rig.volume.meta.lookup(ROOT_NODE, "top")).toBeUndefined();
+  expect(wire.rig.volume.content.status().leftOut).toEqual({ count: 0, examples: [] });
+});
