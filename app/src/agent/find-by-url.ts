@@ -31,7 +31,6 @@ export async function* findByUrl(url: string, predicate: Predicate): AsyncGenera
     events: {
       attached: () => Promise.resolve(),
       changes: nothing,
-      up: nothing,
       current: nothing,
       content: nothing,
       listAgain: nothing,

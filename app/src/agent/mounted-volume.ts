@@ -136,7 +136,6 @@ export class MountedVolume implements Mount {
         attached: (facts) => this.attached(facts),
         changes: (changes, coming) => this.changes(changes, coming),
         content: (version, difference) => this.wants.came(version, difference),
-        up: () => undefined,
         current: (seq) => replica.advance(seq),
         listAgain: () => this.listAgain(),
         lease: (untilMs) => drive.setLease(untilMs),

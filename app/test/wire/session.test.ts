@@ -81,7 +81,6 @@ async function attached(termMs: number, wasUsed = true): Promise<Told> {
     events: {
       attached: async () => undefined,
       changes: nothing,
-      up: nothing,
       current: nothing,
       content: nothing,
       listAgain: nothing,

@@ -178,10 +178,6 @@ export class Feed {
     this.holders.get(instance)?.sender?.lack(version, ranges);
   }
 
-  up(seq: number): void {
-    for (const holder of this.holders.values()) holder.sender?.up(seq);
-  }
-
   /** What followers hold may be wrong (events were missed): no lease is given until `restore`; those given run out by themselves. */
   withdraw(): void {
     this.isWithdrawn = true;

@@ -5,7 +5,6 @@ import type { Change, NodeState, VersionId } from "@runnel/shared";
 export interface FeedSender {
   /** `isOwn`: they are what its instance asked for. */
   changes(changes: readonly Change[], isOwn: boolean): void;
-  up(seq: number): void;
   /** The follower must list everything again. */
   listAgain(seq: number): void;
   waiting(n: number, whom: readonly string[], untilWallMs: number): void;

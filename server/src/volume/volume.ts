@@ -379,7 +379,6 @@ function hostOf(
     askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
     readLog: (place, offset, length) => log.read(place, offset, length),
     up: (seq) => {
-      feed.up(seq);
       tell.up(seq);
       // A hint: without it salvage has more to look at.
       log.write([encodeRecord({ kind: "up", seq }, NO_DATA).bytes]).catch(() => undefined);

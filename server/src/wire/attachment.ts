@@ -112,10 +112,6 @@ export class Attachment implements FeedSender {
     else this.channel.send(item);
   }
 
-  up(seq: number): void {
-    this.tell(["up", seq]);
-  }
-
   listAgain(seq: number): void {
     this.tell(["listAgain", seq]);
   }

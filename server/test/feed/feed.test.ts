@@ -559,15 +559,6 @@ describe("a backlog", () => {
 });
 
 describe("the feed", () => {
-  test("[W13] says what is up to all who are connected", () => {
-    const scene = new Scene();
-    const one = scene.follower("one", []);
-    const gone = scene.follower("gone");
-    scene.feed.detach(gone.holder, false);
-    scene.feed.up(12);
-    expect([one.said, gone.said]).toEqual([[["up", 12]], []]);
-  });
-
   test("closes every follower and leaves no timer", async () => {
     const scene = new Scene();
     const one = scene.follower("one");

@@ -8,7 +8,6 @@ export const TERM_MS = 20_000;
 
 export type Said =
   | ["changes", ...number[]]
-  | ["up", number]
   | ["listAgain", number]
   | ["waiting", number, readonly string[], number]
   | ["close", string];
@@ -25,10 +24,6 @@ export class Follower implements FeedSender {
 
   changes(changes: readonly Change[]): void {
     this.said.push(["changes", ...changes.map(({ seq }) => seq)]);
-  }
-
-  up(seq: number): void {
-    this.said.push(["up", seq]);
   }
 
   listAgain(seq: number): void {

@@ -63,8 +63,6 @@ class Attached implements FeedSender {
   waiting(): void {}
   lack(): void {}
 
-  up(): void {}
-
   listAgain(seq: number): void {
     this.send({ is: "listAgain", seq });
   }

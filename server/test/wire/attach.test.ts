@@ -17,6 +17,7 @@ afterEach(async () => {
 
 const ONE = instanceOf("1");
 const TWO = instanceOf("2");
+const RANGES = [{ offset: 0, length: 9 }];
 
 describe("a connection", () => {
   test("[W11] begins with hello; another protocol is refused with the number that is needed", async () => {
@@ -80,20 +81,20 @@ describe("an attachment", () => {
     await expect(wire.rig.run(channel.next())).rejects.toMatchObject({ kind: "Unavailable", message: away.message });
   });
 
-  test("[W12] is told nothing before its answer, but then all that came up meanwhile, in order", async () => {
+  test("[W12] is told nothing before its answer, but then all that there is to tell meanwhile, in order", async () => {
     const client = await wire.greeted();
     const { volume } = wire.rig;
     const allocate = volume.meta.allocateNodes.bind(volume.meta);
     // While the answer is being made.
     volume.meta.allocateNodes = async (count) => {
-      volume.feed.up(3);
-      volume.feed.up(4);
+      volume.feed.lack(ONE, { node: 5, seq: 3 }, RANGES);
+      volume.feed.lack(ONE, { node: 5, seq: 4 }, RANGES);
       return allocate(count);
     };
     const channel = client.connection.open("attach", { volume: "docs", instance: ONE, wantsNodes: true });
     expect(await wire.rig.run(channel.next())).toMatchObject({ epoch: volume.epoch });
-    expect(await wire.rig.run(channel.next())).toEqual(["up", 3]);
-    expect(await wire.rig.run(channel.next())).toEqual(["up", 4]);
+    expect(await wire.rig.run(channel.next())).toEqual(["lack", [5, 3], [[0, 9]]]);
+    expect(await wire.rig.run(channel.next())).toEqual(["lack", [5, 4], [[0, 9]]]);
   });
 
   test("[W130] is used right behind attach, and that right behind hello: all in one flight", async () => {

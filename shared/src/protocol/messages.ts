@@ -327,14 +327,13 @@ const difference = z.tuple([
 export type Difference = z.output<typeof difference>;
 
 /**
- * Items of the attach channel, server to client: ["changes", [change…], seqs whose contents follow] · ["content", version, difference or null] · ["up", seq] · ["current", k, seq] (lease renewed, counted from sending k) ·
+ * Items of the attach channel, server to client: ["changes", [change…], seqs whose contents follow] · ["content", version, difference or null] · ["current", k, seq] (lease renewed, counted from sending k) ·
  * ["not", k] (no lease now: ask at every open) · ["listAgain", seq] (the backlog was too long: everything is unknown) ·
  * ["waiting", n, [who…], untilMs] (the commit n waits for these) · ["lack", version, [[offset, length]…]] (bytes of a version that this client committed, asked for once more).
  */
 export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("changes"), z.array(change).max(4096), z.array(count).max(4096).optional()]),
   z.tuple([z.literal("content"), versionId, difference.nullable()]),
-  z.tuple([z.literal("up"), count]),
   z.tuple([z.literal("current"), count, count]),
   z.tuple([z.literal("not"), count]),
   z.tuple([z.literal("listAgain"), count]),

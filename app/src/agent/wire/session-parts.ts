@@ -8,7 +8,6 @@ export interface SessionEvents {
   changes(changes: readonly Change[], comingSeqs: readonly number[]): void;
   /** A content that was said to come; null: it does not. */
   content(version: VersionId, difference: Difference | null): void;
-  up(seq: number): void;
   /** What is followed is current as of this seq. */
   current(seq: number): void;
   /** The backlog was too long: everything is unknown. */

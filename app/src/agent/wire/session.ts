@@ -340,9 +340,6 @@ export class Session {
       case "content":
         events.content(item[1], item[2]);
         return;
-      case "up":
-        events.up(item[1]);
-        return;
       case "current":
         events.current(item[2]);
         this.lease.answered(item[1], true);
