@@ -76,6 +76,7 @@ export const LIMITS = {
   fileBytes: 256 * 1024 * MiB,
   /** All that a connection may say before the server knows whose it is. */
   strangerBytes: 16 * KiB,
+  strangerFrames: 64,
   /** Connections whose device is not known yet, and all connections of a server. */
   strangers: 256,
   connections: 4096,

@@ -45,13 +45,19 @@ export class ConnectionHandler {
 
   constructor(parts: HandlerParts) {
     this.parts = parts;
-    this.introduction = new Introduction({ ...parts, overdue: (error) => this.close(error) });
+    this.introduction = new Introduction({
+      ...parts,
+      admitted: () => this.connection.admit(),
+      overdue: (error) => this.close(error),
+    });
     this.connection = new Connection({
       link: parts.link,
       isClient: false,
+      isStranger: true,
       clock: parts.clock,
       executor: parts.executor,
-      opened: (channel, operation, request) => this.opened(channel, operation, request),
+      opened: (channel, operation, request) =>
+        this.opened(channel, operation, request).finally(() => channel.readNoMore()),
       closed: (error) => this.closed(error),
     });
   }

@@ -13,6 +13,8 @@ export interface IntroductionParts {
   failedLogins: FailedLogins;
   /** Of this server. */
   software: string;
+  /** It is known now. */
+  admitted(): void;
   /** Too little was said, too late. */
   overdue(error: RunnelError): void;
 }
@@ -56,8 +58,8 @@ export class Introduction {
     if (access !== undefined && token !== undefined) this.device = this.counted(() => access.deviceOf(token));
     this.hasGreeted = true;
     this.who = software;
-    this.known();
     channel.end({ protocol: PROTOCOL_VERSION, software: this.parts.software, termMs: 0 });
+    this.known();
   }
 
   async join(channel: Channel, request: RequestOf<"join">): Promise<void> {
@@ -71,11 +73,9 @@ export class Introduction {
     if (retryAfterMs > 0) throw tooOften(retryAfterMs);
     try {
       const { device, volume, right } = await access.join(request);
-      // Another join of this connection may have been faster.
-      if (this.device !== undefined && this.device !== device) throw joined();
       this.device = device;
-      this.known();
       channel.end({ device: device.name, volume, isReadOnly: right === "read" });
+      this.known();
     } catch (error) {
       throw this.failed(error);
     }
@@ -107,6 +107,7 @@ export class Introduction {
     if (!this.isKnown) return;
     this.timer.cancel();
     this.parts.link.limit(undefined);
+    this.parts.admitted();
   }
 
   private counted<T>(work: () => T): T {

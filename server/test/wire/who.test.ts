@@ -1,7 +1,8 @@
 // Whose a connection is, and what that lets it do: hello with a token, join, rights, limits of strangers, and being cut off.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, REQUESTS, ROOT_NODE, type RequestName, RunnelError, SeededRandom, TIMING } from "@runnel/shared";
-import { encodeCbor, encodeFrame, FRAME } from "@runnel/shared";
+import { encodeCbor, encodeFrame, encodeVarint, FRAME } from "@runnel/shared";
+import { zstdCompressSync } from "node:zlib";
 import { Access } from "../../src/auth/access.ts";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { type Attached, type Client, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
@@ -10,6 +11,8 @@ const ONE = instanceOf("1");
 const TWO = instanceOf("2");
 const tokenOf = (letter: string): string => letter.repeat(43);
 const HELLO = { protocol: 1, software: "test client" };
+/** Characters, below what a client compresses. */
+const SAID_AT_ONCE = 1000;
 
 let wire: WireRig;
 let access: Access;
@@ -42,6 +45,15 @@ async function known(letter: string): Promise<Client> {
 
 const attachTo = (volume: string): object => ({ volume, instance: ONE, wantsNodes: true });
 
+function asking(
+  kind: typeof FRAME.call | typeof FRAME.open,
+  channel: number,
+  operation: string,
+  request: object,
+): Uint8Array {
+  return encodeFrame({ kind, channel, isCompressed: false, payload: encodeCbor([operation, request]) });
+}
+
 describe("a connection", () => {
   test("[W11] [W75] with a token that is none is Denied, without one may only join", async () => {
     const client = wire.connect();
@@ -67,16 +79,6 @@ describe("a connection", () => {
     const client = wire.connect();
     await client.call("hello", HELLO);
     const secrets = [await newSecret(), await newSecret()];
-    const join = access.join.bind(access);
-    const joined: Promise<unknown>[] = [];
-    // As on a slow disk: both are let in before either is told.
-    access.join = async (joining) => {
-      const answer = join(joining);
-      joined.push(answer);
-      while (joined.length < secrets.length) await wire.rig.clock.advance(1);
-      await Promise.all(joined);
-      return answer;
-    };
     const kinds = await Promise.all(
       ["a", "b"].map((letter, index) =>
         kindOf(client.call("join", { secret: secrets[index], token: tokenOf(letter), name: letter })),
@@ -262,14 +264,46 @@ describe("a stranger", () => {
     const friend = await known("a");
     const stranger = wire.connect();
     await stranger.call("hello", HELLO);
-    // Such as compression does not shorten.
-    const secret = Buffer.from(bytesOf(7, LIMITS.strangerBytes / 4)).toString("base64");
-    const say = (client: Client): Promise<string> => kindOf(client.call("join", { secret }));
-    for (const client of [stranger, friend]) for (let time = 0; time < 2; time++) await say(client);
+    const secret = "x".repeat(SAID_AT_ONCE);
+    const times = Math.floor(LIMITS.strangerBytes / SAID_AT_ONCE) - 2;
+    const say = async (client: Client): Promise<string> => kindOf(client.call("join", { secret }));
+    for (const client of [stranger, friend]) for (let time = 0; time < times; time++) await say(client);
     expect(stranger.closed).toBeUndefined();
-    for (const client of [stranger, friend]) for (let time = 0; time < 2; time++) await say(client);
+    for (const client of [stranger, friend]) for (let time = 0; time < 3; time++) await say(client);
     expect(stranger.closed).toMatchObject({ kind: "Unreachable" });
     expect(friend.closed).toBeUndefined();
+  });
+
+  test("[W73] [limit strangerFrames] may say so much in 64 frames", async () => {
+    const stranger = wire.connect();
+    const ask = (): Promise<string> => kindOf(stranger.call("stat", {}));
+    for (let count = 1; count <= LIMITS.strangerFrames; count++) expect(await ask()).toBe("Invalid");
+    expect(stranger.closed).toBeUndefined();
+    await ask();
+    expect(stranger.closed).toBeDefined();
+  });
+
+  test("[W73] has nothing unfolded, not even hello", async () => {
+    const stranger = wire.connect();
+    const hello = encodeCbor(["hello", { ...HELLO, software: "x".repeat(100) }]);
+    const payload = Buffer.concat([encodeVarint(hello.length), zstdCompressSync(hello)]);
+    stranger.link.send(encodeFrame({ kind: FRAME.call, channel: 1, isCompressed: true, payload }));
+    await wire.rig.clock.advance(100);
+    expect(stranger.closed).toBeDefined();
+  });
+
+  test("[W73] [W130] is told that it is known before anything is decoded of what it has said behind", async () => {
+    const join = { secret: await newSecret(), token: tokenOf("b"), name: "b" };
+    const client = wire.connect();
+    const greeted = client.call("hello", HELLO);
+    const joined = client.call("join", join);
+    const { id } = client.connection.open("attach", attachTo("docs"));
+    const payload = Uint8Array.of(0xff);
+    client.link.send(encodeFrame({ kind: FRAME.item, channel: id, isCompressed: false, payload }));
+    await greeted;
+    expect(await joined).toMatchObject({ device: "b" });
+    await wire.rig.clock.advance(100);
+    expect(client.closed).toBeDefined();
   });
 
   test("[W74] [limit failedLogins] [limit forgivenMs] who fails too often waits, whatever it brings; a device is let in all the time", async () => {
@@ -376,7 +410,7 @@ function attempts(random: SeededRandom): Uint8Array[] {
   const word = (length: number): string =>
     Array.from({ length }, () => characters[random.below(characters.length)]).join("");
   const say = (channel: number, operation: string, request: object): Uint8Array =>
-    encodeFrame({ kind: FRAME.call, channel, isCompressed: false, payload: encodeCbor([operation, request]) });
+    asking(FRAME.call, channel, operation, request);
   const token = word(random.below(3) === 0 ? random.below(60) : 43);
   return [
     say(1, "hello", random.coin() ? HELLO : { ...HELLO, token }),

@@ -54,6 +54,7 @@ export class Channel {
   private hasSaidEnd = false;
   /** What this side failed the channel with: what still comes is dropped unread. */
   private failure: RunnelError | undefined;
+  private isRead = true;
 
   /** Bulk not yet sent; the connection takes from the front. */
   readonly outgoing: { bytes: Uint8Array; sent: number; done: Waiter<void> }[] = [];
@@ -102,9 +103,7 @@ export class Channel {
   fail(error: RunnelError): void {
     if (this.hasEnded) return;
     this.failure = error;
-    this.items.length = 0;
-    this.bulk = [];
-    this.bulkBytes = 0;
+    this.readNoMore();
     this.rejectWaiters(error);
     this.finish({ error });
   }
@@ -168,6 +167,18 @@ export class Channel {
     return new Promise((resolve, reject) => {
       this.resultWaiters.push({ resolve, reject });
     });
+  }
+
+  /** Nobody reads here any more: what still comes is dropped, not even unfolded. */
+  readNoMore(): void {
+    this.isRead = false;
+    this.items.length = 0;
+    this.bulk = [];
+    this.bulkBytes = 0;
+  }
+
+  get isUnread(): boolean {
+    return !this.isRead;
   }
 
   /** Both sides have ended, and all of this side is on its way. */

@@ -18,8 +18,9 @@ import {
   encodeVarint,
   mayBeCompressed,
 } from "./frame.ts";
-import type { FrameKind } from "./frame.ts";
+import type { Frame, FrameKind } from "./frame.ts";
 import { Pacing } from "./pacing.ts";
+import { StrangerFrames } from "./stranger-frames.ts";
 
 /** Control payloads above this are compressed (rule W5). */
 const COMPRESS_ABOVE_BYTES = 1024;
@@ -32,6 +33,8 @@ const ACK_DELAY_MS = 5;
 export interface ConnectionSettings {
   link: Link;
   isClient: boolean;
+  /** Who the other side is has to be found out before it costs anything (rule W73): see `admit`. */
+  isStranger?: boolean;
   clock: Clock;
   executor: Executor;
   /** The other side opened a channel. What it throws ends the channel with that error. */
@@ -70,6 +73,7 @@ export class Connection {
   /** Both directions handle control in order although (de)compression is asynchronous. */
   private outgoingControl: Promise<void> | undefined;
   private incoming: Promise<void> | undefined;
+  private stranger: StrangerFrames | undefined;
   /** When something last came from the other side, on the boot clock. */
   lastHeardMs: number;
 
@@ -77,6 +81,7 @@ export class Connection {
     this.settings = settings;
     this.link = settings.link;
     this.nextChannel = settings.isClient ? 1 : 2;
+    if (settings.isStranger === true) this.stranger = new StrangerFrames((frame) => this.take(frame));
     this.lastHeardMs = settings.clock.bootMs();
     this.link.listen({
       message: (payload) => this.receive(payload),
@@ -135,6 +140,17 @@ export class Connection {
     this.unanswered.set(channel.id, this.settings.clock.bootMs());
     this.sendControl(kind, channel.id, payload);
     return channel;
+  }
+
+  /** The other side is known. What it has said beyond what made it so is handled, in order. */
+  admit(): void {
+    const said = this.stranger;
+    this.stranger = undefined;
+    try {
+      said?.release();
+    } catch (error) {
+      this.refuse(error);
+    }
   }
 
   close(error: RunnelError): void {
@@ -233,29 +249,42 @@ export class Connection {
       this.measureAnswer(frame.channel);
       if (frame.kind === FRAME.bulk) this.counts.receivedBulk += message.length;
       else this.counts.receivedControl += message.length;
-      if (frame.kind === FRAME.ack) {
-        this.receiveAck(frame.channel, frame.payload);
-        return;
-      }
-      if (frame.kind === FRAME.bulk) this.countBulk(frame.payload.length);
-      if (this.incoming === undefined && !frame.isCompressed) {
-        this.handle(frame.kind, frame.channel, frame.payload);
-        return;
-      }
-      const previous = this.incoming ?? Promise.resolve();
-      const mine = previous
-        .then(async () => {
-          const payload = frame.isCompressed ? await this.unpack(frame.payload) : frame.payload;
-          if (this.failure === undefined) this.handle(frame.kind, frame.channel, payload);
-        })
-        .catch((error: unknown) => this.refuse(error))
-        .finally(() => {
-          if (this.incoming === mine) this.incoming = undefined;
-        });
-      this.incoming = mine;
+      if (this.stranger === undefined) this.take(frame);
+      else this.stranger.put(frame);
     } catch (error) {
       this.refuse(error);
     }
+  }
+
+  private take(frame: Frame): void {
+    if (this.failure !== undefined) return;
+    if (frame.kind === FRAME.ack) {
+      this.receiveAck(frame.channel, frame.payload);
+      return;
+    }
+    if (frame.kind === FRAME.bulk) this.countBulk(frame.payload.length);
+    if (this.isUnread(frame)) return;
+    if (this.incoming === undefined && !frame.isCompressed) {
+      this.handle(frame.kind, frame.channel, frame.payload);
+      return;
+    }
+    const previous = this.incoming ?? Promise.resolve();
+    const mine = previous
+      .then(async () => {
+        if (this.isUnread(frame)) return;
+        const payload = frame.isCompressed ? await this.unpack(frame.payload) : frame.payload;
+        if (this.failure === undefined) this.handle(frame.kind, frame.channel, payload);
+      })
+      .catch((error: unknown) => this.refuse(error))
+      .finally(() => {
+        if (this.incoming === mine) this.incoming = undefined;
+      });
+    this.incoming = mine;
+  }
+
+  private isUnread({ kind, channel: id }: Frame): boolean {
+    if (kind !== FRAME.item && kind !== FRAME.bulk) return false;
+    return this.channels.get(id)?.isUnread ?? this.hasBeen(id);
   }
 
   private measureAnswer(channel: number): void {
@@ -336,9 +365,12 @@ export class Connection {
     }
     this.channels.set(id, channel);
     const operation = message[0];
+    this.stranger?.begun();
     Promise.resolve()
       .then(() => this.settings.opened(channel, operation, message[1]))
-      .catch((error: unknown) => channel.fail(asRunnelError(error, operation)));
+      .catch((error: unknown) => channel.fail(asRunnelError(error, operation)))
+      .then(() => this.stranger?.answered())
+      .catch((error: unknown) => this.refuse(error));
   }
 
   private receiveAck(channel: number, payload: Uint8Array): void {

@@ -304,6 +304,19 @@ describe("a channel", () => {
     await expect(theirs.next()).rejects.toBe(DENIED);
   });
 
+  test("[W6] that nobody reads any more has nothing decoded of what still comes", async () => {
+    const pair = connected();
+    const { ours, theirs } = await channelPair(pair);
+    theirs.readNoMore();
+    inject(pair, FRAME.item, ours.id, Uint8Array.of(0xff));
+    await quiet(pair);
+    expect(pair.server.closings).toEqual([]);
+    ours.end();
+    theirs.end();
+    await quiet(pair);
+    expect([pair.client.closings, pair.server.closings]).toEqual([[], []]);
+  });
+
   test("[W7] [limit channelItems] with more than 16384 items waiting closes the connection", async () => {
     const pair = connected();
     const { ours, theirs } = await channelPair(pair);
