@@ -7,7 +7,7 @@ import { isAlive, run, waitFor } from "../src/harness/index.ts";
 
 const LONG = process.env["RUNNEL_LONG"] === "1";
 /** How much closer the stops of a long run lie: there are thousands of changes, and each stop takes seconds. */
-const LONG_FINER = 6;
+const LONG_FINER = 9;
 const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
 /** A program with a dead drive is told at once. */
 const TOLD_MS = 20_000;
@@ -81,7 +81,7 @@ describe("killed at its n-th change to the disk", () => {
   test(
     "a server has all it acknowledged, and the programs on the drive notice nothing but a pause",
     async () => {
-      expect(await rounds(server, 83, async () => {})).toBeGreaterThan(2);
+      expect(await rounds(server, 127, async () => {})).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
@@ -89,7 +89,7 @@ describe("killed at its n-th change to the disk", () => {
   test(
     "an agent leaves all that was saved, and what was on its way is there whole or not at all when it is mounted again",
     async () => {
-      expect(await rounds(agent, 67, async () => {})).toBeGreaterThan(2);
+      expect(await rounds(agent, 101, async () => {})).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
@@ -108,7 +108,7 @@ describe("killed at its n-th change to the disk", () => {
         },
         hasEnded: server.hasEnded,
       };
-      expect(await rounds(both, 173, () => agent.kill())).toBeGreaterThan(2);
+      expect(await rounds(both, 257, () => agent.kill())).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
