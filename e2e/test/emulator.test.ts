@@ -87,6 +87,19 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
     expect([counts.up.turnarounds, counts.down.turnarounds]).toEqual([0, 0]);
   });
 
+  test("keeps connections apart that were made before and after the counts began anew", async () => {
+    const before = await open();
+    before.socket.write("before");
+    await waitFor(() => before.received().toString() === "before", 10_000, "the echo");
+    await emulator.resetCounts();
+    const after = await open();
+    before.socket.resetAndDestroy();
+    await waitFor(() => accepted[0]?.destroyed === true, 10_000, "the end at the server");
+    after.socket.write("after");
+    await waitFor(() => after.received().toString() === "after", 10_000, "the echo");
+    expect(await emulator.counts()).toMatchObject({ connections: 1, openConnections: 1 });
+  });
+
   test("delays by the round-trip time, once more for opening", async () => {
     await emulator.setShape({ rttMs: 60 });
     const startMs = performance.now();

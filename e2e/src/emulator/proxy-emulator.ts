@@ -29,6 +29,8 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
   #shape: LinkShape = PLAIN_SHAPE;
   #server: Server | undefined;
   #port = 0;
+  #lastId = 0;
+  /** Accepted since the counts began. */
   #connections = 0;
   #lastActivityMs = performance.now();
   #isBlackHole = false;
@@ -152,7 +154,8 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
   }
 
   #accept(client: Socket): void {
-    const id = ++this.#connections;
+    const id = ++this.#lastId;
+    this.#connections += 1;
     const server = connect({ ...this.#target, allowHalfOpen: true, noDelay: true });
     const openMs = this.nowMs() + this.#shape.rttMs;
     const up = new Lane("up", id, this.#up, { from: client, to: server, openMs }, this);
