@@ -72,7 +72,7 @@ test(
     const { benchmarks } = JSON.parse(stdout) as { benchmarks: { name: string; rows: WanRow[] }[] };
     const rows = benchmarks[0]?.rows ?? [];
     expect(rows.map(({ failed }) => failed).filter((why) => why !== undefined)).toEqual([]);
-    expect(rows).toHaveLength(10);
+    expect(rows).toHaveLength(12);
     // What is saved costs bytes, and far fewer than the file has.
     const edit = rows.find(({ what }) => what === "document edit");
     expect(edit?.upBytes).toBeGreaterThan(100);

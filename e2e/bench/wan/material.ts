@@ -13,17 +13,35 @@ export interface Sizes {
   built: number;
   documentBytes: number;
   largeBytes: number;
+  /** Folders of the tree that are compared with those of another. */
+  compared: number;
 }
 
 const MB = 1_000_000;
 
 export const SIZES = {
-  full: { name: "full", files: 5000, edited: 20, built: 200, documentBytes: 1.4 * MB, largeBytes: 100 * MB },
-  small: { name: "small", files: 500, edited: 10, built: 40, documentBytes: 1.4 * MB, largeBytes: 10 * MB },
-  tiny: { name: "tiny", files: 40, edited: 4, built: 4, documentBytes: 0.1 * MB, largeBytes: 1 * MB },
+  full: {
+    name: "full",
+    files: 5000,
+    edited: 20,
+    built: 200,
+    documentBytes: 1.4 * MB,
+    largeBytes: 100 * MB,
+    compared: 20,
+  },
+  small: {
+    name: "small",
+    files: 500,
+    edited: 10,
+    built: 40,
+    documentBytes: 1.4 * MB,
+    largeBytes: 10 * MB,
+    compared: 10,
+  },
+  tiny: { name: "tiny", files: 40, edited: 4, built: 4, documentBytes: 0.1 * MB, largeBytes: 1 * MB, compared: 1 },
 } as const satisfies Record<string, Sizes>;
 
-const FILES_A_FOLDER = 50;
+export const FILES_A_FOLDER = 50;
 const FILE_BYTES = 3200;
 const INSERTED_BYTES = 100;
 const EDITS = 12;

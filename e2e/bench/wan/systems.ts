@@ -37,14 +37,15 @@ class OnDrive implements Running {
   private readonly deadlineMs: number;
   private device: Device;
   private drive: string;
+  private clients = 1;
   private isMounted = false;
 
   constructor(sandbox: Sandbox, link: LinkEmulator, deadlineMs: number) {
     this.sandbox = sandbox;
     this.link = link;
     this.deadlineMs = deadlineMs;
-    this.device = sandbox.device("one");
-    this.drive = sandbox.makeFolder("drive-one");
+    this.device = sandbox.device("client-1");
+    this.drive = sandbox.makeFolder("drive-1");
   }
 
   async mount(): Promise<void> {
@@ -59,8 +60,9 @@ class OnDrive implements Running {
 
   async forget(): Promise<void> {
     await this.device.unmount(this.drive);
-    this.device = this.sandbox.device("two");
-    this.drive = this.sandbox.makeFolder("drive-two");
+    this.clients += 1;
+    this.device = this.sandbox.device(`client-${this.clients}`);
+    this.drive = this.sandbox.makeFolder(`drive-${this.clients}`);
     this.isMounted = false;
   }
 
@@ -157,6 +159,7 @@ class OnSshfs implements Running {
   private readonly sshd: Sshd;
   private readonly deadlineMs: number;
   private mountpoint: string;
+  private clients = 1;
 
   constructor(sandbox: Sandbox, link: LinkEmulator, served: string, sshd: Sshd, deadlineMs: number) {
     this.sandbox = sandbox;
@@ -164,7 +167,7 @@ class OnSshfs implements Running {
     this.served = served;
     this.sshd = sshd;
     this.deadlineMs = deadlineMs;
-    this.mountpoint = sandbox.makeFolder("sshfs-one");
+    this.mountpoint = sandbox.makeFolder("sshfs-1");
   }
 
   async mount(): Promise<void> {
@@ -188,7 +191,8 @@ class OnSshfs implements Running {
 
   async forget(): Promise<void> {
     await mustRun("fusermount3", ["-u", this.mountpoint]);
-    this.mountpoint = this.sandbox.makeFolder("sshfs-two");
+    this.clients += 1;
+    this.mountpoint = this.sandbox.makeFolder(`sshfs-${this.clients}`);
   }
 
   async perform(work: Work, material: string, scratch: string): Promise<void> {

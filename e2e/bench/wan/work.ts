@@ -1,5 +1,5 @@
 // The work of a program or a person over a WAN. On a mount it is a script that works there; rsync does it on a copy, and brings the copy up to date.
-import type { Sizes } from "./material.ts";
+import { FILES_A_FOLDER, type Sizes } from "./material.ts";
 
 export interface Work {
   what: string;
@@ -11,6 +11,8 @@ export interface Work {
   byRsync: string;
 }
 
+const READS = 7;
+const READ_BYTES = 4096;
 const PUSH = 'rsync -az --delete "$1/" "$4/"';
 /** As `make -j` has it, or a person who copies. */
 const BUILD = (count: number, at: string): string =>
@@ -22,7 +24,15 @@ const EDIT = (at: string): string =>
 const ONE_BYTE = (at: string, bytes: number): string =>
   `printf x | dd of="${at}/large.bin" bs=1 seek=${Math.floor(bytes / 2)} conv=notrunc status=none`;
 
-export function workOf({ files, largeBytes, built, edited }: Sizes): Work[] {
+/** Reads at places all over a file, each by a program of its own. */
+const HERE_AND_THERE = (bytes: number): string =>
+  Array.from({ length: READS }, (_, read) => Math.floor(((read + 0.5) * bytes) / READS / READ_BYTES))
+    .map((place) => `dd if="$1/large.bin" bs=${READ_BYTES} skip=${place} count=1 status=none >/dev/null`)
+    .join("; ");
+const COMPARE = (folders: number, at: string): string =>
+  `for p in $(seq 0 ${folders - 1}); do diff -rq "${at}/tree/part-$p" "${at}/new/part-$p" >/dev/null || [ $? = 1 ]; done`;
+
+export function workOf({ files, largeBytes, built, edited, compared }: Sizes): Work[] {
   const large = `${largeBytes / 1e6} MB`;
   const work = (what: string, script: (at: string) => string): Work => ({
     what,
@@ -44,6 +54,12 @@ export function workOf({ files, largeBytes, built, edited }: Sizes): Work[] {
       byRsync: `rsync -r --list-only "$4/tree/" | grep -c 7.c >/dev/null`,
     },
     {
+      what: `${READS} reads of 4 KiB of ${large} never read`,
+      isCold: false,
+      onMount: HERE_AND_THERE(largeBytes),
+      byRsync: 'rsync -az "$4/large.bin" "$3/"',
+    },
+    {
       what: `grep in ${files} files`,
       isCold: false,
       onMount: `grep -r nothing-like-it "$1/tree" || [ $? = 1 ]`,
@@ -54,6 +70,12 @@ export function workOf({ files, largeBytes, built, edited }: Sizes): Work[] {
       isCold: false,
       onMount: `diff -rq --exclude='*.o' "$1/tree" "$2/after/tree"`,
       byRsync: `rsync -azcn --delete --exclude='*.o' "$2/after/tree/" "$4/tree/"`,
+    },
+    {
+      what: `mount, diff of two trees, ${Math.min(files, compared * FILES_A_FOLDER)} files each`,
+      isCold: true,
+      onMount: COMPARE(compared, "$1"),
+      byRsync: `rsync -az "$4/tree" "$4/new" "$3/"; ${COMPARE(compared, "$3")}`,
     },
     {
       what: `remove ${files} files`,
