@@ -11,6 +11,8 @@ interface Pending {
 
 /** Timers that fire, and turns that pass, without time moving on; more is a loop. */
 const FIRED_AT_ONCE_MAX = 100_000;
+/** A nanosecond: what real clocks count in. */
+const TICK_MS = 1e-6;
 
 export class SimulatedClock implements Clock {
   #bootMs: number;
@@ -35,7 +37,9 @@ export class SimulatedClock implements Clock {
   }
 
   after(delayMs: number, fire: () => void): Timer {
-    const pending: Pending = { dueMs: this.#bootMs + Math.max(delayMs, 0), order: this.#order++, fire };
+    // A remainder too small to be added to a number would fire for ever at one time.
+    const laterMs = delayMs > 0 ? Math.max(delayMs, TICK_MS) : 0;
+    const pending: Pending = { dueMs: this.#bootMs + laterMs, order: this.#order++, fire };
     push(this.#heap, pending);
     this.#waiting += 1;
     return {

@@ -21,6 +21,15 @@ describe("the simulated clock", () => {
     expect(clock.pendingTimers).toBe(1);
   });
 
+  test("moves on for whoever waits for less than can be added to its time", async () => {
+    const beganMs = 8_489.25;
+    const clock = new SimulatedClock({ bootMs: beganMs });
+    let firedMs = 0;
+    clock.after(5e-13, () => (firedMs = clock.bootMs()));
+    await clock.advance(1);
+    expect(firedMs).toBeGreaterThan(beganMs);
+  });
+
   test("lets promises settle between two timers, so that what they start comes in time", async () => {
     const clock = new SimulatedClock({ bootMs: 0 });
     const seen: number[] = [];
