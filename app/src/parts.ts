@@ -1,9 +1,11 @@
 // The parts of an agent's mount for whoever composes one on other ground than this machine's: a simulation.
+export { Saves } from "./agent/drive/saves.ts";
 export { DriveHost } from "./agent/drive/drive-host.ts";
 export type { Mount, MountStatus } from "./agent/mount.ts";
 export { MountedVolume } from "./agent/mounted-volume.ts";
 export { openMountWith } from "./agent/open-mount.ts";
 export type { Replica } from "./agent/replica/replica.ts";
+export { Lease } from "./agent/wire/lease.ts";
 export { Listings } from "./agent/wire/listings.ts";
 export { OwnTime } from "./agent/wire/own-time.ts";
 export { Session } from "./agent/wire/session.ts";

@@ -1,4 +1,8 @@
 // The parts of a server for whoever composes one on other ground than this machine's: a simulation.
+export type { AcceptedCommit } from "./content/content-store.ts";
+export { BaseHolds } from "./content/folder/base-holds.ts";
+export { Overtaken } from "./content/folder/overtaken.ts";
+export { Presence } from "./content/folder/presence.ts";
 export { Feed } from "./feed/feed.ts";
 export { Holder } from "./feed/holder.ts";
 export type { RunningServer } from "./index.ts";
@@ -9,7 +13,9 @@ export { openSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
 export { SqliteTables } from "./meta/sqlite-tables.ts";
 export type { MetaStore, Operation, Planned, PlanRequest } from "./meta/meta-store.ts";
 export { type VolumeHost, lookAtFolder, openVolume } from "./open-volume.ts";
-export type { OpenedVolume } from "./served-volume.ts";
+export { type OpenedVolume, ServedVolume } from "./served-volume.ts";
 export { serve } from "./server.ts";
+export { ServingLock } from "./volume/serving-lock.ts";
+export { Supplies } from "./volume/supplies.ts";
 export { Volume } from "./volume/volume.ts";
 export { Attachment } from "./wire/attachment.ts";

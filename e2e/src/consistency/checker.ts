@@ -146,8 +146,15 @@ class Checker {
 
   private wasSo(call: Call, from: number): boolean {
     if (call.kind === "look") return this.wasLike(call, from);
+    if (call.kind === "read") return this.wasReadable(call, from) || this.isBeingTaken(call);
     for (let seq = from; seq <= call.lastSeq; seq++) if (this.isAsAt(call, seq)) return true;
     return this.isBeingTaken(call);
+  }
+
+  /** A name is looked up first, and what it was then bound to is read later, under whatever name by then. */
+  private wasReadable({ path, content, lastSeq }: Call, from: number): boolean {
+    const seen = this.truth.readAt(path, from, lastSeq);
+    return seen.has(content) || (seen.has(UNKNOWN) && content !== undefined && content !== "folder");
   }
 
   /** A name that another program of the same machine takes away shows what it showed before to who began before that returned. */

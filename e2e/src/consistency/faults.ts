@@ -87,7 +87,7 @@ export class Faults {
     else if (kind === "kill" || kind === "powerCut") this.stopClient(client, kind === "powerCut", lastsMs);
     else if (kind === "serverPowerCut") this.stopServer(() => server.crash());
     else if (kind === "dataLost") this.loseData(lastsMs);
-    else if (kind === "folderAway") this.later(lastsMs, server.disks.moveAway(FOLDER, random.coin()));
+    else if (kind === "folderAway") this.takeFolder(lastsMs);
     else if (kind === "blackHole") this.later(lastsMs, client.silence());
     else if (kind === "noNetwork" && !line.isDown) {
       line.isDown = true;
@@ -147,11 +147,21 @@ export class Faults {
     this.keep(start());
   }
 
+  /** Whoever has lost both folder and data has a volume that was never served, for all that a server can know. */
+  private takeFolder(lastsMs: number): void {
+    const { server, random } = this.parts;
+    if (server.disks.awaySinceMs !== undefined || server.hasLostData) return;
+    this.later(lastsMs, server.disks.moveAway(FOLDER, random.coin()));
+  }
+
   private loseData(lastsMs: number): void {
     const { server } = this.parts;
-    if (!server.isRunning) return;
+    if (!server.isRunning || server.disks.awaySinceMs !== undefined) return;
     this.stopServer(() => server.loseData());
-    this.later(lastsMs, () => this.stopServer(() => server.findData()));
+    this.later(lastsMs, () => {
+      // Where several such times overlap, the first that ends brings it back.
+      if (server.hasLostData) this.stopServer(() => server.findData());
+    });
   }
 
   /** `how` stops it, if it runs. */
@@ -173,7 +183,7 @@ export class Faults {
       try {
         return await start();
       } catch (error) {
-        if (!isRunnelError(error, "Unreachable", "NoSpace")) throw error;
+        if (!isRunnelError(error, "Unreachable", "Unavailable", "Busy", "NoSpace")) throw error;
       }
       await sleep(this.parts.clock, TRY_AGAIN_MS);
     }

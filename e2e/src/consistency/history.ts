@@ -31,6 +31,8 @@ export interface Call {
   errno?: number;
   /** write: the step after which the drive had all of its bytes, and only the close was to come. */
   wrote?: number;
+  /** write: how long the program kept the file open without a call. */
+  heldMs?: number;
   /** write: the content that was edited. */
   from?: string;
 }

@@ -89,7 +89,7 @@ class Kept {
   /** A program of the same client removed the file since, or edited what it had become there. */
   private isGivenUp(call: Call): boolean {
     return this.parts.calls.some((each) => {
-      if (each.client !== call.client || each.began < call.began || !isChange(each.kind)) return false;
+      if (each.client !== call.client || each.began <= call.began || !isChange(each.kind)) return false;
       // What could not be sent is what its client shows: whoever writes a file anew there gives it up, and an edit starts from it.
       if (each.kind === "write") return each.from === undefined ? each.path === call.path : each.from === call.content;
       const isOf = [each.path, each.toPath].some((path) => path === call.path || call.path.startsWith(`${path}/`));

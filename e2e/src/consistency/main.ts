@@ -39,11 +39,19 @@ async function writeSmaller(seed: number, runs: number, name: string | undefined
   process.stdout.write(`${JSON.stringify(await shrink(plan, fails, runs), undefined, 2)}\n`);
 }
 
-function watched(plan: Plan): Promise<Report> {
+/** A run that does not come to its end is told of as one that went wrong. */
+async function watched(plan: Plan): Promise<Report> {
   const { seed } = plan;
   const nothing = { checked: 0, close: 0, offline: 0, calls: 0, commits: 0, waited: 0, fromKernels: 0, trace: "" };
-  watchdog.begins({ ...nothing, seed, violations: [], faults: [], problems: [] } satisfies Report);
-  return simulate(plan);
+  const report: Report = { ...nothing, seed, violations: [], faults: [], problems: [] };
+  watchdog.begins(report);
+  try {
+    return await simulate(plan);
+  } catch (error) {
+    // A fault of the code itself, perhaps of a mutant's, is no verdict.
+    if (error instanceof TypeError) throw error;
+    return { ...report, violations: [`no end: ${String(error)}`] };
+  }
 }
 
 function withMutant(name: string | undefined): object {

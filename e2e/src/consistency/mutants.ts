@@ -1,12 +1,13 @@
 // Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
 // them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only: that of a simulation, or one that
 // was started for it.
-import { DriveHost, Listings, MountedVolume, OwnTime, type Replica, Session } from "@runnel/app/parts";
+import { DriveHost, Lease, Listings, MountedVolume, OwnTime, type Replica } from "@runnel/app/parts";
 import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/server/parts";
 import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
 import { Process } from "../simulation/machine.ts";
+import { CONTENT_MUTANTS } from "./content-mutants.ts";
 import type { PlanSettings } from "./plan.ts";
 import { replace } from "./replace.ts";
 
@@ -48,8 +49,8 @@ export const MUTANTS: readonly Mutant[] = [
     settings: { termMs: 2_000, delayMs: 700, faults: ["blackHole"] },
     apply: () =>
       replace<{ parts: { clock: Clock }; termMs: number }, [number]>(
-        Session.prototype,
-        "setLease",
+        Lease.prototype,
+        "set",
         (original) =>
           function (untilMs) {
             original.call(this, untilMs === 0 ? 0 : this.parts.clock.bootMs() + this.termMs);
@@ -167,7 +168,7 @@ export const MUTANTS: readonly Mutant[] = [
             void this.parts.drive.commitDirty().then(() => (isHandedOver = true));
             // oxlint-disable-next-line no-unmodified-loop-condition -- by what never comes
             while (!isHandedOver) await Promise.resolve();
-            await original.call(this, up);
+            return original.call(this, up);
           },
       ),
   },
@@ -181,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
         (original) =>
           async function (up) {
             const drive = { ...this.parts.drive, commitDirty: async () => 0 };
-            await original.call(Object.create(this, { parts: { value: { ...this.parts, drive } } }) as FlushParts, up);
+            return original.call(Object.create(this, { parts: { value: { ...this.parts, drive } } }) as FlushParts, up);
           },
       ),
   },
@@ -196,4 +197,5 @@ export const MUTANTS: readonly Mutant[] = [
       for (const tables of [MemoryTables, SqliteTables]) replace(tables.prototype, "result", () => () => undefined);
     },
   },
+  ...CONTENT_MUTANTS,
 ];

@@ -46,6 +46,8 @@ export class Outside {
   /** For a person. */
   readonly log: string[] = [];
   private temps = 0;
+  /** Programs work in it wherever it is moved, and never in one that is put in its place. */
+  private root: Folder | undefined;
 
   constructor(parts: OutsideParts) {
     this.parts = parts;
@@ -53,8 +55,9 @@ export class Outside {
 
   /** One program does them, one after another, each at its time from now. */
   async all(steps: readonly OutsideStep[]): Promise<void> {
-    const { clock } = this.parts;
+    const { clock, disk, folder } = this.parts;
     const beganMs = clock.bootMs();
+    this.root = folderAt(disk.root, folder);
     for (const step of steps.toSorted((a, b) => a.atMs - b.atMs)) {
       await sleep(clock, Math.max(0, beganMs + step.atMs - clock.bootMs()));
       const path = step.beside === undefined ? step.path : ((await this.nextSave(step.beside))?.path ?? step.path);
@@ -157,14 +160,7 @@ export class Outside {
   }
 
   private folderOf(path: string): Folder | undefined {
-    const { disk, folder } = this.parts;
-    let at: Folder | undefined = disk.root;
-    for (const name of `${folder}/${path}`
-      .split("/")
-      .filter((part) => part !== "")
-      .slice(0, -1))
-      at = at?.entries?.get(name);
-    return at?.entries === undefined ? undefined : at;
+    return folderAt(this.root, path.slice(0, Math.max(0, path.lastIndexOf("/"))));
   }
 
   private find(path: string): Found | undefined {
@@ -191,4 +187,10 @@ interface Found {
   folder: Folder;
   name: string;
   file: File;
+}
+
+function folderAt(root: Folder | undefined, path: string): Folder | undefined {
+  let at = root;
+  for (const name of path.split("/").filter((part) => part !== "")) at = at?.entries?.get(name);
+  return at?.entries === undefined ? undefined : at;
 }

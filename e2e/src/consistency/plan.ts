@@ -103,6 +103,10 @@ export interface PlanSettings {
   faults?: readonly Fault["kind"][];
   /** From the begin to the end, and no other. */
   onlyFault?: Fault["kind"];
+  /** Contents above a mebibyte in any case. */
+  isLarge?: boolean;
+  /** What is written has several chunks, and is edited where it would be read. */
+  isEdited?: boolean;
   /** In place of the usual ones. */
   powers?: readonly Power[];
 }
@@ -114,7 +118,9 @@ export interface PlanSettings {
  */
 export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unavailable" | "unsent";
 /** What a plan contains unless something else is asked for. */
-const POWERS: readonly Power[] = ["verbs", "slowAgent"];
+const POWERS: readonly Power[] = ["verbs", "outside", "large", "slowAgent", "unavailable", "unsent"];
+/** Of plans that may: whatever else they contain happens mostly while the server has its folder and its data. */
+const UNAVAILABLE_SHARE = 0.4;
 
 const NEEDS: Partial<Record<Fault["kind"], Power>> = {
   slowAgent: "slowAgent",
@@ -146,6 +152,7 @@ const VERBS: ReadonlySet<Step["do"]> = new Set<Step["do"]>(["flush", "removeTree
 export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   const random = new SeededRandom(seed);
   const powers = new Set(settings.powers ?? POWERS);
+  if (!random.coin(UNAVAILABLE_SHARE)) powers.delete("unavailable");
   const clients = settings.clients ?? (random.coin(0.15) ? 3 : 2);
   const onlyFault = settings.onlyFault ?? lastingFault(random, powers);
   const isLong = onlyFault === undefined && random.coin(0.05);
@@ -174,8 +181,9 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   const hows = OUTSIDE.filter((how) => how !== "mapped" || powers.has("mapped"));
   const hasOutside = powers.has("outside") && onlyFault === undefined && random.coin();
   const outside = hasOutside ? outsideOf(random, lastsMs, hows) : [];
-  const isLarge = powers.has("large") && !isLong && random.coin(0.15);
+  const isLarge = settings.isLarge ?? (powers.has("large") && !isLong && random.coin(0.15));
   if (isLarge) enlarge(random, steps);
+  if (settings.isEdited === true) editInstead(steps);
   return {
     seed,
     ...(outside.length > 0 || isLarge ? { serverDiskMs: 1 + random.below(20) } : {}),
@@ -241,6 +249,13 @@ function enlarge(random: SeededRandom, steps: Step[]): void {
     if (step.do !== "write" && step.do !== "edit") continue;
     step.path = random.coin() ? "a" : "d/b";
     if (random.coin(0.3)) step.holdsMs = random.below(HOLDS_MS);
+  }
+}
+
+function editInstead(steps: Step[]): void {
+  for (const step of steps) {
+    if (step.do === "write" || step.do === "save") step.sizeBytes = Math.max(...SIZES);
+    if (step.do === "read") step.do = "edit";
   }
 }
 

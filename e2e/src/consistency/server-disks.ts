@@ -15,6 +15,8 @@ export class ServerDisks implements Disk {
   private readonly full = new Map<SimulatedDisk, number>();
   /** Room is being made until then. */
   private shortUntilMs = -Infinity;
+  /** Since when the served folder is not at its path; undefined: it is. */
+  awaySinceMs: number | undefined;
   /** Old versions that went while there was no room: they make room for what is new. */
   readonly dropped: Uint8Array[] = [];
 
@@ -55,11 +57,12 @@ export class ServerDisks implements Disk {
       if (inode === undefined) return;
       served.bind([
         { folder, name: from, from: inode, to: undefined },
-        { folder, name: to, from: undefined, to: inode },
+        { folder, name: to, from: folder.entries?.get(to), to: inode },
       ]);
       served.names.sync(folder);
     };
     rename(name, away);
+    this.awaySinceMs = served.clock.bootMs();
     if (leavesEmpty) {
       const { inode, reuses } = served.makeInode("folder", FOLDER_MODE);
       served.bind([{ folder, name, from: undefined, to: inode }], reuses);
@@ -67,6 +70,7 @@ export class ServerDisks implements Disk {
     return () => {
       rename(name, `${name}.stub`);
       rename(away, name);
+      this.awaySinceMs = undefined;
     };
   }
 

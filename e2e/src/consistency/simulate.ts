@@ -303,7 +303,7 @@ class World {
 
   private trace(): string {
     const calls = this.history.calls.map((call) => JSON.stringify(call));
-    return [...this.faults.log, ...calls].join("\n");
+    return [...this.faults.log, ...this.outside.log, ...calls].join("\n");
   }
 }
 

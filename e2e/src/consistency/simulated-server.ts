@@ -13,6 +13,8 @@ export const VOLUME = "docs";
 export const SERVER_URL = `ws://127.0.0.1:${PORT}/${VOLUME}`;
 export const FOLDER = "/srv/docs";
 const DATA = "/var/runnel";
+/** So soon a server notices that its folder is not at its path any more, on the slowest of the disks here. */
+const NOTICED_MS = 3_500;
 
 /** Instances are named so (simulated-client.ts). */
 function clientOf(instance: string): string {
@@ -40,7 +42,7 @@ export class SimulatedServer {
   readonly machine: Machine;
   readonly truth = new Truth(clientOf);
   readonly warnings: string[] = [];
-  /** What was acknowledged by a server that had lost its data. */
+  /** What was accepted by a server that has not its data, or not its folder. */
   readonly nowhere: string[] = [];
   private lost: { state: SimulatedDisk; image: MemoryMetaImage } | undefined;
   private readonly network: SimulatedNetwork;
@@ -109,7 +111,7 @@ export class SimulatedServer {
       openMeta: async (_folder, create) => {
         if (create !== undefined) this.image = new MemoryMetaImage();
         const store = await openMemoryMetaStore(this.image, create === undefined ? {} : { create });
-        return whileAlive(process, this.lost === undefined ? this.truth.follow(store) : this.told(store));
+        return whileAlive(process, this.told(this.lost === undefined ? this.truth.follow(store) : store));
       },
     };
     await serve({
@@ -155,6 +157,10 @@ export class SimulatedServer {
     };
   }
 
+  get hasLostData(): boolean {
+    return this.lost !== undefined;
+  }
+
   /** It starts next with data of its own that hold nothing, until `findData`. */
   loseData(): void {
     this.crash();
@@ -172,12 +178,12 @@ export class SimulatedServer {
     this.lost = undefined;
   }
 
-  /** The store, which puts down what clients' changes it takes. */
+  /** The store, which puts down what clients' changes it takes that should find no volume. */
   private told(store: MetaStore): MetaStore {
     const plan: MetaStore["plan"] = async (batch) => {
-      for (const { id, operation } of batch)
-        if (id !== undefined)
-          this.nowhere.push(`nowhere: ${operation.op} of ${clientOf(id.instance)} went to a server without its data`);
+      const why = this.whyNowhere();
+      for (const { id, operation } of why === undefined ? [] : batch)
+        if (id !== undefined) this.nowhere.push(`nowhere: ${operation.op} of ${clientOf(id.instance)} went to ${why}`);
       return store.plan(batch);
     };
     return new Proxy(store, {
@@ -187,6 +193,13 @@ export class SimulatedServer {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
+  }
+
+  private whyNowhere(): string | undefined {
+    if (this.lost !== undefined) return "a server without its data";
+    const { awaySinceMs } = this.disks;
+    const isAway = awaySinceMs !== undefined && this.machine.clock.bootMs() - awaySinceMs > NOTICED_MS;
+    return isAway ? "a folder that is not at its path" : undefined;
   }
 
   /** The machine loses its power; its network card falls silent, and the peers' connections break when it comes back. */

@@ -11,8 +11,8 @@ export function starvedBy(client: string, all: readonly Call[], termMs: number):
   const first = calls.find(({ outcome, kind }) => outcome === "ok" && isChange(kind));
   // One term until the first change was to be acknowledged, one more until the lease has run out.
   const fromMs = (first?.endedMs ?? Infinity) + 2 * termMs;
-  return calls.flatMap(({ client: whose, kind, path, beganMs, endedMs }) => {
-    const tookMs = endedMs - beganMs;
+  return calls.flatMap(({ client: whose, kind, path, beganMs, endedMs, heldMs = 0 }) => {
+    const tookMs = endedMs - beganMs - heldMs;
     if (beganMs < fromMs || tookMs <= termMs / 2 || endedMs === Infinity) return [];
     return [`starved: ${whose} ${kind} ${path} took ${Math.round(tookMs)} ms behind one that never acknowledges`];
   });

@@ -176,6 +176,17 @@ export class Truth {
     return seen;
   }
 
+  /** What somebody may have read who found a path bound at some moment of these, and read what it was bound to then or later. */
+  readAt(path: string, fromSeq: number, toSeq: number): Set<string | undefined> {
+    const found = new Set<number>();
+    const seen = new Set<string | undefined>();
+    for (let seq = fromSeq; seq <= Math.min(toSeq, this.seq); seq++) {
+      found.add(this.nodeAt(path, seq));
+      for (const node of found) seen.add(this.whatAt(node, seq));
+    }
+    return seen;
+  }
+
   /** All that is there after the last commit, a line each. */
   tree(path = ""): string[] {
     return (this.list(path, this.seq) ?? []).flatMap((name) => {

@@ -210,7 +210,11 @@ class Doer {
   private async hold(call: Call): Promise<void> {
     call.wrote = this.parts.history.step++;
     const { holdsMs = 0 } = this.step;
-    if (holdsMs > 0) await sleep(this.life.process, holdsMs);
+    if (holdsMs === 0) return;
+    const { clock } = this.parts.client.machine;
+    const beganMs = clock.bootMs();
+    await sleep(this.life.process, holdsMs);
+    call.heldMs = clock.bootMs() - beganMs;
   }
 
   private async flush(): Promise<void> {
