@@ -189,6 +189,11 @@ export interface Drive {
    * file is open over it too; nothing has changed.
    */
   dropContentBut(content: number, file: number): boolean;
+  /**
+   * Every file that is open over the content reads on from another one of the same version, which has been put, and asks for what that lacks. Nobody opens the
+   * first from here on; what reads from it at this moment ends so. False: the other one has not been put.
+   */
+  replaceContent(content: number, by: number): boolean;
 
   /** It is being worked on: what waits for it has its whole deadline again from now. Unknown ids are ignored, as they are below. */
   prolong(id: number): void;

@@ -10,6 +10,8 @@ const LEFT_KIB = [300, 0];
 /** Fits, and more than fits: also where old versions give way. */
 const BIG_BYTES = 4_000_000;
 const HUGE_BYTES = 12_000_000;
+/** Than the small disk. */
+const LARGER_BYTES = 60_000_000;
 
 const TRY = 'mkdir -p "$1/tried" && rmdir "$1/tried"';
 
@@ -132,6 +134,17 @@ describe("a full disk", () => {
     await on('cmp "$1/unread" "$1/../served/unread"');
     expect(await problems()).not.toContain("has no room");
     await checkWorksAgain(0);
+  }, 120_000);
+
+  test("of the cache: a file that is larger than the disk is read from end to end, by several programs at once, and status names the disk", async () => {
+    writeFileSync(join(sandbox.makeFolder("served"), "larger"), noise(LARGER_BYTES, 6));
+    await start("cache");
+    const compare = 'cmp "$1/larger" "$1/../served/larger"';
+    await on(compare);
+    expect(await problems()).toContain("has no room for what a program reads");
+    await on(`${compare} & first=$!; ${compare} -i 20M & second=$!; ${compare}; wait $first && wait $second`);
+    // What was read of it before is gone, for what comes last: that is here.
+    await on('cmp "$1/kept" "$1/../small"; echo more >> "$1/larger"; tail -c 5 "$1/larger" | grep -q more');
   }, 120_000);
 
   test("what another program changes in the folder meanwhile is shown once there is room for the log", async () => {

@@ -152,10 +152,8 @@ export class MountedVolume implements Mount {
       listings: this.listings,
       failed: (error) => this.problem(`The drive could not be listed: ${error.message}`),
     });
-    this.room = new Room([
-      { root: data, holds: "unsent changes" },
-      { root: parts.cacheRoot, holds: "the cache" },
-    ]);
+    const cacheDisk = { root: parts.cacheRoot, holds: "the cache" };
+    this.room = new Room([{ root: data, holds: "unsent changes" }, cacheDisk], clock);
     this.operations = new Operations({ session, journal, clock, answered: (error) => this.room.told(error) });
     this.waiting = new WaitingChanges((n) => this.operations.isOutstanding(n));
     this.tree = new Tree(
@@ -244,7 +242,7 @@ export class MountedVolume implements Mount {
       operations,
       clock,
       answersOffline: () => void this.figures.offlineAnswers++,
-      read: (error) => this.room.read(error),
+      read: (error, gaveWay) => this.room.read(error, gaveWay),
       log,
     });
   }

@@ -1,18 +1,23 @@
 // Room on the disks: which one is full, in a sentence. What the server refused for want of room, and how full the disks of this computer are.
-import type { DiskRoot } from "@runnel/shared";
+import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 
 /** Less than this is full: saves take room before they are refused for want of it. */
 const FULL_BYTES = 1024 * 1024;
+/** A file that has no room as a whole is told of for so long after it was read on. */
+const TIGHT_MS = 60_000;
 
 export class Room {
   private readonly places: readonly { root: DiskRoot; holds: string }[];
+  private readonly clock: Clock;
+  private tightUntilMs = 0;
   private refusal: string | undefined;
   private shortage: string | undefined;
 
   /** Places on this computer, with what they hold: "unsent changes". */
-  constructor(places: readonly { root: DiskRoot; holds: string }[]) {
+  constructor(places: readonly { root: DiskRoot; holds: string }[], clock: Clock) {
     this.places = places;
+    this.clock = clock;
   }
 
   /** How the server answered a change. */
@@ -21,16 +26,17 @@ export class Room {
     else if (isRunnelError(error, "NoSpace", "Quota")) this.refusal = error.message;
   }
 
-  /** How a read went that takes room in the cache; what gave way to it may have left room since. */
-  read(error: unknown): void {
+  /** How a read went that takes room in the cache; what gave way to it, also of the same file, may have left room since. */
+  read(error: unknown, gaveWay = false): void {
+    if (gaveWay) this.tightUntilMs = this.clock.bootMs() + TIGHT_MS;
     if (error === undefined) this.shortage = undefined;
-    else if (isRunnelError(error, "NoSpace"))
-      this.shortage = "This computer's disk has no room for what a program reads: make room on the disk of the cache.";
+    else if (isRunnelError(error, "NoSpace")) this.shortage = NO_ROOM;
   }
 
   /** What is full now, a sentence each. */
   async problems(): Promise<string[]> {
-    const problems = [this.refusal, this.shortage].filter((sentence) => sentence !== undefined);
+    const tight = this.clock.bootMs() < this.tightUntilMs ? NO_ROOM : undefined;
+    const problems = [this.refusal, this.shortage ?? tight].filter((sentence) => sentence !== undefined);
     for (const { root, holds } of this.places) {
       const space = await root.space().catch(() => undefined);
       if (space === undefined || (space.availableBytes >= FULL_BYTES && space.freeFiles > 0)) continue;
@@ -39,6 +45,8 @@ export class Room {
     return problems;
   }
 }
+
+const NO_ROOM = "This computer's disk has no room for what a program reads: make room on the disk of the cache.";
 
 /** A failure for want of room on this computer. */
 export function fullHere(operation: string, folder: string, cause: unknown): RunnelError {

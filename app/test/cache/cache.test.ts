@@ -75,6 +75,24 @@ test("a content of another size takes the place of a version's content, which go
   await expect(cache.write(content, 0, new Uint8Array(1))).rejects.toMatchObject({ kind: "Gone" });
 });
 
+test("a content is started over as an empty one of the same version and recipe; the former goes when its holder lets go", async () => {
+  const sample = await machine.sample(3, 300_000);
+  const content = await fill(sample);
+  cache.hold(content);
+  const { content: anew, formerGone } = await cache.startOver(content);
+  expect(anew).toMatchObject({ version: VERSION, sizeBytes: 300_000, recipe: content.recipe, oid: content.oid });
+  expect(cache.find(VERSION)?.id).toBe(anew.id);
+  expect(cache.present(anew)).toEqual([]);
+  expect(cache.byId(content.id)).toBeDefined();
+  await expect(cache.startOver(content)).rejects.toMatchObject({ kind: "Gone" });
+  cache.release(content);
+  await formerGone;
+  expect(cache.byId(content.id)).toBeUndefined();
+  await cache.write(anew, 0, sample.bytes);
+  expect(Buffer.compare(await cache.read(anew, 0, 300_000), sample.bytes)).toBe(0);
+  cache.release(anew);
+});
+
 test("copies are of present bytes only", async () => {
   const [from, to] = [await made(VERSION, 100), await made({ ...VERSION, seq: 1 }, 100)];
   await cache.write(

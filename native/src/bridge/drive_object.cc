@@ -50,6 +50,7 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::Prolong>("prolong"),
                          InstanceMethod<&DriveObject::SetDeadlineMin>("setDeadlineMin"),
                          InstanceMethod<&DriveObject::Heartbeat>("heartbeat"),
+                         InstanceMethod<&DriveObject::ReplaceContent>("replaceContent"),
                          InstanceMethod<&DriveObject::Rebase>("rebase"),
                          InstanceMethod<&DriveObject::CommitDirty>("commitDirty"),
                          InstanceMethod<&DriveObject::GetStatistics>("statistics"),
@@ -222,6 +223,10 @@ Napi::Value DriveObject::DropContent(const Napi::CallbackInfo& info) {
 
 Napi::Value DriveObject::DropContentBut(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), core().DropContentBut(IdOf(info[0]), IdOf(info[1])));
+}
+
+Napi::Value DriveObject::ReplaceContent(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), core().ReplaceContent(IdOf(info[0]), IdOf(info[1])));
 }
 
 Napi::Value DriveObject::Settle(const Napi::CallbackInfo& info) {

@@ -53,6 +53,7 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   Napi::Value Prolong(const Napi::CallbackInfo& info);
   Napi::Value SetDeadlineMin(const Napi::CallbackInfo& info);
   Napi::Value Heartbeat(const Napi::CallbackInfo& info);
+  Napi::Value ReplaceContent(const Napi::CallbackInfo& info);
   Napi::Value Rebase(const Napi::CallbackInfo& info);
   // (ticket): an item `committed` tells the end.
   Napi::Value CommitDirty(const Napi::CallbackInfo& info);

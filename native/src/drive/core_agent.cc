@@ -190,6 +190,20 @@ bool DriveCore::DropContentBut(uint64_t content, uint64_t file) {
   return true;
 }
 
+bool DriveCore::ReplaceContent(uint64_t content, uint64_t by) {
+  ContentPtr former;  // closed outside the lock
+  std::lock_guard lock(mutex_);
+  const ContentPtr next = contents_.Find(by);
+  if (next == nullptr) return false;
+  former = contents_.Find(content);
+  for (const auto& [id, file] : files_) {
+    const ContentPtr base = file->Base();
+    if (base != nullptr && base->id == content) file->Rebase(next);
+  }
+  contents_.Erase(content);
+  return true;
+}
+
 void DriveCore::DropContents() {
   ContentTable gone;
   std::lock_guard lock(mutex_);

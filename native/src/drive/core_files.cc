@@ -9,7 +9,6 @@
 namespace runnel::drive {
 namespace {
 
-constexpr uint64_t kNeverMissed = UINT64_MAX;
 constexpr uint64_t kAheadMax = 8 << 20;
 constexpr uint64_t kAheadFrom = 256 << 10;   // a run this long is a sequential reader
 constexpr uint64_t kRunSlack = 2 << 20;      // the kernel's read-ahead may arrive in another order
@@ -51,15 +50,15 @@ void DriveCore::Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t siz
   handle->next_offset.store(std::max(goes_on ? next : 0, offset + size), std::memory_order_relaxed);
   const uint64_t ahead = run >= kAheadFrom ? std::min(run, kAheadMax) : 0;
   CountNative(Op::kRead);
-  ReadFile(reply, handle->file, offset, size, ahead, kNeverMissed);
+  ReadFile(reply, handle->file, offset, size, ahead, {});
 }
 
-// `last_missing`: what was absent when the agent last said that it had come, so that a wrong answer ends in EIO, not in a loop.
+// `last`: so that a wrong answer ends in EIO, not in a loop.
 void DriveCore::ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead,
-                         uint64_t last_missing) {
+                         const Missed& last) {
   File::Plan plan = file->PlanRead(offset, size);
   if (plan.missing_end != 0) {
-    if (plan.missing_offset == last_missing) return reply->Error(EIO);
+    if (plan.base->id == last.content && plan.missing_offset == last.offset) return reply->Error(EIO);
     return FetchMissing(reply, file, plan, offset, size, ahead);
   }
   char* buffer = ReadBuffer(plan.size_bytes);
@@ -75,9 +74,10 @@ void DriveCore::FetchMissing(const ReplyPtr& reply, const FilePtr& file, const F
   const ContentPtr content = plan.base;
   const uint64_t missing = plan.missing_offset;
   const uint64_t waiter = requests_.NewId();
-  auto resume = [this, reply, file, offset, size, ahead, missing](const Answer& answer) {
+  const Missed missed{content->id, missing};
+  auto resume = [this, reply, file, offset, size, ahead, missed](const Answer& answer) {
     if (answer.error != 0) return reply->Error(answer.error);
-    host_->Post([this, reply, file, offset, size, ahead, missing] { ReadFile(reply, file, offset, size, ahead, missing); });
+    host_->Post([this, reply, file, offset, size, ahead, missed] { ReadFile(reply, file, offset, size, ahead, missed); });
   };
   auto abandon = [this, content, waiter](bool was_interrupted) {
     if (const uint64_t ask = content->LeaveFetch(waiter); ask != 0) requests_.DropAsk(ask, was_interrupted);

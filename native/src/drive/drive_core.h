@@ -126,6 +126,8 @@ class DriveCore {
   bool DropContent(uint64_t content);
   // Nobody opens it from here on; the file that is open over it reads on. False: another file is open over it too.
   bool DropContentBut(uint64_t content, uint64_t file);
+  // Every file over it reads on from another one of the same version, which has been put. False: that one is not there.
+  bool ReplaceContent(uint64_t content, uint64_t by);
   // The drive has ended: no descriptor waits until the agent's collector comes by.
   void DropContents();
   void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }
@@ -229,7 +231,12 @@ class DriveCore {
   FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
   void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags);
   void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, const Answer& answer);
-  void ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead, uint64_t last_missing);
+  // What was absent from a content when the agent last said that it had come.
+  struct Missed {
+    uint64_t content = 0;  // none
+    uint64_t offset = 0;
+  };
+  void ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead, const Missed& last);
   void FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset, size_t size, uint64_t ahead);
   // Calls `done` once, when what was written before is committed, or cannot be. `reply` (may be null) is who waits.
   void Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round, std::function<void(int)> done);

@@ -43,6 +43,7 @@ export interface NativeDrive {
   putRanges(content: number, present: Float64Array): boolean;
   dropContent(content: number): boolean;
   dropContentBut(content: number, file: number): boolean;
+  replaceContent(content: number, by: number): boolean;
   settle(id: number, errno: number, node: number, content: number, version: number): void;
   settleStatfs(id: number, total: number, free: number, available: number, files: number, freeFiles: number): void;
   settleXattrs(id: number, flat: (string | Uint8Array)[]): void;
@@ -290,6 +291,10 @@ export class AgentSide {
 
   heartbeat(lateMs: number): void {
     this.native.heartbeat(Math.floor(lateMs));
+  }
+
+  replaceContent(content: number, by: number): boolean {
+    return this.#run(() => this.native.replaceContent(content, by));
   }
 
   rebase(file: number, content: number): boolean {

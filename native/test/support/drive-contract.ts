@@ -238,6 +238,30 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
     });
   });
 
+  describe(`${name}: a content that is started over`, () => {
+    test("is read on from the one in its place, by every file that was open over it, and fetched anew", async () => {
+      const { agent, program } = rig;
+      const whole = Buffer.from(Array.from({ length: 2_000_000 }, (_, at) => at % 251));
+      await agent.remoteWrite("a", whole);
+      await agent.cache("a");
+      const files = [await program.open("a", O_RDONLY), await program.open("a", O_RDWR)] as const;
+      const at = async (fd: number, offset: number): Promise<void> =>
+        expect(Buffer.from(await program.read(fd, offset, 1000))).toEqual(whole.subarray(offset, offset + 1000));
+      await at(files[0], 0);
+      await program.write(files[1], 0, bytes("dirty"));
+      await agent.clearLog();
+      for (const offset of [1_900_000, 1_000_000]) {
+        expect(await agent.startOver("a")).toBe(true);
+        for (const fd of files) await at(fd, offset);
+      }
+      expect(await count("fetch")).toBeGreaterThan(0);
+      expect(text(await program.read(files[1], 0, 5))).toBe("dirty");
+      for (const fd of files) await program.close(fd);
+      await rig.until(async () => (await agent.statistics()).openFiles === 0);
+      expect((await readFile("a")).startsWith("dirty")).toBe(true);
+    });
+  });
+
   describe(`${name}: writing`, () => {
     test("commits at close what was written, and nothing twice", async () => {
       const { agent, program } = rig;

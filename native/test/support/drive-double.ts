@@ -604,6 +604,22 @@ export class DriveDouble {
     throw new Error("no such content");
   }
 
+  /** Another content, with nothing in it, in place of the current one of this path. */
+  startOver(path: string): boolean {
+    const node = this.#resolve(path);
+    for (const { id, node: of, version, path: at } of this.#contents.values()) {
+      if (node === undefined || of !== node.entry.node || version !== node.entry.version) continue;
+      this.#contents.delete(id);
+      const { cacheWhole } = this;
+      this.cacheWhole = false;
+      const by = this.#content(node);
+      this.cacheWhole = cacheWhole;
+      rmSync(at);
+      return this.drive.replaceContent(id, by);
+    }
+    throw new Error("no such content");
+  }
+
   statistics(): ReturnType<Drive["statistics"]> {
     return this.drive.statistics();
   }

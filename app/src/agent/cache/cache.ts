@@ -66,6 +66,11 @@ export interface Cache {
   /** A new, empty sparse file of that size; the present content of that version where there is one of that size. Held: release it. @throws NoSpace. */
   create(version: VersionId, sizeBytes: number): Promise<CachedContent>;
   /**
+   * A new, empty content of the version in place of this one, which goes when the last holder lets go of it: there is room when `formerGone` resolves. Held:
+   * release it. @throws NoSpace.
+   */
+  startOver(content: CachedContent): Promise<{ content: CachedContent; formerGone: Promise<void> }>;
+  /**
    * Takes in a file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the
    * cache's root, else by a copy within the system. The file stays where it is (the journal removes it with `done`). `path` is absolute,
    * below the cache's root or `adoptFrom`. `inDoubt`: ranges whose bytes nobody has compared with the recipe; `absent`: those that are not in the file.

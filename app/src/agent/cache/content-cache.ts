@@ -119,6 +119,26 @@ class ContentCache implements Cache {
     }
   }
 
+  async startOver(view: CachedContent): Promise<{ content: CachedContent; formerGone: Promise<void> }> {
+    this.#assertOpen("start cached content over");
+    const former = this.#contents.require(view);
+    const { sizeBytes } = former;
+    const content = this.#contents.insert(sizeBytes, undefined, former.id);
+    content.holds++;
+    try {
+      content.file = this.#lives.track(this.#withRoom(0, () => this.#files.make(content.id, sizeBytes)));
+      await content.file;
+      if (former.node === 0 || former.isGone) throw gone();
+    } catch (error) {
+      await this.#lives.remove(content);
+      throw error;
+    }
+    const { node, seq, recipe, oid } = former;
+    this.#lives.identify(content, { version: { node, seq }, sizeBytes, recipe: undefined, oid: undefined });
+    if (recipe !== undefined && oid !== undefined) this.#lives.name(content, recipe, oid);
+    return { content: content.view(), formerGone: former.removed.promise };
+  }
+
   /** Its file is being made; without one it goes again. */
   #make(version: VersionId, sizeBytes: number): Content {
     const content = this.#contents.insert(sizeBytes);

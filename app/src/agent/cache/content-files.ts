@@ -4,6 +4,12 @@ import { isRunnelError } from "@runnel/shared";
 
 const FILE_NAME = /^[1-9][0-9]{0,15}$/;
 const FOLDER_NAME = /^[0-9a-f]{2}$/;
+const FOLDERS = 256;
+
+/** The files of both lie in one folder. */
+export function isSameFolder(one: number, other: number): boolean {
+  return one % FOLDERS === other % FOLDERS;
+}
 
 export class ContentFiles {
   readonly #root: DiskRoot;
@@ -106,7 +112,7 @@ export class ContentFiles {
   }
 
   #folderOf(id: number): string {
-    return `${this.#folder}/${(id % 256).toString(16).padStart(2, "0")}`;
+    return `${this.#folder}/${(id % FOLDERS).toString(16).padStart(2, "0")}`;
   }
 
   #place(id: number): string {

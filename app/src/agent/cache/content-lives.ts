@@ -152,6 +152,7 @@ export class ContentLives {
     content.holds = 0;
     await this.#contents.rest(content).catch(() => {});
     await this.#files.remove(content.id).catch(() => {});
+    content.removed.resolve();
   }
 
   /** Resolves when nothing that was under way at the call is any more. */

@@ -4,7 +4,7 @@ import type { Clock, DiskFile, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { IndexDatabase } from "../replica/database.ts";
 import type { CachedContent } from "./cache.ts";
-import type { ContentFiles } from "./content-files.ts";
+import { type ContentFiles, isSameFolder } from "./content-files.ts";
 import type { ContentRow, ContentStatements } from "./content-index.ts";
 import { Content } from "./content.ts";
 import { encodeRanges, sumOf } from "./ranges.ts";
@@ -71,9 +71,13 @@ export class ContentTable {
     return content;
   }
 
-  /** A row without version, recipe and bytes. `lineage` undefined begins one. */
-  insert(sizeBytes: number, lineage?: number): Content {
-    const id = this.#lastId + 1;
+  /**
+   * A row without version, recipe and bytes. `lineage` undefined begins one. `beside`: its file is to lie in the folder of that content's, which is there: a full
+   * disk has room for a name, but not for a folder.
+   */
+  insert(sizeBytes: number, lineage?: number, beside?: number): Content {
+    let id = this.#lastId + 1;
+    if (beside !== undefined) while (!isSameFolder(id, beside)) id++;
     this.#rows.insert.run(id, lineage ?? id, 0, 0, sizeBytes, ++this.#lastUse);
     this.#lastId = id;
     return this.get(id) as Content;

@@ -29,6 +29,8 @@ export class Content {
   /** Operations under way. */
   working = 0;
   file: Promise<DiskFile> | undefined;
+  /** Its file has been removed. */
+  readonly removed = Promise.withResolvers<void>();
   /** Never rejects. */
   proving: Promise<void> | undefined;
   #view: CachedContent | undefined;

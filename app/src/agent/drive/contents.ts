@@ -1,7 +1,7 @@
 // Opens and reads: which cached content a program reads from, and bringing what is missing.
 import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError, sleep } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
@@ -18,6 +18,12 @@ const CHANGED_FILE_BYTES = 4 * 1024 * 1024;
 const LEAST_AHEAD_BYTES = 512 * 1024;
 /** Places in one content where programs read on. */
 const READING_ON_MAX = 4;
+/** Where a file has no room here, it is read on in its own place once so much of it is here: less would be started over at every read. */
+const START_OVER_BYTES = 2 * 1024 * 1024;
+/** So long is waited for the room that starting over is to give. */
+const ROOM_MS_MAX = 2_000;
+/** How often is looked whether it is there. */
+const ROOM_LOOK_MS = 50;
 /** A program asks for more of a content that has been edited at once, or never. */
 const EDITS_MAX = 1024;
 /** Programs read cached bytes for so long before these are digested anew: disks rot while the agent runs. */
@@ -55,8 +61,12 @@ export class Contents {
   private readonly held = new Map<number, Set<number>>();
   /** How many programs wait for some of it, by content. */
   private readonly fetching = new Map<number, number>();
-  /** Which version the file of a content became, by the former content: a program that had it open asks for more of that. */
+  /** Of which version another content is read in place of this one: a program that had it open asks for more of that. */
   private readonly edits = new Map<number, VersionId>();
+  /** By content: what takes its place. */
+  private readonly startingOver = new Map<number, Promise<CachedContent>>();
+  /** By content: until when room for it may still come. */
+  private readonly makingRoom = new Map<number, number>();
   /** What the drive may read from, by content: of which version it was when the drive got it, and when that was. In the order of `sinceMs`. */
   private readonly given = new Map<number, { version: VersionId; sinceMs: number }>();
 
@@ -103,11 +113,41 @@ export class Contents {
     this.drive.opened(request.id, { content: content.id, version: state.version });
   }
 
-  /** Ranges of a content for a program that waits in read(2): it goes on as soon as they are here, while what follows still comes. */
-  async fetch(request: RequestOfOp<"fetch">): Promise<void> {
-    const content = this.cache.byId(request.content) ?? (await this.editOf(request.content));
+  /** A program that waits in read(2) is answered also where the whole file has no room here: what was read of it before gives way, which is true then. */
+  async fetch(request: RequestOfOp<"fetch">): Promise<boolean> {
+    const content = this.edits.has(request.content)
+      ? await this.editOf(request.content)
+      : this.cache.byId(request.content);
     if (content === undefined) throw new RunnelError("Gone", "read", "The content is no longer in the cache.");
-    const needed = { offset: request.offset, length: request.length };
+    for (let { ahead } = request; ; ahead = 0) {
+      try {
+        await this.bringFor(content, request, ahead);
+        this.drive.done(request.id);
+        return false;
+      } catch (error) {
+        if (isRunnelError(error, "NoSpace") && this.isMakingRoom(content)) await sleep(this.clock, ROOM_LOOK_MS);
+        else {
+          await this.startedOver(content, error);
+          // The drive lets go of what it waited for, which takes room until then, and asks for the same of what is in its place.
+          this.drive.done(request.id);
+          return true;
+        }
+      }
+    }
+  }
+
+  /** It was started over just now: what was in its place takes room until the last request for that has been answered. */
+  private isMakingRoom({ id }: CachedContent): boolean {
+    const untilMs = this.makingRoom.get(id);
+    if (untilMs === undefined) return false;
+    if (this.clock.bootMs() < untilMs) return true;
+    this.makingRoom.delete(id);
+    return false;
+  }
+
+  /** Ranges of a content for a program that waits in read(2): it goes on as soon as they are here, while what follows still comes. */
+  private async bringFor(content: CachedContent, { offset, length }: ByteRange, ahead: number): Promise<void> {
+    const needed = { offset, length };
     this.fetching.set(content.id, (this.fetching.get(content.id) ?? 0) + 1);
     try {
       await this.readAhead.arrived(content);
@@ -115,7 +155,7 @@ export class Contents {
       const successor = this.successorOf(content);
       if (successor !== content) await this.takeFrom(successor, content, needed);
       else {
-        const coming = this.bring(content, needed, request.ahead);
+        const coming = this.bring(content, needed, ahead);
         await Promise.race([coming, this.arrival(content, needed, coming)]);
       }
     } finally {
@@ -123,9 +163,50 @@ export class Contents {
       if (others > 0) this.fetching.set(content.id, others);
       else this.fetching.delete(content.id);
       // Also after a failure: what came is here.
-      this.drive.putRanges(content.id, this.cache.present(content));
+      if (this.cache.byId(content.id) !== undefined) this.drive.putRanges(content.id, this.cache.present(content));
     }
-    this.drive.done(request.id);
+  }
+
+  /** Another content of the same version in place of this one, with nothing in it at first. @throws `error` where there is none, and none would give room. */
+  private async startedOver(content: CachedContent, error: unknown): Promise<CachedContent> {
+    // Whatever failed, it may have failed for being in the midst of that.
+    const before = (await this.startingOver.get(content.id)) ?? (await this.editOf(content.id));
+    if (before !== undefined) return before;
+    if (!isRunnelError(error, "NoSpace") || this.cache.byId(content.id) === undefined) throw error;
+    let heldBytes = 0;
+    for (const { length } of this.cache.present(content)) heldBytes += length;
+    if (heldBytes < START_OVER_BYTES) throw error;
+    const starting = this.replaceBy(content, this.cache.startOver(content), error);
+    this.startingOver.set(content.id, starting);
+    try {
+      return await starting;
+    } finally {
+      this.startingOver.delete(content.id);
+    }
+  }
+
+  private async replaceBy(
+    content: CachedContent,
+    making: ReturnType<Cache["startOver"]>,
+    error: RunnelError,
+  ): Promise<CachedContent> {
+    const { id, version } = content;
+    this.stopReadingOn(id);
+    const { content: anew, formerGone } = await making.catch((reason: unknown) => {
+      throw isRunnelError(reason, "Gone") ? error : reason;
+    });
+    this.give(anew);
+    this.drive.replaceContent(id, anew.id);
+    this.given.delete(id);
+    this.becameAnother(id, version);
+    const isHeld = this.held.get(version.node)?.delete(id) === true;
+    if (isHeld) this.hold(anew);
+    if (isHeld) this.cache.release(content);
+    // Whoever else still uses what was there may take long.
+    await Promise.race([formerGone, sleep(this.clock, ROOM_MS_MAX)]);
+    this.makingRoom.set(anew.id, this.clock.bootMs() + ROOM_MS_MAX);
+    this.cache.release(anew);
+    return anew;
   }
 
   /** Resolves when the range has come, and all that is asked for with it. @throws as Downloads.read. */
@@ -211,6 +292,7 @@ export class Contents {
     this.held.delete(node);
     for (const id of contents ?? []) {
       this.stopReadingOn(id);
+      this.makingRoom.delete(id);
       const content = this.cache.byId(id);
       if (content !== undefined) this.cache.release(content);
     }
@@ -264,11 +346,15 @@ export class Contents {
     const { id, version } = content;
     if (this.fetching.has(id) || !this.drive.dropContentBut(id, file)) return false;
     this.given.delete(id);
-    this.edits.set(id, { node: version.node, seq });
-    const [oldest] = this.edits.keys();
-    if (this.edits.size > EDITS_MAX && oldest !== undefined) this.edits.delete(oldest);
+    this.becameAnother(id, { node: version.node, seq });
     if (this.held.get(version.node)?.delete(id) === true) this.cache.release(content);
     return true;
+  }
+
+  private becameAnother(id: number, version: VersionId): void {
+    this.edits.set(id, version);
+    const [oldest] = this.edits.keys();
+    if (this.edits.size > EDITS_MAX && oldest !== undefined) this.edits.delete(oldest);
   }
 
   private async editOf(id: number): Promise<CachedContent | undefined> {

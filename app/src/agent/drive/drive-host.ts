@@ -30,8 +30,8 @@ export interface DriveHostParts {
   clock: Clock;
   /** A question is answered as was last known. */
   answersOffline(): void;
-  /** How a read went that had to fetch. */
-  read(error: unknown): void;
+  /** How a read went that had to fetch; `gaveWay`: what was read of the file before gave way to it. */
+  read(error: unknown, gaveWay?: boolean): void;
   log(message: string, error: unknown): void;
 }
 
@@ -173,8 +173,7 @@ export class DriveHost {
 
   private async fetch(request: RequestOfOp<"fetch">): Promise<void> {
     try {
-      await this.parts.contents.fetch(request);
-      this.parts.read(undefined);
+      this.parts.read(undefined, await this.parts.contents.fetch(request));
     } catch (error) {
       this.parts.read(error);
       throw error;
