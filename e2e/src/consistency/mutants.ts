@@ -71,6 +71,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a lease kept over a suspend",
+    // Nobody else's change is done before the sleeper's lease has run out.
+    settings: { powers: [], termMs: 4_000, faults: ["sleep"], faultsLongerMs: 5_000 },
     apply: () =>
       replace<Process, []>(
         Process.prototype,

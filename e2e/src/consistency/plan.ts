@@ -101,6 +101,8 @@ export interface PlanSettings {
   delayMs?: number;
   /** And no others; those of the first client only. */
   faults?: readonly Fault["kind"][];
+  /** So much longer than otherwise. */
+  faultsLongerMs?: number;
   /** From the begin to the end, and no other. */
   onlyFault?: Fault["kind"];
   /** Contents above a mebibyte in any case. */
@@ -177,6 +179,7 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   else {
     for (let atMs = random.below(4_000); atMs < lastsMs + 3_000; atMs += 1 + random.below(8_000))
       faults.push(oneFault(random, atMs, settings.faults ?? usual, settings.faults === undefined ? clients : 1));
+    for (const fault of faults) fault.lastsMs += settings.faultsLongerMs ?? 0;
   }
   const hows = OUTSIDE.filter((how) => how !== "mapped" || powers.has("mapped"));
   const hasOutside = powers.has("outside") && onlyFault === undefined && random.coin();
