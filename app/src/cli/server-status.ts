@@ -53,7 +53,11 @@ function describePending({ pending, stuck }: ServerStatus): string[] {
   if (pending === 0) return [];
   const saved = formatCount(pending, "change is", "changes are");
   if (stuck === null) return [`${saved} saved, and on the way into the server's plain files.`];
-  return [`${saved} saved, but not in the server's plain files yet. It stops${at(stuck)}: ${reason(stuck, "write")}`];
+  const isOfAll = stuck.kind === "NoSpace" || stuck.kind === "Unavailable";
+  const stops = isOfAll ? "It stops" : "The first of them cannot be put in place";
+  const others = isOfAll ? "" : " What does not depend on it goes on.";
+  const why = `${stops}${at(stuck)}: ${reason(stuck, "write")}${others}`;
+  return [`${saved} saved, but not in the server's plain files yet. ${why}`];
 }
 
 function at({ path }: Stuck): string {

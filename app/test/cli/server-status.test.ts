@@ -79,7 +79,16 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
   [
     "another obstacle",
     { pending: 2, stuck: { path: "", kind: "Io", sentence: "The disk failed." } },
-    ["2 changes are saved, but not in the server's plain files yet. It stops: The disk failed. It is tried again."],
+    [
+      "2 changes are saved, but not in the server's plain files yet. The first of them cannot be put in place: The disk failed. It is tried again. What does not depend on it goes on.",
+    ],
+  ],
+  [
+    "a folder that it may not write to",
+    { pending: 1, stuck: { path: "docs/a", kind: "Denied", sentence: "EACCES" } },
+    [
+      "1 change is saved, but not in the server's plain files yet. The first of them cannot be put in place at docs/a: the server may not write there. Grant it the right. What does not depend on it goes on.",
+    ],
   ],
   [
     "a rebuilt index",

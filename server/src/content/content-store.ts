@@ -1,5 +1,5 @@
 // ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder, other programs read and
-// write it) and memory. The volume decides and logs commits; the engine brings them up afterwards, in seq order, and tells what
+// write it) and memory. The volume decides and logs commits; the engine brings them up afterwards, in seq order as far as one depends on another, and tells what
 // other programs did (ARCHITECTURE: Server: commit, then the plain file).
 import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, LookWhy, Notice, VersionId } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult, Planned, WriteContent } from "../meta/meta-store.ts";
@@ -25,6 +25,8 @@ export interface ContentHost {
   external(operations: ExternalOperation[]): Promise<Planned[]>;
   /** Must not wait for the engine. Make durable in the commit log that the commit `seq` is about to put the file with this handle in place. */
   noteHandle(seq: number, handle: Uint8Array): Promise<void>;
+  /** Must not wait for the engine. Make durable in the commit log that later commits may be put in place before these. */
+  noteWaiting(seqs: readonly number[]): Promise<void>;
   readLog(
     place: { segment: number; offset: number; length: number },
     offset: number,
@@ -118,7 +120,7 @@ export interface Stuck {
 export interface ContentStatus {
   /** Commits in the log and not yet in the plain folder. */
   pendingCommits: number;
-  /** Why bringing up is stuck (disk full…), if it is, and at the change of which path; retried. */
+  /** Why bringing up is stuck (disk full…), as a whole or at one commit and what depends on it, and at the change of which path; retried. */
   stuck: Stuck | undefined;
   isScanning: boolean;
   /** What other programs did more than 2 s ago may not be told yet: so many names were looked at, of so many or more; `stuck` at a folder, where it is begun again. */
@@ -129,7 +131,7 @@ export interface ContentStatus {
 
 export interface ContentStore {
   /**
-   * Begins: checks the marker, cleans what a crash left in temp/, brings up `commits` (those after facts.upSeq, in order, with the handles noted for
+   * Begins: checks the marker, cleans what a crash left in temp/, brings up `commits` (those that are not up, in order, with the handles noted for
    * them), then watches and scans. Resolves when reads can be answered (before the scan ends). @throws Unavailable when the folder is not the volume's now.
    */
   start(commits: AcceptedCommit[], handles: ReadonlyMap<number, Uint8Array>): Promise<void>;

@@ -2,7 +2,7 @@
 // simulated power cut, lost back to the last durable point.
 import { DIGEST_BYTES, RunnelError, digestAt, digestKey, noticeKey } from "@runnel/shared";
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
-import type { DiskRow, VersionRow } from "./meta-store.ts";
+import type { DiskRow, Passed, VersionRow } from "./meta-store.ts";
 import type { ChunkTable, Facts, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 
 type Key = string | number;
@@ -105,6 +105,7 @@ export class MemoryTables implements MetaTables, Transactions {
     (row) => row.node,
     (row) => handleKey(row.handle),
   );
+  readonly #passed = new Table<Passed>(this.#steps);
   readonly #notices = new Table<Notice & { place: number }>(this.#steps);
 
   begin(isDurable: boolean): void {
@@ -343,6 +344,14 @@ export class MemoryTables implements MetaTables, Transactions {
 
   countDiskRows(): number {
     return this.#disk.all().length;
+  }
+
+  passed(): Passed {
+    return this.#passed.get(0) ?? { seq: 0, waiting: [] };
+  }
+
+  putPassed(passed: Passed): void {
+    this.#passed.put(0, passed);
   }
 
   notices(): Notice[] {

@@ -236,7 +236,12 @@ export class MetaCore implements SyncMetaStore {
       for (const { version, place } of change.places) this.#move(version, place);
       const facts = this.#write.facts();
       this.#write.putFacts({ ...facts, upSeq: Math.max(facts.upSeq, change.upSeq) });
+      if (change.passed !== undefined) this.#write.putPassed(change.passed);
     });
+  }
+
+  passed(): store.Passed {
+    return this.#read.passed();
   }
 
   note(notices: readonly Notice[]): void {

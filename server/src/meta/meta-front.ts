@@ -88,6 +88,7 @@ export class MetaFront implements store.MetaStore {
     this.#change("forgetResults", instance, upToN, but);
   setAttached = (instance: string, is: boolean): Promise<void> => this.#change("setAttached", instance, is);
   broughtUp = (...args: Parameters<store.MetaStore["broughtUp"]>): Promise<void> => this.#change("broughtUp", ...args);
+  passed = (): Promise<store.Passed> => this.#call("passed");
   note = (notices: readonly Notice[]): Promise<void> => this.#change("note", notices);
   forgetNotices = (notices: readonly Notice[]): Promise<void> => this.#change("forgetNotices", notices);
 

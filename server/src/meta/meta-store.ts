@@ -190,6 +190,13 @@ export interface VolumeFacts {
   logOffset: number;
 }
 
+/** What is in the plain folder beyond `upSeq`: all up to `seq` but what waits. */
+export interface Passed {
+  seq: number;
+  /** Ascending. */
+  waiting: readonly number[];
+}
+
 /**
  * All methods are asynchronous; none blocks the event loop. Reads see committed state only and never wait for an open batch. Other writes wait
  * until the open batch ends, so whoever has one open must not await another write.
@@ -256,13 +263,19 @@ export interface MetaStore {
   /** The first of them by folder and name. */
   diskRowByHandle(handle: Uint8Array): Promise<DiskRow | undefined>;
   countDiskRows(): Promise<number>;
-  /** What bringing up changed: rows put, names removed, versions moved; and the seq now up. One transaction. */
+  /**
+   * What bringing up changed: rows put, names removed, versions moved; the seq now up, and what is up beyond it (as it was, when that is not said). One
+   * transaction.
+   */
   broughtUp(change: {
     put: DiskRow[];
     removed: { folder: number; name: string }[];
     places: { version: VersionId; place: VersionPlace }[];
     upSeq: number;
+    passed?: Passed;
   }): Promise<void>;
+  /** As it was last said to `broughtUp`. */
+  passed(): Promise<Passed>;
 
   /**
    * Keeps notices, durably before it resolves: the newest LIMITS.notices of each kind. One takes the place of an older one with its key; versions lost of

@@ -1,7 +1,7 @@
 // MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine decides on which thread it
 // runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a rule of the tree; those are the planner's.
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
-import type { DiskRow, OperationResult, VersionRow, VolumeFacts } from "./meta-store.ts";
+import type { DiskRow, OperationResult, Passed, VersionRow, VolumeFacts } from "./meta-store.ts";
 
 /** The volume's facts with what only this folder needs. */
 export interface Facts extends VolumeFacts {
@@ -82,6 +82,10 @@ export interface MetaTables {
   countDiskRows(): number;
   putDiskRow(row: DiskRow): void;
   removeDiskRow(folder: number, name: string): void;
+
+  /** At first nothing has passed. */
+  passed(): Passed;
+  putPassed(passed: Passed): void;
 
   /** Oldest first. */
   notices(): Notice[];

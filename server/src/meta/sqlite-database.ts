@@ -67,6 +67,9 @@ const ADDED = `
 CREATE TABLE IF NOT EXISTS notices (
   place INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, key TEXT NOT NULL, notice TEXT NOT NULL, crc INTEGER NOT NULL, UNIQUE (kind, key)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS passed (
+  id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, waiting TEXT NOT NULL, crc INTEGER NOT NULL
+) STRICT;
 `;
 
 /** An error of SQLite as one of ours; others pass through. */

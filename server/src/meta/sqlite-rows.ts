@@ -132,3 +132,21 @@ export function textToChange(seq: number, text: string): Change {
     replaces: node === undefined || version === undefined ? undefined : { node, seq: version },
   };
 }
+
+/** Ascending, as runs: [first, last, first, last…]. */
+export function seqsToText(seqs: readonly number[]): string {
+  const runs: number[] = [];
+  for (const seq of seqs) {
+    if (runs.at(-1) === seq - 1) runs[runs.length - 1] = seq;
+    else runs.push(seq, seq);
+  }
+  return JSON.stringify(runs);
+}
+
+export function textToSeqs(text: string): number[] {
+  const runs = JSON.parse(text) as number[];
+  const seqs: number[] = [];
+  for (let at = 0; at < runs.length; at += 2)
+    for (let seq = runs[at] ?? 0; seq <= (runs[at + 1] ?? 0); seq++) seqs.push(seq);
+  return seqs;
+}

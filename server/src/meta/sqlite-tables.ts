@@ -3,7 +3,7 @@
 import type Database from "better-sqlite3";
 import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared";
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
-import type { DiskRow, VersionPlace, VersionRow } from "./meta-store.ts";
+import type { DiskRow, Passed, VersionPlace, VersionRow } from "./meta-store.ts";
 import type { Facts, LastName, MetaTables, StoredResult } from "./meta-tables.ts";
 import * as rows from "./sqlite-rows.ts";
 import type { Column } from "./sqlite-rows.ts";
@@ -377,6 +377,17 @@ export class SqliteTables implements MetaTables {
 
   countDiskRows(): number {
     return Number(this.#row("SELECT count(*) FROM disk")?.[0]);
+  }
+
+  passed(): Passed {
+    const row = this.#row("SELECT seq, waiting, crc FROM passed");
+    if (row === undefined) return { seq: 0, waiting: [] };
+    const [seq, waiting] = rows.checkedRow("passed", row);
+    return { seq: Number(seq), waiting: rows.textToSeqs(String(waiting)) };
+  }
+
+  putPassed({ seq, waiting }: Passed): void {
+    this.#put("INSERT OR REPLACE INTO passed VALUES (1, ?, ?, ?)", [seq, rows.seqsToText(waiting)]);
   }
 
   notices(): Notice[] {

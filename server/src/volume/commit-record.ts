@@ -40,7 +40,15 @@ export interface UpRecord {
   seq: number;
 }
 
-export type LoggedRecord = CommitRecord | TogetherRecord | HandleRecord | UpRecord;
+/** These commits wait: from here on later ones, which do not depend on them, may be put in place before them. */
+export interface WaitRecord {
+  kind: "wait";
+  /** Of the first. */
+  seq: number;
+  seqs: readonly number[];
+}
+
+export type LoggedRecord = CommitRecord | TogetherRecord | HandleRecord | UpRecord | WaitRecord;
 
 /** Those that a record holds. */
 export function commitsOf(record: LoggedRecord): readonly CommitRecord[] {
@@ -51,7 +59,7 @@ export function commitsOf(record: LoggedRecord): readonly CommitRecord[] {
 const HEADER_LENGTH_BYTES = 4;
 
 /** Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked here. */
-const header = z.looseObject({ kind: z.enum(["commit", "together", "handle", "up"]), seq: z.number() });
+const header = z.looseObject({ kind: z.enum(["commit", "together", "handle", "up", "wait"]), seq: z.number() });
 
 export function encodeRecord(record: LoggedRecord, data: Uint8Array): { bytes: Uint8Array; dataOffset: number } {
   const head = encodeCbor(flat(record));

@@ -1,6 +1,7 @@
 // Tells what a volume's data has acknowledged that its plain folder does not show: what is lost from the tree when the two part.
 import type { DiskRoot } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
+import { whatIsUp } from "../meta/is-up.ts";
 import type { MetaStore } from "../meta/meta-store.ts";
 import { COMMIT_LOG_FORMAT, commitsOf, decodeRecord } from "./commit-record.ts";
 import { isOwn } from "./recover.ts";
@@ -18,15 +19,16 @@ export async function leftInLog(data: DiskRoot, meta: MetaStore | undefined): Pr
   try {
     const { log } = await openLog(data, LOG_FOLDER, COMMIT_LOG_FORMAT);
     try {
-      let upSeq = meta === undefined ? 0 : (await meta.facts()).upSeq;
+      let upSeq = 0;
+      const isUp = meta === undefined ? (seq: number) => seq <= upSeq : await whatIsUp(meta);
       const commits: { seq: number; path: string }[] = [];
       await log.replay(({ payload }) => {
         const { record } = decodeRecord(payload);
-        if (record.kind === "up" && meta === undefined) upSeq = record.seq;
+        if (record.kind === "up") upSeq = record.seq;
         for (const { seq, operation, change, paths } of commitsOf(record))
           if (change !== undefined && isOwn(operation)) commits.push({ seq, path: paths?.path ?? "" });
       });
-      const left = commits.filter(({ seq }) => seq > upSeq);
+      const left = commits.filter(({ seq }) => !isUp(seq));
       const paths = [...new Set(left.map(({ path }) => path).filter((path) => path !== ""))];
       return { changes: left.length, paths };
     } finally {

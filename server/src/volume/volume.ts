@@ -376,6 +376,9 @@ function hostOf(
     noteHandle: async (seq, handle) => {
       await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
     },
+    noteWaiting: async (seqs) => {
+      await log.append([encodeRecord({ kind: "wait", seq: seqs[0] ?? 0, seqs }, NO_DATA).bytes]);
+    },
     askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
     readLog: (place, offset, length) => log.read(place, offset, length),
     up: (seq) => {

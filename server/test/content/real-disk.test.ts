@@ -67,6 +67,7 @@ function commit(operations: readonly (Operation | ExternalOperation)[], data = n
 const host: ContentHost = {
   external: (operations) => commit(operations),
   noteHandle: async () => undefined,
+  noteWaiting: async () => undefined,
   askCommitter: async () => undefined,
   readLog: async ({ offset: record }, offset, length) => {
     await readable;

@@ -1,8 +1,9 @@
 // Clients and programs on the server work in one folder at once, while the server is killed and its power cut. Whatever happens, in the end the
 // tree shows the folder, and every version can be read, or is said to be lost or dropped.
 import { describe, expect, it } from "@jest/globals";
+import type { SimulatedDisk } from "@runnel/shared";
 import { ROOT_NODE, SeededRandom, isRunnelError } from "@runnel/shared";
-import { TestVolume } from "./test-volume.ts";
+import { TestVolume, locked } from "./test-volume.ts";
 
 const NAMES = ["a", "b", "c", "d"];
 const LONG = process.env["RUNNEL_LONG"] === "1";
@@ -13,6 +14,7 @@ class Simulation {
   readonly volume: TestVolume;
   readonly random: SeededRandom;
   readonly history: string[] = [];
+  fault: SimulatedDisk["fault"];
 
   constructor(seed: number) {
     this.volume = new TestVolume(seed);
@@ -102,11 +104,20 @@ class Simulation {
     this.history.push(`*** ${how}`);
     if (this.random.coin(0.5)) await this.volume.meta.checkpoint();
     this.volume[how]();
-    await this.volume.restart();
+    await this.volume.restart(this.fault);
+  }
+
+  /** One place refuses what is put or removed there, or does so no more. */
+  lock(isLocked: boolean): void {
+    if (!isLocked && this.fault === undefined) return;
+    const place = this.pick(NAMES.flatMap((name) => [name, `${name}/`]));
+    this.fault = isLocked ? locked([place]) : undefined;
+    this.volume.disk.fault = this.fault;
+    this.history.push(isLocked ? `*** locked ${place}` : "*** unlocked");
   }
 
   /** Nobody else is there, and what is told, looked at and brought up comes in any order, many commits to a batch. */
-  async runAlone(): Promise<void> {
+  async runAlone(locks: boolean): Promise<void> {
     const { volume } = this;
     await volume.start();
     await volume.settle();
@@ -114,16 +125,18 @@ class Simulation {
     if (delayMsMax > 0) volume.disk.delayMs = () => (this.random.coin(0.3) ? this.random.below(delayMsMax) : 0);
     for (let step = 0; step < 120; step++) {
       await this.client();
+      if (locks && this.random.coin(0.06)) this.lock(this.random.coin(0.5));
       if (this.random.coin(0.15)) await volume.clock.advance(this.pick([0, 1, 5, 60, 300, 3000]));
     }
-    await volume.settle(20_000);
+    this.lock(false);
+    await volume.settle(40_000);
     volume.disk.delayMs = () => 0;
     expect(await volume.store.notices()).toEqual([]);
     const told = volume.externals.flat().filter(({ op }) => op !== "setRecipe" && op !== "externalAttributes");
     expect(told).toEqual([]);
   }
 
-  async run(disturbs: boolean): Promise<void> {
+  async run(disturbs: boolean, locks = false): Promise<void> {
     const { volume } = this;
     await volume.start();
     await volume.settle();
@@ -135,9 +148,11 @@ class Simulation {
         await volume.clock.advance(wait);
         this.history.push(`… ${wait}`);
       }
+      if (locks && this.random.coin(0.1)) this.lock(this.random.coin(0.5));
       if (disturbs && this.random.coin(0.05)) await this.disturb();
     }
-    await volume.settle(20_000);
+    this.lock(false);
+    await volume.settle(locks ? 40_000 : 20_000);
   }
 
   async check(): Promise<void> {
@@ -171,7 +186,11 @@ describe("clients in a folder that no other program writes to", () => {
   const seeds = LONG ? 600 : 12;
 
   it(`find no version lost and no conflict (seeds ${FIRST_SEED} to ${FIRST_SEED + seeds - 1})`, async () => {
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) await simulate(seed, (one) => one.runAlone());
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) await simulate(seed, (one) => one.runAlone(false));
+  }, 600_000);
+
+  it(`[F166] nor where places refuse what is put there for some time (seeds ${FIRST_SEED} to ${FIRST_SEED + seeds - 1})`, async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) await simulate(seed, (one) => one.runAlone(true));
   }, 600_000);
 });
 
@@ -182,6 +201,10 @@ describe("clients and programs in one folder", () => {
 
   it(`[F31] and with a server that is killed and loses its power (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, (one) => one.run(true));
+  }, 600_000);
+
+  it(`[F166] and where places refuse what is put there for some time (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, (one) => one.run(true, true));
   }, 600_000);
 
   it.each([

@@ -1,10 +1,11 @@
 // A volume reduced to what a content store needs of one: decides with the memory meta store, keeps a log in an array, and can be killed or lose its
 // power at any moment and be started again from what is left.
-import type { Change, Disk, DiskRoot, NewAttributes, Notice, NoticeOf } from "@runnel/shared";
+import type { Change, Disk, DiskRoot, ErrorKind, NewAttributes, Notice, NoticeOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ContentHost, ContentStore, LeftFile } from "../../src/content/content-store.ts";
 import type { FolderSettings } from "../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
+import { whatIsUp } from "../../src/meta/is-up.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
 import type {
   ExternalOperation,
@@ -26,7 +27,8 @@ type LogRecord =
       result: OperationResult;
       data: Uint8Array;
     }
-  | { kind: "handle"; seq: number; handle: Uint8Array };
+  | { kind: "handle"; seq: number; handle: Uint8Array }
+  | { kind: "wait"; seqs: readonly number[] };
 
 export const FOLDER = "/srv/docs";
 const EPOCH = "0123456789abcdef0123456789abcdef";
@@ -41,6 +43,16 @@ export type OpenStore = (parts: {
 
 export function folderStore(settings: Partial<FolderSettings> = {}): OpenStore {
   return (parts) => openFolderStore({ ...parts, settings: { volume: "volume 1", ...settings } });
+}
+
+const CHANGES_OF_NAMES = ["rename", "link", "makeFolder", "makeSymlink", "removeFile", "removeFolder"];
+
+/** A disk on which nothing can be put at or taken from these paths, nor in the folders that end in "/". */
+export function locked(paths: readonly string[], kind: ErrorKind = "Denied"): SimulatedDisk["fault"] {
+  const isLocked = (path: string): boolean =>
+    paths.some((one) => path === one || (one.endsWith("/") && path.startsWith(one)));
+  return (operation, path, to = "") =>
+    CHANGES_OF_NAMES.includes(operation) && (isLocked(path) || isLocked(to)) ? kind : undefined;
 }
 
 export const FILE: NewAttributes = {
@@ -119,11 +131,11 @@ export class TestVolume implements ContentHost {
       clock: this.clock,
       host: this.#host(),
     });
-    const { upSeq } = await this.#meta.facts();
-    const commits = this.#commitsAfter(upSeq);
+    const isUp = await whatIsUp(this.#meta);
+    const commits = this.#commitsToCome(isUp);
     const handles = new Map<number, Uint8Array>();
     for (const record of this.log)
-      if (record.kind === "handle" && record.seq > upSeq) handles.set(record.seq, record.handle);
+      if (record.kind === "handle" && !isUp(record.seq)) handles.set(record.seq, record.handle);
     await this.#store.start(commits, handles);
   }
 
@@ -141,6 +153,10 @@ export class TestVolume implements ContentHost {
       noteHandle: async (seq, handle) => {
         alive();
         await this.noteHandle(seq, handle);
+      },
+      noteWaiting: async (seqs) => {
+        alive();
+        await this.noteWaiting(seqs);
       },
       askCommitter: () => this.askCommitter(),
       readLog: async (place, offset, length) => {
@@ -173,10 +189,10 @@ export class TestVolume implements ContentHost {
     }
   }
 
-  #commitsAfter(upSeq: number): AcceptedCommit[] {
+  #commitsToCome(isUp: (seq: number) => boolean): AcceptedCommit[] {
     const commits: AcceptedCommit[] = [];
     for (const [index, record] of this.log.entries()) {
-      if (record.kind !== "commit" || record.change === undefined || record.change.seq <= upSeq) continue;
+      if (record.kind !== "commit" || record.change === undefined || isUp(record.change.seq)) continue;
       const commit = accepted(index, record);
       if (commit !== undefined) commits.push(commit);
     }
@@ -241,6 +257,10 @@ export class TestVolume implements ContentHost {
 
   async noteHandle(seq: number, handle: Uint8Array): Promise<void> {
     this.log.push({ kind: "handle", seq, handle });
+  }
+
+  async noteWaiting(seqs: readonly number[]): Promise<void> {
+    this.log.push({ kind: "wait", seqs });
   }
 
   /** Nobody who could have it. */
@@ -376,9 +396,10 @@ export class TestVolume implements ContentHost {
     this.log.length = 0;
   }
 
-  async restart(): Promise<void> {
+  /** `fault`: what its disk does from the beginning. */
+  async restart(fault?: SimulatedDisk["fault"]): Promise<void> {
     await this.clock.advance(0);
-    this.disk.fault = undefined;
+    this.disk.fault = fault;
     await this.start();
   }
 

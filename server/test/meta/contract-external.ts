@@ -1,5 +1,6 @@
 // Contract of MetaStore, part three: what other programs did, and the disk rows.
 import { describe, expect, test } from "@jest/globals";
+import { whatIsUp } from "../../src/meta/is-up.ts";
 import { FILE, FOLDER, ROOT, digestOf, diskRow } from "./meta-harness.ts";
 import type { Harness } from "./meta-harness.ts";
 
@@ -304,9 +305,29 @@ function describeDiskRows(using: Using): void {
   );
 }
 
+function describePassed(using: Using): void {
+  test(
+    "[F166] what is up beyond upSeq is kept with what bringing up changed, until it is said anew",
+    using(async (h) => {
+      expect(await h.store.passed()).toEqual({ seq: 0, waiting: [] });
+      const nothing = { put: [], removed: [], places: [] };
+      const waiting = [4, 5, 6, 9, 2_000_000, 2_000_002];
+      await h.store.broughtUp({ ...nothing, upSeq: 3, passed: { seq: 2_000_003, waiting } });
+      expect(await h.store.passed()).toEqual({ seq: 2_000_003, waiting });
+      await h.store.broughtUp({ ...nothing, upSeq: 3 });
+      expect(await h.store.passed()).toEqual({ seq: 2_000_003, waiting });
+      const isUp = await whatIsUp(h.store);
+      expect([3, 4, 6, 7, 9, 10, 2_000_002, 2_000_003, 2_000_004].filter(isUp)).toEqual([3, 7, 10, 2_000_003]);
+      await h.store.broughtUp({ ...nothing, upSeq: 3, passed: { seq: 2_000_004, waiting: [] } });
+      expect(await h.store.passed()).toEqual({ seq: 2_000_004, waiting: [] });
+    }),
+  );
+}
+
 export function describeExternal(using: Using): void {
   describe("taking in what other programs did", () => describeTakenIn(using));
   describe("extended attributes on disk", () => describeXattrs(using));
   describe("an external operation is overtaken", () => describeOvertaken(using));
   describe("disk rows", () => describeDiskRows(using));
+  describe("what has passed others", () => describePassed(using));
 }

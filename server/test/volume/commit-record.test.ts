@@ -57,6 +57,11 @@ const WRITE: CommitRecord = {
 const DATA = new Uint8Array([1, 2, 3]);
 
 describe("records of the commit log", () => {
+  test("[F167] those that wait are noted", () => {
+    const record = { kind: "wait", seq: 3, seqs: [3, 4, 9] } as const;
+    expect(decodeRecord(encodeRecord(record, new Uint8Array(0)).bytes).record).toEqual(record);
+  });
+
   test("[F60] header length, header and data stand one after another; data is found at dataOffset", () => {
     const { bytes, dataOffset } = encodeRecord(WRITE, DATA);
     expect(new DataView(bytes.buffer).getUint32(0, true)).toBe(dataOffset - 4);

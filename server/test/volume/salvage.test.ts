@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { ROOT_NODE, isRunnelError, openLog } from "@runnel/shared";
 import { COMMIT_LOG_FORMAT, decodeRecord } from "../../src/volume/commit-record.ts";
 import type { LoggedRecord } from "../../src/volume/commit-record.ts";
+import { locked } from "../content/test-volume.ts";
 import { DATA, VolumeRig, bytesOf } from "./volume-rig.ts";
 
 const BIG = bytesOf(3, 100_000);
@@ -113,6 +114,33 @@ describe("records that outlive the ids", () => {
 });
 
 describe("a meta store lost while commits were not up", () => {
+  it.each(["kill", "cutPower"] as const)("[F167] shows what waited while later commits came up: %s", async (how) => {
+    const rig = await stuck();
+    const docs = await rig.nodeAt("docs");
+    const shut = await rig.folder(ROOT_NODE, "shut");
+    const fixed = await rig.file(shut, "fixed", "old");
+    await rig.file(shut, "gone", "gone");
+    rig.disk.fault = undefined;
+    await rig.settle();
+    rig.disk.fault = locked(["shut/"]);
+    await rig.write(fixed, Buffer.from("new"));
+    await rig.file(shut, "made", "made");
+    await rig.remove("shut/gone");
+    await rig.rename("docs/a", "shut/a");
+    for (let index = 0; index < 100; index++) {
+      await rig.file(docs, `file ${index}`, `later ${index}`);
+      await rig.clock.advance(100);
+    }
+    expect(Buffer.from(await rig.readFile("docs/file 99")).toString()).toBe("later 99");
+    const before = await rig.tree();
+    await rig[how]();
+    rig.loseMeta();
+    await rig.open();
+    await rig.settle();
+    expect(await rig.files()).toEqual(before);
+    expect(rig.volume.salvaged).toMatchObject({ missing: [], keptBeside: [] });
+  });
+
   it("[F65] shows every kind of change in the folder, in their order, in a new epoch", async () => {
     const rig = await stuck();
     const epoch = rig.volume.epoch;

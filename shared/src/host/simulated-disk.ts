@@ -35,8 +35,8 @@ export class SimulatedDisk implements Disk {
   capacityBytes: number;
   /** How long each operation takes on the clock. */
   delayMs: (operation: string) => number = () => 0;
-  /** Makes an operation fail: called with its name (that of the method) and its path in the root ("" for the root). */
-  fault: ((operation: string, path: string) => ErrorKind | undefined) | undefined;
+  /** Makes an operation fail: called with its name (that of the method), its path in the root ("" for the root), and where it leads to (rename, link). */
+  fault: ((operation: string, path: string, to?: string) => ErrorKind | undefined) | undefined;
   /** Whether a file can be kept from being written to. */
   hasLeases = true;
   /** Counts crashes: what was opened in an earlier life is dead. */
@@ -128,14 +128,14 @@ export class SimulatedDisk implements Disk {
   }
 
   /** Waits as long as the operation takes, and throws what it is to throw. `life` is that of what it is done with. */
-  async turn(operation: string, path: string, life: number): Promise<void> {
+  async turn(operation: string, path: string, life: number, to?: string): Promise<void> {
     this.#assertAlive(operation, life);
     const delayMs = this.delayMs(operation);
     if (delayMs > 0) await sleep(this.clock, delayMs);
     else await Promise.resolve();
     this.#assertAlive(operation, life);
     this.operations += 1;
-    const kind = this.fault?.(operation, path);
+    const kind = this.fault?.(operation, path, to);
     if (kind !== undefined) throw failure(kind, operation, `the simulated disk fails (${kind})`);
   }
 

@@ -27,7 +27,7 @@ export const VOLUME_STATUS = z.object({
   seq: count,
   /** Commits that are not in the plain files yet. */
   pending: count,
-  /** Why bringing them up does not go on, and where: `path` is that of the commit it waits for. */
+  /** Why the first that cannot be brought up waits, at its path, and with it what depends on it; all where the whole folder is in the way. */
   stuck: stuck.optional(),
   /** What programs on the server do may not show yet: so many names were looked at, of so many or more. */
   look: look.optional(),

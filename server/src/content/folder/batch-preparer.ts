@@ -1,4 +1,4 @@
-// BatchPreparer: prepares the commits of a batch, several at once, up to the first that fails.
+// BatchPreparer: prepares the commits of a batch, several at once.
 import type { VersionId } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../content-store.ts";
@@ -7,13 +7,20 @@ import type { Overtaken } from "./overtaken.ts";
 import type { PendingContents } from "./pending-contents.ts";
 import { contentOf } from "./pending-contents.ts";
 import type { PrepareContext, Prepared } from "./prepare.ts";
-import { closePrepared, prepare } from "./prepare.ts";
+import { prepare } from "./prepare.ts";
 
 /** Preparations at once: their fsyncs share journal commits. */
 const PREPARED_AT_ONCE = 4;
 
-/** The look that tells what became of a file that a commit copies from takes less than this many tries; the commits behind it wait for them. */
+/** The look that tells what became of a file that a commit copies from takes less than this many tries; what depends on the commit waits for them. */
 const LOST_TRIES = 4;
+
+/** The preparation, or why there is none. */
+export type Preparation = Prepared | { kind: "failed"; error: unknown };
+
+export function beingChanged(): RunnelError {
+  return new RunnelError("Stale", "bring up", "A file that it copies from is being changed by another program.");
+}
 
 export class BatchPreparer {
   readonly #parts: PrepareContext;
@@ -34,28 +41,25 @@ export class BatchPreparer {
     this.#hasBegun = hasBegun;
   }
 
-  /** Prepares all up to the first that fails. */
-  async prepare(batch: readonly AcceptedCommit[]): Promise<{ prepared: Prepared[]; problem: unknown }> {
+  async prepare(batch: readonly AcceptedCommit[]): Promise<Preparation[]> {
     const seqs = new Set(batch.map(({ seq }) => seq));
     const overtakers = this.#overtaken.find(batch, (commit, version) => this.#isNeeded(commit, version, seqs));
     const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
-    const results: (Prepared | undefined)[] = [];
-    const problems: unknown[] = [];
+    const results: Preparation[] = [];
     await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
       try {
         results[index] = await this.one(commit, overtakers.has(index), written.has(commit.result.node));
       } catch (error) {
-        problems[index] = error;
+        results[index] = { kind: "failed", error };
       }
     });
-    let end = problems.findIndex((problem) => problem !== undefined);
-    if (end < 0) end = batch.length;
-    const problem = problems[end];
     // One that was overtaken by what could not be prepared has not been overtaken yet.
-    for (let index = end - 1; index >= 0; index--) if ((overtakers.get(index) ?? -1) >= end) end = index;
-    for (const late of results.slice(end)) if (late !== undefined) await closePrepared(late);
-    this.#overtaken.remember(batch, overtakers, end);
-    return { prepared: results.slice(0, end) as Prepared[], problem };
+    for (const [index, overtaker] of overtakers) {
+      const later = results[overtaker];
+      if (later?.kind === "failed") results[index] = later;
+      else this.#overtaken.remember(batch[index] as AcceptedCommit, batch[overtaker] as AcceptedCommit);
+    }
+    return results;
   }
 
   /** `isReplaced`: of a make, the same batch has the node's first content. */
@@ -68,7 +72,7 @@ export class BatchPreparer {
     const prepared = await prepare(this.#parts, commit, known, isReplaced, isLastTry);
     if (prepared.kind !== "lost" || !prepared.mayComeBack || isLastTry) return prepared;
     this.#lostTries.set(commit.seq, tries);
-    throw new RunnelError("Stale", "bring up", "A file that it copies from is being changed by another program.");
+    throw beingChanged();
   }
 
   /** The commit is up. */

@@ -1,12 +1,14 @@
 // Bringing up: accepted commits become plain files, in seq order, one at a time, several to a sync. A batch is prepared beside the tree (other work
-// goes on), its handles are logged, then it is put in place in the lane, synced, and stored. A failure stops at the commit that
-// failed; it is begun again later, as after a crash.
-import type { Clock, Executor, Timer, VersionId } from "@runnel/shared";
+// goes on), its handles are logged, then it is put in place in the lane, synced, and stored. A commit that fails waits, with those behind it that
+// depend on it (waiting.ts), and is begun again later, as after a crash; a failure of the whole stops everything as long.
+import type { Clock, Executor, VersionId } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
-import type { MetaStore } from "../../meta/meta-store.ts";
+import type { MetaStore, Passed } from "../../meta/meta-store.ts";
 import type { AcceptedCommit, ContentHost, ContentStatus } from "../content-store.ts";
+import { Backoff } from "./backoff.ts";
 import type { BaseHolds } from "./base-holds.ts";
-import { BatchPreparer } from "./batch-preparer.ts";
+import type { Preparation } from "./batch-preparer.ts";
+import { BatchPreparer, beingChanged } from "./batch-preparer.ts";
 import type { BusyNames } from "./busy-names.ts";
 import { pathOfCommit } from "./commit-path.ts";
 import type { DiskRows } from "./disk-rows.ts";
@@ -23,14 +25,15 @@ import { isSameHandle } from "./same-file.ts";
 import { TEMP_FOLDER, TRASH_FOLDER } from "./store-layout.ts";
 import { UpSeq } from "./up-seq.ts";
 import type { Versions } from "./versions.ts";
+import { Waiting, isOfOnePlace } from "./waiting.ts";
 
 /** Commits to one sync; as many bytes as are copied in a fraction of a second. */
 const BATCH_COMMITS = 64;
 const BATCH_BYTES = 64 * 1024 * 1024;
 /** Wanted of the trash besides what a commit needs. */
 const SPARE_BYTES = 1024 * 1024;
-const RETRY_MS_MIN = 500;
-const RETRY_MS_MAX = 30_000;
+/** Of many that wait: to try them again does not take up all of the time. */
+const RETRY_MS_EACH = 10;
 
 export interface BringUpContext {
   tree: LiveTree;
@@ -42,7 +45,7 @@ export interface BringUpContext {
   busy: BusyNames;
   clock: Clock;
   meta: MetaStore;
-  host: Pick<ContentHost, "noteHandle" | "up" | "readLog" | "askCommitter">;
+  host: Pick<ContentHost, "noteHandle" | "noteWaiting" | "up" | "readLog" | "askCommitter">;
   executor: Executor | undefined;
   unavailable(): string | undefined;
   /** Makes room on the disk. */
@@ -59,7 +62,19 @@ export interface BringUpContext {
 
 export class BringUp {
   readonly #context: BringUpContext;
-  readonly #queue: AcceptedCommit[] = [];
+  /** To be tried, in seq order. */
+  #queue: AcceptedCommit[] = [];
+  /** Being tried. */
+  #batch: AcceptedCommit[] = [];
+  /** Tried without success, or behind one of those. */
+  readonly #waiting = new Waiting();
+  /** Those of them that are of this batch. */
+  #failed = new Waiting();
+  /** Those of which the log says that later ones may overtake them, and those of which it is to say so. */
+  readonly #overtakable = new Set<number>();
+  #toBeNoted: number[] = [];
+  /** Up to here all is up but what waits. */
+  #passed: number;
   /** In place, not yet stored. */
   #raised: AcceptedCommit[] = [];
   readonly #noted: NotedHandles;
@@ -70,16 +85,34 @@ export class BringUp {
   readonly #begun = new Set<number>();
   /** The last seq of those begun before a crash, until it is up; then 0. */
   #recovering = 0;
-  #stuck: ContentStatus["stuck"];
-  #retryMs = RETRY_MS_MIN;
-  #timer: Timer | undefined;
+  /** Nothing goes on. */
+  #stopped: ContentStatus["stuck"];
+  readonly #stop: Backoff;
+  /** The first that waits, and why. */
+  #waitsFor: { cause: unknown; stuck: NonNullable<ContentStatus["stuck"]> } | undefined;
+  readonly #again: Backoff;
+  /** Those that wait are to be tried. */
+  #isDue = false;
   #running: Promise<void> | undefined;
   #applying: Promise<unknown> | undefined;
   #isClosed = false;
 
-  /** `seq`: the last of the volume; all after `upSeq` that are not given to `accept` are on disk already. */
-  constructor(context: BringUpContext, seq: number, upSeq: number, handles: ReadonlyMap<number, Uint8Array>) {
+  /**
+   * `seq`: the last of the volume; all after `upSeq` that are not given to `accept` are on disk already. Of those given the ones up to `passedSeq` have been
+   * overtaken.
+   */
+  constructor(
+    context: BringUpContext,
+    { seq, upSeq, passedSeq }: { seq: number; upSeq: number; passedSeq: number },
+    handles: ReadonlyMap<number, Uint8Array>,
+  ) {
     this.#context = context;
+    this.#passed = passedSeq;
+    this.#stop = new Backoff(context.clock, () => this.go());
+    this.#again = new Backoff(context.clock, () => {
+      this.#isDue = true;
+      this.go();
+    });
     this.#upSeq = new UpSeq(seq, upSeq, (up) => context.host.up(up));
     this.#noted = new NotedHandles(handles);
     const { tree, versions, meta, host, pending, executor } = context;
@@ -89,7 +122,7 @@ export class BringUp {
   }
 
   get pendingCommits(): number {
-    return this.#queue.length + this.#raised.length;
+    return this.#queue.length + this.#batch.length + this.#waiting.size + this.#raised.length;
   }
 
   /** The last commit that was given to it, or noted. */
@@ -98,7 +131,19 @@ export class BringUp {
   }
 
   get stuck(): ContentStatus["stuck"] {
-    return this.#stuck;
+    return this.#stopped ?? this.#waitsFor?.stuck;
+  }
+
+  /** Not in place; not in any order. */
+  *#unraised(): Generator<AcceptedCommit> {
+    yield* this.#waiting.commits;
+    yield* this.#batch;
+    yield* this.#queue;
+  }
+
+  /** There is something to do now. */
+  get #hasWork(): boolean {
+    return this.#isDue || this.#queue.length + this.#raised.length > 0;
   }
 
   /** `wasBegun`: it may have been, before a crash. */
@@ -144,14 +189,13 @@ export class BringUp {
     await this.#applying;
   }
 
-  /** Begins or goes on; a wait for the next try ends. */
+  /** Begins or goes on; a wait for the next try of everything ends. */
   go(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#stop.cancel();
     if (this.#running !== undefined || this.#isClosed) return;
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
-      if (this.pendingCommits > 0 && this.#timer === undefined) this.go();
+      if (this.#hasWork && !this.#stop.isWaiting) this.go();
     });
   }
 
@@ -159,7 +203,7 @@ export class BringUp {
     // Commits accepted in the same turn share the batch.
     await Promise.resolve();
     try {
-      while (this.pendingCommits > 0 && !this.#isClosed) await this.#round();
+      while (this.#hasWork && !this.#isClosed) await this.#round();
       if (!this.#isClosed) await this.#context.lane.run(() => this.#advance());
     } catch (error) {
       await this.#fail(error);
@@ -167,22 +211,34 @@ export class BringUp {
   }
 
   async #fail(error: unknown): Promise<void> {
-    const { kind, message } = fromSystemError(error, "bring up");
-    this.#stuck = { path: await this.#firstPath(), kind, sentence: message };
+    this.#stopped = await this.#describe(this.#queue[0] ?? this.#raised[0], error);
     this.#context.doubt();
-    const delayMs = this.#retryMs;
-    this.#retryMs = Math.min(2 * delayMs, RETRY_MS_MAX);
+    const { kind } = this.#stopped;
     if (kind === "NoSpace") await this.#cutTrash();
-    if (!this.#isClosed) this.#timer = this.#context.clock.after(delayMs, () => this.go());
+    if (!this.#isClosed) this.#stop.wait();
   }
 
-  /** Of the commit that is tried first. */
-  async #firstPath(): Promise<string> {
-    const commit = this.#queue[0] ?? this.#raised[0];
+  /** Says why some wait, and when they are tried again. */
+  async #wait(): Promise<void> {
+    const { cause, size } = this.#waiting;
+    if (size > 0 && cause !== undefined) {
+      if (this.#waitsFor?.cause !== cause)
+        this.#waitsFor = { cause, stuck: await this.#describe(cause.commit, cause.error) };
+      if (this.#again.isWaiting || this.#isClosed) return;
+      this.#context.doubt();
+      this.#again.wait(RETRY_MS_EACH * size);
+    } else if (this.#queue.length === 0) {
+      this.#waitsFor = undefined;
+      this.#again.reset();
+    }
+  }
+
+  async #describe(commit: AcceptedCommit | undefined, error: unknown): Promise<NonNullable<ContentStatus["stuck"]>> {
+    const { kind, message: sentence } = fromSystemError(error, "bring up");
     try {
-      return commit === undefined ? "" : await pathOfCommit(this.#context.meta, commit);
+      return { path: commit === undefined ? "" : await pathOfCommit(this.#context.meta, commit), kind, sentence };
     } catch {
-      return "";
+      return { path: "", kind, sentence };
     }
   }
 
@@ -200,18 +256,53 @@ export class BringUp {
     const reason = this.#context.unavailable();
     if (reason !== undefined) throw new RunnelError("Unavailable", "bring up", reason);
     if (this.#raised.length > 0) await this.#inLane(() => this.#store());
-    const batch = this.#takeBatch();
-    if (batch.length === 0) return;
-    const { prepared, problem } = await this.#preparer.prepare(batch);
+    if (this.#isDue) this.#queue = [...this.#waiting.takeAll(), ...this.#queue];
+    this.#isDue = false;
+    this.#takeBatch();
+    this.#failed = new Waiting();
+    let preparations: Preparation[] = [];
     try {
-      await this.#noted.note(this.#context.tree.root, this.#context.host, batch, prepared);
-      await this.#inLane(() => this.#apply(batch, prepared));
+      preparations = await this.#preparer.prepare(this.#batch);
+      const end = preparations.findIndex((each) => each.kind === "failed" && !isOfOnePlace(each.error));
+      const [usable, stopping] = end < 0 ? [preparations] : [preparations.slice(0, end), preparations[end]];
+      await this.#noted.note(this.#context.tree.root, this.#context.host, this.#batch, usable);
+      await this.#inLane(() => this.#apply(usable));
+      if (stopping?.kind === "failed") throw stopping.error;
     } finally {
-      for (const each of prepared) await closePrepared(each);
+      for (const each of preparations) if (each.kind !== "failed") await closePrepared(each);
+      if (this.#batch.length > 0) this.#queue = [...this.#batch.splice(0), ...this.#queue];
     }
-    if (problem !== undefined) throw problem;
-    this.#stuck = undefined;
-    this.#retryMs = RETRY_MS_MIN;
+    this.#stopped = undefined;
+    this.#stop.reset();
+    await this.#wait();
+  }
+
+  /** With those that it has overtaken in this batch: they have done nothing, and the log keeps them with it. */
+  #passOver(commit: AcceptedCommit, error?: unknown): void {
+    this.#waiting.add(commit, error);
+    this.#failed.add(commit, error);
+    if (!this.#overtakable.has(commit.seq)) {
+      this.#toBeNoted.push(commit.seq);
+      this.#overtakable.add(commit.seq);
+      // What has failed for the first time may be over soon.
+      if (error !== undefined) this.#again.reset();
+      if (error !== undefined) this.#again.cancel();
+    }
+    for (const { node, seq } of this.#overtaken.take(commit.seq)) {
+      for (const list of [this.#raised, this.#batch]) {
+        const at = list.findIndex(({ result }) => result.node === node && result.version === seq);
+        const [overtaken] = at < 0 ? [] : list.splice(at, 1);
+        if (overtaken !== undefined) this.#passOver(overtaken);
+      }
+    }
+  }
+
+  /** Before anything overtakes them: who finds a later commit in the folder without the index must not take these for done [F64]. */
+  async #noteWaiting(): Promise<void> {
+    const seqs = this.#toBeNoted.toSorted((a, b) => a - b);
+    if (seqs.length === 0) return;
+    await this.#context.host.noteWaiting(seqs);
+    this.#toBeNoted = this.#toBeNoted.slice(seqs.length);
   }
 
   async #inLane(task: () => Promise<void>): Promise<void> {
@@ -226,54 +317,93 @@ export class BringUp {
     });
   }
 
-  #takeBatch(): AcceptedCommit[] {
-    const batch: AcceptedCommit[] = [];
+  /** Passes over what depends on one that waits. */
+  #takeBatch(): void {
     let bytes = 0;
-    for (const commit of this.#queue) {
+    for (let commit = this.#queue[0]; commit !== undefined; commit = this.#queue[0]) {
+      if (this.#waiting.holdsUp(commit)) {
+        this.#queue.shift();
+        this.#passOver(commit);
+        continue;
+      }
       bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
+      const [first] = this.#batch;
       // A link is prepared from the file that the commits before have put in place, so those come first, by themselves.
       const isAlone = commit.operation.op === "link";
       // What was begun before is settled first: until then the tuples of what it touched are not known.
-      const isOther = this.#begun.has(commit.seq) !== this.#begun.has(this.#queue[0]?.seq ?? 0);
-      if (batch.length > 0 && (isAlone || isOther || batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES)) break;
-      batch.push(commit);
-      if (isAlone) break;
+      const isOther = first !== undefined && this.#begun.has(commit.seq) !== this.#begun.has(first.seq);
+      const isFull = this.#batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES;
+      if (first !== undefined && (isAlone || isOther || isFull)) return;
+      this.#batch.push(commit);
+      this.#queue.shift();
+      if (isAlone) return;
     }
-    return batch;
   }
 
-  async #apply(batch: readonly AcceptedCommit[], prepared: readonly Prepared[]): Promise<void> {
-    const { tree, rows } = this.#context;
+  async #apply(preparations: readonly Preparation[]): Promise<void> {
+    const { tree } = this.#context;
     let isRetried = false;
     let problem: unknown;
-    for (const [index, first] of prepared.entries()) {
-      const commit = batch[index] as AcceptedCommit;
-      const mark = rows.mark();
-      tree.isRetry = this.#begun.has(commit.seq);
-      // One that was in place may have been put back since, for the sake of an earlier one.
-      const each = tree.isRetry && isPlaced(first) ? await this.#preparer.one(commit) : first;
-      isRetried ||= tree.isRetry;
-      this.#begin(commit);
-      try {
-        await raise(tree, commit, each);
-      } catch (error) {
-        rows.reset(mark);
-        await this.#unraise(each);
-        problem = error;
-        break;
+    for (const each of preparations) {
+      const commit = this.#batch[0] as AcceptedCommit;
+      const failure = this.#failureOf(commit, each);
+      if (each.kind === "failed" || failure !== undefined) {
+        this.#batch.shift();
+        this.#passOver(commit, failure?.error);
+        continue;
       }
-      if (each !== first) await closePrepared(each);
-      this.#queue.shift();
-      this.#raised.push(commit);
+      isRetried ||= this.#begun.has(commit.seq);
+      problem = await this.#raise(commit, each);
+      if (problem !== undefined && !isOfOnePlace(problem)) break;
+      this.#batch.shift();
+      if (problem === undefined) this.#raised.push(commit);
+      else this.#passOver(commit, problem);
+      problem = undefined;
     }
     if (isRetried) await tree.refreshRetried();
     await this.#store();
     if (problem !== undefined) throw problem;
   }
 
+  /** Why it is not to be put in place; without an error for the sake of others of the batch. */
+  #failureOf(commit: AcceptedCommit, each: Preparation): { error?: unknown } | undefined {
+    if (this.#failed.holdsUp(commit)) return {};
+    if (each.kind === "failed") return each;
+    if (each.kind !== "lost") return undefined;
+    // What it lacked may be there now that those before it are in place.
+    const before = new Waiting();
+    for (const raised of this.#raised) before.add(raised);
+    return before.holdsUp(commit) ? { error: beingChanged() } : undefined;
+  }
+
+  /** @returns what it failed by; then all but what is on disk is as it was. */
+  async #raise(commit: AcceptedCommit, first: Prepared): Promise<unknown> {
+    const { tree, rows } = this.#context;
+    const mark = rows.mark();
+    const resetTree = tree.mark();
+    tree.isRetry = this.#begun.has(commit.seq);
+    tree.isLate = commit.seq <= this.#passed;
+    let each = first;
+    try {
+      await this.#noteWaiting();
+      // One that was in place may have been put back since, for the sake of an earlier one.
+      if (tree.isRetry && isPlaced(first)) each = await this.#preparer.one(commit);
+      this.#begin(commit);
+      await raise(tree, commit, each);
+      return undefined;
+    } catch (error) {
+      rows.reset(mark);
+      resetTree();
+      await this.#unraise(each);
+      return error ?? new Error("It failed without a reason.");
+    } finally {
+      if (each !== first) await closePrepared(each);
+    }
+  }
+
   /** Where a file was before it was put in place, by its logged handle. */
   tempOf(handle: Uint8Array): string | undefined {
-    return this.#noted.tempOf(handle, this.#queue);
+    return this.#noted.tempOf(handle, this.#unraised());
   }
 
   notedHandle(seq: number): Uint8Array | undefined {
@@ -282,11 +412,11 @@ export class BringUp {
 
   /** Names that renames still queued give to a node. */
   laterNames(node: number): { folder: number; name: string }[] {
-    return this.#queue.flatMap(({ operation }) => {
-      return operation.op === "rename" && operation.node === node
-        ? [{ folder: operation.toFolder, name: operation.toName }]
-        : [];
-    });
+    const names: { folder: number; name: string }[] = [];
+    for (const { operation } of this.#unraised())
+      if (operation.op === "rename" && operation.node === node)
+        names.push({ folder: operation.toFolder, name: operation.toName });
+    return names;
   }
 
   /** Its temp can be read from again if it is still there. */
@@ -307,19 +437,37 @@ export class BringUp {
     await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
     // What went into a folder that was moved away meanwhile is not up: it stays in the log for the folder that is served then [F111].
     await this.#context.mustBeThere();
-    const next = this.#queue[0];
-    const upSeq = next === undefined ? this.#upSeq.seen : next.seq - 1;
-    await rows.store(upSeq);
+    const { upSeq, passed } = this.#progress();
+    await rows.store(upSeq, passed);
+    this.#passed = Math.max(this.#passed, passed?.seq ?? upSeq);
     const raised = this.#raised;
     this.#raised = [];
     for (const commit of raised) await this.#settle(commit);
     this.#upSeq.advanceTo(upSeq);
-    if (this.#recovering > 0 && (next?.seq ?? Infinity) > this.#recovering) {
+    if (this.#recovering > 0 && upSeq >= this.#recovering) {
       this.#recovering = 0;
       this.#context.recovered();
     }
     if (tree.context.trash.isOver) await tree.context.trash.cut();
     lookAt(tree.takeLooks());
+  }
+
+  /** How far all is up with what is in place now, and what is up beyond. */
+  #progress(): { upSeq: number; passed: Passed | undefined } {
+    const seq = this.#raised.reduce((last, one) => Math.max(last, one.seq), this.#passed);
+    const waiting: number[] = [];
+    let next = Infinity;
+    for (const commits of [this.#waiting.commits, this.#batch, this.#queue]) {
+      for (const one of commits) {
+        next = Math.min(next, one.seq);
+        if (one.seq <= seq) waiting.push(one.seq);
+        // These are in order.
+        else if (commits === this.#queue) break;
+      }
+    }
+    const upSeq = next === Infinity ? this.#upSeq.seen : next - 1;
+    if (next > seq) return { upSeq, passed: undefined };
+    return { upSeq, passed: { seq, waiting: waiting.sort((a, b) => a - b) } };
   }
 
   async #settle(commit: AcceptedCommit): Promise<void> {
@@ -333,13 +481,15 @@ export class BringUp {
     if (content !== undefined && !this.#overtaken.has(content.version)) copied.push(...pending.delete(content.version));
     for (const version of copied) await holds.letGo(version);
     this.#noted.bySeq.delete(commit.seq);
+    this.#overtakable.delete(commit.seq);
     this.#context.busy.delete(commit, this.#begun.delete(commit.seq));
     this.#preparer.forget(commit.seq);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#timer?.cancel();
+    this.#stop.cancel();
+    this.#again.cancel();
     await this.#running;
   }
 }

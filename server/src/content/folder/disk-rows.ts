@@ -2,7 +2,7 @@
 // yet stored. Knows where a folder lies on disk: that follows the rows, never the committed tree.
 import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { VersionId } from "@runnel/shared";
-import type { DiskRow, MetaStore, VersionPlace } from "../../meta/meta-store.ts";
+import type { DiskRow, MetaStore, Passed, VersionPlace } from "../../meta/meta-store.ts";
 import { joinPath, versionKey } from "./store-layout.ts";
 
 /** The root's own row. */
@@ -158,14 +158,15 @@ export class DiskRows {
     return this.#put.size > 0 || this.#removed.size > 0 || this.#places.size > 0;
   }
 
-  /** Stores what has changed, and the seq now up, in one transaction. After a failure all is still to be stored. */
-  async store(upSeq: number): Promise<void> {
+  /** Stores what has changed, the seq now up, and what is up beyond it, in one transaction. After a failure all is still to be stored. */
+  async store(upSeq: number, passed?: Passed): Promise<void> {
     const put = [...this.#put.values()];
     await this.#meta.broughtUp({
       put,
       removed: [...this.#removed.values()],
       places: [...this.#places.values()],
       upSeq,
+      ...(passed === undefined ? {} : { passed }),
     });
     this.#put.clear();
     this.#removed.clear();

@@ -139,7 +139,7 @@ class FolderStore implements ContentStore {
 
   async start(commits: AcceptedCommit[], handles: ReadonlyMap<number, Uint8Array>): Promise<void> {
     const { root, meta } = this.#options;
-    const facts = await meta.facts();
+    const facts = { ...(await meta.facts()), passedSeq: (await meta.passed()).seq };
     const recorded = await meta.diskRow(ROOT_ROW.folder, ROOT_ROW.name);
     // In a copy of the folder no file is the one that was noted: what was begun is begun anew [F112].
     const isCopy = recorded !== undefined && isOther(recorded.handle, await root.handle(""));
@@ -168,7 +168,7 @@ class FolderStore implements ContentStore {
   }
 
   #makeParts(
-    facts: { epoch: string; seq: number; upSeq: number },
+    facts: { epoch: string; seq: number; upSeq: number; passedSeq: number },
     wasServed: boolean,
     handles: ReadonlyMap<number, Uint8Array>,
   ): void {
@@ -246,8 +246,7 @@ class FolderStore implements ContentStore {
         mustBeThere: () => presence.check(),
         doubt: () => presence.doubt(),
       },
-      facts.seq,
-      facts.upSeq,
+      facts,
       handles,
     );
   }

@@ -64,8 +64,12 @@ export class LiveTree {
   readonly context: LiveTreeContext;
   /** The commit was begun before: some of it may be done already, by us. */
   isRetry = false;
+  /** Commits behind this one are in the folder already. */
+  isLate = false;
   /** Folders whose names changed, with the mtime that the last commit gave them. */
-  readonly #touched = new Map<number, bigint | undefined>();
+  #touched = new Map<number, bigint | undefined>();
+  /** Those of them that a late commit changed: a later one has given them their time. */
+  #touchedLate = new Set<number>();
   /** Paths to be looked at when the batch is stored. */
   readonly #looks = new Set<string>();
   /** Folders to be listed then. */
@@ -163,6 +167,17 @@ export class LiveTree {
   /** Names in the folder changed. `state`: of the folder after the commit, when the commit changed it. */
   touch(folder: number, state?: NodeState): void {
     this.#touched.set(folder, state?.mtimeNs ?? this.#touched.get(folder));
+    if (this.isLate) this.#touchedLate.add(folder);
+  }
+
+  /** What was touched so far, to come back to when a commit fails: the folder that it failed in must not be in the way of the batch's end. */
+  mark(): () => void {
+    const [touched, late] = [new Map(this.#touched), new Set(this.#touchedLate)];
+    return () => {
+      this.#touched = touched;
+      this.#touchedLate = late;
+      this.foldersMoved();
+    };
   }
 
   lookAt(path: string): void {
@@ -297,6 +312,7 @@ export class LiveTree {
     for (const [node, mtimeNs] of this.#touched) await this.#finishFolder(node, mtimeNs);
     for (const path of storeFolders) await this.root.syncFolder(path);
     this.#touched.clear();
+    this.#touchedLate.clear();
     this.#present.clear();
   }
 
@@ -339,7 +355,8 @@ export class LiveTree {
     const row =
       node === ROOT_NODE ? await this.rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await this.rows.ofNode(node))[0];
     try {
-      const wanted = mtimeNs ?? row?.stat.mtimeNs;
+      const last = this.#touchedLate.has(node) ? (await this.context.meta.node(node))?.mtimeNs : mtimeNs;
+      const wanted = last ?? row?.stat.mtimeNs;
       if (wanted !== undefined && wanted >= 0n) await ignoreDenied(this.root.setStat(path, { mtimeNs: wanted }));
       await this.root.syncFolder(path);
       const after = row && (await this.find(path));

@@ -3,7 +3,7 @@
 import type { DiskRoot } from "@runnel/shared";
 import type { AcceptedCommit, ContentHost } from "../content-store.ts";
 import { contentOf } from "./pending-contents.ts";
-import type { Prepared } from "./prepare.ts";
+import type { Preparation } from "./batch-preparer.ts";
 import { pathOfTemp } from "./prepare.ts";
 import { isSameHandle } from "./same-file.ts";
 import { TEMP_FOLDER, tempPath } from "./store-layout.ts";
@@ -20,10 +20,10 @@ export class NotedHandles {
     root: DiskRoot,
     host: Pick<ContentHost, "noteHandle">,
     batch: readonly AcceptedCommit[],
-    prepared: readonly Prepared[],
+    preparations: readonly Preparation[],
   ): Promise<void> {
     const notes: { seq: number; handle: Uint8Array }[] = [];
-    for (const [index, each] of prepared.entries()) {
+    for (const [index, each] of preparations.entries()) {
       const seq = batch[index]?.seq ?? 0;
       const handle = handleOf(each);
       if (handle !== undefined && !this.bySeq.has(seq)) notes.push({ seq, handle });
@@ -35,10 +35,10 @@ export class NotedHandles {
   }
 
   /** Where a file was before it was put in place. */
-  tempOf(handle: Uint8Array, queue: readonly AcceptedCommit[]): string | undefined {
+  tempOf(handle: Uint8Array, unraised: Iterable<AcceptedCommit>): string | undefined {
     for (const [seq, noted] of this.bySeq) {
       if (!isSameHandle(noted, handle)) continue;
-      const commit = queue.find((queued) => queued.seq === seq);
+      const commit = Iterator.from(unraised).find((one) => one.seq === seq);
       const content = commit && contentOf(commit);
       return content === undefined ? tempPath(seq, "new") : pathOfTemp(seq, content);
     }
@@ -46,7 +46,7 @@ export class NotedHandles {
   }
 }
 
-function handleOf(prepared: Prepared): Uint8Array | undefined {
+function handleOf(prepared: Preparation): Uint8Array | undefined {
   if (prepared.kind === "made") return prepared.handle;
   return prepared.kind === "filled" ? prepared.temp.handle : undefined;
 }

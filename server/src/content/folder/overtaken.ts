@@ -39,23 +39,18 @@ export class Overtaken {
     return overtakers;
   }
 
-  /** Of the first `end` of the batch. */
-  remember(batch: readonly AcceptedCommit[], overtakers: ReadonlyMap<number, number>, end: number): void {
-    for (const [index, overtaker] of overtakers) {
-      const commit = index < end ? batch[index] : undefined;
-      const content = commit && contentOf(commit);
-      const by = batch[overtaker]?.seq ?? 0;
-      if (content === undefined) continue;
-      this.#versions.set(by, [...(this.#versions.get(by) ?? []), content.version]);
-      this.#keys.add(versionKey(content.version));
-    }
+  remember(commit: AcceptedCommit, { seq: by }: AcceptedCommit): void {
+    const content = contentOf(commit);
+    if (content === undefined) return;
+    this.#versions.set(by, [...(this.#versions.get(by) ?? []), content.version]);
+    this.#keys.add(versionKey(content.version));
   }
 
   has(version: VersionId): boolean {
     return this.#keys.has(versionKey(version));
   }
 
-  /** Those that this commit, which is up now, had overtaken. */
+  /** Those that this commit, which is up now or has failed, had overtaken. */
   take(seq: number): VersionId[] {
     const versions = this.#versions.get(seq) ?? [];
     this.#versions.delete(seq);

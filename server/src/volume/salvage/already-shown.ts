@@ -1,7 +1,7 @@
 // How far bringing up had come, when nothing but the log and the folder is left to say so. Commits are brought up in order, so one that is evidently
-// in the folder says the same of all before it [F65]. Reads only.
+// in the folder says the same of all before it but those that waited [F65]. Reads only.
 import { isSameHandle } from "../../content/folder/same-file.ts";
-import type { SalvageCommit } from "./salvage-log.ts";
+import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
 import { isLike, isNotedAt, leftByExchange, placesSince } from "./places.ts";
 import type { SalvageTree } from "./salvage-tree.ts";
 import { tornOf } from "./torn.ts";
@@ -16,15 +16,20 @@ export interface ToShow {
 /** What is brought up with one sync is no more than this. */
 const BATCH_COMMITS = 64;
 
-export async function whatToShow(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<ToShow> {
+export async function whatToShow(tree: SalvageTree, { commits, waited }: SalvageLog): Promise<ToShow> {
   let from = await afterLastNoted(tree, commits);
   // Behind it there is nothing that a file would tell of: names that moved.
   for (let index = from; index < commits.length; index++) {
     const commit = commits[index] as SalvageCommit;
     if (await hasMoved(tree, commit, commits.slice(from, index))) from = index + 1;
   }
-  const batch = commits.slice(Math.max(0, from - BATCH_COMMITS), from);
-  return { commits: commits.slice(from), torn: await tornOf(tree, batch, commits.slice(from)) };
+  const batch = new Set(commits.slice(Math.max(0, from - BATCH_COMMITS), from));
+  // Later ones say nothing of what waited.
+  const isAsked = (commit: SalvageCommit): boolean => batch.has(commit) || waited.has(commit.seq);
+  const shown = commits.slice(0, from);
+  const first = shown.findIndex(isAsked);
+  const torn = first < 0 ? [] : await tornOf(tree, shown.slice(first), commits.slice(from), isAsked);
+  return { commits: commits.slice(from), torn };
 }
 
 /** Behind the last commit that a noted file tells of: the one it was made for, or the rename that brought it to where it lies. */

@@ -33,6 +33,8 @@ export interface NotedFile {
 export interface SalvageLog {
   /** In seq order; their paths are those of now, as far as renames by other programs tell. */
   commits: SalvageCommit[];
+  /** Commits that later ones may have overtaken. */
+  waited: ReadonlySet<number>;
   /** By handle (handleKey). */
   noted: Map<string, NotedFile>;
   /** Whose file it is, by handle: of those noted, and of those that commits met in the folder. */
@@ -53,6 +55,7 @@ class Reader {
   upSeq = 0;
   commits: SalvageCommit[] = [];
   readonly ownPaths = new Set<string>();
+  readonly waited = new Set<number>();
   readonly handles: { seq: number; handle: Uint8Array }[] = [];
   readonly made = new Map<number, NotedFile>();
   readonly owners = new Map<string, number>();
@@ -121,6 +124,7 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     const { record, dataOffset } = decodeRecord(payload);
     if (record.kind === "up") reader.up(record.seq);
     else if (record.kind === "handle") reader.handles.push({ seq: record.seq, handle: record.handle });
+    else if (record.kind === "wait") for (const seq of record.seqs) reader.waited.add(seq);
     const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
     for (const commit of commitsOf(record)) reader.take(commit, data);
   });
@@ -143,6 +147,7 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
   }
   return {
     commits,
+    waited: reader.waited,
     noted,
     owners: reader.owners,
     ownPaths: reader.ownPaths,

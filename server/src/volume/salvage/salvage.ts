@@ -67,7 +67,7 @@ class Salvage {
   }
 
   async run(): Promise<void> {
-    const { commits, torn } = await whatToShow(this.tree, this.found.commits);
+    const { commits, torn } = await whatToShow(this.tree, this.found);
     for (const commit of [...torn, ...commits]) {
       // Without a name it shows nowhere.
       if (commit.path === "" && commit.operation.op !== "setAttr") continue;

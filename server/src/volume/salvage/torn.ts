@@ -7,15 +7,16 @@ import type { Found, SalvageTree } from "./salvage-tree.ts";
 
 type Rename = Extract<SalvageCommit["operation"], { op: "rename" }>;
 
-/** Those of `shown` that are not shown all the same, in seq order, with the path they belong to after all of `shown`. */
+/** Those of `shown` that are asked for and not shown all the same, in seq order, with the path they belong to after all of `shown`. */
 export async function tornOf(
   tree: SalvageTree,
   shown: readonly SalvageCommit[],
   rest: readonly SalvageCommit[],
+  isAsked: (commit: SalvageCommit) => boolean,
 ): Promise<SalvageCommit[]> {
-  const torn = await tornContents(tree, shown, rest);
+  const torn = await tornContents(tree, shown, rest, isAsked);
   for (const [index, commit] of shown.entries()) {
-    if (commit.path === "") continue;
+    if (commit.path === "" || !isAsked(commit)) continue;
     const name = await tornName(tree, commit, shown.slice(0, index), shown.slice(index + 1));
     if (name !== undefined) torn.push(name);
   }
@@ -134,6 +135,7 @@ async function tornContents(
   tree: SalvageTree,
   shown: readonly SalvageCommit[],
   rest: readonly SalvageCommit[],
+  isAsked: (commit: SalvageCommit) => boolean,
 ): Promise<SalvageCommit[]> {
   const last = new Map<number, number>();
   for (const [index, { operation, result, change }] of shown.entries()) {
@@ -144,6 +146,7 @@ async function tornContents(
   const torn: SalvageCommit[] = [];
   for (const index of last.values()) {
     const commit = shown[index] as SalvageCommit;
+    if (!isAsked(commit)) continue;
     const now: string[] = [];
     let isTorn = false;
     for (const name of commit.path === "" ? [] : [commit.path, ...commit.names]) {

@@ -96,7 +96,7 @@ export class SimulatedRoot implements DiskRoot {
   }
 
   async link(from: string, to: string): Promise<void> {
-    await this.#turn("link", from);
+    await this.#turn("link", from, to);
     const { inode } = this.#find("link", from);
     const target = this.#find("link", to);
     if (inode === undefined) throw failed("NotFound", "link", from);
@@ -114,7 +114,7 @@ export class SimulatedRoot implements DiskRoot {
   }
 
   async rename(from: string, to: string, how: "replace" | "keep" | "exchange"): Promise<void> {
-    await this.#turn("rename", from);
+    await this.#turn("rename", from, to);
     const source = this.#find("rename", from);
     const target = this.#find("rename", to);
     const { inode } = source;
@@ -261,9 +261,9 @@ export class SimulatedRoot implements DiskRoot {
     return { folder, name, inode: folder.entries?.get(name) };
   }
 
-  async #turn(operation: string, path: string): Promise<void> {
+  async #turn(operation: string, path: string, to?: string): Promise<void> {
     if (this.#isClosed) throw new RunnelError("Io", operation, "the root is closed");
-    await this.#disk.turn(operation, path, this.#life);
+    await this.#disk.turn(operation, path, this.#life, to);
   }
 }
 
