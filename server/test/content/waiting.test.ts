@@ -156,6 +156,8 @@ describe("[F166] a commit that cannot be put in place", () => {
     await volume.settle();
     volume.disk.fault = locked(["large"]);
     const text = "x".repeat(1024 * 1024);
+    // While this is on its way, the others gather to one batch.
+    await volume.file(ROOT_NODE, "before", "text");
     const first = await volume.write(node, `${text}1`);
     const last = await volume.write(node, `${text}2`);
     await volume.file(ROOT_NODE, "free", "text");
