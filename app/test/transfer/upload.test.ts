@@ -53,7 +53,7 @@ function noting(): Executor {
 }
 
 /** A server that takes all, and says so when it is waited for. */
-function session(): Session {
+function session(opened: (request: unknown) => void = () => undefined): Session {
   let items = 0;
   const channel = {
     result: async () => RESULT,
@@ -73,8 +73,22 @@ function session(): Session {
     cancel: () => {},
   };
   const contentBytes = { sent: 0, received: 0 };
-  return { open: () => channel, ratePerSecond: 1e9, roundTrips: 0, contentBytes } as unknown as Session;
+  const open = (_operation: string, request: unknown): typeof channel => {
+    opened(request);
+    return channel;
+  };
+  return { open, ratePerSecond: 1e9, roundTrips: 0, contentBytes } as unknown as Session;
 }
+
+const REQUEST = {
+  n: 1,
+  received: () => ({ received: 0 }),
+  node: 5,
+  base: 9,
+  mtimeNs: 1n,
+  ctimeNs: 1n,
+  isResumed: false,
+};
 
 /** The file's bytes, unless others are given. */
 async function sendOver(
@@ -92,10 +106,7 @@ async function sendOver(
   const reused = { base: 0, server: 0, cache: 0, bytes: 0 };
   const uploads = new Uploads({ cache, session: session(), executor: noted, reused });
   const base = { version: VERSION, recipe, content: { version: VERSION, recipe } as CachedContent };
-  const sent = await uploads.send(
-    { cut, base, references: "copies", isLineFast },
-    { n: 1, received: { received: 0 }, node: 5, base: 9, mtimeNs: 1n, ctimeNs: 1n, isResumed: false },
-  );
+  const sent = await uploads.send({ cut, base, references: "copies", isLineFast }, REQUEST);
   expect(sent).toEqual(RESULT);
 }
 
@@ -131,4 +142,24 @@ describe("a long content", () => {
     expect(isSentWhileCut()).toBe(false);
     expect(events).toContain("sent");
   });
+});
+
+it("[W29] says what has been received as it is when the request goes: meanwhile another one may have told of more", async () => {
+  const requests: unknown[] = [];
+  const cache = { findChunks: () => [] } as unknown as Cache;
+  const noted = noting();
+  const reused = { base: 0, server: 0, cache: 0, bytes: 0 };
+  const uploads = new Uploads({
+    cache,
+    session: session((request) => requests.push(request)),
+    executor: noted,
+    reused,
+  });
+  const cut = new CutContent(new ComposedContent([], []), noted, 0);
+  let received = 3;
+  const outgoing = { cut, base: undefined, references: "none", isLineFast: false } as const;
+  const sending = uploads.send(outgoing, { ...REQUEST, received: () => ({ received }), after: 5 });
+  received = 5;
+  await sending;
+  expect(requests).toMatchObject([{ received: 5, after: [5] }]);
 });

@@ -306,7 +306,7 @@ export class Sender {
       try {
         const sending = uploads.send(outgoing, {
           n: record.n,
-          received: operations.received,
+          received: () => operations.received,
           node: record.node,
           base: record.baseVersion,
           mtimeNs: record.mtimeNs,

@@ -45,7 +45,8 @@ export interface Outgoing {
 
 export interface WriteRequest {
   n: number;
-  received: Received;
+  /** Asked when the request goes: what another one has told since must not be taken back, or the server no longer keeps what `after` names. */
+  received: () => Received;
   node: number;
   base: number;
   mtimeNs: bigint;
@@ -127,7 +128,7 @@ export class Uploads {
         ...(opening === undefined ? {} : { items: opening }),
         n: request.n,
         ...(request.after === undefined ? {} : { after: [request.after] }),
-        ...request.received,
+        ...request.received(),
         timeNs: request.ctimeNs,
         node: request.node,
         base: request.base,
