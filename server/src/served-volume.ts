@@ -88,9 +88,20 @@ export class ServedVolume {
     try {
       await this.work;
     } catch (error) {
-      if (!isRunnelError(error, "Unavailable")) throw error;
-      this.notNow(error.message);
+      const why = await this.whyGone(error);
+      if (why === undefined) throw error;
+      this.notNow(why);
     }
+  }
+
+  /** A folder that goes while it is being opened fails in whatever was just done in it. undefined: it is there, and the failure another one. */
+  private async whyGone(error: unknown): Promise<string | undefined> {
+    if (isRunnelError(error, "Unavailable")) return error.message;
+    const now: unknown = await this.offer.look().then(
+      () => undefined,
+      (found: unknown) => found,
+    );
+    return isRunnelError(now, "Unavailable") ? now.message : undefined;
   }
 
   async close(): Promise<void> {

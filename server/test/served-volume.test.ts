@@ -11,6 +11,8 @@ let fault: RunnelError | undefined;
 let isNew: boolean;
 let looked: PromiseWithResolvers<void>;
 let gone: (reason: string) => void;
+/** What opening meets. */
+let opens: () => void;
 let events: string[];
 let warnings: string[];
 
@@ -19,6 +21,7 @@ beforeEach(() => {
   fault = undefined;
   isNew = false;
   looked = Promise.withResolvers();
+  opens = () => undefined;
   events = [];
   warnings = [];
 });
@@ -52,6 +55,7 @@ function served(): ServedVolume {
       },
       open: async (tell) => {
         gone = tell;
+        opens();
         events.push("opened");
         return opened();
       },
@@ -108,6 +112,20 @@ describe("a folder that is not there", () => {
     await volume.close();
     await clock.advance(60_000);
     expect(events).toHaveLength(3);
+  });
+
+  test("that goes between the look and the opening, which fails in whatever it does, is not there", async () => {
+    opens = () => {
+      fault = away();
+      throw new RunnelError("NotFound", "open folder", "/srv/docs is not there");
+    };
+    const volume = served();
+    await volume.start();
+    expect(volume.unavailable).toBe(NOT_THERE);
+    [fault, opens] = [undefined, () => undefined];
+    await clock.advance(1_000);
+    expect(volume.volume).toBeDefined();
+    await volume.close();
   });
 
   test("what waiting does not mend ends the start; later it is told, once, and tried again", async () => {
