@@ -52,6 +52,17 @@ describe.each([2_000, 5_000, 10_000])("over a line with a round trip of %d ms", 
   });
 });
 
+test("[W162] over a line whose round trip is as long as the server's leases are meant to last there are leases all the same", async () => {
+  place = new SimulatedPlace(1, { delayMs: 1_000 }, 2_000);
+  await place.open({ a: bytes("of the server") });
+  const program = place.drive.program();
+  await place.run(program.readdir(""));
+  for (let turn = 0; turn < 20; turn++) {
+    await place.clock.advance(500);
+    expect((await took(() => program.stat("a"))).ms).toBe(0);
+  }
+});
+
 test("[W130] a mount costs a flight after the upgrade, and the lease one more", async () => {
   place = new SimulatedPlace(1, { delayMs: 50 });
   await place.open({ a: bytes("text") });

@@ -89,7 +89,7 @@ function cutOff(
   for (const { volume } of volumes) {
     for (const instance of volume?.feed.drop(device.id) ?? []) {
       volume?.meta
-        .setAttached(instance, false)
+        .setAttached(instance, 0)
         .catch((error: unknown) => warn("The next start may wait for a device that was cut off.", error));
     }
   }

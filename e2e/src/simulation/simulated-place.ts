@@ -53,8 +53,11 @@ export class SimulatedPlace {
   readonly log: string[] = [];
   private restarting: Promise<void> | undefined;
 
-  constructor(seed: number, conditions: Partial<LineConditions> = {}) {
+  private readonly termMs: number;
+
+  constructor(seed: number, conditions: Partial<LineConditions> = {}, termMs = TERM_MS) {
     const { clock } = this;
+    this.termMs = termMs;
     this.network = new SimulatedNetwork(clock, new SeededRandom(seed));
     this.line = new TappedLine(this.network, this.network.line(conditions));
     this.disk = new SimulatedDisk({ clock, seed });
@@ -106,7 +109,7 @@ export class SimulatedPlace {
       executor,
       disk,
       dataFolder: DATA,
-      termMs: TERM_MS,
+      termMs: this.termMs,
       warn,
       openMeta: async (_folder, create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
     };

@@ -2,6 +2,7 @@
 // lease has acknowledged it or its lease has run out. Knows nothing of connections (a FeedSender carries the items) and nothing of disks.
 import type { Change, Clock, Timer, VersionId } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING } from "@runnel/shared";
+import type { AttachedInstance } from "../meta/meta-store.ts";
 import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
 
@@ -19,8 +20,14 @@ interface Wait {
   timer: Timer | undefined;
 }
 
+/** A lease is renewed after half its term, asks a round trip ahead, and counts from the sending (W162). */
+const TERM_ROUND_TRIPS = 4;
+/** The longest that is given for the sake of a line. */
+export const TERM_MS_MAX = TERM_ROUND_TRIPS * TIMING.roundTripMsMax;
+
 export class Feed {
   private readonly clock: Clock;
+  /** Of leases, at the least. */
   readonly termMs: number;
   private readonly holders = new Map<string, Holder>();
   private waits: Wait[] = [];
@@ -29,14 +36,15 @@ export class Feed {
   /** Leases are neither given nor used while the folder's state is uncertain. */
   private isWithdrawn = false;
 
-  /** `attached`: instances known from before a restart; each may hold a lease for one more term (the restart rule). */
-  constructor(clock: Clock, termMs: number, attached: readonly string[]) {
+  /** `attached`: known from before a restart; each may hold a lease for one more term (the restart rule). */
+  constructor(clock: Clock, termMs: number, attached: readonly AttachedInstance[]) {
     this.clock = clock;
     this.termMs = termMs;
-    for (const instance of attached) {
-      const holder = new Holder({ instance, who: "a client from before the restart", device: "" });
+    for (const { instance, termMs: before } of attached) {
+      const identity = { instance, who: "a client from before the restart", device: "" };
+      const holder = new Holder(identity, Math.max(termMs, before));
       holder.followsAll = true;
-      holder.leaseUntilMs = clock.bootMs() + termMs;
+      holder.leaseUntilMs = clock.bootMs() + holder.termMs;
       this.holders.set(instance, holder);
     }
   }
@@ -49,7 +57,7 @@ export class Feed {
     const { instance } = identity;
     const before = this.holders.get(instance);
     before?.sender?.close("The same client attached again.");
-    const holder = new Holder(identity);
+    const holder = new Holder(identity, Math.max(this.termMs, TERM_ROUND_TRIPS * (identity.roundTripMs ?? 0)));
     if (before !== undefined) {
       before.sender = undefined;
       holder.leaseUntilMs = before.leaseUntilMs;
@@ -159,12 +167,12 @@ export class Feed {
     const nowMs = this.clock.bootMs();
     if (holder.sender === undefined) return false;
     this.heard(holder);
-    if (holder.isOverdue(nowMs, this.termMs)) {
-      if (holder.isToBlame(nowMs, this.termMs)) this.punish(holder, nowMs);
+    if (holder.isOverdue(nowMs)) {
+      if (holder.isToBlame(nowMs)) this.punish(holder, nowMs);
       return false;
     }
     if (this.isWithdrawn || nowMs < holder.probationUntilMs) return false;
-    holder.leaseUntilMs = nowMs + this.termMs;
+    holder.leaseUntilMs = nowMs + holder.termMs;
     return true;
   }
 
@@ -217,7 +225,7 @@ export class Feed {
    * applied all and only its acknowledgements be late, and then it answers programs under that lease.
    */
   private punish(holder: Holder, nowMs: number): void {
-    holder.probationUntilMs = nowMs + TIMING.probationTerms * this.termMs;
+    holder.probationUntilMs = nowMs + TIMING.probationTerms * holder.termMs;
     holder.sender?.close("Changes were not acknowledged for a whole lease term.");
     holder.sender = undefined;
   }
@@ -278,15 +286,15 @@ export class Feed {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const holder of this.holders.values()) {
       // One that is overdue already was without a lease then, and gets none until it acknowledges.
-      if (holder.sender === undefined || holder.due[0] === undefined || holder.isOverdue(nowMs, this.termMs)) continue;
-      nextMs = Math.min(nextMs, holder.due[0].sentMs + this.termMs);
+      if (holder.sender === undefined || holder.due[0] === undefined || holder.isOverdue(nowMs)) continue;
+      nextMs = Math.min(nextMs, holder.due[0].sentMs + holder.termMs);
     }
     if (nextMs === Number.POSITIVE_INFINITY) return;
     this.overdueTimer = this.clock.after(nextMs - nowMs + 1, () => {
       this.overdueTimer = undefined;
       const laterMs = this.clock.bootMs();
       for (const holder of this.holders.values()) {
-        if (holder.sender !== undefined && holder.isToBlame(laterMs, this.termMs)) this.punish(holder, laterMs);
+        if (holder.sender !== undefined && holder.isToBlame(laterMs)) this.punish(holder, laterMs);
       }
       this.watchOverdue(laterMs);
     });

@@ -19,12 +19,16 @@ export interface Identity {
   who: string;
   /** The device that it belongs to; "" where devices are not told apart. */
   device: string;
+  /** Of its line, as the client has measured it; left out: it does not matter. */
+  roundTripMs?: number | undefined;
 }
 
 export class Holder {
   readonly instance: string;
   readonly who: string;
   readonly device: string;
+  /** How long a lease of it lasts. */
+  readonly termMs: number;
   sender: FeedSender | undefined;
   followsAll = false;
   readonly follows = new Set<number>();
@@ -41,10 +45,11 @@ export class Holder {
   /** Items sent and not yet acknowledged, oldest first. */
   readonly due: { seq: number; sentMs: number }[] = [];
 
-  constructor({ instance, who, device }: Identity) {
+  constructor({ instance, who, device }: Identity, termMs: number) {
     this.instance = instance;
     this.who = who;
     this.device = device;
+    this.termMs = termMs;
   }
 
   /** Whether the change is told to it. While it is away, what it followed is not forgotten: it may still hold entries of it under its lease. */
@@ -66,15 +71,15 @@ export class Holder {
   }
 
   /** The oldest item has been without an acknowledgement for longer than a term. */
-  isOverdue(nowMs: number, termMs: number): boolean {
+  isOverdue(nowMs: number): boolean {
     const oldest = this.due[0];
-    return oldest !== undefined && nowMs - oldest.sentMs > termMs;
+    return oldest !== undefined && nowMs - oldest.sentMs > this.termMs;
   }
 
   /** It held a lease when that item became overdue: it was there, renewed, and did not acknowledge. One that slept was not. */
-  isToBlame(nowMs: number, termMs: number): boolean {
+  isToBlame(nowMs: number): boolean {
     const oldest = this.due[0];
-    return oldest !== undefined && this.isOverdue(nowMs, termMs) && this.hasLease(oldest.sentMs + termMs);
+    return oldest !== undefined && this.isOverdue(nowMs) && this.hasLease(oldest.sentMs + this.termMs);
   }
 
   acknowledge(seq: number): void {

@@ -2,7 +2,7 @@
 // simulated power cut, lost back to the last durable point.
 import { DIGEST_BYTES, RunnelError, digestAt, digestKey, noticeKey } from "@runnel/shared";
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
-import type { DiskRow, Passed, VersionRow } from "./meta-store.ts";
+import type { AttachedInstance, DiskRow, Passed, VersionRow } from "./meta-store.ts";
 import type { ChunkTable, Facts, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 
 type Key = string | number;
@@ -98,7 +98,7 @@ export class MemoryTables implements MetaTables, Transactions {
   readonly #recipes = new Table<Recipe>(this.#steps);
   readonly #changes = new Table<Change>(this.#steps);
   readonly #results = new Table<StoredResult & { instance: string; n: number }>(this.#steps, (row) => row.instance);
-  readonly #attached = new Table<string>(this.#steps);
+  readonly #attached = new Table<AttachedInstance>(this.#steps);
   readonly #disk = new Table<DiskRow>(
     this.#steps,
     (row) => row.folder,
@@ -302,12 +302,12 @@ export class MemoryTables implements MetaTables, Transactions {
     return this.#results.count(0, instance);
   }
 
-  attached(): string[] {
-    return this.#attached.all().sort();
+  attached(): AttachedInstance[] {
+    return this.#attached.all().sort((one, other) => (one.instance < other.instance ? -1 : 1));
   }
 
-  putAttached(instance: string): void {
-    this.#attached.put(instance, instance);
+  putAttached(attached: AttachedInstance): void {
+    this.#attached.put(attached.instance, attached);
   }
 
   removeAttached(instance: string): void {

@@ -201,11 +201,13 @@ export class MetaCore implements SyncMetaStore {
     this.#transact(false, () => this.#write.removeResultsUpTo(instance, upToN, but));
   }
 
-  setAttached(instance: string, isAttached: boolean): void {
-    this.#transact(true, () => (isAttached ? this.#write.putAttached(instance) : this.#write.removeAttached(instance)));
+  setAttached(instance: string, termMs: number): void {
+    this.#transact(true, () =>
+      termMs > 0 ? this.#write.putAttached({ instance, termMs }) : this.#write.removeAttached(instance),
+    );
   }
 
-  attached(): string[] {
+  attached(): store.AttachedInstance[] {
     return this.#read.attached();
   }
 

@@ -86,7 +86,7 @@ export class MetaFront implements store.MetaStore {
   allocateNodes = (count: number): Promise<{ first: number; count: number }> => this.#change("allocateNodes", count);
   forgetResults = (instance: string, upToN: number, but: readonly number[]): Promise<void> =>
     this.#change("forgetResults", instance, upToN, but);
-  setAttached = (instance: string, is: boolean): Promise<void> => this.#change("setAttached", instance, is);
+  setAttached = (instance: string, termMs: number): Promise<void> => this.#change("setAttached", instance, termMs);
   broughtUp = (...args: Parameters<store.MetaStore["broughtUp"]>): Promise<void> => this.#change("broughtUp", ...args);
   passed = (): Promise<store.Passed> => this.#call("passed");
   note = (notices: readonly Notice[]): Promise<void> => this.#change("note", notices);
@@ -105,7 +105,7 @@ export class MetaFront implements store.MetaStore {
   versionsOf = (node: number): Promise<store.VersionRow[]> => this.#call("versionsOf", node);
   withoutRecipe = (limit: number, after = 0): Promise<VersionId[]> => this.#call("withoutRecipe", limit, after);
   result = (instance: string, n: number): ReturnType<store.MetaStore["result"]> => this.#call("result", instance, n);
-  attached = (): Promise<string[]> => this.#call("attached");
+  attached = (): Promise<store.AttachedInstance[]> => this.#call("attached");
   diskRows = (folder: number): Promise<store.DiskRow[]> => this.#call("diskRows", folder);
   diskRow = (folder: number, name: string): Promise<store.DiskRow | undefined> => this.#call("diskRow", folder, name);
   diskRowsOfNode = (node: number): Promise<store.DiskRow[]> => this.#call("diskRowsOfNode", node);

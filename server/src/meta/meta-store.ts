@@ -197,6 +197,12 @@ export interface Passed {
   waiting: readonly number[];
 }
 
+export interface AttachedInstance {
+  instance: string;
+  /** 0: not known. */
+  termMs: number;
+}
+
 /**
  * All methods are asynchronous; none blocks the event loop. Reads see committed state only and never wait for an open batch. Other writes wait
  * until the open batch ends, so whoever has one open must not await another write.
@@ -252,9 +258,10 @@ export interface MetaStore {
   result(instance: string, n: number): Promise<{ digest: Uint8Array; result: OperationResult } | undefined>;
   /** The client has these results: all n up to and including. */
   forgetResults(instance: string, upToN: number, but: readonly number[]): Promise<void>;
-  /** Instances that hold an attachment (asked at restart), kept durably before it resolves. */
-  setAttached(instance: string, isAttached: boolean): Promise<void>;
-  attached(): Promise<string[]>;
+  /** Instances that hold an attachment, and how long a lease of theirs lasts (asked at restart), kept durably before it resolves; 0: it holds none. */
+  setAttached(instance: string, termMs: number): Promise<void>;
+  /** By instance. */
+  attached(): Promise<AttachedInstance[]>;
 
   /** The disk rows of a folder, by name. */
   diskRows(folder: number): Promise<DiskRow[]>;

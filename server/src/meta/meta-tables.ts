@@ -1,7 +1,7 @@
 // MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine decides on which thread it
 // runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a rule of the tree; those are the planner's.
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
-import type { DiskRow, OperationResult, Passed, VersionRow, VolumeFacts } from "./meta-store.ts";
+import type { AttachedInstance, DiskRow, OperationResult, Passed, VersionRow, VolumeFacts } from "./meta-store.ts";
 
 /** The volume's facts with what only this folder needs. */
 export interface Facts extends VolumeFacts {
@@ -67,8 +67,8 @@ export interface MetaTables {
   removeResultsUpTo(instance: string, n: number, but: readonly number[]): void;
   countResults(instance: string): number;
 
-  attached(): string[];
-  putAttached(instance: string): void;
+  attached(): AttachedInstance[];
+  putAttached(attached: AttachedInstance): void;
   removeAttached(instance: string): void;
 
   diskRow(folder: number, name: string): DiskRow | undefined;

@@ -70,6 +70,7 @@ CREATE TABLE IF NOT EXISTS notices (
 CREATE TABLE IF NOT EXISTS passed (
   id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, waiting TEXT NOT NULL, crc INTEGER NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS terms (instance TEXT PRIMARY KEY, term_ms INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
 /** An error of SQLite as one of ours; others pass through. */

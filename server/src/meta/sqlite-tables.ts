@@ -3,7 +3,7 @@
 import type Database from "better-sqlite3";
 import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared";
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
-import type { DiskRow, Passed, VersionPlace, VersionRow } from "./meta-store.ts";
+import type { AttachedInstance, DiskRow, Passed, VersionPlace, VersionRow } from "./meta-store.ts";
 import type { Facts, LastName, MetaTables, StoredResult } from "./meta-tables.ts";
 import * as rows from "./sqlite-rows.ts";
 import type { Column } from "./sqlite-rows.ts";
@@ -317,17 +317,28 @@ export class SqliteTables implements MetaTables {
     return count;
   }
 
-  attached(): string[] {
+  attached(): AttachedInstance[] {
+    const terms = new Map(
+      this.#rows("SELECT instance, term_ms, crc FROM terms").map((row) => {
+        const [instance, termMs] = rows.checkedRow("terms", row);
+        return [String(instance), Number(termMs)];
+      }),
+    );
     const found = this.#rows("SELECT instance, crc FROM attached ORDER BY instance");
-    return found.map((row) => String(rows.checkedRow("attached", row)[0]));
+    return found.map((row) => {
+      const instance = String(rows.checkedRow("attached", row)[0]);
+      return { instance, termMs: terms.get(instance) ?? 0 };
+    });
   }
 
-  putAttached(instance: string): void {
+  putAttached({ instance, termMs }: AttachedInstance): void {
     this.#put("INSERT OR REPLACE INTO attached VALUES (?, ?)", [instance]);
+    this.#put("INSERT OR REPLACE INTO terms VALUES (?, ?, ?)", [instance, termMs]);
   }
 
   removeAttached(instance: string): void {
     this.#run("DELETE FROM attached WHERE instance = ?", instance);
+    this.#run("DELETE FROM terms WHERE instance = ?", instance);
   }
 
   #diskRows(where: string, ...given: unknown[]): DiskRow[] {

@@ -3,7 +3,7 @@
 import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentHost, ContentStore, LeftFile } from "../content/content-store.ts";
-import { Feed } from "../feed/feed.ts";
+import { Feed, TERM_MS_MAX } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult, VolumeFacts } from "../meta/meta-store.ts";
@@ -47,8 +47,8 @@ export interface VolumeParts {
 }
 
 const LOG_FOLDER = "log";
-/** Stands for the clients of an epoch that nobody remembers: they may hold leases for one more term. */
-const CLIENTS_OF_BEFORE = "clients of an earlier epoch";
+/** Stands for the clients of an epoch that nobody remembers: they may hold leases for one more term, of whatever line. */
+const CLIENTS_OF_BEFORE = { instance: "clients of an earlier epoch", termMs: TERM_MS_MAX };
 
 export class Volume {
   readonly name: string;
@@ -318,7 +318,7 @@ export class Volume {
     this.termTimer = this.clock.after(this.feed.termMs, () => {
       for (const instance of this.feed.forgetGone()) {
         this.meta
-          .setAttached(instance, false)
+          .setAttached(instance, 0)
           .catch((error: unknown) => this.warn("A client that is gone could not be forgotten.", error));
       }
       if (this.lastSeq > CHANGES_KEPT) {

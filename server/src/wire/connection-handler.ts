@@ -117,7 +117,12 @@ export class ConnectionHandler {
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
     attachment.holder = volume.feed.attach(
-      { instance: request.instance, who: this.introduction.who, device: this.deviceId ?? "" },
+      {
+        instance: request.instance,
+        who: this.introduction.who,
+        device: this.deviceId ?? "",
+        roundTripMs: request.roundTripMs,
+      },
       attachment,
       isSameEpoch ? (request.seq ?? 0) : 0,
     );
@@ -138,7 +143,7 @@ export class ConnectionHandler {
   private async greet(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
     const { volume, channel, right } = attachment;
     // Asked for in the turn in which the feed learned of it: whoever forgets the instance as gone did so before both, or does it after both.
-    await volume.meta.setAttached(request.instance, true);
+    await volume.meta.setAttached(request.instance, attachment.holder.termMs);
     const root = await volume.meta.node(ROOT_NODE);
     if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
     const nodes = request.wantsNodes && right === "write" ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;
@@ -153,7 +158,7 @@ export class ConnectionHandler {
       nodes: nodes === undefined ? null : [nodes.first, nodes.count],
       isResumed: replay !== undefined,
       isReadOnly: right === "read",
-      termMs: volume.feed.termMs,
+      termMs: attachment.holder.termMs,
     });
     if (replay !== undefined) attachment.missed(replay.due);
     attachment.release(replay?.upTo ?? 0);
@@ -173,7 +178,7 @@ export class ConnectionHandler {
     if (attachment?.isCurrent !== true) return;
     const { volume, instance, holder } = attachment;
     volume.feed.detach(holder, true);
-    await volume.meta.setAttached(instance, false);
+    await volume.meta.setAttached(instance, 0);
   }
 
   private attachment(id: number): Attachment {

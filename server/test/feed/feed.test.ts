@@ -103,6 +103,21 @@ describe("a commit", () => {
     expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(TERM_MS - 5_000);
   });
 
+  test("[W162] over a slow line is waited for as long as its lease lasts there: four round trips", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const far = scene.follower("far", [1], true, 8_000);
+    expect(far.holder.termMs).toBe(32_000);
+    await scene.clock.advance(5_000);
+    expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(32_000 - 5_000);
+    expect(scene.follower("near", [1], true, 2_000).holder.termMs).toBe(TERM_MS);
+  });
+
+  test("[W19] [W162] is waited for so long after a restart too", async () => {
+    const scene = new Scene([{ instance: "far", termMs: 32_000 }]);
+    expect(await scene.answeredAfter(await scene.commit(made(1, 1)))).toBe(32_000);
+  });
+
   test("[W15] waits at most a term, however often a follower renews without acknowledging", async () => {
     const scene = new Scene();
     const writer = scene.follower("writer");

@@ -2,6 +2,7 @@
 import { SimulatedClock } from "@runnel/shared";
 import type { Change, NodeState } from "@runnel/shared";
 import { Feed } from "../../src/feed/feed.ts";
+import type { AttachedInstance } from "../../src/meta/meta-store.ts";
 import type { FeedSender, Holder } from "../../src/feed/holder.ts";
 
 export const TERM_MS = 20_000;
@@ -17,9 +18,10 @@ export class Follower implements FeedSender {
   readonly feed: Feed;
   holder: Holder;
 
-  constructor(feed: Feed, instance: string, seq = 0) {
+  constructor(feed: Feed, instance: string, seq = 0, roundTripMs?: number) {
     this.feed = feed;
-    this.holder = feed.attach({ instance, who: `${instance}'s laptop`, device: `of ${instance}` }, this, seq);
+    const identity = { instance, who: `${instance}'s laptop`, device: `of ${instance}`, roundTripMs };
+    this.holder = feed.attach(identity, this, seq);
   }
 
   changes(changes: readonly Change[]): void {
@@ -122,12 +124,19 @@ export class Scene {
   readonly clock = new SimulatedClock();
   readonly feed: Feed;
 
-  constructor(attached: readonly string[] = []) {
-    this.feed = new Feed(this.clock, TERM_MS, attached);
+  /** `attached`: before a restart; by name, with the usual term. */
+  constructor(attached: readonly (string | AttachedInstance)[] = []) {
+    const known = attached.map((each) => (typeof each === "string" ? { instance: each, termMs: TERM_MS } : each));
+    this.feed = new Feed(this.clock, TERM_MS, known);
   }
 
-  follower(instance: string, folders: readonly number[] | "all" = [1], hasLease = true): Follower {
-    return new Follower(this.feed, instance).follows(folders, hasLease);
+  follower(
+    instance: string,
+    folders: readonly number[] | "all" = [1],
+    hasLease = true,
+    roundTripMs?: number,
+  ): Follower {
+    return new Follower(this.feed, instance, 0, roundTripMs).follows(folders, hasLease);
   }
 
   async commit(change: Change, by?: Follower, n = 1): Promise<Commit> {

@@ -290,7 +290,11 @@ class World {
   restart(): void {
     for (const client of this.clients) client.cut(true);
     this.feed.close();
-    this.feed = new Feed(this.clock, TERM_MS, [...this.attached]);
+    this.feed = new Feed(
+      this.clock,
+      TERM_MS,
+      [...this.attached].map((instance) => ({ instance, termMs: 0 })),
+    );
   }
 
   async run(steps: number): Promise<void> {

@@ -288,7 +288,7 @@ function describeKept(using: Using): void {
     "a store opened again tells all it told before",
     using(async (h, place) => {
       await history(h);
-      await h.store.setAttached("there", true);
+      await h.store.setAttached("there", 20_000);
       await h.store.putChunks({ node: 2, seq: 2 }, { lengths: Uint32Array.of(3), digests: digestOf("c") });
       const whole = await told(h.store);
       await h.store.close();
@@ -348,11 +348,15 @@ function describeKept(using: Using): void {
   test(
     "attached instances are listed until they are not",
     using(async ({ store }) => {
-      for (const instance of ["b", "a", "b"]) await store.setAttached(instance, true);
-      expect(await store.attached()).toEqual(["a", "b"]);
-      await store.setAttached("b", false);
-      await store.setAttached("c", false);
-      expect(await store.attached()).toEqual(["a"]);
+      for (const instance of ["b", "a", "b"]) await store.setAttached(instance, 20_000);
+      await store.setAttached("a", 40_000);
+      expect(await store.attached()).toEqual([
+        { instance: "a", termMs: 40_000 },
+        { instance: "b", termMs: 20_000 },
+      ]);
+      await store.setAttached("b", 0);
+      await store.setAttached("c", 0);
+      expect(await store.attached()).toEqual([{ instance: "a", termMs: 40_000 }]);
     }),
   );
 

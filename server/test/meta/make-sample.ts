@@ -16,6 +16,6 @@ const gone = await h.make(ROOT, "gone");
 await h.run(h.remove(ROOT, "gone", gone));
 await h.make(ROOT, "link", { ...FILE, type: "symlink", target: "docs/report.txt" });
 await h.external(ROOT, "seen");
-await h.store.setAttached("here", true);
+await h.store.setAttached("here", 20_000);
 await h.store.putChunks({ node: report, seq: 4 }, { lengths: Uint32Array.of(5), digests: digestOf("three") });
 await h.store.close();

@@ -22,7 +22,7 @@ test("a simulated power cut loses what was committed since the last checkpoint o
   await h.make(ROOT, "a");
   await h.store.checkpoint();
   await h.make(ROOT, "b");
-  await h.store.setAttached("here", true);
+  await h.store.setAttached("here", 20_000);
   await h.make(ROOT, "c");
   await h.store.close();
   image.cutPower();

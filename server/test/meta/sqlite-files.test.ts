@@ -55,7 +55,8 @@ describe("formats", () => {
         handle: digestOf("made 1/seen"),
         stat: { ino: 1000 },
       });
-      expect(await h.store.attached()).toEqual(["here"]);
+      // Of before terms were kept.
+      expect(await h.store.attached()).toEqual([{ instance: "here", termMs: 0 }]);
       expect(await h.store.changesAfter(6, 9)).toMatchObject([
         { seq: 7 },
         { seq: 8, bindings: [{ folder: ROOT, name: "seen" }] },
@@ -170,13 +171,13 @@ test("a checkpoint leaves nothing in the WAL, and is Busy while another program 
     const other = new Database(join(folder, "meta.db"), { readonly: true });
     const reading = other.prepare("SELECT node FROM nodes").iterate();
     reading.next();
-    await h.store.setAttached("later", true);
+    await h.store.setAttached("later", 20_000);
     await expect(h.store.checkpoint()).rejects.toMatchObject({ kind: "Busy" });
     reading.return?.();
     other.close();
     await h.store.checkpoint();
     expect(wal()).toBe(0);
-    expect(await h.store.attached()).toEqual(["here", "later"]);
+    expect(await h.store.attached()).toMatchObject([{ instance: "here" }, { instance: "later", termMs: 20_000 }]);
   });
 });
 

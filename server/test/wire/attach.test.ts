@@ -147,15 +147,15 @@ describe("an attachment", () => {
     const { meta } = rig.volume;
     const setAttached = meta.setAttached.bind(meta);
     // Those that are gone are forgotten once a term: here while the disk takes its time.
-    meta.setAttached = async (instance, isAttached) => {
-      const done = setAttached(instance, isAttached);
-      if (isAttached) await rig.clock.advance(TERM_MS + 10);
+    meta.setAttached = async (instance, termMs) => {
+      const done = setAttached(instance, termMs);
+      if (termMs > 0) await rig.clock.advance(TERM_MS + 10);
       return done;
     };
     await (await wire.greeted()).attach(ONE);
     await rig.clock.advance(100);
     expect(rig.volume.feed.attachments).toBe(1);
-    expect(await meta.attached()).toEqual([ONE]);
+    expect(await meta.attached()).toMatchObject([{ instance: ONE }]);
   });
 
   test("[W12] is needed for requests, by its channel's id, and only on its own connection", async () => {

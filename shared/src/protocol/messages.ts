@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { RunnelError } from "../errors.ts";
 import type { FileType } from "../host/disk.ts";
-import { LIMITS } from "../limits.ts";
+import { LIMITS, TIMING } from "../limits.ts";
 import { nameFault } from "../model/names.ts";
 import type { Change, NodeState, VersionId } from "../model/node.ts";
 import { NODE_LIMIT } from "../model/node.ts";
@@ -218,6 +218,8 @@ export const REQUESTS = {
     /** Folders followed before, on resume; "all" for the whole volume. */
     follows: z.union([z.literal("all"), z.array(nodeId).max(LIMITS.followedFolders)]).optional(),
     wantsNodes: z.boolean(),
+    /** Of its line, as the client has measured it; left out where that is short. */
+    roundTripMs: count.pipe(z.int().max(TIMING.roundTripMsMax)).optional(),
   }),
   find: z.object({
     ...attached,
