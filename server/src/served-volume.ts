@@ -95,13 +95,14 @@ export class ServedVolume {
   }
 
   /** A folder that goes while it is being opened fails in whatever was just done in it. undefined: it is there, and the failure another one. */
-  private async whyGone(error: unknown): Promise<string | undefined> {
-    if (isRunnelError(error, "Unavailable")) return error.message;
-    const now: unknown = await this.offer.look().then(
-      () => undefined,
-      (found: unknown) => found,
-    );
-    return isRunnelError(now, "Unavailable") ? now.message : undefined;
+  private async whyGone(failure: unknown): Promise<string | undefined> {
+    if (isRunnelError(failure, "Unavailable")) return failure.message;
+    try {
+      await this.offer.look();
+      return undefined;
+    } catch (now) {
+      return isRunnelError(now, "Unavailable") ? now.message : undefined;
+    }
   }
 
   async close(): Promise<void> {
