@@ -53,6 +53,9 @@ export async function abortFuse(mount: Mount): Promise<void> {
   if (!mount.type.startsWith("fuse")) return;
   const path = `${FUSE_CONNECTIONS}/${mount.minor}/abort`;
   if (!existsSync(path)) await run("mount", ["-t", "fusectl", "none", FUSE_CONNECTIONS], { deadlineMs: 5000 });
+  // The number of one that has gone meanwhile may be another test's by now.
+  const isStill = ({ minor, mountpoint }: Mount): boolean => minor === mount.minor && mountpoint === mount.mountpoint;
+  if (!mountsBelow(mount.mountpoint).some(isStill)) return;
   try {
     writeFileSync(path, "1");
   } catch {
