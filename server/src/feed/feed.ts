@@ -22,8 +22,6 @@ interface Wait {
 
 /** A lease is renewed after half its term, asks a round trip ahead, and counts from the sending (W162). */
 const TERM_ROUND_TRIPS = 4;
-/** The longest that is given for the sake of a line. */
-export const TERM_MS_MAX = TERM_ROUND_TRIPS * TIMING.roundTripMsMax;
 
 export class Feed {
   private readonly clock: Clock;

@@ -3,7 +3,7 @@
 import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentHost, ContentStore, LeftFile } from "../content/content-store.ts";
-import { Feed, TERM_MS_MAX } from "../feed/feed.ts";
+import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult, VolumeFacts } from "../meta/meta-store.ts";
@@ -47,8 +47,8 @@ export interface VolumeParts {
 }
 
 const LOG_FOLDER = "log";
-/** Stands for the clients of an epoch that nobody remembers: they may hold leases for one more term, of whatever line. */
-const CLIENTS_OF_BEFORE = { instance: "clients of an earlier epoch", termMs: TERM_MS_MAX };
+/** Stands for the clients of an epoch that nobody remembers: they may hold leases for one more term. */
+const CLIENTS_OF_BEFORE = { instance: "clients of an earlier epoch", termMs: 0 };
 
 export class Volume {
   readonly name: string;

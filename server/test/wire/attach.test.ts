@@ -439,7 +439,7 @@ describe("the feed", () => {
       const before = wire.rig.clock.bootMs();
       await writer.make(ROOT_NODE, how);
       expect(wire.rig.clock.bootMs() - before).toBeLessThan(1_000);
-      expect(await wire.rig.volume.meta.attached()).toEqual([ONE]);
+      expect(await wire.rig.volume.meta.attached()).toMatchObject([{ instance: ONE }]);
     }
   });
 

@@ -3,29 +3,16 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <mutex>
 
 #include "src/file/file.h"
 #include "src/file/posix/retry.h"
 
 namespace runnel {
 
-namespace {
-
-// The system tells the holder of a lease by SIGIO that somebody waits, which would end a process that does nothing about
-// it. Whoever holds a lease here asks (LeaseStands) instead.
-void IgnoreLeaseSignal() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction now;
-    if (sigaction(SIGIO, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGIO, SIG_IGN);
-  });
-}
-
-}  // namespace
-
 Lease TakeLease(int fd) {
-  IgnoreLeaseSignal();
+  // The system tells the holder by a signal that somebody waits. Whoever holds a lease here asks (LeaseStands) instead, so it is one that does nothing
+  // unless the process wants it: the usual one, SIGIO, ends a process, and who handles that is not for a library to decide.
+  if (fcntl(fd, F_SETSIG, SIGURG) != 0) return Lease::kRefused;
   if (Retry([&] { return fcntl(fd, F_SETLEASE, F_RDLCK); }) == 0) return Lease::kTaken;
   return errno == EAGAIN ? Lease::kWriter : Lease::kRefused;
 }
