@@ -317,27 +317,25 @@ export class BringUp {
     });
   }
 
-  /** Passes over what depends on one that waits. */
+  /** Passes over what depends on one that waits. What stands behind those taken, maybe very many, is moved up once for all of them. */
   #takeBatch(): void {
-    let bytes = 0;
-    for (let commit = this.#queue[0]; commit !== undefined; commit = this.#queue[0]) {
-      if (this.#waiting.holdsUp(commit)) {
-        this.#queue.shift();
-        this.#passOver(commit);
-        continue;
+    let [taken, bytes] = [0, 0];
+    for (const commit of this.#queue) {
+      if (this.#waiting.holdsUp(commit)) this.#passOver(commit);
+      else {
+        bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
+        const [first] = this.#batch;
+        // A link is prepared from the file that the commits before have put in place, so those come first, by themselves.
+        const isAlone = commit.operation.op === "link";
+        // What was begun before is settled first: until then the tuples of what it touched are not known.
+        const isOther = first !== undefined && this.#begun.has(commit.seq) !== this.#begun.has(first.seq);
+        const isFull = this.#batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES;
+        if (first !== undefined && (first.operation.op === "link" || isAlone || isOther || isFull)) break;
+        this.#batch.push(commit);
       }
-      bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
-      const [first] = this.#batch;
-      // A link is prepared from the file that the commits before have put in place, so those come first, by themselves.
-      const isAlone = commit.operation.op === "link";
-      // What was begun before is settled first: until then the tuples of what it touched are not known.
-      const isOther = first !== undefined && this.#begun.has(commit.seq) !== this.#begun.has(first.seq);
-      const isFull = this.#batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES;
-      if (first !== undefined && (isAlone || isOther || isFull)) return;
-      this.#batch.push(commit);
-      this.#queue.shift();
-      if (isAlone) return;
+      taken++;
     }
+    this.#queue.splice(0, taken);
   }
 
   async #apply(preparations: readonly Preparation[]): Promise<void> {

@@ -1,7 +1,8 @@
 // UpSeq: up to which commit the folder is, and who waits for one.
 export class UpSeq {
   readonly #tell: (seq: number) => void;
-  #waiters: { seq: number; resolve: () => void }[] = [];
+  /** In the order of their seqs. */
+  readonly #waiters: { seq: number; resolve: () => void }[] = [];
   #up: number;
   /** The last commit known, of clients or of other programs. */
   seen: number;
@@ -25,13 +26,14 @@ export class UpSeq {
     if (seq <= this.#up) return;
     this.#up = seq;
     this.#tell(seq);
-    const ready = this.#waiters.filter((waiter) => waiter.seq <= seq);
-    this.#waiters = this.#waiters.filter((waiter) => waiter.seq > seq);
-    for (const { resolve } of ready) resolve();
+    const end = this.#waiters.findIndex((waiter) => waiter.seq > seq);
+    for (const { resolve } of this.#waiters.splice(0, end < 0 ? this.#waiters.length : end)) resolve();
   }
 
   when(seq: number): Promise<void> {
     if (seq <= this.#up) return Promise.resolve();
-    return new Promise((resolve) => this.#waiters.push({ seq, resolve }));
+    // Nearly always the last.
+    const before = this.#waiters.findLastIndex((waiter) => waiter.seq <= seq);
+    return new Promise((resolve) => this.#waiters.splice(before + 1, 0, { seq, resolve }));
   }
 }
