@@ -44,7 +44,7 @@ interface Told {
 }
 
 /** A session that has attached. The server gives the lease to the first question only. */
-async function attached(termMs: number, wasUsed = true): Promise<Told> {
+async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Promise<Told> {
   const clock = new SimulatedClock();
   const network = new SimulatedNetwork(clock, new SeededRandom(1));
   let questions = 0;
@@ -53,6 +53,7 @@ async function attached(termMs: number, wasUsed = true): Promise<Told> {
       channel.end({ protocol: 1, software: "test server", termMs: 0 });
       return;
     }
+    if (operation === "stat") return;
     const facts = { epoch: "e", seq: 0, root: packState(ROOT), nodes: null, isResumed: false, isReadOnly: false };
     channel.send({ ...facts, termMs });
     for (let item = await channel.next(); item !== undefined; item = await channel.next()) {
@@ -64,7 +65,7 @@ async function attached(termMs: number, wasUsed = true): Promise<Told> {
   await network.listen("127.0.0.1", PORT, (link) => {
     void new Connection({ link, isClient: false, clock, executor, opened: serve, closed: () => undefined });
   });
-  const line = network.line({ delayMs: DELAY_MS });
+  const line = network.line({ delayMs });
   const leases: Told["leases"] = [];
   const nothing = (): void => undefined;
   const session = new Session({
@@ -162,12 +163,57 @@ describe("after an outage in which nobody can be reached", () => {
   );
 });
 
+describe("after an outage that is shorter than the patience", () => {
+  const LINE_MS = 50;
+  // Dialing takes two round trips, and attaching one; one is waited for a sign of the old connection.
+  const DIALED_MS = 8 * LINE_MS;
+
+  test.each([2_000, 4_000, 9_000])(
+    "of %d ms, what was asked in it is answered within a second of the line's return, though the old connection stays silent for long",
+    async (outageMs) => {
+      const { session, clock, line } = await attached(TIMING.leaseTermMs, true, LINE_MS);
+      line.backsOff = true;
+      line.isBlackHole = true;
+      await clock.advance(1);
+      let outcome = "";
+      session.patiently(session.call("stat", {}), "stat").then(
+        () => (outcome = "answered"),
+        (error: Error) => (outcome = error.message),
+      );
+      await clock.advance(outageMs);
+      line.isBlackHole = false;
+      await clock.advance(1_000 + DIALED_MS);
+      expect(session.isResponsive).toBe(true);
+      expect(outcome).toBe("The line is there again, the connection was not.");
+      const closing = session.close();
+      await clock.advance(10 * DELAY_MS);
+      await closing;
+    },
+  );
+
+  test("a server that is busy for long is not taken for one", async () => {
+    const { session, clock, line } = await attached(TIMING.leaseTermMs);
+    let attempts = 0;
+    const dial = line.dial.bind(line);
+    line.dial = (...what) => {
+      attempts++;
+      return dial(...what);
+    };
+    const asking = session.patiently(session.call("stat", {}), "stat").catch(() => undefined);
+    await clock.advance(9_000);
+    expect(attempts).toBe(0);
+    const closing = session.close();
+    await clock.advance(10 * DELAY_MS);
+    await Promise.all([closing, asking]);
+  });
+});
+
 describe("a lease that is given back", () => {
   test("[W17] stays so, though the answer to a question from before it comes after that", async () => {
     const clock = new SimulatedClock();
     const leases: number[] = [];
     const sent: unknown[] = [];
-    const connection = { link: { receivedBytes: 0 }, sendsBulk: false, isBehind: false, close: () => undefined };
+    const connection = { link: { receivedBytes: 0 }, unacknowledgedBytes: 0, isBehind: false, close: () => undefined };
     const lease = new Lease({
       clock,
       signs: new SignsOfLife(clock, () => undefined),

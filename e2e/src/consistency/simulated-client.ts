@@ -71,6 +71,7 @@ export class SimulatedClient {
     this.random = random;
     this.machine = new Machine(clock);
     this.line = network.line(line);
+    this.line.backsOff = true;
     if (losesPower) this.shadow = new ShadowDisk(clock, random.below(2 ** 32));
   }
 

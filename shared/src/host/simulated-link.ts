@@ -40,7 +40,7 @@ export class SimulatedLink implements Link {
   /** The other end is gone: what it had sent comes later. */
   #isLate = false;
   /** What came in while nothing arrives. */
-  readonly #held: (Uint8Array | Closing)[] = [];
+  readonly #held: { content: Uint8Array | Closing; bytes: number }[] = [];
   bufferedBytes = 0;
   sentBytes = 0;
   receivedBytes = 0;
@@ -115,7 +115,7 @@ export class SimulatedLink implements Link {
     if (peer === undefined) return () => undefined;
     peer.#isLate = true;
     return () => {
-      for (const arrival of peer.#held.splice(0)) peer.#take(arrival);
+      peer.#takeHeld();
       peer.cut();
     };
   }
@@ -124,8 +124,12 @@ export class SimulatedLink implements Link {
   release(): void {
     for (const end of [this, this.#peer]) {
       if (end === undefined || end.#isLate) continue;
-      for (const arrival of end.#held.splice(0)) end.#take(arrival);
+      end.#takeHeld();
     }
+  }
+
+  #takeHeld(): void {
+    for (const { content, bytes } of this.#held.splice(0)) this.#take(content, bytes);
   }
 
   #carry(content: Uint8Array | Closing, length: number): void {
@@ -147,16 +151,16 @@ export class SimulatedLink implements Link {
 
   #arrive(content: Uint8Array | Closing, bytes: number): void {
     if (this.#isCut) return;
+    if (this.#conditions.isBlackHole || this.#isLate || this.#held.length > 0) this.#held.push({ content, bytes });
+    else this.#take(content, bytes);
+  }
+
+  #take(content: Uint8Array | Closing, bytes: number): void {
     this.receivedBytes += bytes;
     if (this.receivedBytes > this.#receivedMax) {
       this.cut();
       return;
     }
-    if (this.#conditions.isBlackHole || this.#isLate || this.#held.length > 0) this.#held.push(content);
-    else this.#take(content);
-  }
-
-  #take(content: Uint8Array | Closing): void {
     if (content instanceof Uint8Array) this.#inbox.put(content);
     else this.#inbox.end(content.code, content.reason);
   }

@@ -75,6 +75,9 @@ export class SimulatedLine implements Dialer, LineConditions {
   delayMs: number;
   jitterMs: number;
   bytesPerSecond: number;
+  /** After a black hole its links stay silent for as long again, new ones do not: TCP sends again ever more seldom. */
+  backsOff = false;
+  #blackHoleMs = 0;
 
   constructor(network: SimulatedNetwork, conditions: Partial<LineConditions>) {
     this.#network = network;
@@ -89,9 +92,19 @@ export class SimulatedLine implements Dialer, LineConditions {
   }
 
   set isBlackHole(isBlackHole: boolean) {
+    if (isBlackHole === this.#isBlackHole) return;
     this.#isBlackHole = isBlackHole;
-    if (isBlackHole) return;
-    for (const link of this.#links) link.release();
+    const { clock } = this.#network;
+    if (isBlackHole) {
+      this.#blackHoleMs = clock.bootMs();
+      return;
+    }
+    const links = [...this.#links];
+    const release = (): void => {
+      if (!this.#isBlackHole) for (const link of links) link.release();
+    };
+    if (this.backsOff) clock.after(clock.bootMs() - this.#blackHoleMs, release);
+    else release();
   }
 
   async dial(url: string, signal?: AbortSignal): Promise<Link> {

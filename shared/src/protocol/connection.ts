@@ -103,8 +103,8 @@ export class Connection {
   }
 
   /** Bulk of this side is on the line: what is asked now waits behind it. */
-  get sendsBulk(): boolean {
-    return this.pacing.unacknowledgedBytes > 0;
+  get unacknowledgedBytes(): number {
+    return this.pacing.unacknowledgedBytes;
   }
 
   /** Measured bulk rate towards the other side, bytes per second; 0 while unknown. */

@@ -95,7 +95,7 @@ export class Lease {
     if (feed === undefined || connection === undefined) throw otherwise;
     const question = ++this.question;
     const [sentMs, askedMs] = [clock.bootMs(), signs.time.nowMs];
-    const receivedBytes = connection.sendsBulk ? undefined : connection.link.receivedBytes;
+    const receivedBytes = connection.unacknowledgedBytes > 0 ? undefined : connection.link.receivedBytes;
     const answer = new Promise<boolean>((answered, failed) => {
       this.asked.set(question, { sentMs, askedMs, receivedBytes, answered, failed });
     });
@@ -118,7 +118,7 @@ export class Lease {
   private measure({ askedMs, receivedBytes }: Question): void {
     const { signs } = this.parts;
     const connection = this.parts.connection();
-    if (connection === undefined || receivedBytes === undefined || connection.sendsBulk) return;
+    if (connection === undefined || receivedBytes === undefined || connection.unacknowledgedBytes > 0) return;
     if (connection.link.receivedBytes - receivedBytes > ANSWER_BYTES_MAX) return;
     signs.line.measured(signs.time.nowMs - askedMs);
     this.parts.measured();

@@ -19,6 +19,7 @@ import type { OwnTime } from "./own-time.ts";
 import { Redial } from "./redial.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { SignsOfLife, unanswered } from "./signs-of-life.ts";
+import { dialedBeside } from "./stuck-connection.ts";
 import { supply } from "./supply.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
 
@@ -37,6 +38,9 @@ export class Session {
   private running: Promise<void> | undefined;
   private ackPending = 0;
   private readonly signs: SignsOfLife;
+  private isLookingBeside = false;
+  /** Takes the place of the connection that was given up for it. */
+  private beside: Dialed | undefined;
   /** Set by `close`: ends what is being waited for on the way to a connection. */
   private readonly ending = new AbortController();
 
@@ -52,7 +56,11 @@ export class Session {
   constructor(parts: SessionParts) {
     this.parts = parts;
     const { clock, events } = parts;
-    this.signs = new SignsOfLife(clock, () => this.connection);
+    this.signs = new SignsOfLife(
+      clock,
+      () => this.connection,
+      () => void this.lookBeside(),
+    );
     const { signs } = this;
     this.lease = new Lease({
       clock,
@@ -240,6 +248,7 @@ export class Session {
       await Promise.race([this.feed?.result().catch(() => undefined), sleep(this.parts.clock, GOODBYE_MS)]);
     }
     this.connection?.close(error);
+    this.beside?.link.close(CLOSE_NORMAL, "");
     for (const waiter of this.whenConnected.splice(0)) waiter.reject(error);
     await this.running;
   }
@@ -406,18 +415,47 @@ export class Session {
         });
         continue;
       }
-      const { parts, signs } = this;
-      const redial = new Redial(parts, parts.instance(), signs.line.roundTripMs, (error) => this.notReached(error));
+      const redial = this.redial((error) => this.notReached(error));
       let isShutOut = false;
       while (!this.isEnding && !this.isConnected) {
         try {
-          await this.connect(await redial.next(isShutOut, this.ending.signal));
+          const { beside } = this;
+          this.beside = undefined;
+          await this.connect(beside ?? (await redial.next(isShutOut, this.ending.signal)));
         } catch (error) {
           if (this.isEnding) return;
           isShutOut = isRunnelError(error, "Denied", "Revoked");
           this.notReached(error);
         }
       }
+    }
+  }
+
+  private redial(failed: (error: unknown) => void): Redial {
+    return new Redial(this.parts, this.parts.instance(), this.signs.line.roundTripMs, failed);
+  }
+
+  /** The server is silent to somebody who waits: perhaps only this connection is. */
+  private async lookBeside(): Promise<void> {
+    const { connection } = this;
+    if (this.isLookingBeside || !this.isConnected || connection === undefined) return;
+    this.isLookingBeside = true;
+    try {
+      const { clock } = this.parts;
+      const error = new RunnelError("Unreachable", "connection", "The line is there again, the connection was not.");
+      this.beside = await dialedBeside({
+        clock,
+        signs: this.signs,
+        isInUse: () => this.connection === connection && !this.isEnding,
+        ask: async () => {
+          await this.lease.ask(error);
+          if (this.waiting === 0) this.signs.passOver();
+        },
+        dial: (ending) => this.redial(() => undefined).next(false, AbortSignal.any([ending, this.ending.signal])),
+      });
+      if (this.beside !== undefined) connection.close(error);
+    } finally {
+      this.isLookingBeside = false;
     }
   }
 
@@ -436,5 +474,6 @@ function unreachable(what: string, cause: RunnelError): RunnelError {
 /** Kinds that say that the volume cannot be served now: as without a link. */
 const NOT_NOW = ["Unavailable", "Busy"] as const;
 const GOODBYE_MS = 1_000;
+const CLOSE_NORMAL = 1000;
 /** A shorter one makes no lease's term longer: none is below a second (W162). */
 const ROUND_TRIP_TOLD_MS = 250;

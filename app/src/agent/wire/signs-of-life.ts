@@ -8,23 +8,36 @@ import { OwnTime } from "./own-time.ts";
 
 /** How exactly the moment is known when bytes come that end no message yet. */
 const LOOK_EVERY_MS = 250;
+/** A silence of half as long as counts is looked into. */
+const HESITATION = 1 / 2;
+/** What is on its way to the server is given so many times what the line needs for it; less than TCP sends without an answer needs no time of its own. */
+const SENDING = 3;
+const FIRST_FLIGHT_BYTES = 14_000;
+/** Of one small answer on the line, TLS's bytes included. */
+const ANSWER_BYTES_MAX = 128;
 
 export class SignsOfLife {
   readonly line = new LineTimes();
   readonly time: OwnTime;
   private readonly clock: Clock;
   private readonly connection: () => Connection | undefined;
+  private readonly hesitates: () => void;
   /** When something was asked that met silence; undefined when nothing was on this connection. */
   private askedInVainMs: number | undefined;
   /** When bytes were last seen to have come, and how many had by then on this connection. */
   private heardMs = 0;
   private heardBytes = 0;
+  /** How many had been sent by then. */
+  private sentBytes = 0;
   /** When the last connection was lost. */
   private lostMs: number;
+  private hesitatedMs = 0;
 
-  constructor(clock: Clock, connection: () => Connection | undefined) {
+  /** `hesitates`: somebody waits for the server, which says nothing although nothing is known to delay it; told again while that lasts. */
+  constructor(clock: Clock, connection: () => Connection | undefined, hesitates: () => void = () => undefined) {
     this.clock = clock;
     this.connection = connection;
+    this.hesitates = hesitates;
     this.time = new OwnTime(clock, () => connection()?.isBehind === true);
     this.lostMs = this.time.nowMs;
   }
@@ -51,6 +64,7 @@ export class SignsOfLife {
     // One that is let go because it said nothing was lost when it began to.
     this.lostMs = (this.isSilent ? this.askedInVainMs : undefined) ?? this.time.nowMs;
     this.heardBytes = 0;
+    this.sentBytes = 0;
     this.askedInVainMs = undefined;
   }
 
@@ -58,7 +72,7 @@ export class SignsOfLife {
   async soon<T>(answer: Promise<T>, what: string): Promise<T> {
     this.look();
     const askedMs = this.time.nowMs;
-    const outcome = await this.until(answer, () => askedMs + this.line.silenceMs);
+    const outcome = await this.until(answer, askedMs, () => askedMs + this.line.silenceMs);
     if (outcome !== undefined) return outcome.result;
     throw this.inVain(what, askedMs);
   }
@@ -89,7 +103,8 @@ export class SignsOfLife {
 
   /** The same for what nobody's work depends on: the server does not count as offline because of it. @throws Unreachable */
   async aside<T>(answer: Promise<T>, what: string): Promise<T> {
-    const outcome = await this.untilSilent(answer, this.time.nowMs, () => this.line.silenceMs);
+    const askedMs = this.time.nowMs;
+    const outcome = await this.until(answer, Infinity, () => Math.max(askedMs, this.lastHeardMs) + this.line.silenceMs);
     if (outcome !== undefined) return outcome.result;
     throw unanswered(what);
   }
@@ -116,12 +131,39 @@ export class SignsOfLife {
     const connection = this.connection();
     if (connection === undefined) return;
     const { link } = connection;
-    if (link.receivedBytes > this.heardBytes) this.heardMs = this.time.nowMs;
+    if (link.receivedBytes > this.heardBytes) {
+      this.heardMs = this.time.nowMs;
+      this.sentBytes = link.sentBytes;
+    }
     this.heardBytes = link.receivedBytes;
   }
 
+  /** What has just come answers the question whether the line is there, and nothing that anybody waits for: it is no sign for them. */
+  passOver(): void {
+    const received = this.connection()?.link.receivedBytes ?? 0;
+    if (received - this.heardBytes <= ANSWER_BYTES_MAX) this.heardBytes = received;
+  }
+
+  /** To whoever has waited for as long as this without a sign the line is suspect. */
+  private hesitationMs(connection: Connection): number {
+    const { link, ratePerSecond } = connection;
+    const underWayBytes = link.sentBytes - this.sentBytes + connection.unacknowledgedBytes;
+    const sendingMs = underWayBytes <= FIRST_FLIGHT_BYTES ? 0 : (SENDING * underWayBytes * 1000) / ratePerSecond;
+    return HESITATION * this.line.silenceMs + sendingMs;
+  }
+
+  private suspect(askedMs: number): void {
+    const connection = this.connection();
+    if (connection === undefined) return;
+    const hesitationMs = this.hesitationMs(connection);
+    const { nowMs } = this.time;
+    if (nowMs - Math.max(askedMs, this.lastHeardMs, this.hesitatedMs) < hesitationMs) return;
+    this.hesitatedMs = nowMs;
+    this.hesitates();
+  }
+
   private async byThen<T>(answer: Promise<T>, dueMs: () => number, overdue: () => RunnelError): Promise<T> {
-    const outcome = await this.until(answer, dueMs);
+    const outcome = await this.until(answer, Infinity, dueMs);
     if (outcome === undefined) throw overdue();
     return outcome.result;
   }
@@ -131,11 +173,11 @@ export class SignsOfLife {
     askedMs: number,
     limitMs: () => number,
   ): Promise<{ result: T } | undefined> {
-    return this.until(answer, () => Math.max(askedMs, this.lastHeardMs) + limitMs());
+    return this.until(answer, askedMs, () => Math.max(askedMs, this.lastHeardMs) + limitMs());
   }
 
   /** Until that moment of own time, which may move on meanwhile. */
-  private async until<T>(answer: Promise<T>, dueMs: () => number): Promise<{ result: T } | undefined> {
+  private async until<T>(answer: Promise<T>, askedMs: number, dueMs: () => number): Promise<{ result: T } | undefined> {
     // It may come to nothing after nobody waits for it any longer.
     answer.catch(() => undefined);
     const end = this.time.watch();
@@ -145,6 +187,7 @@ export class SignsOfLife {
         if (leftMs <= 0) return undefined;
         const outcome = await this.within(answer, Math.min(leftMs, LOOK_EVERY_MS));
         if (outcome !== undefined) return outcome;
+        this.suspect(askedMs);
       }
     } finally {
       end();
