@@ -8,6 +8,8 @@ import { FOLDER, type SimulatedServer } from "./simulated-server.ts";
 const WALL_JUMP_MS = 3_600_000;
 const SERVER_AWAY_MS = 3_000;
 const SLOW_DISK_MS = 150;
+/** What a close was given is on disk by then (docs/FORMAT.md). */
+const DURABLE_WITHIN_MS = 1_000;
 /** What a fault leads to may last so long. */
 const HURTS_MS = 60_000;
 /** How long a piece of an agent's work takes with a fifth of a processor: mostly so long, and some (a listing is stored, memory is collected) longer. */
@@ -73,6 +75,17 @@ export class Faults {
       (each) =>
         (each.client === client || each.kind.startsWith("server")) &&
         Math.abs(each.atMs - atMs - HURTS_MS / 2) <= HURTS_MS,
+    );
+  }
+
+  /** Its machine stopped in the middle of that, or within a second of it. */
+  hasStopped(client: string, { beganMs, endedMs }: { beganMs: number; endedMs: number }): boolean {
+    return this.done.some(
+      (each) =>
+        each.client === client &&
+        each.kind === "powerCut" &&
+        each.atMs >= beganMs &&
+        each.atMs <= endedMs + DURABLE_WITHIN_MS,
     );
   }
 

@@ -10,7 +10,10 @@ export interface Resting {
   contents: ReadonlySet<string>;
   /** Status says that versions of this file were destroyed, and nobody was left then who had what the save was made from. */
   isNamedLost(commit: Committed, node: number): boolean;
-  /** The client's own disk was full at some moment of the call, or the server refused to make the file: what it says then it does not keep. */
+  /**
+   * The client's own disk was full at some moment of the call, or the server refused to make the file: what it says then it does not keep. Or its machine
+   * stopped before what it was to keep was on disk.
+   */
   isRefused(call: Call): boolean;
   /** By client, what status says of what could not be sent. */
   unsent: ReadonlyMap<string, string>;

@@ -231,12 +231,15 @@ class World {
     };
   }
 
-  private isRefused({ client, path, beganMs, endedMs }: Call): boolean {
+  private isRefused(call: Call): boolean {
     const { clients, faults } = this;
+    const { client, path, beganMs, endedMs } = call;
     const refusal = `The file ${path.slice(path.lastIndexOf("/") + 1)} could not be created`;
     const isNone = clients.some((each) => each.name === client && each.problems.some((said) => said.includes(refusal)));
     return (
-      isNone || faults.full.some((each) => each.client === client && each.fromMs <= endedMs && each.untilMs >= beganMs)
+      isNone ||
+      faults.hasStopped(client, call) ||
+      faults.full.some((each) => each.client === client && each.fromMs <= endedMs && each.untilMs >= beganMs)
     );
   }
 
