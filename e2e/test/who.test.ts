@@ -1,7 +1,7 @@
 // A server for others: TLS, invites, devices and their rights, being cut off. Server, agents and commands are processes of their own.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { inlineExecutor } from "@runnel/native";
 import { Connection, RealClock, RunnelError, WsDialer } from "@runnel/shared";
 import { Sandbox, refusalOf, run, waitFor } from "../src/harness/index.ts";
@@ -162,6 +162,61 @@ describe("a server for others", () => {
     await device.mount(url(), drive);
     expect((await sh(drive, "cat file")).stdout).toBe("still here\n");
     expect((await devices()).map(({ name }) => name)).toEqual(["laptop", "again"]);
+  }, 90_000);
+
+  test("is used from standard input or a file, seen by nobody who lists processes; withdrawn, it lets nobody in", async () => {
+    const [typed, kept, late] = [await invite(), await invite("photos", "--read-only", "--for", "Ada"), await invite()];
+    const loggedIn = await device.runnel(["login", "--name", "laptop", "--json"], { input: `\n  ${typed}\n` });
+    expect(JSON.parse(loggedIn.stdout)).toEqual({ url: url(), device: "laptop", isReadOnly: false });
+    writeFileSync(sandbox.path("invite"), `${kept}\n`);
+    expect(await device.ask(["login", "--file", sandbox.path("invite")])).toMatchObject({ url: url("photos") });
+    const { invites } = (await admin.ask(["invites", ...data()])) as { invites: Json[] };
+    expect(invites.map(({ volume, isReadOnly, person, usedBy }) => [volume, isReadOnly, person, usedBy])).toEqual([
+      ["docs", false, "", "laptop"],
+      ["photos", true, "Ada", "laptop"],
+      ["docs", false, "", null],
+    ]);
+    await admin.ask(["invites", "--withdraw", invites[2]?.["id"] as string, ...data()]);
+    expect(await refused(sandbox.device("b"), "login", late)).toMatchObject({
+      kind: "Denied",
+      sentence: "This invite is not known here. Ask for a new one.",
+    });
+    expect(await refused(device, "login")).toMatchObject({ code: 2, kind: "Invalid" });
+    expect(await refused(device, "login", late, "--file", "invite")).toMatchObject({ code: 2, kind: "Invalid" });
+    expect(await refused(device, "login", "--file", sandbox.path("none"))).toMatchObject({ kind: "NotFound" });
+  }, 60_000);
+
+  test("has a right that is changed at once: a drive that writes may only read, then nothing, then write again", async () => {
+    await device.ask(["login", await invite(), "--name", "laptop"]);
+    const drive = sandbox.makeFolder("drive");
+    await device.mount(url(), drive);
+    expect((await sh(drive, "echo one > file")).code).toBe(0);
+    const problems = async (): Promise<string> => JSON.stringify(((await device.status())["mounts"] as Json[])[0]);
+    // A program that has it open meanwhile.
+    const held = sh(drive, "exec 3>>file; : > ../ready; while [ ! -e ../go ]; do sleep 0.1; done; echo two >&3");
+    await waitFor(async () => existsSync(sandbox.path("ready")), 5_000, "the program to have it open");
+    await admin.ask(["right", "laptop", "docs", "read", ...data()]);
+    await waitFor(async () => (await problems()).includes("lets this device only read now"), 5_000, "status to say so");
+    writeFileSync(sandbox.path("go"), "");
+    await held;
+    expect((await sh(drive, "LC_ALL=C; echo x > more")).stderr).toContain("Read-only file system");
+    expect((await sh(drive, "cat file")).stdout).toContain("one");
+    expect(readFileSync(sandbox.path("served", "file"), "utf8")).toBe("one\n");
+
+    await admin.ask(["right", "laptop", "docs", "none", ...data()]);
+    await waitFor(async () => (await mounted(device)).state === "offline", 5_000, "the device to be offline");
+    await waitFor(async () => (await mounted(device)).sentence.includes("no volume"), 5_000, "the device to know why");
+    await admin.ask(["right", "laptop", "docs", "write", ...data()]);
+    await waitFor(async () => (await mounted(device)).state !== "offline", 15_000, "the device to be let in again");
+    expect(await problems()).not.toContain("only read now");
+    expect((await sh(drive, "echo x > more")).code).toBe(0);
+    expect(readFileSync(sandbox.path("served", "more"), "utf8")).toBe("x\n");
+    expect((await refused(admin, "right", "laptop", "nowhere", "read", ...data())).kind).toBe("NotFound");
+    await admin.ask(["right", "laptop", "docs", "read", ...data()]);
+    await waitFor(async () => (await problems()).includes("lets this device only read now"), 5_000, "status to say so");
+    await device.ask(["unmount", drive]);
+    await device.mount(url(), drive);
+    expect(await mounted(device)).toMatchObject({ isReadOnly: true });
   }, 90_000);
 
   test("cuts a revoked device off at once: what it holds delays nobody, and it is told why", async () => {

@@ -2,6 +2,7 @@
 import type { Acceptor, Clock, Executor, Link } from "@runnel/shared";
 import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, LIMITS, RunnelError } from "@runnel/shared";
 import type { Device } from "./auth/access-file.ts";
+import { rightOn } from "./auth/access.ts";
 import type { Security } from "./auth/security.ts";
 import { FailedLogins } from "./auth/failed-logins.ts";
 import type { RunningServer } from "./index.ts";
@@ -52,6 +53,11 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     for (const handler of handlers) if (!handler.isKnown) count++;
     return count;
   };
+  access?.onRightChanged((device, volume) => {
+    const error = new RunnelError("Unreachable", "attach", "What this device may do was changed.");
+    for (const handler of handlers) if (handler.uses(device.id, volume)) handler.close(error);
+    if (rightOn(device, volume) === undefined) forgetHolders(device, volumes.get(volume)?.volume, warn);
+  });
   access?.onRevoked((device) => cutOff(device, handlers, [...volumes.values()], warn));
   const listener = await acceptor.listen(parts.host, parts.port, (link) => {
     if (strangers() >= LIMITS.strangers) link.close(CLOSE_BUSY, "Too many connections say nothing. Try again later.");
@@ -86,12 +92,15 @@ function cutOff(
   warn: ServerParts["warn"],
 ): void {
   for (const handler of handlers) if (handler.deviceId === device.id) handler.revoke();
-  for (const { volume } of volumes) {
-    for (const instance of volume?.feed.drop(device.id) ?? []) {
-      volume?.meta
-        .setAttached(instance, 0)
-        .catch((error: unknown) => warn("The next start may wait for a device that was cut off.", error));
-    }
+  for (const { volume } of volumes) forgetHolders(device, volume, warn);
+}
+
+/** Nobody waits for what the device may still hold of the volume. */
+function forgetHolders(device: Device, volume: Volume | undefined, warn: ServerParts["warn"]): void {
+  for (const instance of volume?.feed.drop(device.id) ?? []) {
+    volume?.meta
+      .setAttached(instance, 0)
+      .catch((error: unknown) => warn("The next start may wait for a device that was cut off.", error));
   }
 }
 

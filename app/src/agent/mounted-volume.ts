@@ -62,9 +62,11 @@ export interface MountParts {
   token?(): string | undefined;
   /** The drive is opened so. */
   isReadOnly: boolean;
-  /** Closes what open-mount opened. */
+  /** The server lets this device do something else than before. */
+  rightChanged?(isReadOnly: boolean): void;
   /** A folder of this computer, made where it is missing. */
   openFolder(path: string): Promise<DiskRoot>;
+  /** Closes what open-mount opened. */
   release(): Promise<void>;
   log(message: string, error?: unknown): void;
 }
@@ -128,6 +130,7 @@ export class MountedVolume implements Mount {
       executor,
       instance: () => journal.instance,
       software: `${parts.software} on ${hostname()}`,
+      isReadOnly: parts.isReadOnly,
       ...(parts.token === undefined ? {} : { token: () => parts.token?.() }),
       wasUsed: () => this.wasUsed(),
       resume: () => this.resume(),
@@ -284,6 +287,7 @@ export class MountedVolume implements Mount {
     const server = asksServer ? await this.serverStatus() : null;
     const facts = parts.replica.facts();
     const unsent = this.unsent.list();
+    const right = session.mayOnlyRead === parts.isReadOnly ? [] : [rightChanged(session.mayOnlyRead)];
     const state = session.isResponsive ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
     return {
       url: this.settings.url,
@@ -292,14 +296,14 @@ export class MountedVolume implements Mount {
       state,
       hasLease: session.hasLease,
       isReadOnly: parts.isReadOnly,
-      sentence: sentenceOf(state, unsent.length, this.session.refusal, parts.isReadOnly),
+      sentence: sentenceOf(state, unsent.length, session.refusal, parts.isReadOnly),
       epoch: this.epoch,
       seq: facts?.seq ?? 0,
       unsentFiles: unsent.length,
       unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
       waiting: this.waiting.list(),
       conflicts: [...this.conflicts],
-      problems: [...(await this.room.problems()), ...this.unsent.problems(), ...this.problems],
+      problems: [...right, ...(await this.room.problems()), ...this.unsent.problems(), ...this.problems],
       cacheBytes: parts.cache.usedBytes(),
       pid: process.pid,
       server,
@@ -426,7 +430,7 @@ export class MountedVolume implements Mount {
       replica.forgetCompleteness();
       drive.dropFolder(0);
     }
-    if (facts.isReadOnly !== this.parts.isReadOnly) this.problem(rightChanged(facts.isReadOnly));
+    if (facts.isReadOnly !== this.session.mayOnlyRead) this.parts.rightChanged?.(facts.isReadOnly);
     this.epoch = facts.epoch;
     this.whole.ask(facts.listing);
     replica.putState(facts.seq, facts.root);
@@ -489,9 +493,7 @@ export class MountedVolume implements Mount {
   }
 
   private damaged(node: number, bytes: number): void {
-    const path = this.parts.replica.pathOf(node) ?? "a file that is gone";
-    this.problem(
-      `Damaged on this computer's disk: ${bytes} cached bytes of ${path}. They were not used and are fetched again.`,
-    );
+    const what = `${bytes} cached bytes of ${this.parts.replica.pathOf(node) ?? "a file that is gone"}`;
+    this.problem(`Damaged on this computer's disk: ${what}. They were not used and are fetched again.`);
   }
 }

@@ -56,6 +56,7 @@ export function openMount(settings: MountSettings, log: Logger): Promise<Mount> 
   return openMountWith(engines, settings, {
     isReadOnly: servers.isReadOnly(settings.url),
     token: () => servers.tokenFor(settings.url),
+    rightChanged: (isNowReadOnly) => servers.learnRight(settings.url, isNowReadOnly),
   });
 }
 
@@ -63,7 +64,7 @@ export function openMount(settings: MountSettings, log: Logger): Promise<Mount> 
 export async function openMountWith(
   { clock, executor, disk, dialer, boot, newInstance, ...engines }: MountEngines,
   settings: MountSettings,
-  { isReadOnly, token }: Pick<MountParts, "isReadOnly" | "token">,
+  { isReadOnly, token, rightChanged }: Pick<MountParts, "isReadOnly" | "token" | "rightChanged">,
 ): Promise<Mount> {
   const volume = volumeOf(new URL(settings.url));
   const ofBoot = boot === undefined ? {} : { boot };
@@ -131,6 +132,7 @@ export async function openMountWith(
       dialer,
       ...(token === undefined ? {} : { token }),
       isReadOnly,
+      ...(rightChanged === undefined ? {} : { rightChanged }),
       executor,
       drive,
       replica,

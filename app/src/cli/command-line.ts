@@ -10,11 +10,13 @@ import { addDevices } from "./verbs/devices.ts";
 import { addFind } from "./verbs/find.ts";
 import { addFlush } from "./verbs/flush.ts";
 import { addInvite } from "./verbs/invite.ts";
+import { addInvites } from "./verbs/invites.ts";
 import { addLogin } from "./verbs/login.ts";
 import { addLogout } from "./verbs/logout.ts";
 import { addMount } from "./verbs/mount.ts";
 import { addRemove } from "./verbs/remove.ts";
 import { addRevoke } from "./verbs/revoke.ts";
+import { addRight } from "./verbs/right.ts";
 import { addServe } from "./verbs/serve.ts";
 import { addStats } from "./verbs/stats.ts";
 import { addStatus } from "./verbs/status.ts";
@@ -26,7 +28,9 @@ import { addUnsent } from "./verbs/unsent.ts";
 const VERBS = [
   addServe,
   addInvite,
+  addInvites,
   addDevices,
+  addRight,
   addRevoke,
   addLogin,
   addLogout,

@@ -1,4 +1,4 @@
-// Where a command's words go: results to stdout, failures to stderr; with --json one object to stdout and nothing else there.
+// Where a command's words come from and go: results to stdout, failures to stderr; with --json one object to stdout and nothing else there.
 import { nameOfText } from "@runnel/shared";
 import type { RunnelError } from "@runnel/shared";
 import { printable } from "./printable.ts";
@@ -8,6 +8,7 @@ import { progressBar } from "./progress-bar.ts";
 export interface Sinks {
   stdout: { write(output: string | Uint8Array): unknown; isTTY?: boolean };
   stderr: { write(text: string): unknown; isTTY?: boolean };
+  stdin?: AsyncIterable<string | Uint8Array> & { isTTY?: boolean };
 }
 
 /** And nothing on the line any more (ECMA-48). */
@@ -34,6 +35,21 @@ export class Output {
     const isShown = this.#sinks.stdout.isTTY === true;
     const lines = names.map((name) => `${isShown ? printable(name) : name}\n`).join("");
     this.#sinks.stdout.write(isShown ? lines : nameOfText(lines));
+  }
+
+  /** One line that a person types or a program hands over, without the blanks around it; "" when there is none. At most `charactersMax` are read. */
+  async line(question: string, charactersMax: number): Promise<string> {
+    const { stdin, stderr } = this.#sinks;
+    if (stdin === undefined) return "";
+    if (stdin.isTTY === true) stderr.write(question);
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const piece of stdin) {
+      text += typeof piece === "string" ? piece : decoder.decode(piece, { stream: true });
+      if (text.trim().includes("\n") || (text.trim() !== "" && text.endsWith("\n")) || text.length > charactersMax)
+        break;
+    }
+    return text.trim().split("\n", 1)[0]?.trim() ?? "";
   }
 
   /** How far something is that takes long, for who looks at a terminal. */

@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { parseDuration } from "../../src/cli/duration.ts";
 import { type Device, describeDevices } from "../../src/cli/verbs/devices.ts";
+import { describeInvites } from "../../src/cli/verbs/invites.ts";
 
 const LAPTOP: Device = {
   id: "01234567",
@@ -28,6 +29,30 @@ test("devices stand in columns of words", () => {
     "old         01234567  Ada  docs, photos (read)  revoked",
   ]);
   expect(describeDevices([])).toEqual(["No devices yet. Let one in: runnel invite VOLUME"]);
+});
+
+test("invites say what became of them", () => {
+  const invite = {
+    id: "1f0c77aa",
+    volume: "docs",
+    isReadOnly: true,
+    person: "Ada",
+    untilMs: 0,
+    hasRunOut: false,
+    usedBy: null,
+  };
+  const until = new Date(0).toLocaleString();
+  const others = [
+    { ...invite, isReadOnly: false, person: "", usedBy: "ada-laptop" },
+    { ...invite, hasRunOut: true },
+  ];
+  expect(describeInvites([invite, ...others])).toEqual([
+    "invite    volume       for  state",
+    `1f0c77aa  docs (read)  Ada  works until ${until}`,
+    "1f0c77aa  docs              used by ada-laptop",
+    `1f0c77aa  docs (read)  Ada  ran out ${until}`,
+  ]);
+  expect(describeInvites([])).toEqual(["No invites. Make one: runnel invite VOLUME"]);
 });
 
 test("a duration is minutes, hours or days, up to a year", () => {

@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import { RunnelError, check, formatInvite, fromSystemError } from "@runnel/shared";
 import { listenLocally } from "../host/local-socket.ts";
 import type { RunningServer } from "../index.ts";
+import type { Listed } from "../auth/access.ts";
 import type { Guest, Guests } from "../auth/security.ts";
 import { addressFor } from "./address.ts";
 import {
@@ -54,21 +55,43 @@ async function answer(parts: AdminParts, request: IncomingMessage): Promise<obje
       const { device } = check(ADMIN_REQUESTS.revoke, body, name);
       return { revoked: shown(parts, await parts.guests.revoke(device)) } satisfies AdminResult<"revoke">;
     }
+    case "right":
+      return setRight(parts, check(ADMIN_REQUESTS.right, body, name));
+    case "invites":
+      return { invites: parts.guests.listInvites().map(shownInvite) } satisfies AdminResult<"invites">;
+    case "withdraw": {
+      const asked = check(ADMIN_REQUESTS.withdraw, body, name);
+      return { withdrawn: shownInvite(await parts.guests.withdraw(asked.invite)) } satisfies AdminResult<"withdraw">;
+    }
   }
 }
 
 async function invite(parts: AdminParts, asked: AdminRequest<"invite">): Promise<AdminResult<"invite">> {
   const { server, guests, hostname } = parts;
   const { volume, isReadOnly, person, lastsMs } = asked;
-  if (!server.volumes.some(({ name }) => name === volume)) {
-    const names = server.volumes.map(({ name }) => name).join(", ");
-    throw new RunnelError("NotFound", "invite", `The server has no volume ${volume}. It has: ${names}.`);
-  }
+  mustBeServed(server, volume, "invite");
   const address = addressFor(server.url, asked.address, hostname);
   const { secret, untilMs } = await guests.invite({ volume, right: isReadOnly ? "read" : "write", person, lastsMs });
   const fingerprint = guests.fingerprint === undefined ? {} : { fingerprint: guests.fingerprint };
   const text = formatInvite({ place: address, volume, secret, ...fingerprint });
   return { invite: text, volume, isReadOnly, address, untilMs };
+}
+
+/** A right on a volume that is not served any more can still be taken away. */
+async function setRight(parts: AdminParts, asked: AdminRequest<"right">): Promise<AdminResult<"right">> {
+  const { device, volume, right } = asked;
+  if (right !== "none") mustBeServed(parts.server, volume, "right");
+  return { device: shown(parts, await parts.guests.setRight(device, volume, right === "none" ? undefined : right)) };
+}
+
+function mustBeServed({ volumes }: AdminParts["server"], volume: string, operation: string): void {
+  if (volumes.some(({ name }) => name === volume)) return;
+  const names = volumes.map(({ name }) => name).join(", ");
+  throw new RunnelError("NotFound", operation, `The server has no volume ${volume}. It has: ${names}.`);
+}
+
+function shownInvite({ right, usedBy, ...rest }: Listed): AdminResult<"withdraw">["withdrawn"] {
+  return { ...rest, isReadOnly: right === "read", usedBy: usedBy ?? null };
 }
 
 function shown({ server }: AdminParts, guest: Guest): AdminResult<"revoke">["revoked"] {

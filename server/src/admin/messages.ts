@@ -28,6 +28,13 @@ export const ADMIN_REQUESTS = {
   }),
   devices: z.object({}),
   revoke: z.object({ device: z.string().max(LIMITS.deviceName) }),
+  right: z.object({
+    device: z.string().max(LIMITS.deviceName),
+    volume: z.string().max(LIMITS.nameBytes),
+    right: z.enum(["read", "write", "none"]),
+  }),
+  invites: z.object({}),
+  withdraw: z.object({ invite: z.string().max(LIMITS.deviceName) }),
 } as const;
 export type AdminName = keyof typeof ADMIN_REQUESTS;
 export type AdminRequest<Name extends AdminName> = z.input<(typeof ADMIN_REQUESTS)[Name]>;
@@ -42,6 +49,17 @@ const device = z.object({
   isConnected: z.boolean(),
 });
 
+const listedInvite = z.object({
+  id: z.string(),
+  volume: z.string(),
+  isReadOnly: z.boolean(),
+  person: z.string(),
+  untilMs: z.number(),
+  hasRunOut: z.boolean(),
+  /** The name of the device that used it. */
+  usedBy: z.string().nullable(),
+});
+
 export const ADMIN_RESULTS = {
   invite: z.object({
     invite: z.string(),
@@ -52,6 +70,9 @@ export const ADMIN_RESULTS = {
   }),
   devices: z.object({ devices: z.array(device) }),
   revoke: z.object({ revoked: device }),
+  right: z.object({ device }),
+  invites: z.object({ invites: z.array(listedInvite) }),
+  withdraw: z.object({ withdrawn: listedInvite }),
 } as const;
 export type AdminResult<Name extends AdminName> = z.output<(typeof ADMIN_RESULTS)[Name]>;
 

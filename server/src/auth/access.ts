@@ -8,6 +8,7 @@ import { type Device, type Invite, type Right, readAccess, writeAccess } from ".
 
 const DEVICE_ID_BYTES = 4;
 const SECRET_BYTES = 16;
+const INVITE_ID_DIGITS = 8;
 /** An invite that has run out is told apart from one that never was for so long. */
 const REMEMBER_MS = 30 * 24 * 3_600_000;
 
@@ -16,6 +17,18 @@ export interface Invitation {
   right: Right;
   person: string;
   lastsMs: number;
+}
+
+/** An invite, as an administrator sees it: `id` tells it from others and lets nobody in. */
+export interface Listed {
+  id: string;
+  volume: string;
+  right: Right;
+  person: string;
+  untilMs: number;
+  hasRunOut: boolean;
+  /** The name of the device that used it. */
+  usedBy: string | undefined;
 }
 
 export interface Joining {
@@ -32,7 +45,8 @@ export class Access {
   private readonly byToken = new Map<string, Device>();
   private readonly invites = new Map<string, Invite>();
   private saving: Promise<void> = Promise.resolve();
-  private tell: (device: Device) => void = () => undefined;
+  private tellRevoked: (device: Device) => void = () => undefined;
+  private tellRight: (device: Device, volume: string) => void = () => undefined;
 
   private constructor(root: DiskRoot, clock: Clock) {
     this.root = root;
@@ -50,7 +64,12 @@ export class Access {
 
   /** Told of each device when it is revoked, before that is durable. */
   onRevoked(tell: (device: Device) => void): void {
-    this.tell = tell;
+    this.tellRevoked = tell;
+  }
+
+  /** Told when a device's right on a volume becomes another one, before that is durable. */
+  onRightChanged(tell: (device: Device, volume: string) => void): void {
+    this.tellRight = tell;
   }
 
   /** The secret is told once; only its digest is kept. */
@@ -92,8 +111,8 @@ export class Access {
     if (invite.usedBy === undefined || invite.usedBy !== device?.id) {
       this.mustBeFresh(invite);
       device ??= this.newDevice(token, name, person);
-      device.grants = [...device.grants.filter((grant) => grant.volume !== volume), { volume, right }];
       invite.usedBy = device.id;
+      this.grant(device, volume, right);
     }
     // Also for one that came again: what was given before may not be durable yet.
     await this.save();
@@ -109,24 +128,66 @@ export class Access {
 
   /** By id or name. @throws NotFound; Invalid when several have the name. */
   async revoke(asked: string): Promise<Device> {
-    const device = this.named(asked);
+    const device = this.named(asked, "revoke");
     device.revokedMs = this.nowMs();
-    this.tell(device);
+    this.tellRevoked(device);
     await this.save();
     return device;
   }
 
-  private named(asked: string): Device {
+  /** By id or name; undefined: none from now on. @throws NotFound; Invalid when several have the name. */
+  async setRight(asked: string, volume: string, right: Right | undefined): Promise<Device> {
+    const device = this.named(asked, "right");
+    this.grant(device, volume, right);
+    await this.save();
+    return device;
+  }
+
+  /** Those that somebody may still use, and those that were used or ran out within the last month. */
+  listInvites(): Listed[] {
+    this.forgetOld();
+    return Array.from(this.invites.values(), (invite) => this.listed(invite));
+  }
+
+  /** Nobody can use it any more. @throws NotFound; Invalid for one that was used. */
+  async withdraw(id: string): Promise<Listed> {
+    const invite = [...this.invites.values()].find((each) => inviteId(each) === id);
+    if (invite === undefined)
+      throw new RunnelError("NotFound", "invites", `There is no invite ${id}. Run "runnel invites" to see them.`);
+    const listed = this.listed(invite);
+    if (listed.usedBy !== undefined) {
+      const sentence = `The invite ${id} was used by ${listed.usedBy}. To shut that device out: runnel revoke ${invite.usedBy}.`;
+      throw new RunnelError("Invalid", "invites", sentence);
+    }
+    this.invites.delete(invite.secretDigest);
+    await this.save();
+    return listed;
+  }
+
+  private listed(invite: Invite): Listed {
+    const { volume, right, person, untilMs, usedBy } = invite;
+    const name = usedBy === undefined ? undefined : (this.devices.get(usedBy)?.name ?? usedBy);
+    return { id: inviteId(invite), volume, right, person, untilMs, hasRunOut: this.nowMs() > untilMs, usedBy: name };
+  }
+
+  private grant(device: Device, volume: string, right: Right | undefined): void {
+    const before = rightOn(device, volume);
+    const others = device.grants.filter((each) => each.volume !== volume);
+    device.grants = right === undefined ? others : [...others, { volume, right }];
+    if (before !== undefined && before !== right) this.tellRight(device, volume);
+  }
+
+  private named(asked: string, operation: string): Device {
     const current = this.list().filter(({ revokedMs }) => revokedMs === undefined);
     const found = current.filter(({ id, name }) => id === asked || name === asked);
     const [device, other] = found;
     if (device === undefined)
-      throw new RunnelError("NotFound", "revoke", `No device is called ${asked}. Run "runnel devices" to see them.`);
+      throw new RunnelError("NotFound", operation, `No device is called ${asked}. Run "runnel devices" to see them.`);
     if (other === undefined) return device;
     const ids = found.map(({ id }) => id).join(", ");
     throw new RunnelError(
       "Invalid",
-      "revoke",
+      operation,
       `${found.length} devices are called ${asked}. Name one by its id: ${ids}.`,
     );
   }
@@ -175,6 +236,10 @@ export class Access {
 
 export function rightOn(device: Device, volume: string): Right | undefined {
   return device.grants.find((grant) => grant.volume === volume)?.right;
+}
+
+function inviteId({ secretDigest }: Invite): string {
+  return secretDigest.slice(0, INVITE_ID_DIGITS);
 }
 
 function digestOf(secret: string): string {

@@ -5,8 +5,8 @@ import type { Clock, Disk, TlsIdentity } from "@runnel/shared";
 import { fingerprintOf } from "@runnel/shared";
 import { openData } from "../served-folders.ts";
 import { ServingLock } from "../volume/serving-lock.ts";
-import type { Device } from "./access-file.ts";
-import { Access, type Invitation } from "./access.ts";
+import type { Device, Right } from "./access-file.ts";
+import { Access, type Invitation, type Listed } from "./access.ts";
 import { givenIdentity, vouchesForItself } from "./given-identity.ts";
 import { OWN_FOLDER } from "./own-folder.ts";
 import { ownIdentity } from "./own-identity.ts";
@@ -29,6 +29,11 @@ export interface Guests {
   list(): Guest[];
   /** By id or name; its connections end at once. @throws RunnelError NotFound, Invalid */
   revoke(asked: string): Promise<Guest>;
+  /** By id or name; undefined: none. It holds at once, also for what the device has open. @throws RunnelError NotFound, Invalid */
+  setRight(asked: string, volume: string, right: Right | undefined): Promise<Guest>;
+  listInvites(): Listed[];
+  /** @throws RunnelError NotFound, Invalid */
+  withdraw(id: string): Promise<Listed>;
 }
 
 export interface Security {
@@ -79,6 +84,9 @@ function guestsOf(access: Access, fingerprint: string | undefined): Guests {
     invite: (invitation) => access.invite(invitation),
     list: () => access.list().map(shown),
     revoke: async (asked) => shown(await access.revoke(asked)),
+    setRight: async (asked, volume, right) => shown(await access.setRight(asked, volume, right)),
+    listInvites: () => access.listInvites(),
+    withdraw: (id) => access.withdraw(id),
   };
 }
 

@@ -75,6 +75,12 @@ export class ConnectionHandler {
     return this.introduction.device?.id;
   }
 
+  /** It is one of that device's, and has the volume attached. */
+  uses(device: string, volume: string): boolean {
+    if (this.deviceId !== device) return false;
+    return [...this.attachments.values()].some((attachment) => attachment.volume.name === volume);
+  }
+
   /** Its device has lost its access. */
   revoke(): void {
     this.close(revoked());

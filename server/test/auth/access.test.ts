@@ -30,6 +30,83 @@ async function reopen(): Promise<void> {
   access = await Access.open(root, clock);
 }
 
+describe("a right", () => {
+  async function join(letter: string, volume: string, right?: "read" | "write"): Promise<string> {
+    const secret = await inviteTo(volume, right);
+    const { device } = await access.join({ secret, token: tokenOf(letter), name: `laptop-${letter}` });
+    return device.id;
+  }
+
+  test("is changed and taken away, told at once and durable when it resolves; a first one is told to nobody", async () => {
+    const told: string[] = [];
+    access.onRightChanged((device, volume) => told.push(`${device.name} ${volume} ${rightOn(device, volume)}`));
+    const id = await join("a", "docs");
+    await join("a", "photos", "read");
+    expect(told).toEqual([]);
+    await access.setRight("laptop-a", "docs", "read");
+    await access.setRight(id, "docs", "read");
+    await access.setRight(id, "photos", undefined);
+    await access.setRight(id, "plans", "write");
+    expect(told).toEqual(["laptop-a docs read", "laptop-a photos undefined"]);
+    await reopen();
+    expect(access.deviceOf(tokenOf("a")).grants).toEqual([
+      { volume: "docs", right: "read" },
+      { volume: "plans", right: "write" },
+    ]);
+  });
+
+  test("that another invite changes is told too", async () => {
+    const told: string[] = [];
+    await join("a", "docs");
+    access.onRightChanged((device, volume) => told.push(`${volume} ${rightOn(device, volume)}`));
+    await join("a", "docs", "read");
+    expect(told).toEqual(["docs read"]);
+  });
+
+  test("of nobody's, or of several devices, is refused by name", async () => {
+    await expect(access.setRight("nobody", "docs", "read")).rejects.toMatchObject({ kind: "NotFound" });
+    const [one, other] = [await join("a", "docs"), await join("b", "docs")];
+    await access.revoke(other);
+    await expect(access.setRight(other, "docs", "read")).rejects.toMatchObject({ kind: "NotFound" });
+    expect((await access.setRight(one, "docs", undefined)).grants).toEqual([]);
+  });
+});
+
+describe("the list of invites", () => {
+  test("says what became of each, and tells nobody a secret", async () => {
+    const used = await inviteTo("docs", "read");
+    await access.join({ secret: used, token: tokenOf("a"), name: "laptop" });
+    const short = await inviteTo("docs", "write", 1_000);
+    const open = await inviteTo("photos");
+    await clock.advance(2_000);
+    const listed = access.listInvites();
+    expect(listed.map(({ volume, right, hasRunOut, usedBy }) => [volume, right, hasRunOut, usedBy])).toEqual([
+      ["docs", "read", false, "laptop"],
+      ["docs", "write", true, undefined],
+      ["photos", "write", false, undefined],
+    ]);
+    for (const secret of [used, short, open]) expect(JSON.stringify(listed)).not.toContain(secret);
+  });
+
+  test("lacks one that was withdrawn, which lets nobody in; one that was used cannot be", async () => {
+    const [used, open] = [await inviteTo("docs"), await inviteTo("photos")];
+    const { device } = await access.join({ secret: used, token: tokenOf("a"), name: "laptop" });
+    const [first, second] = access.listInvites();
+    await expect(access.withdraw(first?.id ?? "")).rejects.toMatchObject({
+      kind: "Invalid",
+      message: `The invite ${first?.id} was used by laptop. To shut that device out: runnel revoke ${device.id}.`,
+    });
+    await access.withdraw(second?.id ?? "");
+    await reopen();
+    expect(access.listInvites().map(({ volume }) => volume)).toEqual(["docs"]);
+    await expect(access.join({ secret: open, token: tokenOf("b"), name: "late" })).rejects.toMatchObject({
+      kind: "Denied",
+      message: "This invite is not known here. Ask for a new one.",
+    });
+    await expect(access.withdraw("01234567")).rejects.toMatchObject({ kind: "NotFound" });
+  });
+});
+
 describe("an invite", () => {
   test("[W75] makes a device of whoever has it, with the right that it says", async () => {
     const secret = await inviteTo("docs", "read");

@@ -291,7 +291,7 @@ export class Commits {
   /** A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent. */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
     const { cache, operations, journal, clock, tree, saves } = this.parts;
-    operations.mustBeOnline("truncate");
+    operations.mayChange("truncate");
     await this.settled(state.node);
     const nowNs = clock.wallNs();
     const unsent = saves.shownOf(state.node, this.parts.epoch());

@@ -135,7 +135,7 @@ export class DriveHost {
         return this.list(request);
       case "open": {
         const isOffline = await this.isOffline();
-        if (request.wantsWrite) operations.mustBeOnline("open");
+        if (request.wantsWrite) operations.mayChange("open");
         await commits.settled(this.parts.tree.real(request.node));
         if (await unsentContents.open(request)) return;
         return contents.open(request, isOffline);

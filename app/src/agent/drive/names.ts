@@ -35,7 +35,7 @@ export class Names {
   /** A create is answered at once when it need not be exclusive: the make is sent before anything later. */
   async create(request: RequestOfOp<"create">): Promise<void> {
     const { drive, tree, operations, clock } = this.parts;
-    operations.mustBeOnline("create");
+    operations.mayChange("create");
     // The kernel then opens the file that is there.
     if ((await tree.lookup(request.folder, request.name)) !== undefined)
       throw new RunnelError("Exists", "create", "The file exists already.");
@@ -52,7 +52,7 @@ export class Names {
       target: "",
     };
     const folder = tree.real(request.folder);
-    operations.mustBeOnline("create");
+    operations.mayChange("create");
     const n = operations.begin();
     const making = operations.change(
       "make",
@@ -92,7 +92,7 @@ export class Names {
 
   async make(request: RequestOfOp<"make">): Promise<void> {
     const { drive, tree, operations, clock } = this.parts;
-    operations.mustBeOnline("make");
+    operations.mayChange("make");
     const node = await operations.newNode();
     const folder = tree.real(request.folder);
     const parent = await tree.node(request.folder);

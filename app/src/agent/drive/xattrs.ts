@@ -37,7 +37,7 @@ export class Xattrs {
   async set(request: RequestOfOp<"setxattr">): Promise<void> {
     const { drive, tree, operations } = this.parts;
     const { name, how } = request;
-    operations.mustBeOnline("set attribute");
+    operations.mayChange("set attribute");
     const before = await this.of(await tree.node(request.node));
     const isThere = before.some(([known]) => known === name);
     if (how === "create" && isThere) return drive.fail(request.id, EEXIST);

@@ -34,12 +34,20 @@ export class KnownServers {
     return address.isSecure ? this.find(placeOf(address))?.token : undefined;
   }
 
-  /** As the server said at the login. */
+  /** As the server said at the login, or at a drive since. */
   isReadOnly(url: string): boolean {
     const address = addressOf(url);
     if (!address.isSecure) return false;
     const volume = volumeOf(new URL(url));
     return this.find(placeOf(address))?.volumes.find(({ name }) => name === volume)?.isReadOnly ?? false;
+  }
+
+  /** What the server lets this device do there is another right than before. */
+  learnRight(url: string, isReadOnly: boolean): void {
+    const server = this.find(placeOf(addressOf(url)));
+    if (server === undefined) return;
+    const others = server.volumes.filter(({ name }) => name !== volumeOf(new URL(url)));
+    this.keep({ ...server, volumes: [...others, { name: volumeOf(new URL(url)), isReadOnly }] });
   }
 
   /** Durable when it returns. */

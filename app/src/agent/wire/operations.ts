@@ -66,8 +66,9 @@ export class Operations {
     return this.session.newNode();
   }
 
-  /** Sync mode without a link is read-only. @throws ReadOnly. */
-  mustBeOnline(operation: string): void {
+  /** Sync mode without a link is read-only, and so is what the server lets this device only read. @throws ReadOnly. */
+  mayChange(operation: string): void {
+    if (this.session.mayOnlyRead) throw new RunnelError("ReadOnly", operation, "This device may only read here.");
     if (!this.session.isResponsive)
       throw new RunnelError("ReadOnly", operation, "Offline: changes are not possible until the server is back.");
   }
@@ -101,7 +102,7 @@ export class Operations {
    * patience (shown as not confirmed); the server's refusals.
    */
   async change(name: RequestName, body: object, names: readonly OwnName[], begun?: number): Promise<unknown> {
-    this.mustBeOnline(name);
+    this.mayChange(name);
     const n = begun ?? this.begin();
     for (const own of names) this.own(own.join("/"), 1);
     try {

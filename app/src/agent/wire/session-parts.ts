@@ -48,6 +48,8 @@ export interface SessionParts {
   /** Of the journal; asked at each attach. */
   instance(): string;
   software: string;
+  /** The drive is opened so. */
+  isReadOnly?: boolean;
   /** What makes this device known to the server; asked at each connection. */
   token?(): string | undefined;
   /** Programs used the drive since the last call, answered without this side hearing of it. */

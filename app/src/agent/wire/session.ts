@@ -37,6 +37,8 @@ export class Session {
   private readonly lease: Lease;
   private running: Promise<void> | undefined;
   private ackPending = 0;
+  /** As the server said last; before that, as the drive is. */
+  mayOnlyRead: boolean;
   private readonly signs: SignsOfLife;
   private isLookingBeside = false;
   /** Takes the place of the connection that was given up for it. */
@@ -55,6 +57,7 @@ export class Session {
 
   constructor(parts: SessionParts) {
     this.parts = parts;
+    this.mayOnlyRead = parts.isReadOnly ?? false;
     const { clock, events } = parts;
     this.signs = new SignsOfLife(
       clock,
@@ -310,6 +313,7 @@ export class Session {
       isReadOnly: attached.isReadOnly,
       listing,
     });
+    this.mayOnlyRead = attached.isReadOnly;
     events.silence(signs.line.silenceMs);
     this.signs.changed();
     this.refusal = undefined;

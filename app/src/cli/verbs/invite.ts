@@ -1,6 +1,6 @@
 // runnel invite: lets one more device use a volume of the server that runs here.
 import type { Command } from "commander";
-import { AgentHome, quoted } from "../../agent/control/index.ts";
+import { AgentHome } from "../../agent/control/index.ts";
 import { parseDuration } from "../duration.ts";
 import type { Output } from "../output.ts";
 import { absolutePath, addVerb } from "../verb.ts";
@@ -31,7 +31,7 @@ export function addInvite(program: Command, output: Output): void {
         result.invite,
         "",
         `Works once, until ${new Date(result.untilMs).toLocaleString()}. Whoever has it is let in: send it so that nobody else reads it.`,
-        `On the other machine: runnel login ${quoted(result.invite)}`,
+        "On the other machine: runnel login, and paste it there.",
       ]);
     });
 }
