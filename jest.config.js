@@ -1,16 +1,31 @@
 // How tests run: over ES modules; Node strips the types, nothing is compiled but for the cache of V8.
+import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-// Not part of an ordinary run; `npm run test:long` sets RUNNEL_LONG and takes both.
-const long = process.env.RUNNEL_LONG ? [] : ["\\.long\\.test\\.ts$"];
+const root = fileURLToPath(new URL(".", import.meta.url));
+
+/** The tests that only `npm run test:long` runs, and those that do more in it; all others prove the same in `npm test`. */
+function inLongRun() {
+  const tests = globSync("{app,native,server,shared,e2e}/test/**/*.test.ts", { cwd: root });
+  return tests
+    .filter((path) => path.endsWith(".long.test.ts") || readFileSync(`${root}${path}`, "utf8").includes("RUNNEL_LONG"))
+    .map((path) => `<rootDir>/${path}`);
+}
+
+const isLong = Boolean(process.env.RUNNEL_LONG);
 
 // Of processes and threads that tests start, and theirs.
-process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL(".setup/compiled", import.meta.url));
+process.env.NODE_COMPILE_CACHE ??= `${root}.setup/compiled`;
 
 export default {
   testEnvironment: "<rootDir>/scripts/jest-told.cjs",
-  testMatch: ["**/test/**/*.test.ts"],
-  testPathIgnorePatterns: ["/node_modules/", "/native/build/", "/native/prebuilds/", ...long],
+  testMatch: isLong ? inLongRun() : ["**/test/**/*.test.ts"],
+  testPathIgnorePatterns: [
+    "/node_modules/",
+    "/native/build/",
+    "/native/prebuilds/",
+    ...(isLong ? [] : ["\\.long\\.test\\.ts$"]),
+  ],
   modulePathIgnorePatterns: [
     "<rootDir>/native/build/",
     "<rootDir>/native/prebuilds/",
@@ -22,8 +37,8 @@ export default {
   reporters: ["default", "<rootDir>/scripts/jest-count-reporter.cjs"],
   testTimeout: 30_000,
   testSequencer: "<rootDir>/scripts/jest-slow-first.cjs",
-  // Most end-to-end tests wait: on two processors, three of them at a time.
-  maxWorkers: 3,
+  // Most end-to-end tests wait: on two processors, three of them at a time. What only the long run does keeps a processor busy.
+  maxWorkers: isLong ? 2 : 3,
   coverageProvider: "v8",
   collectCoverageFrom: ["**/src/**/*.ts"],
 };

@@ -1,26 +1,24 @@
 // What the simulation of consistency.test.ts is worth: many more seeds, fresh each time; and each fault that a rule prevents, put into the product on purpose, is noticed.
-import { availableParallelism } from "node:os";
 import { expect, test } from "@jest/globals";
 import { MUTANTS, planOf } from "../src/consistency/index.ts";
 import { shrunk, simulated } from "../src/consistency/simulated.ts";
 
-const FRESH_MS = 1_500_000;
+const FRESH_MS = 600_000;
 const MUTANT_SEEDS = 300;
 const MUTANT_MS = 240_000;
 const SHRINK_RUNS = 150;
 
 test(
-  "fresh seeds on all processors show nothing",
+  "fresh seeds show nothing",
   async () => {
     const seed = Date.now() % 1_000_000_000;
-    const lanes = availableParallelism();
-    const reports = await simulated({ seed, count: Infinity, lastsMs: FRESH_MS, lanes });
+    const reports = await simulated({ seed, count: Infinity, lastsMs: FRESH_MS });
     const failed = reports.filter(({ violations }) => violations.length > 0);
     console.info(
       `${reports.length} seeds from ${seed}, ${reports.reduce((sum, { checked }) => sum + checked, 0)} reads held to the guarantee`,
     );
     expect(failed.map((each) => `RUNNEL_SEED=${each.seed}: ${each.violations.join("; ")}`)).toEqual([]);
-    expect(reports.length).toBeGreaterThan(lanes);
+    expect(reports.length).toBeGreaterThan(1);
   },
   FRESH_MS + 180_000,
 );

@@ -32,6 +32,8 @@ const MARK_BYTES = 16;
 const BEFORE_MS = 20;
 const AFTER_MS = 30;
 const PATIENCE_MS = 60_000;
+/** Large contents that a failed close left behind are sent again, and show as empty files until they are whole. */
+const REST_MS = 300_000;
 const SETTLED_MS = 2_100;
 const STORE = ".runnel-store";
 
@@ -102,15 +104,17 @@ async function find({ name, base, saved, outside }: Trial): Promise<{ has: Set<s
   return { has, wrong };
 }
 
-async function expectBoth(trial: Trial): Promise<string | undefined> {
-  const until = Date.now() + PATIENCE_MS;
+async function expectBoth(trial: Trial, patienceMs: number): Promise<string | undefined> {
+  const until = Date.now() + patienceMs;
   let last = "";
   while (Date.now() < until) {
+    const beganMs = Date.now();
     const { has, wrong } = await find(trial);
     const missing = [...(trial.isAcknowledged ? ["saved"] : []), "outside"].filter((who) => !has.has(who));
     if (missing.length === 0 && wrong.length === 0) return undefined;
     last = `${trial.name}: ${missing.length > 0 ? `${missing.join(" and ")} nowhere` : ""} ${wrong.join(", ")}`;
-    await sleep(20);
+    // To look is work too.
+    await sleep(Math.max(20, Date.now() - beganMs));
   }
   return last;
 }
@@ -168,14 +172,14 @@ async function main(): Promise<RaceReport> {
         report.acknowledged++;
         if (trial.isCached) report.ofCached++;
       } else report.refused++;
-      const fault = await expectBoth(trial);
+      const fault = await expectBoth(trial, PATIENCE_MS);
       if (fault !== undefined) report.faults.push(fault);
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   // Again when all has come to rest.
   for (const trial of all) {
-    const fault = await expectBoth(trial);
+    const fault = await expectBoth(trial, REST_MS);
     if (fault !== undefined) report.faults.push(`at rest ${fault}`);
   }
   return report;
