@@ -78,7 +78,7 @@ NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT
 NTSTATUS OpFlush(FSP_FILE_SYSTEM* file_system, PVOID context, FSP_FSCTL_FILE_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
   if (context == nullptr) {  // the whole volume: nobody waits for it
-    front.core().CommitDirty();
+    front.core().CommitDirty(0);  // no ticket of the agent's
     return STATUS_SUCCESS;
   }
   const Opened& opened = *OpenedOf(context);
