@@ -192,6 +192,10 @@ describe("a server for others", () => {
     await device.mount(url(), drive);
     expect((await sh(drive, "echo one > file")).code).toBe(0);
     const problems = async (): Promise<string> => JSON.stringify(((await device.status())["mounts"] as Json[])[0]);
+    const again = async (): Promise<void> => {
+      await device.ask(["unmount", drive]);
+      await device.mount(url(), drive);
+    };
     // A program that has it open meanwhile.
     const held = sh(drive, "exec 3>>file; : > ../ready; while [ ! -e ../go ]; do sleep 0.1; done; echo two >&3");
     await waitFor(async () => existsSync(sandbox.path("ready")), 5_000, "the program to have it open");
@@ -207,15 +211,18 @@ describe("a server for others", () => {
     await waitFor(async () => (await mounted(device)).state === "offline", 5_000, "the device to be offline");
     await waitFor(async () => (await mounted(device)).sentence.includes("no volume"), 5_000, "the device to know why");
     await admin.ask(["right", "laptop", "docs", "write", ...data()]);
-    await waitFor(async () => (await mounted(device)).state !== "offline", 15_000, "the device to be let in again");
-    expect(await problems()).not.toContain("only read now");
+    await again();
+    await waitFor(async () => (await problems()).includes("lets this device write now"), 5_000, "status to say so");
+    await again();
+    expect(await mounted(device)).toMatchObject({ isReadOnly: false });
     expect((await sh(drive, "echo x > more")).code).toBe(0);
+    await device.flush(drive, { up: true });
     expect(readFileSync(sandbox.path("served", "more"), "utf8")).toBe("x\n");
+    expect(readFileSync(sandbox.path("served", "file"), "utf8")).toBe("one\ntwo\n");
     expect((await refused(admin, "right", "laptop", "nowhere", "read", ...data())).kind).toBe("NotFound");
     await admin.ask(["right", "laptop", "docs", "read", ...data()]);
     await waitFor(async () => (await problems()).includes("lets this device only read now"), 5_000, "status to say so");
-    await device.ask(["unmount", drive]);
-    await device.mount(url(), drive);
+    await again();
     expect(await mounted(device)).toMatchObject({ isReadOnly: true });
   }, 90_000);
 

@@ -428,7 +428,7 @@ export class Session {
           await this.connect(beside ?? (await redial.next(isShutOut, this.ending.signal)));
         } catch (error) {
           if (this.isEnding) return;
-          isShutOut = isRunnelError(error, "Denied", "Revoked");
+          isShutOut = isRunnelError(error, ...NOT_LET_IN);
           this.notReached(error);
         }
       }
@@ -464,7 +464,7 @@ export class Session {
   }
 
   private notReached(error: unknown): void {
-    const isRefused = isRunnelError(error, "Denied", "Revoked", ...NOT_NOW);
+    const isRefused = isRunnelError(error, ...NOT_LET_IN, ...NOT_NOW);
     this.refusal = isRefused ? fromSystemError(error, "").message : undefined;
     this.lastError = unreachable("connect", fromSystemError(error, "connect"));
     this.parts.events.link(false, this.lastError.message);
@@ -475,6 +475,8 @@ function unreachable(what: string, cause: RunnelError): RunnelError {
   return cause.kind === "Unreachable" ? cause : new RunnelError("Unreachable", what, cause.message, { cause });
 }
 
+/** Kinds that say that this device, or a volume of that name, is none of the server's: only a person can change that. */
+const NOT_LET_IN = ["Denied", "Revoked", "NotFound"] as const;
 /** Kinds that say that the volume cannot be served now: as without a link. */
 const NOT_NOW = ["Unavailable", "Busy"] as const;
 const GOODBYE_MS = 1_000;
