@@ -57,6 +57,23 @@ describe("what only reads", () => {
     expect(await outcome(signs.whileHeard(NEVER, "list"), 100, hears)).toMatch(/^Unreachable after 7\d00 ms$/);
   });
 
+  test("[limit patienceMs] waits for the patience while the server says that it is there, and for a silence after it last did", async () => {
+    let count = 0;
+    const isThere = (lasts: number) => (): void => {
+      if (count++ < lasts) {
+        link.receivedBytes += 20;
+        signs.showedItself();
+      }
+    };
+    expect(await outcome(signs.whileHeard(NEVER, "list"), 100, isThere(1000))).toBe(
+      `Unreachable after ${TIMING.patienceMs} ms`,
+    );
+    count = 0;
+    expect(await outcome(signs.whileHeard(NEVER, "list"), 100, isThere(30))).toBe(
+      `Unreachable after ${3_000 + TIMING.silenceMs} ms`,
+    );
+  });
+
   test("is silent until something is heard", async () => {
     await outcome(signs.soon(NEVER, "current"));
     expect(signs.isSilent).toBe(true);

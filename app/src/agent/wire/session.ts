@@ -453,7 +453,7 @@ export class Session {
         isInUse: () => this.connection === connection && !this.isEnding,
         ask: async () => {
           await this.lease.ask(error);
-          if (this.waiting === 0) this.signs.passOver();
+          if (this.waiting === 0) this.signs.showedItself();
         },
         dial: (ending) => this.redial(() => undefined).next(false, AbortSignal.any([ending, this.ending.signal])),
       });

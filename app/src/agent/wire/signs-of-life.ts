@@ -1,4 +1,5 @@
-// When to stop waiting for a server that says nothing: after a silence for whoever only reads, after the patience for what may have been executed.
+// When to stop waiting for a server that says nothing: after a silence for whoever only reads, after the patience for what may have been executed. One that
+// says it is there, but has no answer yet, has the patience in both cases: its disk may be slow.
 // A sign is any byte from it, whomever it answers: over a slow line one message may take longer than that. All in own time: while this process is
 // late nothing counts as silence.
 import type { Clock, Connection, Timer } from "@runnel/shared";
@@ -32,6 +33,8 @@ export class SignsOfLife {
   /** When the last connection was lost. */
   private lostMs: number;
   private hesitatedMs = 0;
+  /** When it last answered that it is there. */
+  private thereMs = 0;
 
   /** `hesitates`: somebody waits for the server, which says nothing although nothing is known to delay it; told again while that lasts. */
   constructor(clock: Clock, connection: () => Connection | undefined, hesitates: () => void = () => undefined) {
@@ -93,10 +96,14 @@ export class SignsOfLife {
     return this.byThen(connecting, () => untilMs, overdue);
   }
 
-  /** Waits as long as nothing is silent for a silence. @throws Unreachable */
+  /** Waits as long as nothing is silent for a silence, or for the patience where the server says that it is there. @throws Unreachable */
   async whileHeard<T>(answer: Promise<T>, what: string): Promise<T> {
     const askedMs = this.time.nowMs;
-    const outcome = await this.untilSilent(answer, askedMs, () => this.line.silenceMs);
+    const dueMs = (): number => {
+      const sinceMs = Math.max(askedMs, this.lastHeardMs);
+      return Math.min(sinceMs + this.line.patienceMs, Math.max(sinceMs, this.thereMs) + this.line.silenceMs);
+    };
+    const outcome = await this.until(answer, askedMs, dueMs);
     if (outcome !== undefined) return outcome.result;
     throw this.inVain(what, askedMs);
   }
@@ -138,8 +145,9 @@ export class SignsOfLife {
     this.heardBytes = link.receivedBytes;
   }
 
-  /** What has just come answers the question whether the line is there, and nothing that anybody waits for: it is no sign for them. */
-  passOver(): void {
+  /** What has just come answers the question whether the server is there, and nothing that anybody waits for. */
+  showedItself(): void {
+    this.thereMs = this.time.nowMs;
     const received = this.connection()?.link.receivedBytes ?? 0;
     if (received - this.heardBytes <= ANSWER_BYTES_MAX) this.heardBytes = received;
   }
