@@ -77,6 +77,8 @@ export const LIMITS = {
   /** All that a connection may say before the server knows whose it is. */
   strangerBytes: 16 * KiB,
   strangerFrames: 64,
+  /** What a client has asked for and not read. */
+  unreadBytes: 16 * MiB,
   /** Connections whose device is not known yet, and all connections of a server. */
   strangers: 256,
   connections: 4096,

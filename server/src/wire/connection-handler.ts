@@ -9,6 +9,7 @@ import { serveChange, serveRemoveAll } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { serveFindGet } from "./find-get.ts";
+import { AnswerTurns } from "./answer-turns.ts";
 import { Introduction } from "./introduction.ts";
 import { replayFeed } from "./resume.ts";
 import { mustBeAllowed } from "./rights.ts";
@@ -31,9 +32,11 @@ export interface HandlerParts {
 
 /** Node ids given out at once. */
 const NODES_AT_ONCE = 4096;
-/** A listing pauses while more than this waits to be sent. */
+/** A listing pauses while more than this waits to be sent, and so does what is answered whole. */
 const DRAIN_BYTES = 256 * 1024;
 const DRAIN_POLL_MS = 5;
+/** Requests with one answer, which may be as long as a control message, and which waits for nobody. */
+const ANSWERED_WHOLE: ReadonlySet<RequestName> = new Set(["getHash", "stat", "xattrs", "space", "status"]);
 
 export class ConnectionHandler {
   private readonly parts: HandlerParts;
@@ -42,6 +45,7 @@ export class ConnectionHandler {
   /** Of attachments that ended since their volume could not be served any more: why. */
   private readonly endedVolumes = new Map<number, RunnelError>();
   private readonly introduction: Introduction;
+  private readonly answers = new AnswerTurns(() => this.drained());
 
   constructor(parts: HandlerParts) {
     this.parts = parts;
@@ -94,6 +98,7 @@ export class ConnectionHandler {
   }
 
   private async opened(channel: Channel, operation: string, message: unknown): Promise<void> {
+    this.mustBeRead();
     if (!Object.hasOwn(REQUESTS, operation))
       throw new RunnelError("Unsupported", operation.slice(0, 50), "This server does not know the operation.");
     const name = operation as RequestName;
@@ -211,8 +216,9 @@ export class ConnectionHandler {
     const attachment = this.attachment((message as { attachment: number }).attachment);
     // Always waited for, so that requests keep their order.
     await attachment.answered;
+    const serve = (): Promise<void> => this.serveThere(attachment, name, channel, message);
     try {
-      await this.serveThere(attachment, name, channel, message);
+      await (ANSWERED_WHOLE.has(name) ? this.answers.take(serve) : serve());
     } catch (error) {
       // What failed on the way down failed for that.
       attachment.mustBeThere();
@@ -289,6 +295,19 @@ export class ConnectionHandler {
     const pack = (states: typeof nodes): (unknown[] | null)[] =>
       states.map((state) => (state === undefined ? null : packState(state)));
     channel.end({ asOf, nodes: pack(nodes), names: pack(names) });
+  }
+
+  /** Answers to a client that asks on without reading them are not kept for ever. */
+  private mustBeRead(): void {
+    // Bulk is sent as it is acknowledged.
+    const unreadBytes = this.connection.link.bufferedBytes - this.connection.unacknowledgedBytes;
+    if (unreadBytes <= LIMITS.unreadBytes) return;
+    const detail = { limit: LIMITS.unreadBytes, rule: "W163" };
+    const error = new RunnelError("TooLarge", "answer", "The client asks on and does not read the answers.", {
+      detail,
+    });
+    this.close(error);
+    throw error;
   }
 
   private async drained(): Promise<void> {

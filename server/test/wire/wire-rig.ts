@@ -61,9 +61,11 @@ export class WireRig {
     return new WireRig(await VolumeRig.open(seed, options));
   }
 
-  connect(line: Partial<LineConditions> = {}): Client {
+  /** `back`: for what the server sends, where that differs. */
+  connect(line: Partial<LineConditions> = {}, back = line): Client {
     const { clock, executor, volume, warnings } = this.rig;
-    const [dialing, accepting] = SimulatedLink.pair(clock, new SeededRandom(1), { ...LINE, ...line });
+    const there = { ...LINE, ...line };
+    const [dialing, accepting] = SimulatedLink.pair(clock, new SeededRandom(1), there, { ...LINE, ...back });
     const handler: ConnectionHandler = new ConnectionHandler({
       link: accepting,
       clock,
@@ -79,11 +81,11 @@ export class WireRig {
       ended: () => this.handlers.delete(handler),
     });
     this.handlers.add(handler);
-    return new Client(this.rig, dialing);
+    return new Client(this.rig, dialing, accepting);
   }
 
-  async greeted(line: Partial<LineConditions> = {}): Promise<Client> {
-    const client = this.connect(line);
+  async greeted(line: Partial<LineConditions> = {}, back = line): Promise<Client> {
+    const client = this.connect(line, back);
     await client.call("hello", { protocol: 1, software: "test client" });
     return client;
   }
@@ -103,12 +105,15 @@ export class WireRig {
 export class Client {
   readonly rig: VolumeRig;
   readonly link: SimulatedLink;
+  /** The server's end. */
+  readonly far: SimulatedLink;
   readonly connection: Connection;
   closed: RunnelError | undefined;
 
-  constructor(rig: VolumeRig, link: SimulatedLink) {
+  constructor(rig: VolumeRig, link: SimulatedLink, far: SimulatedLink) {
     this.rig = rig;
     this.link = link;
+    this.far = far;
     this.connection = new Connection({
       link,
       isClient: true,

@@ -54,10 +54,15 @@ export class SimulatedLink implements Link {
     this.#maskBytes = maskBytes;
   }
 
-  /** The dialing and the accepting end. */
-  static pair(clock: Clock, random: SeededRandom, conditions: LineConditions): [SimulatedLink, SimulatedLink] {
+  /** The dialing and the accepting end. `back`: for what the accepting end sends. */
+  static pair(
+    clock: Clock,
+    random: SeededRandom,
+    conditions: LineConditions,
+    back = conditions,
+  ): [SimulatedLink, SimulatedLink] {
     const dialing = new SimulatedLink(clock, random, conditions, MASK_BYTES);
-    const accepting = new SimulatedLink(clock, random, conditions, 0);
+    const accepting = new SimulatedLink(clock, random, back, 0);
     dialing.#peer = accepting;
     accepting.#peer = dialing;
     return [dialing, accepting];
