@@ -40,6 +40,7 @@ export * from "./protocol/channel.ts";
 export * from "./protocol/connection.ts";
 export * from "./protocol/frame.ts";
 export * from "./protocol/invite.ts";
+export * from "./protocol/label.ts";
 export * from "./protocol/messages.ts";
 export * from "./protocol/delta-regions.ts";
 export * from "./protocol/status-messages.ts";

@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { AgentHome, homeFolder } from "../../src/agent/control/host/agent-home.ts";
@@ -25,6 +34,23 @@ describe("the agent's home", () => {
     writeFileSync(join(folder, "something"), "");
     chmodSync(folder, 0o755);
     expect(() => new AgentHome(folder).make()).toThrow(expect.objectContaining({ kind: "Denied" }));
+  });
+
+  const asRoot = process.getuid?.() === 0 ? test : test.skip;
+  asRoot("is refused when it is another user's, or leads through a link of another user's", () => {
+    const base = makeFolder();
+    const [theirs, link] = [join(base, "theirs"), join(base, "link")];
+    mkdirSync(theirs, { mode: 0o700 });
+    chownSync(theirs, 65_534, 65_534);
+    const mine = join(base, "mine");
+    mkdirSync(mine, { mode: 0o700 });
+    symlinkSync(mine, link);
+    lchownSync(link, 65_534, 65_534);
+    for (const folder of [theirs, link]) {
+      const refused = { kind: "Denied", message: expect.stringContaining("belongs to another user") };
+      expect(() => new AgentHome(folder).make()).toThrow(expect.objectContaining(refused));
+    }
+    expect(statSync(theirs).mode & 0o777).toBe(0o700);
   });
 
   test("puts the socket elsewhere when its own path is too long for one", () => {

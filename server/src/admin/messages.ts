@@ -1,5 +1,5 @@
 // The administrator's API: HTTP with JSON over a socket in the server's own folder. Each request is a POST to its name.
-import { ERROR_KINDS, LIMITS } from "@runnel/shared";
+import { ERROR_KINDS, LIMITS, label } from "@runnel/shared";
 import { z } from "zod";
 
 export const ADMIN_SOCKET = "admin.sock";
@@ -7,11 +7,6 @@ export const ADMIN_BYTES_MAX = 64 * 1024;
 
 const DAY_MS = 24 * 3_600_000;
 const LASTS_DAYS_MAX = 366;
-
-const label = z
-  .string()
-  .max(LIMITS.deviceName)
-  .regex(/^\P{Cc}*$/u);
 
 export const ADMIN_REQUESTS = {
   invite: z.object({

@@ -124,15 +124,20 @@ function listenerOf(http: Server, server: WebSocketServer): Listener {
 function faultOf({ headers }: IncomingMessage, isSecure: boolean): { status: number; words: string } | undefined {
   // Only browsers send it: no page may talk to the wire of the machine it is shown on.
   if (headers.origin !== undefined) return { status: HTTP_FORBIDDEN, words: "The wire is not for web pages." };
-  // Plain ws lets everyone of this machine in, and so nobody whom a proxy on it brings from elsewhere.
-  if (!isSecure && FORWARDED.some((name) => headers[name] !== undefined))
+  // Plain ws lets everyone of this machine in, and so nobody whom a proxy on it brings from elsewhere, whatever it says of him.
+  if (!isSecure && !Object.keys(headers).every((name) => PLAIN_HEADERS.test(name)))
     return { status: HTTP_FORBIDDEN, words: "Plain ws is for programs of this machine: put the proxy before wss." };
+  // A name that a page has had bound to this machine.
+  if (!isSecure && !isLoopback((headers.host ?? "").replace(/:\d+$/, "")))
+    return { status: HTTP_FORBIDDEN, words: "Plain ws is spoken with localhost, 127.0.0.1 or [::1]." };
   const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
   if (offered.includes(WIRE_SUBPROTOCOL)) return undefined;
   return { status: HTTP_UPGRADE_REQUIRED, words: `This server speaks the subprotocol ${WIRE_SUBPROTOCOL}.` };
 }
 
-const FORWARDED = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+/** What an opening request of a program needs (RFC 6455 §4.1), and what libraries add. */
+const PLAIN_HEADERS =
+  /^(host|connection|upgrade|user-agent|accept|accept-encoding|pragma|cache-control|sec-websocket-(key|version|protocol|extensions))$/;
 
 function cannotListen(host: string, port: number, cause: Error): RunnelError {
   const code = (cause as { code?: unknown }).code;

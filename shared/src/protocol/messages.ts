@@ -7,6 +7,7 @@ import { nameFault } from "../model/names.ts";
 import type { Change, NodeState, VersionId } from "../model/node.ts";
 import { NODE_LIMIT } from "../model/node.ts";
 import { isXattrName } from "../model/xattrs.ts";
+import { label } from "./label.ts";
 import { count, countOrResult } from "./numbers.ts";
 
 export const PROTOCOL_VERSION = 1;
@@ -203,11 +204,7 @@ export const REQUESTS = {
     /** The client's from now on: the same again when the answer was lost. */
     token,
     /** Of the machine, for people. */
-    name: z
-      .string()
-      .min(1)
-      .max(LIMITS.deviceName)
-      .regex(/^\P{Cc}*$/u),
+    name: label.min(1),
   }),
   attach: z.object({
     volume: z.string().min(1).max(LIMITS.nameBytes),

@@ -229,7 +229,8 @@ describe("listening", () => {
 
   test.each([
     ["another path", "/other", "Sec-WebSocket-Protocol: runnel.1", 400],
-    ["no subprotocol", "/wire", "X: y", 426],
+    ["no subprotocol", "/wire", "Accept: y", 426],
+    ["a header that a proxy may have set", "/wire", "Sec-WebSocket-Protocol: runnel.1\r\nX: y", 403],
     ["another subprotocol", "/wire", "Sec-WebSocket-Protocol: runnel.2, chat", 426],
     ["a web page", "/wire", "Sec-WebSocket-Protocol: runnel.1\r\nOrigin: http://example.org", 403],
     ["ours among others", "/wire", "Sec-WebSocket-Protocol: runnel.2, runnel.1", 101],
@@ -240,7 +241,7 @@ describe("listening", () => {
     });
     const socket = connect(port, "127.0.0.1");
     socket.write(
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
         `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${header}\r\n\r\n`,
     );
     const answer = await new Promise<string>((resolve) => {

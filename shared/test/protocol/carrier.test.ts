@@ -61,10 +61,16 @@ describe("a WebSocket", () => {
     ["a web page", { origin: "http://127.0.0.1" }],
     ["somebody behind a proxy of this machine", { headers: { "X-Forwarded-For": "192.0.2.1" } }],
     ["the same, in its newer form", { headers: { Forwarded: "for=192.0.2.1" } }],
+    ["the same, in a form of its own", { headers: { "CF-Connecting-IP": "192.0.2.1" } }],
+    ["a name that somebody has had bound to this machine", { headers: { Host: "rebound.example" } }],
   ])("[W50] of %s is refused before the upgrade", async (_what, how) => {
     const before = accepted.length;
     expect([400, 403, 426]).toContain(await attempt(how));
     expect(accepted).toHaveLength(before);
+  });
+
+  test.each(["localhost", "127.0.0.1:80", "[::1]:7473"])("[W50] with %s is let in", async (host) => {
+    expect(await attempt({ headers: { Host: host } })).toMatchObject({ protocol: "runnel.1" });
   });
 
   test("[W50] that says text is closed with 1003", async () => {

@@ -91,7 +91,13 @@ export class AgentHome {
   make(): void {
     const operation = "make the agent's home";
     makeFolder(this.folder);
-    if (process.platform === "win32" || (lstatSync(this.folder).mode & 0o077) === 0) return;
+    if (process.platform === "win32") return;
+    // Who owns it decides what lies in it, whatever its mode.
+    if ([lstatSync(this.folder), statSync(this.folder)].some(({ uid }) => uid !== process.getuid?.())) {
+      const sentence = `${this.folder} belongs to another user. Set RUNNEL_HOME to a folder of your own.`;
+      throw new RunnelError("Denied", operation, sentence);
+    }
+    if ((lstatSync(this.folder).mode & 0o077) === 0) return;
     // Anything else in it belongs to somebody who opened the folder for a reason.
     if (readdirSync(this.folder).length > 0) {
       const sentence = `${this.folder} is open to other users. Run "chmod 700" on it, or set RUNNEL_HOME to a folder of its own.`;
