@@ -27,6 +27,8 @@ export interface ServerSettings {
   security?: SecuritySettings;
   /** Lease term, milliseconds. */
   termMs?: number;
+  /** At once; left out: LIMITS.connections. */
+  connections?: number;
   /** Told what a person running the server should know; the console by default. */
   warn?: (message: string, error?: unknown) => void;
 }
@@ -88,11 +90,13 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
     open: (gone: (reason: string) => void) =>
       openVolume({ ...each, hadClients: adopted.has(each.name) }, volumeHost, gone),
   }));
+  const room = settings.connections === undefined ? {} : { connections: settings.connections };
   const parts = { clock, executor, host, port, software: "Runnel server", warn, volumes };
-  if (settings.security === undefined) return serve({ ...parts, acceptor: new WsAcceptor(), security: undefined });
+  if (settings.security === undefined)
+    return serve({ ...parts, acceptor: new WsAcceptor(undefined, room), security: undefined });
   const security = await openSecurity(disk, clock, settings.dataFolder, settings.security);
   try {
-    const server = await serve({ ...parts, acceptor: new WsAcceptor(security.identity), security });
+    const server = await serve({ ...parts, acceptor: new WsAcceptor(security.identity, room), security });
     return await withAdmin(server, security, settings.security.hostname);
   } catch (error) {
     await security.release();

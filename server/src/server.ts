@@ -1,6 +1,6 @@
 // The server: volumes behind one listener. Which engines they run on is for index.ts (or a simulation).
 import type { Acceptor, Clock, Executor, Link } from "@runnel/shared";
-import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, LIMITS, RunnelError } from "@runnel/shared";
+import { Crowd, LIMITS, RunnelError } from "@runnel/shared";
 import type { Device } from "./auth/access-file.ts";
 import { rightOn } from "./auth/access.ts";
 import type { Security } from "./auth/security.ts";
@@ -33,8 +33,10 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     for (const handler of handlers) handler.volumeEnded(volume, error);
   };
   const volumes = new Map(parts.volumes.map((offer) => [offer.name, new ServedVolume(offer, { clock, ended, warn })]));
+  const strangers = new Crowd(LIMITS.strangers);
   const handle = (link: Link): void => {
-    const over = (): void => void handlers.delete(handler);
+    const busy = new RunnelError("Busy", "hello", "Too many connections say nothing. Try again later.");
+    const leave = strangers.enter(link.remoteAddress, () => handler.close(busy));
     const handler: ConnectionHandler = new ConnectionHandler({
       link,
       clock,
@@ -44,14 +46,13 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
       access,
       failedLogins,
       warn,
-      ended: over,
+      known: leave,
+      ended: () => {
+        leave();
+        handlers.delete(handler);
+      },
     });
     handlers.add(handler);
-  };
-  const strangers = (): number => {
-    let count = 0;
-    for (const handler of handlers) if (!handler.isKnown) count++;
-    return count;
   };
   access?.onRightChanged((device, volume) => {
     const error = new RunnelError("Unreachable", "attach", "What this device may do was changed.");
@@ -59,10 +60,7 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     if (rightOn(device, volume) === undefined) forgetHolders(device, volumes.get(volume)?.volume, warn);
   });
   access?.onRevoked((device) => cutOff(device, handlers, [...volumes.values()], warn));
-  const listener = await acceptor.listen(parts.host, parts.port, (link) => {
-    if (strangers() >= LIMITS.strangers) link.close(CLOSE_BUSY, "Too many connections say nothing. Try again later.");
-    else handle(link);
-  });
+  const listener = await acceptor.listen(parts.host, parts.port, handle);
   const close = async (): Promise<void> => {
     for (const handler of handlers) handler.close(new RunnelError("Unreachable", "serve", "The server stops."));
     await listener.close();
@@ -103,5 +101,3 @@ function forgetHolders(device: Device, volume: Volume | undefined, warn: ServerP
       .catch((error: unknown) => warn("The next start may wait for a device that was cut off.", error));
   }
 }
-
-const CLOSE_BUSY = CLOSE_CODE_OF_KIND.Busy ?? CLOSE_CODE_OTHER;

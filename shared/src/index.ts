@@ -3,6 +3,7 @@ export * from "./errors.ts";
 export * from "./limits.ts";
 export { silent } from "./host/carrier.ts";
 export * from "./host/clock.ts";
+export * from "./host/crowd.ts";
 export * from "./host/disk.ts";
 export * from "./host/executor.ts";
 export * from "./host/link.ts";

@@ -79,7 +79,8 @@ export const LIMITS = {
   strangerFrames: 64,
   /** What a client has asked for and not read. */
   unreadBytes: 16 * MiB,
-  /** Connections whose device is not known yet, and all connections of a server. */
+  /** Connections that have not asked for a WebSocket yet; those whose device is not known yet; and all connections of a server, unless its settings say another number. */
+  unopened: 512,
   strangers: 256,
   connections: 4096,
   /** Tokens and secrets of no device that one address may try at once. */

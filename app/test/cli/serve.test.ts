@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { parseListen, parseTerm, parseVolumes } from "../../src/cli/verbs/serve.ts";
+import { parseConnections, parseListen, parseTerm, parseVolumes } from "../../src/cli/verbs/serve.ts";
 
 describe("where a server listens", () => {
   test.each<[string, string, number]>([
@@ -39,4 +39,10 @@ describe("a lease term", () => {
   test.each(["0", "601", "-1", "1.5", "20s", ""])("is not %j", (typed) => {
     expect(() => parseTerm(typed)).toThrow(expect.objectContaining({ kind: "Invalid" }));
   });
+});
+
+test("a count of connections is a whole number from 1 to 100,000", () => {
+  expect([parseConnections("1"), parseConnections("4096"), parseConnections("100000")]).toEqual([1, 4096, 100_000]);
+  for (const typed of ["", "0", "-1", "1.5", "1e3", "100001", "many"])
+    expect(() => parseConnections(typed)).toThrow(expect.objectContaining({ kind: "Invalid" }));
 });

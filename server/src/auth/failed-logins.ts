@@ -1,6 +1,6 @@
 // How often an address may try tokens and secrets that are none (W74): a few at once, then one every few seconds.
 import type { Clock } from "@runnel/shared";
-import { LIMITS, TIMING } from "@runnel/shared";
+import { LIMITS, TIMING, networkOf } from "@runnel/shared";
 
 /** More addresses than that at once are an attack by itself; the oldest are forgotten. */
 const ADDRESSES_MAX = 10_000;
@@ -32,15 +32,4 @@ export class FailedLogins {
       this.forgivenMs.delete(oldest);
     }
   }
-}
-
-/** One subscriber of IPv6 has a /64 at least. */
-function networkOf(address: string): string {
-  if (!address.includes(":") || /^::ffff:\d/i.test(address)) return address;
-  const [head = "", tail] = address.split("::");
-  const groups = head.split(":").filter((group) => group !== "");
-  const after = tail === undefined ? [] : tail.split(":").filter((group) => group !== "");
-  const missing = tail === undefined ? 0 : 8 - groups.length - after.length;
-  groups.push(...Array.from({ length: Math.max(0, missing) }, () => "0"));
-  return [...groups, ...after].slice(0, 4).join(":");
 }

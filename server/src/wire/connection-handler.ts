@@ -27,6 +27,8 @@ export interface HandlerParts {
   /** "Runnel 0.1.0" */
   software: string;
   warn(message: string, error?: unknown): void;
+  /** It is known now whose connection it is. */
+  known?(): void;
   ended(): void;
 }
 
@@ -51,7 +53,10 @@ export class ConnectionHandler {
     this.parts = parts;
     this.introduction = new Introduction({
       ...parts,
-      admitted: () => this.connection.admit(),
+      admitted: () => {
+        parts.known?.();
+        this.connection.admit();
+      },
       overdue: (error) => this.close(error),
     });
     this.connection = new Connection({
@@ -68,10 +73,6 @@ export class ConnectionHandler {
 
   close(error: RunnelError): void {
     this.connection.close(error);
-  }
-
-  get isKnown(): boolean {
-    return this.introduction.isKnown;
   }
 
   /** Whose it is; undefined before that is known, and where nobody asks. */

@@ -47,6 +47,8 @@ export class WireRig {
   readonly failedLogins: FailedLogins;
   /** Volumes that the server has besides "docs". */
   readonly others = new Map<string, Volume>();
+  /** So many connections were known whose they are. */
+  known = 0;
   /** Why no volume can be served now. */
   private away: RunnelError | undefined;
   /** Set before a client connects: who may do what. */
@@ -78,6 +80,7 @@ export class WireRig {
       failedLogins: this.failedLogins,
       software: "test server",
       warn: (message) => warnings.push(message),
+      known: () => this.known++,
       ended: () => this.handlers.delete(handler),
     });
     this.handlers.add(handler);

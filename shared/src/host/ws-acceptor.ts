@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { WebSocketServer } from "ws";
 import { RunnelError, fromSystemError } from "../errors.ts";
 import { LIMITS, TIMING } from "../limits.ts";
+import { Crowd } from "./crowd.ts";
 import type { Acceptor, Link, Listener } from "./link.ts";
 import { isLoopback } from "./server-address.ts";
 import { HTTP_UPGRADE_REQUIRED, SOCKET_OPTIONS, WIRE_PATH, WIRE_SUBPROTOCOL, WsLink } from "./ws-link.ts";
@@ -21,12 +22,20 @@ export interface TlsIdentity {
   certificate: string;
 }
 
+/** How many connections there may be at once: in all, and of those that have asked for nothing yet. */
+export interface Room {
+  connections: number;
+  unopened: number;
+}
+
 export class WsAcceptor implements Acceptor {
   readonly #identity: TlsIdentity | undefined;
+  readonly #room: Room;
 
   /** Without an identity it is plain ws. */
-  constructor(identity?: TlsIdentity) {
+  constructor(identity?: TlsIdentity, room: Partial<Room> = {}) {
     this.#identity = identity;
+    this.#room = { connections: LIMITS.connections, unopened: LIMITS.unopened, ...room };
   }
 
   async listen(host: string, port: number, accept: (link: Link) => void): Promise<Listener> {
@@ -35,7 +44,8 @@ export class WsAcceptor implements Acceptor {
       throw new RunnelError("Denied", "listen", sentence);
     }
     const http = createServer(this.#identity);
-    const carriers = tcpBelow(http);
+    http.maxConnections = this.#room.connections;
+    const carriers = tcpBelow(http, new Crowd(this.#room.unopened));
     const server = new WebSocketServer({
       ...SOCKET_OPTIONS,
       server: http,
@@ -47,9 +57,11 @@ export class WsAcceptor implements Acceptor {
       handleProtocols: () => WIRE_SUBPROTOCOL,
     });
     server.on("error", () => undefined); // told by the HTTP server
-    server.on("connection", (socket, { socket: stream }) =>
-      accept(new WsLink(socket, { stream, tcp: carriers.get(endsOf(stream)) ?? stream }, false)),
-    );
+    server.on("connection", (socket, { socket: stream }) => {
+      const { tcp = stream, opened } = carriers.get(endsOf(stream)) ?? {};
+      opened?.();
+      accept(new WsLink(socket, { stream, tcp }, false));
+    });
     await new Promise<void>((resolve, reject) => {
       http.once("error", (error) => reject(cannotListen(host, port, error)));
       http.listen(port, host, resolve);
@@ -76,7 +88,6 @@ function createServer(identity: TlsIdentity | undefined): Server {
           ALPNProtocols: ["http/1.1"],
           handshakeTimeout: TIMING.strangerMs,
         });
-  http.maxConnections = LIMITS.connections;
   http.on("request", (_request, response) => {
     response.writeHead(HTTP_UPGRADE_REQUIRED, { Connection: "close" });
     response.end("Here is a Runnel server; it speaks WebSocket.\n");
@@ -86,13 +97,17 @@ function createServer(identity: TlsIdentity | undefined): Server {
   return http;
 }
 
-/** A TLS socket of a server does not say which TCP connection is below it: both know the two ends. */
-function tcpBelow(http: Server): Map<string, Socket> {
-  const carriers = new Map<string, Socket>();
+/** A TLS socket of a server does not say which TCP connection is below it: both know the two ends. `opened`: it asks, and is one of the crowd no more. */
+function tcpBelow(http: Server, crowd: Crowd): Map<string, { tcp: Socket; opened: () => void }> {
+  const carriers = new Map<string, { tcp: Socket; opened: () => void }>();
   http.on("connection", (tcp: Socket) => {
     const ends = endsOf(tcp);
-    carriers.set(ends, tcp);
-    tcp.once("close", () => carriers.delete(ends));
+    const opened = crowd.enter(tcp.remoteAddress ?? "", () => tcp.destroy());
+    carriers.set(ends, { tcp, opened });
+    tcp.once("close", () => {
+      opened();
+      carriers.delete(ends);
+    });
   });
   return carriers;
 }

@@ -16,10 +16,29 @@ afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close()));
 });
 
-async function listen(accept: (link: Link) => void = () => {}): Promise<number> {
-  const listener = await acceptor.listen("127.0.0.1", 0, accept);
+async function listen(accept: (link: Link) => void = () => {}, by = acceptor): Promise<number> {
+  const listener = await by.listen("127.0.0.1", 0, accept);
   listeners.push(listener);
   return listener.port;
+}
+
+async function opened(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+  await new Promise((resolve) => {
+    socket.once("connect", resolve);
+  });
+  return socket;
+}
+
+const AT_ONCE = 256;
+
+async function open(port: number, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    const some = Array.from({ length: Math.min(AT_ONCE, count - sockets.length) }, () => opened(port));
+    sockets.push(...(await Promise.all(some)));
+  }
+  return sockets;
 }
 
 /** Not, when the server did not take the connection. */
@@ -80,29 +99,30 @@ describe("a link over WebSocket", () => {
     expect(ear.messages).toEqual([]);
   });
 
-  test("[limit connections] is not accepted beyond 4096 at once; when one has gone there is room", async () => {
-    const port = await listen();
-    const sockets: Socket[] = [];
-    const dial = async (): Promise<Socket> => {
-      const socket = connect(port, "127.0.0.1");
-      socket.on("error", () => undefined);
-      socket.on("close", () => sockets.splice(sockets.indexOf(socket), 1));
-      sockets.push(socket);
-      await new Promise((resolve) => {
-        socket.once("connect", resolve);
-      });
-      return socket;
-    };
-    try {
-      for (let count = 0; count < LIMITS.connections; count += 256)
-        await Promise.all(Array.from({ length: 256 }, dial));
-      expect(await isAnswered(await dial())).toBe(false);
-      expect(sockets).toHaveLength(LIMITS.connections);
-      sockets.at(-1)?.destroy();
-      await until(async () => isAnswered(await dial()));
-    } finally {
+  test("[limit connections] is not accepted beyond 4096 at once, or another number; when one has gone there is room", async () => {
+    for (const connections of [LIMITS.connections, 20]) {
+      const room = { unopened: Infinity, ...(connections === LIMITS.connections ? {} : { connections }) };
+      const port = await listen(() => undefined, new WsAcceptor(undefined, room));
+      const sockets = await open(port, connections);
+      expect(await isAnswered(await opened(port))).toBe(false);
+      sockets[0]?.destroy();
+      await until(async () => isAnswered(await opened(port)));
       for (const socket of sockets) socket.destroy();
     }
+  });
+
+  test("[limit unopened] of those that ask for nothing one makes room for who comes, and none that has asked", async () => {
+    const port = await listen((link) => link.listen(new Ear()));
+    const known = await dialer.dial(`ws://127.0.0.1:${port}`);
+    const ear = new Ear();
+    known.listen(ear);
+    const silent = await open(port, LIMITS.unopened + 100);
+    await until(() => silent.filter(({ closed }) => closed).length === 100);
+    const another = await dialer.dial(`ws://127.0.0.1:${port}`);
+    expect(ear.closings).toEqual([]);
+    another.close(1000, "");
+    known.close(1000, "");
+    for (const socket of silent) socket.destroy();
   });
 
   test("holds the other side back while nobody listens", async () => {

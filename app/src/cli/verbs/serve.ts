@@ -1,7 +1,7 @@
 // runnel serve: the server, in this process, until it is told to end.
 import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
-import { RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared";
+import { LIMITS, RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared";
 import type { ServerSettings, VolumeSettings } from "@runnel/server";
 import { type Command, Option } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
@@ -12,6 +12,7 @@ const LISTEN_DEFAULT = "127.0.0.1:7473";
 const PORT_MAX = 65_535;
 const TERM_SECONDS_DEFAULT = 20;
 const TERM_SECONDS_MAX = 600;
+const CONNECTIONS_MAX = 100_000;
 const EXIT_CODE_SECOND_SIGNAL = 1;
 
 export function addServe(program: Command, output: Output): void {
@@ -43,6 +44,7 @@ export function addServe(program: Command, output: Output): void {
       "how long a client may answer from what it knows; a change waits so long for one that has gone silent",
       String(TERM_SECONDS_DEFAULT),
     )
+    .option("--connections <count>", "how many there may be at once", String(LIMITS.connections))
     .action(async (options: ServeOptions) => {
       const listen = parseListen(options.listen);
       await serve(
@@ -53,6 +55,7 @@ export function addServe(program: Command, output: Output): void {
           ...securityOf(listen.host, options),
           dataFolder: absolutePath(options.data ?? new AgentHome().serverFolder),
           termMs: parseTerm(options.leaseTerm) * 1000,
+          connections: parseConnections(options.connections),
         },
         output,
       );
@@ -68,6 +71,7 @@ interface ServeOptions {
   key?: string;
   data?: string;
   leaseTerm: string;
+  connections: string;
 }
 
 /** @throws RunnelError Invalid */
@@ -153,12 +157,28 @@ export function parseListen(typed: string): { host: string; port: number } {
 
 /** Whole seconds. @throws RunnelError Invalid */
 export function parseTerm(typed: string): number {
-  const seconds = Number(typed);
-  if (!/^\d+$/.test(typed) || seconds < 1 || seconds > TERM_SECONDS_MAX)
-    throw invalid(
-      `${typed} is no lease term. Write whole seconds from 1 to ${TERM_SECONDS_MAX}: ${TERM_SECONDS_DEFAULT}.`,
-    );
-  return seconds;
+  return (
+    wholeNumber(typed, TERM_SECONDS_MAX) ??
+    fail(`${typed} is no lease term. Write whole seconds from 1 to ${TERM_SECONDS_MAX}: ${TERM_SECONDS_DEFAULT}.`)
+  );
+}
+
+/** @throws RunnelError Invalid */
+export function parseConnections(typed: string): number {
+  return (
+    wholeNumber(typed, CONNECTIONS_MAX) ??
+    fail(`${typed} is no count of connections. Write one from 1 to ${CONNECTIONS_MAX}: ${LIMITS.connections}.`)
+  );
+}
+
+/** From 1 on. */
+function wholeNumber(typed: string, most: number): number | undefined {
+  const number = Number(typed);
+  return /^\d+$/.test(typed) && number >= 1 && number <= most ? number : undefined;
+}
+
+function fail(sentence: string): never {
+  throw invalid(sentence);
 }
 
 function invalid(sentence: string): RunnelError {
