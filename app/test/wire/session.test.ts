@@ -191,6 +191,32 @@ describe("after an outage that is shorter than the patience", () => {
     },
   );
 
+  test("who waits for a server that is silent waits until it says something, and no longer than it has patience", async () => {
+    const { session, clock, line } = await attached(TIMING.leaseTermMs, true, LINE_MS);
+    line.isBlackHole = true;
+    const asking = session.ask("stat", {}).catch(() => undefined);
+    await clock.advance(TIMING.silenceMs + 500);
+    await asking;
+    expect([session.isConnected, session.isResponsive]).toEqual([true, false]);
+    const waits = async (patienceMs: number): Promise<string> => {
+      const beganMs = clock.bootMs();
+      const outcome = await session.responsive(patienceMs).then(
+        () => "online",
+        () => "given up",
+      );
+      return `${outcome} after ${Math.round((clock.bootMs() - beganMs) / 1_000)} s`;
+    };
+    const [short, long] = [waits(2_000), waits(8_000)];
+    await clock.advance(4_000);
+    expect(await short).toBe("given up after 2 s");
+    line.isBlackHole = false;
+    await clock.advance(1_000);
+    expect(await long).toBe("online after 4 s");
+    const closing = session.close();
+    await clock.advance(10 * DELAY_MS);
+    await closing;
+  });
+
   test("a server that is busy for long is not taken for one", async () => {
     const { session, clock, line } = await attached(TIMING.leaseTermMs);
     let attempts = 0;

@@ -195,7 +195,7 @@ export class Downloads {
         // What is asked for with it is asked for again, alone.
         if (asking.signal?.aborted === true && isRunnelError(error, "Interrupted", "Unreachable")) return;
         if (!mayWait || !isRunnelError(error, "Unreachable")) throw error;
-        await session.connected(session.patienceLeftMs(beganMs));
+        await session.responsive(session.patienceLeftMs(beganMs));
         if (asking.signal?.aborted === true) return;
       }
     }

@@ -326,7 +326,7 @@ export class Sender {
         } else if (isRunnelError(error, "Unreachable")) {
           // On another connection what makes the file may be asked for after this.
           await making?.settled;
-          await session.connected(session.patienceLeftMs(beganMs));
+          await session.responsive(session.patienceLeftMs(beganMs));
           isResumed = true;
         } else throw error;
       }

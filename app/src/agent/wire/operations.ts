@@ -141,7 +141,7 @@ export class Operations {
         if (!isRunnelError(error, "Unreachable")) throw error;
         const leftMs = this.session.leftMs(beganMs);
         if (leftMs <= 0) throw error;
-        await this.session.connected(leftMs);
+        await this.session.responsive(leftMs);
       }
     }
   }

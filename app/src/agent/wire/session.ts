@@ -224,13 +224,29 @@ export class Session {
     return isCall ? connection.ask(name, request) : connection.open(name, request);
   }
 
-  /** Resolves when connected; rejects with Unreachable after `patienceMs` of own time. */
-  async connected(patienceMs: number): Promise<void> {
-    if (this.isConnected) return;
-    if (this.isEnding) throw this.lastError;
+  /** Resolves when the server counts as online; rejects with Unreachable after `patienceMs` of own time. */
+  async responsive(patienceMs: number): Promise<void> {
+    const end = this.signs.time.watch();
+    const untilMs = this.nowMs + patienceMs;
+    try {
+      while (!this.isResponsive) {
+        const leftMs = untilMs - this.nowMs;
+        if (this.isEnding || leftMs <= 0) throw this.lastError;
+        if (this.isConnected) {
+          // Nobody else may be asking it anything.
+          void this.lookBeside();
+          await sleep(this.parts.clock, Math.min(leftMs, LOOK_EVERY_MS));
+        } else await this.connected(leftMs);
+      }
+    } finally {
+      end();
+    }
+  }
+
+  private connected(patienceMs: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.whenConnected.push({ resolve, reject });
-    await this.signs.connected(promise, patienceMs, () => this.lastError);
+    return this.signs.connected(promise, patienceMs, () => this.lastError);
   }
 
   /** A node id of this instance's own range. @throws Unreachable when the range is used up and the server cannot be asked. */
@@ -480,6 +496,7 @@ const NOT_LET_IN = ["Denied", "Revoked", "NotFound"] as const;
 /** Kinds that say that the volume cannot be served now: as without a link. */
 const NOT_NOW = ["Unavailable", "Busy"] as const;
 const GOODBYE_MS = 1_000;
+const LOOK_EVERY_MS = 50;
 const CLOSE_NORMAL = 1000;
 /** A shorter one makes no lease's term longer: none is below a second (W162). */
 const ROUND_TRIP_TOLD_MS = 250;
