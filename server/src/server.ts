@@ -1,14 +1,13 @@
 // The server: volumes behind one listener. Which engines they run on is for index.ts (or a simulation).
 import type { Acceptor, Clock, Executor, Link } from "@runnel/shared";
 import { Crowd, LIMITS, RunnelError } from "@runnel/shared";
-import type { Device } from "./auth/access-file.ts";
-import { rightOn } from "./auth/access.ts";
 import type { Security } from "./auth/security.ts";
 import { FailedLogins } from "./auth/failed-logins.ts";
 import type { RunningServer } from "./index.ts";
 import { type Offer, ServedVolume } from "./served-volume.ts";
 import type { Volume } from "./volume/volume.ts";
 import { ConnectionHandler } from "./wire/connection-handler.ts";
+import { cutOff, rightChanged } from "./wire/cut-off.ts";
 
 export interface ServerParts {
   acceptor: Acceptor;
@@ -54,12 +53,10 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     });
     handlers.add(handler);
   };
-  access?.onRightChanged((device, volume) => {
-    const error = new RunnelError("Unreachable", "attach", "What this device may do was changed.");
-    for (const handler of handlers) if (handler.uses(device.id, volume)) handler.close(error);
-    if (rightOn(device, volume) === undefined) forgetHolders(device, volumes.get(volume)?.volume, warn);
-  });
-  access?.onRevoked((device) => cutOff(device, handlers, [...volumes.values()], warn));
+  const served = (): Volume[] =>
+    Array.from(volumes.values(), ({ volume }) => volume).filter((volume) => volume !== undefined);
+  access?.onRightChanged((device, name) => rightChanged(device, name, { handlers, volumes: served(), warn }));
+  access?.onRevoked((device) => cutOff(device, { handlers, volumes: served(), warn }));
   const listener = await acceptor.listen(parts.host, parts.port, handle);
   const close = async (): Promise<void> => {
     for (const handler of handlers) handler.close(new RunnelError("Unreachable", "serve", "The server stops."));
@@ -80,24 +77,4 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     connected: (device) => [...handlers].some(({ deviceId }) => deviceId === device),
     close,
   };
-}
-
-/** Its connections first: from then on it can ask nothing. Nobody waits for what it may still hold. */
-function cutOff(
-  device: Device,
-  handlers: ReadonlySet<ConnectionHandler>,
-  volumes: readonly ServedVolume[],
-  warn: ServerParts["warn"],
-): void {
-  for (const handler of handlers) if (handler.deviceId === device.id) handler.revoke();
-  for (const { volume } of volumes) forgetHolders(device, volume, warn);
-}
-
-/** Nobody waits for what the device may still hold of the volume. */
-function forgetHolders(device: Device, volume: Volume | undefined, warn: ServerParts["warn"]): void {
-  for (const instance of volume?.feed.drop(device.id) ?? []) {
-    volume?.meta
-      .setAttached(instance, 0)
-      .catch((error: unknown) => warn("The next start may wait for a device that was cut off.", error));
-  }
 }

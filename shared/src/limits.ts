@@ -44,7 +44,7 @@ export const LIMITS = {
   recipeDescriptors: 4_194_304,
   /** A run of new data in a write, before compression. */
   runBytes: 1 * MiB,
-  /** Bytes staged by one instance and not yet committed. */
+  /** Bytes staged by one device and not yet committed. */
   stagedBytes: 64 * 1024 * MiB,
   /** Operations that one may name to be executed after. */
   operationsAfter: 16,

@@ -6,6 +6,8 @@ import type { Allowance } from "./staged-writes.ts";
 
 /** Of a commit kept inside its log record. */
 export const INLINE_BYTES_MAX = 1024 * 1024;
+/** Of a write whose channel broke, which may wait in memory for a day. */
+const RESTING_BYTES_MAX = 4096;
 
 export class NewData {
   private readonly content: Pick<ContentStore, "stage">;
@@ -56,6 +58,17 @@ export class NewData {
     this.inlineBytes = 0;
     this.moved();
     this.isSpilled = true;
+  }
+
+  /** Little stays in memory. @throws NoSpace. */
+  async rest(): Promise<void> {
+    if (this.spilling !== undefined || this.inlineBytes <= RESTING_BYTES_MAX) return;
+    try {
+      this.spilling = this.spill();
+      await this.spilling;
+    } catch (error) {
+      throw fullFolder(error);
+    }
   }
 
   /** All that was stored so far is in a staged file. */

@@ -1,16 +1,18 @@
 // Unfinished writes: what each instance has staged, within its allowance; and those whose channel broke, kept for a day by operation, so that a
 // repetition goes on where it stopped, in the next life of the server as well.
 import type { Clock, Timer } from "@runnel/shared";
-import { LIMITS, RunnelError, TIMING } from "@runnel/shared";
+import { LIMITS, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
 import type { LeftFile } from "../content/content-store.ts";
 import { LeftWrites } from "./left-writes.ts";
 import type { LeftParts } from "./left-writes.ts";
 import type { WriteSession } from "./write-session.ts";
 
-/** Kept sessions have up to INLINE_BYTES_MAX (new-data.ts) in memory each. */
 const KEPT_PER_INSTANCE_MAX = 64;
+/** Whoever's they are: of the sessions that a volume keeps the oldest go, and so they do when their recipes take much memory. */
+const KEPT_MAX = 1024;
+const KEPT_DESCRIPTORS_MAX = 1_048_576;
 
-/** Of one instance: bytes staged and not yet committed. */
+/** Of one device, or of one instance where devices are not known: bytes staged and not yet committed. */
 export interface Allowance {
   /** @throws Quota. */
   take(bytes: number): void;
@@ -19,6 +21,7 @@ export interface Allowance {
 
 interface Kept {
   instance: string;
+  device: string;
   session: WriteSession;
   timer: Timer;
 }
@@ -32,6 +35,8 @@ export class StagedWrites {
   private readonly left: LeftWrites;
   /** Being taken up from what is left; whoever asks again meanwhile waits for the same. */
   private readonly awakening = new Map<string, Promise<void>>();
+  /** Devices whose access was withdrawn. */
+  private readonly dropped = new Set<string>();
   private isClosed = false;
 
   constructor(parts: Pick<LeftParts, "clock" | "epoch" | "takeUp" | "warn">, bytesMax: number = LIMITS.stagedBytes) {
@@ -62,42 +67,73 @@ export class StagedWrites {
 
   private async awakenNow(instance: string, n: number): Promise<void> {
     const session = await this.left.take(instance, n);
-    if (session !== undefined) await this.keep(instance, n, session);
+    if (session !== undefined) await this.keep({ instance, n, device: "" }, session);
   }
 
-  allowance(instance: string): Allowance {
+  allowance(owner: string): Allowance {
     const change = (by: number): void => {
-      const bytes = (this.bytes.get(instance) ?? 0) + by;
+      const bytes = (this.bytes.get(owner) ?? 0) + by;
       if (bytes > this.bytesMax && by > 0) {
         throw new RunnelError("Quota", "write", "Too much is uploaded and not yet saved.", {
           detail: { limit: this.bytesMax },
         });
       }
-      if (bytes > 0) this.bytes.set(instance, bytes);
-      else this.bytes.delete(instance);
+      if (bytes > 0) this.bytes.set(owner, bytes);
+      else this.bytes.delete(owner);
     };
     return { take: change, giveBack: (bytes) => change(-bytes) };
   }
 
-  async keep(instance: string, n: number, session: WriteSession): Promise<void> {
-    // First: whoever takes it must not meet it half at rest.
-    await session.rest();
+  /** The write whose channel broke. It is not kept where there is no room for it, nor for a device that was dropped. */
+  async keep(
+    { instance, n, device }: { instance: string; n: number; device: string },
+    session: WriteSession,
+  ): Promise<void> {
+    try {
+      // First: whoever takes it must not meet it half at rest.
+      await session.rest();
+    } catch (error) {
+      await session.discard();
+      if (isRunnelError(error, "NoSpace", "Quota", "Unavailable")) return;
+      throw error;
+    }
     if (this.isClosed) return session.leave();
+    if (this.dropped.has(device)) return session.discard();
     const key = `${instance}:${n}`;
     const before = this.take(instance, n);
     const timer = this.clock.after(TIMING.stagedKeepMs, () => {
       this.kept.delete(key);
       void session.discard();
     });
-    this.kept.set(key, { instance, session, timer });
+    this.kept.set(key, { instance, device, session, timer });
     await before?.discard();
-    const others = [...this.kept].filter(([, one]) => one.instance === instance);
-    if (others.length <= KEPT_PER_INSTANCE_MAX) return;
-    for (const [old, { session: oldest, timer: oldTimer }] of others.slice(0, -KEPT_PER_INSTANCE_MAX)) {
-      oldTimer.cancel();
-      this.kept.delete(old);
-      await oldest.discard();
-    }
+    for (const old of this.tooMany(instance)) await this.discard(old);
+  }
+
+  /** A device's access was withdrawn: nothing of it is kept, now or later. */
+  async drop(device: string): Promise<void> {
+    this.dropped.add(device);
+    for (const [key, kept] of this.kept) if (kept.device === device) await this.discard(key);
+  }
+
+  /** The oldest of the instance's, and of all. */
+  private tooMany(instance: string): string[] {
+    const keys = [...this.kept.keys()];
+    const own = keys.filter((key) => this.kept.get(key)?.instance === instance);
+    let descriptors = 0;
+    const fitting = keys.toReversed().filter((key, index) => {
+      descriptors += this.kept.get(key)?.session.descriptors ?? 0;
+      return index < KEPT_MAX && (index === 0 || descriptors <= KEPT_DESCRIPTORS_MAX);
+    });
+    const over = new Set([...own.slice(0, -KEPT_PER_INSTANCE_MAX), ...keys.filter((key) => !fitting.includes(key))]);
+    return [...over];
+  }
+
+  private async discard(key: string): Promise<void> {
+    const kept = this.kept.get(key);
+    kept?.timer.cancel();
+    this.kept.delete(key);
+    await kept?.session.discard();
   }
 
   /** Hands it over; it is kept no more. */

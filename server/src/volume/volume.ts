@@ -39,7 +39,7 @@ export interface VolumeParts {
   openContent(root: DiskRoot, meta: MetaStore, host: ContentHost): Promise<ContentStore>;
   /** A segment of the commit log is closed when it has so many bytes; by default 64 MiB. */
   logSegmentBytes?: number;
-  /** What one instance may have staged; by default LIMITS.stagedBytes. */
+  /** What one device may have staged, or one instance where devices are not known; by default LIMITS.stagedBytes. */
   stagedBytesMax?: number;
   /** The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not up waits there. */
   gone?(reason: string): void;
@@ -248,9 +248,10 @@ export class Volume {
     timer.cancel();
   }
 
-  /** For one write of the epoch, to be given its items. */
-  writeSession(opening: Omit<WriteOpening, "epoch">): WriteSession {
-    return new WriteSession(this, { ...opening, epoch: this.epoch }, this.stagedWrites.allowance(opening.instance));
+  /** For one write of the epoch, to be given its items. `device`: whose quota it counts against; "": the instance's. */
+  writeSession(opening: Omit<WriteOpening, "epoch">, device = ""): WriteSession {
+    const allowance = this.stagedWrites.allowance(device || opening.instance);
+    return new WriteSession(this, { ...opening, epoch: this.epoch }, allowance);
   }
 
   /** Resolves when those with a lease, whose change it is excepted, have it, or their leases have run out. */

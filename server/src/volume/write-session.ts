@@ -112,12 +112,19 @@ export class WriteSession implements TakesUp {
     }
   }
 
-  /** The channel broke: nothing but what was received is kept. */
+  /** Descriptors that it holds in memory. */
+  get descriptors(): number {
+    return this.chunks;
+  }
+
+  /** The channel broke: nothing but what was received is kept, on the disk. @throws NoSpace. */
   async rest(): Promise<void> {
     this.hasRested = true;
     await Promise.allSettled(this.working.splice(0));
     this.forgetFrom(this.parts.findIndex((part) => part.recipe === EMPTY_RECIPE));
     await this.held.close();
+    await this.data.rest();
+    await this.notes.write();
   }
 
   /** Data that could not be cut or stored comes again, with all behind it. */

@@ -17,15 +17,17 @@ export function serveWrite(attachment: Attachment, request: Request, channel: Ch
 }
 
 async function serveInTurn(attachment: Attachment, request: Request, channel: Channel, turn: Turn): Promise<void> {
-  const { volume, instance } = attachment;
+  const { volume, instance, holder } = attachment;
   if (request.isResumed && (await answerAgain(attachment, request, channel, turn))) return;
   const session = await openSession(attachment, request, channel);
   let finished: FinishedWrite;
   try {
     finished = await session.receive(channel, request.isResumed ? [] : request.items);
   } catch (error) {
-    if (channel.abort.signal.aborted) await volume.stagedWrites.keep(instance, request.n, session);
-    else await session.discard();
+    if (channel.abort.signal.aborted) {
+      const { device } = holder;
+      await volume.stagedWrites.keep({ instance, n: request.n, device }, session);
+    } else await session.discard();
     throw error;
   }
   await commit(attachment, request, channel, session, finished, turn);
@@ -60,7 +62,7 @@ async function placed({ node, base, sizeBytes }: Request, turn: Turn): Promise<P
 type Placed = Pick<Request, "node" | "base" | "sizeBytes">;
 
 async function openSession(
-  { volume, instance }: Attachment,
+  { volume, instance, holder }: Attachment,
   request: Request,
   channel: Channel,
 ): Promise<WriteSession> {
@@ -72,7 +74,7 @@ async function openSession(
   const isSame = kept?.sizeBytes === sizeBytes && kept.preset === preset;
   if (!isSame) await kept?.discard();
   if (isResumed) channel.send(["from", isSame ? kept.received : 0]);
-  return isSame ? kept : volume.writeSession({ instance, n, sizeBytes, preset });
+  return isSame ? kept : volume.writeSession({ instance, n, sizeBytes, preset }, holder.device);
 }
 
 async function commit(

@@ -139,6 +139,19 @@ async function changeFile(name: string, change: (bytes: Buffer) => Uint8Array): 
   await file.close();
 }
 
+test("[W26] a write whose line breaks lies on the disk, not in memory", async () => {
+  const plan = await planned();
+  await begin(plan, 2);
+  expect(await tempFiles()).toEqual([]);
+  one.client.link.cut();
+  await wire.rig.clock.advance(200);
+  expect(await tempFiles()).toHaveLength(2);
+  one = await (await wire.greeted()).attach(ONE);
+  const { upload, from } = await resumed(plan.opening);
+  expect(from).toBe(2);
+  await finish(upload, plan, from);
+});
+
 describe.each(["kill", "close"] as const)("a write cut by the server's end (%s)", (how) => {
   test.each([3, 4, 5])("[W26] [F33] goes on after item %i in the next life, with nothing sent again", async (count) => {
     const plan = await planned();
@@ -149,12 +162,13 @@ describe.each(["kill", "close"] as const)("a write cut by the server's end (%s)"
     expect(await finish(upload, plan, from)).toEqual([UNKNOWN_ITEM]);
   });
 
-  test("[W26] that was too small to be staged is sent from 0", async () => {
+  test("[W26] that was too small to be staged is sent from 0, unless its line had broken before", async () => {
     const plan = await planned();
     await begin(plan, 2);
+    expect(await tempFiles()).toEqual([]);
     await restart(how);
     const { upload, from } = await resumed(plan.opening);
-    expect(from).toBe(0);
+    expect(from).toBe(how === "kill" ? 0 : 2);
     await finish(upload, plan, from);
   });
 

@@ -4,6 +4,7 @@ import { LIMITS, REQUESTS, ROOT_NODE, type RequestName, RunnelError, SeededRando
 import { encodeCbor, encodeFrame, encodeVarint, FRAME } from "@runnel/shared";
 import { zstdCompressSync } from "node:zlib";
 import { Access } from "../../src/auth/access.ts";
+import { cutOff, rightChanged } from "../../src/wire/cut-off.ts";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { type Attached, type Client, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 
@@ -330,15 +331,12 @@ describe("a stranger", () => {
   });
 });
 
-/** As the server does (server.ts). */
-function cutOff(id: string): void {
-  for (const handler of wire.handlers) if (handler.deviceId === id) handler.revoke();
-  wire.rig.volume.feed.drop(id);
-}
-
 describe("a device that is revoked", () => {
   beforeEach(() => {
-    access.onRevoked(({ id }) => cutOff(id));
+    const { handlers, rig } = wire;
+    const parts = { handlers, volumes: [rig.volume], warn: (message: string) => rig.warnings.push(message) };
+    access.onRevoked((device) => cutOff(device, parts));
+    access.onRightChanged((device, volume) => rightChanged(device, volume, parts));
   });
 
   test("[W76] is cut off at once with 4003, and told so when it comes again; others are not", async () => {
@@ -377,6 +375,62 @@ describe("a device that is revoked", () => {
     await access.revoke("a");
     await wire.rig.clock.advance(50);
     expect(isDone).toBe(true);
+  });
+
+  test("[W76] leaves nothing behind of what it was sending, now or before; what others were sending stays", async () => {
+    for (const letter of ["a", "b"]) await newDevice(letter);
+    const [now, before, other] = [await known("a"), await known("a"), await known("b")];
+    const temp = async (): Promise<number> => {
+      let count = 0;
+      await wire.rig.other.list(".runnel-store/temp", (entries) => void (count += entries.length));
+      return count;
+    };
+    for (const [client, instance] of [
+      [now, ONE],
+      [before, TWO],
+      [other, instanceOf("c")],
+    ] as const) {
+      const attached = await client.attach(instance);
+      const node = await attached.make(ROOT_NODE, instance.slice(0, 4));
+      await attached.openWrite({ node, base: 0, sizeBytes: 30_000 }, 100).data(bytesOf(3, 20_000));
+    }
+    await wire.rig.settle();
+    before.link.cut();
+    other.link.cut();
+    await wire.rig.clock.advance(200);
+    expect(await temp()).toBe(4);
+    await wire.rig.run(access.revoke("a"));
+    await wire.rig.clock.advance(200);
+    expect(await temp()).toBe(2);
+    expect(wire.rig.warnings).toEqual([]);
+  });
+});
+
+describe("a device whose right is changed", () => {
+  test("[W72] has its connections to that volume closed, and finds the other right when it comes again", async () => {
+    const { handlers, rig } = wire;
+    const parts = { handlers, volumes: [rig.volume], warn: (message: string) => rig.warnings.push(message) };
+    access.onRightChanged((device, volume) => rightChanged(device, volume, parts));
+    await newDevice("a");
+    await newDevice("b");
+    const [attached, idle, other] = [await known("a"), await known("a"), await known("b")];
+    for (const [client, instance] of [
+      [attached, ONE],
+      [other, TWO],
+    ] as const)
+      await client.attach(instance);
+    await wire.rig.run(access.setRight("a", "docs", "read"));
+    await wire.rig.clock.advance(50);
+    expect([attached.closed?.message, idle.closed, other.closed]).toEqual([
+      "What this device may do was changed.",
+      undefined,
+      undefined,
+    ]);
+    expect((await idle.attach(ONE)).facts.isReadOnly).toBe(true);
+    await wire.rig.run(access.setRight("a", "docs", undefined));
+    await wire.rig.clock.advance(50);
+    expect(idle.closed).toBeDefined();
+    expect(wire.rig.volume.feed.attachments).toBe(1);
   });
 });
 

@@ -1,0 +1,43 @@
+// What a device has open and holds ends when it may no longer: at once, whatever it is doing.
+import { RunnelError } from "@runnel/shared";
+import type { Device } from "../auth/access-file.ts";
+import { rightOn } from "../auth/access.ts";
+import type { Volume } from "../volume/volume.ts";
+import type { ConnectionHandler } from "./connection-handler.ts";
+
+export interface CutOffParts {
+  handlers: ReadonlySet<ConnectionHandler>;
+  /** Those that are served now. */
+  volumes: readonly Volume[];
+  warn(message: string, error?: unknown): void;
+}
+
+/** Its access was withdrawn. Its connections first: from then on it can ask nothing. Nobody waits for what it may still hold, and nothing that it began is kept. */
+export function cutOff(device: Device, { handlers, volumes, warn }: CutOffParts): void {
+  for (const handler of handlers) if (handler.deviceId === device.id) handler.revoke();
+  for (const volume of volumes) {
+    forgetHolders(device, volume, warn);
+    volume.stagedWrites
+      .drop(device.id)
+      .catch((error: unknown) =>
+        warn("An unfinished upload of a device that was cut off could not be removed.", error),
+      );
+  }
+}
+
+/** Its right on a volume is another one: it attaches anew, and is told. */
+export function rightChanged(device: Device, name: string, { handlers, volumes, warn }: CutOffParts): void {
+  const error = new RunnelError("Unreachable", "attach", "What this device may do was changed.");
+  for (const handler of handlers) if (handler.uses(device.id, name)) handler.close(error);
+  const volume = volumes.find((each) => each.name === name);
+  if (volume !== undefined && rightOn(device, name) === undefined) forgetHolders(device, volume, warn);
+}
+
+/** Nobody waits for what the device may still hold of the volume. */
+function forgetHolders(device: Device, volume: Volume, warn: CutOffParts["warn"]): void {
+  for (const instance of volume.feed.drop(device.id)) {
+    volume.meta
+      .setAttached(instance, 0)
+      .catch((error: unknown) => warn("The next start may wait for a device that was cut off.", error));
+  }
+}
