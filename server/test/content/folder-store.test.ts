@@ -504,6 +504,26 @@ describe("the trash", () => {
 describe("a sample of format 1", () => {
   const sample = (name: string): string => readFileSync(new URL(`samples/${name}`, import.meta.url), "utf8");
 
+  it("does not give way where another disk is full: the log's, the index's", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    await volume.write(node, "new");
+    await volume.settle();
+    const kept = await namesIn(volume.other, ".runnel-store/trash");
+    expect(kept).toHaveLength(2);
+    volume.disk.fault = (operation, path) => (operation === "write" && path.includes("temp") ? "NoSpace" : undefined);
+    await volume.write(node, "newer");
+    await volume.clock.advance(60_000);
+    expect(volume.store.status()).toMatchObject({ stuck: { kind: "NoSpace" } });
+    expect(await namesIn(volume.other, ".runnel-store/trash")).toEqual(kept);
+    // Now it is this one.
+    volume.disk.takePages(Math.floor(volume.disk.freeBytes / 4096));
+    await volume.clock.advance(60_000);
+    expect(await namesIn(volume.other, ".runnel-store/trash")).toEqual([]);
+    volume.disk.fault = undefined;
+  });
+
   it("[F22][F26] is served: marker and trash of another epoch", async () => {
     volume = new TestVolume();
     await volume.fillFirst(async ({ other }) => {

@@ -48,8 +48,8 @@ export interface BringUpContext {
   host: Pick<ContentHost, "noteHandle" | "noteWaiting" | "up" | "readLog" | "askCommitter">;
   executor: Executor | undefined;
   unavailable(): string | undefined;
-  /** Makes room on the disk. */
-  cutTrash(bytes: number): Promise<void>;
+  /** On the disk of the folder, of old versions. */
+  makeRoom(bytes: number): Promise<void>;
   /** To be compared with the rows. */
   lookAt(looks: Looks): void;
   /** What was pending when the server started is up. */
@@ -214,7 +214,7 @@ export class BringUp {
     this.#stopped = await this.#describe(this.#queue[0] ?? this.#raised[0], error);
     this.#context.doubt();
     const { kind } = this.#stopped;
-    if (kind === "NoSpace") await this.#cutTrash();
+    if (kind === "NoSpace") await this.#makeRoom();
     if (!this.#isClosed) this.#stop.wait();
   }
 
@@ -242,11 +242,11 @@ export class BringUp {
     }
   }
 
-  async #cutTrash(): Promise<void> {
+  async #makeRoom(): Promise<void> {
     const first = this.#queue[0];
     const content = first && contentOf(first);
     try {
-      await this.#context.cutTrash((content?.sizeBytes ?? 0) + SPARE_BYTES);
+      await this.#context.makeRoom((content?.sizeBytes ?? 0) + SPARE_BYTES);
     } catch {
       // Tried again with the commit.
     }

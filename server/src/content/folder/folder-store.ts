@@ -240,7 +240,7 @@ class FolderStore implements ContentStore {
         host,
         executor,
         unavailable: () => presence.reason,
-        cutTrash: (bytes) => this.#cutTrash(bytes),
+        makeRoom: (bytes) => this.#makeRoom(bytes),
         lookAt: (looks) => this.#comparing?.lookAt(looks),
         recovered: () => void this.#comparing?.heal(),
         mustBeThere: () => presence.check(),
@@ -371,6 +371,12 @@ class FolderStore implements ContentStore {
 
   async #cutTrash(bytes: number): Promise<void> {
     await this.#lane.run(async () => this.#trash?.cut(bytes));
+  }
+
+  /** It may be another disk that is full, on which no old version lies. */
+  async #makeRoom(bytes: number): Promise<void> {
+    const { availableBytes } = await this.#options.root.space();
+    if (availableBytes < bytes) await this.#cutTrash(bytes - availableBytes);
   }
 
   #cutTrashLater(): void {
