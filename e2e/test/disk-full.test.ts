@@ -1,6 +1,6 @@
 // A full disk, wherever it is: programs are told, what was there stays, status says what is full, and work goes on when there is room, all without a restart.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SmallDisk } from "../src/crash/index.ts";
 import { type Device, Sandbox, type ServerProcess, noise, onMount, run, waitFor } from "../src/harness/index.ts";
@@ -14,6 +14,27 @@ const HUGE_BYTES = 12_000_000;
 const LARGER_BYTES = 60_000_000;
 
 const TRY = 'mkdir -p "$1/tried" && rmdir "$1/tried"';
+
+/** A program that has a file open over a save that fails and one that does not. */
+const HOLDER = `
+import os, sys, time
+here = sys.argv[1] + "/.."
+held = os.open(sys.argv[1] + "/appended", os.O_RDWR)
+os.ftruncate(held, 0)
+os.pwrite(held, b"one " * 10000, 0)
+try:
+    os.fsync(held)
+except OSError as error:
+    print(os.strerror(error.errno))
+open(here + "/failed", "w").close()
+while not os.path.exists(here + "/go"):
+    time.sleep(0.1)
+os.pwrite(held, b"two ", 0)
+os.pwrite(held, b"end", 40000)
+os.fsync(held)
+os.close(held)
+print("saved")
+`;
 
 let sandbox: Sandbox;
 let server: ServerProcess;
@@ -119,6 +140,27 @@ describe("a full disk", () => {
     },
     240_000,
   );
+
+  test("of the log and index: a program whose save failed keeps its file open, what it saved is sent meanwhile, and it saves on", async () => {
+    const disk = await start("data");
+    writeFileSync(sandbox.path("program.py"), HOLDER);
+    await disk.fill(0);
+    await waitFor(async () => (await told(TRY)) !== "", 10_000, "the server to see it");
+    const program = run("python3", [sandbox.path("program.py"), drive], { deadlineMs: 60_000 });
+    await waitFor(async () => existsSync(sandbox.path("failed")), 20_000, "the program to be refused");
+    disk.empty();
+    await waitFor(async () => (await told(TRY)) === "", 20_000, "the server to see that there is room");
+    await device.flush(drive, { up: true });
+    expect(readFileSync(join(sandbox.path("served"), "appended"), "utf8")).toBe("one ".repeat(10_000));
+    // The journal has let go by then of what it lets go of.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    writeFileSync(sandbox.path("go"), "");
+    expect(await program).toMatchObject({ code: 0, stdout: "No space left on device\nsaved\n" });
+    await device.flush(drive, { up: true });
+    expect(readFileSync(join(sandbox.path("served"), "appended"), "utf8")).toBe(`two ${"one ".repeat(9_999)}end`);
+    expect(await problems()).toBe("");
+    expect(await on('ls "$1"')).not.toContain("unsent");
+  }, 120_000);
 
   test("of the cache: programs go on, reading what they wrote, and status names it", async () => {
     const disk = await start("cache");

@@ -55,6 +55,60 @@ describe("a save that fails", () => {
     expect(rig.journal.pending()).toEqual([]);
   });
 
+  test("keeps its bytes where they are as long as its program has the file open, which saves them with what follows", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("NoSpace"), async () => undefined];
+    expect(await rig.close(1)).toBe("NoSpace");
+    const [n = 0] = numbersOf(rig);
+    const isReceived = (): boolean => {
+      rig.operations.answered(rig.operations.begin());
+      const { received, but = [] } = rig.operations.received;
+      return n <= received && !but.includes(n);
+    };
+    const files = await rig.machine.dataFiles();
+    await rig.unsent.replay();
+    await rig.machine.clock.advance(LATER);
+    expect(rig.unsent.isEmpty).toBe(true);
+    expect(await rig.machine.dataFiles()).toEqual(files);
+    expect(isReceived()).toBe(false);
+    await rig.commits.closed(1);
+    await rig.machine.clock.advance(LATER);
+    expect(await rig.machine.dataFiles()).toEqual([]);
+    expect(rig.journal.pending()).toEqual([]);
+    expect(isReceived()).toBe(true);
+    expect(rig.asked).toHaveLength(2);
+  });
+
+  test("is settled once when its file is closed while what was sent is taken into the cache", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("NoSpace"), async () => undefined];
+    await rig.close(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    rig.keeping = promise;
+    const replaying = rig.unsent.replay();
+    while (rig.asked.length < 2) await rig.machine.clock.advance(1);
+    const closing = rig.commits.closed(1);
+    await rig.machine.clock.advance(LATER);
+    expect(await rig.machine.dataFiles()).toHaveLength(1);
+    resolve();
+    await Promise.all([replaying, closing]);
+    await rig.machine.clock.advance(LATER);
+    expect(await rig.machine.dataFiles()).toEqual([]);
+    expect(rig.unsent.isEmpty).toBe(true);
+  });
+
+  test("is executed once when the agent is killed while its program has the file open", async () => {
+    const rig = await new SaveRig().open();
+    rig.writes = [rig.refuse("NoSpace"), async () => undefined];
+    await rig.close(1);
+    await rig.unsent.replay();
+    await rig.again();
+    await rig.unsent.replay();
+    expect(rig.unsent.isEmpty).toBe(true);
+    expect(rig.journal.pending()).toEqual([]);
+    expect(new Set(rig.asked.map(({ n }) => n)).size).toBe(1);
+  });
+
   test("of another epoch is never sent to the node of that number: it becomes a copy", async () => {
     const rig = await new SaveRig().open();
     rig.writes = [rig.refuse("Unreachable"), async () => undefined];

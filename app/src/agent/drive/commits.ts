@@ -249,7 +249,11 @@ export class Commits {
   async closed(file: number): Promise<void> {
     const files = this.unrecorded.get(file);
     this.unrecorded.delete(file);
-    this.parts.saves.closed(file);
+    const { saves, unsent } = this.parts;
+    for (const save of saves.closed(file)) {
+      await unsent.sending(save);
+      if (save.state === "committed") await unsent.settle(save);
+    }
     if (files !== undefined) await this.parts.journal.discard(files);
   }
 

@@ -110,8 +110,9 @@ export class Saves {
 
   /** Numbers of an instance whose results are still to be asked for. */
   *numbers(instance: string): Generator<number> {
-    for (const { record, state } of this.#all) {
-      if (record.instance !== instance || state === "committed") continue;
+    for (const save of this.#all) {
+      const { record, state } = save;
+      if (record.instance !== instance || (state === "committed" && !isHeld(save))) continue;
       yield record.n;
       if (record.copy !== undefined) yield record.copy.n;
     }
@@ -175,10 +176,13 @@ export class Saves {
     return this.of(node).filter((save) => this.step(save, "drop") === "settled");
   }
 
-  /** Nobody saves by this open file any more. */
-  closed(file: number): void {
+  /** Nobody saves by this open file any more. Returns what only that has held: it is to be settled. */
+  closed(file: number): Save[] {
     this.#became.delete(file);
-    for (const save of this.#all) if (save.file === file) save.file = 0;
+    const own = [...this.#all].filter((save) => save.file === file);
+    const held = own.filter(isHeld);
+    for (const save of own) save.file = 0;
+    return held;
   }
 
   #becomes(save: Save, version: VersionId): void {
@@ -211,4 +215,9 @@ export class Saves {
     saves?.delete(save);
     if (saves?.size === 0) this.#byNode.delete(save.record.node);
   }
+}
+
+/** It was sent after its program had been told that it failed: the open file still has its layers, and what the program saves next is made of them too. */
+export function isHeld({ state, isAwaited, file }: Save): boolean {
+  return state === "committed" && !isAwaited && file !== 0;
 }

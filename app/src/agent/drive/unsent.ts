@@ -10,7 +10,7 @@ import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { Bases } from "./bases.ts";
 import type { ConflictCopies } from "./conflict-copies.ts";
-import type { Save, Saves } from "./saves.ts";
+import { type Save, type Saves, isHeld } from "./saves.ts";
 import type { Tree } from "./tree.ts";
 import type { UnsentContents } from "./unsent-contents.ts";
 
@@ -217,10 +217,15 @@ export class Unsent {
     } catch (error) {
       log("A committed content could not be kept in the cache.", error);
     }
-    saves.step(save, "settle");
-    await this.end(record);
+    if (!isHeld(save)) await this.settle(save);
     await sent.release().catch((error: unknown) => log("What was sent could not be closed.", error));
     for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
+  }
+
+  /** It is committed, and no open file has its layers any more. */
+  async settle(save: Save): Promise<void> {
+    this.parts.saves.step(save, "settle");
+    await this.end(save.record);
   }
 
   private tell({ copy, path }: JournalCommit, { result }: Sent): void {
