@@ -37,8 +37,8 @@ export default {
   reporters: ["default", "<rootDir>/scripts/jest-count-reporter.cjs"],
   testTimeout: 30_000,
   testSequencer: "<rootDir>/scripts/jest-slow-first.cjs",
-  // Most end-to-end tests wait: on two processors, three of them at a time. What only the long run does keeps a processor busy.
-  maxWorkers: isLong ? 2 : 3,
+  // Most end-to-end tests wait: on two processors, three of them at a time.
+  maxWorkers: 3,
   coverageProvider: "v8",
   collectCoverageFrom: ["**/src/**/*.ts"],
 };
