@@ -236,17 +236,15 @@ export class Session {
           // Nobody else may be asking it anything.
           void this.lookBeside();
           await sleep(this.parts.clock, Math.min(leftMs, LOOK_EVERY_MS));
-        } else await this.connected(leftMs);
+          continue;
+        }
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        this.whenConnected.push({ resolve, reject });
+        await this.signs.connected(promise, leftMs, () => this.lastError);
       }
     } finally {
       end();
     }
-  }
-
-  private connected(patienceMs: number): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.whenConnected.push({ resolve, reject });
-    return this.signs.connected(promise, patienceMs, () => this.lastError);
   }
 
   /** A node id of this instance's own range. @throws Unreachable when the range is used up and the server cannot be asked. */
