@@ -126,6 +126,9 @@ for i in $(seq 200); do mkdir -p src/$((i % 20)); echo "source $i" > src/$((i % 
   }, 120_000);
 });
 
+/** Of eight characters each, in 4096. */
+const TAGS_OF_BLOCK = 512;
+
 /** A program that goes on in the served folder until it is told to end. */
 async function during(script: string, args: readonly string[], work: () => Promise<void>): Promise<void> {
   const child = spawn("python3", ["-c", script, ...args], {
@@ -187,7 +190,7 @@ while goes_on():
     120_000,
   );
 
-  test("a file that is rewritten in place is never read as a mixture", async () => {
+  test("a file that is rewritten in place is never read as what it was at no moment", async () => {
     const script = `${GOES_ON}
 count = 0
 with open(sys.argv[1], "r+b", buffering=0) as file:
@@ -202,11 +205,17 @@ with open(sys.argv[1], "r+b", buffering=0) as file:
     await during(script, [`${served}/blocks`], async () => {
       const untilMs = performance.now() + (LONG ? 60_000 : 8000);
       while (performance.now() < untilMs) {
-        const tags = await onMount('fold -w 8 "$1/blocks" | sort -u', [drive]).catch(() => undefined);
+        const tags = await onMount('fold -w 8 "$1/blocks" | uniq -c', [drive]).catch(() => undefined);
         // Being changed just now is an answer.
         if (tags === undefined) continue;
         whole++;
-        expect(tags.trim().split("\n")).toHaveLength(1);
+        const runs = tags
+          .trim()
+          .split("\n")
+          .map((line) => line.trim().split(/ +/).map(Number));
+        // Of one round; or of two, where the program was kept waiting between two of its blocks: the newer one in front.
+        const [[blocks = 0, round = 0] = [], [, before = round - 1] = []] = runs;
+        expect([runs.length <= 2, round - before, blocks % TAGS_OF_BLOCK]).toEqual([true, 1, 0]);
       }
     });
     expect(whole).toBeGreaterThan(0);
