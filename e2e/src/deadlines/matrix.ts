@@ -25,6 +25,8 @@ const FILLER_NAMES = 2500;
 const FILLER_NAME_BYTES = 100;
 const COLD_LINK = { upBitsPerSecond: 200_000, downBitsPerSecond: 100_000 };
 const FILE_BYTES = 2_000;
+/** Nobody reads it ahead, as small ones are when their neighbours are read one after another. */
+const UNSEEN_BYTES = 300_000;
 
 /** One probe under one condition. */
 export interface Case {
@@ -64,7 +66,8 @@ export class Matrix {
 
   async start(): Promise<void> {
     const { sandbox, served } = this;
-    for (const each of this.cases) makeObjects(join(served, this.folderOf(each)));
+    for (const each of this.cases)
+      makeObjects(join(served, this.folderOf(each)), each.condition.link === "none" ? UNSEEN_BYTES : FILE_BYTES);
     const filler = join(served, "zz-filler");
     mkdirSync(filler);
     for (let index = 0; index < FILLER_NAMES; index++)
@@ -146,10 +149,11 @@ export class Matrix {
 }
 
 /** What each probe finds in its folder. */
-function makeObjects(folder: string): void {
+function makeObjects(folder: string, unseenBytes: number): void {
   mkdirSync(join(folder, "sub"), { recursive: true });
   mkdirSync(join(folder, "empty"));
-  for (const name of ["held", "unseen"]) writeFileSync(join(folder, name), noise(FILE_BYTES, folder.length));
+  writeFileSync(join(folder, "held"), noise(FILE_BYTES, folder.length));
+  writeFileSync(join(folder, "unseen"), noise(unseenBytes, folder.length + 1));
   for (const name of ["one", "two"]) writeFileSync(join(folder, "sub", name), name);
   symlinkSync("held", join(folder, "link"));
 }

@@ -187,15 +187,17 @@ export class Downloads {
     const { session, cache } = this;
     const beganMs = session.nowMs;
     for (;;) {
-      const mayWait = asking.wait === "patient" || session.isResponsive;
+      const isPatient = asking.wait === "patient" || session.isResponsive;
       try {
         await this.bring(cache.byId(content.id) ?? content, asking, underway, isFirst, isFirst);
         return;
       } catch (error) {
         // What is asked for with it is asked for again, alone.
         if (asking.signal?.aborted === true && isRunnelError(error, "Interrupted", "Unreachable")) return;
-        if (!mayWait || !isRunnelError(error, "Unreachable")) throw error;
-        await session.responsive(session.patienceLeftMs(beganMs));
+        if (!isRunnelError(error, "Unreachable")) throw error;
+        const waitMs = isPatient ? session.patienceLeftMs(beganMs) : session.silenceLeftMs;
+        if (waitMs === 0) throw error;
+        await session.responsive(waitMs);
         if (asking.signal?.aborted === true) return;
       }
     }

@@ -18,6 +18,7 @@ import { type Dialed, type Greeting, dial, greet } from "./open-connection.ts";
 import type { OwnTime } from "./own-time.ts";
 import { Redial } from "./redial.ts";
 import type { SessionParts } from "./session-parts.ts";
+import { NOT_LET_IN, NOT_NOW, unreachable } from "./refusals.ts";
 import { SignsOfLife, unanswered } from "./signs-of-life.ts";
 import { dialedBeside } from "./stuck-connection.ts";
 import { supply } from "./supply.ts";
@@ -120,6 +121,12 @@ export class Session {
   /** The same, whatever is heard meanwhile. */
   leftMs(beganMs: number): number {
     return Math.max(0, beganMs + this.signs.line.patienceMs - this.nowMs);
+  }
+
+  /** How much is left of the silence in which a line that has just broken does not count as offline yet: 0 while it is there. */
+  get silenceLeftMs(): number {
+    const { offlineSinceMs, line } = this.signs;
+    return offlineSinceMs === undefined ? 0 : Math.max(0, offlineSinceMs + line.silenceMs - this.nowMs);
   }
 
   /** @throws Unreachable unless it counts as online: who reads does not wait for the next silence. */
@@ -485,14 +492,6 @@ export class Session {
   }
 }
 
-function unreachable(what: string, cause: RunnelError): RunnelError {
-  return cause.kind === "Unreachable" ? cause : new RunnelError("Unreachable", what, cause.message, { cause });
-}
-
-/** Kinds that say that this device, or a volume of that name, is none of the server's: only a person can change that. */
-const NOT_LET_IN = ["Denied", "Revoked", "NotFound"] as const;
-/** Kinds that say that the volume cannot be served now: as without a link. */
-const NOT_NOW = ["Unavailable", "Busy"] as const;
 const GOODBYE_MS = 1_000;
 const LOOK_EVERY_MS = 50;
 const CLOSE_NORMAL = 1000;
