@@ -21,6 +21,8 @@ const PATIENCE_MS = TIMING.patienceMs;
 const LISTING_MS = 5_000;
 /** Of what may be executed a slow line says that it goes on. */
 const SLOW_MS = 15_000;
+/** More, where a long listing fills a narrow line: its round trips take a second or so, and silences follow them. */
+const FULL_LINE_MS = 5_000;
 /** Of stall-on-signal.mjs. */
 const STALL_MS = 5_000;
 
@@ -72,7 +74,8 @@ export function expected(kind: string, knows: Knows, link: Link, isCold: boolean
   if (link === "stalled") {
     if (!isCold && NEEDS_NO_AGENT.includes(kind)) return { withinMs: MARGIN_MS, errors: DONE };
     // What reads may be given up just before the agent goes on; what changes waits for the other client, which stands still as well.
-    return { withinMs: STALL_MS + PATIENCE_MS / 2 + MARGIN_MS, errors: ["", "EIO"] };
+    const coldMs = isCold ? FULL_LINE_MS : 0;
+    return { withinMs: STALL_MS + PATIENCE_MS / 2 + coldMs + MARGIN_MS, errors: ["", "EIO"] };
   }
   // Some answers come: each request may take its time.
   const isPatient = withinMs >= PATIENCE_MS;
