@@ -118,15 +118,13 @@ export class StagedWrites {
 
   /** The oldest of the instance's, and of all. */
   private tooMany(instance: string): string[] {
-    const keys = [...this.kept.keys()];
-    const own = keys.filter((key) => this.kept.get(key)?.instance === instance);
-    let descriptors = 0;
-    const fitting = keys.toReversed().filter((key, index) => {
-      descriptors += this.kept.get(key)?.session.descriptors ?? 0;
-      return index < KEPT_MAX && (index === 0 || descriptors <= KEPT_DESCRIPTORS_MAX);
+    let [all, own, descriptors] = [0, 0, 0];
+    return [...this.kept].toReversed().flatMap(([key, kept]) => {
+      if (kept.instance === instance) own++;
+      descriptors += kept.session.descriptors;
+      const isOver = ++all > KEPT_MAX || (all > 1 && descriptors > KEPT_DESCRIPTORS_MAX);
+      return isOver || (kept.instance === instance && own > KEPT_PER_INSTANCE_MAX) ? [key] : [];
     });
-    const over = new Set([...own.slice(0, -KEPT_PER_INSTANCE_MAX), ...keys.filter((key) => !fitting.includes(key))]);
-    return [...over];
   }
 
   private async discard(key: string): Promise<void> {
