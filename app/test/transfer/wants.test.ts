@@ -47,6 +47,7 @@ beforeEach(async () => {
   open = new Set();
   const session = {
     isResponsive: false,
+    silenceLeftMs: 0,
     recipeBytes: { sent: 0, received: 0 },
     contentBytes,
     // Nothing is to be asked for in these tests.
