@@ -46,8 +46,9 @@ export class KnownServers {
   learnRight(url: string, isReadOnly: boolean): void {
     const server = this.find(placeOf(addressOf(url)));
     if (server === undefined) return;
-    const others = server.volumes.filter(({ name }) => name !== volumeOf(new URL(url)));
-    this.keep({ ...server, volumes: [...others, { name: volumeOf(new URL(url)), isReadOnly }] });
+    const volume = volumeOf(new URL(url));
+    const others = server.volumes.filter(({ name }) => name !== volume);
+    this.keep({ ...server, volumes: [...others, { name: volume, isReadOnly }] });
   }
 
   /** Durable when it returns. */

@@ -37,6 +37,14 @@ export async function dial({ clock, dialer, url }: ConnectionParts, ending: Abor
   return { link, roundTripMs: (clock.bootMs() - startMs) / DIAL_ROUND_TRIPS };
 }
 
+/** Of one that came too late, or beside another. */
+export function letGo({ link }: Dialed): void {
+  link.close(CLOSE_NORMAL, "");
+}
+
+/** RFC 6455 §7.4.1. */
+const CLOSE_NORMAL = 1000;
+
 /** Says hello over a link. */
 export function greet(parts: ConnectionParts, link: Link, closed: (error: RunnelError) => void): Greeting {
   const { clock, executor, software } = parts;

@@ -2,7 +2,7 @@
 // gets siblings, and the first that connects wins. None is given up because another has begun.
 import type { Timer } from "@runnel/shared";
 import { TIMING, isRunnelError } from "@runnel/shared";
-import { type ConnectionParts, type Dialed, dial } from "./open-connection.ts";
+import { type ConnectionParts, type Dialed, dial, letGo } from "./open-connection.ts";
 
 /** What a short outage breaks off is tried again often, since that is cheap; a long one seldom. Each time at random within these, so that many clients do not come at once. */
 const RETRY_MS = [100, 700] as const;
@@ -54,7 +54,7 @@ export class Redial {
       const attempt = ++newest;
       dial(this.parts, either).then(
         (dialed) => {
-          if (either.aborted) dialed.link.close(CLOSE_NORMAL, "");
+          if (either.aborted) letGo(dialed);
           over.abort();
           resolve(dialed);
         },
@@ -96,8 +96,6 @@ export class Redial {
     return leastMs + (mostMs - leastMs) * chanceOf(this.instance, this.chances++);
   }
 }
-
-const CLOSE_NORMAL = 1000;
 
 /** From 0 to 1, another for each client and each attempt. */
 function chanceOf(instance: string, attempt: number): number {

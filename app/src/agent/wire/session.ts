@@ -14,7 +14,7 @@ import {
 } from "@runnel/shared";
 import { Lease } from "./lease.ts";
 import { NodeRange } from "./node-range.ts";
-import { type Dialed, type Greeting, dial, greet } from "./open-connection.ts";
+import { type Dialed, type Greeting, dial, greet, letGo } from "./open-connection.ts";
 import type { OwnTime } from "./own-time.ts";
 import { Redial } from "./redial.ts";
 import type { SessionParts } from "./session-parts.ts";
@@ -272,7 +272,7 @@ export class Session {
       await Promise.race([this.feed?.result().catch(() => undefined), sleep(this.parts.clock, GOODBYE_MS)]);
     }
     this.connection?.close(error);
-    this.beside?.link.close(CLOSE_NORMAL, "");
+    if (this.beside !== undefined) letGo(this.beside);
     for (const waiter of this.whenConnected.splice(0)) waiter.reject(error);
     await this.running;
   }
@@ -494,6 +494,5 @@ export class Session {
 
 const GOODBYE_MS = 1_000;
 const LOOK_EVERY_MS = 50;
-const CLOSE_NORMAL = 1000;
 /** A shorter one makes no lease's term longer: none is below a second (W162). */
 const ROUND_TRIP_TOLD_MS = 250;

@@ -2,7 +2,7 @@
 // silent for as long once more as the outage was. A new one is dialed beside it.
 import type { Clock } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
-import type { Dialed } from "./open-connection.ts";
+import { type Dialed, letGo } from "./open-connection.ts";
 import type { SignsOfLife } from "./signs-of-life.ts";
 
 const LOOK_EVERY_MS = 50;
@@ -10,7 +10,6 @@ const LOOK_EVERY_MS = 50;
 const ANSWER_MS = 200;
 const ANSWER_ROUND_TRIPS = 2;
 const GRACE_MS = 100;
-const CLOSE_NORMAL = 1000;
 
 export interface StuckParts {
   clock: Clock;
@@ -45,8 +44,7 @@ export async function dialedBeside({ clock, signs, isInUse, ask, dial }: StuckPa
     const dialed = await Promise.race([dialing, heard]);
     if (dialed !== undefined && dialed !== "heard" && (await staysStuck(GRACE_MS + signs.line.roundTripMs)))
       return dialed;
-    over.abort();
-    void dialing.then((unused) => unused?.link.close(CLOSE_NORMAL, ""));
+    void dialing.then((unused) => unused && letGo(unused));
     return undefined;
   } finally {
     over.abort();
