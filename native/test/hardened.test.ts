@@ -18,6 +18,13 @@ onLinux.each(["core", "drive"] as const)(
   },
 );
 
+// Threads of the addons are at work until the process is gone, and a destructor would take from them what they use.
+onLinux.each(["core", "drive"] as const)("%s.node destroys nothing when the process ends", (name) => {
+  const symbols = execFileSync("readelf", ["-W", "--dyn-syms", addonPath(name)], { encoding: "utf8" });
+  expect(symbols).toMatch(/napi_create_function/);
+  expect(symbols).not.toMatch(/__cxa_atexit/);
+});
+
 onLinux("all of their sources are compiled so", () => {
   const path = join(dirname(addonPath("core")), "compile_commands.json");
   const commands = (JSON.parse(readFileSync(path, "utf8")) as { command: string }[]).map(({ command }) => command);

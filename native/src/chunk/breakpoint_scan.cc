@@ -49,7 +49,8 @@ void ScanPlain(const uint8_t* bytes, size_t length, uint64_t* bits) {
 }
 
 std::span<const ScanEngine> ScanEngines() {
-  static const std::vector<ScanEngine> engines = FindEngines();
+  // Never destroyed: the pool's threads are at work while a process ends.
+  static const auto& engines = *new const std::vector<ScanEngine>(FindEngines());
   return engines;
 }
 

@@ -31,7 +31,8 @@ bool AreZeros(const uint8_t* bytes, size_t length) {
 }  // namespace
 
 const ZeroChunk& ZeroChunkOf(const ChunkPreset& preset) {
-  static const std::vector<ZeroChunk> chunks = CutAll();
+  // Never destroyed: the pool's threads are at work while a process ends.
+  static const auto& chunks = *new const std::vector<ZeroChunk>(CutAll());
   return chunks[static_cast<size_t>(&preset - kChunkPresets)];
 }
 
@@ -42,7 +43,7 @@ const ZeroChunk* BeginsWithZeroChunk(const ChunkPreset& preset, const uint8_t* b
 }
 
 std::span<const uint8_t> Zeros() {
-  static const std::vector<uint8_t> zeros(kChunkPresets[kChunkPresetCount - 1].bytes_max);
+  static const auto& zeros = *new const std::vector<uint8_t>(kChunkPresets[kChunkPresetCount - 1].bytes_max);
   return zeros;
 }
 

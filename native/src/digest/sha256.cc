@@ -24,7 +24,8 @@ std::vector<Sha256Engine> FindEngines() {
 }  // namespace
 
 std::span<const Sha256Engine> Sha256Engines() {
-  static const std::vector<Sha256Engine> engines = FindEngines();
+  // Never destroyed: the pool's threads are at work while a process ends.
+  static const auto& engines = *new const std::vector<Sha256Engine>(FindEngines());
   return engines;
 }
 

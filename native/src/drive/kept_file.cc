@@ -43,7 +43,8 @@ struct KeptFile::Pool {
 };
 
 KeptFile::Pool& KeptFile::ThePool() {
-  static Pool pool;
+  // Never destroyed: the kernel's requests are answered while a process ends.
+  static Pool& pool = *new Pool;
   return pool;
 }
 

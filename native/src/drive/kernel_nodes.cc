@@ -2,7 +2,11 @@
 
 namespace runnel::drive {
 
-const KernelNode::Rare KernelNode::kNothing;
+const KernelNode::Rare& KernelNode::Nothing() {
+  // Never destroyed: the kernel's requests are answered while a process ends.
+  static const Rare& nothing = *new const Rare;
+  return nothing;
+}
 
 KernelNode& KernelNodes::Make(uint64_t id, uint64_t node) {
   KernelNode& made = nodes_[id];

@@ -53,7 +53,7 @@ struct KernelNode {
   // The mtime when the kernel first saw it, or what utimens said; kept no longer than this record.
   int64_t atime_ns = 0;
 
-  const Rare& rare() const { return rare_ != nullptr ? *rare_ : kNothing; }
+  const Rare& rare() const { return rare_ != nullptr ? *rare_ : Nothing(); }
   Rare& MakeRare() {
     if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
     return *rare_;
@@ -61,7 +61,7 @@ struct KernelNode {
   bool HasRare() const { return rare_ != nullptr; }
 
  private:
-  static const Rare kNothing;
+  static const Rare& Nothing();
   std::unique_ptr<Rare> rare_;
 };
 
