@@ -7,6 +7,8 @@ import type { JournalCommit } from "../../src/agent/journal/journal.ts";
 const NODE = 5;
 const MADE = { mode: 0o644, uid: 0, gid: 0, mtimeNs: 0n };
 const EPOCH = "e";
+/** The file as the saves of this test were made of it. */
+const CURRENT = { node: NODE, version: 7 };
 const HERE = "0".repeat(32);
 const STATES = Object.keys(NEXT_STATES) as SaveState[];
 const EVENTS: SaveEvent[] = ["send", "answer", "fail", "settle", "drop"];
@@ -79,11 +81,11 @@ describe("a save", () => {
     expect([...reached]).toEqual(["committed"]);
   });
 
-  test("[W24] has a number that is not reported as received before it is committed, and so has what makes its copy", () => {
+  test("[W24] has a number that is not reported as received before it is settled, and so has what makes its copy", () => {
     for (const state of STATES) {
       const saves = new Saves([]);
       inState(saves, state);
-      expect([...saves.numbers(HERE)]).toEqual(state === "committed" ? [] : [1]);
+      expect([...saves.numbers(HERE)]).toEqual([1]);
       expect([...saves.numbers("1".repeat(32))]).toEqual([]);
     }
     const copy = { of: "f", n: 8, folder: 1, name: "f 2", made: MADE, base: { node: NODE, seq: 7, epoch: EPOCH } };
@@ -165,11 +167,11 @@ describe("an unsent save", () => {
     const saves = new Saves([]);
     const older = unsentOf(saves, 1, 1);
     const copy = { of: "f", n: 8, folder: 1, name: "f 2", made: MADE, base: { node: NODE, seq: 7, epoch: EPOCH } };
-    saves.rerecord(older, recordOf(9, { node: 6, copy }));
+    saves.rerecord(older, recordOf(9, { node: 6, baseVersion: 0, copy }));
     expect(saves.of(NODE)).toEqual([]);
     expect(lineageOf(saves, 1, 7)).toMatchObject({ node: 6, copy, replaces: [older] });
     expect(lineageOf(saves, 2, older.shownAs)).toMatchObject({ node: 6, copy, replaces: [older] });
-    expect(saves.shownOf(6, EPOCH)).toBe(older);
+    expect(saves.shownOf({ node: 6, version: 0 }, EPOCH, true)).toBe(older);
   });
 
   test("that was given up is no base of anything", () => {
@@ -181,18 +183,28 @@ describe("an unsent save", () => {
     expect(saves.lineage(2, NODE, older.shownAs)).toBeUndefined();
   });
 
+  test("is not shown over another version than its own while the server can be asked: it may be in that one", () => {
+    const saves = new Saves([recordOf(1)]);
+    const [left] = saves.unsent() as [Save];
+    saves.show(left);
+    const later = { node: NODE, version: 9 };
+    expect(saves.shownOf(CURRENT, EPOCH, true)).toBe(left);
+    expect(saves.shownOf(later, EPOCH, true)).toBeUndefined();
+    expect(saves.shownOf(later, EPOCH, false)).toBe(left);
+  });
+
   test("is shown in its epoch, the last one of a file, until it is committed or cannot be shown", () => {
     const saves = new Saves([]);
-    expect(saves.shownOf(NODE, EPOCH)).toBeUndefined();
+    expect(saves.shownOf(CURRENT, EPOCH, true)).toBeUndefined();
     const [first, second] = [unsentOf(saves, 1, 1), unsentOf(saves, 2, 2)];
-    expect(saves.shownOf(NODE, EPOCH)).toBe(second);
-    expect(saves.shownOf(NODE, "another")).toBeUndefined();
+    expect(saves.shownOf(CURRENT, EPOCH, true)).toBe(second);
+    expect(saves.shownOf(CURRENT, "another", true)).toBeUndefined();
     saves.hide(second);
-    expect(saves.shownOf(NODE, EPOCH)).toBe(first);
+    expect(saves.shownOf(CURRENT, EPOCH, true)).toBe(first);
     saves.step(first, "send");
     expect(saves.isShown(first.shownAs)).toBe(true);
     saves.step(first, "answer", { version: { node: NODE, seq: 8 } });
-    expect(saves.shownOf(NODE, EPOCH)).toBeUndefined();
+    expect(saves.shownOf(CURRENT, EPOCH, true)).toBeUndefined();
     expect(saves.isShown(first.shownAs)).toBe(false);
   });
 });

@@ -19,7 +19,7 @@ function isReceived(rig: SaveRig, n: number): boolean {
 }
 
 describe("a save that fails", () => {
-  test("[W24] keeps its number from being reported as received, in this life and the next, until it is sent", async () => {
+  test("[W24] keeps its number from being reported as received, in this life and the next, until it is sent and a power cut cannot undo that", async () => {
     const rig = await new SaveRig().open();
     rig.writes = [rig.refuse("NoSpace")];
     expect(await rig.close(1)).toBe("NoSpace");
@@ -29,6 +29,8 @@ describe("a save that fails", () => {
     expect(isReceived(rig, n)).toBe(false);
     rig.writes = [async () => undefined];
     await rig.unsent.replay();
+    expect(isReceived(rig, n)).toBe(false);
+    await rig.machine.clock.advance(LATER);
     expect(isReceived(rig, n)).toBe(true);
     expect(rig.unsent.isEmpty).toBe(true);
     expect(rig.journal.pending()).toEqual([]);

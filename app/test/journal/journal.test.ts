@@ -243,6 +243,27 @@ test("[F44] done removes data files once its record is on stable storage, and no
   expect(journal.pending()).toEqual([]);
 });
 
+test("[W24] what is done is told of until a power cut cannot undo it, and of the last thousand only", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  const kept = await putOne(machine, journal, true);
+  const [former, next] = [journal.nextNumber(), journal.nextNumber()];
+  await journal.put(makeCommit(journal.instance, former), false);
+  expect([...journal.ending()]).toEqual([]);
+  await journal.done(journal.instance, kept);
+  await journal.put(makeCommit(journal.instance, next), false, [makeCommit(journal.instance, former)]);
+  expect([...journal.ending()]).toEqual([kept, former]);
+  await machine.clock.advance(1000);
+  expect([...journal.ending()]).toEqual([]);
+
+  machine.disk.fault = (operation) => (operation === "sync" ? "NoSpace" : undefined);
+  const numbers = Array.from({ length: 1100 }, () => journal.nextNumber());
+  for (const n of numbers) await journal.put(makeCommit(journal.instance, n), false);
+  for (const n of numbers) await journal.done(journal.instance, n);
+  expect([...journal.ending()]).toEqual(numbers.slice(-1024));
+  await journal.close().catch(() => undefined);
+});
+
 test("[F44] sweep removes files that no commit names", async () => {
   const machine = new JournalMachine();
   const journal = await machine.open();

@@ -298,7 +298,7 @@ export class Commits {
     operations.mayChange("truncate");
     await this.settled(state.node);
     const nowNs = clock.wallNs();
-    const unsent = saves.shownOf(state.node, this.parts.epoch());
+    const unsent = saves.shownOf(state, this.parts.epoch(), true);
     if (unsent !== undefined) {
       const baseBytes = Math.min(unsent.record.sizeBytes, sizeBytes);
       const times = { mtimeNs: nowNs, ctimeNs: nowNs };

@@ -1,6 +1,6 @@
 // What becomes of each content that a program saved: recorded → sent → committed → settled, or unsent until it can be sent. Pure: events in, states out; who
 // sends, records and shows is told what there is to do. A save takes the place of an unsent one only where it holds that one's content.
-import type { VersionId } from "@runnel/shared";
+import type { NodeState, VersionId } from "@runnel/shared";
 import type { ConflictCopy, JournalCommit } from "../journal/journal.ts";
 
 /** recorded: in the journal. unwanted: sent, and a program here has removed the file since. unsent: waits to be sent, by an attempt of its own. */
@@ -108,11 +108,11 @@ export class Saves {
     return [...(this.#byNode.get(node) ?? [])];
   }
 
-  /** Numbers of an instance whose results are still to be asked for. */
+  /** Numbers of an instance whose results may still be asked for. */
   *numbers(instance: string): Generator<number> {
     for (const save of this.#all) {
-      const { record, state } = save;
-      if (record.instance !== instance || (state === "committed" && !isHeld(save))) continue;
+      const { record } = save;
+      if (record.instance !== instance) continue;
       yield record.n;
       if (record.copy !== undefined) yield record.copy.n;
     }
@@ -134,11 +134,15 @@ export class Saves {
     save.shownAs = 0;
   }
 
-  /** The unsent content that a file of this epoch shows. */
-  shownOf(node: number, epoch: string): Save | undefined {
-    return this.of(node).findLast(
+  /**
+   * The unsent content that a file of this epoch shows. Where its state is `current`, only over the version that it was made of: of a file that has another
+   * one the server may have had this content, and a later one, before a power cut took from the journal that it did.
+   */
+  shownOf({ node, version }: Pick<NodeState, "node" | "version">, epoch: string, isCurrent: boolean): Save | undefined {
+    const save = this.of(node).findLast(
       ({ shownAs, state, record }) => shownAs !== 0 && state !== "committed" && record.epoch === epoch,
     );
+    return isCurrent && save?.record.baseVersion !== version ? undefined : save;
   }
 
   isShown(version: number): boolean {

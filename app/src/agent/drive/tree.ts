@@ -44,7 +44,7 @@ export class Tree {
   private readonly touched = new Map<number, { makes: number; timeNs: bigint }>();
   private readonly owner: Owner | undefined;
   /** What of a file could not be sent, and is shown. */
-  unsentOf: (node: number) => UnsentState | undefined = () => undefined;
+  unsentOf: (state: NodeState) => UnsentState | undefined = () => undefined;
 
   /** `owner`: whom everything is shown to belong to, whatever is stored. */
   constructor(
@@ -187,7 +187,7 @@ export class Tree {
   /** A state as programs are to see it, under the id that the kernel knows. */
   entry(state: NodeState, node: number = state.node): DriveEntry {
     const { type, mode, nlink, rdev, target, xattrSeq } = state;
-    const unsent = type === "file" ? this.unsentOf(state.node) : undefined;
+    const unsent = type === "file" ? this.unsentOf(state) : undefined;
     const { version, sizeBytes } = unsent ?? state;
     const { uid, gid } = this.owner ?? state;
     const timeNs = type === "folder" ? this.touched.get(state.node)?.timeNs : undefined;

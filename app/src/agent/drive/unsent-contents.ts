@@ -2,12 +2,13 @@
 // the journal's folder: a layer that holds all of it is it; else it is put together of the layers and of what is here of the version below them. What is not
 // here of that comes when it is read.
 import type { ByteRange, Drive } from "@runnel/native/drive";
-import type { DiskRoot } from "@runnel/shared";
+import type { DiskRoot, NodeState } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import { addRange, missingIn } from "../cache/ranges.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import { isWholeLayer, openComposed } from "../transfer/compose.ts";
 import type { Downloads } from "../transfer/download.ts";
+import type { Session } from "../wire/session.ts";
 import type { Bases } from "./bases.ts";
 import type { RequestOfOp } from "./names.ts";
 import type { Save, Saves } from "./saves.ts";
@@ -23,6 +24,7 @@ export interface UnsentContentsParts {
   /** The journal's data folder, and its path. */
   data: DiskRoot;
   dataFolder: string;
+  session: Pick<Session, "isResponsive">;
   epoch(): string;
   log(message: string, error: unknown): void;
 }
@@ -46,7 +48,7 @@ export class UnsentContents {
 
   constructor(parts: UnsentContentsParts) {
     this.parts = parts;
-    parts.tree.unsentOf = (node) => this.stateOf(node);
+    parts.tree.unsentOf = (state) => this.stateOf(state);
     for (const save of parts.saves.unsent()) parts.saves.show(save);
   }
 
@@ -60,9 +62,9 @@ export class UnsentContents {
 
   /** False: the file has no such content. */
   async open(request: RequestOfOp<"open">): Promise<boolean> {
-    const { drive, tree, saves, epoch, log } = this.parts;
+    const { drive, tree, saves, log } = this.parts;
     const state = await tree.node(request.node);
-    const save = saves.shownOf(state.node, epoch());
+    const save = this.shownOf(state);
     if (save === undefined) return false;
     const version = save.shownAs;
     try {
@@ -74,7 +76,7 @@ export class UnsentContents {
       return false;
     }
     // It may have been sent meanwhile.
-    if (saves.shownOf(state.node, epoch())?.shownAs !== version) return this.open(request);
+    if (this.shownOf(tree.known(request.node) ?? state)?.shownAs !== version) return this.open(request);
     drive.putNode(tree.entry(state, request.node), false);
     drive.opened(request.id, { content: save.record.sizeBytes > 0 ? version : 0, version });
     return true;
@@ -131,9 +133,13 @@ export class UnsentContents {
     giving.then((given) => this.free(given)).catch(() => undefined);
   }
 
-  private stateOf(node: number): UnsentState | undefined {
-    const { saves, epoch } = this.parts;
-    const save = saves.shownOf(node, epoch());
+  private shownOf(state: NodeState): Save | undefined {
+    const { saves, epoch, session } = this.parts;
+    return saves.shownOf(state, epoch(), session.isResponsive);
+  }
+
+  private stateOf(state: NodeState): UnsentState | undefined {
+    const save = this.shownOf(state);
     if (save === undefined) return undefined;
     const { sizeBytes, mtimeNs, ctimeNs } = save.record;
     return { version: save.shownAs, sizeBytes, mtimeNs, ctimeNs };

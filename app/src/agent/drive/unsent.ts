@@ -62,7 +62,7 @@ export class Unsent {
   constructor(parts: UnsentParts) {
     this.parts = parts;
     const { journal, saves } = parts;
-    parts.operations.unsettled = () => saves.numbers(journal.instance);
+    parts.operations.unsettled = () => [...saves.numbers(journal.instance), ...journal.ending()];
     if (journal.tornBytes > 0)
       parts.problem(
         `The journal's last ${journal.tornBytes} bytes were torn and are cut: of a change that no program was told is kept.`,

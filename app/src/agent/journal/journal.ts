@@ -67,6 +67,8 @@ export interface Journal {
   put(commit: JournalCommit, isDurable: boolean, replaces?: readonly JournalCommit[]): Promise<void>;
   /** The server has it (or a person gave it up): its data files go once the record of this is on stable storage. Harmless when repeated. */
   done(instance: string, n: number): Promise<void>;
+  /** Numbers of `instance` that are done and, after a power cut, might not be: the server must still know what became of them. */
+  ending(): Iterable<number>;
   /** Removes data files that nobody will record any more; those that a commit names stay. */
   discard(files: readonly string[]): Promise<void>;
   /** What is not done, oldest first: after opening, what a former life left. */

@@ -28,6 +28,8 @@ const NUMBER_FIRST = 1;
 const NUMBERS_AHEAD = 16_384;
 /** WIRE: what was put is on disk within a second. */
 const ROUND_DELAY_MS = 500;
+/** While nothing can be brought to disk no more are told of: the server keeps some thousands of results. */
+const ENDING_MAX = 1024;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 /** Ids, with digests, in one onDisk record. */
 const IDS_PER_RECORD = 4096;
@@ -81,6 +83,8 @@ class LogJournal implements Journal {
   #isReserving = false;
   /** Files of done commits whose record is not yet known to be on stable storage. */
   #removable: string[] = [];
+  /** Done, but not yet on stable storage that they are; the oldest first. */
+  #ending: OperationName[] = [];
   /** Done, but the log had no room to say so. */
   readonly #undone: OperationName[] = [];
   #waiting: Waiting[] = [];
@@ -151,6 +155,7 @@ class LogJournal implements Journal {
       });
       return;
     }
+    for (const { instance, n } of replaces) this.#ends({ instance, n });
     const unsyncedIn = this.#options.boot || "unknown";
     const record: JournalRecord = { kind: "commit", unsyncedIn, ...namesOf(replaces), commit };
     const [place] = await this.#log.write([encodeJournalRecord(record)]);
@@ -172,8 +177,18 @@ class LogJournal implements Journal {
 
   async #end({ instance, n }: OperationName): Promise<void> {
     if (this.#state.get({ instance, n }) === undefined) return;
+    this.#ends({ instance, n });
     await this.#log.write([encodeJournalRecord({ kind: "done", instance, n })]);
     this.#removable.push(...this.#state.remove({ instance, n }));
+  }
+
+  *ending(): Generator<number> {
+    for (const { instance, n } of this.#ending) if (instance === this.instance) yield n;
+  }
+
+  #ends(id: OperationName): void {
+    this.#ending.push(id);
+    if (this.#ending.length > ENDING_MAX) this.#ending.shift();
   }
 
   async discard(files: readonly string[]): Promise<void> {
@@ -252,6 +267,7 @@ class LogJournal implements Journal {
       this.#undone.shift();
     }
     const removable = this.#removable.splice(0);
+    const ending = new Set(this.#ending);
     try {
       const unsynced = this.#unsynced();
       const commits = [...unsynced, ...waiting].map(({ commit }) => commit);
@@ -275,6 +291,7 @@ class LogJournal implements Journal {
       for (const [{ commit, replaces }, digest] of kept)
         records.push({ kind: "commit", unsyncedIn: "", digest, ...namesOf(replaces), commit });
       await this.#append(records);
+      this.#ending = this.#ending.filter((id) => !ending.has(id));
       for (const one of waiting) {
         if (kept.has(one)) one.resolve();
         else

@@ -30,7 +30,7 @@ export class Operations {
   readonly tell: (error: unknown) => void;
   /** Numbers sent and not answered. */
   private readonly outstanding = new Set<number>();
-  /** Numbers of changes that were given up and are to be sent again: their results are still to be asked for. */
+  /** Numbers whose results may still be asked for: of changes that are to be sent again, or would be after a power cut. */
   unsettled: () => Iterable<number> = () => [];
   private highest = 0;
   private underWay = 0;
