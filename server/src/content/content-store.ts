@@ -20,9 +20,10 @@ export interface AcceptedCommit {
 export interface ContentHost {
   /**
    * Decide, log, index and publish what other programs did. The engine's next batch waits for it, bringing up included: it resolves when the batch is
-   * in the index, without waiting for acknowledgements. Before it resolves, commits with lower seqs have been given to `accept`.
+   * in the index, without waiting for acknowledgements. Before it resolves, commits with lower seqs have been given to `accept`; when `isOvertaken` is
+   * asked, all that come before the operation. One that is does nothing.
    */
-  external(operations: ExternalOperation[]): Promise<Planned[]>;
+  external(operations: ExternalOperation[], isOvertaken: (operation: ExternalOperation) => boolean): Promise<Planned[]>;
   /** Must not wait for the engine. Make durable in the commit log that the commit `seq` is about to put the file with this handle in place. */
   noteHandle(seq: number, handle: Uint8Array): Promise<void>;
   /** Must not wait for the engine. Make durable in the commit log that later commits may be put in place before these. */

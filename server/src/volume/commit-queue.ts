@@ -33,6 +33,8 @@ export interface Committed {
 }
 
 interface Queued extends Submission {
+  /** Of what the folder tells: asked when all that came before has been committed. */
+  isOvertaken?: () => boolean;
   resolve(planned: Planned): void;
   reject(error: unknown): void;
 }
@@ -78,6 +80,13 @@ export class HappensLater extends RunnelError {}
 
 const FULL_RETRY_MS = 1_000;
 const NO_DATA = new Uint8Array(0);
+/** The answer of what is not done. */
+export const OVERTAKEN: Planned = {
+  ok: true,
+  result: { node: 0, seq: 0, version: 0, conflict: false },
+  change: undefined,
+  isRepeated: false,
+};
 /** Of a recipe in a record [F61]. */
 const DESCRIPTOR_BYTES = 36;
 const BATCH_MAX = 256;
@@ -132,10 +141,14 @@ export class CommitQueue {
     return new Promise((resolve, reject) => this.enqueue({ find, resolve, reject }));
   }
 
-  /** As submit for operations that belong together in time, with an answer each. */
-  submitAll(operations: readonly (Operation | ExternalOperation)[]): Promise<Planned[]> {
+  /** As submit for what the folder tells at one time, with an answer each. What is overtaken when its turn has come is not done. */
+  submitAll(
+    operations: readonly ExternalOperation[],
+    isOvertaken: (operation: ExternalOperation) => boolean,
+  ): Promise<Planned[]> {
+    const whole = { id: undefined, data: NO_DATA, holder: undefined };
     return Promise.all(
-      operations.map((operation) => this.plan({ operation, id: undefined, data: NO_DATA, holder: undefined })),
+      operations.map((operation) => this.plan({ ...whole, operation, isOvertaken: () => isOvertaken(operation) })),
     );
   }
 
@@ -145,7 +158,7 @@ export class CommitQueue {
     while (this.running !== undefined) await this.running;
   }
 
-  private plan(submission: Submission): Promise<Planned> {
+  private plan(submission: Omit<Queued, "resolve" | "reject">): Promise<Planned> {
     return new Promise((resolve, reject) => this.enqueue({ ...submission, resolve, reject }));
   }
 
@@ -167,6 +180,7 @@ export class CommitQueue {
         continue;
       }
       const batch = this.takeBatch();
+      if (batch.length === 0) continue;
       try {
         const planned = await this.commit(batch, false, (error) => {
           // What the folder tells of is no one's request: it waits.
@@ -190,12 +204,18 @@ export class CommitQueue {
     const batch: Queued[] = [];
     for (const queued of this.queue) {
       if (isGroup(queued)) break;
+      // Whether it is overtaken is known when those before it have been committed.
+      if (queued.isOvertaken !== undefined && batch.some(({ isOvertaken }) => isOvertaken === undefined)) break;
       bytes += queued.data.length + recipeBytes(queued.operation);
       if (batch.length > 0 && (bytes > BATCH_BYTES_MAX || batch.length >= BATCH_MAX)) break;
       batch.push(queued);
     }
     this.queue.splice(0, batch.length);
-    return batch;
+    return batch.filter((queued) => {
+      const isOvertaken = queued.isOvertaken?.() === true;
+      if (isOvertaken) queued.resolve(OVERTAKEN);
+      return !isOvertaken;
+    });
   }
 
   /** `isOne`: all happen or none; throws then the first refusal. `later` is told when there is no room in the index: nobody waits until there is. */

@@ -368,8 +368,8 @@ function hostOf(
   // Until the folder has been looked through, nobody's picture of it counts as current.
   feed.withdraw();
   return {
-    external: async (operations) => {
-      const planned = await queue.submitAll(operations);
+    external: async (operations, isOvertaken) => {
+      const planned = await queue.submitAll(operations, isOvertaken);
       for (const operation of operations)
         if (operation.op === "setRecipe") tell.cut(operation.version, operation.recipe);
       return planned;

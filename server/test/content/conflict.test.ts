@@ -263,6 +263,24 @@ describe("a commit and another program's change at the same moment", () => {
   );
 });
 
+describe("what a look has found", () => {
+  it("[F30] is not told of a name that a commit has bound since, though another has freed it again", async () => {
+    await served();
+    volume.beforeExternal = async () => {
+      volume.beforeExternal = undefined;
+      await volume.file(ROOT_NODE, "temp", "saved");
+      await volume.rename(ROOT_NODE, "temp", ROOT_NODE, "file");
+    };
+    await volume.writeFile("temp", "another program's");
+    await volume.settle(30_000);
+    await expectInStep();
+    const files = await volume.files();
+    expect(files.get("file")).toBe("file saved");
+    expect([...files.values()]).toContain("file another program's");
+    expect(files.has("temp")).toBe(false);
+  });
+});
+
 describe("a scan with pending commits", () => {
   it("[F30] invents no removal and no creation", async () => {
     await served();

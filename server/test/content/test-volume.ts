@@ -16,6 +16,7 @@ import type {
   Planned,
   Run,
 } from "../../src/meta/meta-store.ts";
+import { OVERTAKEN } from "../../src/volume/commit-queue.ts";
 
 type LogRecord =
   | {
@@ -73,6 +74,8 @@ export class TestVolume implements ContentHost {
   readonly ups: number[] = [];
   readonly externals: ExternalOperation[][] = [];
   readonly absences: string[] = [];
+  /** What comes between a look and what it tells. */
+  beforeExternal: ((operations: readonly ExternalOperation[]) => Promise<void>) | undefined;
   /** Staged files that an earlier life left. */
   readonly leftFiles: LeftFile[] = [];
   isUncertain = false;
@@ -146,9 +149,9 @@ export class TestVolume implements ContentHost {
       if (life !== this.#life) throw new RunnelError("Io", "call host", "The server was killed.");
     };
     return {
-      external: async (operations) => {
+      external: async (operations, isOvertaken) => {
         alive();
-        return this.external(operations);
+        return this.external(operations, isOvertaken);
       },
       noteHandle: async (seq, handle) => {
         alive();
@@ -250,9 +253,16 @@ export class TestVolume implements ContentHost {
     return instance === undefined ? undefined : { instance, n: this.#n++, digest: new Uint8Array(0) };
   }
 
-  async external(operations: ExternalOperation[]): Promise<Planned[]> {
+  async external(
+    operations: ExternalOperation[],
+    isOvertaken: (operation: ExternalOperation) => boolean,
+  ): Promise<Planned[]> {
     this.externals.push(operations);
-    return this.#commit(operations, new Uint8Array(0));
+    await this.beforeExternal?.(operations);
+    await this.#turn;
+    const due = operations.filter((operation) => !isOvertaken(operation));
+    const planned = await this.#commit(due, new Uint8Array(0));
+    return operations.map((operation) => planned[due.indexOf(operation)] ?? OVERTAKEN);
   }
 
   async noteHandle(seq: number, handle: Uint8Array): Promise<void> {

@@ -102,7 +102,10 @@ export class TellBatch {
   }
 
   async #tell(batch: readonly Telling[]): Promise<void> {
-    const planned = await this.#context.host.external(batch.map(({ operation }) => operation));
+    const planned = await this.#context.host.external(
+      batch.map(({ operation }) => operation),
+      (operation) => this.#isOvertaken(operation),
+    );
     let seq = 0;
     const hasPending = this.#context.hasPending();
     const recipes: ExternalOperation[] = [];
@@ -120,9 +123,17 @@ export class TellBatch {
       }
       await this.#settle(told, answer, hasPending);
     }
-    if (recipes.length > 0) await this.#context.host.external(recipes);
+    if (recipes.length > 0) await this.#context.host.external(recipes, () => false);
     if (this.#context.rows.hasChanges) await this.#context.rows.store((await this.#context.meta.facts()).upSeq);
     if (seq > 0) await this.#context.noteExternal(seq);
+  }
+
+  /** A commit since the look has bound or unbound the name, and what lies there may be on its way elsewhere. */
+  #isOvertaken(operation: ExternalOperation): boolean {
+    const { busy } = this.#context;
+    if (!("name" in operation)) return false;
+    const isMoved = operation.op === "externalRename" && busy.isPending(operation.toFolder, operation.toName);
+    return isMoved || busy.isPending(operation.folder, operation.name);
   }
 
   /** The tree does not bind the name. When no commit to come does, the row is a leftover. */
