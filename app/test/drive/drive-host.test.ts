@@ -2,12 +2,13 @@
 import { expect, test } from "@jest/globals";
 import type { DriveBinding } from "@runnel/native/drive";
 import type { Change } from "@runnel/shared";
-import { ROOT_NODE } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, SimulatedClock } from "@runnel/shared";
 import { DriveHost, type DriveHostParts } from "../../src/agent/drive/drive-host.ts";
 import { makeState } from "../replica/model-tree.ts";
 
 const OTHERS = 3;
 const OWN = 4;
+const SILENCE_MS = 2000;
 
 /** This client has renamed its file to "a", and has no answer yet. */
 function hostOfRename(puts: { bindings: readonly DriveBinding[]; changed: boolean }[]): DriveHost {
@@ -56,4 +57,49 @@ test("of changes from here the kernel is not told", () => {
       changed: false,
     },
   ]);
+});
+
+/** Answers a lookup; `isBackAfterMs`: the line has just broken, and is there again then. Returns how the answer came: offline, or when. */
+async function lookUp(isBackAfterMs: number): Promise<string> {
+  const clock = new SimulatedClock();
+  const beganMs = clock.bootMs();
+  const nowMs = (): number => clock.bootMs() - beganMs;
+  let answer = "";
+  const session = {
+    used: () => undefined,
+    ownTime: { watch: () => () => undefined, totalLateMs: 0 },
+    hasLease: false,
+    get isResponsive() {
+      return nowMs() >= isBackAfterMs;
+    },
+    get silenceLeftMs() {
+      return this.isResponsive ? 0 : Math.max(0, SILENCE_MS - nowMs());
+    },
+    current: async () => {
+      if (!session.isResponsive) throw new RunnelError("Unreachable", "current", "The line broke.");
+    },
+    responsive: (waitMs: number) =>
+      new Promise<void>((resolve, reject) => {
+        clock.after(Math.min(waitMs, isBackAfterMs - nowMs()), () =>
+          session.isResponsive ? resolve() : reject(new RunnelError("Unreachable", "wait", "It is not there.")),
+        );
+      }),
+  };
+  const tree = { real: (node: number) => node, lookup: async () => undefined };
+  const drive = {
+    heartbeat: () => undefined,
+    putEntries: () => undefined,
+    done: () => (answer += `answered at ${nowMs()}`),
+  };
+  const parts = { session, tree, drive, clock, answersOffline: () => (answer += "offline, ") };
+  const request = { id: 1, op: "lookup", folder: ROOT_NODE, name: "a" };
+  new DriveHost(parts as unknown as DriveHostParts).requests([request] as never);
+  await clock.runUntil(() => answer.includes("answered"), 10_000);
+  return answer;
+}
+
+test("while a line has just broken a question waits for it as for a silence, and for one that is away longer it does not", async () => {
+  expect(await lookUp(0)).toBe("answered at 0");
+  expect(await lookUp(300)).toBe("answered at 300");
+  expect(await lookUp(9000)).toBe("offline, answered at 2000");
 });

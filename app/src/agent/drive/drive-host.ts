@@ -219,17 +219,28 @@ export class DriveHost {
     drive.done(request.id);
   }
 
-  /** Proves the replica current; true when that is not possible now and answers are the last known. */
+  /** Proves the replica current; true when that is not possible now and answers are the last known. A line that has just broken is waited for as for a silence. */
   private async isOffline(): Promise<boolean> {
     const { session } = this.parts;
-    try {
-      await session.current();
-      if (session.isResponsive) return false;
-    } catch (error) {
-      if (!isRunnelError(error, "Unreachable")) throw error;
+    if (await this.isProvedCurrent()) return false;
+    const waitMs = session.silenceLeftMs;
+    if (waitMs > 0) {
+      await session.responsive(waitMs).catch(() => undefined);
+      if (await this.isProvedCurrent()) return false;
     }
     if (!session.hasLease) this.parts.answersOffline();
     return true;
+  }
+
+  private async isProvedCurrent(): Promise<boolean> {
+    const { session } = this.parts;
+    try {
+      await session.current();
+      return session.isResponsive;
+    } catch (error) {
+      if (!isRunnelError(error, "Unreachable")) throw error;
+      return false;
+    }
   }
 }
 

@@ -9,8 +9,8 @@ import { OwnTime } from "./own-time.ts";
 
 /** How exactly the moment is known when bytes come that end no message yet. */
 const LOOK_EVERY_MS = 250;
-/** A silence of half as long as counts is looked into. */
-const HESITATION = 1 / 2;
+/** A silence of this part of what counts is looked into: there is time to replace a connection before it counts. */
+const HESITATION = 3 / 8;
 /** What is on its way to the server is given so many times what the line needs for it; less than TCP sends without an answer needs no time of its own. */
 const SENDING = 3;
 const FIRST_FLIGHT_BYTES = 14_000;
