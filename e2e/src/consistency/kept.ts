@@ -89,12 +89,22 @@ class Kept {
     return this.parts.isMixed(call) || this.isGivenUp(call);
   }
 
+  /** That its file may have had since: whoever renames it, what is shown goes with it. */
+  private pathsSince({ path, began }: Call): ReadonlySet<string> {
+    const paths = new Set([path]);
+    for (const each of this.parts.calls.toSorted((one, other) => one.began - other.began))
+      if (each.kind === "rename" && each.began >= began && each.toPath !== undefined && paths.has(each.path))
+        paths.add(each.toPath);
+    return paths;
+  }
+
   /** A program of the same client removed the file since, or edited what it had become there. */
   private isGivenUp(call: Call): boolean {
+    const paths = this.pathsSince(call);
     return this.parts.calls.some((each) => {
       if (each.client !== call.client || each.began <= call.began || !isChange(each.kind)) return false;
       // What could not be sent is what its client shows: whoever writes a file anew there gives it up, and an edit starts from it.
-      if (each.kind === "write") return each.from === undefined ? each.path === call.path : each.from === call.content;
+      if (each.kind === "write") return each.from === undefined ? paths.has(each.path) : each.from === call.content;
       const isOf = [each.path, each.toPath].some((path) => path === call.path || call.path.startsWith(`${path}/`));
       return isOf && each.kind !== "link" && each.kind !== "make";
     });
