@@ -89,11 +89,16 @@ class Kept {
     return this.parts.isMixed(call) || this.isGivenUp(call);
   }
 
-  /** That its file may have had since: whoever renames it, what is shown goes with it. */
+  /** That its file may have had since: whoever renames or links it, what is shown goes with it. */
   private pathsSince({ path, began }: Call): ReadonlySet<string> {
     const paths = new Set([path]);
     for (const each of this.parts.calls.toSorted((one, other) => one.began - other.began))
-      if (each.kind === "rename" && each.began >= began && each.toPath !== undefined && paths.has(each.path))
+      if (
+        (each.kind === "rename" || each.kind === "link") &&
+        each.began >= began &&
+        each.toPath !== undefined &&
+        paths.has(each.path)
+      )
         paths.add(each.toPath);
     return paths;
   }
