@@ -89,17 +89,14 @@ class Kept {
     return this.parts.isMixed(call) || this.isGivenUp(call);
   }
 
-  /** That its file may have had since: whoever renames or links it, what is shown goes with it. */
+  /** Of its file since: whoever renames it, or has linked it, what is shown goes with it. */
   private pathsSince({ path, began }: Call): ReadonlySet<string> {
     const paths = new Set([path]);
-    for (const each of this.parts.calls.toSorted((one, other) => one.began - other.began))
-      if (
-        (each.kind === "rename" || each.kind === "link") &&
-        each.began >= began &&
-        each.toPath !== undefined &&
-        paths.has(each.path)
-      )
-        paths.add(each.toPath);
+    for (const { kind, path: from, toPath: to, began: at } of this.parts.calls.toSorted((a, b) => a.began - b.began)) {
+      if (to === undefined || (kind === "rename" ? at < began : kind !== "link")) continue;
+      if (paths.has(from)) paths.add(to);
+      else if (kind === "link" && paths.has(to)) paths.add(from);
+    }
     return paths;
   }
 
