@@ -1,6 +1,6 @@
 // What a local disk does, the drive does: the same real system calls on both, and the same outcomes.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
@@ -9,6 +9,8 @@ import type { Device, ServerProcess } from "../src/harness/index.ts";
 const PROBE = fileURLToPath(new URL("fixtures/posix_probe.py", import.meta.url));
 const PROBE_MS = 240_000;
 const CASES = [...readFileSync(PROBE, "utf8").matchAll(/^@case\ndef (\w+)/gm)].map(([, name = ""]) => name);
+
+const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
 let sandbox: Sandbox;
 let server: ServerProcess;
@@ -143,7 +145,7 @@ describe("names that are not UTF-8", () => {
 describe("owners", () => {
   const OWNER = 'stat -c "%u %g" "$1"';
 
-  test("are those who made a file, on the drive and on the server, or all the mounting user's with --map-owner", async () => {
+  test("are those who made a file on the drive, or all the mounting user's with --map-owner, and the server's user on the server", async () => {
     const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
     const mine = `${uid} ${gid}\n`;
     const mapped = sandbox.makeFolder("drive-mapped");
@@ -157,8 +159,39 @@ describe("owners", () => {
     expect(await onMount(OWNER, [join(mapped, "owned")])).toBe(mine);
     await onMount('echo more >> "$1/owned"', [mapped]);
     await device.flush(drive, { up: true });
-    expect((await mustRun("sh", ["-c", OWNER, "sh", join(served, "owned")])).stdout).toBe(owner);
+    expect((await mustRun("sh", ["-c", OWNER, "sh", join(served, "owned")])).stdout).toBe(mine);
   });
+
+  asRoot(
+    "that clients give, set-uid bits and devices show on drives only, also after the loss of the server's index",
+    async () => {
+      const look = 'cd "$1" && stat -c "%F %a %u %g" tool disk folder';
+      const make = "echo text > tool && mkdir folder && mknod disk b 8 0 && chown 1234:5678 tool disk folder";
+      await onMount(`cd "$1" && ${make} && chmod 6755 tool folder`, [drive]);
+      const shown = `regular file 6755 1234 5678
+block special file 644 1234 5678
+directory 6755 1234 5678
+`;
+      expect(await onMount(look, [drive])).toBe(shown);
+      await device.flush(drive, { up: true });
+      expect((await mustRun("sh", ["-c", look, "sh", served])).stdout).toBe(
+        `regular file 755 0 0
+regular empty file 600 0 0
+directory 755 0 0
+`,
+      );
+      await server.stop();
+      rmSync(sandbox.path("data", "docs", "meta"), { recursive: true });
+      server = await sandbox.startServer({ volumes: { docs: served }, listen: new URL(server.url).host });
+      const isSame = async (): Promise<boolean> => (await onMount(`(${look}) 2>&1 || true`, [drive])) === shown;
+      await waitFor(isSame, 30_000, "the same owners, bits and devices");
+      const names = "import os, sys; print(os.listxattr(sys.argv[1]), os.listxattr(sys.argv[2]))";
+      const { stdout } = await mustRun("python3", ["-c", names, join(served, "tool"), join(served, "folder")]);
+      expect(stdout).toBe("['user.runnel.shown'] ['user.runnel.shown']\n");
+      expect(await onMount(`python3 -c "${names}" "$1/tool" "$1/folder"`, [drive])).toBe("[] []\n");
+    },
+    90_000,
+  );
 });
 
 describe("a sparse file", () => {

@@ -5,6 +5,7 @@ import { RealClock, WsAcceptor } from "@runnel/shared";
 import { serveAdmin } from "./admin/admin-server.ts";
 import { adoptFolder } from "./adopt-folder.ts";
 import { type Guests, type Security, openSecurity } from "./auth/security.ts";
+import { becomeUser, userNamed } from "./host/other-user.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
 import { type VolumeHost, type VolumeSettings, lookAtFolder, openVolume } from "./open-volume.ts";
 import { checkAdopted, checkFolders } from "./served-folders.ts";
@@ -27,6 +28,10 @@ export interface ServerSettings {
   security?: SecuritySettings;
   /** Lease term, milliseconds. */
   termMs?: number;
+  /** Files on disk get the owners that drives show, where the server is root; left out: they are the server's own. */
+  keepsOwners?: boolean;
+  /** Root becomes this user once it listens: the data folder is given to it, and folders are opened as it. */
+  user?: string;
   /** At once; left out: LIMITS.connections. */
   connections?: number;
   /** Told what a person running the server should know; the console by default. */
@@ -90,8 +95,10 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
     open: (gone: (reason: string) => void) =>
       openVolume({ ...each, hadClients: adopted.has(each.name) }, volumeHost, gone),
   }));
+  const user = settings.user === undefined ? undefined : await userNamed(settings.user);
+  const listening = user === undefined ? {} : { listening: () => becomeUser(user, settings.dataFolder) };
   const room = settings.connections === undefined ? {} : { connections: settings.connections };
-  const parts = { clock, executor, host, port, software: "Runnel server", warn, volumes };
+  const parts = { clock, executor, host, port, software: "Runnel server", warn, volumes, ...listening };
   if (settings.security === undefined)
     return serve({ ...parts, acceptor: new WsAcceptor(undefined, room), security: undefined });
   const security = await openSecurity(disk, clock, settings.dataFolder, settings.security);

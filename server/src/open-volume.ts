@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock, Disk, DiskRoot, Executor } from "@runnel/shared";
 import { RunnelError, STORE_FOLDER, TIMING, isRunnelError } from "@runnel/shared";
 import { enclosingVolume, markerFault, unreadable, wayOut } from "./content/folder/marker.ts";
+import type { Ownership } from "./content/folder/attributes.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
@@ -27,6 +28,8 @@ export interface VolumeHost {
   disk: Disk;
   dataFolder: string;
   termMs?: number;
+  /** New files on disk belong to whom drives show; by default to the server's user. */
+  keepsOwners?: boolean;
   /** In a folder of the volume's data. `create`: a fresh one takes the place of what is there. */
   openMeta(folder: string, create: Creation | undefined): Promise<MetaStore>;
   warn(message: string, error?: unknown): void;
@@ -85,6 +88,11 @@ export async function openVolume(
   gone?: (reason: string) => void,
 ): Promise<OpenedVolume> {
   const { clock, executor, disk, warn } = host;
+  const ownership: Ownership = {
+    isPrivileged: process.geteuid?.() === 0,
+    user: { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 },
+    keepsOwners: host.keepsOwners === true,
+  };
   const served = await openServed(disk, folder);
   const dataPath = join(host.dataFolder, name);
   const locks: ServingLock[] = [];
@@ -109,10 +117,11 @@ export async function openVolume(
       data: own,
       hadClients,
       termMs: host.termMs ?? TIMING.leaseTermMs,
+      ownership,
       openMeta: (create) => host.openMeta(join(dataPath, "meta"), create),
       openContent: async (root, meta, contentHost) => {
         const { id, isKnown } = await volumeId(own);
-        const settings = { volume: id, name, wasServed: isKnown, isPrivileged: process.getuid?.() === 0 };
+        const settings = { volume: id, name, wasServed: isKnown, ownership };
         return openFolderStore({ disk, root, meta, clock, host: contentHost, executor, settings });
       },
       ...(gone === undefined ? {} : { gone }),

@@ -19,6 +19,8 @@ export interface ServerParts {
   /** Left out where everyone who gets here may do everything. */
   security: Security | undefined;
   volumes: readonly Offer[];
+  /** Before any folder is opened. */
+  listening?(): Promise<void>;
   warn(message: string, error?: unknown): void;
 }
 
@@ -64,6 +66,7 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     for (const volume of volumes.values()) await volume.close();
   };
   try {
+    await parts.listening?.();
     await Promise.all([...volumes.values()].map((volume) => volume.start()));
   } catch (error) {
     await close().catch((second: unknown) => warn("The server did not end cleanly.", second));

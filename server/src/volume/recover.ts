@@ -4,6 +4,8 @@ import { randomBytes, randomInt } from "node:crypto";
 import type { Clock, DiskRoot, Executor, Log, Notice } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../content/content-store.ts";
+import type { Ownership } from "../content/folder/attributes.ts";
+import { OWNED_BY_ROOT } from "../content/folder/attributes.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import { whatIsUp } from "../meta/is-up.ts";
 import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
@@ -19,6 +21,7 @@ export interface RecoverParts {
   executor: Executor;
   data: DiskRoot;
   openMeta(create: Creation | undefined): Promise<MetaStore>;
+  ownership?: Ownership;
   warn(message: string, error?: unknown): void;
 }
 
@@ -69,13 +72,13 @@ async function openKept(parts: RecoverParts): Promise<MetaStore | undefined> {
 
 /** Salvage first, then the log, then the meta store: killed between them, the next start begins again with what is left to do [F69]. */
 async function makeAnew(parts: RecoverParts, root: DiskRoot, log: Log): Promise<Recovered> {
-  const { executor, warn } = parts;
+  const { executor, ownership = OWNED_BY_ROOT, warn } = parts;
   let wasServed = false;
   await log.replay(() => {
     wasServed = true;
   });
   const report = wasServed
-    ? await salvage({ root, log, executor, volume: (await foundVolumeId(parts.data))?.id, warn })
+    ? await salvage({ root, log, executor, volume: (await foundVolumeId(parts.data))?.id, ownership, warn })
     : undefined;
   // Records of another epoch mean nothing to a new meta store.
   await log.dropBefore(await log.rotate());

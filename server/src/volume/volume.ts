@@ -3,6 +3,7 @@
 import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentHost, ContentStore, LeftFile } from "../content/content-store.ts";
+import type { Ownership } from "../content/folder/attributes.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
@@ -37,6 +38,8 @@ export interface VolumeParts {
   /** Opens the meta store; `create` makes a fresh one in place of whatever is there. NotFound when there is none, Corrupt when it is damaged. */
   openMeta(create: Creation | undefined): Promise<MetaStore>;
   openContent(root: DiskRoot, meta: MetaStore, host: ContentHost): Promise<ContentStore>;
+  /** Of the folder's files; by default those of a server that is root. */
+  ownership?: Ownership;
   /** A segment of the commit log is closed when it has so many bytes; by default 64 MiB. */
   logSegmentBytes?: number;
   /** What one device may have staged, or one instance where devices are not known; by default LIMITS.stagedBytes. */

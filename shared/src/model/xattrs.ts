@@ -7,11 +7,18 @@ export type Xattr = readonly [name: string, value: Uint8Array];
 export type XattrChange = readonly [name: string, value: Uint8Array | null];
 
 const PREFIX = "user.";
+/** Of the server's own: they show on no drive, and no client sets them. */
+const OWN_PREFIX = "user.runnel.";
 
 export function isXattrName(name: string): boolean {
   const isLong = Buffer.byteLength(name) > LIMITS.xattrNameBytes;
   return (
-    name.startsWith(PREFIX) && name.length > PREFIX.length && !isLong && name.isWellFormed() && !name.includes("\0")
+    name.startsWith(PREFIX) &&
+    !name.startsWith(OWN_PREFIX) &&
+    name.length > PREFIX.length &&
+    !isLong &&
+    name.isWellFormed() &&
+    !name.includes("\0")
   );
 }
 

@@ -14,6 +14,8 @@ const TERM_SECONDS_DEFAULT = 20;
 const TERM_SECONDS_MAX = 600;
 const CONNECTIONS_MAX = 100_000;
 const EXIT_CODE_SECOND_SIGNAL = 1;
+const ROOT_WARNING =
+  "The server runs as root. It makes no set-uid files, devices or other users' files for clients; safer still is a user of its own: --user NAME.";
 
 export function addServe(program: Command, output: Output): void {
   addVerb(program, "serve", "Serves folders as volumes until Ctrl-C. The folders stay plain folders.", [
@@ -44,6 +46,14 @@ export function addServe(program: Command, output: Output): void {
       "how long a client may answer from what it knows; a change waits so long for one that has gone silent",
       String(TERM_SECONDS_DEFAULT),
     )
+    .option(
+      "--user <name>",
+      "root gives up its rights once it listens, and serves as this user, who gets the data folder",
+    )
+    .option(
+      "--keep-owners",
+      "files of a server that is root belong to whom drives show (default: to the server's user)",
+    )
     .option("--connections <count>", "how many there may be at once", String(LIMITS.connections))
     .action(async (options: ServeOptions) => {
       const listen = parseListen(options.listen);
@@ -56,6 +66,8 @@ export function addServe(program: Command, output: Output): void {
           dataFolder: absolutePath(options.data ?? new AgentHome().serverFolder),
           termMs: parseTerm(options.leaseTerm) * 1000,
           connections: parseConnections(options.connections),
+          ...(options.user === undefined ? {} : { user: options.user }),
+          keepsOwners: options.keepOwners === true,
         },
         output,
       );
@@ -72,6 +84,8 @@ interface ServeOptions {
   data?: string;
   leaseTerm: string;
   connections: string;
+  user?: string;
+  keepOwners?: true;
 }
 
 /** @throws RunnelError Invalid */
@@ -90,6 +104,7 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
   const told = endOfService();
   const { startServer } = await import("@runnel/server");
   const server = await startServer(settings);
+  if (process.geteuid?.() === 0) console.error(ROOT_WARNING);
   const volumes = server.volumes.map(({ name, folder, volume, unavailable }) => ({
     name,
     folder,

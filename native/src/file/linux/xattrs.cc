@@ -13,6 +13,7 @@ namespace runnel {
 namespace {
 
 constexpr char kUser[] = "user.";
+constexpr char kCapability[] = "security.capability";
 constexpr size_t kListBytes = 65536;   // XATTR_LIST_MAX
 constexpr size_t kValueBytes = 65536;  // XATTR_SIZE_MAX
 
@@ -87,6 +88,8 @@ int CopyXattrs(int root, const std::string& from, const std::string& to) {
   if (error != 0) return error;
   // Some belong to the system and may not be set: it gives a new file its own.
   for (const Xattr& xattr : xattrs) {
+    // What a program may do was meant for the bytes that it had.
+    if (xattr.name == kCapability) continue;
     (void)setxattr(target.link(), xattr.name.c_str(), xattr.value.data(), xattr.value.size(), 0);
   }
   return 0;

@@ -1,11 +1,44 @@
-// Setting attributes of committed nodes on disk, as far as the server may. All are stored; what the disk refuses shows only there.
+// Setting attributes of committed nodes on disk, as far as the server may and the server's system is to trust clients [F168]. All are stored and shown on
+// drives; what the disk does not get is said beside (shown.ts).
 import type { FileType, SetStat } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
+import { isDevice } from "./shown.ts";
 
-/** An ordinary user's server has to open its own files whatever their mode. */
-function possibleMode(type: FileType, mode: number, isPrivileged: boolean): number {
-  if (isPrivileged) return mode;
-  return mode | (type === "folder" ? 0o700 : 0o600);
+export interface Owner {
+  uid: number;
+  gid: number;
+}
+
+/** Whose the files in a served folder are. */
+export interface Ownership {
+  /** The server may give files away and open what their mode forbids (root). */
+  isPrivileged: boolean;
+  /** The server's own: a new file is theirs. */
+  user: Owner;
+  /** Files get the owners that drives show. */
+  keepsOwners: boolean;
+}
+
+export const OWNED_BY_ROOT: Ownership = { isPrivileged: true, user: { uid: 0, gid: 0 }, keepsOwners: false };
+
+/** What the disk has already, and keeps. */
+export interface KeptOnDisk {
+  /** Set-uid, set-gid and sticky bits stay where the new mode has them too: no client has set them. */
+  mode: number;
+  owner: Owner | undefined;
+}
+
+export const NOTHING_KEPT: KeptOnDisk = { mode: 0, owner: undefined };
+
+const PLAIN_BITS = 0o777;
+const DEVICE_MODE = 0o600;
+
+function modeOnDisk(type: FileType, mode: number, kept: number, isPrivileged: boolean): number {
+  if (isDevice(type)) return DEVICE_MODE;
+  const bits = (mode & PLAIN_BITS) | (mode & kept & ~PLAIN_BITS);
+  if (isPrivileged) return bits;
+  // An ordinary user's server has to open its own files whatever their mode.
+  return bits | (type === "folder" ? 0o700 : 0o600);
 }
 
 /** Only what `wanted` names is set. @throws what is no refusal. */
@@ -13,18 +46,24 @@ export async function setAttributes(
   setStat: (change: SetStat) => Promise<void>,
   type: FileType,
   wanted: SetStat,
-  isPrivileged: boolean,
+  kept: KeptOnDisk,
+  { isPrivileged, user, keepsOwners }: Ownership,
 ): Promise<void> {
-  const owner: SetStat = {};
-  if (wanted.uid !== undefined) owner.uid = wanted.uid;
-  if (wanted.gid !== undefined) owner.gid = wanted.gid;
+  const owner = keepsOwners ? ownerIn(wanted) : kept.owner;
+  const isOwn = owner?.uid === user.uid && owner.gid === user.gid;
   // Before the mode: giving a file away clears some of its bits.
-  if (wanted.uid !== undefined || wanted.gid !== undefined) await ignoreDenied(setStat(owner));
+  if (owner !== undefined && (keepsOwners || !isOwn)) await ignoreDenied(setStat(owner));
   const rest: SetStat = {};
   // A symlink's own mode does not exist.
-  if (wanted.mode !== undefined && type !== "symlink") rest.mode = possibleMode(type, wanted.mode, isPrivileged);
+  if (wanted.mode !== undefined && type !== "symlink")
+    rest.mode = modeOnDisk(type, wanted.mode, kept.mode, isPrivileged);
   if (wanted.mtimeNs !== undefined) rest.mtimeNs = wanted.mtimeNs;
   if (rest.mode !== undefined || rest.mtimeNs !== undefined) await ignoreDenied(setStat(rest));
+}
+
+function ownerIn({ uid, gid }: SetStat): SetStat | undefined {
+  if (uid === undefined && gid === undefined) return undefined;
+  return { ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) };
 }
 
 export async function ignoreDenied(change: Promise<void>): Promise<void> {

@@ -10,6 +10,8 @@ import type {
   OpenVersion,
   StagedFile,
 } from "../content-store.ts";
+import type { Ownership } from "./attributes.ts";
+import { OWNED_BY_ROOT } from "./attributes.ts";
 import { FileSource } from "./file-source.ts";
 import { BaseHolds } from "./base-holds.ts";
 import { BringUp } from "./bring-up.ts";
@@ -51,8 +53,8 @@ export interface FolderSettings {
   /** The volume is known to have been served: a folder without a marker is then unavailable, even with a new meta store. */
   wasServed?: boolean;
   trash?: TrashSettings;
-  /** Whether the server may give files away and open any file (root). Default true; refusals are met either way. */
-  isPrivileged?: boolean;
+  /** Default: of a server that is root, and keeps no owners; refusals are met either way. */
+  ownership?: Ownership;
 }
 
 export interface FolderOptions {
@@ -199,7 +201,7 @@ class FolderStore implements ContentStore {
       trash,
       meta,
       clock,
-      isPrivileged: settings.isPrivileged ?? true,
+      ownership: settings.ownership ?? OWNED_BY_ROOT,
       conflict: (path, keptBeside) => this.#notices.addConflict(path, keptBeside),
       lost: (version, path) => this.#notices.addLost(version, path),
       destroyed: (path, seq) => this.#notices.addDestroyed(path, seq),

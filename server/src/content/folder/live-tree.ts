@@ -3,9 +3,10 @@
 //
 // A difference that another program made is never settled by force: the rows follow the commit, and the next look at the name tells
 // the program's change as one that came after it.
-import type { Clock, DiskRoot, DiskStat, FileType, NodeState, SetStat, VersionId } from "@runnel/shared";
+import type { Clock, DiskRoot, DiskStat, NodeState, SetStat, VersionId } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
-import { ignoreDenied, setAttributes } from "./attributes.ts";
+import type { KeptOnDisk, Ownership } from "./attributes.ts";
+import { NOTHING_KEPT, ignoreDenied, setAttributes } from "./attributes.ts";
 import { conflictName } from "../../meta/conflict-name.ts";
 import type { ByteRange } from "../content-store.ts";
 import type { DiskRow, MetaStore } from "../../meta/meta-store.ts";
@@ -39,8 +40,7 @@ export interface LiveTreeContext {
   trash: Trash;
   meta: MetaStore;
   clock: Clock;
-  /** Whether the server may give files away and open what their mode forbids (root). */
-  isPrivileged: boolean;
+  ownership: Ownership;
   /** A divergence from another program. */
   conflict(path: string, keptBeside: string): void;
   /** A version's file lies in its place now, with this tuple and the bytes that were proved. */
@@ -262,9 +262,14 @@ export class LiveTree {
     return true;
   }
 
-  /** Attributes of a committed node, as far as the server may set them. */
-  async setAttributes(setStat: (change: SetStat) => Promise<void>, type: FileType, wanted: SetStat): Promise<void> {
-    await setAttributes(setStat, type, wanted, this.context.isPrivileged);
+  /** Attributes of a committed node, as far as the disk gets them. */
+  async setAttributes(
+    path: string,
+    { type }: NodeState,
+    wanted: SetStat,
+    kept: KeptOnDisk = NOTHING_KEPT,
+  ): Promise<void> {
+    await setAttributes((change) => this.root.setStat(path, change), type, wanted, kept, this.context.ownership);
   }
 
   /**

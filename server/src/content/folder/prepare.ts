@@ -79,7 +79,7 @@ async function prepareWrite(
     const { missing: lacked, mayComeBack } = await fill(context, file, content);
     const isAsked = lacked.length > 0 && (isLastTry || !mayComeBack);
     const missing = isAsked ? await askCommitter(context, file, content, lacked) : lacked;
-    await setAttributes(context.tree, commit, content, file);
+    await setAttributes(context.tree, commit, content, path);
     await file.sync();
     if (missing.length === 0) return await filled(context, content, path, mtimeNs, file);
     await file.close();
@@ -130,10 +130,13 @@ async function setAttributes(
   tree: LiveTree,
   commit: AcceptedCommit,
   content: PendingContent,
-  file: DiskFile,
+  path: string,
 ): Promise<void> {
-  const state = stateAfter(commit, content.version.node);
-  if (state !== undefined) await tree.setAttributes((change) => file.setStat(change), "file", state);
+  const { node } = content.version;
+  const state = stateAfter(commit, node);
+  // A program of the server's that finds its file replaced finds its own.
+  const owner = (await tree.rows.ofNode(node))[0]?.stat;
+  if (state !== undefined) await tree.setAttributes(path, state, state, { mode: 0, owner });
 }
 
 async function filled(

@@ -8,6 +8,7 @@ import { ROOT_ROW } from "./disk-rows.ts";
 import type { LiveTree } from "./live-tree.ts";
 import { stateAfter } from "./raise-make.ts";
 import { isSameHandle, isSameTuple } from "./same-file.ts";
+import { keepShown } from "./shown.ts";
 import { STORE_FILE_MODE, tempPath } from "./store-layout.ts";
 import { removeIfThere } from "./trash.ts";
 import { raiseXattr } from "./xattrs.ts";
@@ -24,9 +25,25 @@ async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
 function recordedStat(row: DiskRow, before: DiskStat, after: DiskStat, change: SetStat, isRetry: boolean): DiskStat {
   // Its time is not asked of the disk: a name that this batch has put in it has changed that.
   if (row.stat.type === "folder") return { ...after, mtimeNs: change.mtimeNs ?? row.stat.mtimeNs };
-  if (isRetry) return { ...row.stat, ...change, mtimeNs: change.mtimeNs ?? row.stat.mtimeNs, ctimeNs: -1n };
+  if (isRetry) {
+    const mtimeNs = change.mtimeNs ?? row.stat.mtimeNs;
+    return { ...row.stat, ...asTheyCameOut(change, after), mtimeNs, ctimeNs: -1n };
+  }
   const isOurs = isSameTuple(before, row.stat) && after.sizeBytes === before.sizeBytes;
   return isOurs && after.mtimeNs === (change.mtimeNs ?? before.mtimeNs) ? after : row.stat;
+}
+
+/** What the change names, as the disk has it now. */
+function asTheyCameOut({ mode, uid, gid }: SetStat, after: DiskStat): SetStat {
+  return {
+    ...(mode === undefined ? {} : { mode: after.mode }),
+    ...(uid === undefined ? {} : { uid: after.uid }),
+    ...(gid === undefined ? {} : { gid: after.gid }),
+  };
+}
+
+function timeOf({ mtimeNs }: SetStat): SetStat {
+  return mtimeNs === undefined ? {} : { mtimeNs };
 }
 
 /**
@@ -64,7 +81,10 @@ export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, op
   if (path === undefined || state === undefined) return;
   const before = await tree.find(path);
   if (before === undefined || (row !== undefined && !isSameHandle(before.handle, row.handle))) return tree.lookAt(path);
-  await tree.setAttributes((part) => tree.root.setStat(path, part), state.type, settable);
+  // Whose the served folder is, is the server's own business.
+  const wanted: SetStat = node === ROOT_NODE ? timeOf(settable) : settable;
+  await tree.setAttributes(path, state, wanted, { mode: before.stat.mode, owner: undefined });
+  await keepShown(tree.root, path, state, false);
   // What an earlier commit of this batch said about the folder's time must not come back at its end.
   if (state.type === "folder" && settable.mtimeNs !== undefined) tree.touch(node, state);
   const xattrs = xattr === undefined ? row?.xattrs : await raiseXattr(tree.root, path, xattr, row?.xattrs);

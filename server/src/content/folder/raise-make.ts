@@ -5,6 +5,7 @@ import type { AcceptedCommit } from "../content-store.ts";
 import type { DiskRow, Operation } from "../../meta/meta-store.ts";
 import type { Found, LiveTree } from "./live-tree.ts";
 import { isSameContent, isSameHandle } from "./same-file.ts";
+import { isDevice, keepShown, typeOnDisk } from "./shown.ts";
 import { STORE_FILE_MODE, STORE_FOLDER_MODE, tempPath } from "./store-layout.ts";
 import { removeIfThere } from "./trash.ts";
 
@@ -14,7 +15,7 @@ export function stateAfter(commit: AcceptedCommit, node: number): NodeState | un
   return commit.change.nodes.find((state) => state.node === node);
 }
 
-async function makeTemp(root: DiskRoot, temp: string, { type, mode, rdev, target }: NodeState): Promise<void> {
+async function makeTemp(root: DiskRoot, temp: string, { type, rdev, target }: NodeState): Promise<void> {
   switch (type) {
     case "file":
       return (await root.open(temp, "createNew", STORE_FILE_MODE)).close();
@@ -23,7 +24,8 @@ async function makeTemp(root: DiskRoot, temp: string, { type, mode, rdev, target
     case "symlink":
       return root.makeSymlink(temp, target);
     default:
-      return root.makeSpecial(temp, type, mode, rdev);
+      if (isDevice(type)) return (await root.open(temp, "createNew", STORE_FILE_MODE)).close();
+      return root.makeSpecial(temp, type, STORE_FILE_MODE, rdev);
   }
 }
 
@@ -38,8 +40,9 @@ async function clearTemp(root: DiskRoot, temp: string): Promise<void> {
 
 /** What lies there differs in nothing but attributes from what the commit makes. */
 async function isSameThing(tree: LiveTree, path: string, { stat }: Found, state: NodeState): Promise<boolean> {
-  if (stat.type !== state.type) return false;
-  switch (state.type) {
+  const type = typeOnDisk(state.type);
+  if (stat.type !== type) return false;
+  switch (type) {
     case "folder":
       return true;
     case "file":
@@ -62,13 +65,15 @@ export async function prepareMake(
   const temp = tempPath(commit.seq, "new");
   await clearTemp(tree.root, temp);
   await makeTemp(tree.root, temp, state);
-  await tree.setAttributes((change) => tree.root.setStat(temp, change), state.type, state);
+  await tree.setAttributes(temp, state, state);
+  await keepShown(tree.root, temp, state, true);
   if (!isReplaced) await syncTemp(tree.root, temp, state);
   return tree.root.handle(temp);
 }
 
 /** Attributes too. What is neither file nor folder cannot be synced by itself; its folder's sync has to do. */
-async function syncTemp(root: DiskRoot, temp: string, { type }: NodeState): Promise<void> {
+async function syncTemp(root: DiskRoot, temp: string, state: NodeState): Promise<void> {
+  const type = typeOnDisk(state.type);
   if (type === "folder") await root.syncFolder(temp);
   if (type !== "file") return;
   const file = await root.open(temp, "write");
@@ -111,7 +116,9 @@ async function placeMade(
   const placed = await tree.placeNew(temp, folder, name, (found) => isSameThing(tree, path, found, state));
   if (placed === "placed") return handle;
   await clearTemp(tree.root, temp);
-  await tree.setAttributes((change) => tree.root.setStat(path, change), state.type, state);
+  const { mode, uid, gid } = placed.stat;
+  await tree.setAttributes(path, state, state, { mode, owner: { uid, gid } });
+  await keepShown(tree.root, path, state, false);
   if (state.type === "folder") tree.list(state.node);
   return placed.handle;
 }
@@ -125,7 +132,7 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: Node
   const like = found?.stat ?? (await tree.root.stat(""));
   const stat = isAsMade
     ? found.stat
-    : { ...like, type: state.type, sizeBytes: 0, mtimeNs: state.mtimeNs, ctimeNs: -1n };
+    : { ...like, type: typeOnDisk(state.type), sizeBytes: 0, mtimeNs: state.mtimeNs, ctimeNs: -1n };
   await tree.bind({ ...key, stat });
   if (!isAsMade) tree.lookAt(path);
 }

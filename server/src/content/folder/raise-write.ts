@@ -1,13 +1,14 @@
 // Bringing up write [F28]: the filled temp is exchanged with the old file, at every name the node has.
-import type { DiskStat } from "@runnel/shared";
+import type { DiskStat, NodeState } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../content-store.ts";
 import type { FilledTemp } from "./filled-temp.ts";
 import type { Found, LiveTree } from "./live-tree.ts";
 import type { PendingContent } from "./pending-contents.ts";
-import { lookAtRows } from "./raise-make.ts";
+import { lookAtRows, stateAfter } from "./raise-make.ts";
 import { isSameHandle } from "./same-file.ts";
+import { keepShown } from "./shown.ts";
 import { tempPath } from "./store-layout.ts";
 import { removeIfThere } from "./trash.ts";
 import { settleTakenOut } from "./take-out.ts";
@@ -28,8 +29,8 @@ export async function raiseWrite(
     return tree.rows.setPlace(version, { at: "lost" });
   }
   await tree.context.holdPlaced(version, temp);
-  if (first !== undefined) await exchange(tree, commit.seq, temp, first, rows);
-  else if (made !== undefined) await placeBeside(tree, temp, made);
+  if (first !== undefined) await exchange(tree, commit, temp, first, rows);
+  else if (made !== undefined) await placeBeside(tree, commit, temp, made);
   else return keepNameless(tree, content, temp);
   const names = first === undefined && made !== undefined ? [made] : rows;
   const stat = await recordedStat(tree, temp, sizeBytes, names);
@@ -71,8 +72,15 @@ async function firstThere(tree: LiveTree, rows: DiskRow[], handle: Uint8Array): 
 }
 
 /** A node that lost its name: its content goes to a new one. */
-async function placeBeside(tree: LiveTree, temp: FilledTemp, made: { folder: number; name: string }): Promise<void> {
+async function placeBeside(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  temp: FilledTemp,
+  made: { folder: number; name: string; node: number },
+): Promise<void> {
   if (temp.open === undefined) return;
+  const state = stateAfter(commit, made.node);
+  if (state !== undefined) await keepShown(tree.root, temp.path, state, true);
   await tree.placeNew(temp.path, made.folder, made.name, async () => false);
 }
 
@@ -89,14 +97,14 @@ async function keepNameless(tree: LiveTree, { version, sizeBytes }: PendingConte
 
 async function exchange(
   tree: LiveTree,
-  seq: number,
+  commit: AcceptedCommit,
   temp: FilledTemp,
   first: DiskRow,
   rows: readonly DiskRow[],
 ): Promise<void> {
   let wasRecorded = true;
-  if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first);
-  for (const row of rows.slice(1)) await relink(tree, seq, first, temp.handle, row, wasRecorded);
+  if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first, stateAfter(commit, first.node));
+  for (const row of rows.slice(1)) await relink(tree, commit.seq, first, temp.handle, row, wasRecorded);
   const { folder, name } = first;
   // Rolling the log forward can have put this file's handle or a later one's into the old version's row: its own is what was logged for it.
   const isNewer = tree.isRetry && tree.context.tempOf(first.handle) !== undefined;
@@ -105,18 +113,25 @@ async function exchange(
 }
 
 /** Afterwards the old file, if there was one, lies at the temp's path. Tells whether it was the recorded one. */
-async function putInPlace(tree: LiveTree, temp: FilledTemp, row: DiskRow): Promise<boolean> {
+async function putInPlace(
+  tree: LiveTree,
+  temp: FilledTemp,
+  row: DiskRow,
+  state: NodeState | undefined,
+): Promise<boolean> {
   const path = await tree.pathIn(row.folder, row.name);
   const before = await tree.find(path);
   if (before !== undefined) {
     try {
       await tree.root.copyXattrs(path, temp.path);
+      if (state !== undefined) await keepShown(tree.root, temp.path, state, false);
       await tree.root.rename(temp.path, path, "exchange");
       return tree.isRecorded(row, before);
     } catch (error) {
       if (!isRunnelError(error, "NotFound")) throw error;
     }
   }
+  if (state !== undefined) await keepShown(tree.root, temp.path, state, true);
   await tree.placeNew(temp.path, row.folder, row.name, async () => false);
   return false;
 }

@@ -156,7 +156,16 @@ export class TellBatch {
     if (seen === undefined) return;
     if (!answer.ok && answer.error.kind === "BadName")
       this.#context.leftOut.add(seen.folder, `${seen.path} (${answer.error.kind})`);
-    else if (!answer.ok || answer.change === undefined) {
+    else if (
+      !answer.ok &&
+      operation.op === "externalWrite" &&
+      answer.error.kind === "Invalid" &&
+      seen.row !== undefined
+    ) {
+      // A device that a program has made a file of.
+      await this.removed([seen.row]);
+      this.#context.again(seen.path, 0);
+    } else if (!answer.ok || answer.change === undefined) {
       if (!hasPending) await this.#reconcile(seen);
       this.#context.overtaken(seen.path);
     } else if (operation.op === "externalWrite" && seen.row !== undefined && seen.row.stat.sizeBytes > 0) {

@@ -13,6 +13,7 @@ import type { Arrival, Known, Seen, Settable } from "./seen.ts";
 import { changedAttributes, isArrival, isFolderChanged, isKnown, isLinked } from "./seen.ts";
 import type { Telling, TellerContext } from "./tell-batch.ts";
 import { TellBatch } from "./tell-batch.ts";
+import { decodeShown } from "./shown.ts";
 import { diskXattrs, foundXattrs, readXattrs } from "./xattrs.ts";
 import { folderTimes } from "./tell-folder-times.ts";
 import { Moves } from "./tell-moves.ts";
@@ -114,7 +115,9 @@ export class Teller {
     }
     const attributes = await this.#attributes(one);
     if (attributes === undefined) return [];
-    const xattrs = mayHaveXattrs(found.stat) ? await readXattrs(this.#context.root, one.path) : [];
+    const { xattrs, shown } = mayHaveXattrs(found.stat)
+      ? await readXattrs(this.#context.root, one.path)
+      : { xattrs: [], shown: undefined };
     const kept = diskXattrs(xattrs);
     if (kept !== undefined) disk.xattrs = kept;
     this.#noteYoung(one);
@@ -124,7 +127,7 @@ export class Teller {
       op: "externalMake",
       folder,
       name,
-      attributes,
+      attributes: { ...attributes, ...decodeShown(shown, found.stat) },
       ...given,
       sizeBytes,
       disk,
@@ -267,8 +270,10 @@ export class Teller {
     const stat = await root.stat("");
     if (row !== undefined && !isFolderChanged(row.stat, stat)) return;
     const { mode, uid, gid, mtimeNs } = stat;
+    const { type: _folder, rdev: _none, ...shown } = decodeShown((await readXattrs(root, "")).shown, stat);
     const disk: DiskRow = { ...ROOT_ROW, node: ROOT_NODE, version: 0, stat, handle: await root.handle("") };
-    const change = row === undefined ? { mode, uid, gid, mtimeNs } : { ...changedAttributes(row.stat, stat), mtimeNs };
+    const change =
+      row === undefined ? { mode, uid, gid, mtimeNs, ...shown } : { ...changedAttributes(row.stat, stat), mtimeNs };
     await this.#batch.add({ operation: { op: "externalAttributes", node: ROOT_NODE, change, disk }, seen: undefined });
     await this.#batch.flush();
   }

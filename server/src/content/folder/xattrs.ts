@@ -3,8 +3,9 @@
 // oxlint-disable-next-line no-restricted-imports -- of some attributes
 import { createHash } from "node:crypto";
 import type { DiskRoot, Xattr, XattrChange } from "@runnel/shared";
-import { changeXattrs, isRunnelError } from "@runnel/shared";
+import { changeXattrs, isRunnelError, isXattrName } from "@runnel/shared";
 import type { DiskXattrs } from "../../meta/meta-store.ts";
+import { shownOf } from "./shown.ts";
 
 /** Of what lies on disk, by name. */
 export function xattrDigest(xattrs: readonly Xattr[]): string {
@@ -27,7 +28,7 @@ export async function raiseXattr(
   change: XattrChange,
   row: DiskXattrs | undefined,
 ): Promise<DiskXattrs | undefined> {
-  const before = await root.xattrs(path);
+  const before = (await root.xattrs(path)).filter(([name]) => isXattrName(name));
   const refused = (row?.refused ?? []).filter((name) => name !== change[0]);
   const isRefused = await isRefusedBy(root.setXattr(path, change));
   // The older value must not stand for it.
@@ -55,7 +56,7 @@ export async function foundXattrs(
   row: DiskXattrs | undefined,
   stored: () => Promise<readonly Xattr[]>,
 ): Promise<{ xattrs: Xattr[]; disk: DiskXattrs | undefined } | undefined> {
-  const found = await readXattrs(root, path);
+  const { xattrs: found } = await readXattrs(root, path);
   const digest = xattrDigest(found);
   if (digest === (row?.digest ?? "")) return undefined;
   const refused = row?.refused ?? [];
@@ -64,12 +65,20 @@ export async function foundXattrs(
   return { xattrs, disk: recorded(digest, refused) };
 }
 
+export interface FoundXattrs {
+  /** But for our own. */
+  xattrs: Xattr[];
+  /** What is said of the node beside what the disk has (shown.ts). */
+  shown: Uint8Array | undefined;
+}
+
 /** What is gone or may not be read has none; an event tells. */
-export async function readXattrs(root: DiskRoot, path: string): Promise<Xattr[]> {
+export async function readXattrs(root: DiskRoot, path: string): Promise<FoundXattrs> {
   try {
-    return await root.xattrs(path);
+    const all = await root.xattrs(path);
+    return { xattrs: all.filter(([name]) => isXattrName(name)), shown: shownOf(all) };
   } catch (error) {
-    if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied")) return [];
+    if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied")) return { xattrs: [], shown: undefined };
     throw error;
   }
 }

@@ -1,8 +1,11 @@
 // The served folder while commits are salvaged into it: what lies where, whose it is, and moving it without losing anything of another program.
-import type { DiskRoot, DiskStat, Log, NodeState, SetStat } from "@runnel/shared";
+import type { DiskRoot, DiskStat, Log, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Ownership } from "../../content/folder/attributes.ts";
+import { ignoreDenied, setAttributes } from "../../content/folder/attributes.ts";
 import { FOLDER_FORMAT } from "../../content/folder/marker.ts";
 import { handleKey } from "../../content/folder/same-file.ts";
+import { keepShown } from "../../content/folder/shown.ts";
 import {
   STORE_FILE_MODE,
   TEMP_FOLDER,
@@ -40,6 +43,7 @@ export class SalvageTree {
   readonly root: DiskRoot;
   readonly report: SalvageReport = { shown: 0, keptBeside: [], missing: [] };
   private readonly log: Log;
+  private readonly ownership: Ownership;
   private readonly noted: Map<string, NotedFile>;
   private readonly owners: Map<string, number>;
   /** Folders whose names changed. */
@@ -49,8 +53,9 @@ export class SalvageTree {
   /** Old files taken out, by node. */
   private readonly asides = new Map<number, string[]>();
 
-  constructor(root: DiskRoot, log: Log, found: SalvageLog) {
+  constructor(root: DiskRoot, log: Log, ownership: Ownership, found: SalvageLog) {
     this.root = root;
+    this.ownership = ownership;
     this.log = log;
     this.noted = found.noted;
     this.owners = found.owners;
@@ -184,6 +189,8 @@ export class SalvageTree {
       const isOld = there.stat.type === "file" && !this.isAnothers(there, node) && !this.isNewer(path, there, wallNs);
       if (isOld) {
         await this.root.copyXattrs(path, temp);
+        const { uid, gid } = there.stat;
+        if (!this.ownership.keepsOwners) await ignoreDenied(this.root.setStat(temp, { uid, gid }));
         await this.takeOut(path, there, node, seq);
       } else await this.keepBeside(path, wallNs);
     }
@@ -197,10 +204,11 @@ export class SalvageTree {
     this.touched.add(splitPath(path).folder);
   }
 
-  async setAttributes(path: string, { mode, uid, gid, mtimeNs, type }: NodeState): Promise<void> {
-    await ignoreDenied(this.root.setStat(path, { uid, gid }));
-    const rest: SetStat = type === "symlink" ? { mtimeNs } : { mode, mtimeNs };
-    await ignoreDenied(this.root.setStat(path, rest));
+  async setAttributes(path: string, state: NodeState): Promise<void> {
+    const { mode } = await this.root.stat(path);
+    const kept = { mode: state.type === "folder" ? mode : 0, owner: undefined };
+    await setAttributes((change) => this.root.setStat(path, change), state.type, state, kept, this.ownership);
+    await keepShown(this.root, path, state, false);
   }
 
   /** All names changed so far are on stable storage. */
@@ -244,13 +252,5 @@ export async function ignoreRefused(change: Promise<void>): Promise<void> {
     await ignoreDenied(change);
   } catch (error) {
     if (!isRunnelError(error, "NoSpace", "TooLarge", "Quota")) throw error;
-  }
-}
-
-export async function ignoreDenied(change: Promise<void>): Promise<void> {
-  try {
-    await change;
-  } catch (error) {
-    if (!isRunnelError(error, "Denied", "Unsupported", "Invalid")) throw error;
   }
 }

@@ -2,9 +2,11 @@
 // that the scan that makes the new meta store finds them (docs/FORMAT.md [F65] to [F69]). Nothing is served meanwhile.
 import type { DiskRoot, Executor, FileType, Log, NodeState, XattrChange } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Ownership } from "../../content/folder/attributes.ts";
 import { makeStoreFolders, readMarker } from "../../content/folder/marker.ts";
 import { handleKey, isSameHandle } from "../../content/folder/same-file.ts";
-import { STORE_FILE_MODE, TEMP_FOLDER } from "../../content/folder/store-layout.ts";
+import { typeOnDisk } from "../../content/folder/shown.ts";
+import { STORE_FILE_MODE, STORE_FOLDER_MODE, TEMP_FOLDER } from "../../content/folder/store-layout.ts";
 import { whatToShow } from "./already-shown.ts";
 import { isNotedAt, leftByExchange } from "./places.ts";
 import { SalvageContent } from "./salvage-content.ts";
@@ -21,6 +23,7 @@ export interface SalvageParts {
   executor: Executor;
   /** The volume's id; undefined when that is lost too. */
   volume: string | undefined;
+  ownership: Ownership;
   warn(message: string, error?: unknown): void;
 }
 
@@ -30,7 +33,7 @@ export interface SalvageParts {
  */
 export async function salvage(parts: SalvageParts): Promise<SalvageReport> {
   const found = await readForSalvage(parts.log);
-  const tree = new SalvageTree(parts.root, parts.log, found);
+  const tree = new SalvageTree(parts.root, parts.log, parts.ownership, found);
   if (found.commits.length === 0) return tree.report;
   const marker = await readMarker(parts.root);
   if (marker === undefined || (parts.volume !== undefined && marker.volume !== parts.volume)) {
@@ -249,7 +252,7 @@ class Salvage {
     const found = await tree.find(path);
     if (
       found === undefined ||
-      found.stat.type !== state.type ||
+      found.stat.type !== typeOnDisk(state.type) ||
       tree.isAnothers(found, state.node) ||
       tree.isNewer(path, found, commit.wallNs)
     )
@@ -259,10 +262,10 @@ class Salvage {
   }
 }
 
-async function makeAny(root: DiskRoot, path: string, { type, target, mode, rdev }: NodeState): Promise<void> {
-  if (type === "folder") return root.makeFolder(path, mode);
+async function makeAny(root: DiskRoot, path: string, { type, target, rdev }: NodeState): Promise<void> {
+  if (type === "folder") return root.makeFolder(path, STORE_FOLDER_MODE);
   if (type === "symlink") return root.makeSymlink(path, target);
-  if (type !== "file") return root.makeSpecial(path, type, mode, rdev);
+  if (typeOnDisk(type) !== "file") return root.makeSpecial(path, type, STORE_FILE_MODE, rdev);
   const file = await root.open(path, "createNew", STORE_FILE_MODE);
   await file.close();
 }

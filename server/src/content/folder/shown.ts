@@ -1,0 +1,79 @@
+// What drives show of a node and the served folder does not have, since the server's system would trust it: set-uid, set-gid and sticky bits, owners, devices
+// [F168]. It lies in an extended attribute, so that it survives the loss of the index, with what the disk had then: a field that another program has changed
+// since is that program's.
+import type { DiskRoot, DiskStat, FileType, NodeState, Xattr } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
+import { z } from "zod";
+
+/** No client can name it. */
+export const SHOWN_XATTR = "user.runnel.shown";
+
+const id = z.number().int().min(0).max(0xffff_ffff);
+const fields = { mode: z.number().int().min(0).max(0o7777), uid: id, gid: id };
+const record = z.object({
+  shown: z.object({ ...fields, type: z.enum(["char", "block"]).optional(), rdev: z.number().int().min(0).optional() }),
+  disk: z.object(fields),
+});
+
+/** What the disk has in the place of a node of that type: of a device an empty file. */
+export function typeOnDisk(type: FileType): FileType {
+  return isDevice(type) ? "file" : type;
+}
+
+export function isDevice(type: FileType): type is "char" | "block" {
+  return type === "char" || type === "block";
+}
+
+/** undefined: the disk has all of it. */
+function encodeShown({ type, mode, uid, gid, rdev }: NodeState, disk: DiskStat): Uint8Array | undefined {
+  const isSame = type === disk.type && mode === disk.mode && uid === disk.uid && gid === disk.gid;
+  if (isSame) return undefined;
+  const device = isDevice(type) ? { type, rdev } : {};
+  const value: z.infer<typeof record> = {
+    shown: { mode, uid, gid, ...device },
+    disk: { mode: disk.mode, uid: disk.uid, gid: disk.gid },
+  };
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** What of a node is not as the disk has it; nothing for a value that this engine did not write. */
+export function decodeShown(
+  value: Uint8Array | undefined,
+  disk: DiskStat,
+): Partial<Pick<NodeState, "type" | "mode" | "uid" | "gid" | "rdev">> {
+  const parsed = record.safeParse(value === undefined ? undefined : parseJson(value));
+  if (!parsed.success) return {};
+  const { shown, disk: then } = parsed.data;
+  const { type, rdev = 0 } = shown;
+  const isPlaceholder = type !== undefined && disk.type === "file" && disk.sizeBytes === 0;
+  return {
+    ...(isPlaceholder ? { type, rdev } : {}),
+    ...(disk.mode === then.mode ? { mode: shown.mode } : {}),
+    ...(disk.uid === then.uid ? { uid: shown.uid } : {}),
+    ...(disk.gid === then.gid ? { gid: shown.gid } : {}),
+  };
+}
+
+function parseJson(value: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(value).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+export function shownOf(xattrs: readonly Xattr[]): Uint8Array | undefined {
+  return xattrs.find(([name]) => name === SHOWN_XATTR)?.[1];
+}
+
+/** Says at a path what the disk does not say of the node there. `isNew`: nothing has been said of it before. Where the file system takes no such attribute only the index knows. */
+export async function keepShown(root: DiskRoot, path: string, state: NodeState, isNew: boolean): Promise<void> {
+  if (state.type !== "folder" && typeOnDisk(state.type) !== "file") return;
+  try {
+    const value = encodeShown(state, await root.stat(path));
+    if (value !== undefined || !isNew) await root.setXattr(path, [SHOWN_XATTR, value ?? null]);
+  } catch (error) {
+    const isRefused = isRunnelError(error, "Denied", "Unsupported", "Invalid", "NoSpace", "TooLarge", "Quota");
+    if (!isRefused && !isRunnelError(error, "NotFound", "NotFolder")) throw error;
+  }
+}
