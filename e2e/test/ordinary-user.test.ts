@@ -1,9 +1,18 @@
 // As a user who is not root: drives come and go through fusermount3, and what this user may not do is said in one sentence. Everything runs
 // in a mount namespace of its own, in which the user exists and /dev/fuse is as on a desktop; needs root to make that.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { chmodSync, chownSync, constants, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { LAUNCHER, Sandbox, mustRun, refusalOf, run } from "../src/harness/index.ts";
+import {
+  chmodSync,
+  chownSync,
+  constants,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { LAUNCHER, Sandbox, mustRun, onMount, refusalOf, run } from "../src/harness/index.ts";
 import type { RunResult, ServerProcess } from "../src/harness/index.ts";
 
 const USER = 54_321;
@@ -171,4 +180,68 @@ runnel stop`);
     },
     60_000,
   );
+});
+
+describe("a server that root hands to an ordinary user", () => {
+  const NOBODY = 65_534;
+
+  testAsUser(
+    `has no right of root's left, and makes files that are that user's${shown}`,
+    async () => {
+      for (const name of ["theirs", "theirs/folder"]) mkdirSync(sandbox.path(name), { mode: 0o755 });
+      chownSync(sandbox.path("theirs", "folder"), NOBODY, NOBODY);
+      const data = sandbox.path("theirs", "data");
+      const volumes = { docs: sandbox.path("theirs", "folder") };
+      const handed = await sandbox.startServer({ volumes, data, args: ["--user", "nobody"] });
+      expect(handed.stderr).toBe("");
+      const tasks = readdirSync(`/proc/${handed.child.pid}/task`);
+      for (const task of tasks) {
+        const status = readFileSync(`/proc/${handed.child.pid}/task/${task}/status`, "utf8");
+        expect(status).toMatch(new RegExp(`^Uid:\\t${NOBODY}\\t${NOBODY}\\t${NOBODY}\\t${NOBODY}$`, "m"));
+        expect(status).toMatch(/^CapEff:\t0+$/m);
+      }
+      const drive = sandbox.makeFolder("drive");
+      const device = sandbox.device();
+      await device.mount(`${handed.url}/docs`, drive);
+      await onMount('echo text > "$1/file" && chmod 4755 "$1/file"', [drive]);
+      await device.flush(drive, { up: true });
+      expect(statSync(join(volumes.docs, "file"))).toMatchObject({ uid: NOBODY, gid: NOBODY, mode: 0o100_755 });
+      await device.unmount(drive);
+      await handed.stop();
+      // And again, over what it made.
+      const again = await sandbox.startServer({ volumes, data, args: ["--user", "nobody"] });
+      await device.mount(`${again.url}/docs`, drive);
+      expect(await onMount('stat -c %a "$1/file"', [drive])).toBe("4755\n");
+    },
+    60_000,
+  );
+
+  testAsUser(`is refused what cannot be, in one sentence${shown}`, async () => {
+    const serve = (...args: string[]): Promise<RunResult> =>
+      run(
+        process.execPath,
+        [LAUNCHER, "serve", "--volume", `docs=${sandbox.path("served")}`, "--listen", "127.0.0.1:0", ...args, "--json"],
+        {
+          env: sandbox.env,
+          deadlineMs: 30_000,
+        },
+      );
+    const data = sandbox.path("fresh");
+    expect(refusalOf(await serve("--data", data, "--user", "no-such-user"))).toEqual({
+      code: 2,
+      kind: "Invalid",
+      sentence: "This system has no user no-such-user.",
+    });
+    chmodSync(sandbox.path("user"), 0o700);
+    const hidden = sandbox.path("user", "data");
+    expect(refusalOf(await serve("--data", hidden, "--user", "nobody"))).toEqual({
+      code: 4,
+      kind: "Denied",
+      sentence: `nobody cannot read ${hidden}: let it, or say another place.`,
+    });
+    const { stderr } = await asUser(
+      `runnel serve --volume a=folder --data data --listen 127.0.0.1:0 --user nobody --json`,
+    );
+    expect(stderr).toContain("Only root can serve as another user. Leave --user out.");
+  });
 });
