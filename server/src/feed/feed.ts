@@ -5,6 +5,7 @@ import { LIMITS, RunnelError, TIMING } from "@runnel/shared";
 import type { AttachedInstance } from "../meta/meta-store.ts";
 import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
+import { SlowDevices } from "./slow-devices.ts";
 
 interface Wait {
   /** One, or several that are one, in seq order; undefined: of before the start, when anybody may have followed it. */
@@ -28,6 +29,7 @@ export class Feed {
   /** Of leases, at the least. */
   readonly termMs: number;
   private readonly holders = new Map<string, Holder>();
+  private readonly slowDevices: SlowDevices;
   private waits: Wait[] = [];
   /** Set while some item is unacknowledged: when the oldest becomes overdue. */
   private overdueTimer: Timer | undefined;
@@ -38,6 +40,7 @@ export class Feed {
   constructor(clock: Clock, termMs: number, attached: readonly AttachedInstance[]) {
     this.clock = clock;
     this.termMs = termMs;
+    this.slowDevices = new SlowDevices(termMs);
     for (const { instance, termMs: before } of attached) {
       const identity = { instance, who: "a client from before the restart", device: "" };
       const holder = new Holder(identity, Math.max(termMs, before));
@@ -170,6 +173,7 @@ export class Feed {
       return false;
     }
     if (this.isWithdrawn || nowMs < holder.probationUntilMs) return false;
+    if (!this.slowDevices.mayHoldLease(holder.device, nowMs)) return false;
     holder.leaseUntilMs = nowMs + holder.termMs;
     return true;
   }
@@ -262,7 +266,12 @@ export class Feed {
   private settle(): void {
     const nowMs = this.clock.bootMs();
     this.waits = this.waits.filter((wait) => {
-      for (const [holder, untilMs] of wait.missing) if (untilMs <= nowMs) wait.missing.delete(holder);
+      for (const [holder, untilMs] of wait.missing) {
+        if (untilMs > nowMs) continue;
+        wait.missing.delete(holder);
+        if (holder.ranOutMs !== untilMs) this.slowDevices.ranOut(holder.device, nowMs);
+        holder.ranOutMs = untilMs;
+      }
       if (wait.missing.size > 0) return true;
       wait.timer?.cancel();
       wait.resolve();

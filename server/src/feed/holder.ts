@@ -34,6 +34,8 @@ export class Holder {
   readonly follows = new Set<number>();
   /** Boot clock; 0 = no lease. */
   leaseUntilMs = 0;
+  /** The last lease that ran out while a change waited for it. */
+  ranOutMs = 0;
   /** Until then it asks at every open: it once held a lease and did not acknowledge. */
   probationUntilMs = 0;
   ackedSeq = 0;

@@ -125,12 +125,13 @@ export class ConnectionHandler {
         detail: { limit: LIMITS.attachments },
       });
     }
-    const attachment = new Attachment(volume, channel, request.instance, right, this.parts.warn);
+    const instance = this.introduction.instanceOf(request.instance);
+    const attachment = new Attachment(volume, channel, instance, right, this.parts.warn);
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
     attachment.holder = volume.feed.attach(
       {
-        instance: request.instance,
+        instance,
         who: this.introduction.who,
         device: this.deviceId ?? "",
         roundTripMs: request.roundTripMs,
@@ -142,7 +143,7 @@ export class ConnectionHandler {
     channel.abort.signal.addEventListener("abort", () => this.left(channel.id));
     try {
       await attachment.answer(this.greet(attachment, request, isSameEpoch));
-      volume.supplies.attached(request.instance);
+      volume.supplies.attached(instance);
       await attachment.serve();
       // The client ended the feed.
       await this.detach(channel.id);
@@ -153,9 +154,9 @@ export class ConnectionHandler {
   }
 
   private async greet(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
-    const { volume, channel, right } = attachment;
+    const { volume, channel, instance, right } = attachment;
     // Asked for in the turn in which the feed learned of it: whoever forgets the instance as gone did so before both, or does it after both.
-    await volume.meta.setAttached(request.instance, attachment.holder.termMs);
+    await volume.meta.setAttached(instance, attachment.holder.termMs);
     const root = await volume.meta.node(ROOT_NODE);
     if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
     const nodes = request.wantsNodes && right === "write" ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;

@@ -1,4 +1,6 @@
 // Whose connection it is: hello and join. Until that is known it may say little, and not for long (W73).
+// oxlint-disable-next-line no-restricted-imports -- of a few bytes
+import { createHash } from "node:crypto";
 import type { Channel, Clock, Link, RequestOf, Timer } from "@runnel/shared";
 import { LIMITS, PROTOCOL_VERSION, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
 import type { Device, Right } from "../auth/access-file.ts";
@@ -88,6 +90,12 @@ export class Introduction {
       const sentence = "This device has not logged in at the server. Ask for an invite, then: runnel login INVITE.";
       throw new RunnelError("Denied", operation, sentence);
     }
+  }
+
+  /** What the server knows an instance by: one that another device names is another one [W164]. */
+  instanceOf(named: string): string {
+    if (this.device === undefined) return named;
+    return createHash("sha256").update(`${this.device.id}/${named}`).digest("hex").slice(0, named.length);
   }
 
   /** undefined: none, and no telling whether the volume is there. */

@@ -309,6 +309,32 @@ describe("a lease", () => {
     expect(third.renew()).toBe(true);
   });
 
+  test("[W18] counts for a device that calls itself another instance each time: it costs three terms, and then none for ten", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    let waited = 0;
+    let seq = 0;
+    const write = async (): Promise<number> => {
+      const commit = await scene.commit(made(++seq, 1), writer);
+      const ms = await scene.answeredAfter(commit);
+      writer.ack(seq);
+      waited += ms;
+      return ms;
+    };
+    const next = (): Follower => new Follower(scene.feed, `deaf ${seq}`, seq, undefined, "deaf").follows("all", false);
+    for (let round = 0; round < 10; round++) {
+      const deaf = next();
+      deaf.renew();
+      await write();
+      scene.feed.detach(deaf.holder, false);
+    }
+    expect(waited).toBe(3 * TERM_MS);
+    // Others of the same machine or address are not touched, and it ends.
+    expect(scene.follower("another").renew()).toBe(true);
+    await scene.clock.advance(TIMING.probationTerms * TERM_MS);
+    expect(next().renew()).toBe(true);
+  });
+
   test("[W18] stalls writers for two terms in all, not for one at each commit", async () => {
     const scene = new Scene();
     const writer = scene.follower("writer");

@@ -18,9 +18,9 @@ export class Follower implements FeedSender {
   readonly feed: Feed;
   holder: Holder;
 
-  constructor(feed: Feed, instance: string, seq = 0, roundTripMs?: number) {
+  constructor(feed: Feed, instance: string, seq = 0, roundTripMs?: number, device = `of ${instance}`) {
     this.feed = feed;
-    const identity = { instance, who: `${instance}'s laptop`, device: `of ${instance}`, roundTripMs };
+    const identity = { instance, who: `${instance}'s laptop`, device, roundTripMs };
     this.holder = feed.attach(identity, this, seq);
   }
 

@@ -331,6 +331,21 @@ describe("a stranger", () => {
   });
 });
 
+test("[W164] the same instance of another device is another one: its feed goes on, and its results are its own", async () => {
+  await newDevice("a");
+  await newDevice("b");
+  const mine = await (await known("a")).attach(ONE);
+  const made = await mine.make(ROOT_NODE, "mine");
+  const theirs = await (await known("b")).attach(ONE);
+  // It would be the answer to the first change again, or Invalid since it is another one.
+  expect(await theirs.make(ROOT_NODE, "theirs")).not.toBe(made);
+  await mine.make(ROOT_NODE, "more");
+  expect([mine.ended, theirs.ended]).toEqual([undefined, undefined]);
+  expect(await (await known("a")).attach(ONE)).toBeDefined();
+  await wire.rig.clock.advance(10);
+  expect([mine.ended, theirs.ended]).toEqual([expect.anything(), undefined]);
+});
+
 describe("a device that is revoked", () => {
   beforeEach(() => {
     const { handlers, rig } = wire;
