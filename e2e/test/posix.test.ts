@@ -163,7 +163,7 @@ describe("owners", () => {
   });
 
   asRoot(
-    "that clients give, set-uid bits and devices show on drives only, also after the loss of the server's index",
+    "that clients give, set-uid bits and devices show on drives only and have no effect, also after the loss of the server's index",
     async () => {
       const look = 'cd "$1" && stat -c "%F %a %u %g" tool disk folder';
       const make = "echo text > tool && mkdir folder && mknod disk b 8 0 && chown 1234:5678 tool disk folder";
@@ -173,6 +173,8 @@ block special file 644 1234 5678
 directory 6755 1234 5678
 `;
       expect(await onMount(look, [drive])).toBe(shown);
+      // And have no effect: a server cannot give its clients such a file either.
+      expect(readFileSync("/proc/self/mounts", "utf8")).toMatch(new RegExp(` ${drive} fuse\\S* \\S*nosuid,nodev`));
       await device.flush(drive, { up: true });
       expect((await mustRun("sh", ["-c", look, "sh", served])).stdout).toBe(
         `regular file 755 0 0

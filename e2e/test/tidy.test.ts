@@ -1,5 +1,5 @@
 // Runs the tidy checks over the project, and shows with planted files that each of them bites.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
@@ -57,6 +57,16 @@ describe("the project", () => {
     ["has only links that lead somewhere", (all) => checkLinks(all, (path) => existsSync(join(ROOT, path)))],
   ])("%s", (_title, check) => {
     expect(formatViolations(check(files))).toBe("");
+  });
+
+  test("installs nothing that runs code by itself or sees bytes of strangers, but for what is known here", () => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+      packages: Record<string, { hasInstallScript?: true; dev?: true }>;
+    };
+    const scripted = Object.entries(packages).filter(([path, each]) => path !== "" && each.hasInstallScript && !each.dev);
+    expect(scripted.map(([path]) => path)).toEqual(["node_modules/zstd-napi"]);
+    expect(Object.keys(packages).filter((path) => path.includes("cbor-extract"))).toEqual([]);
+    expect(existsSync(join(ROOT, "node_modules", "cbor-extract", "index.js"))).toBe(false);
   });
 });
 

@@ -1,7 +1,7 @@
 // CBOR (RFC 8949) as the wire and our files use it: definite lengths, no tags, text keys, in messages known fields as numbers. Bytes are checked for shape before the library decodes
 // them, so that depth, lengths and item counts are bounded whatever a peer sends (rules W2, W3).
 import { isUtf8 } from "node:buffer";
-import { Encoder } from "cbor-x";
+import { Encoder } from "cbor-x/encode";
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { FIELD_NAMES } from "./keys.ts";
