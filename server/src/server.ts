@@ -35,6 +35,13 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
   };
   const volumes = new Map(parts.volumes.map((offer) => [offer.name, new ServedVolume(offer, { clock, ended, warn })]));
   const strangers = new Crowd(LIMITS.strangers);
+  /** The oldest connections of a device go: what it has lost sight of is among them. */
+  const makeRoom = (device: string | undefined): void => {
+    if (device === undefined) return;
+    const own = [...handlers].filter(({ deviceId }) => deviceId === device);
+    const busy = new RunnelError("Busy", "hello", "This device has connected too often.");
+    for (const oldest of own.slice(0, -LIMITS.deviceConnections)) oldest.close(busy);
+  };
   const handle = (link: Link): void => {
     const busy = new RunnelError("Busy", "hello", "Too many connections say nothing. Try again later.");
     const leave = strangers.enter(link.remoteAddress, () => handler.close(busy));
@@ -47,7 +54,10 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
       access,
       failedLogins,
       warn,
-      known: leave,
+      known: () => {
+        leave();
+        makeRoom(handler.deviceId);
+      },
       ended: () => {
         leave();
         handlers.delete(handler);

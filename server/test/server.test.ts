@@ -11,6 +11,7 @@ import {
   TIMING,
 } from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
+import type { Security } from "../src/auth/security.ts";
 import type { RunningServer } from "../src/index.ts";
 import { serve } from "../src/server.ts";
 
@@ -28,8 +29,17 @@ interface Ground {
   opened(): Promise<void>;
 }
 
+/** Whoever has a token is the device of that name. */
+const SECURITY = {
+  access: {
+    deviceOf: (token: string) => ({ id: token, name: token, rights: {} }),
+    onRightChanged: () => undefined,
+    onRevoked: () => undefined,
+  },
+} as unknown as Security;
+
 /** A server whose volumes are still being opened until `opened` is called. */
-async function start(): Promise<Ground> {
+async function start(security?: Security): Promise<Ground> {
   const clock = new SimulatedClock();
   const network = new SimulatedNetwork(clock, new SeededRandom(1));
   let open: () => void = () => undefined;
@@ -43,7 +53,7 @@ async function start(): Promise<Ground> {
     host: "127.0.0.1",
     port: PORT,
     software: "test server",
-    security: undefined,
+    security,
     volumes: [
       {
         name: "docs",
@@ -74,6 +84,40 @@ async function start(): Promise<Ground> {
   };
 }
 
+async function greet({ clock }: Ground, link: SimulatedLink, token?: string): Promise<Connection> {
+  const connection = new Connection({
+    link,
+    isClient: true,
+    clock,
+    executor,
+    opened: () => undefined,
+    closed: () => undefined,
+  });
+  const answer = connection.call("hello", {
+    protocol: 1,
+    software: "test client",
+    ...(token === undefined ? {} : { token }),
+  });
+  await clock.advance(10);
+  await answer;
+  return connection;
+}
+
+test("[W73] [limit deviceConnections] a device has at most 64 connections: with one more its oldest is closed, and nobody else's", async () => {
+  const ground = await start(SECURITY);
+  await ground.opened();
+  const [mine, theirs] = ["a".repeat(43), "b".repeat(43)];
+  const other = await greet(ground, ground.connect().link, theirs);
+  const own: Connection[] = [];
+  for (let count = 0; count < LIMITS.deviceConnections; count++)
+    own.push(await greet(ground, ground.connect().link, mine));
+  expect(own.every(({ isOpen }) => isOpen)).toBe(true);
+  for (let count = 0; count < 2; count++) own.push(await greet(ground, ground.connect().link, mine));
+  await ground.clock.advance(10);
+  expect(own.map(({ isOpen }) => isOpen)).toEqual(own.map((_, index) => index >= 2));
+  expect(other.isOpen).toBe(true);
+});
+
 describe("connections whose device is not known yet", () => {
   test.each([true, false])(
     "[W73] [limit strangers] are at most 256: for one more another is closed with 4005, none that is known (while volumes are opened: %s)",
@@ -81,17 +125,7 @@ describe("connections whose device is not known yet", () => {
       const ground = await start();
       if (!isEarly) await ground.opened();
       const greeting = ground.connect();
-      const connection = new Connection({
-        link: greeting.link,
-        isClient: true,
-        clock: ground.clock,
-        executor,
-        opened: () => undefined,
-        closed: () => undefined,
-      });
-      const answer = connection.call("hello", { protocol: 1, software: "test client" });
-      await ground.clock.advance(10);
-      await answer;
+      const connection = await greet(ground, greeting.link);
       const taken = Array.from({ length: LIMITS.strangers }, () => ground.connect());
       await ground.clock.advance(10);
       const closed = (): (number | undefined)[] => taken.map(({ code }) => code).filter((code) => code !== undefined);

@@ -83,6 +83,8 @@ export const LIMITS = {
   unopened: 512,
   strangers: 256,
   connections: 4096,
+  /** Of one device. */
+  deviceConnections: 64,
   /** Tokens and secrets of no device that one address may try at once. */
   failedLogins: 10,
   /** Devices and invites that a server keeps. */
