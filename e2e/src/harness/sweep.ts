@@ -8,8 +8,8 @@ import { waitFor } from "./wait.ts";
 /** In the environment of every process that a sandbox starts, and so of all that those start: the sandbox's folder. */
 export const SANDBOX_MARK = "RUNNEL_SANDBOX";
 
-/** Gigabytes in many small files, on a busy disk. */
-const REMOVE_MS = 120_000;
+/** Half a million small files, on a busy disk. */
+const REMOVE_MS = 240_000;
 
 export interface Swept {
   mounts: string[];
