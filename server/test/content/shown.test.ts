@@ -54,7 +54,7 @@ async function loseIndex(): Promise<void> {
 beforeEach(() => served());
 afterEach(() => volume.store.close());
 
-describe("what a client makes", () => {
+describe("[F168] what a client makes", () => {
   it.each([
     ["a set-uid file", { mode: 0o6755 }, { type: "file", mode: 0o755 }],
     ["a folder with all bits", { type: "folder", mode: 0o7777 }, { type: "folder", mode: 0o777 }],
@@ -99,7 +99,7 @@ describe("what a client makes", () => {
   });
 });
 
-describe("a file of the server's", () => {
+describe("[F168] a file of the server's", () => {
   it("keeps its owner and group when a client saves it, or says another one", async () => {
     const node = await nodeOf("theirs");
     await volume.write(node, "edited");
