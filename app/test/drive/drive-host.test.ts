@@ -60,7 +60,7 @@ test("of changes from here the kernel is not told", () => {
 });
 
 /** Answers a lookup; `isBackAfterMs`: the line has just broken, and is there again then. Returns how the answer came: offline, or when. */
-async function lookUp(isBackAfterMs: number): Promise<string> {
+async function lookUp(isBackAfterMs: number, hasLease = false): Promise<string> {
   const clock = new SimulatedClock();
   const beganMs = clock.bootMs();
   const nowMs = (): number => clock.bootMs() - beganMs;
@@ -68,7 +68,7 @@ async function lookUp(isBackAfterMs: number): Promise<string> {
   const session = {
     used: () => undefined,
     ownTime: { watch: () => () => undefined, totalLateMs: 0 },
-    hasLease: false,
+    hasLease,
     get isResponsive() {
       return nowMs() >= isBackAfterMs;
     },
@@ -102,4 +102,6 @@ test("while a line has just broken a question waits for it as for a silence, and
   expect(await lookUp(0)).toBe("answered at 0");
   expect(await lookUp(300)).toBe("answered at 300");
   expect(await lookUp(9000)).toBe("offline, answered at 2000");
+  // What a lease still vouches for is known.
+  expect(await lookUp(9000, true)).toBe("answered at 0");
 });

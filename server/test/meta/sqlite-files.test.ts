@@ -122,7 +122,7 @@ describe("damage", () => {
         error: { kind: "Corrupt" },
       });
     }
-  }, 120_000);
+  }, 300_000);
 
   test("another program's database is Corrupt", async () => {
     const folder = newFolder();

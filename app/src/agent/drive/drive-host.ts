@@ -219,11 +219,11 @@ export class DriveHost {
     drive.done(request.id);
   }
 
-  /** Proves the replica current; true when that is not possible now and answers are the last known. A line that has just broken is waited for as for a silence. */
+  /** Proves the replica current; true when that is not possible now and answers are the last known. Without a lease a line that has just broken is waited for as for a silence. */
   private async isOffline(): Promise<boolean> {
     const { session } = this.parts;
     if (await this.isProvedCurrent()) return false;
-    const waitMs = session.silenceLeftMs;
+    const waitMs = session.hasLease ? 0 : session.silenceLeftMs;
     if (waitMs > 0) {
       await session.responsive(waitMs).catch(() => undefined);
       if (await this.isProvedCurrent()) return false;
