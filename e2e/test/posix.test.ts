@@ -161,39 +161,6 @@ describe("owners", () => {
     await device.flush(drive, { up: true });
     expect((await mustRun("sh", ["-c", OWNER, "sh", join(served, "owned")])).stdout).toBe(mine);
   });
-
-  asRoot(
-    "that clients give, set-uid bits and devices show on drives only and have no effect, also after the loss of the server's index",
-    async () => {
-      const look = 'cd "$1" && stat -c "%F %a %u %g" tool disk folder';
-      const make = "echo text > tool && mkdir folder && mknod disk b 8 0 && chown 1234:5678 tool disk folder";
-      await onMount(`cd "$1" && ${make} && chmod 6755 tool folder`, [drive]);
-      const shown = `regular file 6755 1234 5678
-block special file 644 1234 5678
-directory 6755 1234 5678
-`;
-      expect(await onMount(look, [drive])).toBe(shown);
-      // And have no effect: a server cannot give its clients such a file either.
-      expect(readFileSync("/proc/self/mounts", "utf8")).toMatch(new RegExp(` ${drive} fuse\\S* \\S*nosuid,nodev`));
-      await device.flush(drive, { up: true });
-      expect((await mustRun("sh", ["-c", look, "sh", served])).stdout).toBe(
-        `regular file 755 0 0
-regular empty file 600 0 0
-directory 755 0 0
-`,
-      );
-      await server.stop();
-      rmSync(sandbox.path("data", "docs", "meta"), { recursive: true });
-      server = await sandbox.startServer({ volumes: { docs: served }, listen: new URL(server.url).host });
-      const isSame = async (): Promise<boolean> => (await onMount(`(${look}) 2>&1 || true`, [drive])) === shown;
-      await waitFor(isSame, 30_000, "the same owners, bits and devices");
-      const names = "import os, sys; print(os.listxattr(sys.argv[1]), os.listxattr(sys.argv[2]))";
-      const { stdout } = await mustRun("python3", ["-c", names, join(served, "tool"), join(served, "folder")]);
-      expect(stdout).toBe("['user.runnel.shown'] ['user.runnel.shown']\n");
-      expect(await onMount(`python3 -c "${names}" "$1/tool" "$1/folder"`, [drive])).toBe("[] []\n");
-    },
-    90_000,
-  );
 });
 
 describe("a sparse file", () => {
@@ -259,4 +226,40 @@ describe("a sparse file", () => {
     const found = bytes.map((taken) => (taken >= 100_000 && taken <= 1024 * KiB ? "its data" : taken));
     expect(found).toEqual(["its data", "its data", "its data", "its data"]);
   });
+});
+
+// The last: the volume is another one afterwards.
+describe("what the server's system would trust", () => {
+  asRoot(
+    "set-uid bits, owners and devices show on drives only and have no effect, also after the loss of the server's index",
+    async () => {
+      const look = 'cd "$1" && stat -c "%F %a %u %g" tool disk folder';
+      const make = "echo text > tool && mkdir folder && mknod disk b 8 0 && chown 1234:5678 tool disk folder";
+      await onMount(`cd "$1" && ${make} && chmod 6755 tool folder`, [drive]);
+      const shown = `regular file 6755 1234 5678
+block special file 644 1234 5678
+directory 6755 1234 5678
+`;
+      expect(await onMount(look, [drive])).toBe(shown);
+      // And have no effect: a server cannot give its clients such a file either.
+      expect(readFileSync("/proc/self/mounts", "utf8")).toMatch(new RegExp(` ${drive} fuse\\S* \\S*nosuid,nodev`));
+      await device.flush(drive, { up: true });
+      expect((await mustRun("sh", ["-c", look, "sh", served])).stdout).toBe(
+        `regular file 755 0 0
+regular empty file 600 0 0
+directory 755 0 0
+`,
+      );
+      await server.stop();
+      rmSync(sandbox.path("data", "docs", "meta"), { recursive: true });
+      server = await sandbox.startServer({ volumes: { docs: served }, listen: new URL(server.url).host });
+      const isSame = async (): Promise<boolean> => (await onMount(`(${look}) 2>&1 || true`, [drive])) === shown;
+      await waitFor(isSame, 30_000, "the same owners, bits and devices");
+      const names = "import os, sys; print(os.listxattr(sys.argv[1]), os.listxattr(sys.argv[2]))";
+      const { stdout } = await mustRun("python3", ["-c", names, join(served, "tool"), join(served, "folder")]);
+      expect(stdout).toBe("['user.runnel.shown'] ['user.runnel.shown']\n");
+      expect(await onMount(`python3 -c "${names}" "$1/tool" "$1/folder"`, [drive])).toBe("[] []\n");
+    },
+    90_000,
+  );
 });

@@ -11,6 +11,15 @@ export async function pictureOf(folder: string, options: RunOptions & { isOfName
   return Object.fromEntries(lines);
 }
 
+/** What a served folder has of it: owners and set-uid, set-gid and sticky bits show on drives only [F168]. */
+export function asServed(picture: Picture): Picture {
+  const plain = (about: string): string =>
+    about
+      .replace(/^mode (\d+)/, (_, mode: string) => `mode ${(parseInt(mode, 8) & ~0o7000).toString(8)}`)
+      .replace(/owner \d+:\d+, /, "");
+  return Object.fromEntries(Object.entries(picture).map(([path, about]) => [path, plain(about)]));
+}
+
 /** What differs, at most `max` lines for a person: empty when the pictures are alike. */
 export function differences(one: Picture, other: Picture, max = 10): string[] {
   const paths = new Set([...Object.keys(one), ...Object.keys(other)]);
