@@ -75,3 +75,26 @@ describe("another file system on the way", () => {
     }),
   );
 });
+
+const PYTHON_XATTRS = `import os, sys
+for name in os.listxattr(sys.argv[1]): print(name)`;
+/** Of a program that may bind any port (capabilities(7), VFS_CAP_REVISION_2). */
+const PYTHON_CAPABLE = `import os, sys
+os.setxattr(sys.argv[1], "security.capability", bytes.fromhex("0100000200040000000000000000000000000000"))
+os.setxattr(sys.argv[1], "user.kept", b"yes")`;
+
+(canMount ? it : it.skip)("a file capability is not copied with the attributes of a file, others are", async () => {
+  const folder = await makeFolder();
+  const root = await realDisk().openRoot(folder);
+  try {
+    for (const name of ["from", "to"]) await writeFile(join(folder, name), "");
+    // Not every container may.
+    if (spawnSync("python3", ["-c", PYTHON_CAPABLE, join(folder, "from")]).status !== 0) return;
+    await root.copyXattrs("from", "to");
+    const { stdout } = spawnSync("python3", ["-c", PYTHON_XATTRS, join(folder, "to")], { encoding: "utf8" });
+    expect(stdout).toBe("user.kept\n");
+  } finally {
+    await root.close();
+    await rm(folder, { recursive: true });
+  }
+});
