@@ -135,7 +135,8 @@ async function setAttributes(
   const { node } = content.version;
   const state = stateAfter(commit, node);
   // A program of the server's that finds its file replaced finds its own.
-  const owner = (await tree.rows.ofNode(node))[0]?.stat;
+  const old = (await tree.rows.ofNode(node))[0]?.stat;
+  const owner = old && { uid: old.uid, gid: old.gid };
   if (state !== undefined) await tree.setAttributes(path, state, state, { mode: 0, owner });
 }
 
