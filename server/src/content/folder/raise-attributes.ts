@@ -84,7 +84,8 @@ export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, op
   // Whose the served folder is, is the server's own business.
   const wanted: SetStat = node === ROOT_NODE ? timeOf(settable) : settable;
   await tree.setAttributes(path, state, wanted, { mode: before.stat.mode, owner: undefined });
-  await keepShown(tree.root, path, state, false);
+  const { mode, uid, gid } = settable;
+  if (mode !== undefined || uid !== undefined || gid !== undefined) await keepShown(tree.root, path, state, false);
   // What an earlier commit of this batch said about the folder's time must not come back at its end.
   if (state.type === "folder" && settable.mtimeNs !== undefined) tree.touch(node, state);
   const xattrs = xattr === undefined ? row?.xattrs : await raiseXattr(tree.root, path, xattr, row?.xattrs);
