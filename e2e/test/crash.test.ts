@@ -108,7 +108,7 @@ describe("killed at its n-th change to the disk", () => {
         },
         hasEnded: server.hasEnded,
       };
-      expect(await rounds(both, 257, () => agent.kill())).toBeGreaterThan(2);
+      expect(await rounds(both, 173, () => agent.kill())).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
