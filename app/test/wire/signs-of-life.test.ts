@@ -42,6 +42,21 @@ async function outcome(answer: Promise<unknown>, everyMs = 100, hears: () => voi
   return `${said} after ${clock.bootMs() - startMs} ms`;
 }
 
+describe("a line that has just broken", () => {
+  test("counts as offline once a question has met a whole silence, and a silence later when it was found to be there beside", async () => {
+    expect(signs.silenceLeftMs).toBe(0);
+    const asked = outcome(signs.soon(NEVER, "current"));
+    expect(await asked).toBe(`Unreachable after ${TIMING.silenceMs} ms`);
+    expect(signs.silenceLeftMs).toBe(0);
+    signs.answeredBeside();
+    expect(signs.silenceLeftMs).toBe(TIMING.silenceMs);
+    await clock.advance(500);
+    expect(signs.silenceLeftMs).toBe(TIMING.silenceMs - 500);
+    // The connection itself is as silent as before.
+    expect(signs.isSilent).toBe(true);
+  });
+});
+
 describe("what only reads", () => {
   test("[limit silenceMs] waits for one silence", async () => {
     expect(await outcome(signs.whileHeard(NEVER, "list"))).toBe(`Unreachable after ${TIMING.silenceMs} ms`);

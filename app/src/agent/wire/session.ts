@@ -125,8 +125,7 @@ export class Session {
 
   /** How much is left of the silence in which a line that has just broken does not count as offline yet: 0 while it is there. */
   get silenceLeftMs(): number {
-    const { offlineSinceMs, line } = this.signs;
-    return offlineSinceMs === undefined ? 0 : Math.max(0, offlineSinceMs + line.silenceMs - this.nowMs);
+    return this.signs.silenceLeftMs;
   }
 
   /** @throws Unreachable unless it counts as online: who reads does not wait for the next silence. */

@@ -61,6 +61,12 @@ export class SignsOfLife {
     return this.isSilent ? this.askedInVainMs : undefined;
   }
 
+  /** How much is left of the silence in which a line that has just broken, or was found again since, does not count as offline yet: 0 while it is there. */
+  get silenceLeftMs(): number {
+    const sinceMs = this.offlineSinceMs;
+    return sinceMs === undefined ? 0 : Math.max(0, Math.max(sinceMs, this.thereMs) + this.line.silenceMs - this.time.nowMs);
+  }
+
   /** To be called when a connection has been made, and before one is let go. */
   changed(): void {
     this.heardMs = this.lastHeardMs;
@@ -150,6 +156,11 @@ export class SignsOfLife {
     this.thereMs = this.time.nowMs;
     const received = this.connection()?.link.receivedBytes ?? 0;
     if (received - this.heardBytes <= ANSWER_BYTES_MAX) this.heardBytes = received;
+  }
+
+  /** On another connection, which may take this one's place. */
+  answeredBeside(): void {
+    this.thereMs = this.time.nowMs;
   }
 
   /** To whoever has waited for as long as this without a sign the line is suspect. */

@@ -42,8 +42,10 @@ export async function dialedBeside({ clock, signs, isInUse, ask, dial }: StuckPa
     const dialing = dial(over.signal).catch(() => undefined);
     const heard = staysStuck(Infinity).then(() => "heard" as const);
     const dialed = await Promise.race([dialing, heard]);
-    if (dialed !== undefined && dialed !== "heard" && (await staysStuck(GRACE_MS + signs.line.roundTripMs)))
-      return dialed;
+    if (dialed !== undefined && dialed !== "heard") {
+      signs.answeredBeside();
+      if (await staysStuck(GRACE_MS + signs.line.roundTripMs)) return dialed;
+    }
     void dialing.then((unused) => unused && letGo(unused));
     return undefined;
   } finally {
