@@ -3,6 +3,9 @@ const { TestEnvironment } = require("jest-environment-node");
 
 const LINES = 30;
 
+// No handle is left in a worker by then, but to free its heap may take longer than jest waits before it says that one is.
+if (process.send !== undefined) process.once("exit", (code) => process.reallyExit(code));
+
 module.exports = class Told extends TestEnvironment {
   handleTestEvent({ name, error }) {
     if (name !== "test_fn_failure" || typeof error?.stack !== "string") return;

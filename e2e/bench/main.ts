@@ -7,13 +7,14 @@
 import { cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import type { BenchContext, Benchmark } from "./benchmark.ts";
+import { idleBenchmark } from "./idle.ts";
 import { localBenchmark } from "./local.ts";
 import { manyBenchmark } from "./many.ts";
 import { nativeBenchmark } from "./native/native.ts";
 import { LINES, wanBenchmark } from "./wan/wan.ts";
 import { SYSTEMS } from "./wan/systems.ts";
 
-const BENCHMARKS: readonly Benchmark[] = [nativeBenchmark, localBenchmark, manyBenchmark, wanBenchmark];
+const BENCHMARKS: readonly Benchmark[] = [nativeBenchmark, localBenchmark, manyBenchmark, idleBenchmark, wanBenchmark];
 const ROUNDS = 5;
 const SIZES: readonly BenchContext["size"][] = ["full", "small", "tiny"];
 const PARTS = [...LINES, ...SYSTEMS].map(({ name }) => name);

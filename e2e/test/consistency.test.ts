@@ -9,7 +9,7 @@ import { simulated, simulatedPlan } from "../src/consistency/simulated.ts";
 
 const FIRST_SEED = 1;
 const SEEDS = 100;
-const TWICE = 10;
+const TWICE = 5;
 /** All of them have begun by then, on a machine that has much else to do. */
 const BEGUN_MS = 900_000;
 const PLANS = fileURLToPath(new URL("plans/", import.meta.url));

@@ -81,7 +81,7 @@ describe("killed at its n-th change to the disk", () => {
   test(
     "a server has all it acknowledged, and the programs on the drive notice nothing but a pause",
     async () => {
-      expect(await rounds(server, 127, async () => {})).toBeGreaterThan(2);
+      expect(await rounds(server, 211, async () => {})).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { inlineExecutor } from "@runnel/native";
-import { Connection, RealClock, WsDialer } from "@runnel/shared";
+import { Connection, LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
 import { Control, Sandbox, descriptorCount, mountsBelow, onMount, waitFor } from "../src/harness/index.ts";
 
 const CYCLES = 1000;
@@ -77,7 +77,7 @@ describe("leaks", () => {
       const server = await sandbox.startServer();
       const pid = server.child.pid ?? 0;
       const attachOnce = async (isOrderly: boolean): Promise<void> => {
-        const link = await new WsDialer().dial(server.url);
+        const link = await new WsDialer(() => ({}), LocalSecrets.ofUser(sandbox.env)).dial(server.url);
         const connection = new Connection({
           link,
           isClient: true,
@@ -86,7 +86,7 @@ describe("leaks", () => {
           opened: () => undefined,
           closed: () => undefined,
         });
-        await connection.call("hello", { protocol: 1, software: "test client" });
+        await connection.call("hello", { protocol: 1, software: "test client", proof: link.ownerProof });
         const instance = randomBytes(16).toString("hex");
         const feed = connection.open("attach", { volume: "docs", instance, wantsNodes: true });
         await feed.next();

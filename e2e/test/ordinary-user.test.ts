@@ -33,13 +33,17 @@ const shown = why === undefined ? "" : ` (skipped: ${why})`;
 let sandbox: Sandbox;
 let server: ServerProcess;
 let url: string;
+let invite: string;
 
 beforeEach(async () => {
   if (why !== undefined) return;
   sandbox = new Sandbox();
   chmodSync(sandbox.folder, 0o711);
   server = await sandbox.startServer();
-  url = `${server.url}/docs`;
+  // A server of root's: whoever is not root comes as a guest.
+  const invited = await sandbox.device("admin").ask(["invite", "docs", "--data", sandbox.path("data")]);
+  invite = String(invited["invite"]);
+  url = `wss://127.0.0.1:${server.port}/docs`;
   for (const name of ["user", "user/home", "user/drive", "user/folder"]) {
     mkdirSync(sandbox.path(name), { mode: 0o700 });
     chownSync(sandbox.path(name), USER, USER);
@@ -56,13 +60,20 @@ afterEach(() => sandbox?.cleanup(), 60_000);
 
 /** Runs a script as the user, in the folder "user" of the sandbox; `before` runs as root in the same namespace. `runnel` is the command. */
 function asUser(script: string, before = `mount --bind ${sandbox.path("fuse")} /dev/fuse`): Promise<RunResult> {
-  const env = { ...sandbox.env, RUNNEL_HOME: sandbox.path("user", "home"), NODE: process.execPath, LAUNCHER, URL: url };
+  const env = {
+    ...sandbox.env,
+    RUNNEL_HOME: sandbox.path("user", "home"),
+    NODE: process.execPath,
+    LAUNCHER,
+    URL: url,
+    INVITE: invite,
+  };
   const setup = `set -e
 mount --bind ${sandbox.path("passwd")} /etc/passwd
 ${before}
 cd ${sandbox.path("user")}
 exec setpriv --reuid ${USER} --regid ${USER} --clear-groups bash -c "$1"`;
-  const body = `runnel() { "$NODE" "$LAUNCHER" "$@"; }\n${script}`;
+  const body = `runnel() { "$NODE" "$LAUNCHER" "$@"; }\nrunnel login "$INVITE" > /dev/null\n${script}`;
   return run("unshare", ["--mount", "--propagation", "private", "bash", "-c", setup, "bash", body], {
     env,
     deadlineMs: 60_000,
@@ -169,7 +180,7 @@ runnel stop`);
       expect(refusalOf(data)).toEqual({
         code: 4,
         kind: "Denied",
-        sentence: `${sandbox.path("x", "a")} cannot be made or opened by this user. Name another folder with --data.`,
+        sentence: `${sandbox.path("x", "_server")} cannot be made or opened by this user. Name another folder with --data.`,
       });
       const home = await asUser(`RUNNEL_HOME=${sandbox.path("x")} runnel mount "$URL" drive --json`);
       expect(refusalOf(home)).toEqual({
@@ -177,6 +188,28 @@ runnel stop`);
         kind: "Denied",
         sentence: `${sandbox.path("x")} cannot be made. Choose a path where you may write.`,
       });
+    },
+    60_000,
+  );
+});
+
+describe("another user of the machine", () => {
+  testAsUser(
+    `is not let in by a server without TLS, but with an invite${shown}`,
+    async () => {
+      const plain = `${server.url}/docs`;
+      const ran = await asUser(`runnel find ${plain} -name x --json`);
+      expect(refusalOf(ran)).toEqual({
+        code: 4,
+        kind: "Denied",
+        sentence: `No server that this user runs listens at 127.0.0.1:${server.port}. Ask whoever runs it for an invite, or name its secret with --secret.`,
+      });
+      // Root's secret is of no use to who cannot read it.
+      const secret = sandbox.path("runnel", `127.0.0.1-${server.port}.secret`);
+      const named = await asUser(`cat ${secret} 2>&1; runnel find --secret ${secret} ${plain} -name x --json`);
+      expect(named.stdout).toMatch(/Permission denied/);
+      expect(named.code).toBe(4);
+      expect((await asUser(`runnel find "$URL" -name x --json`)).stdout.trim()).toBe('{"entries":[]}');
     },
     60_000,
   );

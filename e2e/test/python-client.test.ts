@@ -35,7 +35,10 @@ afterEach(() => sandbox.cleanup(), 60_000);
 
 async function python<Answer>(program: string, ...args: string[]): Promise<Answer> {
   if (PYTHON === undefined) throw new Error("No Python with cbor2, websocket-client and zstandard: npm run setup");
-  const { stdout } = await mustRun(PYTHON, ["-B", join(CLIENT, program), ...args], { deadlineMs: 50_000 });
+  const { stdout } = await mustRun(PYTHON, ["-B", join(CLIENT, program), ...args], {
+    deadlineMs: 50_000,
+    env: sandbox.env,
+  });
   return JSON.parse(stdout) as Answer;
 }
 
@@ -194,6 +197,7 @@ test("what a client in Python must not say is answered with the error that PROTO
     "more bulk than credit": "closed 4002",
     "an acknowledgement of nothing": "closed 4001",
     "no hello": "Invalid W11",
+    "no proof": "Denied",
     "another protocol": "Version",
     "an unknown operation": "Unsupported",
     "no such volume": "NotFound",

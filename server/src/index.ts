@@ -1,7 +1,7 @@
 // The server as a library: what `runnel serve` starts.
 import { realDisk, threadExecutor } from "@runnel/native";
-import type { Disk } from "@runnel/shared";
-import { RealClock, WsAcceptor } from "@runnel/shared";
+import type { Clock, Disk } from "@runnel/shared";
+import { LocalSecrets, RealClock, WsAcceptor, isRunnelError } from "@runnel/shared";
 import { serveAdmin } from "./admin/admin-server.ts";
 import { adoptFolder } from "./adopt-folder.ts";
 import { type Guests, type Security, openSecurity } from "./auth/security.ts";
@@ -24,8 +24,12 @@ export interface ServerSettings {
   port: number;
   /** Commit logs, meta stores, chunk indexes. Made if missing. */
   dataFolder: string;
-  /** wss, for devices with an invite; left out: plain ws, for everyone of this machine. */
-  security?: SecuritySettings;
+  /** What this machine is called, for a certificate of the server's own. */
+  hostname: string;
+  /** Left out: on loopback, where programs of this user need no TLS; guests come with it also there. */
+  tls?: TlsSettings;
+  /** Where the secret lies that such programs prove to know; left out: in the user's folder for what runs. */
+  secretPath?: string;
   /** Lease term, milliseconds. */
   termMs?: number;
   /** Files on disk get the owners that drives show, where the server is root; left out: they are the server's own. */
@@ -38,11 +42,9 @@ export interface ServerSettings {
   warn?: (message: string, error?: unknown) => void;
 }
 
-export interface SecuritySettings {
-  /** PEM files of an administrator's own; left out: the server's own key, made at its first start. */
+export interface TlsSettings {
+  /** PEM files of an administrator's own; left out: the server's own key, made when it is first needed. */
   given?: { certificatePath: string; keyPath: string };
-  /** What this machine is called, for the certificate. */
-  hostname: string;
 }
 
 export interface OfferedVolume {
@@ -57,7 +59,7 @@ export interface OfferedVolume {
 export interface RunningServer {
   /** ws://host:port or wss://host:port */
   readonly url: string;
-  /** Who was let in, and the key that they know the server by; undefined with plain ws. */
+  /** Who was let in, and the key that they know the server by; undefined where another server of this user has the guests of its data folder. */
   readonly guests: Guests | undefined;
   /** A connection of this device is open. */
   connected(device: string): boolean;
@@ -99,14 +101,32 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const listening = user === undefined ? {} : { listening: () => becomeUser(user, settings.dataFolder) };
   const room = settings.connections === undefined ? {} : { connections: settings.connections };
   const parts = { clock, executor, host, port, software: "Runnel server", warn, volumes, ...listening };
-  if (settings.security === undefined)
-    return serve({ ...parts, acceptor: new WsAcceptor(undefined, room), security: undefined });
-  const security = await openSecurity(disk, clock, settings.dataFolder, settings.security);
+  const { tls, hostname } = settings;
+  const secrets = LocalSecrets.ofUserOr(settings.secretPath);
+  const security = await securityOf(disk, clock, settings);
+  const acceptor = new WsAcceptor(
+    { identity: () => security?.identity, ...(tls === undefined ? { secrets } : {}) },
+    room,
+  );
   try {
-    const server = await serve({ ...parts, acceptor: new WsAcceptor(security.identity, room), security });
-    return await withAdmin(server, security, settings.security.hostname);
+    const server = await serve({ ...parts, acceptor, isSecure: tls !== undefined, security });
+    return security === undefined ? server : await withAdmin(server, security, hostname);
   } catch (error) {
-    await security.release();
+    await security?.release();
+    throw error;
+  }
+}
+
+/** Two servers of one user may share a data folder: the first has the guests. @throws as openSecurity() */
+async function securityOf(
+  disk: Disk,
+  clock: Clock,
+  { tls, hostname, dataFolder }: ServerSettings,
+): Promise<Security | undefined> {
+  try {
+    return await openSecurity(disk, clock, dataFolder, { ...tls, hostname, isLate: tls === undefined });
+  } catch (error) {
+    if (tls === undefined && isRunnelError(error, "Busy")) return undefined;
     throw error;
   }
 }

@@ -1,12 +1,15 @@
 // The server: volumes behind one listener. Which engines they run on is for index.ts (or a simulation).
 import type { Acceptor, Clock, Executor, Link } from "@runnel/shared";
 import { Crowd, LIMITS, RunnelError } from "@runnel/shared";
+import type { Device } from "./auth/access-file.ts";
 import type { Security } from "./auth/security.ts";
 import { FailedLogins } from "./auth/failed-logins.ts";
+import { Seldom } from "./host/seldom.ts";
 import type { RunningServer } from "./index.ts";
 import { type Offer, ServedVolume } from "./served-volume.ts";
 import type { Volume } from "./volume/volume.ts";
 import { ConnectionHandler } from "./wire/connection-handler.ts";
+import { DeviceShare } from "./wire/device-share.ts";
 import { cutOff, rightChanged } from "./wire/cut-off.ts";
 
 export interface ServerParts {
@@ -16,7 +19,9 @@ export interface ServerParts {
   host: string;
   port: number;
   software: string;
-  /** Left out where everyone who gets here may do everything. */
+  /** Everyone comes with TLS. */
+  isSecure: boolean;
+  /** Left out where there are no guests. */
   security: Security | undefined;
   volumes: readonly Offer[];
   /** Before any folder is opened. */
@@ -35,12 +40,20 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
   };
   const volumes = new Map(parts.volumes.map((offer) => [offer.name, new ServedVolume(offer, { clock, ended, warn })]));
   const strangers = new Crowd(LIMITS.strangers);
+  const seldom = new Seldom(clock, warn);
+  const shares = new WeakMap<Device, DeviceShare>();
+  const shareOf = (device: Device): DeviceShare => {
+    const share = shares.get(device) ?? new DeviceShare();
+    shares.set(device, share);
+    return share;
+  };
+  /** Of no device: each is alone. */
+  const ofDevice = (handler: ConnectionHandler): ConnectionHandler[] =>
+    handler.deviceId === undefined ? [handler] : [...handlers].filter(({ deviceId }) => deviceId === handler.deviceId);
   /** The oldest connections of a device go: what it has lost sight of is among them. */
-  const makeRoom = (device: string | undefined): void => {
-    if (device === undefined) return;
-    const own = [...handlers].filter(({ deviceId }) => deviceId === device);
+  const makeRoom = (handler: ConnectionHandler): void => {
     const busy = new RunnelError("Busy", "hello", "This device has connected too often.");
-    for (const oldest of own.slice(0, -LIMITS.deviceConnections)) oldest.close(busy);
+    for (const oldest of ofDevice(handler).slice(0, -LIMITS.deviceConnections)) oldest.close(busy);
   };
   const handle = (link: Link): void => {
     const busy = new RunnelError("Busy", "hello", "Too many connections say nothing. Try again later.");
@@ -54,9 +67,12 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
       access,
       failedLogins,
       warn,
+      ofDevice: () => ofDevice(handler),
+      shareOf,
+      cutOff: (message) => seldom.say(message),
       known: () => {
         leave();
-        makeRoom(handler.deviceId);
+        makeRoom(handler);
       },
       ended: () => {
         leave();
@@ -84,7 +100,7 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
   }
   const host = parts.host.includes(":") ? `[${parts.host}]` : parts.host;
   return {
-    url: `${security === undefined ? "ws" : "wss"}://${host}:${listener.port}`,
+    url: `${parts.isSecure ? "wss" : "ws"}://${host}:${listener.port}`,
     volumes: [...volumes.values()],
     guests: security?.guests,
     connected: (device) => [...handlers].some(({ deviceId }) => deviceId === device),

@@ -53,6 +53,7 @@ async function start(security?: Security): Promise<Ground> {
     host: "127.0.0.1",
     port: PORT,
     software: "test server",
+    isSecure: false,
     security,
     volumes: [
       {

@@ -7,6 +7,8 @@ export * from "./host/crowd.ts";
 export * from "./host/disk.ts";
 export * from "./host/executor.ts";
 export * from "./host/link.ts";
+export { isProof } from "./host/local-proof.ts";
+export { LocalSecrets } from "./host/local-secrets.ts";
 export * from "./host/mount-info.ts";
 export { nextTurn } from "./host/next-turn.ts";
 export * from "./host/private-socket.ts";

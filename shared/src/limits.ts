@@ -23,6 +23,8 @@ export const LIMITS = {
   frameBytes: 1 * MiB + 64,
   /** Nesting of arrays and maps in CBOR. */
   cborDepth: 16,
+  /** Arrays and maps in one message: each takes more memory than bytes on the wire. */
+  cborContainers: 131_072,
   /** Channels open at once on a connection. */
   channels: 1024,
   /** Control items waiting to be handled on one channel. */
@@ -36,6 +38,8 @@ export const LIMITS = {
   wantedBytes: 16 * KiB,
   /** Folders followed by one attachment. */
   followedFolders: 200_000,
+  /** Of all instances of a device. */
+  deviceFollowedFolders: 400_000,
   /** Feed items not yet acknowledged by one attachment; past it, "list again". */
   feedBacklogItems: 16_384,
   /** Descriptors in one recipe item (a recipe goes in several). */
@@ -77,8 +81,12 @@ export const LIMITS = {
   /** All that a connection may say before the server knows whose it is. */
   strangerBytes: 16 * KiB,
   strangerFrames: 64,
-  /** What a client has asked for and not read. */
+  /** What a client has said and the server has not handled, unfolded: of a connection, and of all of a device. */
+  heldBytes: 16 * MiB,
+  deviceHeldBytes: 32 * MiB,
+  /** What a client has asked for and not read: of a connection, and of all of a device. */
   unreadBytes: 16 * MiB,
+  deviceUnreadBytes: 32 * MiB,
   /** Connections that have not asked for a WebSocket yet; those whose device is not known yet; and all connections of a server, unless its settings say another number. */
   unopened: 512,
   strangers: 256,

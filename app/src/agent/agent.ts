@@ -36,7 +36,7 @@ export interface AgentSettings {
   /** Forgets the server at host:port. */
   logout(place: string): Promise<ResultOf<"logout">>;
   /** Asks a volume that need not be mounted. */
-  findByUrl(url: string, predicate: Predicate): AsyncIterable<FoundEntry>;
+  findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;
   /** The mounts came to be none, or are some again. */
   changed?(): void;
@@ -143,8 +143,15 @@ export class Agent {
         mode: writeMode,
         mapOwner = process.getuid?.() !== 0,
         usesFsKit = false,
+        secret,
       } = request;
-      const how = { writeMode, mapOwner, usesFsKit, replacesDead };
+      const how = {
+        writeMode,
+        mapOwner,
+        usesFsKit,
+        replacesDead,
+        ...(secret === undefined ? {} : { secretPath: secret }),
+      };
       const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, ...how });
       return { mount: await mount.status(false) };
     });
@@ -271,10 +278,10 @@ export class Agent {
     return measured;
   }
 
-  async #find({ target, words }: RequestOf<"find">, call: Call): Promise<ResultOf<"find">> {
+  async #find({ target, words, secret }: RequestOf<"find">, call: Call): Promise<ResultOf<"find">> {
     const predicate = this.#settings.parsePredicate(words);
     const found = isUrl(target)
-      ? this.#settings.findByUrl(volumeUrl(target), predicate)
+      ? this.#settings.findByUrl(volumeUrl(target), predicate, secret)
       : (await this.#mountAt("find", target)).find(predicate);
     let entries: FoundEntry[] = [];
     let bytes = 0;

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { threadExecutor } from "@runnel/native";
 import type { Predicate } from "@runnel/shared";
-import { RealClock, WsDialer } from "@runnel/shared";
+import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
 import { AgentHome, volumeOf } from "./control/index.ts";
 import type { FoundEntry } from "./mount.ts";
 import { KnownServers } from "./servers/known-servers.ts";
@@ -13,14 +13,14 @@ import { Session } from "./wire/session.ts";
 
 const nothing = (): void => undefined;
 
-export async function* findByUrl(url: string, predicate: Predicate): AsyncGenerator<FoundEntry> {
+export async function* findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncGenerator<FoundEntry> {
   const instance = randomBytes(16).toString("hex");
   const servers = new KnownServers(new AgentHome().serversPath);
   const session = new Session({
     url,
     volume: volumeOf(new URL(url)),
     clock: new RealClock(),
-    dialer: new WsDialer((place) => servers.trustOf(place)),
+    dialer: new WsDialer((place) => servers.trustOf(place), LocalSecrets.ofUserOr(secretPath)),
     token: () => servers.tokenFor(url),
     executor: threadExecutor(),
     instance: () => instance,

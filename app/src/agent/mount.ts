@@ -19,6 +19,8 @@ export interface MountSettings {
   mapOwner: boolean;
   /** macOS: mounted through FSKit, without a kernel extension. */
   usesFsKit?: boolean;
+  /** Without TLS: where the server's secret lies (W165); left out: where this user's programs look. */
+  secretPath?: string;
   /** A dead agent's drive is still mounted there, and gives way to this one. */
   replacesDead?: boolean;
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { join, relative, sep } from "node:path";
 import { DescriptorGate, descriptorLimit, realDisk, threadExecutor } from "@runnel/native";
 import { type Drive, type DriveSettings, kernelDrive } from "@runnel/native/drive";
-import { RealClock, WsDialer } from "@runnel/shared";
+import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
 import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import type { Logger } from "pino";
 import { AgentHome, volumeOf } from "./control/index.ts";
@@ -49,7 +49,7 @@ export function openMount(settings: MountSettings, log: Logger): Promise<Mount> 
     clock,
     executor: threadExecutor(),
     disk: realDisk(gate),
-    dialer: new WsDialer((place) => servers.trustOf(place)),
+    dialer: new WsDialer((place) => servers.trustOf(place), LocalSecrets.ofUserOr(settings.secretPath)),
     drive: kernelDrive,
     log: mountLog(log),
   };

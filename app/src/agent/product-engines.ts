@@ -8,7 +8,7 @@ export const productEngines: AgentEngines = {
   openMount: async (settings, log) => (await import("./open-mount.ts")).openMount(settings, log),
   login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
   logout: async (place) => (await import("./servers/log-in-here.ts")).logOutHere(place),
-  findByUrl: async function* (url, predicate) {
-    yield* (await import("./find-by-url.ts")).findByUrl(url, predicate);
+  findByUrl: async function* (url, predicate, secretPath) {
+    yield* (await import("./find-by-url.ts")).findByUrl(url, predicate, secretPath);
   },
 };

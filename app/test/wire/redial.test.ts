@@ -11,6 +11,7 @@ import {
   WsAcceptor,
   WsDialer,
 } from "@runnel/shared";
+import { tempSecrets } from "@runnel/shared/test/host/temp-secrets.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Socket, connect } from "node:net";
@@ -51,14 +52,16 @@ function fill(port: number): void {
 }
 
 test("a line that has swallowed an attempt is found again by a later one, while the first still hangs", async () => {
-  const listener = await new WsAcceptor().listen("127.0.0.1", 0, () => undefined);
+  const { named: secrets, remove } = tempSecrets();
+  endings.push(remove);
+  const listener = await new WsAcceptor({ secrets }).listen("127.0.0.1", 0, () => undefined);
   endings.push(() => listener.close());
   const { door, doorPort } = await startDoor(listener.port);
   door.kill("SIGSTOP");
   fill(doorPort);
   const ended: number[] = [];
   let begun = 0;
-  const real = new WsDialer();
+  const real = new WsDialer(() => ({}), secrets);
   const dialer: Dialer = {
     dial: async (url, signal) => {
       const number = begun++;

@@ -121,6 +121,7 @@ export class SimulatedServer {
       host: "127.0.0.1",
       port: PORT,
       software: "Runnel server",
+      isSecure: false,
       security: undefined,
       warn,
       volumes: [

@@ -5,7 +5,7 @@ const SAMPLE_MS = 100;
 const MB = 1e6;
 
 /** VmRSS in bytes, 0 for a process that has ended. */
-function residentBytes(pid: number): number {
+export function residentBytes(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;

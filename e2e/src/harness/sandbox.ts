@@ -2,7 +2,7 @@
 // away, whatever state it is in; a watchdog process does the same when this process dies or the time is up.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export class Sandbox {
 
   constructor(deadlineMs = DEADLINE_MS) {
     this.folder = realpathSync(mkdtempSync(join(tmpdir(), "rnl-")));
-    this.env = { ...process.env, [SANDBOX_MARK]: this.folder };
+    this.env = { ...process.env, [SANDBOX_MARK]: this.folder, XDG_RUNTIME_DIR: this.folder };
     delete this.env["RUNNEL_HOME"];
     this.#watchdog = spawn(process.execPath, [WATCHDOG, this.folder, String(deadlineMs)], {
       cwd: "/",
@@ -70,11 +70,18 @@ export class Sandbox {
     return serve({ ...options, volumes, data, env: { ...this.env, ...options.env } });
   }
 
-  /** Puts a link in front of a port, in a process of its own. */
+  /** Puts a link in front of a port, in a process of its own. Programs take what listens there for the server. */
   async startEmulator(port: number, shape: Partial<LinkShape> = {}): Promise<LinkEmulator> {
     const emulator = await startEmulator({ target: { host: "127.0.0.1", port }, shape }, this.env);
     this.#emulators.push(emulator);
+    this.shareSecret(port, emulator.port);
     return emulator;
+  }
+
+  /** What a server at the one port proves is taken for proved at the other, too. */
+  shareSecret(port: number, otherPort: number): void {
+    const [secret, other] = [port, otherPort].map((each) => this.path("runnel", `127.0.0.1-${each}.secret`));
+    if (existsSync(secret ?? "")) copyFileSync(secret ?? "", other ?? "");
   }
 
   /** A user's machine of this name, with its own agent. */

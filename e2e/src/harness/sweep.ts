@@ -9,7 +9,7 @@ import { waitFor } from "./wait.ts";
 export const SANDBOX_MARK = "RUNNEL_SANDBOX";
 
 /** Half a million small files, on a busy disk. */
-const REMOVE_MS = 240_000;
+const REMOVE_MS = 600_000;
 
 export interface Swept {
   mounts: string[];

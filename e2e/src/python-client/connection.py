@@ -3,7 +3,13 @@
 Single-threaded: whoever waits for something on a channel takes in all that comes meanwhile, for every channel.
 """
 
+import base64
+import hashlib
+import hmac
+import os
+import secrets
 from collections import deque
+from pathlib import Path
 from typing import Any, Deque, Dict, Optional
 
 import websocket
@@ -89,21 +95,43 @@ class Channel:
         self._connection.send(frame.END, self.number, [0])
 
 
+def local_secret(host: str) -> str:
+    """What the server at 127.0.0.1:PORT and this client know both. (W165)"""
+    name = f"{host.replace(':', '-')}.secret"
+    return (Path(os.environ["XDG_RUNTIME_DIR"]) / "runnel" / name).read_text().strip()
+
+
+def proof_of(secret: str, by: str, client_nonce: str, server_nonce: str) -> str:
+    said = f"runnel {by} {client_nonce} {server_nonce}".encode()
+    digest = hmac.new(secret.encode(), said, hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
 class Connection:
     def __init__(self, url: str, software: str = "Python client", hello: bool = True):
         """`url` is ws://HOST:PORT; what it has as a path is the volume's name and stays here."""
         self.url = url
         host = url.split("//", 1)[1].split("/", 1)[0]
+        nonce = secrets.token_urlsafe(32)
         self.socket = websocket.create_connection(
-            f"ws://{host}/wire", subprotocols=[SUBPROTOCOL], suppress_origin=True, timeout=WAIT_S
+            f"ws://{host}/wire",
+            subprotocols=[SUBPROTOCOL],
+            suppress_origin=True,
+            timeout=WAIT_S,
+            header=[f"Runnel-Nonce: {nonce}"],
         )
+        server_nonce, proof = self.socket.getheaders()["runnel-proof"].split(".")
+        secret = local_secret(host)
+        if not hmac.compare_digest(proof, proof_of(secret, "server", nonce, server_nonce)):
+            raise Closed(1000, "another server")
+        self.proof = proof_of(secret, "client", nonce, server_nonce)
         self.sent_bytes = 0
         self.received_bytes = 0
         self._next_channel = 1
         self._bulk_bytes = 0
         self._channels: Dict[int, Channel] = {}
         if hello:
-            self.request(frame.CALL, "hello", {"protocol": 1, "software": software}).result()
+            self.request(frame.CALL, "hello", {"protocol": 1, "software": software, "proof": self.proof}).result()
 
     def request(self, kind: int, operation: str, request: Dict[str, Any]) -> Channel:
         channel = self._channels[self._next_channel] = Channel(self, self._next_channel)

@@ -96,6 +96,7 @@ def refusals(attempts: Attempts) -> Dict[str, str]:
         "more bulk than credit": lambda: say(*[bytes([frame.BULK, 3]) + bytes(65536)] * 65),
         "an acknowledgement of nothing": lambda: say(frame.encode_frame(frame.ACK, 0, 1)),
         "no hello": lambda: request("space", {"attachment": 1}, hello=False),
+        "no proof": lambda: request("hello", hello, hello=False),
         "another protocol": lambda: request("hello", {**hello, "protocol": 2}, hello=False),
         "an unknown operation": lambda: request("levitate", {}),
         "no such volume": lambda: Volume(Connection(attempts.url), "no such volume"),

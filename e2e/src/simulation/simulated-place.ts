@@ -120,6 +120,7 @@ export class SimulatedPlace {
       host: "127.0.0.1",
       port: PORT,
       software: "Runnel server",
+      isSecure: false,
       security: undefined,
       warn,
       volumes: [

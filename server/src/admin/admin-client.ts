@@ -24,7 +24,7 @@ export async function askServer<Name extends AdminName>(
     said = JSON.parse(await post(join(dataFolder, OWN_FOLDER), name, JSON.stringify(asked)));
   } catch (cause) {
     const sentence =
-      `No server for others runs with its data in ${dataFolder}. Start one (runnel serve --listen 0.0.0.0:7473 …), ` +
+      `No server runs with its data in ${dataFolder}. Start one (runnel serve --listen 0.0.0.0:7473 …), ` +
       "or name its data folder with --data.";
     throw new RunnelError("Unreachable", name, sentence, { cause });
   }

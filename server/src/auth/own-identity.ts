@@ -14,6 +14,11 @@ const SERIAL_BYTES = 15;
 const NO_END = new Date(Date.UTC(9999, 11, 31, 23, 59, 59));
 const BEGINNING = new Date(Date.UTC(2000, 0, 1));
 
+/** There is a key already: somebody may have been invited to it. */
+export async function hasOwnIdentity(root: DiskRoot): Promise<boolean> {
+  return (await readWhole(root, KEY)) !== undefined;
+}
+
 /** @throws RunnelError Corrupt when what is there is no key or certificate: a new key would lock out all who were invited. */
 export async function ownIdentity(root: DiskRoot, hostname: string): Promise<TlsIdentity> {
   let key = await readWhole(root, KEY);

@@ -9,7 +9,7 @@ import type { Device, Right } from "./access-file.ts";
 import { Access, type Invitation, type Listed } from "./access.ts";
 import { givenIdentity, vouchesForItself } from "./given-identity.ts";
 import { OWN_FOLDER } from "./own-folder.ts";
-import { ownIdentity } from "./own-identity.ts";
+import { hasOwnIdentity, ownIdentity } from "./own-identity.ts";
 
 const PRIVATE_MODE = 0o700;
 const NOTE = "serving";
@@ -23,7 +23,7 @@ export interface Invited {
 export type Guest = Omit<Device, "tokenDigest">;
 
 export interface Guests {
-  /** Of the key, for invites; undefined when an authority vouches for it. */
+  /** Of the key, for invites; undefined when an authority vouches for it, or nobody has been invited yet. */
   readonly fingerprint: string | undefined;
   invite(invitation: Invitation): Promise<Invited>;
   list(): Guest[];
@@ -37,7 +37,8 @@ export interface Guests {
 }
 
 export interface Security {
-  identity: TlsIdentity;
+  /** undefined: nobody has been invited yet. */
+  readonly identity: TlsIdentity | undefined;
   access: Access;
   guests: Guests;
   /** The server's own. */
@@ -49,6 +50,8 @@ export interface Security {
 export interface SecurityChoice {
   given?: { certificatePath: string; keyPath: string };
   hostname: string;
+  /** A key is made when the first guest is invited: most servers of one user never have any. */
+  isLate: boolean;
 }
 
 /** @throws RunnelError with a sentence for a person; Busy when another server has the folder. */
@@ -56,7 +59,7 @@ export async function openSecurity(
   disk: Disk,
   clock: Clock,
   dataFolder: string,
-  { given, hostname }: SecurityChoice,
+  { given, hostname, isLate }: SecurityChoice,
 ): Promise<Security> {
   const brought = given && (await givenIdentity(given.certificatePath, given.keyPath));
   const root = await openData(disk, join(dataFolder, OWN_FOLDER), PRIVATE_MODE);
@@ -67,27 +70,41 @@ export async function openSecurity(
   };
   try {
     lock = await ServingLock.take(disk, root, NOTE, `What lies in ${dataFolder}`);
-    const identity = brought ?? (await ownIdentity(root, hostname));
+    let identity: TlsIdentity | undefined;
+    const needIdentity = async (): Promise<void> => {
+      identity ??= brought ?? (await ownIdentity(root, hostname));
+    };
+    if (!isLate || (await hasOwnIdentity(root))) await needIdentity();
     const access = await Access.open(root, clock);
-    const isSelfMade = vouchesForItself(identity);
-    const fingerprint = isSelfMade ? fingerprintOf(new X509Certificate(identity.certificate)) : undefined;
-    return { identity, access, guests: guestsOf(access, fingerprint), folder: root.path, release };
+    const guests: Guests = {
+      get fingerprint() {
+        return identity !== undefined && vouchesForItself(identity)
+          ? fingerprintOf(new X509Certificate(identity.certificate))
+          : undefined;
+      },
+      invite: async (invitation) => {
+        await needIdentity();
+        return access.invite(invitation);
+      },
+      list: () => access.list().map(shown),
+      revoke: async (asked) => shown(await access.revoke(asked)),
+      setRight: async (asked, volume, right) => shown(await access.setRight(asked, volume, right)),
+      listInvites: () => access.listInvites(),
+      withdraw: (id) => access.withdraw(id),
+    };
+    return {
+      get identity() {
+        return identity;
+      },
+      access,
+      guests,
+      folder: root.path,
+      release,
+    };
   } catch (error) {
     await release();
     throw error;
   }
-}
-
-function guestsOf(access: Access, fingerprint: string | undefined): Guests {
-  return {
-    fingerprint,
-    invite: (invitation) => access.invite(invitation),
-    list: () => access.list().map(shown),
-    revoke: async (asked) => shown(await access.revoke(asked)),
-    setRight: async (asked, volume, right) => shown(await access.setRight(asked, volume, right)),
-    listInvites: () => access.listInvites(),
-    withdraw: (id) => access.withdraw(id),
-  };
 }
 
 function shown({ tokenDigest: _digest, ...guest }: Device): Guest {

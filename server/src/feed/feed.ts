@@ -23,6 +23,8 @@ interface Wait {
 
 /** A lease is renewed after half its term, asks a round trip ahead, and counts from the sending (W162). */
 const TERM_ROUND_TRIPS = 4;
+/** What all of a device follow is counted at each so manieth folder. */
+const LOOK_AT_FOLLOWED = 100;
 
 export class Feed {
   private readonly clock: Clock;
@@ -102,7 +104,19 @@ export class Feed {
         detail: { limit: LIMITS.followedFolders },
       });
     }
+    // Looked at now and then only: they are many.
+    if (holder.follows.size % LOOK_AT_FOLLOWED === LOOK_AT_FOLLOWED - 1) this.mustFollowFew(holder.device);
     holder.follows.add(folder);
+  }
+
+  private mustFollowFew(device: string): void {
+    if (device === "") return;
+    let followed = 0;
+    for (const holder of this.holders.values()) if (holder.device === device) followed += holder.follows.size;
+    if (followed < LIMITS.deviceFollowedFolders) return;
+    throw new RunnelError("TooLarge", "follow folder", "This device follows too many folders.", {
+      detail: { limit: LIMITS.deviceFollowedFolders },
+    });
   }
 
   /**

@@ -5,6 +5,7 @@ import {
   EMPTY_RECIPE,
   LIMITS,
   RunnelError,
+  TOOK_BYTES,
   TOOK_STEP,
   WRITE_ITEM,
   check,
@@ -67,6 +68,8 @@ export class WriteSession implements TakesUp {
   private working: Promise<void>[] = [];
   /** Its channel broke: versions were closed and may have changed since. */
   private hasRested = false;
+  /** What stood in items since it was said that they were taken. */
+  private untoldBytes = 0;
 
   constructor(
     parts: { meta: MetaStore; content: ContentStore; executor: Executor },
@@ -107,9 +110,17 @@ export class WriteSession implements TakesUp {
         channel.send(["need", missing.slice(0, LIMITS.neededItems)]);
       } else {
         await this.take(item, channel);
-        if (item[0] !== "r" && this.parts.length % TOOK_STEP === 0) channel.send(["took", this.parts.length]);
+        this.sayTaken(item, channel);
       }
     }
+  }
+
+  private sayTaken(item: WriteItem, channel: Channel): void {
+    if (item[0] === "r") return;
+    this.untoldBytes += bytesIn(item);
+    if (this.untoldBytes < TOOK_BYTES && this.parts.length % TOOK_STEP !== 0) return;
+    this.untoldBytes = 0;
+    channel.send(["took", this.parts.length]);
   }
 
   /** Descriptors that it holds in memory. */
@@ -320,4 +331,9 @@ export class WriteSession implements TakesUp {
 const WORKING_MAX = 2;
 function wrong(message: string): RunnelError {
   return new RunnelError("Invalid", "write", message, { detail: { rule: "W20" } });
+}
+
+/** What stands in the item itself. */
+function bytesIn(item: WriteItem): number {
+  return item.reduce((sum: number, part) => sum + (part instanceof Uint8Array ? part.length : 0), 0);
 }

@@ -1,6 +1,7 @@
 // What a client may ask on its connection: hello first, then attach, then operations on an attachment. Every request is checked here, once.
 import type { Channel, Clock, Executor, Link, RequestName, RequestOf } from "@runnel/shared";
 import { Connection, LIMITS, REQUESTS, ROOT_NODE, RunnelError, check, isRunnelError, packState } from "@runnel/shared";
+import type { Device } from "../auth/access-file.ts";
 import { type Access, revoked } from "../auth/access.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
 import type { Volume } from "../volume/volume.ts";
@@ -9,7 +10,8 @@ import { serveChange, serveRemoveAll } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { serveFindGet } from "./find-get.ts";
-import { AnswerTurns } from "./answer-turns.ts";
+import type { DeviceShare } from "./device-share.ts";
+import { AnswerTurns, Places } from "./answer-turns.ts";
 import { Introduction } from "./introduction.ts";
 import { replayFeed } from "./resume.ts";
 import { mustBeAllowed } from "./rights.ts";
@@ -27,8 +29,14 @@ export interface HandlerParts {
   /** "Runnel 0.1.0" */
   software: string;
   warn(message: string, error?: unknown): void;
+  /** Said of a client that was cut off; left out: as a warning. */
+  cutOff?(message: string): void;
   /** It is known now whose connection it is. */
   known?(): void;
+  /** Of the connection's device; left out: it is alone. */
+  shareOf?(device: Device): DeviceShare;
+  /** All connections of its device, this one too; left out: it is alone. */
+  ofDevice?(): Iterable<ConnectionHandler>;
   ended(): void;
 }
 
@@ -47,7 +55,8 @@ export class ConnectionHandler {
   /** Of attachments that ended since their volume could not be served any more: why. */
   private readonly endedVolumes = new Map<number, RunnelError>();
   private readonly introduction: Introduction;
-  private readonly answers = new AnswerTurns(() => this.drained());
+  private readonly answers: AnswerTurns;
+  private draining: Promise<void> | undefined;
 
   constructor(parts: HandlerParts) {
     this.parts = parts;
@@ -59,12 +68,20 @@ export class ConnectionHandler {
       },
       overdue: (error) => this.close(error),
     });
+    const places = new Places();
+    const reading = { isRead: () => this.isDrained, whenRead: () => this.drained() };
+    this.answers = new AnswerTurns(reading, () => this.share?.answers ?? places);
     this.connection = new Connection({
       link: parts.link,
       isClient: false,
       isStranger: true,
       clock: parts.clock,
       executor: parts.executor,
+      turns: {
+        mayGo: (bytes) => this.share?.turns.mayGo(bytes) ?? true,
+        turn: async (bytes) => this.share?.turns.turn(bytes),
+      },
+      mayHold: (bytes) => this.isWithin(bytes, LIMITS.heldBytes, LIMITS.deviceHeldBytes, (each) => each.heldBytes),
       opened: (channel, operation, request) =>
         this.opened(channel, operation, request).finally(() => channel.readNoMore()),
       closed: (error) => this.closed(error),
@@ -93,7 +110,8 @@ export class ConnectionHandler {
 
   private closed(error: RunnelError): void {
     this.introduction.end();
-    if (isRunnelError(error, "Invalid", "TooLarge")) this.parts.warn(`A client was cut off: ${error.message}`);
+    const { warn, cutOff = warn } = this.parts;
+    if (isRunnelError(error, "Invalid", "TooLarge")) cutOff(`A client was cut off: ${error.message}`);
     for (const id of this.attachments.keys()) this.left(id);
     this.parts.ended();
   }
@@ -301,9 +319,8 @@ export class ConnectionHandler {
 
   /** Answers to a client that asks on without reading them are not kept for ever. */
   private mustBeRead(): void {
-    // Bulk is sent as it is acknowledged.
-    const unreadBytes = this.connection.link.bufferedBytes - this.connection.unacknowledgedBytes;
-    if (unreadBytes <= LIMITS.unreadBytes) return;
+    const { unreadBytes, deviceUnreadBytes } = LIMITS;
+    if (this.isWithin(this.unreadBytes, unreadBytes, deviceUnreadBytes, (each) => each.unreadBytes)) return;
     const detail = { limit: LIMITS.unreadBytes, rule: "W163" };
     const error = new RunnelError("TooLarge", "answer", "The client asks on and does not read the answers.", {
       detail,
@@ -312,8 +329,46 @@ export class ConnectionHandler {
     throw error;
   }
 
+  private get heldBytes(): number {
+    return this.connection.heldBytes;
+  }
+
+  /** Bulk is sent as it is acknowledged. */
+  private get unreadBytes(): number {
+    return this.connection.link.bufferedBytes - this.connection.unacknowledgedBytes;
+  }
+
+  /** A connection has its share of what its device has; one that uses little of it is let be whatever the others do. */
+  private isWithin(
+    bytes: number,
+    most: number,
+    mostOfDevice: number,
+    ofEach: (handler: ConnectionHandler) => number,
+  ): boolean {
+    if (bytes * LIMITS.deviceConnections <= mostOfDevice) return true;
+    if (bytes > most) return false;
+    let all = 0;
+    for (const each of this.parts.ofDevice?.() ?? [this]) all += ofEach(each);
+    return all <= mostOfDevice;
+  }
+
+  private get share(): DeviceShare | undefined {
+    const { device } = this.introduction;
+    return device === undefined ? undefined : this.parts.shareOf?.(device);
+  }
+
+  private get isDrained(): boolean {
+    return !this.connection.isOpen || this.connection.link.bufferedBytes <= DRAIN_BYTES;
+  }
+
   private async drained(): Promise<void> {
-    while (this.connection.isOpen && this.connection.link.bufferedBytes > DRAIN_BYTES) {
+    if (this.isDrained) return;
+    this.draining ??= this.untilDrained().finally(() => (this.draining = undefined));
+    await this.draining;
+  }
+
+  private async untilDrained(): Promise<void> {
+    while (!this.isDrained) {
       await new Promise<void>((resolve) => {
         this.parts.clock.after(DRAIN_POLL_MS, resolve);
       });

@@ -2,7 +2,7 @@
 // oxlint-disable-next-line no-restricted-imports -- of a few bytes
 import { createHash } from "node:crypto";
 import type { Channel, Clock, Link, RequestOf, Timer } from "@runnel/shared";
-import { LIMITS, PROTOCOL_VERSION, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
+import { LIMITS, PROTOCOL_VERSION, RunnelError, TIMING, isProof, isRunnelError } from "@runnel/shared";
 import type { Device, Right } from "../auth/access-file.ts";
 import { type Access, rightOn } from "../auth/access.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
@@ -10,7 +10,7 @@ import type { FailedLogins } from "../auth/failed-logins.ts";
 export interface IntroductionParts {
   link: Link;
   clock: Clock;
-  /** Left out where everyone who gets here may do everything: plain ws, within one machine. */
+  /** Left out where there are no guests: who gets here may do everything, without TLS once it has proved to be of the server's user. */
   access: Access | undefined;
   failedLogins: FailedLogins;
   /** Of this server. */
@@ -38,14 +38,14 @@ export class Introduction {
   }
 
   get isKnown(): boolean {
-    return this.hasGreeted && (this.parts.access === undefined || this.device !== undefined);
+    return this.hasGreeted && (this.isOwner || this.device !== undefined);
   }
 
   end(): void {
     this.timer.cancel();
   }
 
-  hello(channel: Channel, { protocol, software, token }: RequestOf<"hello">): void {
+  hello(channel: Channel, { protocol, software, token, proof }: RequestOf<"hello">): void {
     if (protocol !== PROTOCOL_VERSION) {
       throw new RunnelError(
         "Version",
@@ -55,9 +55,10 @@ export class Introduction {
       );
     }
     if (this.hasGreeted) throw invalid("hello", "hello comes once.");
-    const { access } = this.parts;
+    const { access, link } = this.parts;
+    if (link.ownerProof !== undefined && !isProof(proof ?? "", link.ownerProof)) throw notOwner();
     // A known token is let in however many strangers share its address.
-    if (access !== undefined && token !== undefined) this.device = this.counted(() => access.deviceOf(token));
+    if (!this.isOwner && token !== undefined) this.device = this.counted(() => access?.deviceOf(token));
     this.hasGreeted = true;
     this.who = software;
     channel.end({ protocol: PROTOCOL_VERSION, software: this.parts.software, termMs: 0 });
@@ -67,8 +68,8 @@ export class Introduction {
   async join(channel: Channel, request: RequestOf<"join">): Promise<void> {
     const { access, failedLogins, link } = this.parts;
     if (!this.hasGreeted) throw notGreeted("join");
-    if (access === undefined)
-      throw new RunnelError("Unsupported", "join", "This server lets everyone in who reaches it.");
+    if (access === undefined || this.isOwner)
+      throw new RunnelError("Unsupported", "join", "Who runs the server needs no invite.");
     // What a connection has attached belongs to one device.
     if (this.device !== undefined) throw joined();
     const retryAfterMs = failedLogins.waitMs(link.remoteAddress);
@@ -100,7 +101,7 @@ export class Introduction {
 
   /** undefined: none, and no telling whether the volume is there. */
   rightOn(volume: string): Right | undefined {
-    if (this.parts.access === undefined) return "write";
+    if (this.isOwner) return "write";
     return this.device === undefined ? undefined : rightOn(this.device, volume);
   }
 
@@ -109,6 +110,11 @@ export class Introduction {
     const whose = this.device === undefined ? "" : " for this device";
     const sentence = `The server has no volume "${volume}"${whose}. Check the last part of the address.`;
     return new RunnelError("NotFound", "attach", sentence);
+  }
+
+  /** Nothing is said on a link without TLS before it is proved. */
+  private get isOwner(): boolean {
+    return this.parts.access === undefined || this.parts.link.ownerProof !== undefined;
   }
 
   private known(): void {
@@ -134,6 +140,12 @@ export class Introduction {
     failedLogins.failed(link.remoteAddress);
     return retryAfterMs > 0 ? tooOften(retryAfterMs) : error;
   }
+}
+
+function notOwner(): RunnelError {
+  const sentence =
+    "Without TLS the server is for programs of the user who runs it. Ask for an invite: runnel login INVITE.";
+  return new RunnelError("Denied", "hello", sentence);
 }
 
 function tooOften(retryAfterMs: number): RunnelError {

@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { type Server, createServer as createTcpServer } from "node:net";
 import { type SecureVersion, createServer as createTlsServer } from "node:tls";
-import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   type Link,
   type Listener,
@@ -15,10 +15,12 @@ import {
   fingerprintOf,
 } from "@runnel/shared";
 import { linkContract } from "@runnel/shared/test/contracts/link-contract.ts";
+import { tempSecrets } from "@runnel/shared/test/host/temp-secrets.ts";
 import { ownIdentity } from "../../src/auth/own-identity.ts";
 import { newAuthority, signedBy } from "./certificates.ts";
 import type { Authority } from "./certificates.ts";
 
+const { named: secrets, remove } = tempSecrets();
 let own: TlsIdentity;
 let other: TlsIdentity;
 let authority: Authority;
@@ -28,6 +30,8 @@ async function newIdentity(): Promise<TlsIdentity> {
   const disk = new SimulatedDisk({ clock: new SimulatedClock(), seed: 1 });
   return ownIdentity(await disk.openRoot("/data", { permissions: 0o700 }), "files");
 }
+
+afterAll(remove);
 
 beforeAll(async () => {
   own = await newIdentity();
@@ -44,13 +48,13 @@ function printOf({ certificate }: TlsIdentity): string {
 }
 
 async function serve(identity: TlsIdentity | undefined, accept: (link: Link) => void = () => {}): Promise<number> {
-  const listener = await new WsAcceptor(identity).listen("127.0.0.1", 0, accept);
+  const listener = await new WsAcceptor({ identity: () => identity }).listen("127.0.0.1", 0, accept);
   listeners.push(listener);
   return listener.port;
 }
 
 function dial(port: number, trust: ServerTrust, host = "127.0.0.1", scheme = "wss"): Promise<Link> {
-  return new WsDialer(() => trust).dial(`${scheme}://${host}:${port}/docs`);
+  return new WsDialer(() => trust, secrets).dial(`${scheme}://${host}:${port}/docs`);
 }
 
 /** A peer that is no Runnel server, made by `make`. */
@@ -75,7 +79,7 @@ async function until(condition: () => boolean): Promise<void> {
 describe("a link over TLS", () => {
   linkContract(async () => {
     let right: Link | undefined;
-    const listener: Listener = await new WsAcceptor(own).listen("127.0.0.1", 0, (link) => {
+    const listener: Listener = await new WsAcceptor({ identity: () => own }).listen("127.0.0.1", 0, (link) => {
       right = link;
     });
     const left = await dial(listener.port, { fingerprint: printOf(own) });

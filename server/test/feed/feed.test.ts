@@ -2,6 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS, TIMING } from "@runnel/shared";
 import type { Change } from "@runnel/shared";
+import type { FeedSender, Holder } from "../../src/feed/holder.ts";
 import { Follower, Scene, TERM_MS, edited, made, relinked } from "./followers.ts";
 
 describe("a change", () => {
@@ -43,6 +44,22 @@ describe("a change", () => {
       expect(nothing.seqs).toEqual([]);
     },
   );
+
+  test("[W13] [limit deviceFollowedFolders] is followed by a device in at most 400000 folders, whatever instances it calls itself", () => {
+    const scene = new Scene();
+    const device = (instance: string): Holder => {
+      const sender = { close: () => undefined } as unknown as FeedSender;
+      return scene.feed.attach({ instance, who: "", device: "one", roundTripMs: undefined }, sender, 0);
+    };
+    const other = scene.follower("other");
+    for (const holder of [device("1"), device("2")])
+      for (let folder = 0; folder < LIMITS.deviceFollowedFolders / 2; folder++) scene.feed.follow(holder, folder);
+    const third = device("3");
+    expect(() => {
+      for (let folder = 0; folder < 100; folder++) scene.feed.follow(third, folder);
+    }).toThrow(expect.objectContaining({ kind: "TooLarge", detail: { limit: LIMITS.deviceFollowedFolders } }));
+    scene.feed.follow(other.holder, 12);
+  });
 
   test("[W13] [limit followedFolders] is followed in at most 200000 folders", () => {
     const scene = new Scene();

@@ -80,6 +80,7 @@ export class WireRig {
       failedLogins: this.failedLogins,
       software: "test server",
       warn: (message) => warnings.push(message),
+      ofDevice: () => this.handlers,
       known: () => this.known++,
       ended: () => this.handlers.delete(handler),
     });

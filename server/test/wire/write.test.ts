@@ -119,6 +119,16 @@ describe("a write", () => {
     expect(await fileAt("a")).toEqual(repeated(bytesOf(5, 500), count));
   });
 
+  test("[W35] of items with much in them is told earlier", async () => {
+    const node = await one.make(ROOT_NODE, "a");
+    const runs = Array.from({ length: 40 }, (_, index) => bytesOf(index, 16_384));
+    const upload = one.openWrite({ node, base: 0, sizeBytes: 40 * 16_384 });
+    for (const run of runs) upload.channel.send(["d", "raw", run.length, run]);
+    await upload.end(concatRecipes(await Promise.all(runs.map((run) => chunks(run)))));
+    expect(await upload.reply()).toBe(undefined);
+    expect(upload.taken).toEqual([16, 32]);
+  });
+
   test("[W20] [W21] begun in its opening goes on with items, also with what is needed", async () => {
     const { node, version, recipe } = await base();
     const tail = bytesOf(9, 5_000);

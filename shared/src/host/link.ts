@@ -24,6 +24,8 @@ export interface Link {
   readonly receivedBytes: number;
   /** The other end's IP address; "" where there is none. */
   readonly remoteAddress: string;
+  /** What a client of the user who runs the server says in its hello (W165); undefined where it is known by a token instead. */
+  readonly ownerProof?: string | undefined;
   /**
    * From now on the link breaks when so many further bytes arrive, the carrier's own included; undefined: no more limit. For whoever is not
    * known yet.

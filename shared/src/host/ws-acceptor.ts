@@ -1,12 +1,16 @@
-// Where WebSockets are accepted: with TLS 1.3 anywhere, without it for programs of this machine only (W50).
-import { type IncomingMessage, type Server, createServer as createPlainServer } from "node:http";
+// Where WebSockets are accepted: with TLS 1.3 anywhere, without it for programs of this machine that prove whose they are (W50, W165).
+import { type IncomingMessage, type Server as HttpServer, createServer as createPlainServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { WebSocketServer } from "ws";
 import { RunnelError, fromSystemError } from "../errors.ts";
 import { LIMITS, TIMING } from "../limits.ts";
 import { Crowd } from "./crowd.ts";
+import { type Doors, frontDoor } from "./front-door.ts";
 import type { Acceptor, Link, Listener } from "./link.ts";
+import { NONCE_HEADER, PROOF_HEADER, meet } from "./local-proof.ts";
+import { LocalSecrets } from "./local-secrets.ts";
 import { isLoopback } from "./server-address.ts";
 import { HTTP_UPGRADE_REQUIRED, SOCKET_OPTIONS, WIRE_PATH, WIRE_SUBPROTOCOL, WsLink } from "./ws-link.ts";
 
@@ -14,6 +18,8 @@ const CLOSE_GOING_AWAY = 1001;
 const HTTP_FORBIDDEN = 403;
 /** Who has sent no whole request by then is looked for so often. */
 const LOOK_MS = 1_000;
+/** How soon the secret is there again that somebody has swept away. */
+const KEEP_EVERY_MS = 10_000;
 
 /** PEM. */
 export interface TlsIdentity {
@@ -28,122 +34,160 @@ export interface Room {
   unopened: number;
 }
 
+/** For whom a port is: programs of this user without TLS, guests with it, or both. */
+export interface Callers {
+  /** Left out: nobody comes without TLS. */
+  secrets?: LocalSecrets;
+  /** Asked for while there is none; left out: nobody comes with TLS. */
+  identity?(): TlsIdentity | undefined;
+}
+
 export class WsAcceptor implements Acceptor {
-  readonly #identity: TlsIdentity | undefined;
+  readonly #callers: Callers;
   readonly #room: Room;
 
-  /** Without an identity it is plain ws. */
-  constructor(identity?: TlsIdentity, room: Partial<Room> = {}) {
-    this.#identity = identity;
+  /** For programs of this user, unless something else is said. */
+  constructor(callers: Callers = { secrets: LocalSecrets.ofUser() }, room: Partial<Room> = {}) {
+    this.#callers = callers;
     this.#room = { connections: LIMITS.connections, unopened: LIMITS.unopened, ...room };
   }
 
   async listen(host: string, port: number, accept: (link: Link) => void): Promise<Listener> {
-    if (this.#identity === undefined && !isLoopback(host)) {
+    const { secrets } = this.#callers;
+    if (secrets !== undefined && !isLoopback(host)) {
       const sentence = `Runnel serves others with TLS only, and ${host} is open to other machines: serve wss there.`;
       throw new RunnelError("Denied", "listen", sentence);
     }
-    const http = createServer(this.#identity);
-    http.maxConnections = this.#room.connections;
-    const carriers = tcpBelow(http, new Crowd(this.#room.unopened));
-    const server = new WebSocketServer({
+    let secret = "";
+    const proofs = new WeakMap<IncomingMessage, string>();
+    const upgrades = new WebSocketServer({
       ...SOCKET_OPTIONS,
-      server: http,
+      noServer: true,
       path: WIRE_PATH,
-      verifyClient: ({ req }, answer) => {
-        const fault = faultOf(req, this.#identity !== undefined);
-        answer(fault === undefined, fault?.status, fault?.words);
-      },
-      handleProtocols: () => WIRE_SUBPROTOCOL,
+      verifyClient,
+      handleProtocols,
     });
-    server.on("error", () => undefined); // told by the HTTP server
-    server.on("connection", (socket, { socket: stream }) => {
-      const { tcp = stream, opened } = carriers.get(endsOf(stream)) ?? {};
-      opened?.();
-      accept(new WsLink(socket, { stream, tcp }, false));
+    upgrades.on("headers", (headers, request) => {
+      if (isSecure(request)) return;
+      const { said, ownerProof } = meet(secret, request.headers[NONCE_HEADER.toLowerCase()]);
+      proofs.set(request, ownerProof);
+      if (said !== undefined) headers.push(`${PROOF_HEADER}: ${said}`);
     });
+    const takesUpgrades = (door: HttpServer): HttpServer =>
+      door.on("upgrade", (request: IncomingMessage, stream: Socket, head: Buffer) => {
+        upgrades.handleUpgrade(request, stream, head, (socket) => {
+          const { tcp, opened } = front.below(stream);
+          opened();
+          accept(new WsLink(socket, { stream, tcp }, false, proofs.get(request)));
+        });
+      });
+    const front = frontDoor(this.#doors(takesUpgrades), new Crowd(this.#room.unopened));
+    front.server.maxConnections = this.#room.connections;
     await new Promise<void>((resolve, reject) => {
-      http.once("error", (error) => reject(cannotListen(host, port, error)));
-      http.listen(port, host, resolve);
+      front.server.once("error", (error) => reject(cannotListen(host, port, error)));
+      front.server.listen(port, host, resolve);
     });
-    return listenerOf(http, server);
+    const place = front.server.address() as AddressInfo;
+    try {
+      secret = secrets?.keep(place) ?? "";
+    } catch (error) {
+      await front.close();
+      throw error;
+    }
+    // Its folder goes with the user's last login, and what is old with a sweep of temporary files; the server may stay.
+    const keeping = setInterval(() => keepOn(secrets, place, secret), KEEP_EVERY_MS).unref();
+    return {
+      port: place.port,
+      close: async () => {
+        for (const socket of upgrades.clients) {
+          if (socket.isPaused) socket.resume();
+          socket.close(CLOSE_GOING_AWAY, "The server stops.");
+        }
+        clearInterval(keeping);
+        upgrades.close();
+        await front.close();
+        if (port === 0) secrets?.forget(place);
+      },
+    };
+  }
+
+  #doors(takesUpgrades: (door: HttpServer) => HttpServer): Doors {
+    const { secrets, identity } = this.#callers;
+    let secure: HttpServer | undefined;
+    const openSecure = (): HttpServer | undefined => {
+      const known = identity?.();
+      return known === undefined ? undefined : takesUpgrades(secureDoor(known));
+    };
+    return {
+      plain: secrets === undefined ? undefined : takesUpgrades(impatient(createPlainServer(PATIENCE))),
+      secure: () => (secure ??= openSecure()),
+    };
+  }
+}
+
+function keepOn(secrets: LocalSecrets | undefined, place: AddressInfo, secret: string): void {
+  try {
+    secrets?.keep(place, secret);
+  } catch {
+    // At the next time, if the place is there again.
   }
 }
 
 /** Who opens a connection and says nothing is gone after strangerMs. */
-function createServer(identity: TlsIdentity | undefined): Server {
-  const patience = {
-    headersTimeout: TIMING.strangerMs,
-    requestTimeout: TIMING.strangerMs,
-    connectionsCheckingInterval: LOOK_MS,
-  };
-  const http =
-    identity === undefined
-      ? createPlainServer(patience)
-      : createSecureServer({
-          ...patience,
-          key: identity.key,
-          cert: identity.certificate,
-          minVersion: "TLSv1.3",
-          ALPNProtocols: ["http/1.1"],
-          handshakeTimeout: TIMING.strangerMs,
-        });
-  http.on("request", (_request, response) => {
+const PATIENCE = {
+  headersTimeout: TIMING.strangerMs,
+  requestTimeout: TIMING.strangerMs,
+  connectionsCheckingInterval: LOOK_MS,
+};
+
+function secureDoor({ key, certificate }: TlsIdentity): HttpServer {
+  const door = createSecureServer({
+    ...PATIENCE,
+    key,
+    cert: certificate,
+    minVersion: "TLSv1.3",
+    ALPNProtocols: ["http/1.1"],
+    handshakeTimeout: TIMING.strangerMs,
+  });
+  // A handshake that failed is the other side's affair.
+  door.on("tlsClientError", (_error: Error, socket: Socket) => void socket.destroy());
+  return impatient(door);
+}
+
+function impatient(door: HttpServer): HttpServer {
+  door.on("request", (_request, response) => {
     response.writeHead(HTTP_UPGRADE_REQUIRED, { Connection: "close" });
     response.end("Here is a Runnel server; it speaks WebSocket.\n");
   });
-  // A handshake that failed is the other side's affair.
-  http.on("tlsClientError", (_error: Error, socket: Socket) => void socket.destroy());
-  return http;
+  // It is handed its connections; its timers begin as if it listened.
+  door.emit("listening");
+  return door;
 }
 
-/** A TLS socket of a server does not say which TCP connection is below it: both know the two ends. `opened`: it asks, and is one of the crowd no more. */
-function tcpBelow(http: Server, crowd: Crowd): Map<string, { tcp: Socket; opened: () => void }> {
-  const carriers = new Map<string, { tcp: Socket; opened: () => void }>();
-  http.on("connection", (tcp: Socket) => {
-    const ends = endsOf(tcp);
-    const opened = crowd.enter(tcp.remoteAddress ?? "", () => tcp.destroy());
-    carriers.set(ends, { tcp, opened });
-    tcp.once("close", () => {
-      opened();
-      carriers.delete(ends);
-    });
-  });
-  return carriers;
+function isSecure({ socket }: IncomingMessage): boolean {
+  return socket instanceof TLSSocket;
 }
 
-function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
-  return `${remoteAddress} ${remotePort} ${localAddress}`;
+function handleProtocols(): string {
+  return WIRE_SUBPROTOCOL;
 }
 
-function listenerOf(http: Server, server: WebSocketServer): Listener {
-  const address = http.address();
-  return {
-    port: typeof address === "object" && address !== null ? address.port : 0,
-    close: async () => {
-      for (const socket of server.clients) {
-        if (socket.isPaused) socket.resume();
-        socket.close(CLOSE_GOING_AWAY, "The server stops.");
-      }
-      const closed = new Promise<void>((resolve) => {
-        http.close(() => resolve());
-      });
-      server.close();
-      http.closeIdleConnections();
-      await closed;
-    },
-  };
+type Verify = (verified: boolean, status?: number, words?: string) => void;
+
+function verifyClient({ req }: { req: IncomingMessage }, answer: Verify): void {
+  const fault = faultOf(req, isSecure(req));
+  answer(fault === undefined, fault?.status, fault?.words);
 }
 
 /** Why an opening request is refused; undefined when it is not. */
-function faultOf({ headers }: IncomingMessage, isSecure: boolean): { status: number; words: string } | undefined {
+function faultOf({ headers }: IncomingMessage, hasTls: boolean): { status: number; words: string } | undefined {
   // Only browsers send it: no page may talk to the wire of the machine it is shown on.
   if (headers.origin !== undefined) return { status: HTTP_FORBIDDEN, words: "The wire is not for web pages." };
-  // Plain ws lets everyone of this machine in, and so nobody whom a proxy on it brings from elsewhere, whatever it says of him.
-  if (!isSecure && !Object.keys(headers).every((name) => PLAIN_HEADERS.test(name)))
+  // Plain ws is for programs of this machine, and so for nobody whom a proxy on it brings from elsewhere, whatever it says of him.
+  if (!hasTls && !Object.keys(headers).every((name) => PLAIN_HEADERS.test(name)))
     return { status: HTTP_FORBIDDEN, words: "Plain ws is for programs of this machine: put the proxy before wss." };
   // A name that a page has had bound to this machine.
-  if (!isSecure && !isLoopback((headers.host ?? "").replace(/:\d+$/, "")))
+  if (!hasTls && !isLoopback((headers.host ?? "").replace(/:\d+$/, "")))
     return { status: HTTP_FORBIDDEN, words: "Plain ws is spoken with localhost, 127.0.0.1 or [::1]." };
   const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
   if (offered.includes(WIRE_SUBPROTOCOL)) return undefined;
@@ -152,7 +196,7 @@ function faultOf({ headers }: IncomingMessage, isSecure: boolean): { status: num
 
 /** What an opening request of a program needs (RFC 6455 §4.1), and what libraries add. */
 const PLAIN_HEADERS =
-  /^(host|connection|upgrade|user-agent|accept|accept-encoding|pragma|cache-control|sec-websocket-(key|version|protocol|extensions))$/;
+  /^(host|connection|upgrade|user-agent|accept|accept-encoding|pragma|cache-control|runnel-nonce|sec-websocket-(key|version|protocol|extensions))$/;
 
 function cannotListen(host: string, port: number, cause: Error): RunnelError {
   const code = (cause as { code?: unknown }).code;

@@ -9,6 +9,8 @@ import { ConnectSteps } from "./connect-steps.ts";
 import { type Carrier, openCarrier, silent, unreachable } from "./carrier.ts";
 import { LinkInbox } from "./link-inbox.ts";
 import type { Dialer, Link, LinkEvents } from "./link.ts";
+import { LocalSecrets } from "./local-secrets.ts";
+import { Meeting, NONCE_HEADER, PROOF_HEADER } from "./local-proof.ts";
 import { addressOf, placeOf } from "./server-address.ts";
 import type { ServerTrust } from "./server-trust.ts";
 import { passedThrough } from "./small-heap.ts";
@@ -37,6 +39,7 @@ export const SOCKET_OPTIONS = {
 
 export class WsLink implements Link {
   readonly remoteAddress: string;
+  readonly ownerProof: string | undefined;
   readonly #socket: WebSocket;
   readonly #inbox = new LinkInbox();
   readonly #stream: Socket;
@@ -47,8 +50,9 @@ export class WsLink implements Link {
   #receivedMax = Infinity;
   #failure = "";
 
-  constructor(socket: WebSocket, { stream, tcp }: Carrier, isMasking: boolean) {
+  constructor(socket: WebSocket, { stream, tcp }: Carrier, isMasking: boolean, ownerProof?: string) {
     this.#socket = socket;
+    this.ownerProof = ownerProof;
     this.#stream = stream;
     this.#isMasking = isMasking;
     this.#tcp = tcp;
@@ -142,10 +146,12 @@ function encodeFrameHead(first: Uint8Array, restBytes: number, isMasked: boolean
 
 export class WsDialer implements Dialer {
   readonly #trustOf: (place: string) => ServerTrust;
+  readonly #secrets: LocalSecrets;
 
-  /** `trustOf` is asked at each dialing of a wss server, by host:port. */
-  constructor(trustOf: (place: string) => ServerTrust = () => ({})) {
+  /** `trustOf` is asked at each dialing of a wss server, by host:port; `secrets` of one without TLS. */
+  constructor(trustOf: (place: string) => ServerTrust = () => ({}), secrets = LocalSecrets.ofUser()) {
     this.#trustOf = trustOf;
+    this.#secrets = secrets;
   }
 
   async dial(url: string, signal?: AbortSignal): Promise<Link> {
@@ -160,7 +166,8 @@ export class WsDialer implements Dialer {
       const carrier = await openCarrier(address, trust, ending, () => steps.next());
       isCarried = true;
       steps.next();
-      return await upgrade(carrier, place, ending);
+      const meeting = address.isSecure ? undefined : this.#meet(carrier, place);
+      return await upgrade(carrier, place, meeting, ending);
     } catch (error) {
       if (signal?.aborted)
         throw new RunnelError("Interrupted", "dial", `The attempt to reach ${place} was ended.`, { cause: error });
@@ -170,15 +177,27 @@ export class WsDialer implements Dialer {
       steps.end();
     }
   }
+
+  /** @throws RunnelError Denied when no server of this user's can listen there. */
+  #meet({ tcp }: Carrier, place: string): Meeting {
+    const { remoteAddress: address = "", remotePort: port = 0 } = tcp;
+    const secrets = this.#secrets.find({ address, port });
+    if (secrets.length > 0) return new Meeting(secrets);
+    tcp.destroy();
+    const sentence = `No server that this user runs listens at ${place}. Ask whoever runs it for an invite, or name its secret with --secret.`;
+    throw new RunnelError("Denied", "dial", sentence);
+  }
 }
 
-function upgrade(carrier: Carrier, place: string, ending: AbortSignal): Promise<Link> {
+/** `meeting`: without TLS. */
+function upgrade(carrier: Carrier, place: string, meeting: Meeting | undefined, ending: AbortSignal): Promise<Link> {
   return new Promise((resolve, reject) => {
     // The carrier has its TLS already.
     const socket = new WebSocket(`ws://${place}${WIRE_PATH}`, WIRE_SUBPROTOCOL, {
       ...SOCKET_OPTIONS,
       createConnection: () => carrier.stream,
       followRedirects: false,
+      ...(meeting === undefined ? {} : { headers: { [NONCE_HEADER]: meeting.nonce } }),
       // Masks protect proxies from scripts in browsers (RFC 6455 §10.3); on loopback and within TLS there are neither, and a zero mask is free.
       generateMask: (mask) => mask.fill(0),
     });
@@ -197,12 +216,23 @@ function upgrade(carrier: Carrier, place: string, ending: AbortSignal): Promise<
       response.resume();
       fail(refused(place, response));
     });
+    let ownerProof: string | undefined;
+    socket.once("upgrade", ({ headers }) => {
+      ownerProof = meeting?.answer(headers[PROOF_HEADER.toLowerCase()]);
+    });
     socket.once("open", () => {
+      if (meeting !== undefined && ownerProof === undefined) return fail(stranger(place));
       ending.removeEventListener("abort", abort);
       socket.removeAllListeners();
-      resolve(new WsLink(socket, carrier, true));
+      resolve(new WsLink(socket, carrier, true, ownerProof));
     });
   });
+}
+
+/** Nothing was said to it but a nonce. */
+function stranger(place: string): RunnelError {
+  const sentence = `What answers at ${place} is not the server that this user runs there. Stop it, or ask whoever runs it for an invite.`;
+  return new RunnelError("Denied", "dial", sentence);
 }
 
 function refused(place: string, { statusCode, statusMessage }: IncomingMessage): RunnelError {

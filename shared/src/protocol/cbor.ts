@@ -14,6 +14,10 @@ const messageCodec = new Encoder({
   keyMap: Object.fromEntries(FIELD_NAMES.map((name, number) => [name, number])),
 });
 
+/** Of memory, besides its own bytes: for a value, and for an array or a map. */
+const VALUE_BYTES = 8;
+const CONTAINER_BYTES = 64;
+
 const MAJOR_NUMBER = 0;
 const MAJOR_BYTES = 2;
 const MAJOR_TEXT = 3;
@@ -45,8 +49,18 @@ export function decodeMessage(bytes: Uint8Array): unknown {
   return decodeWith(messageCodec, bytes, LIMITS.controlBytes, FIELD_NAMES.length);
 }
 
+/** The same; `weight`: about how many bytes of memory it takes. */
+export function decodeWeighed(bytes: Uint8Array): { message: unknown; weight: number } {
+  const weight = checkShape(bytes, LIMITS.controlBytes, FIELD_NAMES.length);
+  return { message: decodeChecked(messageCodec, bytes), weight };
+}
+
 function decodeWith(decoder: Encoder, bytes: Uint8Array, bytesMax: number, numberedFields: number): unknown {
   checkShape(bytes, bytesMax, numberedFields);
+  return decodeChecked(decoder, bytes);
+}
+
+function decodeChecked(decoder: Encoder, bytes: Uint8Array): unknown {
   try {
     return decoder.decode(bytes);
   } catch (cause) {
@@ -59,15 +73,18 @@ function decodeWith(decoder: Encoder, bytes: Uint8Array, bytesMax: number, numbe
 
 /**
  * One pass over the heads: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite length, keys are text or
- * the numbers of fields, text is UTF-8 (the library would put U+FFFD for what is not, and two names would become one).
+ * the numbers of fields, text is UTF-8 (the library would put U+FFFD for what is not, and two names would become one). Returns about how many bytes of memory
+ * it takes when it is decoded.
  */
-function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number): void {
+function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number): number {
   if (bytes.length > bytesMax) throw malformed("is too large", "W3");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Items still to come at each open level, and whether the level is a map: then every second is a key. */
   const remaining: number[] = [1];
   const isMap: boolean[] = [false];
   let at = 0;
+  let values = 0;
+  let containers = 0;
   while (remaining.length > 0) {
     const level = remaining.length - 1;
     const left = remaining[level] ?? 0;
@@ -77,6 +94,7 @@ function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number)
       continue;
     }
     remaining[level] = left - 1;
+    values++;
     const isKey = isMap[level] === true && left % 2 === 0;
     if (at >= bytes.length) throw malformed("ends too early", "W2");
     const head = bytes[at] ?? 0;
@@ -106,11 +124,13 @@ function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number)
       const items = major === MAJOR_MAP ? argument * 2 : argument;
       if (items > bytes.length - at) throw malformed("declares more items than it has", "W2");
       if (remaining.length > LIMITS.cborDepth) throw malformed("is nested too deeply", "W3");
+      if (++containers > LIMITS.cborContainers) throw malformed("has too many arrays and maps", "W3");
       remaining.push(items);
       isMap.push(major === MAJOR_MAP);
     }
   }
   if (at !== bytes.length) throw malformed("has bytes after its end", "W2");
+  return bytes.length + VALUE_BYTES * values + CONTAINER_BYTES * containers;
 }
 
 function malformed(what: string, rule: string): RunnelError {

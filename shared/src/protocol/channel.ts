@@ -2,6 +2,7 @@
 // stream). The connection moves the frames; this file keeps what is waiting to be read and written on one channel.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { decodeMessage } from "./cbor.ts";
 
 /** What a channel needs of its connection. */
 export interface ChannelCarrier {
@@ -12,6 +13,11 @@ export interface ChannelCarrier {
   /** There is bulk in `outgoing` and credit for it. */
   pump(): void;
   ratePerSecond(): number;
+  /** So much more is kept until somebody reads it. @throws TooLarge */
+  hold(bytes: number): void;
+  release(bytes: number): void;
+  /** What came is malformed: the connection ends. */
+  refuse(error: unknown): void;
 }
 
 /** Credit is given back when this much has been read, so that a long stream never stalls for a round trip. */
@@ -20,6 +26,8 @@ const CREDIT_STEP_BYTES = LIMITS.channelCreditBytes / 4;
 const SMALL_BYTES = 1024;
 const GATHERED_BYTES_MAX = LIMITS.bulkFrameBytes;
 const NOTHING = new Uint8Array(0);
+/** Of the memory that they lie in: what is a smaller part of it is copied. */
+const ALONE_FROM = 2;
 
 interface Waiter<T> {
   resolve(value: T): void;
@@ -36,7 +44,8 @@ export class Channel {
   readonly id: number;
   private readonly carrier: ChannelCarrier;
 
-  private readonly items: unknown[] = [];
+  /** As they came: most are larger once they are decoded. */
+  private items: Uint8Array[] = [];
   private itemWaiter: Waiter<unknown> | undefined;
   private listener: ((item: unknown) => void) | undefined;
   private bulk: Uint8Array[] = [];
@@ -121,7 +130,8 @@ export class Channel {
   async next(): Promise<unknown> {
     if (this.itemWaiter !== undefined) throw new Error("next() is called while another call waits");
     if (this.failure !== undefined) throw this.failure;
-    if (this.items.length > 0) return this.items.shift();
+    const item = this.items.shift();
+    if (item !== undefined) return this.taken(item);
     if (this.remoteEnd !== undefined) {
       if ("error" in this.remoteEnd) throw this.remoteEnd.error;
       return undefined;
@@ -136,7 +146,7 @@ export class Channel {
    * must not throw.
    */
   listen(take: (item: unknown) => void): void {
-    for (const item of this.items.splice(0)) take(item);
+    for (const item of this.items.splice(0)) take(this.taken(item));
     this.listener = take;
   }
 
@@ -172,7 +182,8 @@ export class Channel {
   /** Nobody reads here any more: what still comes is dropped, not even unfolded. */
   readNoMore(): void {
     this.isRead = false;
-    this.items.length = 0;
+    this.carrier.release(this.items.reduce((sum, { length }) => sum + length, 0));
+    this.items = [];
     this.bulk = [];
     this.bulkBytes = 0;
   }
@@ -194,14 +205,15 @@ export class Channel {
     this.hasSaidEnd = true;
   }
 
-  receiveItem(item: unknown): void {
+  receiveItem(payload: Uint8Array): void {
     this.mustNotHaveEnded();
     if (this.failure !== undefined) return;
     if (this.listener !== undefined) {
-      this.listener(item);
+      this.listener(decodeMessage(payload));
       return;
     }
     if (this.itemWaiter !== undefined) {
+      const item = decodeMessage(payload);
       const waiter = this.itemWaiter;
       this.itemWaiter = undefined;
       waiter.resolve(item);
@@ -212,7 +224,18 @@ export class Channel {
         detail: { limit: LIMITS.channelItems, rule: "W7" },
       });
     }
-    this.items.push(item);
+    this.carrier.hold(payload.length);
+    this.items.push(alone(payload));
+  }
+
+  private taken(payload: Uint8Array): unknown {
+    this.carrier.release(payload.length);
+    try {
+      return decodeMessage(payload);
+    } catch (error) {
+      this.carrier.refuse(error);
+      throw error;
+    }
   }
 
   receiveBulk(bytes: Uint8Array): void {
@@ -378,6 +401,11 @@ export class Channel {
     if (this.remoteEnd !== undefined && "error" in this.remoteEnd) return this.remoteEnd.error;
     return new RunnelError("Interrupted", "send", "The channel has ended.");
   }
+}
+
+/** What is small does not keep the memory of all that came with it. */
+function alone(bytes: Uint8Array): Uint8Array {
+  return bytes.buffer.byteLength > ALONE_FROM * bytes.length ? new Uint8Array(bytes) : bytes;
 }
 
 function freshBytes(length: number): Uint8Array {

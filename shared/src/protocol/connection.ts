@@ -3,12 +3,12 @@
 import type { Clock, Timer } from "../host/clock.ts";
 import type { Executor } from "../host/executor.ts";
 import type { Link } from "../host/link.ts";
-import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, ERROR_KINDS, RunnelError, isRunnelError } from "../errors.ts";
-import type { ErrorDetail, ErrorKind } from "../errors.ts";
+import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { Channel } from "./channel.ts";
 import type { OutgoingBulk } from "./channel.ts";
-import { decodeMessage, encodeMessage } from "./cbor.ts";
+import { decodeMessage, decodeWeighed } from "./cbor.ts";
+import { asRunnelError, decodeEnd, encodeBounded, encodeEnd } from "./end-message.ts";
 import {
   FRAME,
   decodeFrame,
@@ -19,6 +19,7 @@ import {
   mayBeCompressed,
 } from "./frame.ts";
 import type { Frame, FrameKind } from "./frame.ts";
+import { Held } from "./held.ts";
 import { Pacing } from "./pacing.ts";
 import { StrangerFrames } from "./stranger-frames.ts";
 
@@ -37,6 +38,15 @@ export interface ConnectionSettings {
   isStranger?: boolean;
   clock: Clock;
   executor: Executor;
+  /** It is left out for a side that asks for what comes. `bytes`: what would be held of the other side's words (W7). */
+  mayHold?(bytes: number): boolean;
+  /** Left out: messages are handled as they come. */
+  turns?: {
+    /** One of so many bytes, unfolded, may be handled now. */
+    mayGo(bytes: number): boolean;
+    /** Resolves when it may. */
+    turn(bytes: number): Promise<void>;
+  };
   /** The other side opened a channel. What it throws ends the channel with that error. */
   opened(channel: Channel, operation: string, request: unknown): void | Promise<void>;
   /** Called once. */
@@ -59,6 +69,7 @@ export class Connection {
   /** When requests of this side were sent of which nothing has been heard. */
   private readonly unanswered = new Map<number, number>();
   private readonly pacing = new Pacing();
+  private readonly held: Held;
   private nextChannel: number;
   /** Ids are used once, in order: what names a channel below is about one that was, what names one above is wrong. */
   private highestTheirs = 0;
@@ -80,6 +91,7 @@ export class Connection {
   constructor(settings: ConnectionSettings) {
     this.settings = settings;
     this.link = settings.link;
+    this.held = new Held((bytes) => settings.mayHold?.(bytes) ?? true);
     this.nextChannel = settings.isClient ? 1 : 2;
     if (settings.isStranger === true) this.stranger = new StrangerFrames((frame) => this.take(frame));
     this.lastHeardMs = settings.clock.bootMs();
@@ -91,6 +103,11 @@ export class Connection {
 
   get isOpen(): boolean {
     return this.failure === undefined;
+  }
+
+  /** Of what the other side has said and nobody has handled yet (W7). */
+  get heldBytes(): number {
+    return this.held.bytes;
   }
 
   get roundTripMs(): number {
@@ -174,6 +191,9 @@ export class Connection {
     sendCredit: (channel: Channel, bytes: number) => this.sendControl(FRAME.credit, channel.id, encodeVarint(bytes)),
     pump: () => this.pump(),
     ratePerSecond: () => this.pacing.ratePerSecond,
+    hold: (bytes: number) => this.held.add(bytes),
+    release: (bytes: number) => this.held.less(bytes),
+    refuse: (error: unknown) => this.refuse(error),
   };
 
   private sendControl(kind: FrameKind, channel: number, payload: Uint8Array): void {
@@ -264,22 +284,30 @@ export class Connection {
     }
     if (frame.kind === FRAME.bulk) this.countBulk(frame.payload.length);
     if (this.isUnread(frame)) return;
-    if (this.incoming === undefined && !frame.isCompressed) {
+    const turns = frame.kind === FRAME.bulk ? undefined : this.settings.turns;
+    const bytes = frame.isCompressed ? unfoldedBytes(frame.payload) : frame.payload.length;
+    if (this.incoming === undefined && !frame.isCompressed && turns?.mayGo(bytes) !== false) {
       this.handle(frame.kind, frame.channel, frame.payload);
       return;
     }
+    this.held.add(bytes);
     const previous = this.incoming ?? Promise.resolve();
     const mine = previous
       .then(async () => {
-        if (this.isUnread(frame)) return;
-        const payload = frame.isCompressed ? await this.unpack(frame.payload) : frame.payload;
-        if (this.failure === undefined) this.handle(frame.kind, frame.channel, payload);
+        if (this.failure === undefined) await turns?.turn(bytes);
+        if (this.failure !== undefined || this.isUnread(frame)) this.held.less(bytes);
+        else this.handleHeld(frame, frame.isCompressed ? await this.unpack(frame.payload) : frame.payload, bytes);
       })
       .catch((error: unknown) => this.refuse(error))
       .finally(() => {
         if (this.incoming === mine) this.incoming = undefined;
       });
     this.incoming = mine;
+  }
+
+  private handleHeld(frame: Frame, payload: Uint8Array, bytes: number): void {
+    this.held.less(bytes);
+    if (this.failure === undefined && !this.isUnread(frame)) this.handle(frame.kind, frame.channel, payload);
   }
 
   private isUnread({ kind, channel: id }: Frame): boolean {
@@ -295,14 +323,9 @@ export class Connection {
   }
 
   private async unpack(payload: Uint8Array): Promise<Uint8Array> {
-    const length = decodeVarint(payload, 0);
-    if (length.value > LIMITS.controlBytes) {
-      throw new RunnelError("TooLarge", "receive", "A control message is too large.", {
-        detail: { limit: LIMITS.controlBytes, rule: "W5" },
-      });
-    }
+    const { value, end } = decodeVarint(payload, 0);
     try {
-      return await this.settings.executor.decompress(payload.subarray(length.end), length.value);
+      return await this.settings.executor.decompress(payload.subarray(end), value);
     } catch (cause) {
       throw new RunnelError("Invalid", "receive", "A control message is not what it was compressed from.", {
         detail: { rule: "W5" },
@@ -322,7 +345,7 @@ export class Connection {
       if (this.hasBeen(id)) return;
       throw new RunnelError("Invalid", "receive", `Channel ${id} was never opened.`, { detail: { rule: "W6" } });
     }
-    if (kind === FRAME.item) channel.receiveItem(decodeMessage(payload));
+    if (kind === FRAME.item) channel.receiveItem(payload);
     else if (kind === FRAME.bulk) channel.receiveBulk(payload);
     else if (kind === FRAME.credit) channel.receiveCredit(decodeNumber(payload));
     else if (kind === FRAME.end) {
@@ -348,7 +371,7 @@ export class Connection {
         detail: { rule: "W6" },
       });
     }
-    const message = decodeMessage(payload);
+    const { message, weight } = decodeWeighed(payload);
     if (!Array.isArray(message) || message.length !== 2 || typeof message[0] !== "string") {
       throw new RunnelError("Invalid", "open channel", "An opening message has the wrong form.", {
         detail: { rule: "W6" },
@@ -364,12 +387,16 @@ export class Connection {
       return;
     }
     this.channels.set(id, channel);
+    this.held.add(weight);
     const operation = message[0];
     this.stranger?.begun();
     Promise.resolve()
       .then(() => this.settings.opened(channel, operation, message[1]))
       .catch((error: unknown) => channel.fail(asRunnelError(error, operation)))
-      .then(() => this.stranger?.answered())
+      .then(() => {
+        this.held.less(weight);
+        this.stranger?.answered();
+      })
       .catch((error: unknown) => this.refuse(error));
   }
 
@@ -424,32 +451,14 @@ export class Connection {
 }
 
 const NOTHING = new Uint8Array(0);
-/** Characters of an error's sentence. */
-const MESSAGE_MAX = 1000;
 
-/** @throws TooLarge: the other side would close the connection over it (rule W3), so it concerns its own request only. */
-function encodeBounded(message: unknown, operation: string): Uint8Array {
-  const bytes = encodeMessage(message);
-  if (bytes.length <= LIMITS.controlBytes) return bytes;
-  throw new RunnelError("TooLarge", operation, `A message of ${bytes.length} bytes is too large to be sent.`, {
-    detail: { limit: LIMITS.controlBytes, rule: "W3" },
+/** Of a compressed payload. @throws TooLarge */
+function unfoldedBytes(payload: Uint8Array): number {
+  const { value } = decodeVarint(payload, 0);
+  if (value <= LIMITS.controlBytes) return value;
+  throw new RunnelError("TooLarge", "receive", "A control message is too large.", {
+    detail: { limit: LIMITS.controlBytes, rule: "W5" },
   });
-}
-
-function encodeEnd(end: { result: unknown } | { error: RunnelError }): Uint8Array {
-  if ("error" in end)
-    return encodeMessage([
-      1,
-      end.error.kind,
-      end.error.operation,
-      end.error.message.slice(0, MESSAGE_MAX),
-      end.error.detail,
-    ]);
-  try {
-    return encodeBounded(end.result === undefined ? [0] : [0, end.result], "send result");
-  } catch (error) {
-    return encodeEnd({ error: asRunnelError(error, "send result") });
-  }
 }
 
 /** A payload that is one varint and nothing else. */
@@ -457,41 +466,6 @@ function decodeNumber(payload: Uint8Array): number {
   const { value, end } = decodeVarint(payload, 0);
   if (end === payload.length) return value;
   throw new RunnelError("Invalid", "decode frame", "A frame has bytes after its number.", { detail: { rule: "W1" } });
-}
-
-function decodeEnd(message: unknown): { result: unknown } | { error: RunnelError } {
-  if (Array.isArray(message) && message[0] === 0) return { result: message[1] };
-  if (Array.isArray(message) && message[0] === 1) {
-    const [, kind, operation, words, detail] = message as unknown[];
-    const known = ERROR_KINDS.includes(kind as ErrorKind) ? (kind as ErrorKind) : "Io";
-    const text = typeof words === "string" ? words.slice(0, MESSAGE_MAX) : "The other side gave no reason.";
-    return {
-      error: new RunnelError(known, typeof operation === "string" ? operation : "request", text, {
-        detail: checkDetail(detail),
-      }),
-    };
-  }
-  throw new RunnelError("Invalid", "receive end", "An end has the wrong form.", { detail: { rule: "W6" } });
-}
-
-function checkDetail(detail: unknown): ErrorDetail {
-  const checked: ErrorDetail = {};
-  if (typeof detail !== "object" || detail === null) return checked;
-  const from = detail as Record<string, unknown>;
-  for (const key of ["asOf", "current", "limit", "retryAfterMs", "need", "node"] as const) {
-    const value = typeof from[key] === "bigint" ? Number(from[key]) : from[key];
-    if (typeof value === "number" && Number.isFinite(value)) checked[key] = value;
-  }
-  const { nodes } = from;
-  if (Array.isArray(nodes))
-    checked.nodes = nodes.slice(0, LIMITS.changedNodes).filter((node): node is number => Number.isSafeInteger(node));
-  if (typeof from["rule"] === "string") checked.rule = from["rule"].slice(0, 100);
-  return checked;
-}
-
-function asRunnelError(error: unknown, operation: string): RunnelError {
-  if (isRunnelError(error)) return error;
-  return new RunnelError("Io", operation, error instanceof Error ? error.message : String(error), { cause: error });
 }
 
 function closeWords(code: number, reason: string): string {

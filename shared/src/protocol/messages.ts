@@ -197,7 +197,7 @@ const numbered = {
 
 /** Requests by operation. */
 export const REQUESTS = {
-  hello: z.object({ protocol: count, software: z.string().max(200), token: token.optional() }),
+  hello: z.object({ protocol: count, software: z.string().max(200), token: token.optional(), proof: token.optional() }),
   join: z.object({
     /** Of an invite. */
     secret: z.string().regex(/^[\w-]{22}$/),
@@ -365,8 +365,9 @@ export const WRITE_ITEM = z.union([
 ]);
 export type WriteItem = z.output<typeof WRITE_ITEM>;
 
-/** So often a server says how many items of a write it has taken (W35). */
+/** After so many items of a write, or so many bytes in them, a server says how many it has taken (W35). */
 export const TOOK_STEP = 4096;
+export const TOOK_BYTES = 256 * 1024;
 
 /** Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) · ["took", items] (all since its beginning). */
 export const WRITE_REPLY = z.union([

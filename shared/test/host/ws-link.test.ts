@@ -1,5 +1,5 @@
 import { type Socket, createServer, connect } from "node:net";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
 import { WebSocket } from "ws";
 import { LIMITS } from "../../src/limits.ts";
 import type { Link, Listener } from "../../src/host/link.ts";
@@ -7,10 +7,15 @@ import { isLoopback } from "../../src/host/server-address.ts";
 import { WsAcceptor } from "../../src/host/ws-acceptor.ts";
 import { WsDialer } from "../../src/host/ws-link.ts";
 import { Ear, linkContract } from "../contracts/link-contract.ts";
+import { tempSecrets } from "./temp-secrets.ts";
 
-const dialer = new WsDialer();
-const acceptor = new WsAcceptor();
+const temp = tempSecrets();
+const secrets = temp.named;
+const dialer = new WsDialer(() => ({}), secrets);
+const acceptor = new WsAcceptor({ secrets });
 const listeners: Listener[] = [];
+
+afterAll(() => temp.remove());
 
 afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close()));
@@ -102,7 +107,7 @@ describe("a link over WebSocket", () => {
   test("[limit connections] is not accepted beyond 4096 at once, or another number; when one has gone there is room", async () => {
     for (const connections of [LIMITS.connections, 20]) {
       const room = { unopened: Infinity, ...(connections === LIMITS.connections ? {} : { connections }) };
-      const port = await listen(() => undefined, new WsAcceptor(undefined, room));
+      const port = await listen(() => undefined, new WsAcceptor({ secrets }, room));
       const sockets = await open(port, connections);
       expect(await isAnswered(await opened(port))).toBe(false);
       sockets[0]?.destroy();

@@ -1,23 +1,32 @@
 // The carrier: which WebSockets become a connection, and which do not. Real sockets on loopback.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createServer } from "node:net";
 import { WebSocket } from "ws";
 import { mustBeLocal } from "../../src/host/carrier.ts";
 import type { Link, Listener } from "../../src/host/link.ts";
 import { addressOf } from "../../src/host/server-address.ts";
 import { WsAcceptor } from "../../src/host/ws-acceptor.ts";
 import { WsDialer } from "../../src/host/ws-link.ts";
+import { tempSecrets } from "../host/temp-secrets.ts";
 
+const temp = tempSecrets();
+const { secrets } = temp;
+const another = tempSecrets();
 let listener: Listener;
 const accepted: Link[] = [];
 
 beforeAll(async () => {
-  listener = await new WsAcceptor().listen("127.0.0.1", 0, (link) => {
+  listener = await new WsAcceptor({ secrets }).listen("127.0.0.1", 0, (link) => {
     accepted.push(link);
     link.listen({ message: (payload) => link.send(payload), closed: () => {} });
   });
 });
 
-afterAll(() => listener.close());
+afterAll(async () => {
+  await listener.close();
+  temp.remove();
+  another.remove();
+});
 
 interface Attempt {
   path?: string;
@@ -107,6 +116,50 @@ test("a connection that was reset before it is looked whom it is to cannot be re
   ]);
 });
 
+describe("without TLS", () => {
+  test("[W165] both ends know what a client of the same user says in its hello, another time each", async () => {
+    const said = new Set<unknown>();
+    for (let time = 0; time < 2; time++) {
+      const link = await new WsDialer(() => ({}), secrets).dial(`ws://127.0.0.1:${listener.port}/docs`);
+      expect(accepted.at(-1)?.ownerProof).toBe(link.ownerProof);
+      said.add(link.ownerProof);
+      link.close(1000, "");
+    }
+    expect([...said]).toEqual([expect.stringMatching(/^[\w-]{43}$/), expect.stringMatching(/^[\w-]{43}$/)]);
+  });
+
+  test("[W165] a client that has no secret of the place says nothing to it", async () => {
+    const heard: Buffer[] = [];
+    const other = createServer((socket) => socket.on("data", (bytes) => heard.push(bytes)));
+    await new Promise<void>((resolve) => {
+      other.listen(0, "127.0.0.1", resolve);
+    });
+    const { port } = other.address() as { port: number };
+    await expect(new WsDialer(() => ({}), secrets).dial(`ws://127.0.0.1:${port}/docs`)).rejects.toMatchObject({
+      kind: "Denied",
+      message: `No server that this user runs listens at 127.0.0.1:${port}. Ask whoever runs it for an invite, or name its secret with --secret.`,
+    });
+    await new Promise((resolve) => {
+      other.close(resolve);
+    });
+    expect(heard).toEqual([]);
+  });
+
+  test("[W165] one who has taken the place of the server is told from it before a hello, and has heard a nonce", async () => {
+    const heard: Buffer[] = [];
+    const squatter = await new WsAcceptor({ secrets: another.secrets }).listen("127.0.0.1", 0, (link) =>
+      link.listen({ message: (payload) => heard.push(Buffer.from(payload)), closed: () => undefined }),
+    );
+    secrets.keep({ address: "127.0.0.1", port: squatter.port });
+    await expect(new WsDialer(() => ({}), secrets).dial(`ws://127.0.0.1:${squatter.port}/docs`)).rejects.toMatchObject({
+      kind: "Denied",
+      message: expect.stringContaining("is not the server that this user runs there"),
+    });
+    await squatter.close();
+    expect(heard).toEqual([]);
+  });
+});
+
 describe("beyond loopback", () => {
   test.each(["192.0.2.1", "runnel.example", "[2001:db8::1]"])(
     "[W50] %s is neither dialed nor listened on",
@@ -114,7 +167,7 @@ describe("beyond loopback", () => {
       await expect((async () => new WsDialer().dial(`ws://${host}:9/docs`))()).rejects.toMatchObject({
         kind: "Denied",
       });
-      await expect(new WsAcceptor().listen(host, 0, () => {})).rejects.toMatchObject({ kind: "Denied" });
+      await expect(new WsAcceptor({ secrets }).listen(host, 0, () => {})).rejects.toMatchObject({ kind: "Denied" });
     },
   );
 });

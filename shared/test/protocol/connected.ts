@@ -85,13 +85,21 @@ export class End {
   readonly opened: Opened[] = [];
   readonly closings: RunnelError[] = [];
 
-  constructor(link: SimulatedLink, clock: SimulatedClock, isClient: boolean, turns: number, handle: Handle) {
+  constructor(
+    link: SimulatedLink,
+    clock: SimulatedClock,
+    isClient: boolean,
+    turns: number,
+    handle: Handle,
+    mayHold: (bytes: number) => boolean = () => true,
+  ) {
     this.link = new WatchedLink(link, clock);
     this.connection = new Connection({
       link: this.link,
       isClient,
       clock,
       executor: zlibExecutor(turns),
+      mayHold,
       opened: (channel, operation, request) => {
         const opened = { channel, operation, request };
         this.opened.push(opened);
@@ -136,11 +144,11 @@ export interface RawPeer {
 }
 
 /** A server's connection whose peer is the test itself, frame by frame. */
-export function rawPeer(serve: Handle = () => {}): RawPeer {
+export function rawPeer(serve: Handle = () => {}, mayHold?: (bytes: number) => boolean): RawPeer {
   const clock = new SimulatedClock();
   const line = { delayMs: 0, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
   const [left, right] = SimulatedLink.pair(clock, new SeededRandom(1), line);
-  const server = new End(right, clock, false, 1, serve);
+  const server = new End(right, clock, false, 1, serve, mayHold);
   const link = new WatchedLink(left, clock);
   const heard: Frame[] = [];
   link.listen({ message: (payload) => void heard.push(decodeFrame(payload)), closed: () => {} });

@@ -49,6 +49,8 @@ export const Request = z.discriminatedUnion("verb", [
     mapOwner: z.boolean().optional(),
     /** macOS: through FSKit. */
     usesFsKit: z.boolean().optional(),
+    /** Path of the server's secret, without TLS. */
+    secret: text.optional(),
   }),
   z.object({
     verb: z.literal("login"),
@@ -78,7 +80,7 @@ export const Request = z.discriminatedUnion("verb", [
   z.object({ verb: z.literal("status"), asksServer: z.boolean().optional() }),
   z.object({ verb: z.literal("statistics"), mountpoint: text.optional(), reset: z.boolean() }),
   /** `target`: a mount point, or the URL of a volume that need not be mounted. `words`: the predicate as it was typed. */
-  z.object({ verb: z.literal("find"), target: text, words: z.array(text).max(1024) }),
+  z.object({ verb: z.literal("find"), target: text, words: z.array(text).max(1024), secret: text.optional() }),
   /** `path`: of a file or folder in a drive; a folder goes with all that is in it. */
   z.object({ verb: z.literal("remove"), path: text }),
   /** Statistics again and again, until cancelled. */

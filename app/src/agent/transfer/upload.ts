@@ -10,7 +10,6 @@ import {
   RunMemory,
   RunPacker,
   RunnelError,
-  TOOK_STEP,
   WRITE_REPLY,
   check,
   chunkOffsets,
@@ -29,6 +28,7 @@ import { EarlyItems } from "./early-items.ts";
 import type { ItemSink } from "./early-items.ts";
 import type { GuessedBase } from "./guessed-base.ts";
 import { UploadPlan, isSameVersion } from "./upload-plan.ts";
+import { Untaken } from "./untaken.ts";
 import type { DataItem, Item, References } from "./upload-plan.ts";
 
 /** What is to be sent. */
@@ -70,15 +70,13 @@ const INLINE_BYTES = 16 * 1024;
 /** Runs being read and compressed at once, and runs waiting to be sent: memory, and overlap of work with the line. */
 const PACKED_AHEAD = 3;
 const SENT_AHEAD = 3;
-/** Items that the server has not said to have taken: it says so at each TOOK_STEP. */
-const UNTAKEN_MAX = 2 * TOOK_STEP;
 
 /** One write under way. */
 interface Stream {
   sink: ItemSink;
-  /** What the server says, and how many items it has taken by that; undefined for few. */
+  /** What the server says, and what it has not taken by that; undefined for few items. */
   replies: Pick<Channel, "next"> | undefined;
-  taken: number;
+  untaken: Untaken;
   outgoing: Outgoing;
   packer: RunPacker<Delta>;
   /** The last run that repeats one chunk: a large hole is many of the same. */
@@ -118,7 +116,10 @@ export class Uploads {
     const early =
       request.isResumed || outgoing.cut.sizeBytes > CHUNK_PRESETS[0].maxBytes
         ? undefined
-        : await this.gather({ outgoing, replies: undefined, taken: 0, packer, repeated: undefined, deltas }, plan);
+        : await this.gather(
+            { outgoing, replies: undefined, untaken: new Untaken(0), packer, repeated: undefined, deltas },
+            plan,
+          );
     const opening = early?.forOpening;
     // Data that depends on nothing is never asked for again.
     const isWhole = opening !== undefined && deltas === undefined && plan.items.every(({ is }) => is === "data");
@@ -150,7 +151,7 @@ export class Uploads {
         const stream: Stream = {
           sink: channel,
           replies: channel,
-          taken: from,
+          untaken: new Untaken(from),
           outgoing,
           packer,
           repeated: undefined,
@@ -205,7 +206,6 @@ export class Uploads {
     const put = async (items: readonly Item[]): Promise<void> => {
       for (const item of items) {
         if (index++ < from) continue;
-        await this.untilTaken(stream, index - UNTAKEN_MAX);
         coming.push({ item, packed: item.is === "data" ? this.packItem(stream, item) : undefined });
         while (coming.length > PACKED_AHEAD) await this.announceFirst(stream, coming, sending);
       }
@@ -218,13 +218,14 @@ export class Uploads {
   }
 
   /** @throws what the server refused the write with, or a connection that broke. */
-  private async untilTaken(stream: Stream, count: number): Promise<void> {
-    while (stream.replies !== undefined && stream.taken < count) {
-      const message = await stream.replies.next();
+  private async untilTaken({ replies, untaken }: Stream): Promise<void> {
+    if (replies === undefined) return;
+    while (untaken.mustWait) {
+      const message = await replies.next();
       if (message === undefined) throw unexpected("ended a write before its end");
       const reply = check(WRITE_REPLY, message, "write reply");
       if (reply[0] !== "took") throw unexpected("asked for something before the end");
-      [, stream.taken] = reply;
+      untaken.took(reply[1]);
     }
   }
 
@@ -232,26 +233,29 @@ export class Uploads {
     const first = coming.shift();
     if (first === undefined) return;
     const { item, packed } = first;
+    await this.untilTaken(stream);
     if (item.is !== "data") await this.sendReference(stream, item);
     else if (packed !== undefined) {
+      const run = await packed;
+      stream.untaken.sent(isInline(run) ? run.encoded.length : 0);
       const announced =
-        item.repeats === undefined
-          ? this.announceOnce(stream.sink, await packed)
-          : this.announce(stream.sink, await packed, []);
+        item.repeats === undefined ? this.announceOnce(stream.sink, run) : this.announce(stream.sink, run);
       announced.catch(() => undefined);
       sending.push(announced);
     }
     if (sending.length > SENT_AHEAD) await sending.shift();
   }
 
-  private async sendReference({ sink, outgoing }: Stream, item: Exclude<Item, { is: "data" }>): Promise<void> {
+  private async sendReference({ sink, outgoing, untaken }: Stream, item: Exclude<Item, { is: "data" }>): Promise<void> {
     const { node, seq } = item.version;
     if (item.is === "copy") {
+      untaken.sent(0);
       sink.send(["c", [node, seq], item.at, item.count]);
       return;
     }
     const descriptors = encodeRecipe(await outgoing.cut.slice(item.from, item.from + item.count));
     this.session.recipeBytes.sent += descriptors.length;
+    untaken.sent(descriptors.length);
     // A content kept from another epoch: by digest alone.
     sink.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
   }
@@ -284,22 +288,20 @@ export class Uploads {
     return packed;
   }
 
-  /** Announces a run; resolves when its bulk has left. `head` names the item asked for. */
-  private announce(
-    sink: ItemSink,
-    { encoding, rawBytes, encoded }: PackedRun<Delta>,
-    head: [] | [number],
-  ): Promise<void> {
-    const isInline = encoded.length <= INLINE_BYTES;
-    if (isInline) this.session.contentBytes.sent += encoded.length;
-    sink.send([head.length === 0 ? "d" : "r", ...head, encoding, rawBytes, isInline ? encoded : encoded.length]);
-    const sent = isInline ? Promise.resolve() : sink.sendBulk(encoded);
-    sent.catch(() => undefined);
-    return sent;
+  /** Announces a run; resolves when its bulk has left. */
+  private announce(sink: ItemSink, run: PackedRun<Delta>): Promise<void> {
+    const { encoding, rawBytes, encoded } = run;
+    if (!isInline(run)) {
+      sink.send(["d", encoding, rawBytes, encoded.length]);
+      return sendRun(sink, encoded);
+    }
+    this.session.contentBytes.sent += encoded.length;
+    sink.send(["d", encoding, rawBytes, encoded]);
+    return Promise.resolve();
   }
 
   private async announceOnce(sink: ItemSink, packed: PackedRun<Delta>): Promise<void> {
-    await this.announce(sink, packed, []);
+    await this.announce(sink, packed);
     this.memory.giveBack(packed.encoded);
   }
 
@@ -321,7 +323,10 @@ export class Uploads {
         for (const run of splitRuns(recipe, offsets, item.from, item.count)) {
           const bytes = new Uint8Array(run.length);
           await outgoing.cut.content.read(run.offset, bytes);
-          await this.announce(channel, await packer.pack(bytes), [index]);
+          // Many may be asked for at once: what is bulk goes as the server reads it.
+          const { encoding, rawBytes, encoded } = await packer.pack(bytes);
+          channel.send(["r", index, encoding, rawBytes, encoded.length]);
+          await sendRun(channel, encoded);
         }
         served.add(index);
         const { from, count } = item;
@@ -349,6 +354,16 @@ function unexpected(what: string): RunnelError {
 }
 
 /** A refusal ends the work at once: bulk that the server reads no more would wait for credit for ever. */
+function isInline({ encoded }: PackedRun<Delta>): boolean {
+  return encoded.length <= INLINE_BYTES;
+}
+
+function sendRun(sink: ItemSink, encoded: Uint8Array): Promise<void> {
+  const sent = sink.sendBulk(encoded);
+  sent.catch(() => undefined);
+  return sent;
+}
+
 async function unlessRefused(answer: Promise<unknown>, work: Promise<void>): Promise<void> {
   work.catch(() => undefined);
   const refused = new Promise<never>((_resolve, reject) => {

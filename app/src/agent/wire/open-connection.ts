@@ -59,8 +59,10 @@ export function greet(parts: ConnectionParts, link: Link, closed: (error: Runnel
     closed,
   });
   const token = parts.token?.();
+  const { ownerProof: proof } = link;
+  const who = { ...(token === undefined ? {} : { token }), ...(proof === undefined ? {} : { proof }) };
   const greeted = connection
-    .call("hello", { protocol: PROTOCOL_VERSION, software, ...(token === undefined ? {} : { token }) })
+    .call("hello", { protocol: PROTOCOL_VERSION, software, ...who })
     .then((answer) => void check(RESULTS.hello, answer, "hello"));
   greeted.catch(() => undefined);
   return { connection, greeted };

@@ -64,7 +64,9 @@ export class SignsOfLife {
   /** How much is left of the silence in which a line that has just broken, or was found again since, does not count as offline yet: 0 while it is there. */
   get silenceLeftMs(): number {
     const sinceMs = this.offlineSinceMs;
-    return sinceMs === undefined ? 0 : Math.max(0, Math.max(sinceMs, this.thereMs) + this.line.silenceMs - this.time.nowMs);
+    return sinceMs === undefined
+      ? 0
+      : Math.max(0, Math.max(sinceMs, this.thereMs) + this.line.silenceMs - this.time.nowMs);
   }
 
   /** To be called when a connection has been made, and before one is let go. */

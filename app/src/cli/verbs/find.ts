@@ -17,16 +17,18 @@ export function addFind(program: Command, output: Output): void {
       "[predicate...]",
       "-name GLOB, -iname GLOB, -type f|d|l, -size ±N[ckMG],\n-newer SEQ|TIME; and, or, not, ( )",
     )
+    .option("--secret <file>", "of a server without TLS that was started with --secret; before WHERE")
     // The predicate's words begin with a dash, too.
     .passThroughOptions()
     .allowUnknownOption()
-    .action(async (where: string, typed: string[]) => {
+    .action(async (where: string, typed: string[], options: { secret?: string }) => {
       if (typed.includes("--help")) find.help();
       const words = typed.filter((word) => word !== "--json");
+      const secret = options.secret === undefined ? {} : { secret: absolutePath(options.secret) };
       const target = isUrl(where) ? where : absolutePath(where);
       const entries: FoundEntry[] = [];
       await withAgent((client) =>
-        client.ask<"find">({ verb: "find", target, words }, (part) => {
+        client.ask<"find">({ verb: "find", target, words, ...secret }, (part) => {
           if (output.isJson) for (const entry of part.entries) entries.push(entry);
           else output.names(part.entries.map(({ path }) => path));
         }),

@@ -20,12 +20,20 @@ export function addMount(program: Command, output: Output): void {
     )
     .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
     .option("--no-map-owner", "show the owners that the server has")
+    .option("--secret <file>", "the secret of a server without TLS that was started with --secret")
     .option("--fskit", "on macOS: without a kernel extension, at a folder below /Volumes")
     .action(
       async (
         url: string,
         mountpoint: string,
-        options: { cache?: string; cacheSize?: string; mode: "sync" | "async"; mapOwner?: boolean; fskit?: true },
+        options: {
+          cache?: string;
+          cacheSize?: string;
+          mode: "sync" | "async";
+          mapOwner?: boolean;
+          secret?: string;
+          fskit?: true;
+        },
       ) => {
         const cache = options.cache === undefined ? {} : { cache: absolutePath(options.cache) };
         const size = options.cacheSize === undefined ? {} : { cacheBytes: parseSize(options.cacheSize) };
@@ -37,6 +45,7 @@ export function addMount(program: Command, output: Output): void {
           ...cache,
           ...size,
           ...(options.mapOwner === undefined ? {} : { mapOwner: options.mapOwner }),
+          ...(options.secret === undefined ? {} : { secret: absolutePath(options.secret) }),
           ...(options.fskit === undefined ? {} : { usesFsKit: true }),
         } as const;
         const result = await withAgent((client) => client.ask<"mount">(request));

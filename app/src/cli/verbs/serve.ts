@@ -33,9 +33,13 @@ export function addServe(program: Command, output: Output): void {
       "where to listen: beyond loopback with TLS, for devices with an invite",
       LISTEN_DEFAULT,
     )
-    .option("--tls", "the same on loopback, where everyone is let in otherwise")
+    .option("--tls", "the same on loopback, where this user's programs are let in without it otherwise")
     .option("--cert <file>", "a certificate of an authority in PEM form, with its chain (default: the server's own)")
     .option("--key <file>", "the certificate's private key in PEM form")
+    .option(
+      "--secret <file>",
+      "without TLS: where the secret lies that this user's programs prove to know (default: where only they look)",
+    )
     .option(
       "--adopt <name...>",
       "takes the volume's folder in anew, as it is, after the loss of its data or from a backup: says what that loses; nothing where it fits",
@@ -63,6 +67,7 @@ export function addServe(program: Command, output: Output): void {
           ...(options.adopt === undefined ? {} : { adopt: options.adopt }),
           ...listen,
           ...securityOf(listen.host, options),
+          hostname: hostname(),
           dataFolder: absolutePath(options.data ?? new AgentHome().serverFolder),
           termMs: parseTerm(options.leaseTerm) * 1000,
           connections: parseConnections(options.connections),
@@ -81,6 +86,7 @@ interface ServeOptions {
   tls?: true;
   cert?: string;
   key?: string;
+  secret?: string;
   data?: string;
   leaseTerm: string;
   connections: string;
@@ -89,14 +95,19 @@ interface ServeOptions {
 }
 
 /** @throws RunnelError Invalid */
-function securityOf(host: string, { tls, cert, key }: ServeOptions): Pick<ServerSettings, "security"> {
+function securityOf(
+  host: string,
+  { tls, cert, key, secret }: ServeOptions,
+): Pick<ServerSettings, "tls" | "secretPath"> {
   if ((cert === undefined) !== (key === undefined)) throw invalid("--cert and --key go together. Name both files.");
-  if (tls === undefined && cert === undefined && isLoopback(host)) return {};
+  if (tls === undefined && cert === undefined && isLoopback(host))
+    return secret === undefined ? {} : { secretPath: absolutePath(secret) };
+  if (secret !== undefined) throw invalid("--secret is for a server without TLS: its guests have invites.");
   const given =
     cert === undefined || key === undefined
       ? {}
       : { given: { certificatePath: absolutePath(cert), keyPath: absolutePath(key) } };
-  return { security: { ...given, hostname: hostname() } };
+  return { tls: given };
 }
 
 async function serve(settings: ServerSettings, output: Output): Promise<void> {
@@ -113,14 +124,15 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
     unavailable: unavailable ?? null,
   }));
   const { guests } = server;
-  const fingerprint = guests === undefined ? {} : { fingerprint: guests.fingerprint ?? null };
+  const isForGuests = settings.tls !== undefined && guests !== undefined;
+  const fingerprint = isForGuests ? { fingerprint: guests.fingerprint ?? null } : {};
   output.result({ url: server.url, volumes, ...fingerprint }, () => [
     ...volumes.map(({ name, folder, url, unavailable }) =>
       unavailable === null
         ? `Serving ${name} from ${folder} at ${url}`
         : `Not serving ${name} from ${folder} now: ${unavailable}`,
     ),
-    ...(guests === undefined ? [] : [...keyLines(guests.fingerprint), "Let somebody in: runnel invite VOLUME"]),
+    ...(!isForGuests ? [] : [...keyLines(guests.fingerprint), "Let somebody in: runnel invite VOLUME"]),
   ]);
   // For the next start: this process may end by a kill.
   flushCompileCache();

@@ -1,0 +1,122 @@
+// A server under attack: what it costs in memory, and how long others wait. Attackers are processes of their own, strangers and one device with the right to read
+// or to write; who waits is another device.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { inlineExecutor } from "@runnel/native";
+import { Connection, RealClock, WsDialer, sleep } from "@runnel/shared";
+import { type Device, Sandbox, type ServerProcess, watchMemory } from "../src/harness/index.ts";
+
+const ATTACKER = fileURLToPath(new URL("../src/attack/attacker.ts", import.meta.url));
+const LONG = process.env["RUNNEL_LONG"] === "1";
+const LASTS_MS = LONG ? 30_000 : 2_000;
+const BEFORE_MS = 1_000;
+const ASK_EVERY_MS = 10;
+/** With margin: beside other tests everything waits for a processor. */
+const WAIT_MS = 2_000;
+const GROWTH_MB = 64;
+/** By 64 connections at once, most of it garbage. */
+const FROM_64_MB = 224;
+const TEST_MS = 4 * LASTS_MS + 60_000;
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let admin: Device;
+const clock = new RealClock();
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  server = await sandbox.startServer({ listen: "127.0.0.1:0", args: ["--tls"] });
+  admin = sandbox.device("admin");
+}, 60_000);
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+async function connect(): Promise<Connection> {
+  const link = await new WsDialer(() => ({ fingerprint: server.fingerprint ?? "" })).dial(server.url);
+  return new Connection({
+    link,
+    isClient: true,
+    clock,
+    executor: inlineExecutor(),
+    opened: () => undefined,
+    closed: () => undefined,
+  });
+}
+
+/** The token of a new device. */
+async function join(connection: Connection, ...right: string[]): Promise<string> {
+  const { invite } = await admin.ask(["invite", "docs", "--data", sandbox.path("data"), ...right]);
+  const secret = String(invite).split(".").at(-1);
+  const token = randomBytes(32).toString("base64url");
+  await connection.call("hello", { protocol: 1, software: "test client" });
+  await connection.call("join", { secret, token, name: "device" });
+  return token;
+}
+
+/** Asks again and again for as long; how long it waited each time, in milliseconds, the shortest first. */
+async function waits(connection: Connection, attachment: number, forMs: number): Promise<number[]> {
+  const found: number[] = [];
+  const endMs = clock.bootMs() + forMs;
+  while (clock.bootMs() < endMs) {
+    const beganMs = clock.bootMs();
+    await connection.call("stat", { attachment, nodes: [1], names: [] });
+    found.push(clock.bootMs() - beganMs);
+    await sleep(clock, ASK_EVERY_MS);
+  }
+  return found.toSorted((one, other) => one - other);
+}
+
+function percentile99(sorted: readonly number[]): number {
+  return sorted[Math.floor(0.99 * (sorted.length - 1))] ?? Number.NaN;
+}
+
+test.each<[string, string, number, string[]]>([
+  ["strangers with messages that grow", "strangers", GROWTH_MB, []],
+  ["strangers who say nothing", "silence", GROWTH_MB, []],
+  ["items that grow", "items", GROWTH_MB, []],
+  ["requests that grow", "requests", GROWTH_MB, ["--read-only"]],
+  ["answers that nobody reads", "unread", FROM_64_MB, ["--read-only"]],
+  ["attachments that follow everything", "followers", FROM_64_MB, ["--read-only"]],
+])(
+  "%s (%s): the server grows by no more than %i MB, and others are answered",
+  async (_what, attack, growthMb, right) => {
+    const connection = await connect();
+    await join(connection);
+    const feed = connection.open("attach", { volume: "docs", instance: "1".repeat(32), wantsNodes: false });
+    await feed.next();
+    const attacking = await connect();
+    const token = await join(attacking, ...right);
+    const before = percentile99(await waits(connection, feed.id, BEFORE_MS));
+    const memory = watchMemory({ server: server.child.pid ?? 0 });
+    const { server: beforeMb = 0 } = memory.peaks();
+    const attacker = spawn(
+      process.execPath,
+      [
+        "--disable-warning=ExperimentalWarning",
+        ATTACKER,
+        String(server.port),
+        String(LASTS_MS),
+        attack,
+        token,
+        server.fingerprint ?? "",
+      ],
+      { env: sandbox.env, stdio: "inherit" },
+    );
+    const ended = once(attacker, "exit");
+    const during = await waits(connection, feed.id, LASTS_MS);
+    await ended;
+    const { server: peakMb = 0 } = memory.end();
+    console.info(
+      `${attack}: ${peakMb - beforeMb} MB more than ${beforeMb}, a stat in ${percentile99(during).toFixed(1)} ms (99th percentile, ${before.toFixed(1)} before)`,
+    );
+    expect(during.length).toBeGreaterThan(10);
+    expect(peakMb - beforeMb).toBeLessThanOrEqual(growthMb);
+    expect(percentile99(during)).toBeLessThan(WAIT_MS);
+    connection.close(new Error("done") as never);
+    attacking.close(new Error("done") as never);
+  },
+  TEST_MS,
+);

@@ -1,0 +1,81 @@
+// One port for who comes with TLS and who comes without: the first byte tells, before anything is answered. Whoever says nothing is gone after strangerMs, or
+// when the crowd needs his place.
+import type { Server as HttpServer } from "node:http";
+import { type Server, type Socket, createServer } from "node:net";
+import { TIMING } from "../limits.ts";
+import type { Crowd } from "./crowd.ts";
+
+/** ContentType.handshake (RFC 8446 §5.1); no HTTP method begins so. */
+const TLS_HANDSHAKE = 22;
+
+/** Who listens behind the front: undefined where nobody does. */
+export interface Doors {
+  plain: HttpServer | undefined;
+  secure(): HttpServer | undefined;
+}
+
+export interface Front {
+  server: Server;
+  /** The TCP connection below a socket of a door, and what it calls when it asks for something: then it is one of the crowd no more. */
+  below(stream: Socket): { tcp: Socket; opened(): void };
+  close(): Promise<void>;
+}
+
+export function frontDoor({ plain, secure }: Doors, crowd: Crowd): Front {
+  // A TLS socket of a server does not say which TCP connection is below it: both know the two ends.
+  const carriers = new Map<string, { tcp: Socket; opened(): void }>();
+  const undecided = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (tcp) => {
+    const ends = endsOf(tcp);
+    const opened = crowd.enter(tcp.remoteAddress ?? "", () => tcp.destroy());
+    carriers.set(ends, { tcp, opened });
+    undecided.add(tcp);
+    tcp.once("close", () => {
+      opened();
+      carriers.delete(ends);
+      undecided.delete(tcp);
+    });
+    onFirstByte(tcp, (byte) => {
+      undecided.delete(tcp);
+      const door = byte === TLS_HANDSHAKE ? secure() : plain;
+      if (door === undefined) tcp.destroy();
+      else door.emit("connection", tcp);
+    });
+  });
+  return {
+    server,
+    below: (stream) => carriers.get(endsOf(stream)) ?? { tcp: stream, opened: () => undefined },
+    close: async () => {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      for (const tcp of undecided) tcp.destroy();
+      // Ends what is idle, and the timers of impatience.
+      plain?.close();
+      secure()?.close();
+      await closed;
+    },
+  };
+}
+
+/** The byte is still to be read afterwards. */
+function onFirstByte(tcp: Socket, told: (byte: number | undefined) => void): void {
+  const gone = (): void => void tcp.destroy();
+  tcp.on("error", gone);
+  tcp.once("end", gone);
+  tcp.setTimeout(TIMING.strangerMs, gone);
+  tcp.once("data", (bytes: Buffer) => {
+    tcp.pause();
+    tcp.setTimeout(0);
+    tcp.off("timeout", gone);
+    tcp.off("end", gone);
+    tcp.unshift(bytes);
+    told(bytes[0]);
+    // TLS has taken what was read; for HTTP it flows on.
+    process.nextTick(() => tcp.resume());
+  });
+}
+
+function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
+}

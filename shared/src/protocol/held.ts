@@ -1,0 +1,29 @@
+// How much one side of a connection holds of what the other has said and it has not handled yet: in memory, so unfolded, however it travelled (W7).
+import { RunnelError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+
+export class Held {
+  private readonly mayHold: (bytes: number) => boolean;
+  private sum = 0;
+
+  constructor(mayHold: (bytes: number) => boolean) {
+    this.mayHold = mayHold;
+  }
+
+  get bytes(): number {
+    return this.sum;
+  }
+
+  /** @throws TooLarge: the other side says more than is handled. */
+  add(bytes: number): void {
+    this.sum += bytes;
+    if (this.mayHold(this.sum)) return;
+    throw new RunnelError("TooLarge", "receive", "More was said than can be handled: wait for the answers.", {
+      detail: { limit: LIMITS.heldBytes, rule: "W7" },
+    });
+  }
+
+  less(bytes: number): void {
+    this.sum -= bytes;
+  }
+}
