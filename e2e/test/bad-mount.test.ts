@@ -94,6 +94,7 @@ describe("an address", () => {
       sentence: "Cannot reach a server at 127.0.0.1:1: nothing listens there.",
     });
     const { port } = mute.address() as { port: number };
+    sandbox.shareSecret(server.port, port);
     expect(await refused(["mount", `ws://127.0.0.1:${port}/docs`, "empty"], 40_000)).toMatchObject({
       code: 3,
       kind: "Unreachable",

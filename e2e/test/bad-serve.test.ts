@@ -117,14 +117,14 @@ describe("the server's own data", () => {
       "file",
       1,
       "NotFolder",
-      "~/file/a is no folder, or leads through a file. Name another folder with --data.",
+      "~/file/_server is no folder, or leads through a file. Name another folder with --data.",
     ],
     [
       "where nothing can be made",
       "/proc/x",
       1,
       "NotFound",
-      "/proc/x/a cannot be made or opened by this user. Name another folder with --data.",
+      "/proc/x/_server cannot be made or opened by this user. Name another folder with --data.",
     ],
   ])("%s is refused", async (where, data, code, kind, sentence) => {
     const name = where === "around the served folder" ? "plain" : "a";

@@ -118,6 +118,7 @@ describe("a server", () => {
     await new Promise<void>((done) => other.listen(0, "127.0.0.1", done));
     try {
       const { port } = other.address() as { port: number };
+      sandbox.shareSecret(server.port, port);
       const ran = await sandbox
         .device()
         .runnel(["mount", `ws://127.0.0.1:${port}/docs`, sandbox.path("drive"), "--json"]);

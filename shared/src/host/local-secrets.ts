@@ -36,25 +36,19 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export class LocalSecrets {
   /** Where the secret of a place may lie, the best first. */
   private readonly pathsOf: (place: Place) => string[];
-  /** A person's own. */
-  private readonly isNamed: boolean;
 
-  private constructor(pathsOf: (place: Place) => string[], isNamed: boolean) {
+  private constructor(pathsOf: (place: Place) => string[]) {
     this.pathsOf = pathsOf;
-    this.isNamed = isNamed;
   }
 
   /** In the user's folder for what lasts as long as the system runs. */
   static ofUser(environment: Environment = process.env): LocalSecrets {
-    return new LocalSecrets(
-      (place) => runtimeFolders(environment).map((folder) => join(folder, fileName(place))),
-      false,
-    );
+    return new LocalSecrets((place) => runtimeFolders(environment).map((folder) => join(folder, fileName(place))));
   }
 
   /** The one of a file that a person named, for any place. */
   static ofUserOr(path: string | undefined): LocalSecrets {
-    return path === undefined ? LocalSecrets.ofUser() : new LocalSecrets(() => [path], true);
+    return path === undefined ? LocalSecrets.ofUser() : new LocalSecrets(() => [path]);
   }
 
   /** A server's own, the same at its next start, else `secret` or a new one. @throws RunnelError Denied when there is no place that only this user can read. */
@@ -80,11 +74,6 @@ export class LocalSecrets {
         return [];
       }
     });
-  }
-
-  /** Nobody comes back to a port that any server may have next. */
-  forget(place: Place): void {
-    if (!this.isNamed) for (const path of this.pathsOf(place)) rmSync(path, { force: true });
   }
 }
 

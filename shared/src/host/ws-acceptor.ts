@@ -106,7 +106,6 @@ export class WsAcceptor implements Acceptor {
         clearInterval(keeping);
         upgrades.close();
         await front.close();
-        if (port === 0) secrets?.forget(place);
       },
     };
   }
