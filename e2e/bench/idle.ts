@@ -49,8 +49,9 @@ async function measured(clients: number, hasTls: boolean): Promise<IdleRow> {
     const clock = new RealClock();
     const dialer = new WsDialer(() => ({ fingerprint: server.fingerprint ?? "" }), LocalSecrets.ofUser(sandbox.env));
     let token: string | undefined;
+    let begun = 0;
     const connectNext = async (): Promise<void> => {
-      const number = connections.length;
+      const number = ++begun;
       const connection = await greeted(server, dialer, clock, token);
       connections.push(connection);
       const instance = number.toString(16).padStart(32, "0");
