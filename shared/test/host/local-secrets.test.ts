@@ -1,6 +1,17 @@
 // Where the secret of a local server lies, and who may say it. A real disk.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { chmodSync, chownSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalSecrets } from "../../src/host/local-secrets.ts";
@@ -72,8 +83,11 @@ describe("the secret of a place", () => {
     const place = { address: "127.0.0.1", port: -port };
     temp.secrets.keep(place);
     expect(readdirSync(temp.folder)).not.toContain("runnel");
-    for (const folder of [`/run/user/${process.getuid?.()}/runnel`, join(tmpdir(), `runnel-${process.getuid?.()}`)])
+    const user = process.getuid?.();
+    for (const folder of [`/run/user/${user}/runnel`, join(tmpdir(), `runnel-${user}`)]) {
       rmSync(join(folder, `127.0.0.1-${-port}.secret`), { force: true });
+      if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+    }
   });
 });
 
