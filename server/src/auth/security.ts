@@ -70,10 +70,17 @@ export async function openSecurity(
   };
   try {
     lock = await ServingLock.take(disk, root, NOTE, `What lies in ${dataFolder}`);
-    let identity: TlsIdentity | undefined;
-    const needIdentity = async (): Promise<void> => {
-      identity ??= brought ?? (await ownIdentity(root, hostname));
+    let identity = brought;
+    let making: Promise<void> | undefined;
+    // Once: two that are invited at the same moment are told of the same key.
+    const makeIdentity = async (): Promise<void> => {
+      try {
+        identity ??= await ownIdentity(root, hostname);
+      } finally {
+        making = undefined;
+      }
     };
+    const needIdentity = (): Promise<void> => (making ??= makeIdentity());
     if (!isLate || (await hasOwnIdentity(root))) await needIdentity();
     const access = await Access.open(root, clock);
     const guests: Guests = {

@@ -11,6 +11,7 @@ const TLS_HANDSHAKE = 22;
 /** Who listens behind the front: undefined where nobody does. */
 export interface Doors {
   plain: HttpServer | undefined;
+  /** Asked for while there is none. */
   secure(): HttpServer | undefined;
 }
 
@@ -25,19 +26,20 @@ export function frontDoor({ plain, secure }: Doors, crowd: Crowd): Front {
   // A TLS socket of a server does not say which TCP connection is below it: both know the two ends.
   const carriers = new Map<string, { tcp: Socket; opened(): void }>();
   const undecided = new Set<Socket>();
+  let opened: HttpServer | undefined;
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (tcp) => {
     const ends = endsOf(tcp);
-    const opened = crowd.enter(tcp.remoteAddress ?? "", () => tcp.destroy());
-    carriers.set(ends, { tcp, opened });
+    const leave = crowd.enter(tcp.remoteAddress ?? "", () => tcp.destroy());
+    carriers.set(ends, { tcp, opened: leave });
     undecided.add(tcp);
     tcp.once("close", () => {
-      opened();
+      leave();
       carriers.delete(ends);
       undecided.delete(tcp);
     });
     onFirstByte(tcp, (byte) => {
       undecided.delete(tcp);
-      const door = byte === TLS_HANDSHAKE ? secure() : plain;
+      const door = byte === TLS_HANDSHAKE ? (opened ??= secure()) : plain;
       if (door === undefined) tcp.destroy();
       else door.emit("connection", tcp);
     });
@@ -52,7 +54,7 @@ export function frontDoor({ plain, secure }: Doors, crowd: Crowd): Front {
       for (const tcp of undecided) tcp.destroy();
       // Ends what is idle, and the timers of impatience.
       plain?.close();
-      secure()?.close();
+      opened?.close();
       await closed;
     },
   };

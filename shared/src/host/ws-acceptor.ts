@@ -112,14 +112,12 @@ export class WsAcceptor implements Acceptor {
 
   #doors(takesUpgrades: (door: HttpServer) => HttpServer): Doors {
     const { secrets, identity } = this.#callers;
-    let secure: HttpServer | undefined;
-    const openSecure = (): HttpServer | undefined => {
-      const known = identity?.();
-      return known === undefined ? undefined : takesUpgrades(secureDoor(known));
-    };
     return {
       plain: secrets === undefined ? undefined : takesUpgrades(impatient(createPlainServer(PATIENCE))),
-      secure: () => (secure ??= openSecure()),
+      secure: () => {
+        const known = identity?.();
+        return known === undefined ? undefined : takesUpgrades(secureDoor(known));
+      },
     };
   }
 }
