@@ -1,10 +1,10 @@
 // `idle`: what clients cost a server that are attached and do nothing. All of them from this process, over loopback.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { inlineExecutor } from "@runnel/native";
 import { askServer } from "@runnel/server";
-import { Connection, type Dialer, LIMITS, LocalSecrets, RealClock, WsDialer, sleep } from "@runnel/shared";
+import { type Connection, type Dialer, LIMITS, LocalSecrets, RealClock, WsDialer, sleep } from "@runnel/shared";
 import { Sandbox, type ServerProcess, residentBytes } from "../src/harness/index.ts";
+import { bareConnection } from "../src/harness/wire-client.ts";
 import type { BenchContext, Benchmark, Result } from "./benchmark.ts";
 
 const CLIENTS = { full: 10_000, small: 2_000, tiny: 100 };
@@ -92,14 +92,7 @@ async function greeted(
   token: string | undefined,
 ): Promise<Connection> {
   const link = await dialer.dial(server.url);
-  const connection = new Connection({
-    link,
-    isClient: true,
-    clock,
-    executor: inlineExecutor(),
-    opened: () => undefined,
-    closed: () => undefined,
-  });
+  const connection = bareConnection(link);
   await connection.call("hello", { protocol: 1, software: "idle client", token, proof: link.ownerProof });
   return connection;
 }

@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { inlineExecutor } from "@runnel/native";
-import { Connection, RealClock, WsDialer, sleep } from "@runnel/shared";
+import { type Connection, RealClock, WsDialer, sleep } from "@runnel/shared";
 import { type Device, Sandbox, type ServerProcess, watchMemory } from "../src/harness/index.ts";
+import { bareConnection } from "../src/harness/wire-client.ts";
 
 const ATTACKER = fileURLToPath(new URL("../src/attack/attacker.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";
@@ -36,14 +36,7 @@ afterEach(() => sandbox.cleanup(), 60_000);
 
 async function connect(): Promise<Connection> {
   const link = await new WsDialer(() => ({ fingerprint: server.fingerprint ?? "" })).dial(server.url);
-  return new Connection({
-    link,
-    isClient: true,
-    clock,
-    executor: inlineExecutor(),
-    opened: () => undefined,
-    closed: () => undefined,
-  });
+  return bareConnection(link);
 }
 
 /** The token of a new device. */
@@ -115,8 +108,8 @@ test.each<[string, string, number, string[]]>([
     expect(during.length).toBeGreaterThan(10);
     expect(peakMb - beforeMb).toBeLessThanOrEqual(growthMb);
     expect(percentile99(during)).toBeLessThan(WAIT_MS);
-    connection.close(new Error("done") as never);
-    attacking.close(new Error("done") as never);
+    connection.link.close(1000, "");
+    attacking.link.close(1000, "");
   },
   TEST_MS,
 );

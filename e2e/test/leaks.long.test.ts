@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { inlineExecutor } from "@runnel/native";
-import { Connection, LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
+import { LocalSecrets, WsDialer } from "@runnel/shared";
 import { Control, Sandbox, descriptorCount, mountsBelow, onMount, waitFor } from "../src/harness/index.ts";
+import { bareConnection } from "../src/harness/wire-client.ts";
 
 const CYCLES = 1000;
 /** What is made once and kept (threads, statements, sockets that wait to be reused) is there by then. */
@@ -78,14 +78,7 @@ describe("leaks", () => {
       const pid = server.child.pid ?? 0;
       const attachOnce = async (isOrderly: boolean): Promise<void> => {
         const link = await new WsDialer(() => ({}), LocalSecrets.ofUser(sandbox.env)).dial(server.url);
-        const connection = new Connection({
-          link,
-          isClient: true,
-          clock: new RealClock(),
-          executor: inlineExecutor(),
-          opened: () => undefined,
-          closed: () => undefined,
-        });
+        const connection = bareConnection(link);
         await connection.call("hello", { protocol: 1, software: "test client", proof: link.ownerProof });
         const instance = randomBytes(16).toString("hex");
         const feed = connection.open("attach", { volume: "docs", instance, wantsNodes: true });
