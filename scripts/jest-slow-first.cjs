@@ -4,6 +4,7 @@ const { default: Sequencer } = require("@jest/test-sequencer");
 /** Beginnings of paths below the repository, longest first. */
 const SLOW = [
   "e2e/test/descriptors.long",
+  "e2e/test/fuzz.long",
   "e2e/test/consistency.long",
   "e2e/test/many-files.long",
   "e2e/test/races.long",

@@ -1,6 +1,7 @@
 // The parts of an agent's mount for whoever composes one on other ground than this machine's: a simulation.
 export { Saves } from "./agent/drive/saves.ts";
 export { DriveHost } from "./agent/drive/drive-host.ts";
+export { Names } from "./agent/drive/names.ts";
 export type { Mount, MountStatus } from "./agent/mount.ts";
 export { MountedVolume } from "./agent/mounted-volume.ts";
 export { openMountWith } from "./agent/open-mount.ts";

@@ -1,12 +1,17 @@
 // `idle`: what clients cost a server that are attached and do nothing. All of them from this process, over loopback.
+import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { type TLSSocket, connect } from "node:tls";
+import { fileURLToPath } from "node:url";
 import { askServer } from "@runnel/server";
 import { type Connection, type Dialer, LIMITS, LocalSecrets, RealClock, WsDialer, sleep } from "@runnel/shared";
 import { Sandbox, type ServerProcess, residentBytes } from "../src/harness/index.ts";
 import { bareConnection } from "../src/harness/wire-client.ts";
 import type { BenchContext, Benchmark, Result } from "./benchmark.ts";
 
+const BARE_TLS = fileURLToPath(new URL("bare-tls.ts", import.meta.url));
 const CLIENTS = { full: 10_000, small: 2_000, tiny: 100 };
 const AT_ONCE = 32;
 /** Of what connecting left behind, before and after. */
@@ -35,9 +40,47 @@ export const idleBenchmark: Benchmark = {
       context.say(`${clients} clients ${hasTls ? "with TLS" : "without TLS"}`);
       rows.push(await measured(clients, hasTls));
     }
-    return { rows, table: tableOf(rows) };
+    context.say(`${clients} sockets of Node's TLS, to compare with`);
+    const bareBytesEach = await bareTls(clients);
+    return {
+      rows: [...rows, { what: "Node's TLS alone", clients, bytesEach: bareBytesEach }],
+      table: tableOf(rows, bareBytesEach),
+    };
   },
 };
+
+/** Memory of a server that has so many sockets of TLS and does nothing else, each. */
+async function bareTls(clients: number): Promise<number> {
+  const sandbox = new Sandbox(DEADLINE_MS);
+  const sockets: TLSSocket[] = [];
+  let child: ChildProcess | undefined;
+  try {
+    // For its key.
+    await sandbox.startServer({ args: ["--tls"] });
+    child = fork(BARE_TLS, [sandbox.path("data/_server")]);
+    const [port] = (await once(child, "message")) as [number];
+    const pid = child.pid ?? 0;
+    const clock = new RealClock();
+    const connectNext = async (): Promise<void> => {
+      const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
+      sockets.push(socket);
+      await once(socket, "secureConnect");
+      socket.write("hello");
+      await once(socket, "data");
+    };
+    await connectNext();
+    await sleep(clock, REST_MS);
+    const beforeBytes = residentBytes(pid);
+    while (sockets.length <= clients)
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, clients + 1 - sockets.length) }, connectNext));
+    await sleep(clock, REST_MS);
+    return (residentBytes(pid) - beforeBytes) / clients;
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    child?.kill();
+    await sandbox.cleanup();
+  }
+}
 
 async function measured(clients: number, hasTls: boolean): Promise<IdleRow> {
   const sandbox = new Sandbox(DEADLINE_MS);
@@ -115,11 +158,10 @@ function processorTicks(pid: number): number {
   return Number(fields[11]) + Number(fields[12]);
 }
 
-function tableOf(rows: readonly IdleRow[]): string {
-  return rows
-    .map(
-      ({ what, clients, bytesEach, percent }) =>
-        `${clients} idle clients ${what}: ${(bytesEach / 1024).toFixed(1)} KiB each (goal 20 KB), ${percent.toFixed(2)} % of a processor (goal 1)`,
-    )
-    .join("\n");
+function tableOf(rows: readonly IdleRow[], bareBytesEach: number): string {
+  const lines = rows.map(
+    ({ what, clients, bytesEach, percent }) =>
+      `${clients} idle clients ${what}: ${(bytesEach / 1024).toFixed(1)} KiB each (goal 20 KB beyond TLS), ${percent.toFixed(2)} % of a processor (goal 1)`,
+  );
+  return [...lines, `Node's TLS alone: ${(bareBytesEach / 1024).toFixed(1)} KiB a socket`].join("\n");
 }

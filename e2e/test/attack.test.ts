@@ -3,9 +3,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type Connection, RealClock, WsDialer, sleep } from "@runnel/shared";
+import { type Connection, RESULTS, ROOT_NODE, RealClock, WsDialer, check, sleep } from "@runnel/shared";
 import { type Device, Sandbox, type ServerProcess, watchMemory } from "../src/harness/index.ts";
 import { bareConnection } from "../src/harness/wire-client.ts";
 
@@ -16,6 +18,8 @@ const BEFORE_MS = 1_000;
 const ASK_EVERY_MS = 10;
 /** With margin: beside other tests everything waits for a processor. */
 const WAIT_MS = 2_000;
+const FILE = "file";
+const FILE_BYTES = 8 * 1024 * 1024;
 const GROWTH_MB = 64;
 /** By 64 connections at once, most of it garbage. */
 const FROM_64_MB = 224;
@@ -28,7 +32,9 @@ const clock = new RealClock();
 
 beforeEach(async () => {
   sandbox = new Sandbox();
-  server = await sandbox.startServer({ listen: "127.0.0.1:0", args: ["--tls"] });
+  const served = sandbox.makeFolder("served");
+  writeFileSync(join(served, FILE), randomBytes(FILE_BYTES));
+  server = await sandbox.startServer({ volumes: { docs: served }, listen: "127.0.0.1:0", args: ["--tls"] });
   admin = sandbox.device("admin");
 }, 60_000);
 
@@ -40,7 +46,7 @@ async function connect(): Promise<Connection> {
 }
 
 /** The token of a new device. */
-async function join(connection: Connection, ...right: string[]): Promise<string> {
+async function joined(connection: Connection, ...right: string[]): Promise<string> {
   const { invite } = await admin.ask(["invite", "docs", "--data", sandbox.path("data"), ...right]);
   const secret = String(invite).split(".").at(-1);
   const token = randomBytes(32).toString("base64url");
@@ -62,6 +68,16 @@ async function waits(connection: Connection, attachment: number, forMs: number):
   return found.toSorted((one, other) => one - other);
 }
 
+/** Node and version of a file, as arguments. */
+async function versionOf(connection: Connection, attachment: number, name: string): Promise<string[]> {
+  for (;;) {
+    const answer = await connection.call("stat", { attachment, nodes: [], names: [[ROOT_NODE, name]] });
+    const [state] = check(RESULTS.stat, answer, "stat").names;
+    if (state) return [String(state.node), String(state.version)];
+    await sleep(clock, ASK_EVERY_MS);
+  }
+}
+
 function percentile99(sorted: readonly number[]): number {
   return sorted[Math.floor(0.99 * (sorted.length - 1))] ?? Number.NaN;
 }
@@ -70,18 +86,22 @@ test.each<[string, string, number, string[]]>([
   ["strangers with messages that grow", "strangers", GROWTH_MB, []],
   ["strangers who say nothing", "silence", GROWTH_MB, []],
   ["items that grow", "items", GROWTH_MB, []],
-  ["requests that grow", "requests", GROWTH_MB, ["--read-only"]],
+  ["bulk that nobody reads", "bulk", FROM_64_MB, []],
+  ["unfinished writes of runs that grow", "runs", FROM_64_MB, []],
+  ["requests that grow", "requests", FROM_64_MB, ["--read-only"]],
   ["answers that nobody reads", "unread", FROM_64_MB, ["--read-only"]],
+  ["contents that nobody reads", "fetches", FROM_64_MB, ["--read-only"]],
   ["attachments that follow everything", "followers", FROM_64_MB, ["--read-only"]],
 ])(
   "%s (%s): the server grows by no more than %i MB, and others are answered",
   async (_what, attack, growthMb, right) => {
     const connection = await connect();
-    await join(connection);
+    await joined(connection);
     const feed = connection.open("attach", { volume: "docs", instance: "1".repeat(32), wantsNodes: false });
     await feed.next();
     const attacking = await connect();
-    const token = await join(attacking, ...right);
+    const token = await joined(attacking, ...right);
+    const file = await versionOf(connection, feed.id, FILE);
     const before = percentile99(await waits(connection, feed.id, BEFORE_MS));
     const memory = watchMemory({ server: server.child.pid ?? 0 });
     const { server: beforeMb = 0 } = memory.peaks();
@@ -95,6 +115,7 @@ test.each<[string, string, number, string[]]>([
         attack,
         token,
         server.fingerprint ?? "",
+        ...file,
       ],
       { env: sandbox.env, stdio: "inherit" },
     );

@@ -21,7 +21,7 @@ let program: Program;
 
 beforeEach(async () => {
   place = new SimulatedPlace(1, { delayMs: 10, bytesPerSecond: 1_000_000 });
-  await place.open({ file: BASE, other: Buffer.from("other") });
+  await place.open({ file: BASE, other: Buffer.from("other"), large: noiseOf(4, 4 * MiB) });
   program = place.drive.program();
 }, DEADLINE_MS);
 
@@ -128,7 +128,7 @@ describe("a content that could not be sent", () => {
       const all = edited([EDIT_AT, EDIT], [BASE.length, LINE], [0, LINE]);
       expect((await servedFile("file")).equals(all)).toBe(true);
       expect((await read("file")).equals(all)).toBe(true);
-      expect(await servedNames()).toEqual(["file", "other"]);
+      expect(await servedNames()).toEqual(["file", "large", "other"]);
       expect((await place.run(place.mount.status(false))).conflicts).toEqual([]);
     },
     DEADLINE_MS,
@@ -145,7 +145,7 @@ describe("a content that could not be sent", () => {
       await place.run(program.truncate("file", EDIT_AT + 10));
       await place.settle();
       expect((await servedFile("file")).equals(edited([EDIT_AT, EDIT]).subarray(0, EDIT_AT + 10))).toBe(true);
-      expect(await servedNames()).toEqual(["file", "other"]);
+      expect(await servedNames()).toEqual(["file", "large", "other"]);
     },
     DEADLINE_MS,
   );
@@ -179,7 +179,7 @@ describe("a content that could not be sent", () => {
       await connected();
       await place.settle();
       const [file, copy = "", ...others] = await servedNames();
-      expect([file, ...others]).toEqual(["file", "other"]);
+      expect([file, ...others]).toEqual(["file", "large", "other"]);
       expect(copy).toMatch(/^file \(unsent .*\)$/);
       expect((await servedFile(copy)).equals(whole)).toBe(true);
       expect((await servedFile("file")).toString()).toBe("changed there");
@@ -217,7 +217,44 @@ describe("a content that could not be sent", () => {
       place.disk.fault = undefined;
       await place.run(place.mount.remove("other"));
       await place.settle();
-      expect(await servedNames()).toEqual(["file"]);
+      expect(await servedNames()).toEqual(["file", "large"]);
+    },
+    DEADLINE_MS,
+  );
+
+  test(
+    "whose base another program has destroyed, where it is not here, leaves no empty file beside it",
+    async () => {
+      // Of the version that this makes its recipe is here, and little else.
+      expect(await save("large", EDIT_AT, EDIT)).toBe("saved");
+      await place.settle();
+      const fd = await place.run(program.open("large", constants.O_RDWR));
+      place.line.takeDown();
+      await place.run(program.write(fd, EDIT_AT, LINE));
+      await place.run(expect(program.close(fd)).rejects.toMatchObject({ errno: 5 }));
+      const file = await place.run(place.served.open("large", "write"));
+      await place.run(file.write(3 * MiB, EDIT));
+      await place.run(file.close());
+      place.line.restore();
+      await connected();
+      const copies = new Set<string>();
+      let [seen, last] = [0, 0];
+      for (; seen < 1200; seen++) {
+        await place.run(sleep(place.clock, 100));
+        for (const name of await servedNames()) {
+          if (!name.startsWith("large (")) continue;
+          copies.add(name);
+          last = seen;
+        }
+      }
+      // Made once, when it was not known yet that it stays empty.
+      expect(copies.size).toBe(1);
+      expect(last).toBeLessThan(350);
+      expect(place.mount.unsentFiles.list()).toMatchObject([{ path: "large", isStuck: true, sizeBytes: 4 * MiB }]);
+      const [id] = place.mount.unsentFiles.list().map((item) => item.id);
+      await place.run(place.mount.unsentFiles.discard([id ?? ""]));
+      await place.settle();
+      expect(await servedNames()).toEqual(["file", "large", "other"]);
     },
     DEADLINE_MS,
   );
@@ -230,7 +267,7 @@ describe("a content that could not be sent", () => {
       place.disk.fault = undefined;
       await place.run(place.mount.remove("file"));
       await place.settle();
-      expect(await servedNames()).toEqual(["other"]);
+      expect(await servedNames()).toEqual(["large", "other"]);
     },
     DEADLINE_MS,
   );

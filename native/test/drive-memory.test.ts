@@ -146,6 +146,53 @@ describe("what the kernel may still believe", () => {
       await drive.request("release", { ...open, handle });
     }));
 
+  test("of several threads that are sent back at once each is served when it comes again", () =>
+    withRig(async (rig) => {
+      const { double, drive } = rig;
+      const id = await settledFile(rig, "a");
+      holdInvalidations(drive);
+      double.remoteRename("a", "b");
+      const open = (callerPid: number): object => ({ id, flags: O_RDONLY, callerUid: 0, callerGid: 0, callerPid });
+      const threads = [11, 12, 13];
+      for (const thread of threads) expect((await drive.request("open", open(thread))).error).toBe(ESTALE);
+      for (let looked = 0; looked < threads.length; looked++) await drive.request("lookup", { ...ROOT, name: "b" });
+      for (const thread of threads) {
+        const { error, handle } = await drive.request("open", open(thread));
+        expect(error).toBe(0);
+        await drive.request("release", { ...open(thread), handle });
+      }
+      // One that comes by the old name.
+      expect((await drive.request("open", open(14))).error).toBe(ESTALE);
+    }));
+
+  test.each(["open", "getattr"])(
+    "of a file that took another one's name each thread that is sent back by the former one is served: %s",
+    (op) =>
+      withRig(async (rig) => {
+        const { double, drive } = rig;
+        const [former, mover] = [await settledFile(rig, "a"), await settledFile(rig, "b")];
+        // The folder has been listed anew since.
+        await drive.request("lookup", { ...ROOT, name: "a" });
+        holdInvalidations(drive);
+        double.remoteRename("b", "a");
+        const caller = (callerPid: number): object => ({ flags: O_RDONLY, callerUid: 0, callerGid: 0, callerPid });
+        const threads = [11, 12, 13];
+        for (const thread of threads)
+          expect((await drive.request(op, { id: former, ...caller(thread) })).error).toBe(ESTALE);
+        for (const thread of threads) {
+          const { stat } = await drive.request("lookup", { folder: 1, name: "a", ...caller(thread) });
+          expect(stat?.id).toBe(mover);
+        }
+        for (const thread of threads) {
+          const { error, handle } = await drive.request(op, { id: mover, ...caller(thread) });
+          expect(error).toBe(0);
+          if (op === "open") await drive.request("release", { id: mover, ...caller(thread), handle });
+        }
+        // One that comes by the name of before.
+        expect((await drive.request(op, { id: mover, ...caller(14) })).error).toBe(ESTALE);
+      }),
+  );
+
   test("a name that a program moved is still the kernel's for the rest of its time", () =>
     withRig(async (rig) => {
       const { double, drive, program } = rig;

@@ -35,6 +35,8 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
   const access = security?.access;
   const failedLogins = new FailedLogins(clock);
   const handlers = new Set<ConnectionHandler>();
+  /** By device, with those that ended and have something under way still: it takes memory. */
+  const present = new Map<string, Set<ConnectionHandler>>();
   const ended = (volume: Volume, error: RunnelError): void => {
     for (const handler of handlers) handler.volumeEnded(volume, error);
   };
@@ -47,13 +49,24 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     shares.set(device, share);
     return share;
   };
-  /** Of no device: each is alone. */
-  const ofDevice = (handler: ConnectionHandler): ConnectionHandler[] =>
-    handler.deviceId === undefined ? [handler] : [...handlers].filter(({ deviceId }) => deviceId === handler.deviceId);
+  /** Of no device: each is alone. Asked for with each message that is held. */
+  const ofDevice = (handler: ConnectionHandler): ReadonlySet<ConnectionHandler> =>
+    present.get(handler.deviceId ?? "") ?? new Set([handler]);
+  const enter = (handler: ConnectionHandler): void => {
+    const { deviceId } = handler;
+    if (deviceId !== undefined) present.set(deviceId, (present.get(deviceId) ?? new Set()).add(handler));
+  };
+  const gone = (handler: ConnectionHandler): void => {
+    const { deviceId = "" } = handler;
+    const all = present.get(deviceId);
+    all?.delete(handler);
+    if (all?.size === 0) present.delete(deviceId);
+  };
   /** The oldest connections of a device go: what it has lost sight of is among them. */
   const makeRoom = (handler: ConnectionHandler): void => {
     const busy = new RunnelError("Busy", "hello", "This device has connected too often.");
-    for (const oldest of ofDevice(handler).slice(0, -LIMITS.deviceConnections)) oldest.close(busy);
+    const open = [...ofDevice(handler)].filter((each) => handlers.has(each));
+    for (const oldest of open.slice(0, -LIMITS.deviceConnections)) oldest.close(busy);
   };
   const handle = (link: Link): void => {
     const busy = new RunnelError("Busy", "hello", "Too many connections say nothing. Try again later.");
@@ -72,12 +85,14 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
       cutOff: (message) => seldom.say(message),
       known: () => {
         leave();
+        enter(handler);
         makeRoom(handler);
       },
       ended: () => {
         leave();
         handlers.delete(handler);
       },
+      gone: () => gone(handler),
     });
     handlers.add(handler);
   };

@@ -15,12 +15,14 @@ import {
   encodeFrame,
   encodeMessage,
   encodeRecipe,
+  isRunnelError,
   sliceRecipe,
 } from "@runnel/shared";
 import { ACCESS_FILE, readAccess } from "../src/auth/access-file.ts";
 import { FailedLogins } from "../src/auth/failed-logins.ts";
 import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/trash.ts";
 import { replaceWhole } from "../src/host/whole-file.ts";
+import { Places } from "../src/volume/places.ts";
 import { decodeRecord, encodeRecord } from "../src/volume/commit-record.ts";
 import { decodeItem, decodeOpening, encodeItem, encodeOpening } from "../src/volume/write-notes.ts";
 import { ConnectionHandler } from "../src/wire/connection-handler.ts";
@@ -129,17 +131,19 @@ async function requests(): Promise<FuzzTarget> {
           hasEnded = true;
         },
       });
+      const sent = splitMessages(input).slice(0, 100);
+      const failed = failedChannels(sent);
       left.listen({
         message: (bytes) => {
-          const { kind, payload, isCompressed } = decodeFrame(bytes);
-          if (kind !== FRAME.end || isCompressed) return;
+          const { kind, channel, payload, isCompressed } = decodeFrame(bytes);
+          if (kind !== FRAME.end || isCompressed || failed.has(channel)) return;
           const end = decodeMessage(payload) as unknown[];
           // An error that nobody expected is told as this.
           if (end[0] === 1 && end[1] === "Io") strange.push(end);
         },
         closed: () => undefined,
       });
-      for (const frame of splitMessages(input).slice(0, 100)) left.send(frame);
+      for (const frame of sent) left.send(frame);
       await clock.advance(50);
       left.cut();
       await clock.advance(50);
@@ -149,6 +153,21 @@ async function requests(): Promise<FuzzTarget> {
       must(strange.length === 0, `requests fail for a reason: ${JSON.stringify(strange[0])}`);
     },
   };
+}
+
+/** Those that the client ends with an error: the server fails them with the same. */
+function failedChannels(frames: readonly Uint8Array[]): Set<number> {
+  const failed = new Set<number>();
+  for (const bytes of frames) {
+    try {
+      const { kind, channel, payload } = decodeFrame(bytes);
+      const end = kind === FRAME.end ? decodeMessage(payload) : undefined;
+      if (Array.isArray(end) && end[0] === 1) failed.add(channel);
+    } catch (error) {
+      if (!isRunnelError(error)) throw error;
+    }
+  }
+  return failed;
 }
 
 /** The items of one write, each a message; what is announced on the bulk stream comes from the last of them. */
@@ -182,13 +201,15 @@ async function writes(): Promise<FuzzTarget> {
       const channel = {
         next: async () => items.shift(),
         send: () => undefined,
-        readBulk: async (length: number) => {
+        bulkHere: async (length: number) => {
           if (length > bulk.length) throw new RunnelError("Invalid", "read bulk", "The bulk stream ended too early.");
-          return bulk.subarray(0, length);
         },
+        readBulk: async (length: number) => bulk.subarray(0, length),
+        abort: new AbortController(),
       };
+      const places = new Places(1);
       try {
-        const { content } = await session.receive(channel as unknown as Channel);
+        const { content } = await session.receive(channel as unknown as Channel, places);
         must(content.sizeBytes === CONTENT.length, "a write has as many bytes as it announced");
       } finally {
         await session.discard();

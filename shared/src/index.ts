@@ -19,7 +19,7 @@ export * from "./host/simulated-clock.ts";
 export * from "./host/simulated-disk.ts";
 export * from "./host/simulated-link.ts";
 export * from "./host/simulated-network.ts";
-export { keepHeapSmall } from "./host/small-heap.ts";
+export { keepHeapSmall, passedThrough } from "./host/small-heap.ts";
 export { parseProxy } from "./host/proxy-tunnel.ts";
 export { addressOf, isLoopback, placeOf, type ServerAddress } from "./host/server-address.ts";
 export { fingerprintOf, type ServerTrust } from "./host/server-trust.ts";

@@ -25,6 +25,8 @@ export const LIMITS = {
   cborDepth: 16,
   /** Arrays and maps in one message: each takes more memory than bytes on the wire. */
   cborContainers: 131_072,
+  /** Values in a request: as many as its longest list takes, and some. */
+  requestValues: 262_144,
   /** Channels open at once on a connection. */
   channels: 1024,
   /** Control items waiting to be handled on one channel. */
@@ -50,6 +52,8 @@ export const LIMITS = {
   runBytes: 1 * MiB,
   /** Bytes staged by one device and not yet committed. */
   stagedBytes: 64 * 1024 * MiB,
+  /** Descriptors of its unfinished writes, and of versions that they copy from; each item counts as eight more. */
+  unfinishedDescriptors: 12_582_912,
   /** Operations that one may name to be executed after. */
   operationsAfter: 16,
   /** Files and folders that one removeAll removes; and those named that it was refused for. */
@@ -84,6 +88,11 @@ export const LIMITS = {
   /** What a client has said and the server has not handled, unfolded: of a connection, and of all of a device. */
   heldBytes: 16 * MiB,
   deviceHeldBytes: 32 * MiB,
+  /** What a server has said and a client has not handled: it has asked for it. */
+  clientHeldBytes: 128 * MiB,
+  /** Bulk that a client has sent and the server has not read: of a connection, and of all of a device. */
+  heldBulkBytes: 24 * MiB,
+  deviceHeldBulkBytes: 32 * MiB,
   /** What a client has asked for and not read: of a connection, and of all of a device. */
   unreadBytes: 16 * MiB,
   deviceUnreadBytes: 32 * MiB,

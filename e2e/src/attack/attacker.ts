@@ -1,4 +1,4 @@
-// A client that keeps no rule, in a process of its own: node attacker.ts PORT MS ATTACK TOKEN FINGERPRINT
+// A client that keeps no rule, in a process of its own: node attacker.ts PORT MS ATTACK TOKEN FINGERPRINT NODE VERSION
 // Attacks a server with TLS for so long. What the server does about it is for others to measure.
 import { type Socket, connect } from "node:net";
 import { zstdCompressSync } from "node:zlib";
@@ -15,7 +15,9 @@ import {
   sleep,
 } from "@runnel/shared";
 
-const [port = "", lasts = "", asked = "", token = "", fingerprint = ""] = process.argv.slice(2);
+const [port = "", lasts = "", asked = "", token = "", fingerprint = "", ...file] = process.argv.slice(2);
+/** Of a file of some mebibytes. */
+const version = file.map(Number);
 const dialer = new WsDialer(() => ({ fingerprint }));
 const clock = new RealClock();
 const endMs = clock.bootMs() + Number(lasts);
@@ -103,7 +105,7 @@ function bomb(message: unknown): Uint8Array {
   return Buffer.concat([encodeVarint(bytes.length), zstdCompressSync(bytes)]);
 }
 
-const ofNumbers = (): number[] => Array.from({ length: LARGEST }, () => 0);
+const ofNumbers = (length = LARGEST): number[] => Array.from({ length }, () => 0);
 const ofMaps = (): object[] => Array.from({ length: LARGEST }, () => ({}));
 
 function writeOf(n: number, sizeBytes: number): object {
@@ -165,9 +167,44 @@ const ATTACKS: Record<string, () => Promise<void>> = {
     });
   },
 
+  /** Bulk of writes that goes on and is never a run, and bulk that was never announced. */
+  async bulk() {
+    const frame = new Uint8Array(LIMITS.bulkFrameBytes);
+    await crowd(16, async (bent) => {
+      await bent.hello();
+      bent.attach();
+      for (let count = 1; count < 200 && !bent.isClosed; count++) {
+        const channel = bent.request(FRAME.open, "write", writeOf(count, 4 * MiB));
+        if (count % 2 === 0) bent.say(FRAME.item, channel, encodeMessage(["d", "raw", MiB, MiB]));
+        for (let sent = frame.length; sent < MiB; sent += frame.length) bent.say(FRAME.bulk, channel, frame);
+        await bent.held(1);
+      }
+      await bent.held(500);
+    });
+  },
+
+  /** Unfinished writes, of runs that grow. */
+  async runs() {
+    const runs = Array.from({ length: 16 }, (_, index) => {
+      const bytes = Buffer.alloc(MiB);
+      for (let at = 0; at < MiB; at += 1024) bytes.writeUInt32LE(at * 16 + index, at);
+      return encodeMessage(["d", "zstd", MiB, zstdCompressSync(bytes)]);
+    });
+    await crowd(16, async (bent) => {
+      await bent.hello();
+      bent.attach();
+      for (let count = 1; count < 900 && !bent.isClosed; count++) {
+        const channel = bent.request(FRAME.open, "write", writeOf(count, 64 * MiB));
+        for (const run of runs.slice(0, 1 + (count % 16))) bent.say(FRAME.item, channel, run);
+        await bent.held(count % 50 === 0 ? 50 : 0);
+      }
+      await bent.held(1_000);
+    });
+  },
+
   /** Requests that grow, as many as are taken. */
   async requests() {
-    const large = bomb(["stat", { attachment: FEED, nodes: ofNumbers(), names: [] }]);
+    const large = bomb(["stat", { attachment: FEED, nodes: ofNumbers(LIMITS.requestValues - 100), names: [] }]);
     await crowd(16, async (bent) => {
       await bent.hello();
       bent.attach();
@@ -187,6 +224,21 @@ const ATTACKS: Record<string, () => Promise<void>> = {
       await bent.held(3_000);
     };
     await crowd(64, ask, false);
+  },
+
+  /** Contents that are asked for and not read. */
+  async fetches() {
+    const whole = { attachment: FEED, version, held: [], hasRecipe: true, offset: 0, length: 16 * MiB };
+    const versions = Array.from({ length: LIMITS.findGetVersions }, () => version);
+    const ask = async (bent: Bent): Promise<void> => {
+      await bent.hello();
+      bent.attach();
+      for (let count = 0; count < 900; count++)
+        if (count % 9 === 0) bent.request(FRAME.call, "findGet", { attachment: FEED, versions });
+        else bent.request(FRAME.call, "fetch", whole);
+      await bent.held(3_000);
+    };
+    await crowd(32, ask, false);
   },
 
   /** Attachments that follow as much as one may. */

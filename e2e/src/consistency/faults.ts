@@ -31,8 +31,6 @@ export class Faults {
   private readonly toUndo = new Set<() => void>();
   /** What had to start again. */
   private readonly starting: Promise<void>[] = [];
-  /** The usual time of an operation on the server's disks. */
-  private readonly serverDelayMs: readonly (() => number)[];
   /** What was done, in order. */
   private readonly done: { kind: Fault["kind"]; client: string; atMs: number }[] = [];
   /** When clients' disks were full. */
@@ -42,11 +40,6 @@ export class Faults {
 
   constructor(parts: FaultParts) {
     this.parts = parts;
-    this.serverDelayMs = parts.server.disks.both.map(
-      ({ delayMs }) =>
-        () =>
-          delayMs(""),
-    );
   }
 
   /** Does them, each at its time from now. */
@@ -135,10 +128,10 @@ export class Faults {
         for (const disk of full) disks.empty(disk);
       });
     } else if (kind === "serverDiskSlow") {
-      for (const disk of server.disks.both) disk.delayMs = () => random.below(SLOW_DISK_MS);
-      this.later(lastsMs, () => {
-        for (const [index, disk] of server.disks.both.entries()) disk.delayMs = this.serverDelayMs[index] ?? (() => 0);
-      });
+      this.later(
+        lastsMs,
+        server.disks.slow(() => random.below(SLOW_DISK_MS)),
+      );
     }
   }
 

@@ -59,6 +59,7 @@ export class Kernel {
   private readonly openFolders = new WeakMap<object, number>();
   private readonly toForget: { what: Invalidation; forgotten: () => void }[] = [];
   private isForgetting = false;
+  private programs = 0;
   private order = 1;
   /** What programs asked for and the drive was not. */
   readonly answered: Answered = { names: 0, attributes: 0, pages: 0 };
@@ -75,8 +76,10 @@ export class Kernel {
     });
   }
 
+  /** Of one thread. */
   program(): Program {
-    return new Program((op, args, signal) => this.request(op, args as Asked, signal), { uid: 0, gid: 0 });
+    const caller = { uid: 0, gid: 0, pid: ++this.programs };
+    return new Program((op, args, signal) => this.request(op, args as Asked, signal), caller);
   }
 
   /** Memory is short: names and pages that nobody uses now go. */

@@ -1,11 +1,11 @@
 // Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
 // them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only: that of a simulation, or one that
 // was started for it.
-import { DriveHost, Lease, Listings, MountedVolume, OwnTime, type Replica } from "@runnel/app/parts";
+import { DriveHost, Lease, Listings, MountedVolume, Names, OwnTime, type Replica } from "@runnel/app/parts";
 import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/server/parts";
 import type { Drive } from "@runnel/native/drive";
-import type { Change, Clock } from "@runnel/shared";
-import { sleep } from "@runnel/shared";
+import type { Change, Clock, NodeState } from "@runnel/shared";
+import { RunnelError, sleep } from "@runnel/shared";
 import { Process } from "../simulation/machine.ts";
 import { CONTENT_MUTANTS } from "./content-mutants.ts";
 import type { PlanSettings } from "./plan.ts";
@@ -29,6 +29,10 @@ interface ListingParts {
   replica: Replica;
   session: { parts: { clock: Clock } };
   progress(folder: number): void;
+}
+
+interface NamesParts {
+  parts: { tree: { lookup(folder: number, name: string): Promise<NodeState | undefined> } };
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -185,6 +189,38 @@ export const MUTANTS: readonly Mutant[] = [
           async function (up) {
             const drive = { ...this.parts.drive, commitDirty: async () => 0 };
             return original.call(Object.create(this, { parts: { value: { ...this.parts, drive } } }) as FlushParts, up);
+          },
+      ),
+  },
+  {
+    name: "a new file known by its name only",
+    settings: { powers: ["quiet"] },
+    apply: () =>
+      replace<{ parts: { drive: Drive } }, [unknown]>(
+        Names.prototype,
+        "create",
+        (original) =>
+          async function (request) {
+            const drive = new Proxy(this.parts.drive, {
+              get: (target, key) => (key === "putNode" ? () => undefined : Reflect.get(target, key).bind(target)),
+            });
+            return original.call(Object.create(this, { parts: { value: { ...this.parts, drive } } }), request);
+          },
+      ),
+  },
+  {
+    name: "what a name is bound to is found out once",
+    settings: { powers: ["quiet"] },
+    apply: () =>
+      replace<NamesParts, [{ folder: number; name: string }, (state: NodeState) => Promise<void>]>(
+        Names.prototype,
+        "ofNow",
+        () =>
+          async function ({ folder, name }, change) {
+            const state = await this.parts.tree.lookup(folder, name);
+            if (state === undefined) throw new RunnelError("NotFound", "mutant", "There is none.");
+            await change(state);
+            return state;
           },
       ),
   },

@@ -14,6 +14,7 @@ export const DOINGS = [
   "rename",
   "link",
   "make",
+  "create",
   "flush",
   "removeTree",
 ] as const;
@@ -116,11 +117,21 @@ export interface PlanSettings {
 /**
  * verbs: `runnel flush` and `runnel remove` beside programs that have unsaved bytes in open files. outside: programs on the server write to the served folder.
  * mapped: so that the system tells nobody. large: contents above a mebibyte. slowAgent: agents get a fifth of a processor. unavailable: the
- * served folder, or the server's own data, are not there for a while. unsent: what a close failed with is followed.
+ * served folder, or the server's own data, are not there for a while. unsent: what a close failed with is followed. quiet: nothing fails, and programs of all
+ * clients make and move the same few files.
  */
-export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unavailable" | "unsent";
+export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unavailable" | "unsent" | "quiet";
 /** What a plan contains unless something else is asked for. */
-const POWERS: readonly Power[] = ["verbs", "outside", "large", "slowAgent", "unavailable", "unsent"];
+const POWERS: readonly Power[] = ["verbs", "outside", "large", "slowAgent", "unavailable", "unsent", "quiet"];
+/** Of plans that may. */
+const QUIET_SHARE = 0.05;
+const QUIET_SEED = 0x5bd1e995;
+const QUIET_SHARES: readonly (readonly [number, Step["do"]])[] = [
+  [45, "create"],
+  [60, "remove"],
+  [70, "write"],
+  [80, "read"],
+];
 /** Of plans that may: whatever else they contain happens mostly while the server has its folder and its data. */
 const UNAVAILABLE_SHARE = 0.4;
 
@@ -154,6 +165,9 @@ const VERBS: ReadonlySet<Step["do"]> = new Set<Step["do"]>(["flush", "removeTree
 export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   const random = new SeededRandom(seed);
   const powers = new Set(settings.powers ?? POWERS);
+  // Of its own chance: the other seeds stay what they are.
+  if (powers.has("quiet") && (powers.size === 1 || new SeededRandom(seed ^ QUIET_SEED).coin(QUIET_SHARE)))
+    return quietPlan(seed, random);
   if (!random.coin(UNAVAILABLE_SHARE)) powers.delete("unavailable");
   const clients = settings.clients ?? (random.coin(0.15) ? 3 : 2);
   const onlyFault = settings.onlyFault ?? lastingFault(random, powers);
@@ -200,6 +214,25 @@ export function planOf(seed: number, settings: PlanSettings = {}): Plan {
     steps,
     faults,
   };
+}
+
+function quietPlan(seed: number, random: SeededRandom): Plan {
+  const clients = Array.from({ length: 3 }, () => ({ delayMs: 5 + random.below(60), jitterMs: random.below(20) }));
+  const steps: Step[] = [];
+  for (let client = 0; client < clients.length; client++) {
+    for (let n = 0, atMs = 0; n < 60; n++) {
+      atMs += random.below(200);
+      const share = random.below(100);
+      const doing = QUIET_SHARES.find(([below]) => share < below)?.[1] ?? "rename";
+      const [path, toPath] = [quietPath(random), quietPath(random)];
+      steps.push({ client, program: n % 2, atMs, do: doing, path, toPath, sizeBytes: 10 });
+    }
+  }
+  return { seed, termMs: 5_000, clients, steps, faults: [] };
+}
+
+function quietPath(random: SeededRandom): string {
+  return NAMES[random.below(NAMES.length)] ?? "";
 }
 
 function oneStep(

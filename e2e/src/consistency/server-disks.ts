@@ -3,7 +3,7 @@ import { type Clock, type Disk, type DiskRoot, SimulatedDisk } from "@runnel/sha
 
 const PAGE_BYTES = 4096;
 const FOLDER_MODE = 0o755;
-/** What was begun for want of room goes on so long, on a slow disk. */
+/** What was begun for want of room goes on so long, once the disks are as fast as ever. */
 const SHORT_MS = 10_000;
 const TRASH_NAME = "trash";
 
@@ -15,6 +15,8 @@ export class ServerDisks implements Disk {
   private readonly full = new Map<SimulatedDisk, number>();
   /** Room is being made until then. */
   private shortUntilMs = -Infinity;
+  private slowSinceMs: number | undefined;
+  private usualMs: readonly ((path: string) => number)[] | undefined;
   /** Since when the served folder is not at its path; undefined: it is. */
   awaySinceMs: number | undefined;
   /** Old versions that went while there was no room: they make room for what is new. */
@@ -30,7 +32,7 @@ export class ServerDisks implements Disk {
     served.bind = (slots, reuses) => {
       for (const { folder, from, to } of slots) {
         if (folder.place?.name !== TRASH_NAME || from?.content === undefined || to !== undefined) continue;
-        if (clock.bootMs() < this.shortUntilMs) this.dropped.push(from.content.read(0, from.content.sizeBytes));
+        if (this.isShort) this.dropped.push(from.content.read(0, from.content.sizeBytes));
       }
       bind(slots, reuses);
     };
@@ -72,6 +74,23 @@ export class ServerDisks implements Disk {
       rename(away, name);
       this.awaySinceMs = undefined;
     };
+  }
+
+  /** Each call takes so long, until what this returns is called. */
+  slow(delayMs: () => number): () => void {
+    const { clock } = this.served;
+    this.usualMs ??= this.both.map((disk) => disk.delayMs.bind(disk));
+    this.slowSinceMs ??= clock.bootMs();
+    for (const disk of this.both) disk.delayMs = delayMs;
+    return () => {
+      for (const [index, disk] of this.both.entries()) disk.delayMs = this.usualMs?.[index] ?? (() => 0);
+      if (this.isShort) this.shortUntilMs = Math.max(this.shortUntilMs, clock.bootMs() + SHORT_MS);
+      this.slowSinceMs = undefined;
+    };
+  }
+
+  private get isShort(): boolean {
+    return (this.slowSinceMs ?? this.served.clock.bootMs()) < this.shortUntilMs;
   }
 
   crash(): void {

@@ -136,8 +136,8 @@ class World {
   private starved(): string[] {
     const { faults, termMs } = this.plan;
     const [only] = faults;
-    if (only?.kind === "slowAgent" && faults.length === 1 && this.plan.outside === undefined)
-      return givenUp(this.history.calls);
+    const isWell = faults.length === 0 || (only?.kind === "slowAgent" && faults.length === 1);
+    if (isWell && this.plan.outside === undefined) return givenUp(this.history.calls);
     if (only?.kind !== "noAcks" || faults.length > 1) return [];
     return starvedBy(`client${only.client}`, this.history.calls, termMs);
   }

@@ -4,6 +4,8 @@ import { type Call, isChange } from "./history.ts";
 
 /** EIO, EROFS: what an agent answers with that cannot reach its server. */
 const OFFLINE_ERRNOS: ReadonlySet<number> = new Set([5, 30]);
+/** What a kernel passes on that was sent back twice. */
+const ESTALE = 116;
 
 /** A sentence for each call of the others that has ended and that `client` delayed when its lease must have run out. */
 export function starvedBy(client: string, all: readonly Call[], termMs: number): string[] {
@@ -20,9 +22,16 @@ export function starvedBy(client: string, all: readonly Call[], termMs: number):
 
 /** A sentence for each call that failed as without a server, where lines and server were well all the time and an agent was slow. */
 export function givenUp(calls: readonly Call[]): string[] {
-  return calls.flatMap(({ client, kind, path, errno = 0, beganMs, wasOffline }) =>
-    OFFLINE_ERRNOS.has(errno) || wasOffline
+  return calls.flatMap((call) => {
+    const { client, kind, path, errno = 0, beganMs, wasOffline } = call;
+    const isStale = errno === ESTALE && !isMadeAgain(call);
+    return OFFLINE_ERRNOS.has(errno) || isStale || wasOffline
       ? [`given up: ${client} ${kind} ${path} at ${Math.round(beganMs)}, errno ${errno}, though the server was well`]
-      : [],
-  );
+      : [];
+  });
+}
+
+/** ESTALE of open(O_CREAT): the file has gone, and when the kernel looked once more and was to make it, another one was there again. */
+export function isMadeAgain({ kind, errno }: Pick<Call, "kind" | "errno">): boolean {
+  return errno === ESTALE && kind === "write";
 }

@@ -64,6 +64,7 @@ class Doer {
     else if (doing === "write") await this.write(path);
     else if (doing === "edit") await this.edit(path);
     else if (doing === "save") await this.saveByRename(path);
+    else if (doing === "create") await this.create(path);
     else if (doing === "remove") await this.remove(path);
     else if (doing === "rename") await this.rename(path, toPath);
     else if (doing === "link") await this.link(path, toPath);
@@ -179,6 +180,15 @@ class Doer {
         throw error;
       }
       await this.program.close(fd);
+    });
+  }
+
+  /** A new one and no other, with nothing in it. */
+  private async create(path: string): Promise<void> {
+    await this.call({ client: this.client, kind: "create", path }, async () => {
+      await this.program.close(
+        await this.program.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL),
+      );
     });
   }
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import websocket
 
 import frame
-from connection import Closed, Connection, Refused
+from connection import Channel, Closed, Connection, Refused
 from recipe import oid_of, recipe_of
 from volume import ROOT, Volume
 
@@ -61,14 +61,23 @@ class Attempts:
     def find(self, **fields: Any) -> Any:
         return self.attach().call("find", **fields).result()
 
-    def write(self, items: List[Any], **fields: Any) -> Any:
-        volume = self.attach()
+    def open_write(self, volume: Volume, **fields: Any) -> Channel:
         node = volume.make(ROOT, f"refused {volume.instance}")
         request = {"node": node, "base": 0, "sizeBytes": len(HELLO), "attributes": {}, "isResumed": False}
-        channel = volume.change("write", {**request, **fields}, frame.OPEN)
+        return volume.change("write", {**request, **fields}, frame.OPEN)
+
+    def write(self, items: List[Any], **fields: Any) -> Any:
+        channel = self.open_write(self.attach(), **fields)
         for item in items:
             channel.say(item)
         return channel.item() or channel.result()
+
+    def too_much_bulk(self) -> None:
+        volume = self.attach()
+        number = frame.encode_varint(self.open_write(volume).number)
+        for _ in range(65):
+            volume.connection.send_raw(bytes([frame.BULK]) + number + bytes(65536))
+        volume.connection.take_in_until(lambda: False)
 
 
 def refusals(attempts: Attempts) -> Dict[str, str]:
@@ -93,7 +102,8 @@ def refusals(attempts: Attempts) -> Dict[str, str]:
         ),
         "the server's channel": lambda: say(bytes([frame.CALL, 4]) + space),
         "a channel that was never opened": lambda: say(frame.encode_frame(frame.ITEM, 99, ["ack", 1])),
-        "more bulk than credit": lambda: say(*[bytes([frame.BULK, 3]) + bytes(65536)] * 65),
+        "bulk where none is read": lambda: say(bytes([frame.BULK, 3]) + bytes(1)),
+        "more bulk than credit": attempts.too_much_bulk,
         "an acknowledgement of nothing": lambda: say(frame.encode_frame(frame.ACK, 0, 1)),
         "no hello": lambda: request("space", {"attachment": 1}, hello=False),
         "no proof": lambda: request("hello", hello, hello=False),

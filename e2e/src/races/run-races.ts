@@ -11,7 +11,7 @@ const THREADS = 64;
 export async function runRaces(
   settings: RaceSettings,
   deadlineMs: number,
-): Promise<RaceReport & { incomplete: unknown[]; lost: unknown[] }> {
+): Promise<RaceReport & { incomplete: unknown[]; lost: unknown[]; problems: string[] }> {
   const sandbox = new Sandbox();
   try {
     const served = sandbox.makeFolder("served");
@@ -26,10 +26,11 @@ export async function runRaces(
     });
     if (code !== 0) throw new Error(`The racer ended with ${code}: ${stderr}`);
     const status = (await device.status()) as {
-      mounts: { server: { incomplete: unknown[]; lost: unknown[] } }[];
+      mounts: { problems: string[]; server: { incomplete: unknown[]; lost: unknown[] } }[];
     };
-    const { incomplete = [], lost = [] } = status.mounts[0]?.server ?? {};
-    return { ...(JSON.parse(stdout) as RaceReport), incomplete, lost };
+    const [mount] = status.mounts;
+    const { incomplete = [], lost = [] } = mount?.server ?? {};
+    return { ...(JSON.parse(stdout) as RaceReport), incomplete, lost, problems: mount?.problems ?? [] };
   } finally {
     await sandbox.cleanup();
   }

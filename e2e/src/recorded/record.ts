@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { SeededRandom } from "@runnel/shared";
 import { type Verdict, check } from "../consistency/checker.ts";
 import { type Call, folderOf, isChange } from "../consistency/history.ts";
-import { starvedBy } from "../consistency/starved.ts";
+import { isMadeAgain, starvedBy } from "../consistency/starved.ts";
 import type { Committed, Truth } from "../consistency/truth.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { type DisturbanceSettings, Disturbances } from "./disturbances.ts";
@@ -144,7 +144,7 @@ class Recording {
     // One that never acknowledges is sent away now and then.
     if (disturbances.kinds.length > 0 || mutant !== undefined || isFirstMute === true) return [];
     return this.calls.flatMap(({ client, kind, path, errno, beganMs }) =>
-      errno === undefined || OF_NAMES.has(errno)
+      errno === undefined || OF_NAMES.has(errno) || isMadeAgain({ kind, errno })
         ? []
         : [`for no reason: ${client} ${kind} ${path} [${beganMs}] failed with errno ${errno}`],
     );

@@ -11,7 +11,7 @@ void DriveCore::GetAttributes(ReplyPtr reply, uint64_t id) {
   const int64_t now_ms = host_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
   // fstat arrives without its handle, so what is open here is answered as it is open, stale or not.
-  if (kernel_node == nullptr || (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, now_ms))) {
+  if (kernel_node == nullptr || (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, now_ms))) {
     lock.unlock();
     return reply->Error(ESTALE);
   }
@@ -54,7 +54,7 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
     return reply->Error(ESTALE);
   }
   const FilePtr file = handle != nullptr ? handle->file : kernel_node->file;
-  if (file == nullptr && IsStaleLocked(*kernel_node, host_->NowBootMs())) {
+  if (file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, host_->NowBootMs())) {
     lock.unlock();
     return reply->Error(ESTALE);
   }

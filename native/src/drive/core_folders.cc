@@ -18,7 +18,7 @@ std::shared_ptr<const std::vector<EntryTable::Listed>> Sorted(std::shared_ptr<st
 void DriveCore::OpenFolder(ReplyPtr reply, uint64_t id) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, host_->NowBootMs())) {
+  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, reply->GetCaller().pid, host_->NowBootMs())) {
     lock.unlock();
     return reply->Error(ESTALE);
   }

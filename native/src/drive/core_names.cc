@@ -23,6 +23,7 @@ void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name
     const EntryTable::Found found = entries_.Find(node, name);
     if (found.known == EntryTable::Known::kBound) {
       const EntryAnswer answer = GiveEntryLocked(found, true);
+      NoteLookedUpLocked(answer.id, reply->GetCaller().pid);
       lock.unlock();
       CountNative(Op::kLookup);
       if (!reply->Entry(answer)) UndoLookup(answer.id);
@@ -53,6 +54,7 @@ void DriveCore::ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::st
     return reply->Error(found.known == EntryTable::Known::kAbsent ? ENOENT : EIO);
   }
   const EntryAnswer answer = GiveEntryLocked(found, true);
+  NoteLookedUpLocked(answer.id, reply->GetCaller().pid);
   lock.unlock();
   if (!reply->Entry(answer)) UndoLookup(answer.id);
 }
@@ -97,7 +99,7 @@ void DriveCore::Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::strin
   std::unique_lock lock(mutex_);
   KernelNode* source = nodes_.Find(id);
   KernelNode* folder = nodes_.Find(folder_id);
-  if (source == nullptr || folder == nullptr || IsStaleLocked(*source, host_->NowBootMs())) {
+  if (source == nullptr || folder == nullptr || IsStaleLocked(*source, reply->GetCaller().pid, host_->NowBootMs())) {
     lock.unlock();
     return reply->Error(ESTALE);
   }

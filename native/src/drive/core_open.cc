@@ -47,7 +47,7 @@ void DriveCore::ConfirmPages(Handle* handle) {
   rare.pages_version = handle->file->GetState().version;
 }
 
-FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, int64_t now_ms, bool* is_stale) {
+FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms, bool* is_stale) {
   const FilePtr& file = kernel_node.file;
   *is_stale = false;
   if (file != nullptr && IsShared(*file)) return file;
@@ -55,7 +55,7 @@ FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, 
   if (is_same && kernel_node.told_version == version) return file;
   // The kernel knows another size, or shares pages with an older handle. After one retry what there is has to do: the program looked the
   // name up before this change came, so it may have either version.
-  if (kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp || now_ms < kernel_node.rare().looked_up_until_ms) return file;
+  if (is_second_try || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp || now_ms < kernel_node.rare().looked_up_until_ms) return file;
   kernel_node.MakeRare().retry = KernelNode::Rare::Retry::kAsked;
   answered_stale_ms_ = now_ms;
   *is_stale = true;
@@ -76,16 +76,24 @@ void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& re
 }
 
 // After an ESTALE the kernel walks the path once more. When no lookup comes before the OPEN that follows, there is no name on the way: what is opened anew is an
-// open file (/proc/self/fd), whatever its name leads to by now.
-bool DriveCore::IsSecondTryLocked(const KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
-  const KernelNode::Rare& rare = kernel_node.rare();
-  return rare.retry == KernelNode::Rare::Retry::kAsked && thread != 0 && rare.asked_by == thread && now_ms < rare.asked_until_ms;
+// open file (/proc/self/fd), whatever its name leads to by now. Several threads may be sent back at once: each is served when it comes again, for it gets no third try.
+bool DriveCore::IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms) {
+  const auto at = asked_.find(thread);
+  if (at == asked_.end()) return false;
+  const Asked asked = at->second;
+  asked_.erase(at);
+  return asked.id == id && now_ms < asked.until_ms;
 }
 
-void DriveCore::NoteAskedLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
-  KernelNode::Rare& rare = kernel_node.MakeRare();
-  rare.asked_by = thread;
-  rare.asked_until_ms = now_ms + kRetryOpenMs;
+void DriveCore::NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms) {
+  if (thread == 0) return;
+  if (asked_.size() >= kAskedMax) std::erase_if(asked_, [now_ms](const auto& each) { return each.second.until_ms <= now_ms; });
+  if (asked_.size() < kAskedMax) asked_[thread] = {id, now_ms + kRetryOpenMs};
+}
+
+void DriveCore::NoteLookedUpLocked(uint64_t id, int32_t thread) {
+  const auto at = asked_.find(thread);
+  if (at != asked_.end()) at->second = {id, host_->NowBootMs() + kRetryOpenMs};
 }
 
 void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
@@ -94,9 +102,9 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   const int64_t now_ms = host_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
   const int32_t thread = reply->GetCaller().pid;
-  if (kernel_node != nullptr && IsSecondTryLocked(*kernel_node, thread, now_ms)) kernel_node->MakeRare().retry = KernelNode::Rare::Retry::kLookedUp;
-  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, now_ms)) {
-    if (kernel_node != nullptr) NoteAskedLocked(*kernel_node, thread, now_ms);
+  const bool is_second_try = IsSecondTryLocked(id, thread, now_ms);
+  if (kernel_node == nullptr || (!is_second_try && IsStaleLocked(*kernel_node, thread, now_ms))) {
+    NoteAskedLocked(id, thread, now_ms);
     lock.unlock();
     return reply->Error(ESTALE);
   }
@@ -106,10 +114,10 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   bool is_stale = false;
   FilePtr file = kernel_node->file;
   if (file == nullptr || !IsShared(*file)) {
-    file = is_known ? FileToShareLocked(*kernel_node, entry->version, now_ms, &is_stale) : nullptr;
+    file = is_known ? FileToShareLocked(*kernel_node, entry->version, is_second_try, now_ms, &is_stale) : nullptr;
   }
   if (is_stale) {
-    NoteAskedLocked(*kernel_node, thread, now_ms);
+    NoteAskedLocked(id, thread, now_ms);
     lock.unlock();
     return reply->Error(ESTALE);
   }
@@ -127,18 +135,22 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   lock.unlock();
   message.wants_write = WantsWrite(flags);
   message.truncates = (flags & O_TRUNC) != 0;
-  AskAgent(reply, std::move(message), [this, reply, id, flags](const Answer& answer) { OnOpened(reply, id, flags, answer); });
+  AskAgent(reply, std::move(message), [this, reply, id, flags, is_second_try](const Answer& answer) {
+    OnOpened(reply, id, flags, is_second_try, answer);
+  });
 }
 
-void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, const Answer& answer) {
+void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_second_try, const Answer& answer) {
   if (answer.error == ENOENT || answer.error == ESTALE) return ReplyStale(reply);
   if (answer.error != 0) return reply->Error(answer.error);
   std::unique_lock lock(mutex_);
+  const int64_t now_ms = host_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
   bool is_stale = kernel_node == nullptr;
   FilePtr file;
-  if (!is_stale) file = FileToShareLocked(*kernel_node, answer.version, host_->NowBootMs(), &is_stale);
+  if (!is_stale) file = FileToShareLocked(*kernel_node, answer.version, is_second_try, now_ms, &is_stale);
   if (is_stale) {
+    NoteAskedLocked(id, reply->GetCaller().pid, now_ms);
     lock.unlock();
     return reply->Error(ESTALE);
   }
@@ -175,8 +187,14 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
     if (answer.error == EEXIST && (flags & O_EXCL) == 0) return ReplyStale(reply);
     if (answer.error != 0) return reply->Error(answer.error);
     std::unique_lock lock(mutex_);
-    const EntryTable::Found found = entries_.Find(node, name);
+    EntryTable::Found found = entries_.Find(node, name);
+    EntryTable::Binding taken;
     if (found.known != EntryTable::Known::kBound || found.entry->node != answer.node) {
+      // Another client has taken the name since: the program works on with the file that it made (POSIX), and the kernel keeps nothing of the name.
+      taken.changed_ms = host_->NowBootMs();
+      found = {EntryTable::Known::kBound, &taken, entries_.FindNode(answer.node)};
+    }
+    if (found.entry == nullptr) {
       lock.unlock();
       return reply->Error(EIO);
     }

@@ -102,7 +102,7 @@ void DriveCore::ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view
   if (const int error = CheckXattr(name); error != 0) return reply->Error(error == ENODATA ? EOPNOTSUPP : error);
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr || (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, host_->NowBootMs()))) {
+  if (kernel_node == nullptr || (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, host_->NowBootMs()))) {
     lock.unlock();
     return reply->Error(ESTALE);
   }

@@ -66,12 +66,14 @@ bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_
 
 // Whether a request by id reached a binding that has changed and that the kernel may still hold: it is to look the name up again. So it is where the
 // kernel may have found the name itself and the lease is over under which it was given: the machine slept, or the connection was lost.
-bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int64_t now_ms) {
+bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
   const int64_t stale_until_ms = kernel_node.rare().stale_until_ms;
   const int64_t until_ms = HasLease(now_ms) ? stale_until_ms : std::max(stale_until_ms, kernel_node.named_until_ms);
   if (until_ms <= host_->NowKernelMs() || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp) return false;
+  if (IsSecondTryLocked(kernel_node.id, thread, now_ms)) return false;
   kernel_node.MakeRare().retry = KernelNode::Rare::Retry::kAsked;
   answered_stale_ms_ = now_ms;
+  NoteAskedLocked(kernel_node.id, thread, now_ms);
   return true;
 }
 
@@ -79,6 +81,7 @@ void DriveCore::ReplyStale(const ReplyPtr& reply) {
   {
     std::lock_guard lock(mutex_);
     answered_stale_ms_ = host_->NowBootMs();
+    NoteAskedLocked(0, reply->GetCaller().pid, answered_stale_ms_);
   }
   reply->Error(ESTALE);
 }
@@ -153,7 +156,7 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   answer.attribute_timeout_ms = TimeoutLocked(entry, *kernel_node, found.binding->changed_ms, now_ms);
   // A folder's attributes may be kept, since every path through it has its permissions checked; its name may not.
   answer.entry_timeout_ms = entry.type == FileType::kFolder ? 0 : answer.attribute_timeout_ms;
-  kernel_node->told_version = kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version;
+  kernel_node->Tell(kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version);
   const int64_t kernel_now_ms = host_->NowKernelMs();
   kernel_node->attributes_until_ms = std::max(kernel_node->attributes_until_ms, kernel_now_ms + answer.attribute_timeout_ms + kRoundingMs);
   if (answer.entry_timeout_ms > 0) {
@@ -182,7 +185,7 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
   if (entry != nullptr && kernel_node.rare().removed == nullptr) {
     const uint64_t version = kernel_node.file != nullptr ? kernel_node.file->GetState().version : entry->version;
     if (version == entry->version) *timeout_ms = TimeoutLocked(*entry, kernel_node, EntryTable::kNeverMs, now_ms);
-    kernel_node.told_version = version;
+    kernel_node.Tell(version);
   }
   kernel_node.attributes_until_ms = std::max(kernel_node.attributes_until_ms, host_->NowKernelMs() + *timeout_ms + kRoundingMs);
   return true;

@@ -173,9 +173,12 @@ class DriveCore {
   static bool IsShared(const File& file);
   // Answers ESTALE: the kernel looks the name up again, once.
   void ReplyStale(const ReplyPtr& reply);
-  bool IsStaleLocked(KernelNode& kernel_node, int64_t now_ms);
-  static bool IsSecondTryLocked(const KernelNode& kernel_node, int32_t thread, int64_t now_ms);
-  static void NoteAskedLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
+  bool IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
+  // Asked once for each request: it forgets.
+  bool IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms);
+  void NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms);
+  // What the thread was given may be another node than the one for which it was sent back.
+  void NoteLookedUpLocked(uint64_t id, int32_t thread);
   // How long the kernel may keep attributes, and a name unless it is a folder's.
   uint32_t TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const;
   // Attributes of what is open there, or of `known`.
@@ -225,12 +228,12 @@ class DriveCore {
   void ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view name, Message message);
 
   // What is open there, if an open of `version` may share it; else the open is to be answered ESTALE when *is_stale.
-  FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, int64_t now_ms, bool* is_stale);
+  FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms, bool* is_stale);
   Handle* AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache);
   void ConfirmPages(Handle* handle);
   FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
   void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags);
-  void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, const Answer& answer);
+  void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_second_try, const Answer& answer);
   // What was absent from a content when the agent last said that it had come.
   struct Missed {
     uint64_t content = 0;  // none
@@ -275,6 +278,14 @@ class DriveCore {
   uint64_t next_file_ = 1;
   uint64_t next_mark_ = 1;
   int64_t answered_stale_ms_ = EntryTable::kNeverMs;
+  // The kernel id for which the thread was sent back to look again (what it was given then, once it has looked), and until when its next request for that is taken for the
+  // kernel's second try.
+  struct Asked {
+    uint64_t id;
+    int64_t until_ms;
+  };
+  static constexpr size_t kAskedMax = 256;
+  std::unordered_map<int32_t, Asked> asked_;  // by thread
   struct Taken {
     uint64_t folder;
     std::string name;

@@ -26,9 +26,6 @@ struct KernelNode {
     uint64_t stale_mark = 0;
     // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN is served.
     enum class Retry : uint8_t { kNone, kAsked, kLookedUp } retry = Retry::kNone;
-    // The thread whose OPEN was answered so, and until when another one of it is taken for the kernel's second try.
-    int32_t asked_by = 0;
-    int64_t asked_until_ms = 0;
     // Looked up just after some request was answered ESTALE, so perhaps by the one that may not be answered so again: until then it is
     // opened even if its version has changed once more.
     int64_t looked_up_until_ms = 0;
@@ -45,7 +42,7 @@ struct KernelNode {
   uint64_t node = 0;
   uint64_t lookups = 0;        // what FORGET counts down
   std::shared_ptr<File> file;  // at most one per kernel id: its handles share pages and size in the kernel
-  uint64_t told_version = 0;   // whose size and times the kernel was last told
+  uint64_t told_version = 0;   // whose size and times the kernel was last told: see Tell
   // On the kernel's clock. It may answer stat, and find the node under a name it was given, itself until then.
   int64_t attributes_until_ms = 0;
   int64_t named_until_ms = 0;
@@ -59,6 +56,11 @@ struct KernelNode {
     return *rare_;
   }
   bool HasRare() const { return rare_ != nullptr; }
+  // The kernel is told the size and times of a version. Another size than that of its pages has cut them, also when the first one is told again.
+  void Tell(uint64_t version) {
+    told_version = version;
+    if (rare_ != nullptr && rare_->pages_version != version) rare_->has_pages = false;
+  }
 
  private:
   static const Rare& Nothing();

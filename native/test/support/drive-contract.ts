@@ -20,6 +20,8 @@ const ENAMETOOLONG = 36;
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 const bytes = (what: string): Buffer => Buffer.from(what);
 
+/** By which a content is known that the server does not have. */
+const UNSENT_VERSION = 2 ** 52 + 1;
 /** The kernel may answer names and attributes itself for so long. */
 const KERNEL_MS = 1_000;
 
@@ -209,6 +211,18 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       await program.close(after);
     });
 
+    test("a file that was shown as another version for a while, of another length, is read anew", async () => {
+      const { agent, program } = rig;
+      const whole = "0123456789".repeat(1_000);
+      await agent.remoteWrite("a", bytes(whole));
+      expect(await readFile("a")).toBe(whole);
+      await agent.show("a", { version: UNSENT_VERSION, sizeBytes: 100 });
+      await rig.until(async () => (await program.stat("a")).sizeBytes === 100);
+      await agent.show("a");
+      await rig.until(async () => (await program.stat("a")).sizeBytes === whole.length);
+      expect(await readFile("a")).toBe(whole);
+    });
+
     test("a content under an open file is not dropped", async () => {
       const { agent, program } = rig;
       await agent.remoteWrite("a", bytes("text"));
@@ -282,6 +296,20 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(await count("commit")).toBe(0);
       expect((await rig.program.stat("a")).sizeBytes).toBe(0);
     });
+
+    test.each([0, O_EXCL])(
+      "a new file over which another client moves one before the answer is its program's own, unseen (%i)",
+      async (flag) => {
+        await rig.agent.remoteWrite("other", bytes("theirs"));
+        await rig.agent.setKnobs({ movedOverNext: "other" });
+        const fd = await rig.program.open("f", O_RDWR | O_CREAT | flag);
+        await rig.program.write(fd, 0, bytes("ours"));
+        expect(await readFile("f")).toBe("theirs");
+        expect(text(await rig.program.read(fd, 0, 10))).toBe("ours");
+        await rig.program.close(fd);
+        expect(await readFile("f")).toBe("theirs");
+      },
+    );
 
     test("an edit commits its extents over the version it was opened at", async () => {
       const { agent, program } = rig;

@@ -70,6 +70,8 @@ export class DriveDouble {
   cacheWhole = false;
   /** Whether committed layers are merged into a new content at once. */
   rebases = true;
+  /** A file of the root that another client moves over the next one that is made there, before its program has the answer. */
+  movedOverNext = "";
 
   /** `owner`: of what others have made. */
   constructor(drive: Drive, folder: string, bootMs: () => number, owner = { uid: 0, gid: 0 }) {
@@ -147,7 +149,7 @@ export class DriveDouble {
     this.log.length = 0;
   }
 
-  setKnobs(knobs: { cacheWhole?: boolean; rebases?: boolean }): void {
+  setKnobs(knobs: { cacheWhole?: boolean; rebases?: boolean; movedOverNext?: string }): void {
     Object.assign(this, knobs);
   }
 
@@ -330,6 +332,10 @@ export class DriveDouble {
     const node = this.#newNode("file", mode, parent, caller);
     parent.names.set(name, node.entry.node);
     this.#bind(parent, name, false);
+    const { movedOverNext } = this;
+    this.movedOverNext = "";
+    if (movedOverNext !== "") this.remoteRename(movedOverNext, name);
+    this.drive.putNode(node.entry, false);
     this.drive.created(id, { node: node.entry.node, version: node.entry.version });
     return -1;
   }
@@ -569,6 +575,13 @@ export class DriveDouble {
     const cached = this.#contents.get(id);
     const bytes = this.#bytes(node);
     if (cached !== undefined) this.#fill(cached, bytes, 0, bytes.length);
+  }
+
+  /** Shows a file as it is, but for these. */
+  show(path: string, otherwise: Partial<DriveEntry> = {}): void {
+    const node = this.#resolve(path);
+    if (node === undefined) throw new Error("no such file");
+    this.drive.putNode({ ...node.entry, ...otherwise }, true);
   }
 
   /** Puts the content of a file once more, as for a second program that opens it. */

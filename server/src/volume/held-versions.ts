@@ -4,6 +4,7 @@ import type { Executor, Recipe, VersionId } from "@runnel/shared";
 import { RunnelError, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
 import type { ContentStore, OpenVersion } from "../content/content-store.ts";
 import type { MetaStore, Run } from "../meta/meta-store.ts";
+import type { Allowance } from "./staged-writes.ts";
 import { holdsChunks } from "./version-reader.ts";
 
 export interface HeldVersion {
@@ -14,17 +15,25 @@ export interface HeldVersion {
 
 /** Each is an open file. A write that copies from more gets asked for the rest. */
 const OPEN_VERSIONS_MAX = 128;
+/** With those that cannot be opened. */
+const HELD_MAX = 2 * OPEN_VERSIONS_MAX;
 
 export class HeldVersions {
   private readonly meta: MetaStore;
   private readonly content: ContentStore;
   private readonly executor: Executor;
-  private readonly held = new Map<string, HeldVersion | undefined>();
+  private readonly allowance: Pick<Allowance, "open" | "describe">;
+  /** Being opened, or open. */
+  private readonly held = new Map<string, Promise<HeldVersion | undefined>>();
   /** Those that the write's runs name. */
   private readonly used = new Set<string>();
   private openCount = 0;
 
-  constructor(parts: { meta: MetaStore; content: ContentStore; executor: Executor }) {
+  constructor(
+    parts: { meta: MetaStore; content: ContentStore; executor: Executor },
+    allowance: Pick<Allowance, "open" | "describe">,
+  ) {
+    this.allowance = allowance;
     this.meta = parts.meta;
     this.content = parts.content;
     this.executor = parts.executor;
@@ -33,12 +42,33 @@ export class HeldVersions {
   /** undefined: the version or its recipe is not kept. */
   async get(version: VersionId): Promise<HeldVersion | undefined> {
     const key = keyOf(version);
-    if (this.held.has(key)) return this.held.get(key);
-    if (this.openCount >= OPEN_VERSIONS_MAX) await this.closeUnused();
-    const recipe = await this.meta.recipe(version);
-    const held = recipe && { recipe, open: this.openCount < OPEN_VERSIONS_MAX ? await this.open(version) : undefined };
+    const before = this.held.get(key);
+    if (before !== undefined) return before;
+    if (this.held.size >= HELD_MAX) {
+      await this.closeUnused();
+      return this.get(version);
+    }
+    const held = this.hold(version);
     this.held.set(key, held);
-    return held;
+    try {
+      return await held;
+    } catch (error) {
+      if (this.held.get(key) === held) this.held.delete(key);
+      throw error;
+    }
+  }
+
+  private async hold(version: VersionId): Promise<HeldVersion | undefined> {
+    const recipe = await this.meta.recipe(version);
+    if (recipe === undefined) return undefined;
+    const open = await this.open(version);
+    try {
+      this.allowance.describe(recipe.lengths.length);
+    } catch (error) {
+      await this.shut(open);
+      throw error;
+    }
+    return { recipe, open };
   }
 
   /** A run over chunks of a version, proved; undefined when they are not there. */
@@ -92,11 +122,12 @@ export class HeldVersions {
   }
 
   private async open(version: VersionId): Promise<OpenVersion | undefined> {
+    if (this.openCount >= OPEN_VERSIONS_MAX || !this.allowance.open(1)) return undefined;
+    this.openCount++;
     try {
-      const open = await this.content.open(version);
-      this.openCount++;
-      return open;
+      return await this.content.open(version);
     } catch (error) {
+      this.closed();
       if (!isRunnelError(error)) throw error;
       return undefined;
     }
@@ -112,13 +143,24 @@ export class HeldVersions {
   }
 
   private async closeUnused(): Promise<void> {
-    for (const [key, held] of this.held) {
+    for (const [key, holding] of this.held) {
       if (this.used.has(key)) continue;
       this.held.delete(key);
-      if (held?.open === undefined) continue;
-      this.openCount--;
-      await held.open.close();
+      const held = await holding.catch(() => undefined);
+      if (held !== undefined) this.allowance.describe(-held.recipe.lengths.length);
+      await this.shut(held?.open);
     }
+  }
+
+  private async shut(open: OpenVersion | undefined): Promise<void> {
+    if (open === undefined) return;
+    this.closed();
+    await open.close();
+  }
+
+  private closed(): void {
+    this.openCount--;
+    this.allowance.open(-1);
   }
 }
 

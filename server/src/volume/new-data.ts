@@ -1,4 +1,5 @@
 // The bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will have.
+import { RunnelError } from "@runnel/shared";
 import { fullFolder } from "./data-room.ts";
 import type { ContentStore, StagedFile, TakenFile } from "../content/content-store.ts";
 import type { Run } from "../meta/meta-store.ts";
@@ -8,6 +9,8 @@ import type { Allowance } from "./staged-writes.ts";
 export const INLINE_BYTES_MAX = 1024 * 1024;
 /** Of a write whose channel broke, which may wait in memory for a day. */
 const RESTING_BYTES_MAX = 4096;
+/** It, and its notes. */
+const STAGED_FILES = 2;
 
 export class NewData {
   private readonly content: Pick<ContentStore, "stage">;
@@ -21,6 +24,8 @@ export class NewData {
   private spilling: Promise<void> | undefined;
   private isSpilled = false;
   private takenBytes = 0;
+  private descriptors = 0;
+  private openFiles = 0;
 
   constructor(content: Pick<ContentStore, "stage">, allowance: Allowance, moved: () => void) {
     this.content = content;
@@ -34,7 +39,7 @@ export class NewData {
    */
   async store(offset: number, bytes: Uint8Array, put: (run: Run) => void): Promise<void> {
     this.count(bytes.length);
-    if (this.spilling === undefined && this.inlineBytes + bytes.length <= INLINE_BYTES_MAX) {
+    if (this.spilling === undefined && this.mayKeep(bytes.length)) {
       const at = this.inlineBytes;
       this.inline.push({ offset, bytes: bytes.slice() });
       this.inlineBytes += bytes.length;
@@ -51,13 +56,25 @@ export class NewData {
     put({ from: "temp", length: bytes.length });
   }
 
+  private mayKeep(bytes: number): boolean {
+    return this.inlineBytes + bytes <= INLINE_BYTES_MAX && this.allowance.keep(bytes);
+  }
+
   private async spill(): Promise<void> {
+    this.open();
     this.staged = await this.content.stage();
     for (const piece of this.inline) await this.staged.write(piece.offset, piece.bytes);
-    this.inline = [];
-    this.inlineBytes = 0;
+    this.letGo();
     this.moved();
     this.isSpilled = true;
+  }
+
+  private open(): void {
+    if (!this.allowance.open(STAGED_FILES))
+      throw new RunnelError("Busy", "write", "Too many files are being uploaded.", {
+        detail: { retryAfterMs: 10_000 },
+      });
+    this.openFiles = STAGED_FILES;
   }
 
   /** Little stays in memory. @throws NoSpace. */
@@ -87,6 +104,7 @@ export class NewData {
 
   /** All goes on in a file that an earlier life staged. */
   takeUp(file: TakenFile): void {
+    this.open();
     this.staged = file;
     this.spilling = Promise.resolve();
     this.isSpilled = true;
@@ -96,6 +114,12 @@ export class NewData {
   count(bytes: number): void {
     this.allowance.take(bytes);
     this.takenBytes += bytes;
+  }
+
+  /** What says where it goes takes as much memory as so many descriptors. @throws Busy. */
+  describe(descriptors: number): void {
+    this.allowance.describe(descriptors - this.descriptors);
+    this.descriptors = descriptors;
   }
 
   /** All that was stored, the staged part on stable storage. */
@@ -129,5 +153,15 @@ export class NewData {
   private giveBack(): void {
     this.allowance.giveBack(this.takenBytes);
     this.takenBytes = 0;
+    this.describe(0);
+    this.allowance.open(-this.openFiles);
+    this.openFiles = 0;
+    this.letGo();
+  }
+
+  private letGo(): void {
+    this.allowance.letGo(this.inlineBytes);
+    this.inline = [];
+    this.inlineBytes = 0;
   }
 }

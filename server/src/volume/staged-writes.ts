@@ -7,16 +7,30 @@ import { LeftWrites } from "./left-writes.ts";
 import type { LeftParts } from "./left-writes.ts";
 import type { WriteSession } from "./write-session.ts";
 
-const KEPT_PER_INSTANCE_MAX = 64;
+/** Of one device, or of one instance where devices are not known. */
+const KEPT_PER_OWNER_MAX = 64;
+/** Of one likewise, put to rest at a time: of more than that the newest are not. */
+const KEEPING_PER_OWNER_MAX = 2 * KEPT_PER_OWNER_MAX;
 /** Whoever's they are: of the sessions that a volume keeps the oldest go, and so they do when their recipes take much memory. */
 const KEPT_MAX = 1024;
+/** Of what a device has staged, in memory. */
+const MEMORY_BYTES_MAX = 16 * 1024 * 1024;
 const KEPT_DESCRIPTORS_MAX = 1_048_576;
+/** Staged files, with their notes, and versions that are copied from, open for the writes of a device. As many as it may have under way need no more. */
+const FILES_MAX = 4 * LIMITS.channels;
 
 /** Of one device, or of one instance where devices are not known: bytes staged and not yet committed. */
 export interface Allowance {
   /** @throws Quota. */
   take(bytes: number): void;
   giveBack(bytes: number): void;
+  /** So much of it is to be kept in memory. False: it has to go to the disk. */
+  keep(bytes: number): boolean;
+  letGo(bytes: number): void;
+  /** So many files are to be open; less than 0: no more. False: there are too many. */
+  open(files: number): boolean;
+  /** So many descriptors are held in memory; less than 0: no more. @throws Busy. */
+  describe(descriptors: number): void;
 }
 
 interface Kept {
@@ -32,6 +46,11 @@ export class StagedWrites {
   /** Oldest first. */
   private readonly kept = new Map<string, Kept>();
   private readonly bytes = new Map<string, number>();
+  private readonly memoryBytes = new Map<string, number>();
+  private readonly descriptors = new Map<string, number>();
+  private readonly files = new Map<string, number>();
+  /** By owner, how many are just being put to rest. */
+  private readonly keeping = new Map<string, number>();
   private readonly left: LeftWrites;
   /** Being taken up from what is left; whoever asks again meanwhile waits for the same. */
   private readonly awakening = new Map<string, Promise<void>>();
@@ -44,7 +63,7 @@ export class StagedWrites {
     this.bytesMax = bytesMax;
     this.left = new LeftWrites({
       ...parts,
-      keptPerInstance: KEPT_PER_INSTANCE_MAX,
+      keptPerInstance: KEPT_PER_OWNER_MAX,
       allowance: (instance) => this.allowance(instance),
     });
   }
@@ -71,21 +90,42 @@ export class StagedWrites {
   }
 
   allowance(owner: string): Allowance {
-    const change = (by: number): void => {
-      const bytes = (this.bytes.get(owner) ?? 0) + by;
-      if (bytes > this.bytesMax && by > 0) {
+    return {
+      take: (bytes) => {
+        if (change(this.bytes, owner, bytes, this.bytesMax)) return;
         throw new RunnelError("Quota", "write", "Too much is uploaded and not yet saved.", {
           detail: { limit: this.bytesMax },
         });
-      }
-      if (bytes > 0) this.bytes.set(owner, bytes);
-      else this.bytes.delete(owner);
+      },
+      giveBack: (bytes) => void change(this.bytes, owner, -bytes),
+      keep: (bytes) => change(this.memoryBytes, owner, bytes, MEMORY_BYTES_MAX),
+      letGo: (bytes) => void change(this.memoryBytes, owner, -bytes),
+      open: (files) => change(this.files, owner, files, FILES_MAX),
+      describe: (count) => {
+        if (change(this.descriptors, owner, count, LIMITS.unfinishedDescriptors)) return;
+        throw new RunnelError("Busy", "write", "The files that are being uploaded have too many chunks together.", {
+          detail: { limit: LIMITS.unfinishedDescriptors, retryAfterMs: 10_000 },
+        });
+      },
     };
-    return { take: change, giveBack: (bytes) => change(-bytes) };
   }
 
   /** The write whose channel broke. It is not kept where there is no room for it, nor for a device that was dropped. */
   async keep(
+    { instance, n, device }: { instance: string; n: number; device: string },
+    session: WriteSession,
+  ): Promise<void> {
+    const owner = device || instance;
+    if ((this.keeping.get(owner) ?? 0) >= KEEPING_PER_OWNER_MAX) return session.discard();
+    change(this.keeping, owner, 1);
+    try {
+      await this.keepRested({ instance, n, device }, session);
+    } finally {
+      change(this.keeping, owner, -1);
+    }
+  }
+
+  private async keepRested(
     { instance, n, device }: { instance: string; n: number; device: string },
     session: WriteSession,
   ): Promise<void> {
@@ -94,7 +134,7 @@ export class StagedWrites {
       await session.rest();
     } catch (error) {
       await session.discard();
-      if (isRunnelError(error, "NoSpace", "Quota", "Unavailable")) return;
+      if (isRunnelError(error, "NoSpace", "Quota", "Unavailable", "Busy")) return;
       throw error;
     }
     if (this.isClosed) return session.leave();
@@ -107,7 +147,7 @@ export class StagedWrites {
     });
     this.kept.set(key, { instance, device, session, timer });
     await before?.discard();
-    for (const old of this.tooMany(instance)) await this.discard(old);
+    for (const old of this.tooMany(device || instance)) await this.discard(old);
   }
 
   /** A device's access was withdrawn: nothing of it is kept, now or later. */
@@ -116,14 +156,15 @@ export class StagedWrites {
     for (const [key, kept] of this.kept) if (kept.device === device) await this.discard(key);
   }
 
-  /** The oldest of the instance's, and of all. */
-  private tooMany(instance: string): string[] {
+  /** The oldest of the owner's, and of all. */
+  private tooMany(owner: string): string[] {
     let [all, own, descriptors] = [0, 0, 0];
-    return [...this.kept].toReversed().flatMap(([key, kept]) => {
-      if (kept.instance === instance) own++;
-      descriptors += kept.session.descriptors;
+    return [...this.kept].toReversed().flatMap(([key, { instance, device, session }]) => {
+      const isOwn = (device || instance) === owner;
+      if (isOwn) own++;
+      descriptors += session.descriptors;
       const isOver = ++all > KEPT_MAX || (all > 1 && descriptors > KEPT_DESCRIPTORS_MAX);
-      return isOver || (kept.instance === instance && own > KEPT_PER_INSTANCE_MAX) ? [key] : [];
+      return isOver || (isOwn && own > KEPT_PER_OWNER_MAX) ? [key] : [];
     });
   }
 
@@ -153,4 +194,13 @@ export class StagedWrites {
       await session.leave();
     }
   }
+}
+
+/** False: it would be more than `most`, and is as before. */
+function change(of: Map<string, number>, owner: string, by: number, most = Infinity): boolean {
+  const sum = (of.get(owner) ?? 0) + by;
+  if (sum > most && by > 0) return false;
+  if (sum > 0) of.set(owner, sum);
+  else of.delete(owner);
+  return true;
 }

@@ -1,6 +1,6 @@
 // One write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
 // from; asks for what it lacks; verifies the whole by its OID. It outlives its channel, so that a cut link repeats at most the item in flight.
-import type { Channel, ChunkPreset, Executor, Recipe, RunEncoding, WriteItem } from "@runnel/shared";
+import type { Channel, ChunkPreset, Executor, Recipe, WriteItem } from "@runnel/shared";
 import {
   EMPTY_RECIPE,
   LIMITS,
@@ -16,10 +16,12 @@ import {
 import type { ContentStore, LeftFile } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { HeldVersions } from "./held-versions.ts";
-import { LastRun } from "./last-run.ts";
 import { NewData } from "./new-data.ts";
 import type { Reference, Referred } from "./refer.ts";
 import { hasChunks, refer } from "./refer.ts";
+import type { Places } from "./places.ts";
+import type { ReceivedRun } from "./run-decoder.ts";
+import { RepeatedRuns } from "./repeated-runs.ts";
 import { RunDecoder } from "./run-decoder.ts";
 import type { TakesUp } from "./session-notes.ts";
 import { SessionNotes, takeUpItems } from "./session-notes.ts";
@@ -50,6 +52,11 @@ export interface FinishedWrite {
   stagedBytes: number;
 }
 
+/** What an item takes in memory, as so many descriptors. */
+const ITEM_DESCRIPTORS = 8;
+/** Of all writes. */
+const repeated = new RepeatedRuns();
+
 export class WriteSession implements TakesUp {
   private readonly meta: MetaStore;
   private readonly executor: Executor;
@@ -58,7 +65,6 @@ export class WriteSession implements TakesUp {
   readonly preset: ChunkPreset;
   private readonly held: HeldVersions;
   private readonly decoder: RunDecoder;
-  private readonly lastRun = new LastRun();
   private readonly parts: Part[] = [];
   private offset = 0;
   private chunks = 0;
@@ -78,7 +84,7 @@ export class WriteSession implements TakesUp {
   ) {
     this.meta = parts.meta;
     this.executor = parts.executor;
-    this.held = new HeldVersions(parts);
+    this.held = new HeldVersions(parts, allowance);
     this.decoder = new RunDecoder(this.held, parts.executor);
     this.sizeBytes = opening.sizeBytes;
     this.preset = opening.preset;
@@ -92,10 +98,10 @@ export class WriteSession implements TakesUp {
   }
 
   /**
-   * Takes items until the end item, `first` those that came with the opening; then all is here and proved. The versions copied from stay open until `finished` or `discard`.
+   * Takes items until the end item, their data in one of `places` at a time; `first` are those that came with the opening; then all is here and proved. The versions copied from stay open until `finished` or `discard`.
    * @throws Corrupt when the whole is not what its OID says.
    */
-  async receive(channel: Channel, first: readonly unknown[] = []): Promise<FinishedWrite> {
+  async receive(channel: Channel, places: Places, first: readonly unknown[] = []): Promise<FinishedWrite> {
     if (this.hasRested) await this.wake();
     for (let at = 0; ; at++) {
       const message = at < first.length ? first[at] : await channel.next();
@@ -105,11 +111,10 @@ export class WriteSession implements TakesUp {
       if (item[0] === "e") {
         const missing = this.parts.flatMap((part, index) => (part.runs === undefined ? [index] : []));
         if (missing.length === 0) return this.finish(item[1]);
-        // Data for an item comes from its beginning, whatever has come before.
-        for (const part of this.parts) delete part.filled;
+        this.recount();
         channel.send(["need", missing.slice(0, LIMITS.neededItems)]);
       } else {
-        await this.take(item, channel);
+        await this.take(item, channel, places);
         this.sayTaken(item, channel);
       }
     }
@@ -144,7 +149,7 @@ export class WriteSession implements TakesUp {
     if (first === undefined) return;
     this.parts.length = index;
     this.offset = first.offset;
-    this.chunks = this.parts.reduce((sum, part) => sum + part.recipe.lengths.length, 0);
+    this.recount();
   }
 
   /** The commit has been accepted: what was staged is the content store's. */
@@ -195,27 +200,30 @@ export class WriteSession implements TakesUp {
   /** What has changed meanwhile is asked for. */
   private async wake(): Promise<void> {
     this.hasRested = false;
+    this.recount();
     for (const part of this.parts) {
-      delete part.filled;
       const isCopy = part.runs?.some((run) => run.from === "version") === true;
       if (isCopy && !(await this.held.stillHave(part.runs ?? [], part.recipe))) part.runs = undefined;
     }
   }
 
-  private async take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel): Promise<void> {
+  private async take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel, places: Places): Promise<void> {
     if (item[0] === "c" || item[0] === "h") this.add(await this.refer(item));
     else if (item[0] === "d") {
       const [, encoding, rawBytes] = item;
-      const encoded = await this.decoder.receive(encoding, rawBytes, item[3], channel);
-      const part = this.add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined, said: undefined });
-      const work = this.takeRun(part, encoding, encoded);
+      const run = await this.decoder.receive(encoding, rawBytes, item[3], channel, places);
+      const work = this.takeRun(run).finally(() => run.done());
       work.catch(() => undefined);
       this.working.push(work);
       await this.worked(WORKING_MAX);
     } else {
       const [, index, encoding, rawBytes] = item;
-      const encoded = await this.decoder.receive(encoding, rawBytes, item[4], channel);
-      await this.fill(index, await this.decoder.decode(encoding, rawBytes, encoded));
+      const run = await this.decoder.receive(encoding, rawBytes, item[4], channel, places);
+      try {
+        await this.fill(index, await this.decoder.decode(run));
+      } finally {
+        run.done();
+      }
     }
     await this.notes.write();
   }
@@ -228,16 +236,17 @@ export class WriteSession implements TakesUp {
     }
   }
 
-  private async takeRun(part: Part, encoding: RunEncoding, encoded: Uint8Array): Promise<void> {
-    const before = this.lastRun.find(encoding, encoded, part.sizeBytes);
-    const bytes = before?.bytes ?? (await this.decoder.decode(encoding, part.sizeBytes, encoded));
+  private async takeRun(run: ReceivedRun): Promise<void> {
+    const { encoding, rawBytes, encoded } = run;
+    const part = this.add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined, said: undefined });
+    const before = repeated.find(encoding, encoded, rawBytes, this.preset);
+    const bytes = before?.bytes ?? (await this.decoder.decode(run));
     // Asked for with NEED.
     if (bytes === undefined) return;
-    const storing = this.data.store(part.offset, bytes, (run) => (part.runs = [run]));
+    const storing = this.data.store(part.offset, bytes, (stored) => (part.runs = [stored]));
     const cutting = before?.recipe ?? this.executor.chunkBytes(bytes, this.preset);
     const [cut, stored] = await Promise.allSettled([cutting, storing]);
-    if (cut.status === "fulfilled") this.lastRun.keep(encoding, encoded, { bytes, recipe: cut.value });
-    this.decoder.memory.giveBack(encoded);
+    if (cut.status === "fulfilled") repeated.keep(encoding, encoded, this.preset, { bytes, recipe: cut.value });
     if (cut.status === "rejected") throw cut.reason;
     if (stored.status === "rejected") throw stored.reason;
     this.count(cut.value.lengths.length);
@@ -250,7 +259,7 @@ export class WriteSession implements TakesUp {
     const part = { ...added, offset: this.offset };
     this.parts.push(part);
     this.offset += part.sizeBytes;
-    this.chunks += part.recipe.lengths.length;
+    this.count(part.recipe.lengths.length);
     return part;
   }
 
@@ -265,6 +274,18 @@ export class WriteSession implements TakesUp {
   private count(chunks: number): void {
     this.checkChunks(chunks);
     this.chunks += chunks;
+    this.describe();
+  }
+
+  /** What came for an item in part comes again, from the beginning of the item. */
+  private recount(): void {
+    for (const part of this.parts) delete part.filled;
+    this.chunks = this.parts.reduce((sum, part) => sum + part.recipe.lengths.length, 0);
+    this.describe();
+  }
+
+  private describe(): void {
+    this.data.describe(this.chunks + ITEM_DESCRIPTORS * this.parts.length);
   }
 
   private async refer(item: Reference): Promise<Referred> {

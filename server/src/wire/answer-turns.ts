@@ -1,27 +1,14 @@
 // Answers that are made whole before they are sent. A client that asks for them and does not read them shall cost no memory: few are made at a time, of a connection
 // and of all connections of a device, and none while much of what was asked for before lies unread on the connection.
 
-/** Made at a time: each is at most a control message long. */
-const AT_ONCE = 8;
+import { Places } from "../volume/places.ts";
 
-/** So many at a time, the others in the order of asking. */
-export class Places {
-  private free = AT_ONCE;
-  private readonly waiting: (() => void)[] = [];
-
-  async enter(): Promise<void> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
-  }
-
-  leave(): void {
-    const next = this.waiting.shift();
-    if (next === undefined) this.free++;
-    else next();
-  }
-}
+/** Made at a time, of a connection and of a device: each is at most a control message long. */
+export const ANSWERS_AT_ONCE = 4;
 
 export interface Reading {
+  /** Nobody hears the answers any more. */
+  isClosed(): boolean;
   /** Little lies unread. */
   isRead(): boolean;
   /** Resolves when it does. */
@@ -30,7 +17,7 @@ export interface Reading {
 
 export class AnswerTurns {
   private readonly reading: Reading;
-  private readonly own = new Places();
+  private readonly own = new Places(ANSWERS_AT_ONCE);
   private readonly device: () => Places;
 
   constructor(reading: Reading, device: () => Places) {
@@ -40,23 +27,18 @@ export class AnswerTurns {
 
   /** In the order of asking. */
   async take(answer: () => Promise<void>): Promise<void> {
-    await this.own.enter();
-    const device = this.device();
-    try {
-      for (;;) {
+    await this.own.run(async () => {
+      for (let isDone = false; !isDone && !this.reading.isClosed();) {
         await this.reading.whenRead();
-        await device.enter();
-        // Others of this connection may have been answered meanwhile.
-        if (this.reading.isRead()) break;
-        device.leave();
+        isDone = await this.device().run(() => this.inPlace(answer));
       }
-      try {
-        await answer();
-      } finally {
-        device.leave();
-      }
-    } finally {
-      this.own.leave();
-    }
+    });
+  }
+
+  /** False: others of this connection have been answered meanwhile, and it is to wait again. */
+  private async inPlace(answer: () => Promise<void>): Promise<boolean> {
+    if (!this.reading.isRead()) return false;
+    if (!this.reading.isClosed()) await answer();
+    return true;
   }
 }

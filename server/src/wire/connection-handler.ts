@@ -1,6 +1,16 @@
 // What a client may ask on its connection: hello first, then attach, then operations on an attachment. Every request is checked here, once.
 import type { Channel, Clock, Executor, Link, RequestName, RequestOf } from "@runnel/shared";
-import { Connection, LIMITS, REQUESTS, ROOT_NODE, RunnelError, check, isRunnelError, packState } from "@runnel/shared";
+import {
+  BULK_OF_CLIENT,
+  Connection,
+  LIMITS,
+  REQUESTS,
+  ROOT_NODE,
+  RunnelError,
+  check,
+  isRunnelError,
+  packState,
+} from "@runnel/shared";
 import type { Device } from "../auth/access-file.ts";
 import { type Access, revoked } from "../auth/access.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
@@ -10,8 +20,8 @@ import { serveChange, serveRemoveAll } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { serveFindGet } from "./find-get.ts";
-import type { DeviceShare } from "./device-share.ts";
-import { AnswerTurns, Places } from "./answer-turns.ts";
+import { DevicePlaces, type DeviceShare, type Sending } from "./device-share.ts";
+import { AnswerTurns } from "./answer-turns.ts";
 import { Introduction } from "./introduction.ts";
 import { replayFeed } from "./resume.ts";
 import { mustBeAllowed } from "./rights.ts";
@@ -35,9 +45,11 @@ export interface HandlerParts {
   known?(): void;
   /** Of the connection's device; left out: it is alone. */
   shareOf?(device: Device): DeviceShare;
-  /** All connections of its device, this one too; left out: it is alone. */
-  ofDevice?(): Iterable<ConnectionHandler>;
+  /** All connections of its device, this one too, and those that ended with something still under way; left out: it is alone. */
+  ofDevice?(): ReadonlySet<ConnectionHandler>;
   ended(): void;
+  /** Nothing that it asked for is under way any more. */
+  gone?(): void;
 }
 
 /** Node ids given out at once. */
@@ -45,6 +57,8 @@ const NODES_AT_ONCE = 4096;
 /** A listing pauses while more than this waits to be sent, and so does what is answered whole. */
 const DRAIN_BYTES = 256 * 1024;
 const DRAIN_POLL_MS = 5;
+/** The latter also while more than this waits to be sent on all connections of the device. */
+const DEVICE_DRAIN_BYTES = 4 * 1024 * 1024;
 /** Requests with one answer, which may be as long as a control message, and which waits for nobody. */
 const ANSWERED_WHOLE: ReadonlySet<RequestName> = new Set(["getHash", "stat", "xattrs", "space", "status"]);
 
@@ -56,7 +70,11 @@ export class ConnectionHandler {
   private readonly endedVolumes = new Map<number, RunnelError>();
   private readonly introduction: Introduction;
   private readonly answers: AnswerTurns;
+  /** Of no device that is known by name. */
+  private readonly ownPlaces = new DevicePlaces();
   private draining: Promise<void> | undefined;
+  /** Requests. */
+  private underWay = 0;
 
   constructor(parts: HandlerParts) {
     this.parts = parts;
@@ -68,9 +86,12 @@ export class ConnectionHandler {
       },
       overdue: (error) => this.close(error),
     });
-    const places = new Places();
-    const reading = { isRead: () => this.isDrained, whenRead: () => this.drained() };
-    this.answers = new AnswerTurns(reading, () => this.share?.answers ?? places);
+    const reading = {
+      isClosed: () => !this.connection.isOpen,
+      isRead: () => this.isRead,
+      whenRead: () => this.until(() => this.isRead),
+    };
+    this.answers = new AnswerTurns(reading, () => this.places.answers);
     this.connection = new Connection({
       link: parts.link,
       isClient: false,
@@ -82,8 +103,10 @@ export class ConnectionHandler {
         turn: async (bytes) => this.share?.turns.turn(bytes),
       },
       mayHold: (bytes) => this.isWithin(bytes, LIMITS.heldBytes, LIMITS.deviceHeldBytes, (each) => each.heldBytes),
-      opened: (channel, operation, request) =>
-        this.opened(channel, operation, request).finally(() => channel.readNoMore()),
+      mayHoldBulk: (bytes) =>
+        this.isWithin(bytes, LIMITS.heldBulkBytes, LIMITS.deviceHeldBulkBytes, (each) => each.heldBulkBytes),
+      takesBulk: (operation) => BULK_OF_CLIENT.has(operation),
+      opened: (channel, operation, request) => this.whileUnderWay(channel, this.opened(channel, operation, request)),
       closed: (error) => this.closed(error),
     });
   }
@@ -114,6 +137,17 @@ export class ConnectionHandler {
     if (isRunnelError(error, "Invalid", "TooLarge")) cutOff(`A client was cut off: ${error.message}`);
     for (const id of this.attachments.keys()) this.left(id);
     this.parts.ended();
+    if (this.underWay === 0) this.parts.gone?.();
+  }
+
+  private async whileUnderWay(channel: Channel, work: Promise<void>): Promise<void> {
+    this.underWay++;
+    try {
+      await work;
+    } finally {
+      channel.readNoMore();
+      if (--this.underWay === 0 && !this.connection.isOpen) this.parts.gone?.();
+    }
   }
 
   private async opened(channel: Channel, operation: string, message: unknown): Promise<void> {
@@ -157,10 +191,11 @@ export class ConnectionHandler {
       attachment,
       isSameEpoch ? (request.seq ?? 0) : 0,
     );
+    for (const each of this.device) if (each !== this) each.makeWay(attachment);
     this.attachments.set(channel.id, attachment);
     channel.abort.signal.addEventListener("abort", () => this.left(channel.id));
     try {
-      await attachment.answer(this.greet(attachment, request, isSameEpoch));
+      await attachment.answer(this.remember(attachment, request, isSameEpoch));
       volume.supplies.attached(instance);
       await attachment.serve();
       // The client ended the feed.
@@ -171,10 +206,16 @@ export class ConnectionHandler {
     }
   }
 
-  private async greet(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
-    const { volume, channel, instance, right } = attachment;
+  private async remember(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
+    const { volume, instance, holder } = attachment;
     // Asked for in the turn in which the feed learned of it: whoever forgets the instance as gone did so before both, or does it after both.
-    await volume.meta.setAttached(instance, attachment.holder.termMs);
+    await volume.meta.setAttached(instance, holder.termMs);
+    // What a client missed may be much.
+    await this.answers.take(() => this.greet(attachment, request, isSameEpoch));
+  }
+
+  private async greet(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
+    const { volume, channel, right } = attachment;
     const root = await volume.meta.node(ROOT_NODE);
     if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
     const nodes = request.wantsNodes && right === "write" ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;
@@ -193,6 +234,17 @@ export class ConnectionHandler {
     });
     if (replay !== undefined) attachment.missed(replay.due);
     attachment.release(replay?.upTo ?? 0);
+  }
+
+  /** Its client has attached again on another connection: this one is given up there, and has nothing more to keep from the device. */
+  private makeWay({ volume, instance }: Attachment): void {
+    const isSame = (own: Attachment): boolean => own.volume === volume && own.instance === instance;
+    if (![...this.attachments.values()].some(isSame)) return;
+    this.close(new RunnelError("Busy", "attach", "The same client attached again."));
+  }
+
+  private get device(): ReadonlySet<ConnectionHandler> {
+    return this.parts.ofDevice?.() ?? new Set([this]);
   }
 
   /** The link or the channel is gone; the lease goes on until it ends. */
@@ -256,17 +308,23 @@ export class ConnectionHandler {
     mustBeAllowed(name, attachment.right);
     switch (name) {
       case "find":
-        return serveFind(volume, attachment.holder, message as RequestOf<"find">, channel, () => this.drained());
+        return serveFind({
+          volume,
+          holder: attachment.holder,
+          request: message as RequestOf<"find">,
+          channel,
+          sending: this.sending,
+        });
       case "findGet":
-        return serveFindGet(volume, message as RequestOf<"findGet">, channel);
+        return serveFindGet(volume, message as RequestOf<"findGet">, channel, this.sending);
       case "fetch":
-        return serveFetch(volume, message as RequestOf<"fetch">, channel);
+        return serveFetch(volume, message as RequestOf<"fetch">, channel, this.sending);
       case "getHash":
         return serveGetHash(volume, message as RequestOf<"getHash">, channel);
       case "stat":
         return this.stat(volume, message as RequestOf<"stat">, channel);
       case "write":
-        return serveWrite(attachment, message as RequestOf<"write">, channel);
+        return serveWrite(attachment, message as RequestOf<"write">, channel, this.places.runs);
       case "removeAll":
         channel.end(await serveRemoveAll(attachment, message as RequestOf<"removeAll">));
         return;
@@ -297,7 +355,10 @@ export class ConnectionHandler {
   private async whenUp(volume: Volume, seq: number, channel: Channel): Promise<void> {
     if (seq > volume.seq)
       throw new RunnelError("Invalid", "whenUp", `There is no change ${seq} yet.`, { detail: { asOf: volume.seq } });
-    await volume.content.whenUp(seq);
+    const { signal } = channel.abort;
+    const aborted = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => aborted.resolve(), { once: true });
+    if (!signal.aborted) await Promise.race([volume.content.whenUp(seq), aborted.promise]);
     channel.end();
   }
 
@@ -333,9 +394,18 @@ export class ConnectionHandler {
     return this.connection.heldBytes;
   }
 
+  private get heldBulkBytes(): number {
+    return this.connection.heldBulkBytes;
+  }
+
   /** Bulk is sent as it is acknowledged. */
   private get unreadBytes(): number {
-    return this.connection.link.bufferedBytes - this.connection.unacknowledgedBytes;
+    return this.waitingBytes - this.connection.unacknowledgedBytes;
+  }
+
+  /** To be sent. */
+  private get waitingBytes(): number {
+    return this.connection.isOpen ? this.connection.link.bufferedBytes : 0;
   }
 
   /** A connection has its share of what its device has; one that uses little of it is let be whatever the others do. */
@@ -345,10 +415,12 @@ export class ConnectionHandler {
     mostOfDevice: number,
     ofEach: (handler: ConnectionHandler) => number,
   ): boolean {
-    if (bytes * LIMITS.deviceConnections <= mostOfDevice) return true;
     if (bytes > most) return false;
+    const { device } = this;
+    // Those that have ended with something under way may be any number.
+    if (bytes * LIMITS.deviceConnections <= mostOfDevice && device.size <= LIMITS.deviceConnections) return true;
     let all = 0;
-    for (const each of this.parts.ofDevice?.() ?? [this]) all += ofEach(each);
+    for (const each of device) all += ofEach(each);
     return all <= mostOfDevice;
   }
 
@@ -357,18 +429,38 @@ export class ConnectionHandler {
     return device === undefined ? undefined : this.parts.shareOf?.(device);
   }
 
+  private get places(): DevicePlaces {
+    return this.share?.places ?? this.ownPlaces;
+  }
+
+  private get sending(): Sending {
+    const { places, answers } = this;
+    return {
+      connection: this,
+      places,
+      drained: () => this.drained(),
+      inTurn: (answer) => answers.take(answer),
+    };
+  }
+
   private get isDrained(): boolean {
     return !this.connection.isOpen || this.connection.link.bufferedBytes <= DRAIN_BYTES;
   }
 
   private async drained(): Promise<void> {
     if (this.isDrained) return;
-    this.draining ??= this.untilDrained().finally(() => (this.draining = undefined));
+    this.draining ??= this.until(() => this.isDrained).finally(() => (this.draining = undefined));
     await this.draining;
   }
 
-  private async untilDrained(): Promise<void> {
-    while (!this.isDrained) {
+  /** What was answered before has been sent, as far as memory goes. */
+  private get isRead(): boolean {
+    if (!this.connection.isOpen) return true;
+    return this.isWithin(this.waitingBytes, DRAIN_BYTES, DEVICE_DRAIN_BYTES, (each) => each.waitingBytes);
+  }
+
+  private async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) {
       await new Promise<void>((resolve) => {
         this.parts.clock.after(DRAIN_POLL_MS, resolve);
       });

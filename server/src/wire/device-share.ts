@@ -1,8 +1,45 @@
-// What the connections of a device have in common: their turns to be heard, and the places in which their answers are made.
-import { Places } from "./answer-turns.ts";
+// What the connections of a device have in common: their turns to be heard, and the places in which their answers are made, contents are sent to them and their data is
+// taken in.
+import { Places } from "../volume/places.ts";
+import { ANSWERS_AT_ONCE } from "./answer-turns.ts";
 import { DeviceTurns } from "./device-turns.ts";
+import { SharedRoom } from "./shared-room.ts";
+
+const MiB = 1024 * 1024;
+
+/** Runs of writes that are unfolded, cut and stored at a time: a few mebibytes each. */
+const RUNS_AT_ONCE = 4;
+/** Listings: each knows the folders that it has still to come to. */
+const FINDS_AT_ONCE = [64, 8] as const;
+/** Each has a file open. */
+const FETCHES_AT_ONCE = [256, 4] as const;
+/** Each has files of some mebibytes in memory. */
+const FIND_GETS_AT_ONCE = 4;
+/** Of contents that were read and not yet given to a line: of what is waited for, and of what goes when nothing else does. */
+const ASKED_BYTES = 12 * MiB;
+const BACKGROUND_BYTES = 4 * MiB;
+
+export class DevicePlaces {
+  readonly answers = new Places(ANSWERS_AT_ONCE);
+  readonly runs = new Places(RUNS_AT_ONCE);
+  readonly finds = new SharedRoom(...FINDS_AT_ONCE);
+  readonly fetches = new SharedRoom(...FETCHES_AT_ONCE);
+  readonly findGets = new SharedRoom(FIND_GETS_AT_ONCE);
+  readonly askedBytes = new SharedRoom(ASKED_BYTES);
+  readonly backgroundBytes = new SharedRoom(BACKGROUND_BYTES);
+}
 
 export class DeviceShare {
   readonly turns = new DeviceTurns();
-  readonly answers = new Places();
+  readonly places = new DevicePlaces();
+}
+
+/** How a connection sends what is long. */
+export interface Sending {
+  connection: object;
+  places: DevicePlaces;
+  /** Resolves when most of what was said before has been sent. */
+  drained(): Promise<void>;
+  /** One of a few that are made at a time, once what was said before has been read. Not done at all where nobody hears it any more. */
+  inTurn(answer: () => Promise<void>): Promise<void>;
 }

@@ -1,10 +1,11 @@
 // How a run is sent: as a delta against what the client holds, compressed, or as it is; and that the next is made while it leaves.
 import type { Channel, FetchEncoding, OldBytes, PackedRun, Recipe, VersionId } from "@runnel/shared";
-import { DeltaRegions, RunPacker, chunkOffsets, isRunnelError } from "@runnel/shared";
+import { DeltaRegions, RunPacker, chunkOffsets, isRunnelError, passedThrough } from "@runnel/shared";
 import type { OpenVersion } from "../content/content-store.ts";
 import type { ChunkRun } from "../volume/version-reader.ts";
 import { readRun } from "../volume/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
+import type { Sending } from "./device-share.ts";
 
 /** How a fetch says which old bytes. */
 export type Delta = Exclude<FetchEncoding, string>;
@@ -12,20 +13,40 @@ export type Delta = Exclude<FetchEncoding, string>;
 /** Runs that leave while the next is read and compressed. */
 const LEAVING_MAX = 2;
 
-/** Sends runs one after another, each behind the item that announces it. */
+/** A run as it is sent, and the item that announces it. */
+export interface SentRun {
+  item: unknown[];
+  encoded: Uint8Array;
+}
+
+/** Sends runs one after another, each behind its item. */
 export class RunSender {
   private readonly channel: Channel;
+  private readonly sending: Sending;
   private readonly leaving: Promise<void>[] = [];
 
-  constructor(channel: Channel) {
+  constructor(channel: Channel, sending: Sending) {
     this.channel = channel;
+    this.sending = sending;
   }
 
-  /** @throws what ended the channel. */
-  async send(item: unknown[], encoded: Uint8Array): Promise<void> {
-    this.channel.send(item);
-    const leaves = this.channel.sendBulk(encoded);
-    leaves.catch(() => undefined);
+  /** One of so many bytes, made when there is room for it. @throws what ended the channel, or what `make` throws. */
+  async send(bytes: number, make: () => Promise<SentRun>): Promise<void> {
+    const { connection, places } = this.sending;
+    const room = this.channel.isBackground ? places.backgroundBytes : places.askedBytes;
+    const leave = await room.enter(connection, bytes);
+    let leaves: Promise<void>;
+    try {
+      this.channel.abort.signal.throwIfAborted();
+      passedThrough(bytes);
+      const { item, encoded } = await make();
+      this.channel.send(item);
+      leaves = this.channel.sendBulk(encoded);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    void leaves.then(leave, leave);
     this.leaving.push(leaves);
     if (this.leaving.length > LEAVING_MAX) await this.leaving.shift();
   }

@@ -16,38 +16,95 @@ import {
 import type { OpenVersion } from "../content/content-store.ts";
 import type { Volume } from "../volume/volume.ts";
 import { readRun } from "../volume/version-reader.ts";
-import type { Delta, HeldByClient } from "./encode-run.ts";
+import type { Sending } from "./device-share.ts";
+import type { Delta, HeldByClient, SentRun } from "./encode-run.ts";
 import { DeltaEncoder, RunSender } from "./encode-run.ts";
 import type { FetchSettings } from "./fetch-runs.ts";
 import { fetchRuns, runBytesAt } from "./fetch-runs.ts";
 
 /** A client that can do without the recipe gets one that is hardly longer than what is said around it, or that it shares half of (W140). */
 const LITTLE_BYTES = 2048;
+/** A longer recipe waits for room, and for what was said before it to be sent. */
+const LONG_BYTES = 64 * 1024;
 
-export async function serveFetch(volume: Volume, request: RequestOf<"fetch">, channel: Channel): Promise<void> {
+export async function serveFetch(
+  volume: Volume,
+  request: RequestOf<"fetch">,
+  channel: Channel,
+  sending: Sending,
+): Promise<void> {
+  const { connection, places } = sending;
+  await places.fetches.run(connection, () => sendVersion(volume, request, channel, sending));
+  channel.end();
+}
+
+async function sendVersion(
+  volume: Volume,
+  request: RequestOf<"fetch">,
+  channel: Channel,
+  sending: Sending,
+): Promise<void> {
+  channel.abort.signal.throwIfAborted();
   const recipe = await volume.recipes.get(request.version);
   const open = await volume.content.open(request.version);
   try {
     const held = await heldRecipes(volume, request.held);
-    const parts = recipe && !request.hasRecipe ? recipeToSay(recipe, held, request.part !== undefined) : undefined;
-    const [first = [], ...more] = parts === undefined ? [] : splitRecipeParts(parts);
-    channel.send(["v", open.sizeBytes, parts === undefined ? null : first]);
-    for (const some of more) channel.send(["p", some]);
-    const stream = new FetchStream(volume, channel, open, request);
+    const toSay = recipe && !request.hasRecipe ? { recipe, held, isOptional: request.part !== undefined } : undefined;
+    const isSaid = await sayVersion(open.sizeBytes, toSay, channel, sending);
+    const stream = new FetchStream(volume, channel, open, request, sending);
     if (recipe === undefined) await stream.sendRaw();
-    else await stream.sendChunks(recipe, held, parts !== undefined || request.hasRecipe);
+    else await stream.sendChunks(recipe, held, isSaid || request.hasRecipe);
   } finally {
     await open.close();
   }
-  channel.end();
 }
 
-function recipeToSay(recipe: Recipe, held: Held, isOptional: boolean): RecipePart[] | undefined {
-  const wholeBytes = recipe.lengths.length * DESCRIPTOR_BYTES;
-  if (isOptional && held.versions.length === 0 && wholeBytes > LITTLE_BYTES) return undefined;
+interface ToSay {
+  recipe: Recipe;
+  held: Held;
+  isOptional: boolean;
+}
+
+/** The length, and the recipe where it is to be said; a long one when there is room for it. True: the recipe was said. */
+async function sayVersion(
+  sizeBytes: number,
+  toSay: ToSay | undefined,
+  channel: Channel,
+  { connection, places, drained }: Sending,
+): Promise<boolean> {
+  const bytes = toSay === undefined || isLeftOut(toSay) ? 0 : wholeBytesOf(toSay);
+  const isLong = bytes > LONG_BYTES;
+  const leave = isLong ? await places.askedBytes.enter(connection, bytes) : undefined;
+  try {
+    const parts = toSay && recipeToSay(toSay);
+    const [first = [], ...more] = parts === undefined ? [] : splitRecipeParts(parts);
+    channel.send(["v", sizeBytes, parts === undefined ? null : first]);
+    for (const some of more) {
+      await drained();
+      channel.send(["p", some]);
+    }
+    if (isLong && parts !== undefined) await drained();
+    return parts !== undefined;
+  } finally {
+    leave?.();
+  }
+}
+
+function wholeBytesOf({ recipe }: ToSay): number {
+  return recipe.lengths.length * DESCRIPTOR_BYTES;
+}
+
+/** A client that holds nothing and can do without a recipe gets a short one only. */
+function isLeftOut(toSay: ToSay): boolean {
+  return toSay.isOptional && toSay.held.versions.length === 0 && wholeBytesOf(toSay) > LITTLE_BYTES;
+}
+
+function recipeToSay(toSay: ToSay): RecipePart[] | undefined {
+  const { recipe, held, isOptional } = toSay;
+  if (isLeftOut(toSay)) return undefined;
   const parts = encodeRecipeDelta(recipe, held.chunks);
   const bytes = parts.reduce((sum, part) => sum + (part instanceof Uint8Array ? part.length : 0), 0);
-  return !isOptional || bytes <= Math.max(LITTLE_BYTES, wholeBytes / 2) ? parts : undefined;
+  return !isOptional || bytes <= Math.max(LITTLE_BYTES, wholeBytesOf(toSay) / 2) ? parts : undefined;
 }
 
 /** The bytes of one fetch. What is not waited for goes when no other channel has anything to send (W142). */
@@ -62,13 +119,13 @@ class FetchStream {
   private readonly askedEnd: number;
   private readonly wholeBytes: number;
 
-  constructor(volume: Volume, channel: Channel, open: OpenVersion, request: RequestOf<"fetch">) {
+  constructor(volume: Volume, channel: Channel, open: OpenVersion, request: RequestOf<"fetch">, sending: Sending) {
     const { offset, length, asked, part } = request;
     this.volume = volume;
     this.channel = channel;
     this.open = open;
     this.packer = new RunPacker<Delta>(volume.executor, () => channel.ratePerSecond);
-    this.runs = new RunSender(channel);
+    this.runs = new RunSender(channel, sending);
     this.from = offset;
     this.end = Math.min(open.sizeBytes, offset + length);
     this.askedEnd = Math.min(this.end, offset + (asked ?? length));
@@ -80,7 +137,8 @@ class FetchStream {
       await this.reached(offset);
       const stop = offset < this.askedEnd ? this.askedEnd : this.end;
       const length = Math.min(runBytesAt(this.channel.ratePerSecond), stop - offset);
-      await this.sendRange(offset, await this.open.read(offset, length));
+      const at = offset;
+      await this.runs.send(length, async () => this.packRange(at, await this.open.read(at, length)));
       offset += length;
     }
     await this.runs.end();
@@ -94,17 +152,18 @@ class FetchStream {
       for (const run of fetchRuns(recipe, this.from, this.end, this.settings(held))) {
         if (this.isAborted) break;
         await this.reached(run.offset);
-        const bytes = await readRun(this.open, recipe, run, executor);
-        if (run.cut !== undefined) {
-          const at = run.cut.offset - run.offset;
-          await this.sendRange(run.cut.offset, bytes.subarray(at, at + run.cut.length));
-          continue;
-        }
-        const { encoding, encoded } = await deltas.encode(bytes, run);
-        const chunks = hasRecipe
-          ? ["d", run.from, run.count]
-          : ["s", run.offset, encodeRecipe(sliceRecipe(recipe, run.from, run.from + run.count))];
-        await this.runs.send([...chunks, encoding, bytes.length, encoded.length], encoded);
+        await this.runs.send(run.length, async () => {
+          const bytes = await readRun(this.open, recipe, run, executor);
+          if (run.cut !== undefined) {
+            const at = run.cut.offset - run.offset;
+            return this.packRange(run.cut.offset, bytes.subarray(at, at + run.cut.length));
+          }
+          const { encoding, encoded } = await deltas.encode(bytes, run);
+          const chunks = hasRecipe
+            ? ["d", run.from, run.count]
+            : ["s", run.offset, encodeRecipe(sliceRecipe(recipe, run.from, run.from + run.count))];
+          return { item: [...chunks, encoding, bytes.length, encoded.length], encoded };
+        });
       }
     } finally {
       await deltas.close();
@@ -133,9 +192,9 @@ class FetchStream {
     this.channel.isBackground = true;
   }
 
-  private async sendRange(offset: number, bytes: Uint8Array): Promise<void> {
+  private async packRange(offset: number, bytes: Uint8Array): Promise<SentRun> {
     const { encoding, encoded } = await this.packer.pack(bytes);
-    await this.runs.send(["raw", offset, encoding, bytes.length, encoded.length], encoded);
+    return { item: ["raw", offset, encoding, bytes.length, encoded.length], encoded };
   }
 }
 

@@ -1,9 +1,10 @@
 // findGet: the contents of many small files in one stream, for a program that walks a tree reading (ZX's findget; the entries come by find). Files are
 // read side by side and compressed together; the stream takes only what the line has to spare.
 import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
-import { LIMITS, RunPacker, encodeRecipe, isRunnelError, recipeSize } from "@runnel/shared";
+import { LIMITS, RunPacker, encodeRecipe, isRunnelError, nextTurn, recipeSize } from "@runnel/shared";
 import { chunkVersion, readRun } from "../volume/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
+import type { Sending } from "./device-share.ts";
 import { RunSender } from "./encode-run.ts";
 
 /** Compressed together: more saves little, and the first of them waits for the last. */
@@ -18,16 +19,33 @@ interface Small {
   bytes: Uint8Array;
 }
 
-export async function serveFindGet(volume: Volume, request: RequestOf<"findGet">, channel: Channel): Promise<void> {
+export async function serveFindGet(
+  volume: Volume,
+  request: RequestOf<"findGet">,
+  channel: Channel,
+  sending: Sending,
+): Promise<void> {
   channel.isBackground = true;
-  const stream = new RunStream(volume, channel);
+  const { connection, places } = sending;
+  await places.findGets.run(connection, () => sendFiles(volume, request, channel, sending));
+  channel.end();
+}
+
+async function sendFiles(
+  volume: Volume,
+  request: RequestOf<"findGet">,
+  channel: Channel,
+  sending: Sending,
+): Promise<void> {
+  const stream = new RunStream(volume, channel, sending);
   for (let at = 0; at < request.versions.length && !channel.abort.signal.aborted; at += READ_AT_ONCE) {
     const some = request.versions.slice(at, at + READ_AT_ONCE);
     const read = await Promise.all(some.map((version, index) => readSmall(volume, version, at + index)));
     for (const one of read) if (one !== undefined) await stream.add(one);
+    // Others are served between, also where nothing has to be waited for.
+    await new Promise<void>(nextTurn);
   }
   await stream.end();
-  channel.end();
 }
 
 /** undefined: it cannot be had so, and is passed over. */
@@ -60,10 +78,10 @@ class RunStream {
   private gatheredBytes = 0;
   private enoughBytes = FIRST_RUN_BYTES;
 
-  constructor(volume: Volume, channel: Channel) {
+  constructor(volume: Volume, channel: Channel, sending: Sending) {
     this.volume = volume;
     this.channel = channel;
-    this.runs = new RunSender(channel);
+    this.runs = new RunSender(channel, sending);
   }
 
   async add(small: Small): Promise<void> {
@@ -78,15 +96,17 @@ class RunStream {
   }
 
   private async flush(): Promise<void> {
-    const files = this.gathered;
+    const { gathered: files, gatheredBytes } = this;
     this.gathered = [];
     this.gatheredBytes = 0;
     this.enoughBytes = RUN_BYTES;
-    const bytes = Buffer.concat(files.map((file) => file.bytes));
-    // What one shrinks by says nothing of the next: they are of other files.
-    const packer = new RunPacker<never>(this.volume.executor, () => this.channel.ratePerSecond);
-    const { encoding, encoded } = await packer.pack(bytes);
-    const named = files.map(({ index, recipe }) => [index, encodeRecipe(recipe)]);
-    await this.runs.send(["g", named, encoding, bytes.length, encoded.length], encoded);
+    await this.runs.send(gatheredBytes, async () => {
+      const bytes = Buffer.concat(files.map((file) => file.bytes));
+      // What one shrinks by says nothing of the next: they are of other files.
+      const packer = new RunPacker<never>(this.volume.executor, () => this.channel.ratePerSecond);
+      const { encoding, encoded } = await packer.pack(bytes);
+      const named = files.map(({ index, recipe }) => [index, encodeRecipe(recipe)]);
+      return { item: ["g", named, encoding, bytes.length, encoded.length], encoded };
+    });
   }
 }

@@ -4,6 +4,7 @@ import type { Channel, Entry, Predicate, RequestOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, checkPredicate, matches, packState } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
+import type { Sending } from "./device-share.ts";
 import { PAGE_BYTES, entryBytes, splitBySize } from "./split-items.ts";
 
 const PAGE_ENTRIES = 500;
@@ -12,13 +13,21 @@ const TOGETHER_MAX = 1000;
 /** Folders of a deep listing are sent together up to so much: alone a small one hardly shrinks. More would keep other answers waiting on a narrow line. */
 const TOGETHER_BYTES = 64 * 1024;
 
-export async function serveFind(
-  volume: Volume,
-  holder: Holder,
-  request: RequestOf<"find">,
-  channel: Channel,
-  whenDrained: () => Promise<void>,
-): Promise<void> {
+interface Asked {
+  volume: Volume;
+  holder: Holder;
+  request: RequestOf<"find">;
+  channel: Channel;
+  sending: Sending;
+}
+
+export async function serveFind(asked: Asked): Promise<void> {
+  const { connection, places } = asked.sending;
+  await places.finds.run(connection, () => list(asked));
+  asked.channel.end();
+}
+
+async function list({ volume, holder, request, channel, sending }: Asked): Promise<void> {
   const predicate =
     request.predicate === undefined || request.predicate === null ? undefined : checkPredicate(request.predicate);
   const top = await volume.meta.node(request.folder);
@@ -31,10 +40,9 @@ export async function serveFind(
   const stack: { folder: number; path: string }[] = [{ folder: request.folder, path: "" }];
   for (let next = stack.pop(); next !== undefined && !channel.abort.signal.aborted; next = stack.pop()) {
     if (request.follow) volume.feed.follow(holder, next.folder);
-    await listFolder(volume, next, predicate, pages, whenDrained, request.isDeep ? stack : undefined);
+    await listFolder(volume, next, predicate, pages, sending, request.isDeep ? stack : undefined);
   }
   pages.flush();
-  channel.end();
 }
 
 /** What is found, on its way. */
@@ -74,36 +82,34 @@ async function listFolder(
   at: { folder: number; path: string },
   predicate: Predicate | undefined,
   pages: Pages,
-  whenDrained: () => Promise<void>,
+  sending: Sending,
   deeper: { folder: number; path: string }[] | undefined,
 ): Promise<void> {
   const asOf = volume.seq;
-  let after = "";
-  for (;;) {
-    await whenDrained();
-    const page = await volume.meta.list(at.folder, after, PAGE_ENTRIES);
-    const isLast = page.length < PAGE_ENTRIES;
-    const chosen = predicate === undefined ? page : page.filter((entry) => isMatch(predicate, entry));
+  const said = { upTo: "", isAll: false };
+  const page = async (): Promise<void> => {
+    const entries = await volume.meta.list(at.folder, said.upTo, PAGE_ENTRIES);
+    said.isAll = entries.length < PAGE_ENTRIES;
+    said.upTo = entries.at(-1)?.name ?? "";
+    const chosen = predicate === undefined ? entries : entries.filter((entry) => isMatch(predicate, entry));
     const parts = splitBySize(chosen, entryBytes);
     if (parts.length === 0 && predicate === undefined) parts.push([]);
     for (const [index, part] of parts.entries()) {
       const item: unknown[] = [
         at.folder,
         asOf,
-        isLast && index === parts.length - 1,
+        said.isAll && index === parts.length - 1,
         part.map((entry) => [entry.name, packState(entry.state)]),
       ];
       if (predicate !== undefined) item.push(at.path);
       pages.add(item, PAGE_BYTES + part.reduce((sum, entry) => sum + entryBytes(entry), 0));
     }
-    for (const { name, state } of page) {
+    for (const { name, state } of entries) {
       if (deeper !== undefined && state.type === "folder")
         deeper.push({ folder: state.node, path: at.path === "" ? name : `${at.path}/${name}` });
     }
-    const last = page.at(-1);
-    if (isLast || last === undefined || pages.isAborted) return;
-    after = last.name;
-  }
+  };
+  while (!said.isAll && !pages.isAborted) await sending.inTurn(page);
 }
 
 function isMatch(predicate: Predicate, { name, state }: Entry): boolean {

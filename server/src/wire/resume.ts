@@ -1,10 +1,11 @@
 // Resume of a feed: what a client missed since its seq, or "list again" when that is not kept any more.
 import type { Change } from "@runnel/shared";
-import { LIMITS, isRunnelError } from "@runnel/shared";
+import { LIMITS, isRunnelError, nextTurn } from "@runnel/shared";
 import type { Volume } from "../volume/volume.ts";
 import type { Attachment } from "./attachment.ts";
 
 const PAGE = 1000;
+const FOLLOWED_IN_TURN = 10_000;
 
 export interface Replay {
   /** Seq up to which the client is then current. */
@@ -22,7 +23,7 @@ export async function replayFeed(
 ): Promise<Replay | undefined> {
   const { holder } = attachment;
   if (follows === "all") holder.followsAll = true;
-  else for (const folder of follows) volume.feed.follow(holder, folder);
+  else await followAll(volume, attachment, follows);
   if (seq > volume.seq) return forgetFollows(attachment);
   const due: Change[] = [];
   let at = seq;
@@ -39,6 +40,14 @@ export async function replayFeed(
     throw error;
   }
   return { upTo: at, due };
+}
+
+/** A few in each turn of the event loop: they may be very many. */
+async function followAll(volume: Volume, { holder }: Attachment, folders: number[]): Promise<void> {
+  for (let at = 0; at < folders.length; at += FOLLOWED_IN_TURN) {
+    for (const folder of folders.slice(at, at + FOLLOWED_IN_TURN)) volume.feed.follow(holder, folder);
+    await new Promise<void>(nextTurn);
+  }
 }
 
 function forgetFollows(attachment: Attachment): undefined {

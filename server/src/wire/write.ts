@@ -3,6 +3,7 @@
 import type { Channel, RequestOf } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Operation } from "../meta/meta-store.ts";
+import type { Places } from "../volume/places.ts";
 import { HappensLater } from "../volume/commit-queue.ts";
 import type { FinishedWrite, WriteSession } from "../volume/write-session.ts";
 import type { Attachment } from "./attachment.ts";
@@ -11,18 +12,25 @@ import { digestOfOpening, digestOfWrite, given, inOrder, isSameOpening, timed } 
 
 type Request = RequestOf<"write">;
 
-export function serveWrite(attachment: Attachment, request: Request, channel: Channel): Promise<void> {
+/** `places`: in which data is unfolded and stored. */
+export function serveWrite(attachment: Attachment, request: Request, channel: Channel, places: Places): Promise<void> {
   attachment.forgetUpTo(request.received, request.but);
-  return attachment.order.run(inOrder(request), (turn) => serveInTurn(attachment, request, channel, turn));
+  return attachment.order.run(inOrder(request), (turn) => serveInTurn(attachment, request, channel, places, turn));
 }
 
-async function serveInTurn(attachment: Attachment, request: Request, channel: Channel, turn: Turn): Promise<void> {
+async function serveInTurn(
+  attachment: Attachment,
+  request: Request,
+  channel: Channel,
+  places: Places,
+  turn: Turn,
+): Promise<void> {
   const { volume, instance, holder } = attachment;
   if (request.isResumed && (await answerAgain(attachment, request, channel, turn))) return;
   const session = await openSession(attachment, request, channel);
   let finished: FinishedWrite;
   try {
-    finished = await session.receive(channel, request.isResumed ? [] : request.items);
+    finished = await session.receive(channel, places, request.isResumed ? [] : request.items);
   } catch (error) {
     if (channel.abort.signal.aborted) {
       const { device } = holder;

@@ -1,8 +1,13 @@
 // How many unfinished writes a volume keeps, whoever's they are, and which go.
 import { expect, test } from "@jest/globals";
 import { SimulatedClock } from "@runnel/shared";
+import type { StagedFile } from "../../src/content/content-store.ts";
+import { HeldVersions } from "../../src/volume/held-versions.ts";
+import { NewData } from "../../src/volume/new-data.ts";
 import { StagedWrites } from "../../src/volume/staged-writes.ts";
 import type { WriteSession } from "../../src/volume/write-session.ts";
+
+const MiB = 1024 * 1024;
 
 function open(): {
   writes: StagedWrites;
@@ -35,6 +40,47 @@ test("of an instance's the newest 64 are kept, of all the newest 1,024", async (
   expect(discarded).toHaveLength(64);
   expect(new Set(discarded.map((key) => key.split(":")[0]))).toEqual(new Set(["one"]));
   expect(writes.take("other 0", 1)).toBeDefined();
+});
+
+test("of a device's the newest 64 are kept, whatever its instances; what more is just being put to rest is not even begun", async () => {
+  const { discarded, keep, writes } = open();
+  for (let n = 0; n < 70; n++) await keep(`instance ${n}`, 1, 1, "one");
+  expect(discarded).toHaveLength(6);
+  discarded.length = 0;
+  await Promise.all(Array.from({ length: 200 }, (_, n) => keep(`more ${n}`, 1, 1, "two")));
+  const names = Array.from({ length: 200 }, (_, n) => `more ${n}:1`);
+  expect(discarded.slice(0, 72)).toEqual(names.slice(128));
+  expect(new Set(discarded.slice(72))).toEqual(new Set(names.slice(0, 64)));
+  expect(writes.take("instance 69", 1)).toBeDefined();
+});
+
+test("of what a device has staged 16 MiB are kept in memory", () => {
+  const { writes } = open();
+  const [one, same, other] = [writes.allowance("one"), writes.allowance("one"), writes.allowance("other")];
+  for (let count = 0; count < 8; count++) expect([one.keep(MiB), same.keep(MiB)]).toEqual([true, true]);
+  expect(one.keep(1)).toBe(false);
+  expect(other.keep(1)).toBe(true);
+  same.letGo(MiB);
+  expect(one.keep(MiB)).toBe(true);
+});
+
+test("for a device's writes 4,096 files are open: one that needs more is Busy, or is asked for what it would copy", async () => {
+  const { writes } = open();
+  const [one, other] = [writes.allowance("one"), writes.allowance("other")];
+  const staged: StagedFile[] = [];
+  const content = { stage: async () => staged[staged.push({ discard: async () => undefined } as StagedFile) - 1]! };
+  const data = new NewData(content, one, () => undefined);
+  expect(one.open(4_096 - 1)).toBe(true);
+  await expect(data.store(0, new Uint8Array(2 * MiB), () => undefined)).rejects.toMatchObject({ kind: "Busy" });
+  expect(staged).toEqual([]);
+  expect(other.open(1)).toBe(true);
+  const meta = { recipe: async () => ({ lengths: new Uint32Array(10), digests: new Uint8Array(320) }) };
+  const opened = { open: async () => ({ close: async () => undefined }) };
+  const held = new HeldVersions({ meta, content: opened, executor: {} } as never, one);
+  expect((await held.get({ node: 1, seq: 1 }))?.open).toBeDefined();
+  expect((await held.get({ node: 1, seq: 2 }))?.open).toBeUndefined();
+  await held.close();
+  expect(one.open(1)).toBe(true);
 });
 
 test("of those with long recipes as many as take a million descriptors, and one in any case", async () => {

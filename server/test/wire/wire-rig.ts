@@ -44,6 +44,8 @@ export interface Result {
 export class WireRig {
   readonly rig: VolumeRig;
   readonly handlers = new Set<ConnectionHandler>();
+  /** With those that ended while something that they were asked for was under way. */
+  readonly present = new Set<ConnectionHandler>();
   readonly failedLogins: FailedLogins;
   /** Volumes that the server has besides "docs". */
   readonly others = new Map<string, Volume>();
@@ -80,11 +82,13 @@ export class WireRig {
       failedLogins: this.failedLogins,
       software: "test server",
       warn: (message) => warnings.push(message),
-      ofDevice: () => this.handlers,
+      ofDevice: () => this.present,
       known: () => this.known++,
       ended: () => this.handlers.delete(handler),
+      gone: () => this.present.delete(handler),
     });
     this.handlers.add(handler);
+    this.present.add(handler);
     return new Client(this.rig, dialing, accepting);
   }
 

@@ -312,6 +312,30 @@ describe("a write", () => {
     allowance.take(1);
   });
 
+  test("[W20] [limit unfinishedDescriptors] is Busy where its unfinished writes have too many, until one of them has ended", async () => {
+    const { node, version, recipe } = await base();
+    const count = recipe.lengths.length;
+    const others = wire.rig.volume.stagedWrites.allowance(ONE);
+    const copy = async (): Promise<string> => {
+      const upload = one.openWrite({ node, base: version.seq, sizeBytes: 2 * OLD.length });
+      for (let times = 0; times < 2; times++) upload.copy(version, 0, count);
+      return kindOf(upload.finish(EMPTY_RECIPE));
+    };
+    // What is copied from, and two items with their chunks.
+    const held = count + 2 * (count + 8);
+    others.describe(LIMITS.unfinishedDescriptors - held + 1);
+    expect(await copy()).toBe("Busy");
+    others.describe(-1);
+    for (let times = 0; times < 3; times++) expect(await copy()).toBe("Corrupt");
+    const upload = one.openWrite({ node, base: version.seq, sizeBytes: OLD.length });
+    upload.copy(version, 0, count);
+    upload.channel.cancel();
+    await wire.rig.clock.advance(1_000);
+    expect(await copy()).toBe("Busy");
+    await wire.rig.volume.stagedWrites.take(ONE, one.n - 1)?.discard();
+    expect(await copy()).toBe("Corrupt");
+  });
+
   test("[W21] [limit neededItems] asks for so many items at once, and for the others after the next end", async () => {
     const at = await base("a", bytesOf(1, 3));
     // Of the right length, and of no chunk that the volume has.

@@ -18,10 +18,14 @@ const TRANSFER_ROOM_BYTES = 48 * 1024 * 1024;
 
 /** After so much from the network its garbage goes. Left to itself V8 keeps 64 MiB of it, since next to nothing of that lies on its own heap. */
 const PASSED_BYTES = 8 * 1024 * 1024;
+/** What outlived that, as with a connection that ended, goes when memory outside the heap has grown by this, and by half of the heap, since the last whole collection. */
+const OUTSIDE_BYTES = 24 * 1024 * 1024;
 
 let percent = 0;
-let collectYoung: (() => void) | undefined;
+let collect: ((options: { type: "minor" | "major" }) => void) | undefined;
 let passedBytes = 0;
+/** Memory outside the heap after the last whole collection. */
+let outsideBytes = 0;
 /** Collections of what passed, since the last whole one. */
 let passings = 0;
 
@@ -29,7 +33,9 @@ let passings = 0;
 const collections = new FinalizationRegistry<undefined>(() => {
   const roomBytes = passings > 0 ? TRANSFER_ROOM_BYTES : ROOM_BYTES;
   passings = 0;
-  const wanted = Math.max(GROWING_PERCENT, Math.round((100 * roomBytes) / getHeapStatistics().used_heap_size));
+  const { used_heap_size: usedBytes, external_memory: outside } = getHeapStatistics();
+  outsideBytes = outside;
+  const wanted = Math.max(GROWING_PERCENT, Math.round((100 * roomBytes) / usedBytes));
   // V8 reads it at the end of the next one.
   if (Math.abs(wanted - percent) > GROWING_PERCENT / 2 || wanted === GROWING_PERCENT) setGrowing(wanted);
   collections.register({}, undefined);
@@ -41,18 +47,27 @@ export function keepHeapSmall(): void {
   setGrowing(GROWING_PERCENT);
   collections.register({}, undefined);
   setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as (options: { type: "minor" }) => void;
+  collect = runInNewContext("gc") as NonNullable<typeof collect>;
   setFlagsFromString("--no-expose-gc");
-  collectYoung = () => collect({ type: "minor" });
 }
 
-/** So many bytes came in, which lie outside the heap and are of no use soon. */
+/** So many bytes came in or go out, which lie outside the heap and are of no use soon. */
 export function passedThrough(bytes: number): void {
   passedBytes += bytes;
   if (passedBytes < PASSED_BYTES) return;
   passedBytes = 0;
   passings++;
-  collectYoung?.();
+  collect?.({ type: "minor" });
+  collectOutside();
+}
+
+function collectOutside(): void {
+  const { external_memory: bytes, used_heap_size: usedBytes } = getHeapStatistics();
+  outsideBytes = Math.min(outsideBytes, bytes);
+  // A whole collection takes as long as the heap is large.
+  if (bytes - outsideBytes < Math.max(OUTSIDE_BYTES, usedBytes / 2)) return;
+  collect?.({ type: "major" });
+  outsideBytes = getHeapStatistics().external_memory;
 }
 
 function setGrowing(to: number): void {

@@ -85,6 +85,7 @@ export class WsLink implements Link {
 
   send(payload: Uint8Array): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
+    passedThrough(payload.length);
     this.#gather();
     this.#socket.send(payload, { binary: true });
   }

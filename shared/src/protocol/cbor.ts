@@ -49,9 +49,9 @@ export function decodeMessage(bytes: Uint8Array): unknown {
   return decodeWith(messageCodec, bytes, LIMITS.controlBytes, FIELD_NAMES.length);
 }
 
-/** The same; `weight`: about how many bytes of memory it takes. */
-export function decodeWeighed(bytes: Uint8Array): { message: unknown; weight: number } {
-  const weight = checkShape(bytes, LIMITS.controlBytes, FIELD_NAMES.length);
+/** The same of a request; `weight`: about how many bytes of memory it takes. */
+export function decodeRequest(bytes: Uint8Array): { message: unknown; weight: number } {
+  const weight = checkShape(bytes, LIMITS.controlBytes, FIELD_NAMES.length, LIMITS.requestValues);
   return { message: decodeChecked(messageCodec, bytes), weight };
 }
 
@@ -76,7 +76,7 @@ function decodeChecked(decoder: Encoder, bytes: Uint8Array): unknown {
  * the numbers of fields, text is UTF-8 (the library would put U+FFFD for what is not, and two names would become one). Returns about how many bytes of memory
  * it takes when it is decoded.
  */
-function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number): number {
+function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number, valuesMax = Infinity): number {
   if (bytes.length > bytesMax) throw malformed("is too large", "W3");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Items still to come at each open level, and whether the level is a map: then every second is a key. */
@@ -94,7 +94,7 @@ function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number)
       continue;
     }
     remaining[level] = left - 1;
-    values++;
+    if (++values > valuesMax) throw malformed("has too many values", "W3");
     const isKey = isMap[level] === true && left % 2 === 0;
     if (at >= bytes.length) throw malformed("ends too early", "W2");
     const head = bytes[at] ?? 0;

@@ -16,6 +16,9 @@ export interface ChannelCarrier {
   /** So much more is kept until somebody reads it. @throws TooLarge */
   hold(bytes: number): void;
   release(bytes: number): void;
+  /** Bulk likewise. @throws TooLarge */
+  holdBulk(bytes: number): void;
+  releaseBulk(bytes: number): void;
   /** What came is malformed: the connection ends. */
   refuse(error: unknown): void;
 }
@@ -43,6 +46,8 @@ export interface OutgoingBulk {
 export class Channel {
   readonly id: number;
   private readonly carrier: ChannelCarrier;
+  /** The other side may send bulk here. */
+  private readonly takesBulk: boolean;
 
   /** As they came: most are larger once they are decoded. */
   private items: Uint8Array[] = [];
@@ -52,7 +57,7 @@ export class Channel {
   private bulkBytes = 0;
   /** What the last of them may be a part of. */
   private gathered: Uint8Array = NOTHING;
-  private bulkWaiter: { bytes: number; memory(length: number): Uint8Array; waiter: Waiter<Uint8Array> } | undefined;
+  private bulkWaiter: { bytes: number; waiter: Waiter<void> } | undefined;
   private readUncredited = 0;
 
   /** Set when the other side ended. */
@@ -78,9 +83,10 @@ export class Channel {
   /** Called when the other side cancels or the connection breaks: whoever works for this channel may stop. */
   readonly abort = new AbortController();
 
-  constructor(id: number, carrier: ChannelCarrier) {
+  constructor(id: number, carrier: ChannelCarrier, takesBulk = true) {
     this.id = id;
     this.carrier = carrier;
+    this.takesBulk = takesBulk;
   }
 
   /** Measured bulk rate of its connection towards the other side, bytes per second; 0 while unknown. */
@@ -150,22 +156,36 @@ export class Channel {
     this.listener = take;
   }
 
-  /**
-   * Exactly `length` bytes of the bulk stream; `memory` is asked for room for them once they are here. One reader at a time. @throws Invalid when the
-   * other side ended before.
-   */
-  async readBulk(length: number, memory: (length: number) => Uint8Array = freshBytes): Promise<Uint8Array> {
-    if (this.bulkWaiter !== undefined) throw new Error("readBulk() is called while another call waits");
+  /** Resolves when so many bytes of the bulk stream are here. One reader at a time. @throws Invalid when the other side ended before. */
+  async bulkHere(length: number): Promise<void> {
+    if (this.bulkWaiter !== undefined) throw new Error("bulkHere() is called while another call waits");
     if (this.failure !== undefined) throw this.failure;
     if (length > LIMITS.channelCreditBytes)
       throw new RunnelError("TooLarge", "read bulk", `A run of ${length} bytes is too large.`);
-    if (this.bulkBytes >= length) return this.takeBulk(memory(length));
+    if (this.bulkBytes >= length) return;
     if (this.remoteEnd !== undefined) throw "error" in this.remoteEnd ? this.remoteEnd.error : this.shortError();
     // Without what was read and not given back the rest may not fit into the credit: neither side would move.
     if (this.readUncredited > 0 && length + this.readUncredited > LIMITS.channelCreditBytes) this.giveCredit();
-    return new Promise((resolve, reject) => {
-      this.bulkWaiter = { bytes: length, memory, waiter: { resolve, reject } };
+    await new Promise<void>((resolve, reject) => {
+      this.bulkWaiter = { bytes: length, waiter: { resolve, reject } };
     });
+  }
+
+  /** Exactly `length` bytes of the bulk stream; `memory` is asked for room for them once they are here. @throws as bulkHere. */
+  async readBulk(length: number, memory: (length: number) => Uint8Array = freshBytes): Promise<Uint8Array> {
+    await this.bulkHere(length);
+    if (this.failure !== undefined) throw this.failure;
+    return this.takeBulk(memory(length));
+  }
+
+  /** Of bulk that is here and cannot be read before more has come. */
+  get awaitedBulkBytes(): number {
+    return this.bulkWaiter === undefined ? 0 : this.bulkBytes;
+  }
+
+  /** The first of what is being sent is on its way in part. */
+  get hasBegunRun(): boolean {
+    return (this.outgoing[0]?.sent ?? 0) > 0;
   }
 
   /** The result the other side ends with; items still waiting stay readable. @throws its error. */
@@ -183,6 +203,7 @@ export class Channel {
   readNoMore(): void {
     this.isRead = false;
     this.carrier.release(this.items.reduce((sum, { length }) => sum + length, 0));
+    this.carrier.releaseBulk(this.bulkBytes);
     this.items = [];
     this.bulk = [];
     this.bulkBytes = 0;
@@ -241,17 +262,21 @@ export class Channel {
   receiveBulk(bytes: Uint8Array): void {
     this.mustNotHaveEnded();
     if (this.failure !== undefined) return;
+    if (!this.takesBulk) {
+      throw new RunnelError("Invalid", "receive bulk", "Bulk came where none is read.", { detail: { rule: "W8" } });
+    }
     if (this.bulkBytes + this.readUncredited + bytes.length > LIMITS.channelCreditBytes) {
       throw new RunnelError("TooLarge", "receive bulk", "More bulk came than credit was given for.", {
         detail: { rule: "W8" },
       });
     }
+    this.carrier.holdBulk(bytes.length);
     this.keep(bytes);
     this.bulkBytes += bytes.length;
     if (this.bulkWaiter !== undefined && this.bulkBytes >= this.bulkWaiter.bytes) {
-      const { bytes: length, memory, waiter } = this.bulkWaiter;
+      const { waiter } = this.bulkWaiter;
       this.bulkWaiter = undefined;
-      waiter.resolve(this.takeBulk(memory(length)));
+      waiter.resolve();
     }
   }
 
@@ -260,7 +285,7 @@ export class Channel {
     const last = this.bulk.at(-1);
     const length = (last?.length ?? 0) + bytes.length;
     if (last === undefined || bytes.length > SMALL_BYTES || length > GATHERED_BYTES_MAX) {
-      if (bytes.length > 0) this.bulk.push(bytes);
+      if (bytes.length > 0) this.bulk.push(alone(bytes));
       return;
     }
     const { gathered } = this;
@@ -339,6 +364,8 @@ export class Channel {
     for (const { done } of this.outgoing.splice(0)) done.reject(error);
     for (const done of this.leaving) done.reject(error);
     this.leaving.clear();
+    // Others may have waited for a run of this one to end.
+    this.carrier.pump();
   }
 
   private finish(end: { result: unknown } | { error: RunnelError }): void {
@@ -388,6 +415,7 @@ export class Channel {
       else this.bulk[0] = first.subarray(part);
     }
     this.bulkBytes -= length;
+    this.carrier.releaseBulk(length);
     this.readUncredited += length;
     if (this.readUncredited >= CREDIT_STEP_BYTES && this.remoteEnd === undefined) this.giveCredit();
     return out;

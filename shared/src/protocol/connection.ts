@@ -1,13 +1,13 @@
 // A connection: channels over one link. Control frames go first and keep their order; bulk goes in turns between channels, paced so
 // that control never waits long (pacing.ts). The same class serves both ends; clients open odd channels, servers even ones.
-import type { Clock, Timer } from "../host/clock.ts";
+import type { Clock } from "../host/clock.ts";
 import type { Executor } from "../host/executor.ts";
 import type { Link } from "../host/link.ts";
 import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { Channel } from "./channel.ts";
 import type { OutgoingBulk } from "./channel.ts";
-import { decodeMessage, decodeWeighed } from "./cbor.ts";
+import { decodeMessage, decodeRequest } from "./cbor.ts";
 import { asRunnelError, decodeEnd, encodeBounded, encodeEnd } from "./end-message.ts";
 import {
   FRAME,
@@ -21,15 +21,18 @@ import {
 import type { Frame, FrameKind } from "./frame.ts";
 import { Held } from "./held.ts";
 import { Pacing } from "./pacing.ts";
+import { Receipts } from "./receipts.ts";
 import { StrangerFrames } from "./stranger-frames.ts";
 
 /** Control payloads above this are compressed (rule W5). */
 const COMPRESS_ABOVE_BYTES = 1024;
 const CONTROL_LEVEL = 3;
-/** Bulk is acknowledged when this much is unacknowledged, but no more often than each ACK_GAP_MS; else after a moment (rule W9). */
-const ACK_STEP_BYTES = 16 * 1024;
-const ACK_GAP_MS = 1;
-const ACK_DELAY_MS = 5;
+/** A request that is being answered takes memory, however short it is (rule W7). */
+const REQUEST_BYTES = 8192;
+/** A client has begun so many runs at most and not sent their ends: the server keeps of each what is here (rule W51). */
+const BEGUN_RUNS_MAX = 8;
+/** A server that has more bulk to read than this acknowledges no more until it has read (rule W9). */
+const READY_BULK_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface ConnectionSettings {
   link: Link;
@@ -38,8 +41,12 @@ export interface ConnectionSettings {
   isStranger?: boolean;
   clock: Clock;
   executor: Executor;
-  /** It is left out for a side that asks for what comes. `bytes`: what would be held of the other side's words (W7). */
+  /** `bytes`: what would be held of the other side's words (W7). Left out: all. */
   mayHold?(bytes: number): boolean;
+  /** Likewise of bulk that was not read. */
+  mayHoldBulk?(bytes: number): boolean;
+  /** The other side sends bulk in requests of this name; left out: in all (W8). */
+  takesBulk?(operation: string): boolean;
   /** Left out: messages are handled as they come. */
   turns?: {
     /** One of so many bytes, unfolded, may be handled now. */
@@ -70,15 +77,12 @@ export class Connection {
   private readonly unanswered = new Map<number, number>();
   private readonly pacing = new Pacing();
   private readonly held: Held;
+  private readonly heldBulk: Held;
+  private readonly receipts: Receipts;
   private nextChannel: number;
   /** Ids are used once, in order: what names a channel below is about one that was, what names one above is wrong. */
   private highestTheirs = 0;
   private failure: RunnelError | undefined;
-  private receivedBulk = 0;
-  private acknowledgedBulk = 0;
-  private acknowledgedMs = -Infinity;
-  private ackTimer: Timer | undefined;
-  private isAckSoon = false;
   /** Channels with bulk to send, in turn. */
   private turn: Channel[] = [];
   /** Both directions handle control in order although (de)compression is asynchronous. */
@@ -92,6 +96,12 @@ export class Connection {
     this.settings = settings;
     this.link = settings.link;
     this.held = new Held((bytes) => settings.mayHold?.(bytes) ?? true);
+    this.heldBulk = new Held((bytes) => settings.mayHoldBulk?.(bytes) ?? true);
+    this.receipts = new Receipts({
+      clock: settings.clock,
+      mayAcknowledge: () => settings.mayHoldBulk === undefined || this.readyBulkBytes <= READY_BULK_BYTES_MAX,
+      say: (total) => this.transmit(FRAME.ack, 0, false, encodeVarint(total)),
+    });
     this.nextChannel = settings.isClient ? 1 : 2;
     if (settings.isStranger === true) this.stranger = new StrangerFrames((frame) => this.take(frame));
     this.lastHeardMs = settings.clock.bootMs();
@@ -108,6 +118,17 @@ export class Connection {
   /** Of what the other side has said and nobody has handled yet (W7). */
   get heldBytes(): number {
     return this.held.bytes;
+  }
+
+  /** Of bulk that the other side has sent and nobody has read. */
+  get heldBulkBytes(): number {
+    return this.heldBulk.bytes;
+  }
+
+  private get readyBulkBytes(): number {
+    let waiting = 0;
+    for (const channel of this.channels.values()) waiting += channel.awaitedBulkBytes;
+    return this.heldBulk.bytes - waiting;
   }
 
   get roundTripMs(): number {
@@ -150,13 +171,17 @@ export class Connection {
       throw new RunnelError("Busy", operation, "Too many requests are under way.", { detail: { retryAfterMs: 100 } });
     }
     const payload = encodeBounded([operation, request], operation);
-    const channel = new Channel(this.nextChannel, this.carrier);
+    const channel = this.newChannel(this.nextChannel, operation);
     this.nextChannel += 2;
     this.channels.set(channel.id, channel);
     if (kind === FRAME.call) channel.endedAtOpen();
     this.unanswered.set(channel.id, this.settings.clock.bootMs());
     this.sendControl(kind, channel.id, payload);
     return channel;
+  }
+
+  private newChannel(id: number, operation: string): Channel {
+    return new Channel(id, this.carrier, this.settings.takesBulk?.(operation) ?? true);
   }
 
   /** The other side is known. What it has said beyond what made it so is handled, in order. */
@@ -193,6 +218,8 @@ export class Connection {
     ratePerSecond: () => this.pacing.ratePerSecond,
     hold: (bytes: number) => this.held.add(bytes),
     release: (bytes: number) => this.held.less(bytes),
+    holdBulk: (bytes: number) => this.heldBulk.add(bytes),
+    releaseBulk: (bytes: number) => this.heldBulk.less(bytes),
     refuse: (error: unknown) => this.refuse(error),
   };
 
@@ -247,18 +274,28 @@ export class Connection {
     // Control waiting for compression may end a channel or announce this bulk: it goes first.
     while (this.turn.length > 0 && this.pacing.mayStart && this.outgoingControl === undefined) {
       const channel = this.takeTurn();
-      const bulk = channel?.takeOutgoing(this.pacing.frameBytes);
-      if (channel === undefined || bulk === undefined) continue;
+      if (channel === undefined) return;
+      const bulk = channel.takeOutgoing(this.pacing.frameBytes);
+      if (bulk === undefined) continue;
       this.pacing.sent(bulk.bytes.length, this.settings.clock.bootMs());
       this.transmitBulk(channel.id, bulk);
       if (channel.outgoing.length > 0) this.turn.push(channel);
     }
   }
 
-  /** Who waits for what was asked for does not wait behind what may be wanted. */
+  /** Who waits for what was asked for does not wait behind what may be wanted. undefined: all of them wait for runs that are begun. */
   private takeTurn(): Channel | undefined {
-    const asked = this.turn.findIndex((channel) => !channel.isBackground);
-    return this.turn.splice(Math.max(0, asked), 1)[0];
+    const mayGo = this.mayBeginRun ? () => true : (channel: Channel) => channel.hasBegunRun;
+    let next = this.turn.findIndex((channel) => !channel.isBackground && mayGo(channel));
+    if (next < 0) next = this.turn.findIndex(mayGo);
+    return next < 0 ? undefined : this.turn.splice(next, 1)[0];
+  }
+
+  private get mayBeginRun(): boolean {
+    if (!this.settings.isClient || this.channels.size < BEGUN_RUNS_MAX) return true;
+    let begun = 0;
+    for (const channel of this.channels.values()) if (channel.hasBegunRun) begun++;
+    return begun < BEGUN_RUNS_MAX;
   }
 
   private receive(message: Uint8Array): void {
@@ -282,7 +319,7 @@ export class Connection {
       this.receiveAck(frame.channel, frame.payload);
       return;
     }
-    if (frame.kind === FRAME.bulk) this.countBulk(frame.payload.length);
+    if (frame.kind === FRAME.bulk) this.receipts.received(frame.payload.length);
     if (this.isUnread(frame)) return;
     const turns = frame.kind === FRAME.bulk ? undefined : this.settings.turns;
     const bytes = frame.isCompressed ? unfoldedBytes(frame.payload) : frame.payload.length;
@@ -371,14 +408,14 @@ export class Connection {
         detail: { rule: "W6" },
       });
     }
-    const { message, weight } = decodeWeighed(payload);
+    const { message, weight } = decodeRequest(payload);
     if (!Array.isArray(message) || message.length !== 2 || typeof message[0] !== "string") {
       throw new RunnelError("Invalid", "open channel", "An opening message has the wrong form.", {
         detail: { rule: "W6" },
       });
     }
     this.highestTheirs = id;
-    const channel = new Channel(id, this.carrier);
+    const channel = this.newChannel(id, message[0]);
     if (isCall) channel.receiveEnd({ result: undefined });
     if (this.channels.size >= LIMITS.channels) {
       channel.fail(
@@ -387,14 +424,15 @@ export class Connection {
       return;
     }
     this.channels.set(id, channel);
-    this.held.add(weight);
+    const held = Math.max(weight, REQUEST_BYTES);
+    this.held.add(held);
     const operation = message[0];
     this.stranger?.begun();
     Promise.resolve()
       .then(() => this.settings.opened(channel, operation, message[1]))
       .catch((error: unknown) => channel.fail(asRunnelError(error, operation)))
       .then(() => {
-        this.held.less(weight);
+        this.held.less(held);
         this.stranger?.answered();
       })
       .catch((error: unknown) => this.refuse(error));
@@ -409,28 +447,6 @@ export class Connection {
     this.pump();
   }
 
-  private countBulk(bytes: number): void {
-    this.receivedBulk += bytes;
-    if (this.receivedBulk - this.acknowledgedBulk < ACK_STEP_BYTES) {
-      this.ackTimer ??= this.settings.clock.after(ACK_DELAY_MS, () => this.acknowledge());
-    } else if (this.lastHeardMs - this.acknowledgedMs >= ACK_GAP_MS) {
-      this.acknowledge();
-    } else if (!this.isAckSoon) {
-      this.isAckSoon = true;
-      this.ackTimer?.cancel();
-      this.ackTimer = this.settings.clock.after(ACK_GAP_MS, () => this.acknowledge());
-    }
-  }
-
-  private acknowledge(): void {
-    this.ackTimer?.cancel();
-    this.ackTimer = undefined;
-    this.isAckSoon = false;
-    this.acknowledgedBulk = this.receivedBulk;
-    this.acknowledgedMs = this.settings.clock.bootMs();
-    this.transmit(FRAME.ack, 0, false, encodeVarint(this.receivedBulk));
-  }
-
   private forgetIfDone(channel: Channel): void {
     if (channel.isDone) this.channels.delete(channel.id);
   }
@@ -442,7 +458,7 @@ export class Connection {
   private ended(error: RunnelError): void {
     if (this.failure !== undefined) return;
     this.failure = error;
-    this.ackTimer?.cancel();
+    this.receipts.end();
     for (const channel of this.channels.values()) channel.broken(error);
     this.channels.clear();
     this.turn = [];

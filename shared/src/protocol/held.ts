@@ -1,6 +1,5 @@
 // How much one side of a connection holds of what the other has said and it has not handled yet: in memory, so unfolded, however it travelled (W7).
 import { RunnelError } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
 
 export class Held {
   private readonly mayHold: (bytes: number) => boolean;
@@ -19,7 +18,7 @@ export class Held {
     this.sum += bytes;
     if (this.mayHold(this.sum)) return;
     throw new RunnelError("TooLarge", "receive", "More was said than can be handled: wait for the answers.", {
-      detail: { limit: LIMITS.heldBytes, rule: "W7" },
+      detail: { rule: "W7" },
     });
   }
 

@@ -8,7 +8,7 @@ import type { Change, NodeState, VersionId } from "../model/node.ts";
 import { NODE_LIMIT } from "../model/node.ts";
 import { isXattrName } from "../model/xattrs.ts";
 import { label } from "./label.ts";
-import { count, countOrResult } from "./numbers.ts";
+import { count, countOrResult, counts } from "./numbers.ts";
 
 export const PROTOCOL_VERSION = 1;
 
@@ -189,10 +189,10 @@ const numbered = {
   ...attached,
   n: count,
   received: count,
-  but: z.array(count).max(LIMITS.notReceived).optional(),
+  but: counts(LIMITS.notReceived).optional(),
   timeNs: nanoseconds.optional(),
   /** To be executed after these of the instance, and only if they were. */
-  after: z.array(count).max(LIMITS.operationsAfter).optional(),
+  after: counts(LIMITS.operationsAfter).optional(),
 };
 
 /** Requests by operation. */
@@ -213,7 +213,7 @@ export const REQUESTS = {
     epoch: z.string().max(64).optional(),
     seq: count.optional(),
     /** Folders followed before, on resume; "all" for the whole volume. */
-    follows: z.union([z.literal("all"), z.array(nodeId).max(LIMITS.followedFolders)]).optional(),
+    follows: z.union([z.literal("all"), counts(LIMITS.followedFolders, NODE_LIMIT - 1)]).optional(),
     wantsNodes: z.boolean(),
     /** Of its line, as the client has measured it; left out where that is short. */
     roundTripMs: count.pipe(z.int().max(TIMING.roundTripMsMax)).optional(),
@@ -229,7 +229,7 @@ export const REQUESTS = {
   }),
   stat: z.object({
     ...attached,
-    nodes: z.array(nodeId).max(LIMITS.statNodes),
+    nodes: counts(LIMITS.statNodes, NODE_LIMIT - 1),
     names: z.array(z.tuple([nodeId, name])).max(LIMITS.statNodes),
   }),
   getHash: z.object({ ...attached, version: versionId, from: count, count, oid: z.boolean().optional() }),
@@ -292,6 +292,10 @@ export const REQUESTS = {
   detach: z.object(attached),
 } as const;
 
+/** Requests with bulk of the client, and with bulk of the server; on no other one is there any (W8). */
+export const BULK_OF_CLIENT: ReadonlySet<string> = new Set(["write"]);
+export const BULK_OF_SERVER: ReadonlySet<string> = new Set(["fetch", "findGet"]);
+
 export type RequestName = keyof typeof REQUESTS;
 export type RequestOf<Name extends RequestName> = z.output<(typeof REQUESTS)[Name]>;
 
@@ -301,7 +305,7 @@ export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("ack"), count]),
   z.tuple([z.literal("current"), count]),
   z.tuple([z.literal("idle")]),
-  z.tuple([z.literal("unfollow"), z.array(nodeId).max(LIMITS.unfollowFolders)]),
+  z.tuple([z.literal("unfollow"), counts(LIMITS.unfollowFolders, NODE_LIMIT - 1)]),
   z.tuple([z.literal("want"), z.array(z.tuple([nodeId, count])).max(LIMITS.wantedFiles)]),
   z.tuple([z.literal("have"), versionId, count, bytes.refine(({ length }) => length <= LIMITS.runBytes, "too long")]),
   z.tuple([z.literal("haveNot"), versionId]),
@@ -331,7 +335,7 @@ export type Difference = z.output<typeof difference>;
  * ["waiting", n, [who…], untilMs] (the commit n waits for these) · ["lack", version, [[offset, length]…]] (bytes of a version that this client committed, asked for once more).
  */
 export const FEED_FROM_SERVER = z.union([
-  z.tuple([z.literal("changes"), z.array(change).max(4096), z.array(count).max(4096).optional()]),
+  z.tuple([z.literal("changes"), z.array(change).max(4096), counts(4096).optional()]),
   z.tuple([z.literal("content"), versionId, difference.nullable()]),
   z.tuple([z.literal("current"), count, count]),
   z.tuple([z.literal("not"), count]),
@@ -371,7 +375,7 @@ export const TOOK_BYTES = 256 * 1024;
 
 /** Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) · ["took", items] (all since its beginning). */
 export const WRITE_REPLY = z.union([
-  z.tuple([z.literal("need"), z.array(count).max(LIMITS.neededItems)]),
+  z.tuple([z.literal("need"), counts(LIMITS.neededItems)]),
   z.tuple([z.literal("from"), count]),
   z.tuple([z.literal("took"), count]),
 ]);

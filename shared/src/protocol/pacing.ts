@@ -12,6 +12,8 @@ const WINDOW_GAIN = 1.5;
 /** While the rate still grows from acknowledgement to acknowledgement: doubling per round trip needs 2/ln 2 (BBR's startup gain). */
 const STARTUP_GAIN = 2.885;
 const STARTUP_WINDOW_BYTES = 32 * 1024;
+/** The server keeps what it has not read. */
+const WINDOW_BYTES_MAX = 8 * 1024 * 1024;
 const GROWTH = 1.25;
 const STARTUP_ROUNDS = 3;
 /** A round trip below this is event-loop noise; counting it would starve a fast line. */
@@ -79,7 +81,7 @@ export class Pacing {
     if (rate === 0) return STARTUP_WINDOW_BYTES;
     const gain = this.isStarting ? STARTUP_GAIN : WINDOW_GAIN;
     const product = (rate * Math.max(this.roundTripMs, ROUND_TRIP_FLOOR_MS)) / 1000;
-    return Math.max(gain * product, 2 * this.frameBytes);
+    return Math.min(WINDOW_BYTES_MAX, Math.max(gain * product, 2 * this.frameBytes));
   }
 
   get mayStart(): boolean {

@@ -27,7 +27,12 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignReport>
   const folder = mkdtempSync(join(tmpdir(), "rnl-fuzz-"));
   const inputPath = join(folder, "input");
   const told = { isGuided: true, ...order, module: order.module.href, inputPath };
-  const flags = ["--no-sparkplug", `--max-old-space-size=${HEAP_MIB}`, "--disable-warning=ExperimentalWarning"];
+  const flags = [
+    "--no-sparkplug",
+    "--expose-gc",
+    `--max-old-space-size=${HEAP_MIB}`,
+    "--disable-warning=ExperimentalWarning",
+  ];
   const child = spawn(process.execPath, [...flags, CHILD, JSON.stringify(told)], { stdio: ["ignore", "pipe", "pipe"] });
   let report: CampaignReport | undefined;
   let last = { name: "", inputs: 0 };
@@ -56,7 +61,7 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignReport>
     if (report !== undefined) return report;
     const what: Finding["what"] = isSilent ? "hung" : "crashed";
     const finding = { what, says: `${last.name}: ${how}: ${complaint}`, input: inputUnderWay(inputPath) };
-    return { inputs: last.inputs, kept: 0, covered: 0, finding };
+    return { inputs: last.inputs, kept: 0, covered: 0, grewBytes: 0, finding };
   } finally {
     clearTimeout(timer);
     rmSync(folder, { recursive: true });

@@ -383,7 +383,7 @@ describe("bulk", () => {
   test("[W8] that comes byte by byte is kept without the messages that it came in, and nothing of none", () => {
     const nothing = (): void => undefined;
     const carrier = { sendItem: nothing, sendEnd: nothing, sendCancel: nothing, sendCredit: nothing, pump: nothing };
-    const holding = { hold: nothing, release: nothing, refuse: nothing };
+    const holding = { hold: nothing, release: nothing, holdBulk: nothing, releaseBulk: nothing, refuse: nothing };
     const channel = new Channel(1, { ...carrier, ...holding, ratePerSecond: () => 0 });
     const before = process.memoryUsage().arrayBuffers;
     for (let frame = 0; frame < 400_000; frame++) channel.receiveBulk(new Uint8Array(1024).subarray(0, frame % 2));

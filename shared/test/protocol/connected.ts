@@ -5,7 +5,7 @@ import { SeededRandom } from "../../src/host/seeded-random.ts";
 import { SimulatedClock } from "../../src/host/simulated-clock.ts";
 import { SimulatedLink } from "../../src/host/simulated-link.ts";
 import type { Channel } from "../../src/protocol/channel.ts";
-import { Connection } from "../../src/protocol/connection.ts";
+import { Connection, type ConnectionSettings } from "../../src/protocol/connection.ts";
 import type { Frame, FrameKind } from "../../src/protocol/frame.ts";
 import { decodeFrame, encodeFrame } from "../../src/protocol/frame.ts";
 import { zlibExecutor } from "./zlib-executor.ts";
@@ -15,6 +15,8 @@ export interface Opened {
   operation: string;
   request: unknown;
 }
+
+export type Bounds = Pick<ConnectionSettings, "mayHold" | "mayHoldBulk" | "takesBulk">;
 
 type Handle = (opened: Opened) => void | Promise<void>;
 
@@ -91,7 +93,7 @@ export class End {
     isClient: boolean,
     turns: number,
     handle: Handle,
-    mayHold: (bytes: number) => boolean = () => true,
+    bounds: Bounds = {},
   ) {
     this.link = new WatchedLink(link, clock);
     this.connection = new Connection({
@@ -99,7 +101,7 @@ export class End {
       isClient,
       clock,
       executor: zlibExecutor(turns),
-      mayHold,
+      ...bounds,
       opened: (channel, operation, request) => {
         const opened = { channel, operation, request };
         this.opened.push(opened);
@@ -123,14 +125,14 @@ export interface Connected {
 
 /** `turns`: how long (de)compression takes. */
 export function connected(
-  options: { bytesPerSecond?: number; delayMs?: number; turns?: number; serve?: Handle } = {},
+  options: { bytesPerSecond?: number; delayMs?: number; turns?: number; serve?: Handle; bounds?: Bounds } = {},
 ): Connected {
   const clock = new SimulatedClock();
   const { bytesPerSecond = Infinity, delayMs = 0, turns = 1 } = options;
   const line = { delayMs, jitterMs: 0, bytesPerSecond, isBlackHole: false };
   const [left, right] = SimulatedLink.pair(clock, new SeededRandom(1), line);
   const client = new End(left, clock, true, turns, () => {});
-  const server = new End(right, clock, false, turns, options.serve ?? (() => {}));
+  const server = new End(right, clock, false, turns, options.serve ?? (() => {}), options.bounds);
   return { clock, client, server };
 }
 
@@ -144,11 +146,11 @@ export interface RawPeer {
 }
 
 /** A server's connection whose peer is the test itself, frame by frame. */
-export function rawPeer(serve: Handle = () => {}, mayHold?: (bytes: number) => boolean): RawPeer {
+export function rawPeer(serve: Handle = () => {}, bounds?: Bounds): RawPeer {
   const clock = new SimulatedClock();
   const line = { delayMs: 0, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
   const [left, right] = SimulatedLink.pair(clock, new SeededRandom(1), line);
-  const server = new End(right, clock, false, 1, serve, mayHold);
+  const server = new End(right, clock, false, 1, serve, bounds);
   const link = new WatchedLink(left, clock);
   const heard: Frame[] = [];
   link.listen({ message: (payload) => void heard.push(decodeFrame(payload)), closed: () => {} });

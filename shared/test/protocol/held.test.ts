@@ -1,7 +1,7 @@
 // What a connection holds of what the other side says, and what a client lets a server hold.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "../../src/limits.ts";
-import { decodeMessage, decodeWeighed, encodeCbor } from "../../src/protocol/cbor.ts";
+import { decodeMessage, decodeRequest, encodeCbor } from "../../src/protocol/cbor.ts";
 import type { Channel } from "../../src/protocol/channel.ts";
 import { FRAME, encodeVarint } from "../../src/protocol/frame.ts";
 import { quiet, rawPeer } from "./connected.ts";
@@ -22,10 +22,7 @@ const large = (): Uint8Array => encodeCbor(new Uint8Array(MiB - 16));
 describe("what waits on a channel", () => {
   test("[W7] counts as long as it is when it is unfolded, until it is read", async () => {
     const held: number[] = [];
-    const peer = rawPeer(
-      () => NEVER,
-      (bytes) => held.push(bytes) > 0,
-    );
+    const peer = rawPeer(() => NEVER, { mayHold: (bytes) => held.push(bytes) > 0 });
     peer.say(FRAME.open, 1, encodeCbor(["test", null]));
     await quiet(peer);
     const opened = peer.server.connection.heldBytes;
@@ -40,10 +37,7 @@ describe("what waits on a channel", () => {
   });
 
   test("[W7] [limit heldBytes] of frames that are to be unfolded no more are taken than may be held, and the connection ends", async () => {
-    const peer = rawPeer(
-      () => NEVER,
-      (bytes) => bytes <= LIMITS.heldBytes,
-    );
+    const peer = rawPeer(() => NEVER, { mayHold: (bytes) => bytes <= LIMITS.heldBytes });
     peer.say(FRAME.open, 1, encodeCbor(["test", null]));
     const item = await folded(large());
     // All in one turn: none of them is unfolded yet.
@@ -52,7 +46,7 @@ describe("what waits on a channel", () => {
     expect(peer.server.closings).toEqual([]);
     for (let count = 0; count < 2; count++) peer.say(FRAME.item, 1, item, true);
     await quiet(peer);
-    expect(peer.server.closings).toMatchObject([{ kind: "TooLarge", detail: { rule: "W7", limit: LIMITS.heldBytes } }]);
+    expect(peer.server.closings).toMatchObject([{ kind: "TooLarge", detail: { rule: "W7" } }]);
   });
 
   test("[W7] is not decoded before it is read: what is malformed ends the connection then", async () => {
@@ -101,6 +95,13 @@ describe("what waits on a channel", () => {
 });
 
 describe("one message", () => {
+  test("[W3] [limit requestValues] of a request has no more values than 262,144", () => {
+    const filled = (count: number): Uint8Array => encodeCbor(Array.from({ length: count }, () => 0));
+    expect(decodeRequest(filled(LIMITS.requestValues - 1)).message).toHaveLength(LIMITS.requestValues - 1);
+    expect(() => decodeRequest(filled(LIMITS.requestValues))).toThrow("A message has too many values.");
+    expect(decodeMessage(filled(LIMITS.requestValues))).toHaveLength(LIMITS.requestValues);
+  });
+
   test("[W3] [limit cborContainers] has no more arrays and maps than 131,072", () => {
     const filled = (count: number): Uint8Array => encodeCbor(Array.from({ length: count }, () => []));
     expect(decodeMessage(filled(LIMITS.cborContainers - 1))).toHaveLength(LIMITS.cborContainers - 1);
@@ -108,7 +109,7 @@ describe("one message", () => {
   });
 
   test("weighs about what it takes in memory", () => {
-    const weight = (message: unknown): number => decodeWeighed(encodeCbor(message)).weight;
+    const weight = (message: unknown): number => decodeRequest(encodeCbor(message)).weight;
     expect(weight(new Uint8Array(1000))).toBeLessThan(1100);
     expect(weight(Array.from({ length: 1000 }, () => 0))).toBeGreaterThan(8000);
     expect(weight(Array.from({ length: 1000 }, () => ({})))).toBeGreaterThan(56_000);

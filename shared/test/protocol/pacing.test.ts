@@ -219,6 +219,12 @@ describe("pacing", () => {
     expect(seen.goodput).toBeGreaterThan(0.9);
   });
 
+  test("[W52] keeps no more than 8 MiB under way, however long and fast the line is", () => {
+    const line = new SimulatedLine(50_000_000, 500);
+    line.run(5_000);
+    expect(line.run(1_000).windowBytes).toBe(8 * 1024 * 1024);
+  });
+
   test("[W9] takes no count that goes back or that was never sent", () => {
     const pacing = new Pacing();
     pacing.sent(1000, 0);

@@ -63,14 +63,19 @@ export class ConflictCopies {
     }
   }
 
+  /** An attempt has made the file, and it is empty still. */
+  async isMade({ copy, node }: JournalCommit): Promise<boolean> {
+    if (copy === undefined) return false;
+    const state = await this.parts.tree.lookup(copy.folder, copy.name);
+    return state?.node === node && state.version === 0;
+  }
+
   /** Takes away the empty file that an attempt has made, of a copy that is given up. */
-  async unmake({ copy, node }: JournalCommit): Promise<void> {
-    if (copy === undefined) return;
-    const { tree, operations } = this.parts;
+  async unmake(record: JournalCommit): Promise<void> {
+    const { copy, node } = record;
+    if (copy === undefined || !(await this.isMade(record))) return;
     const { folder, name } = copy;
-    const state = await tree.lookup(folder, name);
-    if (state?.node !== node || state.version !== 0) return;
-    await operations.change("remove", { folder, name, node, isFolder: false }, []);
+    await this.parts.operations.change("remove", { folder, name, node, isFolder: false }, []);
   }
 
   private async freePlace(path: string, taken?: string): Promise<{ folder: number; name: string; path: string }> {

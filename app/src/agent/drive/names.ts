@@ -63,7 +63,10 @@ export class Names {
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
     if (request.isExclusive || operations.isCrowded || isDoubtful(request.name)) {
       await making;
-      this.show(request, await tree.node(node));
+      const made = await tree.node(node);
+      this.show(request, made);
+      // Another client may have taken the name since.
+      drive.putNode(tree.entry(made), false);
     } else {
       const settled = making.then(
         () => tree.dropMade(node),
@@ -136,17 +139,35 @@ export class Names {
   async remove(request: RequestOfOp<"remove">): Promise<void> {
     const { drive, tree, operations } = this.parts;
     const folder = tree.real(request.folder);
-    const state = await tree.lookup(request.folder, request.name);
-    if (state === undefined) throw new RunnelError("NotFound", "remove", "There is no such file or folder.");
-    await operations.change(
-      "remove",
-      { folder, name: request.name, node: tree.real(state.node), isFolder: request.isFolder },
-      [[folder, request.name, 0]],
-    );
-    this.parts.likelyBases.leaves(folder, request.name, tree.real(state.node));
+    const { name, isFolder } = request;
+    const state = await this.ofNow(request, async (bound) => {
+      const node = tree.real(bound.node);
+      await operations.change("remove", { folder, name, node, isFolder }, [[folder, name, 0]]);
+    });
+    this.parts.likelyBases.leaves(folder, name, tree.real(state.node));
     await this.letGo(state);
     this.show(request, undefined);
     drive.done(request.id);
+  }
+
+  /**
+   * Changes what the name is bound to: when another client has bound it otherwise meanwhile, that, as on a local disk. Returns what it was. @throws NotFound; Stale when
+   * others bind it otherwise again and again.
+   */
+  private async ofNow(
+    { op, folder, name }: { op: string; folder: number; name: string },
+    change: (state: NodeState) => Promise<void>,
+  ): Promise<NodeState> {
+    for (let attempt = 1; ; attempt++) {
+      const state = await this.parts.tree.lookup(folder, name);
+      if (state === undefined) throw new RunnelError("NotFound", op, "There is no such file or folder.");
+      try {
+        await change(state);
+        return state;
+      } catch (error) {
+        if (!isRunnelError(error, "Stale") || attempt === ATTEMPTS_MAX) throw error;
+      }
+    }
   }
 
   /** After a change that came to `state`: what the name is bound to now, since another's change behind it may have come before its answer. */
@@ -169,15 +190,16 @@ export class Names {
     const { drive, tree, operations, unsent } = this.parts;
     const folder = tree.real(request.folder);
     const toFolder = tree.real(request.toFolder);
-    const state = await tree.lookup(request.folder, request.name);
-    if (state === undefined) throw new RunnelError("NotFound", "rename", "There is no such file or folder.");
     const { name, toName, how } = request;
-    const before = unsent.isEmpty ? undefined : await tree.lookup(request.toFolder, toName);
-    const node = tree.real(state.node);
-    const own: OwnName[] = [[toFolder, toName, node]];
-    if (how !== "exchange") own.push([folder, name, 0]);
-    await operations.change("rename", { folder, name, node, toFolder, toName, how }, own);
-    this.parts.likelyBases.leaves(folder, name, node);
+    let before: NodeState | undefined;
+    const state = await this.ofNow(request, async (bound) => {
+      before = unsent.isEmpty ? undefined : await tree.lookup(request.toFolder, toName);
+      const node = tree.real(bound.node);
+      const own: OwnName[] = [[toFolder, toName, node]];
+      if (how !== "exchange") own.push([folder, name, 0]);
+      await operations.change("rename", { folder, name, node, toFolder, toName, how }, own);
+    });
+    this.parts.likelyBases.leaves(folder, name, tree.real(state.node));
     const source = await tree.lookup(request.folder, name);
     const target = await tree.lookup(request.toFolder, toName);
     if (before !== undefined && before.node !== target?.node) await this.letGo(before);
@@ -224,6 +246,9 @@ export class Names {
     drive.done(request.id);
   }
 }
+
+/** Of a change of a name that others change at the same time. */
+const ATTEMPTS_MAX = 4;
 
 /** Names that some file systems refuse: the server may, and the program is to hear that before it has written anything. */
 function isDoubtful(name: string): boolean {

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { Cache } from "../cache/cache.ts";
+import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import type { Sender, Sent } from "../transfer/send-content.ts";
 import type { Operations } from "../wire/operations.ts";
@@ -112,6 +112,7 @@ export class Unsent {
   /** The first attempt of a save failed: it waits here, unless a program here has removed the file meanwhile. */
   async keep(save: Save, failure: unknown): Promise<void> {
     const { saves, contents } = this.parts;
+    if (isBaseLost(failure)) await this.unmake(save);
     if (saves.step(save, "fail", { failure }) === "settled") return this.end(save.record);
     saves.show(save);
     contents.changed(save.record.node);
@@ -205,7 +206,10 @@ export class Unsent {
       saves.step(save, "answer", { version: { node: became, seq } });
     } catch (failure) {
       // Without the version below it nobody can be shown the whole.
-      if (isRunnelError(failure, "Gone", "Lost")) saves.hide(save);
+      if (isBaseLost(failure)) {
+        saves.hide(save);
+        await this.unmake(save);
+      }
       if (saves.step(save, "fail", { failure }) === "settled") await this.end(save.record);
       for (const each of new Set([node, save.record.node])) contents.changed(each);
       return;
@@ -239,7 +243,7 @@ export class Unsent {
 
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it becomes a copy. */
   private async send(save: Save): Promise<Sent> {
-    const { journal, epoch } = this.parts;
+    const { journal, epoch, sender } = this.parts;
     const isOfHere = save.record.epoch === epoch() && save.record.instance === journal.instance;
     if (isOfHere && save.record.copy === undefined) {
       try {
@@ -249,6 +253,8 @@ export class Unsent {
       }
     }
     if (!isOfHere || save.record.copy === undefined) await this.plan(save);
+    // No file is made for what is not there to be put in.
+    if (isBaseLost(save.failure)) await this.withBase(save.record, (base) => sender.bringBase(save.record, base));
     // Somebody may take a name between its choice and its making.
     for (let count = 1; !(await this.parts.copies.make(save.record)); count++) {
       if (count === PLANS_MAX) throw new RunnelError("Exists", "replay", "No name was free for the conflict copy.");
@@ -276,12 +282,30 @@ export class Unsent {
   }
 
   private async sendOver(record: JournalCommit, mayStart: () => boolean): Promise<Sent> {
-    const { bases, cache, sender } = this.parts;
+    return this.withBase(record, (base) => this.parts.sender.send(record, base, { mayStart }));
+  }
+
+  private async withBase<T>(record: JournalCommit, act: (base: CachedContent | undefined) => Promise<T>): Promise<T> {
+    const { bases, cache } = this.parts;
     const base = await bases.hold(record);
     try {
-      return await sender.send(record, base, { mayStart });
+      return await act(base);
     } finally {
       if (base !== undefined) cache.release(base);
+    }
+  }
+
+  /** The file that was made for it stays empty: it goes, and the next attempt is another one. */
+  private async unmake(save: Save): Promise<void> {
+    const { copies, log } = this.parts;
+    const { record } = save;
+    try {
+      if (!(await copies.isMade(record))) return;
+      // First: what is sent to a file that this client has removed is committed and seen by nobody.
+      await this.plan(save);
+      await copies.unmake(record);
+    } catch (error) {
+      log("An empty copy could not be removed.", error);
     }
   }
 
@@ -304,6 +328,11 @@ export class Unsent {
       .done(record.instance, record.n)
       .catch((error: unknown) => log("A save that is done could not be ended in the journal.", error));
   }
+}
+
+/** The server no longer has what was edited. */
+function isBaseLost(failure: unknown): boolean {
+  return isRunnelError(failure, "Gone", "Lost");
 }
 
 function isSame(one: JournalCommit, other: JournalCommit): boolean {

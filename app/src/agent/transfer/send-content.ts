@@ -135,6 +135,15 @@ export class Sender {
     }
   }
 
+  /** All that shows of the base: without it a content cannot be sent whose base the server does not have any more. @throws Gone, Lost, Unreachable. */
+  async bringBase(record: JournalCommit, base: CachedContent | undefined): Promise<void> {
+    const { cache, downloads } = this.parts;
+    const shown = shownBytes(record);
+    if (shown === 0) return;
+    if (base === undefined) throw noBase();
+    await downloads.bringAbsent(cache.byId(base.id) ?? base, { offset: 0, length: shown }, "patient");
+  }
+
   /** A content saved as it was: its times are new, and no version. undefined: it is another, or no longer the current one. @throws Unreachable. */
   private async sameAgain(
     record: JournalCommit,
@@ -160,12 +169,12 @@ export class Sender {
 
   private async open(record: JournalCommit, base: CachedContent | undefined): Promise<ComposedContent> {
     const { cache, data, downloads } = this.parts;
-    const shown = isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
+    const shown = shownBytes(record);
     if (shown === 0) {
       if (base !== undefined) await this.bringRecipe(base);
       return openComposed(data, { ...record, base: undefined });
     }
-    if (base === undefined) throw new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
+    if (base === undefined) throw noBase();
     const now = await this.bringNeeded(record, base, shown);
     const proof: BaseProof = {
       inDoubt: (range) => cache.missing(now, range),
@@ -340,6 +349,15 @@ export class Sender {
     if (content?.recipe === undefined || content.version.node === 0) return undefined;
     return { version: content.version, recipe: content.recipe, content };
   }
+}
+
+/** Of the base. */
+function shownBytes(record: JournalCommit): number {
+  return isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
+}
+
+function noBase(): RunnelError {
+  return new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
 }
 
 /** What lies at most AROUND_BYTES from an edit, within the base; in order, joined where they are near. */

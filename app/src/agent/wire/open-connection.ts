@@ -1,6 +1,6 @@
 // Dials a server, and greets it.
 import type { Clock, Dialer, Executor, Link } from "@runnel/shared";
-import { Connection, PROTOCOL_VERSION, RESULTS, RunnelError, check } from "@runnel/shared";
+import { BULK_OF_SERVER, Connection, LIMITS, PROTOCOL_VERSION, RESULTS, RunnelError, check } from "@runnel/shared";
 
 export interface ConnectionParts {
   url: string;
@@ -53,6 +53,8 @@ export function greet(parts: ConnectionParts, link: Link, closed: (error: Runnel
     isClient: true,
     clock,
     executor,
+    mayHold: (bytes) => bytes <= LIMITS.clientHeldBytes,
+    takesBulk: (operation) => BULK_OF_SERVER.has(operation),
     opened: (_channel, operation) => {
       throw new RunnelError("Unsupported", operation, "A client opens all channels.");
     },

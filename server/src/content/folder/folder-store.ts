@@ -114,7 +114,7 @@ class FolderStore implements ContentStore {
         ),
     });
     this.#staged = new StagedFiles(root, () => this.mustBeThere());
-    this.#reservations = new Reservations(root, clock, (bytes) => this.#cutTrash(bytes));
+    this.#reservations = new Reservations(root, clock, (missing) => this.#cutTrash(missing));
     this.#placings = new OwnPlacings(clock);
     this.#holds = new BaseHolds({ root, isCopied: (version) => this.#pending.isCopied(version) });
     this.#versions = new Versions({
@@ -371,21 +371,21 @@ class FolderStore implements ContentStore {
     return this.#inFolder(this.#options.root.space());
   }
 
-  async #cutTrash(bytes: number): Promise<void> {
-    await this.#lane.run(async () => this.#trash?.cut(bytes));
+  async #cutTrash(missing: () => Promise<number>): Promise<void> {
+    await this.#lane.run(async () => this.#trash?.cut(await missing()));
   }
 
   /** It may be another disk that is full, on which no old version lies. */
   async #makeRoom(bytes: number): Promise<void> {
-    const { availableBytes } = await this.#options.root.space();
-    if (availableBytes < bytes) await this.#cutTrash(bytes - availableBytes);
+    const missing = async (): Promise<number> => bytes - (await this.#options.root.space()).availableBytes;
+    if ((await missing()) > 0) await this.#cutTrash(missing);
   }
 
   #cutTrashLater(): void {
     if (this.#isClosed) return;
     this.#timer = this.#options.clock.after(CUT_TRASH_MS, () => {
       // A failure is met again next time.
-      this.#cutTrash(0).then(
+      this.#cutTrash(async () => 0).then(
         () => this.#cutTrashLater(),
         () => this.#cutTrashLater(),
       );

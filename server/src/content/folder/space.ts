@@ -11,13 +11,14 @@ const FRESH_MS = 1_000;
 export class Reservations {
   readonly #root: DiskRoot;
   readonly #clock: Clock;
-  readonly #cutTrash: (bytes: number) => Promise<void>;
+  readonly #cutTrash: (missing: () => Promise<number>) => Promise<void>;
   #bytes = 0;
   /** What the disk said last, less what was set aside since, and until when that does. */
   #left = 0;
   #leftUntilMs = 0;
 
-  constructor(root: DiskRoot, clock: Clock, cutTrash: (bytes: number) => Promise<void>) {
+  /** `cutTrash` asks how much is missing when its turn has come: others may have made room until then. */
+  constructor(root: DiskRoot, clock: Clock, cutTrash: (missing: () => Promise<number>) => Promise<void>) {
     this.#root = root;
     this.#clock = clock;
     this.#cutTrash = cutTrash;
@@ -44,11 +45,10 @@ export class Reservations {
 
   async #ensure(): Promise<void> {
     if (this.#left > PLENTY_BYTES && this.#clock.bootMs() < this.#leftUntilMs) return;
-    const missing = await this.#missing();
-    if (missing > 0) await this.#cutTrash(missing);
-    if (missing > 0 && (await this.#missing()) > 0) {
+    if ((await this.#missing()) <= 0) return;
+    await this.#cutTrash(() => this.#missing());
+    if ((await this.#missing()) > 0)
       throw new RunnelError("NoSpace", "reserve space", "The server's disk has no room for this.");
-    }
   }
 
   async #missing(): Promise<number> {

@@ -1,0 +1,40 @@
+// Compressed runs that came lately and shrank to little, decoded and cut: a large hole comes as thousands of the same one. Of all writes, since each is a mebibyte.
+import type { ChunkPreset, Recipe, RunEncoding } from "@runnel/shared";
+
+/** What repeats has shrunk to little. */
+const ENCODED_BYTES_MAX = 1024;
+const RUNS_MAX = 8;
+
+export interface DecodedRun {
+  bytes: Uint8Array;
+  recipe: Recipe;
+}
+
+export class RepeatedRuns {
+  /** By what came, the least recently used first. */
+  private readonly runs = new Map<string, DecodedRun>();
+
+  /** What these bytes were the last time. */
+  find(encoding: RunEncoding, encoded: Uint8Array, sizeBytes: number, preset: ChunkPreset): DecodedRun | undefined {
+    const key = keyOf(encoding, encoded, sizeBytes, preset);
+    const run = key === undefined ? undefined : this.runs.get(key);
+    if (key === undefined || run === undefined) return undefined;
+    this.runs.delete(key);
+    this.runs.set(key, run);
+    return run;
+  }
+
+  /** `run.bytes` are kept as they are, and must not change. */
+  keep(encoding: RunEncoding, encoded: Uint8Array, preset: ChunkPreset, run: DecodedRun): void {
+    const key = keyOf(encoding, encoded, run.bytes.length, preset);
+    if (key === undefined) return;
+    this.runs.set(key, run);
+    const [oldest] = this.runs.keys();
+    if (this.runs.size > RUNS_MAX && oldest !== undefined) this.runs.delete(oldest);
+  }
+}
+
+function keyOf(encoding: RunEncoding, encoded: Uint8Array, sizeBytes: number, preset: ChunkPreset): string | undefined {
+  if (encoding !== "zstd" || encoded.length > ENCODED_BYTES_MAX) return undefined;
+  return `${sizeBytes} ${preset} ${Buffer.from(encoded).toString("latin1")}`;
+}
