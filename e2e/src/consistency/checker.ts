@@ -21,6 +21,8 @@ const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
 /** So many of the newest commits a client may not have heard of when it opens a file. */
 const UNHEARD_MAX = 20;
 
+const NEAR_MS = 100;
+
 /** closeMs: what counts as "within one round trip". termMs: of leases. */
 interface Times {
   closeMs: number;
@@ -139,8 +141,12 @@ class Checker {
     if (this.wasSo(call, from)) return;
     const newest = before.find((each) => this.seqs.get(each) === from);
     const why = newest === undefined ? "" : `; before it ${shown(newest)} was commit ${from}`;
+    const others = this.calls.filter(
+      (each) => each !== call && each.client === call.client && touches(each, call) && isNear(each, call),
+    );
+    const meanwhile = others.length === 0 ? "" : `; around it ${others.map(shown).join(", ")}`;
     this.verdict.violations.push(
-      `stale or torn: ${shown(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}`,
+      `stale or torn: ${shown(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}${meanwhile}`,
     );
   }
 
@@ -181,13 +187,13 @@ class Checker {
     return listed === undefined ? names === undefined : names !== undefined && listed.join("/") === names.join("/");
   }
 
-  /** A file open for writing on the same machine, or one whose save failed there and waits to be sent, shows as it is there. */
+  /** A file open for writing on the same machine, as by who makes it, or one whose save failed there and waits to be sent, shows as it is there. */
   private isOwnBusiness(call: Call, from: number): boolean {
     const nodes = this.truth.nodesAt(call.path, from, call.lastSeq);
     return this.calls.some(
       (each) =>
         each.client === call.client &&
-        each.kind === "write" &&
+        (each.kind === "write" || each.kind === "create") &&
         each.began < call.ended &&
         this.isPendingAt(each, call) &&
         (touches(each, call) || this.isOneOf(sentUntil(each, call), nodes)),
@@ -203,8 +209,10 @@ class Checker {
    * Whether a write was under way when a call began, or waited. What was not confirmed is sent later; and where it was done and no answer came, its client
    * need not know of that, nor of what became of the file since, before its lease has ended.
    */
-  private isPendingAt({ outcome, ended, began, errno, content }: Call, call: Call): boolean {
-    if (outcome === "ok" || (errno !== undefined && !KEPT_ERRNOS.has(errno))) return ended > call.began;
+  private isPendingAt({ kind, outcome, ended, began, errno, content }: Call, call: Call): boolean {
+    if (kind === "create" && outcome === undefined) return false;
+    const isSettled = outcome === "ok" || (errno !== undefined && !KEPT_ERRNOS.has(errno));
+    if (isSettled || kind === "create") return ended > call.began;
     // Which of all that emptied a file it came to nobody can tell.
     const seq = content === undefined || content === EMPTY ? undefined : this.truth.firstWith(content, began);
     const sent = this.truth.commits.find((each) => each.seq === seq);
@@ -249,6 +257,11 @@ function touches(change: Call, seen: Call): boolean {
     if (seen.kind === "list") return folderOf(path) === seen.path || seen.path.startsWith(`${path}/`);
     return path === seen.path || seen.path.startsWith(`${path}/`);
   });
+}
+
+/** For who has to find out what was wrong. */
+function isNear(other: Call, call: Call): boolean {
+  return other.beganMs < call.endedMs && other.endedMs > call.beganMs - NEAR_MS;
 }
 
 function last(path: string): string {
