@@ -6,11 +6,15 @@ import { describe, expect, test } from "@jest/globals";
 import { LIMITS, TIMING } from "@runnel/shared";
 import {
   type Check,
+  checkCircles,
+  checkCitedPages,
   checkClock,
+  checkCommentOpenings,
   checkDeclaredImports,
   checkDefaultExports,
   checkDependencies,
   checkFocused,
+  checkFolderSizes,
   checkImportDirection,
   checkLength,
   checkLimits,
@@ -21,12 +25,71 @@ import {
   checkRules,
   checkSingleFolder,
   checkUnfinished,
+  checkWords,
   formatViolations,
   readProject,
 } from "../src/tidy/index.ts";
 import { scanCode } from "../src/tidy/scan-code.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Elliptic openings among 100 comments; on the way to 2 everywhere. */
+const ELLIPTIC_SHARES = { shared: 24, native: 13, server: 28, app: 27, e2e: 29, scripts: 20 };
+
+/** Private words that are left; only ever fewer. */
+const PRIVATE_WORDS = { shared: 32, native: 19, server: 309, app: 110, e2e: 26, scripts: 2 };
+
+/** Folders that are not split yet; only ever fewer. */
+const LARGE_FOLDERS = {
+  "e2e/src/consistency": 27,
+  "e2e/src/harness": 22,
+  "native/src/bridge": 28,
+  "native/src/chunk": 22,
+  "native/src/drive": 38,
+  "server/src/content/folder": 62,
+  "server/src/meta": 25,
+  "server/src/volume": 26,
+  "server/src/wire": 21,
+  "shared/src/host": 29,
+};
+
+/** Files of circles that are not opened yet; only ever fewer. */
+const CIRCLES = [
+  "app/src/agent/drive/names.ts",
+  "app/src/agent/drive/unsent-contents.ts",
+  "app/src/agent/drive/unsent.ts",
+  "e2e/src/consistency/content-mutants.ts",
+  "e2e/src/consistency/mutants.ts",
+  "native/drive.ts",
+  "native/src/drive/kernel-drive.ts",
+  "native/src/drive/memory-drive.ts",
+  "native/src/drive/native-drive.ts",
+  "server/src/admin/admin-server.ts",
+  "server/src/index.ts",
+  "server/src/open-volume.ts",
+  "server/src/served-folders.ts",
+  "server/src/server.ts",
+  "server/src/volume/held-versions.ts",
+  "server/src/volume/left-writes.ts",
+  "server/src/volume/new-data.ts",
+  "server/src/volume/refer.ts",
+  "server/src/volume/run-decoder.ts",
+  "server/src/volume/session-notes.ts",
+  "server/src/volume/staged-writes.ts",
+  "server/src/volume/write-notes.ts",
+  "server/src/volume/write-session.ts",
+  "shared/src/host/executor.ts",
+  "shared/src/host/simulated-disk.ts",
+  "shared/src/host/simulated-disk/file.ts",
+  "shared/src/host/simulated-disk/root.ts",
+  "shared/src/model/chunk-presets.ts",
+  "shared/test/contracts/disk-contract.ts",
+  "shared/test/contracts/disk-files.ts",
+  "shared/test/contracts/disk-folders.ts",
+  "shared/test/contracts/disk-names.ts",
+  "shared/test/contracts/disk-paths.ts",
+  "shared/test/contracts/disk-watching.ts",
+];
 
 /** Runs a check over planted files, given as path → text. */
 function planted(check: Check, files: Record<string, string>): string[] {
@@ -53,6 +116,11 @@ describe("the project", () => {
     ["exports by name", checkDefaultExports],
     ["keeps its files short", checkLength],
     ["opens each source with what it is for", checkOpenings],
+    ["opens its comments with what they explain", checkCommentOpenings(ELLIPTIC_SHARES)],
+    ["names only its own pages in comments", checkCitedPages],
+    ["speaks the field's words", checkWords(PRIVATE_WORDS)],
+    ["keeps its folders small", checkFolderSizes(LARGE_FOLDERS)],
+    ["imports in no circle", checkCircles(CIRCLES)],
     ["justifies every dependency in one line", checkDependencies],
     ["has only links that lead somewhere", (all) => checkLinks(all, (path) => existsSync(join(ROOT, path)))],
   ])("%s", (_title, check) => {
@@ -225,6 +293,85 @@ describe("the tidy checks", () => {
     expect(planted(checkDefaultExports, files)).toEqual(["shared/src/a.ts:1: export it by name"]);
     expect(planted(checkLength, files)).toEqual(["shared/src/a.ts: 501 lines, more than 500: give each idea a file"]);
     expect(planted(checkOpenings, files)).toHaveLength(1);
+  });
+
+  test("find comments that open elliptically, where there are more than a share of them", () => {
+    const files = {
+      "server/src/a.ts": [
+        "// Of a volume:",
+        "// the rest of its block. Of no account.",
+        "const a = 1; /** undefined: none. */",
+        "/**",
+        " * Whose it is.",
+        " */",
+        "// Office hours.",
+        'const b = "// Of a string";',
+        "// Digest of a chunk.",
+      ].join("\n"),
+      "server/src/b.cc": "// Returns the digest.\nint a;  // By now.\n",
+      "app/src/a.ts": "// What it is for.\n",
+    };
+    const found = [
+      'server/src/a.ts:1: opens with "Of"',
+      'server/src/a.ts:3: opens with "undefined:"',
+      'server/src/a.ts:4: opens with "Whose"',
+      'server/src/b.cc:2: opens with "By"',
+    ];
+    expect(planted(checkCommentOpenings({ server: 57, app: 0 }), files)).toEqual([
+      "server: 4 of 7 comments open elliptically, more than 57 %",
+      ...found,
+      "app: 1 of 1 comments open elliptically, more than 0 %",
+      'app/src/a.ts:1: opens with "What"',
+    ]);
+    expect(planted(checkCommentOpenings({ server: 58 }), files)).toEqual([]);
+  });
+
+  test("find pages that comments name and the project has not", () => {
+    const outside = ["WI", "RE"].join("");
+    const found = planted(checkCitedPages, {
+      "docs/FORMAT.md": "# Formats\n",
+      "server/src/a.ts": `// As FORMAT.md and docs/FORMAT.md say.\nconst name = "none.md";\n/* See PAGE.md\n and ${outside}: Guarantee. */`,
+    });
+    expect(found).toEqual([
+      "server/src/a.ts:3: PAGE.md is no page of the project",
+      `server/src/a.ts:4: ${outside} is no page of the project`,
+    ]);
+  });
+
+  test("find private words in names of files and in identifiers, and lone participles as exports", () => {
+    const files = {
+      "server/src/guest-list.ts": "// A guest.\nconst keptBesideMs = 1; keptBesideMs; const text = 'overtaken';",
+      "server/src/a.ts": "class Teller { #upSeq = 0; }\nexport function told(): void {}\nexport const seenAt = 1;",
+      "native/src/room.cc": "int kPatienceMs = 1;",
+      "app/src/a.ts": "const raised = 1;",
+    };
+    expect(planted(checkWords({ app: 1 }), files)).toEqual([
+      "server/src/guest-list.ts: is named with a private word: device",
+      "server/src/guest-list.ts:2: keptBesideMs is a private word: conflict copy",
+      "server/src/a.ts:1: Teller is a private word: external change, scan, probe",
+      "server/src/a.ts:1: upSeq is a private word: applied",
+      "server/src/a.ts:2: exports told: name it with a noun",
+      "native/src/room.cc:1: kPatienceMs is a private word: request timeout",
+    ]);
+  });
+
+  test("find folders with many files, and circles of imports", () => {
+    const names = Array.from({ length: 21 }, (_, n) => `${n}`);
+    const many = Object.fromEntries(names.map((name) => [`server/src/wire/${name}.ts`, ""]));
+    expect(planted(checkFolderSizes(), { ...many, "server/src/wire/below/a.ts": "" })).toEqual([
+      "server/src/wire: 21 source files, more than 20: split the folder",
+    ]);
+    expect(planted(checkFolderSizes({ "server/src/wire": 21 }), many)).toEqual([]);
+    const files = {
+      "app/src/a.ts": 'import { b } from "./below/b.ts";',
+      "app/src/below/b.ts": 'export type { C } from "../c.ts";',
+      "app/src/c.ts": 'import type { A } from "./a.ts";',
+      "app/src/d.ts": 'import { a } from "./a.ts";',
+    };
+    expect(planted(checkCircles(), files)).toEqual([
+      "app/src/a.ts: imports in a circle with app/src/below/b.ts, app/src/c.ts",
+    ]);
+    expect(planted(checkCircles(Object.keys(files)), files)).toEqual([]);
   });
 
   test("find dependencies without a reason, reasons without a dependency, and links that lead nowhere", () => {

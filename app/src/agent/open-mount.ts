@@ -20,7 +20,7 @@ import { VERSION } from "./version.ts";
 const FOLDER_MODE = 0o700;
 /** Some 300 bytes each, in the drive; more are taken from the replica when they are asked for. */
 const ENTRIES_MAX = 65_536;
-/** Requests that read metadata answer within 2 s of silence; those that change it wait as the wire page says. */
+/** Requests that read metadata answer within 2 s of silence; those that change it wait for the change ([W15], [W131]). */
 const READ_DEADLINE_MS = 5_000;
 
 /** What a mount runs on. */

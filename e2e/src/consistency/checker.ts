@@ -1,4 +1,4 @@
-// Close-to-open, checked (WIRE: Guarantee): what a program saw is the result of what had returned success before it began, or of something later; and what
+// Checks close-to-open ([W14], [W15]): what a program saw is the result of what had returned success before it began, or of something later; and what
 // was told done is in the server's history.
 import { type Call, folderOf, isChange } from "./history.ts";
 import { type KeptParts, goneOf } from "./kept.ts";

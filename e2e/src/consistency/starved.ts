@@ -1,5 +1,5 @@
-// Whether one client that goes on asking for its lease and never acknowledges can hold up the others for ever (WIRE: Feed, lease, close-to-open); and whether one
-// that is slow takes its own delay for the silence of its server.
+// Checks that a client which goes on asking for its lease and never acknowledges cannot hold up the others for ever ([W18]), and that a slow one does not
+// take its own delay for the silence of its server ([W131]).
 import { type Call, isChange } from "./history.ts";
 
 /** EIO, EROFS: what an agent answers with that cannot reach its server. */

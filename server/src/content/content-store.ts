@@ -1,6 +1,6 @@
 // ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder, other programs read and
 // write it) and memory. The volume decides and logs commits; the engine brings them up afterwards, in seq order as far as one depends on another, and tells what
-// other programs did (ARCHITECTURE: Server: commit, then the plain file).
+// other programs did ([F28]).
 import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, LookWhy, Notice, VersionId } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult, Planned, WriteContent } from "../meta/meta-store.ts";
 

@@ -1,5 +1,5 @@
 // One follower of a volume: an instance with its lease, what it follows and what it has acknowledged. A holder outlives its connection, as
-// its lease does: the client may still answer programs under it (WIRE: Feed, lease, close-to-open).
+// its lease does: the client may still answer programs under it ([W14], [W17]).
 import type { Change, NodeState, VersionId } from "@runnel/shared";
 
 export interface FeedSender {

@@ -42,7 +42,7 @@ function isSameRecipe(a: Recipe | undefined, b: Recipe | undefined): boolean {
   return a !== undefined && b !== undefined && Buffer.compare(a.digests, b.digests) === 0;
 }
 
-/** A base that is not current is no conflict when the content is the same (ARCHITECTURE, Conflict). */
+/** A base that is not current is no conflict when the content is the same ([W27]). */
 function isConflict(tables: MetaTables, state: NodeState, operation: Op<"write">): boolean {
   if (operation.base === state.version) return false;
   if (operation.content.sizeBytes !== state.sizeBytes) return true;

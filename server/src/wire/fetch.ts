@@ -1,5 +1,5 @@
 // fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw ranges of a file that
-// has no recipe yet. One round trip (WIRE: Operations, read).
+// has no recipe yet. One round trip ([W30]).
 import type { Channel, Recipe, RecipePart, RequestOf, VersionId } from "@runnel/shared";
 import {
   DESCRIPTOR_BYTES,

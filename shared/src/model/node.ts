@@ -1,4 +1,4 @@
-// Nodes, versions and changes: the words both ends use for a volume's tree (ARCHITECTURE: Model).
+// Nodes, versions and changes: the words both ends use for a volume's tree.
 import type { FileType } from "../host/disk.ts";
 import type { Xattr, XattrChange } from "./xattrs.ts";
 

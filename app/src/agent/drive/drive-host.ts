@@ -1,5 +1,5 @@
 // Answers the drive's requests: each kind with its handler, each exactly once, errors as errno. Decides whether an answer may come from here or
-// must first be proved current (lease), and what offline means for it (WIRE: What a return means).
+// must first be proved current (lease), and what offline means for it ([W14], [W131]).
 import type { Drive, DriveBinding, DriveRequest } from "@runnel/native/drive";
 import type { Change, Clock, Timer } from "@runnel/shared";
 import { ERRNO_OF_KIND, LIMITS, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";

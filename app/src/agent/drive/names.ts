@@ -1,4 +1,4 @@
-// Changes of names and attributes: asked of the server, answered to the program when committed and acknowledged (WIRE: What a return means, sync).
+// Changes of names and attributes: asked of the server, answered to the program when committed and acknowledged ([W15]).
 import type { Drive, DriveRequest } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";

@@ -38,7 +38,7 @@ export class Tree {
   private readonly lastPaths = new Map<number, string>();
   private readonly refused = new Map<number, RunnelError>();
   private readonly listing = new Map<number, Promise<void>>();
-  /** A made file whose name existed: its id stands for that node (WIRE: guarantee, creates without O_EXCL). */
+  /** A made file whose name existed: its id stands for that node, as a create without O_EXCL asks. */
   private readonly bound = new Map<number, number>();
   /** Times that folders have from makes which are not answered yet. */
   private readonly touched = new Map<number, { makes: number; timeNs: bigint }>();

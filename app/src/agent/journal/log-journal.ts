@@ -26,7 +26,7 @@ export interface JournalOptions {
 const NUMBER_FIRST = 1;
 /** Numbers reserved ahead: four times what may be outstanding, so that none has to wait for a reservation. */
 const NUMBERS_AHEAD = 16_384;
-/** WIRE: what was put is on disk within a second. */
+/** Half of the second after which a power cut takes nothing that was put. */
 const ROUND_DELAY_MS = 500;
 /** While nothing can be brought to disk no more are told of: the server keeps some thousands of results. */
 const ENDING_MAX = 1024;

@@ -26,7 +26,9 @@ FolderHandle* FolderOf(const fuse_file_info* info) { return reinterpret_cast<Fol
 std::string XattrOf(const char* name) { return std::string(kXattrPrefix) + name; }
 int64_t NsOf(const timespec& time) { return time.tv_sec * int64_t{1000000000} + time.tv_nsec; }
 
-// Why each flag is on or off: the design's TOOLCHAIN page, "FUSE through the addon".
+// The flags that are off, and why. Writeback cache: the kernel then ignores sizes and times from elsewhere and rounds dirty ranges to pages.
+// Automatic invalidation of data: a new version invalidates its pages itself (EXPLICIT_INVAL_DATA). Splice: slower than pread and a reply
+// from a buffer. POSIX and flock locks: the kernel's own are right and interruptible as long as no lock crosses clients.
 void Init(void* front, fuse_conn_info* connection) {
   constexpr unsigned kOff = FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
                             FUSE_CAP_SPLICE_MOVE | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_HANDLE_KILLPRIV |
