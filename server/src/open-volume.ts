@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import type { Clock, Disk, DiskRoot, Executor } from "@runnel/shared";
 import { RunnelError, STORE_FOLDER, TIMING, isRunnelError } from "@runnel/shared";
-import { enclosingVolume, markerFault, unreadable, wayOut } from "./content/folder/marker.ts";
-import type { Ownership } from "./content/folder/attributes.ts";
+import { enclosingVolume, markerFault, unreadable, wayOut } from "./content/folder/disk/marker.ts";
+import type { Ownership } from "./content/folder/disk/attributes.ts";
 import { openFolderStore } from "./content/folder/folder-store.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";

@@ -4,7 +4,7 @@ import type { DiskRoot, Disk, ErrorKind, MountTableEntry } from "@runnel/shared"
 import { RunnelError, driveAbove, fromSystemError, isVolumeName, isWithin, readMountTable } from "@runnel/shared";
 import { realPath } from "./host/real-path.ts";
 import { OWN_FOLDER, SET_ASIDE_FOLDER } from "./auth/own-folder.ts";
-import { unreadable } from "./content/folder/marker.ts";
+import { unreadable } from "./content/folder/disk/marker.ts";
 import type { VolumeSettings } from "./open-volume.ts";
 
 /** @throws RunnelError Invalid with a sentence for a person. No folder is touched. */

@@ -20,7 +20,7 @@ import {
 } from "@runnel/shared";
 import { ACCESS_FILE, readAccess } from "../src/auth/access-file.ts";
 import { FailedLogins } from "../src/auth/failed-logins.ts";
-import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/trash.ts";
+import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/versions/trash.ts";
 import { replaceWhole } from "../src/host/whole-file.ts";
 import { Places } from "../src/volume/places.ts";
 import { decodeRecord, encodeRecord } from "../src/volume/commit-record.ts";

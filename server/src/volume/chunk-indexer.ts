@@ -2,7 +2,7 @@
 import type { ChunkPreset, Clock, Executor, Recipe, Timer, VersionId } from "@runnel/shared";
 import { isRunnelError, presetFor, presetOf } from "@runnel/shared";
 import type { ContentStore } from "../content/content-store.ts";
-import { eachOf } from "../content/folder/lane.ts";
+import { eachOf } from "../host/each-of.ts";
 import type { MetaStore } from "../meta/meta-store.ts";
 import type { CommitQueue } from "./commit-queue.ts";
 import { chunkVersion } from "./version-reader.ts";

@@ -4,15 +4,15 @@ import { randomBytes, randomInt } from "node:crypto";
 import type { Clock, DiskRoot, Executor, Log, Notice } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../content/content-store.ts";
-import type { Ownership } from "../content/folder/attributes.ts";
-import { OWNED_BY_ROOT } from "../content/folder/attributes.ts";
+import type { Ownership } from "../content/folder/disk/attributes.ts";
+import { OWNED_BY_ROOT } from "../content/folder/disk/attributes.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import { whatIsUp } from "../meta/is-up.ts";
 import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
 import { indexAgain } from "./commit-queue.ts";
 import { commitsOf, decodeRecord } from "./commit-record.ts";
-import { salvage } from "./salvage/salvage.ts";
-import type { SalvageReport } from "./salvage/salvage.ts";
+import { salvage } from "../content/folder/salvage/salvage.ts";
+import type { SalvageReport } from "../content/folder/salvage/salvage.ts";
 import { foundVolumeId } from "./volume-id.ts";
 
 export interface RecoverParts {

@@ -3,7 +3,7 @@
 import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentHost, ContentStore, LeftFile } from "../content/content-store.ts";
-import type { Ownership } from "../content/folder/attributes.ts";
+import type { Ownership } from "../content/folder/disk/attributes.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
@@ -17,7 +17,7 @@ import { LogKeeper } from "./log-keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
 import { isOwn, recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
-import type { SalvageReport } from "./salvage/salvage.ts";
+import type { SalvageReport } from "../content/folder/salvage/salvage.ts";
 import { StagedWrites } from "./staged-writes.ts";
 import type { WriteOpening } from "./write-notes.ts";
 import { Supplies } from "./supplies.ts";

@@ -1,8 +1,8 @@
 // What every engine of ContentStore does, whatever lies beneath it.
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
-import type { OpenStore } from "./test-volume.ts";
-import { TestVolume } from "./test-volume.ts";
+import type { OpenStore } from "./folder/test-volume.ts";
+import { TestVolume } from "./folder/test-volume.ts";
 
 export function contentContract(name: string, open: OpenStore): void {
   let volume: TestVolume;

@@ -1,5 +1,6 @@
-// The folder engine of ContentStore: the live tree is a plain folder that other programs may read and write. Parts: bring-up.ts (commits → folder),
-// comparing.ts (folder → volume), versions.ts (reading), trash.ts (old files). This file only puts them together.
+// The folder engine of ContentStore: the live tree is a plain folder that other programs may read and write. Wings: apply (commits → folder),
+// detect (folder → volume), versions (reading, old files), staging (uploads, free space), salvage (after the loss of the index), disk (what they all share: rows,
+// names, identities). This file only puts them together.
 import type { Clock, Disk, DiskRoot, DiskSpace, Executor, Notice, Timer, VersionId } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type {
@@ -10,33 +11,33 @@ import type {
   OpenVersion,
   StagedFile,
 } from "../content-store.ts";
-import type { Ownership } from "./attributes.ts";
-import { OWNED_BY_ROOT } from "./attributes.ts";
-import { FileSource } from "./file-source.ts";
-import { BaseHolds } from "./base-holds.ts";
-import { BringUp } from "./bring-up.ts";
-import { BusyNames } from "./busy-names.ts";
-import { Comparing } from "./comparing.ts";
-import { DiskRows, ROOT_ROW } from "./disk-rows.ts";
-import { healFolder } from "./heal.ts";
-import { Lane } from "./lane.ts";
-import { LeftOut } from "./left-out.ts";
-import { LateWriters } from "./late-writers.ts";
-import { LiveTree } from "./live-tree.ts";
-import { makeStoreFolders } from "./marker.ts";
-import { isSameHandle } from "./same-file.ts";
-import { NO_NAME_LIMITS, checkHeld, findNameLimits } from "./name-limits.ts";
-import { Notices } from "./notices.ts";
-import { OwnPlacings } from "./own-placings.ts";
-import { PendingContents, contentOf, sourcesOf } from "./pending-contents.ts";
-import { Presence } from "./presence.ts";
-import type { FilledTemp } from "./filled-temp.ts";
-import { Reservations } from "./space.ts";
-import { baseName } from "./store-layout.ts";
-import { StagedFiles } from "./staged.ts";
-import type { TrashSettings } from "./trash.ts";
-import { Trash } from "./trash.ts";
-import { Versions } from "./versions.ts";
+import type { Ownership } from "./disk/attributes.ts";
+import { OWNED_BY_ROOT } from "./disk/attributes.ts";
+import { FileSource } from "./versions/file-source.ts";
+import { BaseHolds } from "./versions/base-holds.ts";
+import { BringUp } from "./apply/applier.ts";
+import { BusyNames } from "./disk/busy-names.ts";
+import { Comparing } from "./detect/folder-reconciler.ts";
+import { DiskRows, ROOT_ROW } from "./disk/disk-rows.ts";
+import { healFolder } from "./apply/repair-folder.ts";
+import { Lane } from "./disk/serial-queue.ts";
+import { LeftOut } from "./disk/excluded-names.ts";
+import { LateWriters } from "./apply/late-writers.ts";
+import { LiveTree } from "./apply/live-tree.ts";
+import { makeStoreFolders } from "./disk/marker.ts";
+import { isSameHandle } from "./disk/same-file.ts";
+import { NO_NAME_LIMITS, checkHeld, findNameLimits } from "./disk/name-limits.ts";
+import { Notices } from "./disk/notices.ts";
+import { OwnPlacings } from "./versions/own-placings.ts";
+import { PendingContents, contentOf, sourcesOf } from "./versions/pending-contents.ts";
+import { Presence } from "./disk/root-guard.ts";
+import type { FilledTemp } from "./staging/filled-temp.ts";
+import { Reservations } from "./staging/reservations.ts";
+import { baseName } from "./disk/store-layout.ts";
+import { StagedFiles } from "./staging/staged-files.ts";
+import type { TrashSettings } from "./versions/trash.ts";
+import { Trash } from "./versions/trash.ts";
+import { Versions } from "./versions/versions.ts";
 
 const CUT_TRASH_MS = 60_000;
 

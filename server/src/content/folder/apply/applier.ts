@@ -1,0 +1,499 @@
+// Bringing up: accepted commits become plain files, in seq order, one at a time, several to a sync. A batch is prepared beside the tree (other work
+// goes on), its handles are logged, then it is put in place in the lane, synced, and stored. A commit that fails waits, with those behind it that
+// depend on it (waiting.ts), and is begun again later, as after a crash; a failure of the whole stops everything as long.
+import type { Clock, Executor, VersionId } from "@runnel/shared";
+import { RunnelError, fromSystemError } from "@runnel/shared";
+import type { MetaStore, Passed } from "../../../meta/meta-store.ts";
+import type { AcceptedCommit, ContentHost, ContentStatus } from "../../content-store.ts";
+import { Backoff } from "./backoff.ts";
+import type { BaseHolds } from "../versions/base-holds.ts";
+import type { Preparation } from "./batch-preparer.ts";
+import { BatchPreparer, beingChanged } from "./batch-preparer.ts";
+import type { BusyNames } from "../disk/busy-names.ts";
+import { pathOfCommit } from "./commit-path.ts";
+import type { DiskRows } from "../disk/disk-rows.ts";
+import type { Lane } from "../disk/serial-queue.ts";
+import type { LiveTree } from "./live-tree.ts";
+import type { Looks } from "../disk/found.ts";
+import { NotedHandles } from "./intent-records.ts";
+import { Overtaken } from "./superseded-versions.ts";
+import type { PendingContents } from "../versions/pending-contents.ts";
+import { contentOf } from "../versions/pending-contents.ts";
+import type { Prepared } from "./prepare.ts";
+import { closePrepared } from "./prepare.ts";
+import { raise } from "./apply-commit.ts";
+import { isSameHandle } from "../disk/same-file.ts";
+import { TEMP_FOLDER, TRASH_FOLDER } from "../disk/store-layout.ts";
+import { UpSeq } from "./applied-seq.ts";
+import type { Versions } from "../versions/versions.ts";
+import { Waiting, isOfOnePlace } from "./waiting-commits.ts";
+
+/** Commits to one sync; as many bytes as are copied in a fraction of a second. */
+const BATCH_COMMITS = 64;
+const BATCH_BYTES = 64 * 1024 * 1024;
+/** Wanted of the trash besides what a commit needs. */
+const SPARE_BYTES = 1024 * 1024;
+/** Of many that wait: to try them again does not take up all of the time. */
+const RETRY_MS_EACH = 10;
+
+export interface BringUpContext {
+  tree: LiveTree;
+  rows: DiskRows;
+  pending: PendingContents;
+  versions: Versions;
+  holds: BaseHolds;
+  lane: Lane;
+  busy: BusyNames;
+  clock: Clock;
+  meta: MetaStore;
+  host: Pick<ContentHost, "noteHandle" | "noteWaiting" | "up" | "readLog" | "askCommitter">;
+  executor: Executor | undefined;
+  unavailable(): string | undefined;
+  /** On the disk of the folder, of old versions. */
+  makeRoom(bytes: number): Promise<void>;
+  /** To be compared with the rows. */
+  lookAt(looks: Looks): void;
+  /** What was pending when the server started is up. */
+  recovered(): void;
+  /** @throws Unavailable when the folder is not the volume's any more, or not at its path. */
+  mustBeThere(): Promise<void>;
+  /** The file system refused or failed in a way that may mean that it is gone. */
+  doubt(): void;
+}
+
+export class BringUp {
+  readonly #context: BringUpContext;
+  /** To be tried, in seq order. */
+  #queue: AcceptedCommit[] = [];
+  /** Being tried. */
+  #batch: AcceptedCommit[] = [];
+  /** Tried without success, or behind one of those. */
+  readonly #waiting = new Waiting();
+  /** Those of them that are of this batch. */
+  #failed = new Waiting();
+  /** Those of which the log says that later ones may overtake them, and those of which it is to say so. */
+  readonly #overtakable = new Set<number>();
+  #toBeNoted: number[] = [];
+  /** Up to here all is up but what waits. */
+  #passed: number;
+  /** In place, not yet stored. */
+  #raised: AcceptedCommit[] = [];
+  readonly #noted: NotedHandles;
+  readonly #overtaken = new Overtaken();
+  readonly #upSeq: UpSeq;
+  readonly #preparer: BatchPreparer;
+  /** Begun before. */
+  readonly #begun = new Set<number>();
+  /** The last seq of those begun before a crash, until it is up; then 0. */
+  #recovering = 0;
+  /** Nothing goes on. */
+  #stopped: ContentStatus["stuck"];
+  readonly #stop: Backoff;
+  /** The first that waits, and why. */
+  #waitsFor: { cause: unknown; stuck: NonNullable<ContentStatus["stuck"]> } | undefined;
+  readonly #again: Backoff;
+  /** Those that wait are to be tried. */
+  #isDue = false;
+  #running: Promise<void> | undefined;
+  #applying: Promise<unknown> | undefined;
+  #isClosed = false;
+
+  /**
+   * `seq`: the last of the volume; all after `upSeq` that are not given to `accept` are on disk already. Of those given the ones up to `passedSeq` have been
+   * overtaken.
+   */
+  constructor(
+    context: BringUpContext,
+    { seq, upSeq, passedSeq }: { seq: number; upSeq: number; passedSeq: number },
+    handles: ReadonlyMap<number, Uint8Array>,
+  ) {
+    this.#context = context;
+    this.#passed = passedSeq;
+    this.#stop = new Backoff(context.clock, () => this.go());
+    this.#again = new Backoff(context.clock, () => {
+      this.#isDue = true;
+      this.go();
+    });
+    this.#upSeq = new UpSeq(seq, upSeq, (up) => context.host.up(up));
+    this.#noted = new NotedHandles(handles);
+    const { tree, versions, meta, host, pending, executor } = context;
+    const isApplying = (): boolean => this.#applying !== undefined;
+    const parts = { tree, versions, meta, host, executor, isApplying, noted: this.#noted.bySeq };
+    this.#preparer = new BatchPreparer(parts, pending, this.#overtaken, (one) => this.#begun.has(one));
+  }
+
+  get pendingCommits(): number {
+    return this.#queue.length + this.#batch.length + this.#waiting.size + this.#raised.length;
+  }
+
+  /** The last commit that was given to it, or noted. */
+  get seenSeq(): number {
+    return this.#upSeq.seen;
+  }
+
+  get stuck(): ContentStatus["stuck"] {
+    return this.#stopped ?? this.#waitsFor?.stuck;
+  }
+
+  /** Not in place; not in any order. */
+  *#unraised(): Generator<AcceptedCommit> {
+    yield* this.#waiting.commits;
+    yield* this.#batch;
+    yield* this.#queue;
+  }
+
+  /** There is something to do now. */
+  get #hasWork(): boolean {
+    return this.#isDue || this.#queue.length + this.#raised.length > 0;
+  }
+
+  /** `wasBegun`: it may have been, before a crash. */
+  accept(commit: AcceptedCommit, wasBegun = false): void {
+    const content = contentOf(commit);
+    if (content !== undefined) this.#context.pending.add(content);
+    this.#context.busy.add(commit);
+    if (wasBegun) {
+      this.#begin(commit);
+      this.#recovering = commit.seq;
+    }
+    this.#queue.push(commit);
+    this.#upSeq.see(commit.seq);
+    this.go();
+  }
+
+  #begin(commit: AcceptedCommit): void {
+    if (this.#begun.has(commit.seq)) return;
+    this.#begun.add(commit.seq);
+    this.#context.busy.begin(commit);
+  }
+
+  /** Another program's change was committed as `seq`: it is on disk. */
+  async noteExternal(seq: number): Promise<void> {
+    this.#upSeq.see(seq);
+    await this.#advance();
+  }
+
+  /** With nothing left to bring up, all is up. */
+  async #advance(): Promise<void> {
+    const { seen, up } = this.#upSeq;
+    if (this.pendingCommits > 0 || seen <= up) return;
+    await this.#context.rows.store(seen);
+    this.#upSeq.advanceTo(seen);
+  }
+
+  whenUp(seq: number): Promise<void> {
+    return this.#upSeq.when(seq);
+  }
+
+  /** Resolves when no batch is just being put in place. */
+  async steady(): Promise<void> {
+    await this.#applying;
+  }
+
+  /** Begins or goes on; a wait for the next try of everything ends. */
+  go(): void {
+    this.#stop.cancel();
+    if (this.#running !== undefined || this.#isClosed) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#hasWork && !this.#stop.isWaiting) this.go();
+    });
+  }
+
+  async #run(): Promise<void> {
+    // Commits accepted in the same turn share the batch.
+    await Promise.resolve();
+    try {
+      while (this.#hasWork && !this.#isClosed) await this.#round();
+      if (!this.#isClosed) await this.#context.lane.run(() => this.#advance());
+    } catch (error) {
+      await this.#fail(error);
+    }
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    this.#stopped = await this.#describe(this.#queue[0] ?? this.#raised[0], error);
+    this.#context.doubt();
+    const { kind } = this.#stopped;
+    if (kind === "NoSpace") await this.#makeRoom();
+    if (!this.#isClosed) this.#stop.wait();
+  }
+
+  /** Says why some wait, and when they are tried again. */
+  async #wait(): Promise<void> {
+    const { cause, size } = this.#waiting;
+    if (size > 0 && cause !== undefined) {
+      if (this.#waitsFor?.cause !== cause)
+        this.#waitsFor = { cause, stuck: await this.#describe(cause.commit, cause.error) };
+      if (this.#again.isWaiting || this.#isClosed) return;
+      this.#context.doubt();
+      this.#again.wait(RETRY_MS_EACH * size);
+    } else if (this.#queue.length === 0) {
+      this.#waitsFor = undefined;
+      this.#again.reset();
+    }
+  }
+
+  async #describe(commit: AcceptedCommit | undefined, error: unknown): Promise<NonNullable<ContentStatus["stuck"]>> {
+    const { kind, message: sentence } = fromSystemError(error, "bring up");
+    try {
+      return { path: commit === undefined ? "" : await pathOfCommit(this.#context.meta, commit), kind, sentence };
+    } catch {
+      return { path: "", kind, sentence };
+    }
+  }
+
+  async #makeRoom(): Promise<void> {
+    const first = this.#queue[0];
+    const content = first && contentOf(first);
+    try {
+      await this.#context.makeRoom((content?.sizeBytes ?? 0) + SPARE_BYTES);
+    } catch {
+      // Tried again with the commit.
+    }
+  }
+
+  async #round(): Promise<void> {
+    const reason = this.#context.unavailable();
+    if (reason !== undefined) throw new RunnelError("Unavailable", "bring up", reason);
+    if (this.#raised.length > 0) await this.#inLane(() => this.#store());
+    if (this.#isDue) this.#queue = [...this.#waiting.takeAll(), ...this.#queue];
+    this.#isDue = false;
+    this.#takeBatch();
+    this.#failed = new Waiting();
+    let preparations: Preparation[] = [];
+    try {
+      preparations = await this.#preparer.prepare(this.#batch);
+      const end = preparations.findIndex((each) => each.kind === "failed" && !isOfOnePlace(each.error));
+      const [usable, stopping] = end < 0 ? [preparations] : [preparations.slice(0, end), preparations[end]];
+      await this.#noted.note(this.#context.tree.root, this.#context.host, this.#batch, usable);
+      await this.#inLane(() => this.#apply(usable));
+      if (stopping?.kind === "failed") throw stopping.error;
+    } finally {
+      for (const each of preparations) if (each.kind !== "failed") await closePrepared(each);
+      if (this.#batch.length > 0) this.#queue = [...this.#batch.splice(0), ...this.#queue];
+    }
+    this.#stopped = undefined;
+    this.#stop.reset();
+    await this.#wait();
+  }
+
+  /** With those that it has overtaken in this batch: they have done nothing, and the log keeps them with it. */
+  #passOver(commit: AcceptedCommit, error?: unknown): void {
+    this.#waiting.add(commit, error);
+    this.#failed.add(commit, error);
+    if (!this.#overtakable.has(commit.seq)) {
+      this.#toBeNoted.push(commit.seq);
+      this.#overtakable.add(commit.seq);
+      // What has failed for the first time may be over soon.
+      if (error !== undefined) this.#again.reset();
+      if (error !== undefined) this.#again.cancel();
+    }
+    for (const { node, seq } of this.#overtaken.take(commit.seq)) {
+      for (const list of [this.#raised, this.#batch]) {
+        const at = list.findIndex(({ result }) => result.node === node && result.version === seq);
+        const [overtaken] = at < 0 ? [] : list.splice(at, 1);
+        if (overtaken !== undefined) this.#passOver(overtaken);
+      }
+    }
+  }
+
+  /** Before anything overtakes them: who finds a later commit in the folder without the index must not take these for done [F64]. */
+  async #noteWaiting(): Promise<void> {
+    const seqs = this.#toBeNoted.toSorted((a, b) => a - b);
+    if (seqs.length === 0) return;
+    await this.#context.host.noteWaiting(seqs);
+    this.#toBeNoted = this.#toBeNoted.slice(seqs.length);
+  }
+
+  async #inLane(task: () => Promise<void>): Promise<void> {
+    await this.#context.lane.run(async () => {
+      const applying = task();
+      this.#applying = applying.catch(() => undefined);
+      try {
+        await applying;
+      } finally {
+        this.#applying = undefined;
+      }
+    });
+  }
+
+  /** Passes over what depends on one that waits. What stands behind those taken, maybe very many, is moved up once for all of them. */
+  #takeBatch(): void {
+    let [taken, bytes] = [0, 0];
+    for (const commit of this.#queue) {
+      if (this.#waiting.holdsUp(commit)) this.#passOver(commit);
+      else {
+        bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
+        const [first] = this.#batch;
+        // A link is prepared from the file that the commits before have put in place, so those come first, by themselves.
+        const isAlone = commit.operation.op === "link";
+        // What was begun before is settled first: until then the tuples of what it touched are not known.
+        const isOther = first !== undefined && this.#begun.has(commit.seq) !== this.#begun.has(first.seq);
+        const isFull = this.#batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES;
+        if (first !== undefined && (first.operation.op === "link" || isAlone || isOther || isFull)) break;
+        this.#batch.push(commit);
+      }
+      taken++;
+    }
+    this.#queue.splice(0, taken);
+  }
+
+  async #apply(preparations: readonly Preparation[]): Promise<void> {
+    const { tree } = this.#context;
+    let isRetried = false;
+    let problem: unknown;
+    for (const each of preparations) {
+      const commit = this.#batch[0] as AcceptedCommit;
+      const failure = this.#failureOf(commit, each);
+      if (each.kind === "failed" || failure !== undefined) {
+        this.#batch.shift();
+        this.#passOver(commit, failure?.error);
+        continue;
+      }
+      isRetried ||= this.#begun.has(commit.seq);
+      problem = await this.#raise(commit, each);
+      if (problem !== undefined && !isOfOnePlace(problem)) break;
+      this.#batch.shift();
+      if (problem === undefined) this.#raised.push(commit);
+      else this.#passOver(commit, problem);
+      problem = undefined;
+    }
+    if (isRetried) await tree.refreshRetried();
+    await this.#store();
+    if (problem !== undefined) throw problem;
+  }
+
+  /** Why it is not to be put in place; without an error for the sake of others of the batch. */
+  #failureOf(commit: AcceptedCommit, each: Preparation): { error?: unknown } | undefined {
+    if (this.#failed.holdsUp(commit)) return {};
+    if (each.kind === "failed") return each;
+    if (each.kind !== "lost") return undefined;
+    // What it lacked may be there now that those before it are in place.
+    const before = new Waiting();
+    for (const raised of this.#raised) before.add(raised);
+    return before.holdsUp(commit) ? { error: beingChanged() } : undefined;
+  }
+
+  /** @returns what it failed by; then all but what is on disk is as it was. */
+  async #raise(commit: AcceptedCommit, first: Prepared): Promise<unknown> {
+    const { tree, rows } = this.#context;
+    const mark = rows.mark();
+    const resetTree = tree.mark();
+    tree.isRetry = this.#begun.has(commit.seq);
+    tree.isLate = commit.seq <= this.#passed;
+    let each = first;
+    try {
+      await this.#noteWaiting();
+      // One that was in place may have been put back since, for the sake of an earlier one.
+      if (tree.isRetry && isPlaced(first)) each = await this.#preparer.one(commit);
+      this.#begin(commit);
+      await raise(tree, commit, each);
+      return undefined;
+    } catch (error) {
+      rows.reset(mark);
+      resetTree();
+      await this.#unraise(each);
+      return error ?? new Error("It failed without a reason.");
+    } finally {
+      if (each !== first) await closePrepared(each);
+    }
+  }
+
+  /** Where a file was before it was put in place, by its logged handle. */
+  tempOf(handle: Uint8Array): string | undefined {
+    return this.#noted.tempOf(handle, this.#unraised());
+  }
+
+  notedHandle(seq: number): Uint8Array | undefined {
+    return this.#noted.bySeq.get(seq);
+  }
+
+  /** Names that renames still queued give to a node. */
+  laterNames(node: number): { folder: number; name: string }[] {
+    const names: { folder: number; name: string }[] = [];
+    for (const { operation } of this.#unraised())
+      if (operation.op === "rename" && operation.node === node)
+        names.push({ folder: operation.toFolder, name: operation.toName });
+    return names;
+  }
+
+  /** Its temp can be read from again if it is still there. */
+  async #unraise(prepared: Prepared): Promise<void> {
+    if (prepared.kind !== "filled") return;
+    const { content, temp } = prepared;
+    try {
+      content.isRaising = !isSameHandle((await this.#context.tree.find(temp.path))?.handle, temp.handle);
+    } catch {
+      content.isRaising = true;
+    }
+  }
+
+  /** What was put in place becomes durable and known. */
+  async #store(): Promise<void> {
+    const { tree, rows, lookAt } = this.#context;
+    if (this.#raised.length === 0) return;
+    await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
+    // What went into a folder that was moved away meanwhile is not up: it stays in the log for the folder that is served then [F111].
+    await this.#context.mustBeThere();
+    const { upSeq, passed } = this.#progress();
+    await rows.store(upSeq, passed);
+    this.#passed = Math.max(this.#passed, passed?.seq ?? upSeq);
+    const raised = this.#raised;
+    this.#raised = [];
+    for (const commit of raised) await this.#settle(commit);
+    this.#upSeq.advanceTo(upSeq);
+    if (this.#recovering > 0 && upSeq >= this.#recovering) {
+      this.#recovering = 0;
+      this.#context.recovered();
+    }
+    if (tree.context.trash.isOver) await tree.context.trash.cut();
+    lookAt(tree.takeLooks());
+  }
+
+  /** How far all is up with what is in place now, and what is up beyond. */
+  #progress(): { upSeq: number; passed: Passed | undefined } {
+    const seq = this.#raised.reduce((last, one) => Math.max(last, one.seq), this.#passed);
+    const waiting: number[] = [];
+    let next = Infinity;
+    for (const commits of [this.#waiting.commits, this.#batch, this.#queue]) {
+      for (const one of commits) {
+        next = Math.min(next, one.seq);
+        if (one.seq <= seq) waiting.push(one.seq);
+        // These are in order.
+        else if (commits === this.#queue) break;
+      }
+    }
+    const upSeq = next === Infinity ? this.#upSeq.seen : next - 1;
+    if (next > seq) return { upSeq, passed: undefined };
+    return { upSeq, passed: { seq, waiting: waiting.sort((a, b) => a - b) } };
+  }
+
+  async #settle(commit: AcceptedCommit): Promise<void> {
+    const { pending, meta, holds } = this.#context;
+    const content = contentOf(commit);
+    const copied: VersionId[] = [];
+    for (const version of this.#overtaken.take(commit.seq)) {
+      copied.push(...pending.delete(version));
+      await meta.forgetVersion(version);
+    }
+    if (content !== undefined && !this.#overtaken.has(content.version)) copied.push(...pending.delete(content.version));
+    for (const version of copied) await holds.letGo(version);
+    this.#noted.bySeq.delete(commit.seq);
+    this.#overtakable.delete(commit.seq);
+    this.#context.busy.delete(commit, this.#begun.delete(commit.seq));
+    this.#preparer.forget(commit.seq);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stop.cancel();
+    this.#again.cancel();
+    await this.#running;
+  }
+}
+
+/** In the tree since before an interruption. */
+function isPlaced(prepared: Prepared): boolean {
+  return prepared.kind === "made" ? prepared.isPlaced : prepared.kind === "filled" && prepared.temp.open === undefined;
+}

@@ -1,0 +1,88 @@
+// BatchPreparer: prepares the commits of a batch, several at once.
+import type { VersionId } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
+import type { AcceptedCommit } from "../../content-store.ts";
+import { eachOf } from "../../../host/each-of.ts";
+import type { Overtaken } from "./superseded-versions.ts";
+import type { PendingContents } from "../versions/pending-contents.ts";
+import { contentOf } from "../versions/pending-contents.ts";
+import type { PrepareContext, Prepared } from "./prepare.ts";
+import { prepare } from "./prepare.ts";
+
+/** Preparations at once: their fsyncs share journal commits. */
+const PREPARED_AT_ONCE = 4;
+
+/** The look that tells what became of a file that a commit copies from takes less than this many tries; what depends on the commit waits for them. */
+const LOST_TRIES = 4;
+
+/** The preparation, or why there is none. */
+export type Preparation = Prepared | { kind: "failed"; error: unknown };
+
+export function beingChanged(): RunnelError {
+  return new RunnelError("Stale", "bring up", "A file that it copies from is being changed by another program.");
+}
+
+export class BatchPreparer {
+  readonly #parts: PrepareContext;
+  readonly #pending: PendingContents;
+  readonly #overtaken: Overtaken;
+  readonly #hasBegun: (seq: number) => boolean;
+  readonly #lostTries = new Map<number, number>();
+
+  constructor(
+    parts: PrepareContext,
+    pending: PendingContents,
+    overtaken: Overtaken,
+    hasBegun: (seq: number) => boolean,
+  ) {
+    this.#parts = parts;
+    this.#pending = pending;
+    this.#overtaken = overtaken;
+    this.#hasBegun = hasBegun;
+  }
+
+  async prepare(batch: readonly AcceptedCommit[]): Promise<Preparation[]> {
+    const seqs = new Set(batch.map(({ seq }) => seq));
+    const overtakers = this.#overtaken.find(batch, (commit, version) => this.#isNeeded(commit, version, seqs));
+    const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
+    const results: Preparation[] = [];
+    await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
+      try {
+        results[index] = await this.one(commit, overtakers.has(index), written.has(commit.result.node));
+      } catch (error) {
+        results[index] = { kind: "failed", error };
+      }
+    });
+    // One that was overtaken by what could not be prepared has not been overtaken yet.
+    for (const [index, overtaker] of overtakers) {
+      const later = results[overtaker];
+      if (later?.kind === "failed") results[index] = later;
+      else this.#overtaken.remember(batch[index] as AcceptedCommit, batch[overtaker] as AcceptedCommit);
+    }
+    return results;
+  }
+
+  /** `isReplaced`: of a make, the same batch has the node's first content. */
+  async one(commit: AcceptedCommit, isOvertaken = false, isReplaced = false): Promise<Prepared> {
+    const content = contentOf(commit);
+    const known = content && (this.#pending.get(content.version) ?? content);
+    if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
+    const tries = (this.#lostTries.get(commit.seq) ?? 0) + 1;
+    const isLastTry = tries >= LOST_TRIES;
+    const prepared = await prepare(this.#parts, commit, known, isReplaced, isLastTry);
+    if (prepared.kind !== "lost" || !prepared.mayComeBack || isLastTry) return prepared;
+    this.#lostTries.set(commit.seq, tries);
+    throw beingChanged();
+  }
+
+  /** The commit is up. */
+  forget(seq: number): void {
+    this.#lostTries.delete(seq);
+  }
+
+  /** It is in place already, open, or copied from by a commit that is not in the batch. */
+  #isNeeded(commit: AcceptedCommit, version: VersionId, seqs: ReadonlySet<number>): boolean {
+    if (this.#hasBegun(commit.seq) || this.#parts.versions.isOpen(version)) return true;
+    return this.#pending.isNeeded(version, seqs);
+  }
+}

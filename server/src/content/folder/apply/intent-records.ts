@@ -1,0 +1,52 @@
+// NotedHandles: the handles logged for commits that are about to put a file in place, until they are up. After an interruption they tell our own
+// files from other programs', wherever a later commit has moved them [F28].
+import type { DiskRoot } from "@runnel/shared";
+import type { AcceptedCommit, ContentHost } from "../../content-store.ts";
+import { contentOf } from "../versions/pending-contents.ts";
+import type { Preparation } from "./batch-preparer.ts";
+import { pathOfTemp } from "./prepare.ts";
+import { isSameHandle } from "../disk/same-file.ts";
+import { TEMP_FOLDER, tempPath } from "../disk/store-layout.ts";
+
+export class NotedHandles {
+  readonly bySeq: Map<number, Uint8Array>;
+
+  constructor(handles: ReadonlyMap<number, Uint8Array>) {
+    this.bySeq = new Map(handles);
+  }
+
+  /** Logs those of a batch that are not yet. What they are of is durable in temp/ before, and they are before anything gets into the tree. */
+  async note(
+    root: DiskRoot,
+    host: Pick<ContentHost, "noteHandle">,
+    batch: readonly AcceptedCommit[],
+    preparations: readonly Preparation[],
+  ): Promise<void> {
+    const notes: { seq: number; handle: Uint8Array }[] = [];
+    for (const [index, each] of preparations.entries()) {
+      const seq = batch[index]?.seq ?? 0;
+      const handle = handleOf(each);
+      if (handle !== undefined && !this.bySeq.has(seq)) notes.push({ seq, handle });
+    }
+    if (notes.length === 0) return;
+    await root.syncFolder(TEMP_FOLDER);
+    await Promise.all(notes.map(({ seq, handle }) => host.noteHandle(seq, handle)));
+    for (const { seq, handle } of notes) this.bySeq.set(seq, handle);
+  }
+
+  /** Where a file was before it was put in place. */
+  tempOf(handle: Uint8Array, unraised: Iterable<AcceptedCommit>): string | undefined {
+    for (const [seq, noted] of this.bySeq) {
+      if (!isSameHandle(noted, handle)) continue;
+      const commit = Iterator.from(unraised).find((one) => one.seq === seq);
+      const content = commit && contentOf(commit);
+      return content === undefined ? tempPath(seq, "new") : pathOfTemp(seq, content);
+    }
+    return undefined;
+  }
+}
+
+function handleOf(prepared: Preparation): Uint8Array | undefined {
+  if (prepared.kind === "made") return prepared.handle;
+  return prepared.kind === "filled" ? prepared.temp.handle : undefined;
+}

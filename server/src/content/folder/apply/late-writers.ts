@@ -1,0 +1,149 @@
+// LateWriters: files that commits took out of the tree while a program on the server had them open for writing. What it writes to one afterwards would be in
+// nobody's sight: such a file is put back into the tree, beside the name it had.
+import type { Clock, DiskRoot, DiskStat, Timer, VersionId } from "@runnel/shared";
+import { ROOT_NODE, isRunnelError } from "@runnel/shared";
+import type { MetaStore } from "../../../meta/meta-store.ts";
+import type { DiskRows } from "../disk/disk-rows.ts";
+import type { Lane } from "../disk/serial-queue.ts";
+import type { LiveTree } from "./live-tree.ts";
+import type { Looks } from "../disk/found.ts";
+import { isSameContent } from "../disk/same-file.ts";
+import { TRASH_FOLDER, joinPath, splitPath } from "../disk/store-layout.ts";
+import type { Trash } from "../versions/trash.ts";
+
+/** A program that had opened the file by its name has taken its right to write by then. */
+const FIRST_MS = 250;
+const WAIT_MS_MAX = 30_000;
+/** Where the system does not say who writes, so long. */
+const WATCHED_MS = 60_000;
+/** More than are opened for writing at once; the oldest are given up. */
+const FILES_MAX = 65_536;
+/** Looked at when the server starts: a crash may have come before they were. */
+const NEWEST = 256;
+
+export interface LateWritersContext {
+  root: DiskRoot;
+  rows: DiskRows;
+  meta: MetaStore;
+  clock: Clock;
+  lane: Lane;
+  trash: Trash;
+  tree: LiveTree;
+  lookAt(looks: Looks): void;
+}
+
+interface Watched {
+  version: VersionId;
+  /** In the trash. */
+  name: string;
+  stat: DiskStat;
+  sinceMs: number;
+  waitMs: number;
+  nextMs: number;
+}
+
+export class LateWriters {
+  readonly #context: LateWritersContext;
+  /** By name in the trash. */
+  readonly #watched = new Map<string, Watched>();
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(context: LateWritersContext) {
+    this.#context = context;
+  }
+
+  /** Looks at what came to the trash last. */
+  async start(): Promise<void> {
+    for (const { name, version } of this.#context.trash.newest(NEWEST)) {
+      const place = (await this.#context.meta.version(version))?.place;
+      if (place?.at === "trash" && place.file === name) this.watch(version, name, place.stat);
+    }
+  }
+
+  /** A file came to the trash, with this tuple. */
+  watch(version: VersionId, name: string, stat: DiskStat): void {
+    const nowMs = this.#context.clock.bootMs();
+    this.#watched.set(name, { version, name, stat, sinceMs: nowMs, waitMs: FIRST_MS, nextMs: nowMs + FIRST_MS });
+    const [oldest] = this.#watched.keys();
+    if (this.#watched.size > FILES_MAX && oldest !== undefined) this.#watched.delete(oldest);
+    this.#wait();
+  }
+
+  #wait(): void {
+    if (this.#timer !== undefined || this.#isClosed || this.#watched.size === 0) return;
+    this.#timer = this.#context.clock.after(FIRST_MS, () => {
+      this.#running = this.#look().finally(() => {
+        this.#timer = undefined;
+        this.#wait();
+      });
+    });
+  }
+
+  async #look(): Promise<void> {
+    const nowMs = this.#context.clock.bootMs();
+    for (const watched of this.#watched.values()) {
+      if (watched.nextMs > nowMs || this.#isClosed) continue;
+      watched.waitMs = Math.min(2 * watched.waitMs, WAIT_MS_MAX);
+      watched.nextMs = nowMs + watched.waitMs;
+      try {
+        if (await this.#isOver(watched, nowMs)) this.#watched.delete(watched.name);
+      } catch {
+        // Looked at again.
+      }
+    }
+  }
+
+  /** Nobody writes to it any more, or it is in the tree again. */
+  async #isOver(watched: Watched, nowMs: number): Promise<boolean> {
+    const { root } = this.#context;
+    const path = joinPath(TRASH_FOLDER, watched.name);
+    try {
+      const file = await root.open(path, "read");
+      try {
+        const lease = await file.takeLease(() => undefined);
+        if (!isSameContent(await file.stat(), watched.stat)) {
+          await this.#putBack(watched, path);
+          return true;
+        }
+        return lease === "taken" || (lease === "refused" && nowMs - watched.sinceMs >= WATCHED_MS);
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (isRunnelError(error, "NotFound")) return true;
+      throw error;
+    }
+  }
+
+  async #putBack({ version, name }: Watched, path: string): Promise<void> {
+    const { lane, trash, tree, rows, meta, lookAt } = this.#context;
+    await lane.run(async () => {
+      const was = splitPath(await trash.pathOf(name));
+      await tree.keepBeside(path, await this.#folderAt(was.folder), was.name, true);
+      await trash.left(name);
+      if ((await meta.version(version))?.place.at === "trash") rows.setPlace(version, { at: "lost" });
+      await tree.finish([]);
+      await rows.store((await meta.facts()).upSeq);
+      lookAt(tree.takeLooks());
+    });
+  }
+
+  /** The folder that is at the path now; the root when none is. */
+  async #folderAt(path: string): Promise<number> {
+    let folder = ROOT_NODE;
+    for (const name of path === "" ? [] : path.split("/")) {
+      const row = await this.#context.rows.get(folder, name);
+      if (row?.stat.type !== "folder") return ROOT_NODE;
+      folder = row.node;
+    }
+    return folder;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#running;
+  }
+}

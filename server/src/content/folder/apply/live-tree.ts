@@ -1,0 +1,358 @@
+// LiveTree: what bringing up one commit after another needs of the served folder: where things lie now, putting a file in place, keeping what
+// another program wrote, and what has to be synced and looked at afterwards. Used by one batch at a time.
+//
+// A difference that another program made is never settled by force: the rows follow the commit, and the next look at the name tells
+// the program's change as one that came after it.
+import type { Clock, DiskRoot, DiskStat, NodeState, SetStat, VersionId } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
+import type { KeptOnDisk, Ownership } from "../disk/attributes.ts";
+import { NOTHING_KEPT, ignoreDenied, setAttributes } from "../disk/attributes.ts";
+import { conflictName } from "../../../meta/conflict-name.ts";
+import type { ByteRange } from "../../content-store.ts";
+import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
+import type { DiskRows } from "../disk/disk-rows.ts";
+import type { Found, Looks } from "../disk/found.ts";
+import { findAt } from "../disk/found.ts";
+import { ROOT_ROW } from "../disk/disk-rows.ts";
+import type { FilledTemp } from "../staging/filled-temp.ts";
+import { isSameContent, isSameHandle, isSameBytes } from "../disk/same-file.ts";
+import { joinPath } from "../disk/store-layout.ts";
+import type { Trash } from "../versions/trash.ts";
+
+/** Other programs may take a name again and again; after this it is their fault. */
+const ATTEMPTS = 8;
+
+export interface LiveTreeContext {
+  root: DiskRoot;
+  rows: DiskRows;
+  trash: Trash;
+  meta: MetaStore;
+  clock: Clock;
+  ownership: Ownership;
+  /** A divergence from another program. */
+  conflict(path: string, keptBeside: string): void;
+  /** A version's file lies in its place now, with this tuple and the bytes that were proved. */
+  placed(version: VersionId, stat: DiskStat): void;
+  /** A committed content lacks bytes that a program destroyed; what there is of it lies beside. */
+  incomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void;
+  lost(version: VersionId, path: string): void;
+  /** An acknowledged save cannot be brought up any more, and there is nothing of it to be kept. */
+  destroyed(path: string, seq: number): void;
+  /** Where the file of a logged handle was before it was put in place. */
+  tempOf(handle: Uint8Array): string | undefined;
+  /** The handle logged for a commit, while that is not forgotten. */
+  notedHandle(seq: number): Uint8Array | undefined;
+  /** Called before a version's file gets its place in the tree. */
+  holdPlaced(version: VersionId, temp: FilledTemp): Promise<void>;
+  /** Names that commits not yet stored give to the node. */
+  laterNames(node: number): { folder: number; name: string }[];
+}
+
+export class LiveTree {
+  readonly context: LiveTreeContext;
+  /** The commit was begun before: some of it may be done already, by us. */
+  isRetry = false;
+  /** Commits behind this one are in the folder already. */
+  isLate = false;
+  /** Folders whose names changed, with the mtime that the last commit gave them. */
+  #touched = new Map<number, bigint | undefined>();
+  /** Those of them that a late commit changed: a later one has given them their time. */
+  #touchedLate = new Set<number>();
+  /** Paths to be looked at when the batch is stored. */
+  readonly #looks = new Set<string>();
+  /** Folders to be listed then. */
+  readonly #lists = new Set<number>();
+  readonly #moves: Looks["moves"] = [];
+  /** Folders seen to be in their places by this batch. */
+  readonly #present = new Set<number>();
+
+  constructor(context: LiveTreeContext) {
+    this.context = context;
+  }
+
+  get root(): DiskRoot {
+    return this.context.root;
+  }
+
+  get rows(): DiskRows {
+    return this.context.rows;
+  }
+
+  find(path: string): Promise<Found | undefined> {
+    return findAt(this.root, path);
+  }
+
+  /** A program has the file open for writing; false also where the system does not tell. */
+  async hasWriter(path: string): Promise<boolean> {
+    const file = await this.root.open(path, "read");
+    try {
+      return (await file.takeLease(() => undefined)) === "writer";
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** The folder's path; the folder is there. One that another program removed is made again, since a commit puts something into it. */
+  async folder(node: number): Promise<string> {
+    const path = await this.rows.pathOf(node);
+    if (path === undefined) throw new RunnelError("Corrupt", "bring up", `Folder ${node} has no place on disk.`);
+    if (node === ROOT_NODE || this.#present.has(node)) return path;
+    const row = (await this.rows.ofNode(node))[0] as DiskRow;
+    let found = await this.find(path);
+    const isOther = found !== undefined && !isSameHandle(found.handle, row.handle);
+    if (found !== undefined && isOther && this.isRetry && (await this.#putBack(path, found))) found = undefined;
+    if (found?.stat.type === "folder") {
+      await this.#adopt(node, found);
+      return path;
+    }
+    await this.folder(row.folder);
+    if (found === undefined && this.isRetry && (await this.#moveBack(row, path))) return path;
+    if (found !== undefined) await this.keepBeside(path, row.folder, row.name, true);
+    await this.root.makeFolder(path, row.stat.mode);
+    this.touch(row.folder);
+    const made = await this.find(path);
+    if (made !== undefined) await this.#adopt(node, made);
+    return path;
+  }
+
+  /** After a power cut a later rename of the folder can be in place without what an earlier commit put into it: its turn comes again. */
+  async #moveBack(row: DiskRow, path: string): Promise<boolean> {
+    for (const { folder, name } of this.context.laterNames(row.node)) {
+      const later = await this.rows.pathOfName(folder, name);
+      const found = later === undefined ? undefined : await this.find(later);
+      if (later === undefined || !isSameHandle(found?.handle, row.handle)) continue;
+      await this.root.rename(later, path, "keep");
+      this.#present.add(row.node);
+      return true;
+    }
+    return false;
+  }
+
+  /** A folder that another program put in the place of the recorded one takes its part. */
+  async #adopt(node: number, found: Found): Promise<void> {
+    this.#present.add(node);
+    const row = (await this.rows.ofNode(node))[0];
+    if (row === undefined || isSameHandle(row.handle, found.handle)) return;
+    this.rows.put({ ...row, handle: found.handle });
+    this.#lists.add(node);
+  }
+
+  /** Folders moved: whether they are in their places is to be seen anew. */
+  foldersMoved(): void {
+    this.#present.clear();
+  }
+
+  async pathIn(folder: number, name: string): Promise<string> {
+    return joinPath(await this.folder(folder), name);
+  }
+
+  /** Names in the folder changed. `state`: of the folder after the commit, when the commit changed it. */
+  touch(folder: number, state?: NodeState): void {
+    this.#touched.set(folder, state?.mtimeNs ?? this.#touched.get(folder));
+    if (this.isLate) this.#touchedLate.add(folder);
+  }
+
+  /** What was touched so far, to come back to when a commit fails: the folder that it failed in must not be in the way of the batch's end. */
+  mark(): () => void {
+    const [touched, late] = [new Map(this.#touched), new Set(this.#touchedLate)];
+    return () => {
+      this.#touched = touched;
+      this.#touchedLate = late;
+      this.foldersMoved();
+    };
+  }
+
+  lookAt(path: string): void {
+    this.#looks.add(path);
+  }
+
+  /** A folder has moved, and with it what events may still name by its old path. */
+  folderMoved(from: string, to: string): void {
+    this.#moves.push({ from, to });
+    this.foldersMoved();
+  }
+
+  list(folder: number): void {
+    this.#lists.add(folder);
+  }
+
+  takeLooks(): Looks {
+    const looks = { paths: [...this.#looks], folders: [...this.#lists], moves: this.#moves.splice(0) };
+    this.#looks.clear();
+    this.#lists.clear();
+    return looks;
+  }
+
+  /** Moves what another program put at `from` out of the way, to a free name beside `name`. */
+  async keepBeside(from: string, folder: number, name: string, isDivergence: boolean): Promise<void> {
+    const { path, beside } = await this.#moveBeside(from, folder, name);
+    if (isDivergence) this.context.conflict(path, beside);
+  }
+
+  /** Puts what there is of a committed content beside the name that it was for. */
+  async keepIncomplete(from: string, folder: number, name: string, missing: readonly ByteRange[]): Promise<void> {
+    const { path, beside } = await this.#moveBeside(from, folder, name);
+    this.context.incomplete(path, beside, missing);
+  }
+
+  async #moveBeside(from: string, folder: number, name: string): Promise<{ path: string; beside: string }> {
+    const wallNs = this.context.clock.wallNs();
+    const inFolder = (await this.rows.pathOf(folder)) ?? "";
+    for (let count = 1; ; count++) {
+      const path = joinPath(inFolder, conflictName(name, wallNs, count));
+      try {
+        await this.root.rename(from, path, "keep");
+      } catch (error) {
+        if (isRunnelError(error, "Exists")) continue;
+        throw error;
+      }
+      this.touch(folder);
+      this.lookAt(path);
+      return { path: joinPath(inFolder, name), beside: path };
+    }
+  }
+
+  /** Gives `temp` a name that is new. What another program has put there is kept beside, unless `adopts` takes it for ours. */
+  async placeNew(
+    temp: string,
+    folder: number,
+    name: string,
+    adopts: (found: Found) => Promise<boolean>,
+  ): Promise<"placed" | Found> {
+    for (let attempt = 1; ; attempt++) {
+      const path = await this.pathIn(folder, name);
+      try {
+        await this.root.rename(temp, path, "keep");
+        return "placed";
+      } catch (error) {
+        if (!isRunnelError(error, "Exists", "NotFound") || attempt === ATTEMPTS) throw error;
+        this.foldersMoved();
+      }
+      const found = await this.find(path);
+      if (found === undefined) continue;
+      if (this.isRetry && (await this.#putBack(path, found))) continue;
+      if (await adopts(found)) return found;
+      await this.keepBeside(path, folder, name, true);
+    }
+  }
+
+  /** After a power cut a later commit of ours can be in place without an earlier one: its turn comes again. */
+  async #putBack(path: string, found: Found): Promise<boolean> {
+    const temp = this.context.tempOf(found.handle);
+    if (temp === undefined || (await this.find(temp)) !== undefined) return false;
+    await this.root.rename(path, temp, "keep");
+    return true;
+  }
+
+  /** Attributes of a committed node, as far as the disk gets them. */
+  async setAttributes(
+    path: string,
+    { type }: NodeState,
+    wanted: SetStat,
+    kept: KeptOnDisk = NOTHING_KEPT,
+  ): Promise<void> {
+    await setAttributes((change) => this.root.setStat(path, change), type, wanted, kept, this.context.ownership);
+  }
+
+  /**
+   * The tuple to record for a file that we touched (renamed, linked, changed attributes of): the new one if it was the recorded one before and has the
+   * same content now, else still the recorded one, so that the next look finds what another program did.
+   */
+  recorded(row: DiskRow, before: Found | undefined, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
+    const wasRecorded = this.isRecorded(row, before);
+    const isSame =
+      wasRecorded &&
+      after !== undefined &&
+      isSameHandle(after.handle, row.handle) &&
+      isSameContent(after.stat, before.stat);
+    return { handle: row.handle, stat: isSame ? after.stat : row.stat };
+  }
+
+  /** Nothing but this engine has touched it since it was recorded. A commit begun before has changed its ctime itself. */
+  isRecorded(row: DiskRow, found: Found | undefined): found is Found {
+    if (found === undefined || !isSameHandle(found.handle, row.handle)) return false;
+    return this.isRetry ? isSameContent(found.stat, row.stat) : isSameBytes(found.stat, row.stat);
+  }
+
+  /** Begun before and interrupted: what the commit did itself to tuples since is no other program's change. */
+  async refreshRetried(): Promise<void> {
+    for (const row of this.rows.changed()) {
+      const path = await this.rows.pathOfName(row.folder, row.name);
+      const found = path === undefined ? undefined : await this.find(path);
+      if (found === undefined || !isSameHandle(found.handle, row.handle)) continue;
+      if (isSameContent(found.stat, row.stat)) this.rows.put({ ...row, stat: found.stat });
+    }
+  }
+
+  /**
+   * As `recorded` for a folder: identity, and the attributes and the time that it had. What lies there now can have the time of a name that this batch
+   * has put in it; the one to keep is set at the batch's end.
+   */
+  recordedFolder(row: DiskRow, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
+    if (after === undefined || !isSameHandle(after.handle, row.handle)) return { handle: row.handle, stat: row.stat };
+    const { mode, uid, gid, mtimeNs } = row.stat;
+    return { handle: row.handle, stat: { ...after.stat, mode, uid, gid, mtimeNs } };
+  }
+
+  /** The folders that the batch changed get their committed times and are synced, with the store's own. */
+  async finish(storeFolders: readonly string[]): Promise<void> {
+    for (const [node, mtimeNs] of this.#touched) await this.#finishFolder(node, mtimeNs);
+    for (const path of storeFolders) await this.root.syncFolder(path);
+    this.#touched.clear();
+    this.#touchedLate.clear();
+    this.#present.clear();
+  }
+
+  /** The row of a name that the commit binds. A row that an interruption or another program left there is nobody's any more. */
+  async bind(row: DiskRow): Promise<void> {
+    const left = await this.rows.get(row.folder, row.name);
+    if (left !== undefined && left.node !== row.node) {
+      // Rolling the log forward put a later change of another program here; ours went on, and is found where the tree has it (heal.ts).
+      if (this.isRetry && (await this.context.meta.lookup(row.folder, row.name))?.node === left.node) return;
+      this.rows.remove(left);
+      if ((await this.rows.ofNode(left.node)).length === 0) await this.lose(left);
+    }
+    this.rows.put(row);
+  }
+
+  /** A name that the tree binds and whose file is unknown: the next look says what is there, or that nothing is. */
+  async bindUnknown(node: number, folder: number, name: string): Promise<void> {
+    const state = await this.context.meta.node(node);
+    if (state === undefined || this.isRetry) return;
+    const { type, sizeBytes, mtimeNs, version } = state;
+    const stat = { ...(await this.root.stat("")), type, sizeBytes, mtimeNs, ctimeNs: -1n };
+    await this.bind({ node, folder, name, handle: new Uint8Array(0), stat, version: type === "file" ? version : 0 });
+    const path = await this.rows.pathOfName(folder, name);
+    if (path !== undefined) this.lookAt(path);
+  }
+
+  /** The bytes of a version that was a file of the tree are gone. */
+  async lose(row: DiskRow): Promise<void> {
+    const version = { node: row.node, seq: row.version };
+    const stored = await this.context.meta.version(version);
+    const place = this.rows.placeOf(version) ?? stored?.place;
+    if (place?.at !== "disk") return;
+    this.rows.setPlace(version, { at: "lost" });
+    this.context.lost(version, (await this.rows.pathOfName(row.folder, row.name)) ?? "");
+  }
+
+  async #finishFolder(node: number, mtimeNs: bigint | undefined): Promise<void> {
+    const path = await this.rows.pathOf(node);
+    if (path === undefined) return;
+    const row =
+      node === ROOT_NODE ? await this.rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await this.rows.ofNode(node))[0];
+    try {
+      const last = this.#touchedLate.has(node) ? (await this.context.meta.node(node))?.mtimeNs : mtimeNs;
+      const wanted = last ?? row?.stat.mtimeNs;
+      if (wanted !== undefined && wanted >= 0n) await ignoreDenied(this.root.setStat(path, { mtimeNs: wanted }));
+      await this.root.syncFolder(path);
+      const after = row && (await this.find(path));
+      if (row === undefined || after === undefined || !isSameHandle(after.handle, row.handle)) return;
+      const { mode, uid, gid } = row.stat;
+      this.rows.put({ ...row, stat: { ...after.stat, mode, uid, gid } });
+    } catch (error) {
+      // Removed meanwhile: nothing of it is left to be synced.
+      if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+    }
+  }
+}

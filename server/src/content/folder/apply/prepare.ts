@@ -1,0 +1,158 @@
+// Preparing a commit: everything that takes time and shows nowhere yet. A new file is filled and synced in temp/, a new name's object is made
+// there; its handle is then logged, so that after a crash it can be told whether it has been put in place [F28].
+import type { DiskFile } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { AcceptedCommit, ByteRange } from "../../content-store.ts";
+import type { FillContext } from "../staging/fill.ts";
+import { askCommitter, fill } from "../staging/fill.ts";
+import type { LiveTree } from "./live-tree.ts";
+import type { PendingContent } from "../versions/pending-contents.ts";
+import { prepareLink, prepareMake, stateAfter } from "./apply-make.ts";
+import type { FilledTemp } from "../staging/filled-temp.ts";
+import { isSameHandle } from "../disk/same-file.ts";
+import { STORE_FILE_MODE, stagedPath, tempPath } from "../disk/store-layout.ts";
+
+export type Prepared =
+  | { kind: "made"; handle: Uint8Array; isPlaced: boolean }
+  | { kind: "filled"; content: PendingContent; temp: FilledTemp }
+  /** Some of its bytes cannot be had any more; what there is lies at the path, if it is there still. */
+  | { kind: "lost"; content: PendingContent; path: string; missing: readonly ByteRange[]; mayComeBack: boolean }
+  /** Overtaken by a later commit of the batch. */
+  | { kind: "overtaken"; content: PendingContent }
+  | { kind: "nothing" };
+
+export interface PrepareContext extends FillContext {
+  tree: LiveTree;
+  /** Handles logged for commits that were begun before. */
+  noted: ReadonlyMap<number, Uint8Array>;
+}
+
+export function pathOfTemp(seq: number, content: PendingContent): string {
+  return content.temp === "" ? tempPath(seq, "new") : stagedPath(content.temp);
+}
+
+/** What is missing of a content whose staged file is gone. */
+const ALL: ByteRange = { offset: 0, length: Infinity };
+
+/** `isReplaced`: of a make, the same batch has the node's first content. `isLastTry`: what is missing now is asked of whoever committed it. */
+export async function prepare(
+  context: PrepareContext,
+  commit: AcceptedCommit,
+  content: PendingContent | undefined,
+  isReplaced = false,
+  isLastTry = true,
+): Promise<Prepared> {
+  if (content !== undefined) return prepareWrite(context, commit, content, isLastTry);
+  const { operation } = commit;
+  if (operation.op !== "make" && operation.op !== "link") return { kind: "nothing" };
+  const noted = context.noted.get(commit.seq);
+  if (noted !== undefined) {
+    const left = await context.tree.find(tempPath(commit.seq, "new"));
+    return { kind: "made", handle: noted, isPlaced: !isSameHandle(left?.handle, noted) };
+  }
+  const handle = await (operation.op === "make"
+    ? prepareMake(context.tree, commit, isReplaced)
+    : prepareLink(context.tree, commit, operation));
+  return handle === undefined ? { kind: "nothing" } : { kind: "made", handle, isPlaced: false };
+}
+
+async function prepareWrite(
+  context: PrepareContext,
+  commit: AcceptedCommit,
+  content: PendingContent,
+  isLastTry: boolean,
+): Promise<Prepared> {
+  const path = pathOfTemp(commit.seq, content);
+  const mtimeNs = stateAfter(commit, content.version.node)?.mtimeNs ?? 0n;
+  const noted = context.noted.get(commit.seq);
+  if (noted !== undefined) {
+    const left = await context.tree.find(path);
+    if (isSameHandle(left?.handle, noted))
+      return filled(context, content, path, mtimeNs, await context.tree.root.open(path, "write"));
+    if (!(await isTempGone(context, content, noted, left?.handle))) {
+      return { kind: "filled", content, temp: { path, handle: noted, open: undefined, mtimeNs } };
+    }
+  }
+  let file: DiskFile | undefined;
+  try {
+    file = await openTemp(context, content, path);
+    const { missing: lacked, mayComeBack } = await fill(context, file, content);
+    const isAsked = lacked.length > 0 && (isLastTry || !mayComeBack);
+    const missing = isAsked ? await askCommitter(context, file, content, lacked) : lacked;
+    await setAttributes(context.tree, commit, content, path);
+    await file.sync();
+    if (missing.length === 0) return await filled(context, content, path, mtimeNs, file);
+    await file.close();
+    return { kind: "lost", content, path, missing, mayComeBack };
+  } catch (error) {
+    await file?.close();
+    if (isRunnelError(error, "Lost")) return { kind: "lost", content, path, missing: [ALL], mayComeBack: false };
+    throw error;
+  }
+}
+
+/** The handle was logged, and what has it is neither in temp/ nor in the tree, since the old file still is: someone cleared temp/. */
+async function isTempGone(
+  { tree }: PrepareContext,
+  { version }: PendingContent,
+  noted: Uint8Array,
+  left: Uint8Array | undefined,
+): Promise<boolean> {
+  const row = (await tree.rows.ofNode(version.node))[0];
+  const path = row && (await tree.rows.pathOfName(row.folder, row.name));
+  if (row === undefined || path === undefined || left !== undefined) return false;
+  const handle = (await tree.find(path))?.handle;
+  // A later commit's file lies there: the rows, rolled forward with the log, may know it already.
+  if (handle === undefined || isSameHandle(handle, noted) || tree.context.tempOf(handle) !== undefined) return false;
+  return isSameHandle(handle, row.handle);
+}
+
+async function openTemp({ tree }: PrepareContext, content: PendingContent, path: string): Promise<DiskFile> {
+  if (content.temp === "") {
+    try {
+      return await tree.root.open(path, "createNew", STORE_FILE_MODE);
+    } catch (error) {
+      if (!isRunnelError(error, "Exists")) throw error;
+    }
+    // Left by an interruption.
+    await tree.root.removeFile(path);
+    return tree.root.open(path, "createNew", STORE_FILE_MODE);
+  }
+  try {
+    return await tree.root.open(path, "write");
+  } catch (error) {
+    if (!isRunnelError(error, "NotFound")) throw error;
+    throw new RunnelError("Lost", "bring up", "A staged file is gone.", { cause: error });
+  }
+}
+
+async function setAttributes(
+  tree: LiveTree,
+  commit: AcceptedCommit,
+  content: PendingContent,
+  path: string,
+): Promise<void> {
+  const { node } = content.version;
+  const state = stateAfter(commit, node);
+  // A program of the server's that finds its file replaced finds its own.
+  const old = (await tree.rows.ofNode(node))[0]?.stat;
+  const owner = old && { uid: old.uid, gid: old.gid };
+  if (state !== undefined) await tree.setAttributes(path, state, state, { mode: 0, owner });
+}
+
+async function filled(
+  context: PrepareContext,
+  content: PendingContent,
+  path: string,
+  mtimeNs: bigint,
+  file: DiskFile,
+): Promise<Prepared> {
+  const handle = await file.handle();
+  const stat = await file.stat();
+  return { kind: "filled", content, temp: { path, handle, open: { file, stat }, mtimeNs } };
+}
+
+/** Closes what was opened; the batch is over. */
+export async function closePrepared(prepared: Prepared): Promise<void> {
+  if (prepared.kind === "filled") await prepared.temp.open?.file.close();
+}

@@ -1,0 +1,60 @@
+// Overtaken versions: a large file saved again before it is up need not be copied twice. The earlier version keeps its data in the log until the later
+// one is up, and is forgotten then; one that somebody reads or copies from is brought up like any other.
+import type { VersionId } from "@runnel/shared";
+import type { AcceptedCommit } from "../../content-store.ts";
+import { contentOf } from "../versions/pending-contents.ts";
+import { versionKey } from "../disk/store-layout.ts";
+
+/** Copying a smaller file costs less than the loss of an old version. */
+const OVERTAKEN_BYTES_MIN = 1024 * 1024;
+
+/** The later save began with this content, on the same machine. Of a conflict both contents stay, and of two people's work each step. */
+function isContainedIn(commit: AcceptedCommit, later: AcceptedCommit | undefined): boolean {
+  if (later?.operation.op !== "write" || later.result.conflict) return false;
+  return later.operation.base === commit.result.version && later.instance === commit.instance;
+}
+
+export class Overtaken {
+  /** By the seq of the commit that overtook them. */
+  readonly #versions = new Map<number, VersionId[]>();
+  readonly #keys = new Set<string>();
+
+  /** Index in the batch → that of the commit which overtakes it. `isNeeded`: by somebody outside of the batch. */
+  find(
+    batch: readonly AcceptedCommit[],
+    isNeeded: (commit: AcceptedCommit, version: VersionId) => boolean,
+  ): Map<number, number> {
+    const later = new Map<number, number>();
+    const overtakers = new Map<number, number>();
+    for (const [index, commit] of [...batch.entries()].toReversed()) {
+      const content = contentOf(commit);
+      if (content === undefined) continue;
+      const { node } = content.version;
+      const overtaker = later.get(node);
+      later.set(node, index);
+      if (overtaker === undefined || content.temp !== "" || content.sizeBytes < OVERTAKEN_BYTES_MIN) continue;
+      if (!isContainedIn(commit, batch[overtaker])) continue;
+      if (!isNeeded(commit, content.version)) overtakers.set(index, overtaker);
+    }
+    return overtakers;
+  }
+
+  remember(commit: AcceptedCommit, { seq: by }: AcceptedCommit): void {
+    const content = contentOf(commit);
+    if (content === undefined) return;
+    this.#versions.set(by, [...(this.#versions.get(by) ?? []), content.version]);
+    this.#keys.add(versionKey(content.version));
+  }
+
+  has(version: VersionId): boolean {
+    return this.#keys.has(versionKey(version));
+  }
+
+  /** Those that this commit, which is up now or has failed, had overtaken. */
+  take(seq: number): VersionId[] {
+    const versions = this.#versions.get(seq) ?? [];
+    this.#versions.delete(seq);
+    for (const version of versions) this.#keys.delete(versionKey(version));
+    return versions;
+  }
+}

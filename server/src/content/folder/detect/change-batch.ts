@@ -1,0 +1,197 @@
+// TellBatch: hands operations of other programs to the volume, some at a time, and draws what follows from its answers.
+import type { Clock, DiskRoot, Executor, Recipe, VersionId } from "@runnel/shared";
+import type { DiskRow, ExternalOperation, MetaStore, Planned } from "../../../meta/meta-store.ts";
+import type { ContentHost } from "../../content-store.ts";
+import type { BusyNames } from "../disk/busy-names.ts";
+import type { DiskRows } from "../disk/disk-rows.ts";
+import type { LeftOut } from "../disk/excluded-names.ts";
+import type { Seen } from "./observation.ts";
+import { isLinked } from "./observation.ts";
+
+/** Operations to one batch of the volume. */
+const BATCH_OPERATIONS = 1000;
+
+export interface Telling {
+  operation: ExternalOperation;
+  /** The name it is about. */
+  seen: Seen | undefined;
+  /** The row that a removal is about. */
+  removed?: DiskRow;
+  /** Of what was written: made at once, since the file goes on changing. */
+  recipe?: Recipe | undefined;
+}
+
+export interface TellerContext {
+  root: DiskRoot;
+  rows: DiskRows;
+  meta: MetaStore;
+  clock: Clock;
+  executor: Executor | undefined;
+  host: Pick<ContentHost, "external">;
+  leftOut: LeftOut;
+  busy: BusyNames;
+  /** A commit of other programs is on disk by nature. */
+  noteExternal(seq: number): Promise<void>;
+  hasPending(): boolean;
+  /** `path`: that it had. */
+  lost(version: VersionId, path: string): void;
+  /** A commit not yet up stands in the way: to be looked at when it is up. */
+  overtaken(path: string): void;
+  /** To be looked at later. */
+  again(path: string, delayMs: number): void;
+  /** Its tuple is another one, through a change elsewhere. */
+  affected(path: string): void;
+  folderMoved(from: string, to: string): void;
+  /** A young tuple: to be looked at again when it has settled. */
+  unsettled(path: string): void;
+}
+
+export class TellBatch {
+  readonly #context: TellerContext;
+  #waiting: Telling[] = [];
+  #folders: number[] = [];
+
+  constructor(context: TellerContext) {
+    this.#context = context;
+  }
+
+  async add(...tellings: Telling[]): Promise<void> {
+    this.#waiting.push(...tellings);
+    if (this.#waiting.length >= BATCH_OPERATIONS) await this.flush();
+  }
+
+  /** Tells what waits. */
+  async flush(): Promise<void> {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    if (batch.length > 0) await this.#tell(batch);
+  }
+
+  /** Folders made since the last call. */
+  takeFolders(): number[] {
+    const folders = this.#folders;
+    this.#folders = [];
+    return folders;
+  }
+
+  /** Tells the removal of names, of a folder with all that was recorded in it. */
+  async removed(removed: readonly DiskRow[]): Promise<void> {
+    if (removed.length === 0) return;
+    const stack = removed.map((row) => ({ row, isEmptied: false }));
+    for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+      if (top.row.stat.type === "folder" && !top.isEmptied) {
+        stack.push({ row: top.row, isEmptied: true });
+        for (const inside of await this.#context.rows.ofFolder(top.row.node))
+          stack.push({ row: inside, isEmptied: false });
+        continue;
+      }
+      const { folder, name, node } = top.row;
+      await this.add({ operation: { op: "externalRemove", folder, name, node }, seen: undefined, removed: top.row });
+    }
+    await this.flush();
+    this.#context.rows.movedFolders();
+    for (const { node, stat } of removed) if (isLinked({ stat })) await this.lookAtOtherNames(node);
+  }
+
+  /** The link count and ctime of a file's other names have changed. */
+  async lookAtOtherNames(node: number): Promise<void> {
+    for (const { folder, name } of await this.#context.rows.ofNode(node)) {
+      const path = await this.#context.rows.pathOfName(folder, name);
+      if (path !== undefined) this.#context.affected(path);
+    }
+  }
+
+  async #tell(batch: readonly Telling[]): Promise<void> {
+    const planned = await this.#context.host.external(
+      batch.map(({ operation }) => operation),
+      (operation) => this.#isOvertaken(operation),
+    );
+    let seq = 0;
+    const hasPending = this.#context.hasPending();
+    const recipes: ExternalOperation[] = [];
+    for (const [index, told] of batch.entries()) {
+      const answer = planned[index];
+      if (answer === undefined) continue;
+      if (told.removed !== undefined && answer.ok && answer.change === undefined)
+        await this.#unremoved(told.removed, hasPending);
+      if (answer.ok && answer.change !== undefined) {
+        seq = Math.max(seq, answer.change.seq);
+        if (isNewFolder(told)) this.#folders.push(answer.result.node);
+        const { node, version } = answer.result;
+        if (told.recipe !== undefined)
+          recipes.push({ op: "setRecipe", version: { node, seq: version }, recipe: told.recipe });
+      }
+      await this.#settle(told, answer, hasPending);
+    }
+    if (recipes.length > 0) await this.#context.host.external(recipes, () => false);
+    if (this.#context.rows.hasChanges) await this.#context.rows.store((await this.#context.meta.facts()).upSeq);
+    if (seq > 0) await this.#context.noteExternal(seq);
+  }
+
+  /** A commit since the look has bound or unbound the name, and what lies there may be on its way elsewhere. */
+  #isOvertaken(operation: ExternalOperation): boolean {
+    const { busy } = this.#context;
+    if (!("name" in operation)) return false;
+    const isMoved = operation.op === "externalRename" && busy.isPending(operation.toFolder, operation.toName);
+    return isMoved || busy.isPending(operation.folder, operation.name);
+  }
+
+  /** The tree does not bind the name. When no commit to come does, the row is a leftover. */
+  async #unremoved(row: DiskRow, hasPending: boolean): Promise<void> {
+    if (!hasPending) return this.#dropRow(row);
+    const path = await this.#context.rows.pathOfName(row.folder, row.name);
+    if (path !== undefined) this.#context.overtaken(path);
+  }
+
+  async #dropRow(row: DiskRow): Promise<void> {
+    const { rows, meta, lost } = this.#context;
+    rows.remove(row);
+    const version = { node: row.node, seq: row.version };
+    if ((await rows.ofNode(row.node)).length > 0 || (await meta.version(version))?.place.at !== "disk") return;
+    rows.setPlace(version, { at: "lost" });
+    lost(version, (await rows.pathOfName(row.folder, row.name)) ?? "");
+  }
+
+  async #settle({ operation, seen }: Telling, answer: Planned, hasPending: boolean): Promise<void> {
+    if (seen === undefined) return;
+    if (!answer.ok && answer.error.kind === "BadName")
+      this.#context.leftOut.add(seen.folder, `${seen.path} (${answer.error.kind})`);
+    else if (
+      !answer.ok &&
+      operation.op === "externalWrite" &&
+      answer.error.kind === "Invalid" &&
+      seen.row !== undefined
+    ) {
+      // A device that a program has made a file of.
+      await this.removed([seen.row]);
+      this.#context.again(seen.path, 0);
+    } else if (!answer.ok || answer.change === undefined) {
+      if (!hasPending) await this.#reconcile(seen);
+      this.#context.overtaken(seen.path);
+    } else if (operation.op === "externalWrite" && seen.row !== undefined && seen.row.stat.sizeBytes > 0) {
+      this.#context.lost({ node: seen.row.node, seq: seen.row.version }, seen.path);
+    }
+  }
+
+  /**
+   * The tree did not take what was told, and no commit is to come that could be the reason: row and tree disagree about the name, after a power cut
+   * that the index did not survive whole. The row follows the tree; the next look then tells the difference.
+   */
+  async #reconcile({ folder, name, found }: Seen): Promise<void> {
+    const { rows, meta } = this.#context;
+    const row = await rows.get(folder, name);
+    const bound = await meta.lookup(folder, name);
+    if (row !== undefined && row.node !== bound?.node) await this.#dropRow(row);
+    else if (row !== undefined && bound?.type === "file" && row.version !== bound.version)
+      rows.put({ ...row, version: bound.version });
+    else if (row === undefined && bound !== undefined && found !== undefined) {
+      const { node, type, sizeBytes, mtimeNs, version } = bound;
+      const stat = { ...found.stat, type, sizeBytes, mtimeNs, ctimeNs: -1n };
+      rows.put({ node, folder, name, handle: new Uint8Array(0), stat, version: type === "file" ? version : 0 });
+    }
+  }
+}
+
+function isNewFolder({ operation }: Telling): boolean {
+  return operation.op === "externalMake" && operation.attributes.type === "folder";
+}

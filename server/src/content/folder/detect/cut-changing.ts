@@ -1,0 +1,36 @@
+// The recipe of a file that a program goes on writing to. It was the file's content at one moment when the tuple stayed the same, or when two passes over
+// it saw the same bytes: then it had them between the two. What is appended meanwhile lies behind.
+import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
+import { chunkOffsets, isRunnelError } from "@runnel/shared";
+import type { Found } from "../disk/found.ts";
+import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
+
+/** Other work waits while a recipe is made. */
+const CUT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Undefined when it has not stood still for that long, or is too large. */
+export async function cutChanging(
+  root: DiskRoot,
+  path: string,
+  { stat, handle }: Found,
+  executor: Executor,
+): Promise<Recipe | undefined> {
+  if (stat.sizeBytes === 0 || stat.sizeBytes > CUT_BYTES_MAX) return undefined;
+  let file: DiskFile | undefined;
+  try {
+    file = await root.open(path, "read");
+    if (!isSameHandle(await file.handle(), handle)) return undefined;
+    const recipe = await executor.chunkFile(file, 0, stat.sizeBytes);
+    if (isSameTuple(await file.stat(), stat)) return recipe;
+    const offsets = chunkOffsets(recipe);
+    const ranges = [...recipe.lengths].map((length, index) => ({ offset: offsets[index] ?? 0, length }));
+    const again = await executor.digestFile(file, ranges);
+    return Buffer.compare(again, recipe.digests) === 0 ? recipe : undefined;
+  } catch (error) {
+    // Gone, or shorter now.
+    if (isRunnelError(error)) return undefined;
+    throw error;
+  } finally {
+    await file?.close();
+  }
+}

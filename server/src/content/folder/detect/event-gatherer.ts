@@ -1,0 +1,178 @@
+// Watching: gathers events and says when a path is to be looked at. A change is looked at once (a batch gathers for a moment), a file
+// that is being written after a second of quiet, but so that it shows within 2 s even if the writer never pauses.
+import type { Clock, Timer, WatchEvent } from "@runnel/shared";
+import { SETTLE_MS } from "../disk/same-file.ts";
+import { isInStore } from "../disk/store-layout.ts";
+
+const GATHER_MS = 50;
+const QUIET_MS = 1000;
+/** From the first write that has not been looked at. */
+const WRITING_MS_MAX = 1500;
+/** More are a reason to scan all. */
+const PATHS_MAX = 50_000;
+/** A look that failed is repeated. */
+const RETRY_MS = 1000;
+/** One that takes longer comes too late for what it looks at. */
+const LOOKING_MS_MAX = 1000;
+
+interface Gathered {
+  firstMs: number;
+  dueMs: number;
+  /** Only because an event's path led here: not to be led further. */
+  isLed: boolean;
+  /** When a write to it was last told, on the wall clock. */
+  writtenNs?: bigint | undefined;
+}
+
+/** What is due. */
+export interface Due {
+  paths: string[];
+  /** Those of them that were not just led to. */
+  named: string[];
+  /** Those that a program has written to, with when that was told last, on the wall clock. */
+  written: ReadonlyMap<string, bigint>;
+}
+
+export class Gatherer {
+  readonly #clock: Clock;
+  readonly #look: (due: Due) => Promise<void>;
+  readonly #overflow: () => void;
+  /** Something else that is due, on the boot clock. */
+  readonly #otherDueMs: () => number | undefined;
+  readonly #paths = new Map<string, Gathered>();
+  #timer: Timer | undefined;
+  #timerMs = Infinity;
+  #isLooking = false;
+  #lookingSinceMs = 0;
+  #lookingAt = 0;
+  #isClosed = false;
+
+  /** `look` gets what is due, also when that is only the other thing. */
+  constructor(
+    clock: Clock,
+    look: (due: Due) => Promise<void>,
+    overflow: () => void,
+    otherDueMs: () => number | undefined,
+  ) {
+    this.#clock = clock;
+    this.#look = look;
+    this.#overflow = overflow;
+    this.#otherDueMs = otherDueMs;
+  }
+
+  add(events: readonly WatchEvent[]): void {
+    const nowMs = this.#clock.bootMs();
+    for (const { path, kind } of events) {
+      if (kind === "overflow") this.#overflowed();
+      if (kind === "overflow" || isInStore(path)) continue;
+      this.#gather(path, nowMs, kind === "writing" ? QUIET_MS : GATHER_MS, kind === "writing");
+      const gathered = this.#paths.get(path);
+      if (gathered !== undefined && kind !== "changed") gathered.writtenNs = this.#clock.wallNs();
+    }
+    this.#arm();
+  }
+
+  /** To be looked at after a delay, if nothing brings it earlier. */
+  again(paths: Iterable<string>, delayMs: number): void {
+    const nowMs = this.#clock.bootMs();
+    for (const path of paths) this.#gather(path, nowMs, delayMs, false);
+    this.#arm();
+  }
+
+  /** To be looked at at once, since what an event named has moved here. */
+  ledTo(paths: Iterable<string>): void {
+    const nowMs = this.#clock.bootMs();
+    for (const path of paths) this.#gather(path, nowMs, 0, false, true);
+    this.#arm();
+  }
+
+  unsettled(path: string): void {
+    if (!this.#paths.has(path)) this.again([path], SETTLE_MS);
+  }
+
+  #gather(path: string, nowMs: number, delayMs: number, isWriting: boolean, isLed = false): void {
+    const before = this.#paths.get(path);
+    const firstMs = before?.firstMs ?? nowMs;
+    let dueMs = nowMs + delayMs;
+    if (before !== undefined) dueMs = isWriting ? Math.max(before.dueMs, dueMs) : Math.min(before.dueMs, dueMs);
+    if (isWriting) dueMs = Math.min(dueMs, firstMs + WRITING_MS_MAX);
+    this.#paths.set(path, {
+      firstMs,
+      dueMs,
+      isLed: isLed && before?.isLed !== false,
+      writtenNs: before?.writtenNs,
+    });
+    if (this.#paths.size > PATHS_MAX) this.#overflowed();
+  }
+
+  #overflowed(): void {
+    this.#paths.clear();
+    this.#overflow();
+  }
+
+  /** Runs when the first is due. */
+  #arm(): void {
+    if (this.#isLooking || this.#isClosed) return;
+    let dueMs = this.#otherDueMs() ?? Infinity;
+    for (const gathered of this.#paths.values()) dueMs = Math.min(dueMs, gathered.dueMs);
+    if (dueMs === this.#timerMs && this.#timer !== undefined) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerMs = dueMs;
+    if (dueMs === Infinity) return;
+    this.#timer = this.#clock.after(Math.max(0, dueMs - this.#clock.bootMs()), () => {
+      this.#timer = undefined;
+      void this.#lookAtDue();
+    });
+  }
+
+  /** How many paths wait for a look that is late; 0 when none is. */
+  get late(): number {
+    const isLate = this.#isLooking && this.#clock.bootMs() - this.#lookingSinceMs > LOOKING_MS_MAX;
+    return isLate ? this.#lookingAt + this.#paths.size : 0;
+  }
+
+  /** Something may have come due besides. */
+  rearm(): void {
+    this.#arm();
+  }
+
+  async #lookAtDue(): Promise<void> {
+    if (this.#isLooking || this.#isClosed) return;
+    this.#isLooking = true;
+    const nowMs = this.#clock.bootMs();
+    this.#lookingSinceMs = nowMs;
+    const paths: string[] = [];
+    const named: string[] = [];
+    const written = new Map<string, bigint>();
+    for (const [path, { dueMs, isLed, writtenNs }] of this.#paths) {
+      if (dueMs > nowMs) continue;
+      paths.push(path);
+      if (!isLed) named.push(path);
+      if (writtenNs !== undefined) written.set(path, writtenNs);
+    }
+    for (const path of paths) this.#paths.delete(path);
+    this.#lookingAt = paths.length;
+    try {
+      await this.#look({ paths, named, written });
+    } catch {
+      // The disk or the volume failed for now; what was to be seen still is.
+      this.#lookAgain(paths, written);
+    }
+    this.#isLooking = false;
+    this.#arm();
+  }
+
+  #lookAgain(paths: readonly string[], written: ReadonlyMap<string, bigint>): void {
+    this.again(paths, RETRY_MS);
+    for (const [path, writtenNs] of written) {
+      const gathered = this.#paths.get(path);
+      if (gathered !== undefined) gathered.writtenNs ??= writtenNs;
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+}

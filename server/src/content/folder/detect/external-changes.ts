@@ -1,0 +1,305 @@
+// Telling: what looks have found becomes operations of other programs, in an order that the tree can follow. A name that appears with a known
+// handle is a rename or a hard link (tell-moves.ts); a file replaced by another is a new version of the same node. Absences are told later
+// (absences.ts).
+import type { DiskStat, NewAttributes, Recipe } from "@runnel/shared";
+import { ROOT_NODE } from "@runnel/shared";
+import type { DiskRow, ExternalOperation } from "../../../meta/meta-store.ts";
+import { ROOT_ROW } from "../disk/disk-rows.ts";
+import { cutChanging } from "./cut-changing.ts";
+import { eachOf } from "../../../host/each-of.ts";
+import type { Found } from "../disk/found.ts";
+import { handleKey, isSameContent, isSettled } from "../disk/same-file.ts";
+import type { Arrival, Known, Seen, Settable } from "./observation.ts";
+import { changedAttributes, isArrival, isFolderChanged, isKnown, isLinked } from "./observation.ts";
+import type { Telling, TellerContext } from "./change-batch.ts";
+import { TellBatch } from "./change-batch.ts";
+import { decodeShown } from "../disk/shown.ts";
+import { diskXattrs, foundXattrs, readXattrs } from "../disk/xattrs.ts";
+import { folderTimes } from "./folder-times.ts";
+import { Moves } from "./moves.ts";
+import { PROVED_BYTES_MAX, hasRecordedBytes } from "./unchanged-bytes.ts";
+
+const NS_PER_MS = 1_000_000n;
+/** A file that is written in place all the time is taken in so often. */
+const AGAIN_NS = 1_000_000_000n;
+/** One that changes again within this is one that goes on changing. */
+const GOES_ON_NS = 10n * AGAIN_NS;
+/** Young files get their recipes at once while there are few: of many they would keep the others waiting. */
+const CUT_SEEN_MAX = 64;
+const CUT_BYTES = 16 * 1024 * 1024;
+/** New names whose attributes are in memory before they are told; read at once. */
+const FRESH_AT_ONCE = 1000;
+const READ_AT_ONCE = 16;
+
+export interface Told {
+  /** New folders and those that have moved, to be listed. */
+  folders: number[];
+  absent: Seen[];
+}
+
+export class Teller {
+  readonly #context: TellerContext;
+  readonly #batch: TellBatch;
+  readonly #moves: Moves;
+  /** So much may be chunked at once of files that perhaps rest. */
+  #cutBytes = 0;
+  /** So much may be read to see whether it is what was recorded. */
+  #provedBytes = 0;
+
+  constructor(context: TellerContext) {
+    this.#context = context;
+    this.#batch = new TellBatch(context);
+    this.#moves = new Moves(context, this.#batch);
+  }
+
+  /** `isFirst`: nothing was recorded when the scan began, so nothing can have been renamed. */
+  async tell(seen: readonly Seen[], isFirst = false): Promise<Told> {
+    const told: Told = { folders: [], absent: [] };
+    this.#cutBytes = seen.length <= CUT_SEEN_MAX ? CUT_BYTES : 0;
+    this.#provedBytes = PROVED_BYTES_MAX;
+    const mayHaveMoved = isFirst ? seen.filter(hasFurtherNames) : seen;
+    let rest = await this.#moves.tell(mayHaveMoved, told.folders);
+    if (isFirst) rest = [...seen.filter((one) => !hasFurtherNames(one)), ...rest];
+    while (rest.length > 0) {
+      const { now, later } = splitLinks(rest);
+      await this.#tellRest(now, told);
+      rest = later.length > 0 ? await this.#moves.tell(later, told.folders) : [];
+    }
+    // Commits that are to be brought up set them.
+    if (!this.#context.hasPending()) {
+      await this.#batch.add(...(await folderTimes(this.#context, seen)));
+      await this.#batch.flush();
+    }
+    for (const folder of this.#batch.takeFolders()) told.folders.push(folder);
+    return told;
+  }
+
+  /** Tells the removal of names, of a folder with all that was recorded in it. */
+  async tellRemoved(removed: readonly DiskRow[]): Promise<void> {
+    await this.#batch.removed(removed);
+  }
+
+  async #tellRest(seen: readonly Seen[], told: Told): Promise<void> {
+    const fresh: Arrival[] = [];
+    for (const one of seen) {
+      if (isKnown(one)) await this.#batch.add(...(await this.#changes(one)));
+      else if (isArrival(one) && one.row === undefined) fresh.push(one);
+      else if (isArrival(one)) await this.#batch.add(...(await this.#arrival(one)));
+      else if (one.row !== undefined) told.absent.push(one);
+    }
+    for (let at = 0; at < fresh.length; at += FRESH_AT_ONCE) await this.#tellFresh(fresh.slice(at, at + FRESH_AT_ONCE));
+    await this.#batch.flush();
+  }
+
+  /** Names that take no other's place: they are read several at once. */
+  async #tellFresh(fresh: readonly Arrival[]): Promise<void> {
+    const tellings: Telling[][] = [];
+    await eachOf(fresh, READ_AT_ONCE, async (one, index) => {
+      tellings[index] = await this.#arrival(one);
+    });
+    for (const each of tellings) await this.#batch.add(...each);
+  }
+
+  /** Something new at the name. */
+  async #arrival(one: Arrival): Promise<Telling[]> {
+    const { row, found, folder, name } = one;
+    const disk: DiskRow = { node: 0, folder, name, version: 0, ...found };
+    if (row !== undefined) {
+      const isReplaced = row.stat.type === "file" && found.stat.type === "file";
+      if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1) {
+        const known = { ...one, row };
+        if (await this.#isUnchanged(known)) return [await this.#touched(known)];
+        return [{ ...(await this.#written(known)), recipe: await this.#recipeOfYoung(one) }];
+      }
+      await this.#batch.removed([row]);
+    }
+    const attributes = await this.#attributes(one);
+    if (attributes === undefined) return [];
+    const { xattrs, shown } = mayHaveXattrs(found.stat)
+      ? await readXattrs(this.#context.root, one.path)
+      : { xattrs: [], shown: undefined };
+    const kept = diskXattrs(xattrs);
+    if (kept !== undefined) disk.xattrs = kept;
+    this.#noteYoung(one);
+    const { sizeBytes } = found.stat;
+    const given = xattrs.length > 0 ? { xattrs } : {};
+    const operation: ExternalOperation = {
+      op: "externalMake",
+      folder,
+      name,
+      attributes: { ...attributes, ...decodeShown(shown, found.stat) },
+      ...given,
+      sizeBytes,
+      disk,
+    };
+    return [{ operation, seen: one, recipe: await this.#recipeOfYoung(one) }];
+  }
+
+  /** One that is perhaps still being written to, whose tuple tells nothing of it soon. */
+  async #recipeOfYoung({ path, found }: Arrival): Promise<Recipe | undefined> {
+    const { root, clock, executor } = this.#context;
+    const { stat } = found;
+    const isAsked = stat.type === "file" && stat.sizeBytes <= this.#cutBytes && !isSettled(stat, clock.wallNs());
+    if (!isAsked || executor === undefined) return undefined;
+    this.#cutBytes -= stat.sizeBytes;
+    return cutChanging(root, path, found, executor);
+  }
+
+  async #attributes({ path, found: { stat } }: Arrival): Promise<NewAttributes | undefined> {
+    let target = "";
+    if (stat.type === "symlink") {
+      try {
+        target = await this.#context.root.readSymlink(path);
+      } catch {
+        // Replaced since: an event tells.
+        return undefined;
+      }
+    }
+    return {
+      type: stat.type,
+      mode: stat.mode,
+      uid: stat.uid,
+      gid: stat.gid,
+      mtimeNs: stat.mtimeNs,
+      rdev: stat.rdev,
+      target,
+    };
+  }
+
+  /** Touched, or copied over itself: its bytes are those of the recorded version. */
+  async #isUnchanged({ path, found, row }: Known): Promise<boolean> {
+    const { sizeBytes } = found.stat;
+    if (sizeBytes > this.#provedBytes) return false;
+    if (sizeBytes === row.stat.sizeBytes) this.#provedBytes -= sizeBytes;
+    return hasRecordedBytes(this.#context, path, found, row);
+  }
+
+  /** The recorded version with a new time, and perhaps other attributes. */
+  async #touched(one: Known): Promise<Telling> {
+    const { row, found } = one;
+    const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, found.stat));
+    this.#noteYoung(one);
+    return attributesTold(one, { ...change, mtimeNs: found.stat.mtimeNs }, { ...disk, handle: found.handle });
+  }
+
+  async #written(one: Known): Promise<Telling> {
+    const { row, found } = one;
+    const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, found.stat));
+    this.#noteYoung(one);
+    const operation: ExternalOperation = {
+      op: "externalWrite",
+      node: row.node,
+      sizeBytes: found.stat.sizeBytes,
+      change: { ...change, mtimeNs: found.stat.mtimeNs },
+      disk: { ...disk, handle: found.handle },
+    };
+    return { operation, seen: one };
+  }
+
+  /** The change, with the extended attributes when they have changed too. */
+  async #withXattrs({ row, found, path }: Known, change: Settable): Promise<{ change: Settable; disk: DiskRow }> {
+    const { meta, root } = this.#context;
+    const news = mayHaveXattrs(found.stat)
+      ? await foundXattrs(root, path, row.xattrs, () => meta.xattrs(row.node))
+      : undefined;
+    if (news === undefined) return { change, disk: { ...row, stat: found.stat } };
+    const { xattrs: _before, ...rest } = row;
+    const kept = news.disk === undefined ? {} : { xattrs: news.disk };
+    return { change: { ...change, xattrs: news.xattrs }, disk: { ...rest, stat: found.stat, ...kept } };
+  }
+
+  /**
+   * Written in place. What was taken in less than a second ago waits until then. What goes on changing gets its recipe at once, however much there is to
+   * tell: soon nothing else will tell this version from the next one.
+   */
+  async #changing(one: Known): Promise<Telling[]> {
+    const { row, found, path } = one;
+    const { root, clock, executor, again } = this.#context;
+    const sinceNs = clock.wallNs() - row.stat.ctimeNs;
+    if (row.stat.ctimeNs >= 0n && sinceNs >= 0n && sinceNs < AGAIN_NS) {
+      again(path, Number((AGAIN_NS - sinceNs) / NS_PER_MS) + 1);
+      return [];
+    }
+    if (await this.#isUnchanged(one)) return [await this.#touched(one)];
+    const goesOn = found.stat.ctimeNs - row.stat.ctimeNs < GOES_ON_NS;
+    const recipe =
+      goesOn && executor !== undefined
+        ? await cutChanging(root, path, found, executor)
+        : await this.#recipeOfYoung(one);
+    return [{ ...(await this.#written(one)), recipe }];
+  }
+
+  /** The recorded file, with another tuple. */
+  async #changes(one: Known): Promise<Telling[]> {
+    const { row, found } = one;
+    const { stat } = found;
+    const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, stat));
+    const isChanged = Object.keys(change).length > 0;
+    if (stat.type === "folder") {
+      if (isChanged || isFolderChanged(row.stat, stat))
+        return [attributesTold(one, { ...change, mtimeNs: stat.mtimeNs }, disk)];
+      return [];
+    }
+    if (stat.type !== "file") {
+      if (row.stat.mtimeNs !== stat.mtimeNs) change.mtimeNs = stat.mtimeNs;
+      if (Object.keys(change).length > 0) return [attributesTold(one, change, disk)];
+    } else if (!isSameContent(row.stat, stat)) return this.#changing(one);
+    else if (isChanged) return [attributesTold(one, change, disk)];
+    // A ctime that no change of names explains: a write whose mtime was set back.
+    else if (row.stat.nlink === stat.nlink && row.stat.ctimeNs !== stat.ctimeNs)
+      return [(await this.#isUnchanged(one)) ? await this.#touched(one) : await this.#written(one)];
+    await this.#refresh(row, found);
+    return [];
+  }
+
+  /** Names elsewhere came or went: nothing that the tree shows, but the tuple is a new one. */
+  async #refresh(row: DiskRow, { stat }: Found): Promise<void> {
+    const put = (await this.#context.rows.ofNode(row.node)).map((each) => ({ ...each, stat }));
+    const { upSeq } = await this.#context.meta.facts();
+    await this.#context.meta.broughtUp({ put, removed: [], places: [], upSeq });
+  }
+
+  #noteYoung({ path, found: { stat } }: Arrival): void {
+    if (stat.type === "file" && !isSettled(stat, this.#context.clock.wallNs())) this.#context.unsettled(path);
+  }
+
+  /** The root's own attributes; its row is made by the first look. */
+  async tellRoot(): Promise<void> {
+    const { rows, root } = this.#context;
+    const row = await rows.get(ROOT_ROW.folder, ROOT_ROW.name);
+    const stat = await root.stat("");
+    if (row !== undefined && !isFolderChanged(row.stat, stat)) return;
+    const { mode, uid, gid, mtimeNs } = stat;
+    const { type: _folder, rdev: _none, ...shown } = decodeShown((await readXattrs(root, "")).shown, stat);
+    const disk: DiskRow = { ...ROOT_ROW, node: ROOT_NODE, version: 0, stat, handle: await root.handle("") };
+    const change =
+      row === undefined ? { mode, uid, gid, mtimeNs, ...shown } : { ...changedAttributes(row.stat, stat), mtimeNs };
+    await this.#batch.add({ operation: { op: "externalAttributes", node: ROOT_NODE, change, disk }, seen: undefined });
+    await this.#batch.flush();
+  }
+}
+
+function hasFurtherNames(one: Seen): boolean {
+  return one.found !== undefined && isLinked(one.found);
+}
+
+/** Of several new names of one file in one look only the first is made; the others then are links to it. */
+function splitLinks(seen: readonly Seen[]): { now: Seen[]; later: Seen[] } {
+  const made = new Set<string>();
+  const now: Seen[] = [];
+  const later: Seen[] = [];
+  for (const one of seen) {
+    const key = isArrival(one) && hasFurtherNames(one) ? handleKey(one.found.handle) : undefined;
+    (key !== undefined && made.has(key) ? later : now).push(one);
+    if (key !== undefined) made.add(key);
+  }
+  return { now, later };
+}
+
+function mayHaveXattrs({ type }: DiskStat): boolean {
+  return type === "file" || type === "folder";
+}
+
+function attributesTold(one: Known, change: Settable, disk: DiskRow): Telling {
+  return { operation: { op: "externalAttributes", node: one.row.node, change, disk }, seen: one };
+}

@@ -1,0 +1,47 @@
+// What a look has found at names, and how it differs from what was recorded. Pure.
+import type { AttributeChange, DiskStat } from "@runnel/shared";
+import type { DiskRow } from "../../../meta/meta-store.ts";
+import type { Found } from "../disk/found.ts";
+import { isSameHandle } from "../disk/same-file.ts";
+
+/** A name that differs from what was recorded. */
+export interface Seen {
+  folder: number;
+  name: string;
+  path: string;
+  /** What was recorded; undefined for a name that is new. */
+  row: DiskRow | undefined;
+  /** What lies there; undefined when nothing does. */
+  found: Found | undefined;
+}
+
+/** Something is there that was not recorded for this name. */
+export type Arrival = Seen & { found: Found };
+/** The recorded file, with another tuple. */
+export type Known = Arrival & { row: DiskRow };
+export type Settable = Omit<AttributeChange, "sizeBytes">;
+
+export function isArrival(seen: Seen): seen is Arrival {
+  return seen.found !== undefined && !isSameHandle(seen.row?.handle, seen.found.handle);
+}
+
+export function isKnown(seen: Seen): seen is Known {
+  return seen.found !== undefined && isSameHandle(seen.row?.handle, seen.found.handle);
+}
+
+/** It may have further names, whose tuples change with this one. */
+export function isLinked({ stat }: Pick<DiskRow, "stat">): boolean {
+  return stat.type !== "folder" && stat.nlink > 1;
+}
+
+export function isFolderChanged(row: DiskStat, stat: DiskStat): boolean {
+  return row.mode !== stat.mode || row.uid !== stat.uid || row.gid !== stat.gid || row.mtimeNs !== stat.mtimeNs;
+}
+
+export function changedAttributes(before: DiskStat, now: DiskStat): Settable {
+  const change: Settable = {};
+  if (before.mode !== now.mode && now.type !== "symlink") change.mode = now.mode;
+  if (before.uid !== now.uid) change.uid = now.uid;
+  if (before.gid !== now.gid) change.gid = now.gid;
+  return change;
+}

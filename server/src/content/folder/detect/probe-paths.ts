@@ -1,0 +1,78 @@
+// Looking at paths that events named: which folder's name is meant follows the rows, from the root down. Below a folder that is not known yet
+// the folder itself is what has to be looked at.
+import { ROOT_NODE } from "@runnel/shared";
+import type { DiskRows } from "../disk/disk-rows.ts";
+import type { Looker } from "./prober.ts";
+import type { Seen } from "./observation.ts";
+import { joinPath } from "../disk/store-layout.ts";
+
+/** So many names of one folder are seen faster by listing it. */
+const LIST_FROM = 256;
+
+interface Name {
+  folder: number;
+  name: string;
+  path: string;
+  /** When a write to the file was told, on the wall clock. */
+  writtenNs?: bigint | undefined;
+}
+
+/** The name to look at for a path; undefined for the root. `known`: folders by path, found so far. */
+async function nameOf(rows: DiskRows, path: string, known: Map<string, number | undefined>): Promise<Name | undefined> {
+  const parts = path.split("/").filter((part) => part !== "");
+  let folder = ROOT_NODE;
+  let at = "";
+  for (const [index, name] of parts.entries()) {
+    const below = joinPath(at, name);
+    if (index === parts.length - 1) return { folder, name, path: below };
+    if (!known.has(below)) {
+      const row = await rows.get(folder, name);
+      known.set(below, row?.stat.type === "folder" ? row.node : undefined);
+    }
+    const node = known.get(below);
+    if (node === undefined) return { folder, name, path: below };
+    folder = node;
+    at = below;
+  }
+  return undefined;
+}
+
+export interface LookedAt {
+  seen: Seen[];
+  isRootNamed: boolean;
+  /** Paths whose folder is not known yet, to be looked at when it is; by the path that was looked at instead. */
+  deeper: Map<string, string[]>;
+}
+
+/** `written`: paths that a program has written to, with when that was told, on the wall clock. */
+export async function lookAtPaths(
+  rows: DiskRows,
+  looker: Looker,
+  paths: readonly string[],
+  written: ReadonlyMap<string, bigint>,
+): Promise<LookedAt> {
+  const known = new Map<string, number | undefined>();
+  const byFolder = new Map<number, Map<string, Name>>();
+  const deeper = new Map<string, string[]>();
+  let isRootNamed = false;
+  for (const path of paths) {
+    const name = await nameOf(rows, path, known);
+    if (name === undefined) {
+      isRootNamed = true;
+      continue;
+    }
+    if (name.path !== path) deeper.set(name.path, [...(deeper.get(name.path) ?? []), path]);
+    const names = byFolder.get(name.folder) ?? new Map<string, Name>();
+    names.set(name.path, { ...name, writtenNs: written.get(name.path) });
+    byFolder.set(name.folder, names);
+  }
+  const seen: Seen[] = [];
+  const single: Name[] = [];
+  for (const [folder, names] of byFolder) {
+    const listed = names.size >= LIST_FROM ? await looker.list(folder, written) : undefined;
+    if (listed === undefined) single.push(...names.values());
+    else for (const one of listed.seen) seen.push(one);
+  }
+  for (const one of await looker.seeAll(single)) seen.push(one);
+  return { seen, isRootNamed, deeper };
+}

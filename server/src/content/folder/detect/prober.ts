@@ -1,0 +1,203 @@
+// Looking: compares names of the served folder with their rows. Says what differs; what it means is for tell.ts. Never follows a symlink, never
+// leaves the file system, never sees a store's folder.
+import type { DiskEntry, DiskRoot, DiskStat } from "@runnel/shared";
+import { ROOT_NODE, isRunnelError } from "@runnel/shared";
+import type { DiskRow } from "../../../meta/meta-store.ts";
+import type { BusyNames } from "../disk/busy-names.ts";
+import type { DiskRows } from "../disk/disk-rows.ts";
+import { eachOf } from "../../../host/each-of.ts";
+import type { LeftOut } from "../disk/excluded-names.ts";
+import { isNestedVolume } from "../disk/marker.ts";
+import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
+import type { Seen } from "./observation.ts";
+import { isFolderChanged } from "./observation.ts";
+import { STORE_FOLDER, joinPath } from "../disk/store-layout.ts";
+
+/** Names looked at at once. */
+const LOOKS_AT_ONCE = 16;
+const NONE_WRITTEN: ReadonlyMap<string, bigint> = new Map();
+
+export interface LookerContext {
+  root: DiskRoot;
+  rows: DiskRows;
+  leftOut: LeftOut;
+  busy: BusyNames;
+  /** To be looked at later. */
+  defer(path: string): void;
+  /** Of the root. */
+  dev: number;
+}
+
+export interface Listed {
+  seen: Seen[];
+  /** Folders in it that are as recorded. */
+  folders: number[];
+  /** How many there are, and how many are gone. */
+  names: number;
+}
+
+/**
+ * A write stamps the file as it begins and is told of when it has ended, so one that takes long ends with the tuple that was recorded in its midst. What
+ * is told so much later than the stamp was such a write.
+ */
+const LONG_WRITE_NS = 100_000_000n;
+
+/** As recorded, as far as stat tells; the handle need not be asked for. */
+function isSurelySame(row: DiskRow, stat: DiskStat, writtenNs?: bigint): boolean {
+  if (stat.type !== "folder") return isSameTuple(row.stat, stat) && !isLongWrite(stat, writtenNs);
+  return row.stat.type === "folder" && row.stat.ino === stat.ino && !isFolderChanged(row.stat, stat);
+}
+
+function isLongWrite(stat: DiskStat, writtenNs: bigint | undefined): boolean {
+  return stat.type === "file" && writtenNs !== undefined && writtenNs - stat.ctimeNs > LONG_WRITE_NS;
+}
+
+/** What was recorded in the midst of a write is no file's tuple: the comparison has to find another content. */
+function asFound(row: DiskRow | undefined, stat: DiskStat, writtenNs: bigint | undefined): DiskRow | undefined {
+  if (row === undefined || !isLongWrite(stat, writtenNs) || !isSameTuple(row.stat, stat)) return row;
+  return { ...row, stat: { ...row.stat, ctimeNs: -1n } };
+}
+
+export class Looker {
+  readonly #root: DiskRoot;
+  readonly #rows: DiskRows;
+  readonly #leftOut: LeftOut;
+  readonly #busy: BusyNames;
+  readonly #defer: (path: string) => void;
+  readonly #dev: number;
+
+  constructor({ root, rows, leftOut, busy, defer, dev }: LookerContext) {
+    this.#root = root;
+    this.#rows = rows;
+    this.#leftOut = leftOut;
+    this.#busy = busy;
+    this.#defer = defer;
+    this.#dev = dev;
+  }
+
+  /** A commit is half done there: to be looked at later. */
+  #isBusy(folder: number, name: string, row: DiskRow | undefined, path: string): boolean {
+    if (!this.#busy.has(folder, name, row?.node)) return false;
+    this.#defer(path);
+    return true;
+  }
+
+  /** What differs at the name, if anything does. `writtenNs`: when a write to it was told, on the wall clock. */
+  async see(folder: number, name: string, path: string, writtenNs?: bigint): Promise<Seen | undefined> {
+    if (name === STORE_FOLDER) return undefined;
+    const row = await this.#rows.get(folder, name);
+    if (this.#isBusy(folder, name, row, path)) return undefined;
+    let stat: DiskStat;
+    try {
+      stat = await this.#root.stat(path);
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder")) return row && { folder, name, path, row, found: undefined };
+      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(folder, `${path} (another file system)`);
+      throw error;
+    }
+    return this.#compare({ folder, name, path, row: asFound(row, stat, writtenNs), found: undefined }, stat, true);
+  }
+
+  /**
+   * `name` has its path and row; it is what differs, when something does. `isNamed`: an event names it, so a folder's ctime alone may mean a change of its
+   * extended attributes.
+   */
+  async #compare(name: Seen, stat: DiskStat, isNamed = false): Promise<Seen | undefined> {
+    const { folder, row, path } = name;
+    if (stat.dev !== this.#dev) return this.#leaveOut(folder, `${path} (another file system)`);
+    const isTouched = isNamed && stat.type === "folder" && row?.stat.ctimeNs !== stat.ctimeNs;
+    if (row !== undefined && isSurelySame(row, stat) && !isTouched) return undefined;
+    let handle: Uint8Array;
+    try {
+      handle = await this.#root.handle(path);
+    } catch (error) {
+      // Gone since: an event tells.
+      if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
+      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(folder, `${path} (another file system)`);
+      throw error;
+    }
+    if (stat.type === "folder") {
+      const isSame = row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat);
+      if (isSame && !isTouched) return undefined;
+      if (row === undefined && (await isNestedVolume(this.#root, path)))
+        return this.#leaveOut(folder, `${path} (a volume of its own)`);
+    }
+    return { ...name, found: { stat, handle } };
+  }
+
+  #leaveOut(folder: number, shown: string): undefined {
+    this.#leftOut.add(folder, shown);
+    return undefined;
+  }
+
+  async seeAll(
+    names: readonly { folder: number; name: string; path: string; writtenNs?: bigint | undefined }[],
+  ): Promise<Seen[]> {
+    const seen: Seen[] = [];
+    await eachOf(names, LOOKS_AT_ONCE, async ({ folder, name, path, writtenNs }) => {
+      const one = await this.see(folder, name, path, writtenNs);
+      if (one !== undefined) seen.push(one);
+    });
+    return seen;
+  }
+
+  /**
+   * The whole folder: only this proves that a name is absent. Undefined when it cannot be listed. `written`: as for `see`, by path.
+   */
+  async list(folder: number, written: ReadonlyMap<string, bigint> = NONE_WRITTEN): Promise<Listed | undefined> {
+    const inFolder = await this.#rows.pathOf(folder);
+    if (inFolder === undefined) return undefined;
+    const rows = new Map((await this.#rows.ofFolder(folder)).map((row) => [row.name, row]));
+    const folders: number[] = [];
+    const different: { name: Seen; stat: DiskStat }[] = [];
+    let isStore = false;
+    let strange = 0;
+    let names = 0;
+    const visit = (entries: DiskEntry[]): void => {
+      names += entries.length;
+      for (const { name, stat } of entries) {
+        if (name === STORE_FOLDER) isStore = true;
+        else if (name === undefined) strange++;
+        else {
+          const row = rows.get(name);
+          rows.delete(name);
+          if (row?.stat.type === "folder" && stat.type === "folder") folders.push(row.node);
+          const writtenNs = written.size === 0 ? undefined : written.get(joinPath(inFolder, name));
+          if (row !== undefined && stat.dev === this.#dev && isSurelySame(row, stat, writtenNs)) continue;
+          const path = joinPath(inFolder, name);
+          if (!this.#isBusy(folder, name, row, path))
+            different.push({
+              name: { folder, name, path, row: asFound(row, stat, writtenNs), found: undefined },
+              stat,
+            });
+        }
+      }
+    };
+    try {
+      await this.#root.list(inFolder, visit);
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied"))
+        return this.#unlisted(folder, inFolder, error.kind);
+      throw error;
+    }
+    if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder)))
+      return this.#leaveOut(folder, `${inFolder} (a volume of its own)`);
+    if (strange > 0) this.#leftOut.add(folder, `${joinPath(inFolder, "…")} (too long)`, strange);
+    const seen: Seen[] = [];
+    await eachOf(different, LOOKS_AT_ONCE, async ({ name, stat }) => {
+      const one = await this.#compare(name, stat);
+      if (one !== undefined) seen.push(one);
+    });
+    for (const row of rows.values()) {
+      const path = joinPath(inFolder, row.name);
+      if (!this.#isBusy(folder, row.name, row, path))
+        seen.push({ folder, name: row.name, path, row, found: undefined });
+    }
+    return { seen, folders, names: names + rows.size };
+  }
+
+  #unlisted(folder: number, path: string, kind: string): undefined {
+    if (kind === "Denied") this.#leftOut.add(folder, `${path} (may not be read)`);
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+// Whether a file that another program has touched, or put in the place of the recorded one, still has the bytes of the recorded version: then no version
+// is lost and none is made, whatever its time and its handle say now. It is read for that, so how much is bounded: other work waits meanwhile.
+import type { DiskFile, DiskRoot, Executor } from "@runnel/shared";
+import { DIGEST_BYTES, chunkOffsets, isRunnelError } from "@runnel/shared";
+import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
+import type { Found } from "../disk/found.ts";
+import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
+
+/** Of all files that one telling is about. */
+export const PROVED_BYTES_MAX = 256 * 1024 * 1024;
+/** Digested before it is looked whether they are the same: a write mostly shows soon. */
+const STEP_BYTES = 8 * 1024 * 1024;
+
+export interface UnchangedBytesContext {
+  root: DiskRoot;
+  meta: Pick<MetaStore, "recipe">;
+  executor: Executor | undefined;
+}
+
+/** True when the file at `path` is `found`, before and after, and between them had the bytes of the row's version. */
+export async function hasRecordedBytes(
+  { root, meta, executor }: UnchangedBytesContext,
+  path: string,
+  found: Found,
+  row: DiskRow,
+): Promise<boolean> {
+  if (executor === undefined || found.stat.sizeBytes !== row.stat.sizeBytes || row.stat.sizeBytes === 0) return false;
+  const recipe = await meta.recipe({ node: row.node, seq: row.version });
+  if (recipe === undefined) return false;
+  let file: DiskFile | undefined;
+  try {
+    file = await root.open(path, "read");
+    if (!isSameHandle(await file.handle(), found.handle)) return false;
+    const offsets = chunkOffsets(recipe);
+    const chunks = [...recipe.lengths].map((length, index) => ({ offset: offsets[index] ?? 0, length }));
+    for (let from = 0; from < chunks.length;) {
+      let to = from;
+      for (let bytes = 0; to < chunks.length && bytes < STEP_BYTES; to++) bytes += chunks[to]?.length ?? 0;
+      const digests = await executor.digestFile(file, chunks.slice(from, to));
+      const recorded = recipe.digests.subarray(from * DIGEST_BYTES, to * DIGEST_BYTES);
+      if (Buffer.compare(digests, recorded) !== 0) return false;
+      from = to;
+    }
+    return isSameTuple(await file.stat(), found.stat);
+  } catch (error) {
+    // Gone, or shorter now, or not to be read: then nothing is known.
+    if (isRunnelError(error)) return false;
+    throw error;
+  } finally {
+    await file?.close();
+  }
+}

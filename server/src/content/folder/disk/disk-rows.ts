@@ -1,0 +1,175 @@
+// DiskRows: what the folder is compared with, the meta store's rows with those over them that a batch of bringing up has changed and not
+// yet stored. Knows where a folder lies on disk: that follows the rows, never the committed tree.
+import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
+import type { VersionId } from "@runnel/shared";
+import type { DiskRow, MetaStore, Passed, VersionPlace } from "../../../meta/meta-store.ts";
+import { joinPath, versionKey } from "./store-layout.ts";
+
+/** The root's own row. */
+export const ROOT_ROW = { folder: 0, name: "" };
+
+/** Folders whose place is remembered; about 200 bytes each. */
+const PLACES_MAX = 10_000;
+
+type Name = { folder: number; name: string };
+
+export interface UnstoredRows {
+  put: Map<string, DiskRow>;
+  removed: Map<string, Name>;
+  places: Map<string, { version: VersionId; place: VersionPlace }>;
+}
+
+function rowKey(folder: number, name: string): string {
+  return `${folder}/${name}`;
+}
+
+function byName(a: Name, b: Name): number {
+  if (a.folder !== b.folder) return a.folder - b.folder;
+  if (a.name === b.name) return 0;
+  return a.name < b.name ? -1 : 1;
+}
+
+export class DiskRows {
+  readonly #meta: MetaStore;
+  readonly #put = new Map<string, DiskRow>();
+  readonly #removed = new Map<string, Name>();
+  readonly #places = new Map<string, { version: VersionId; place: VersionPlace }>();
+  readonly #folders = new Map<number, Name>();
+
+  constructor(meta: MetaStore) {
+    this.#meta = meta;
+  }
+
+  async get(folder: number, name: string): Promise<DiskRow | undefined> {
+    const key = rowKey(folder, name);
+    if (this.#removed.has(key)) return undefined;
+    return this.#put.get(key) ?? (await this.#meta.diskRow(folder, name));
+  }
+
+  /** Every name of the node, in a fixed order. */
+  async ofNode(node: number): Promise<DiskRow[]> {
+    const rows = this.#overlay(await this.#meta.diskRowsOfNode(node), (row) => row.node === node);
+    return rows.sort(byName);
+  }
+
+  async ofFolder(folder: number): Promise<DiskRow[]> {
+    return this.#overlay(await this.#meta.diskRows(folder), (row) => row.folder === folder);
+  }
+
+  async byHandle(handle: Uint8Array): Promise<DiskRow | undefined> {
+    for (const row of this.#put.values()) if (Buffer.compare(row.handle, handle) === 0) return row;
+    const row = await this.#meta.diskRowByHandle(handle);
+    if (row === undefined) return undefined;
+    const now = await this.get(row.folder, row.name);
+    return now !== undefined && Buffer.compare(now.handle, handle) === 0 ? now : undefined;
+  }
+
+  #overlay(stored: readonly DiskRow[], isWanted: (row: DiskRow) => boolean): DiskRow[] {
+    if (this.#put.size === 0 && this.#removed.size === 0) return [...stored];
+    const kept = stored.filter((row) => {
+      const key = rowKey(row.folder, row.name);
+      return !this.#removed.has(key) && !this.#put.has(key);
+    });
+    for (const row of this.#put.values()) if (isWanted(row)) kept.push(row);
+    return kept;
+  }
+
+  put(row: DiskRow): void {
+    const key = rowKey(row.folder, row.name);
+    this.#removed.delete(key);
+    this.#put.set(key, row);
+    this.#folders.delete(row.node);
+  }
+
+  remove(row: DiskRow): void {
+    const key = rowKey(row.folder, row.name);
+    this.#put.delete(key);
+    this.#removed.set(key, { folder: row.folder, name: row.name });
+    this.#folders.delete(row.node);
+  }
+
+  setPlace(version: VersionId, place: VersionPlace): void {
+    this.#places.set(versionKey(version), { version, place });
+  }
+
+  /** A version's place that is not yet stored. */
+  placeOf(version: VersionId): VersionPlace | undefined {
+    return this.#places.get(versionKey(version))?.place;
+  }
+
+  /** Folders may have moved: their places are looked up anew. */
+  movedFolders(): void {
+    this.#folders.clear();
+  }
+
+  async #placeOfFolder(node: number): Promise<Name | undefined> {
+    const known = this.#folders.get(node);
+    if (known !== undefined) return known;
+    const row = (await this.ofNode(node))[0];
+    if (row === undefined) return undefined;
+    if (this.#folders.size >= PLACES_MAX) this.#folders.clear();
+    const place = { folder: row.folder, name: row.name };
+    this.#folders.set(node, place);
+    return place;
+  }
+
+  /** Where a folder lies; undefined when the rows do not know it. */
+  async pathOf(folder: number): Promise<string | undefined> {
+    const names: string[] = [];
+    for (let at = folder; at !== ROOT_NODE;) {
+      const place = await this.#placeOfFolder(at);
+      if (place === undefined) return undefined;
+      names.push(place.name);
+      at = place.folder;
+      if (names.length > 2 * LIMITS.depth + 2)
+        throw new RunnelError("Corrupt", "find folder", `Folder ${folder} does not lead to the root.`);
+    }
+    return names.toReversed().join("/");
+  }
+
+  async pathOfName(folder: number, name: string): Promise<string | undefined> {
+    const path = await this.pathOf(folder);
+    return path === undefined ? undefined : joinPath(path, name);
+  }
+
+  /** The unstored changes as they are, to come back to with `reset`. */
+  mark(): UnstoredRows {
+    return { put: new Map(this.#put), removed: new Map(this.#removed), places: new Map(this.#places) };
+  }
+
+  reset(mark: UnstoredRows): void {
+    for (const [target, source] of [
+      [this.#put, mark.put],
+      [this.#removed, mark.removed],
+      [this.#places, mark.places],
+    ] as [Map<string, unknown>, Map<string, unknown>][]) {
+      target.clear();
+      for (const [key, value] of source) target.set(key, value);
+    }
+    this.#folders.clear();
+  }
+
+  /** Rows put since the last `store`. */
+  changed(): DiskRow[] {
+    return [...this.#put.values()];
+  }
+
+  get hasChanges(): boolean {
+    return this.#put.size > 0 || this.#removed.size > 0 || this.#places.size > 0;
+  }
+
+  /** Stores what has changed, the seq now up, and what is up beyond it, in one transaction. After a failure all is still to be stored. */
+  async store(upSeq: number, passed?: Passed): Promise<void> {
+    const put = [...this.#put.values()];
+    await this.#meta.broughtUp({
+      put,
+      removed: [...this.#removed.values()],
+      places: [...this.#places.values()],
+      upSeq,
+      ...(passed === undefined ? {} : { passed }),
+    });
+    this.#put.clear();
+    this.#removed.clear();
+    this.#places.clear();
+  }
+}

@@ -1,0 +1,136 @@
+// Notices of the folder engine: versions that other programs destroyed, files kept beside, saves that never got into their files. They are told in passing and written by and by; those
+// that are settled, or old, go when somebody asks.
+import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
+import { LIMITS, isRunnelError } from "@runnel/shared";
+import type { MetaStore } from "../../../meta/meta-store.ts";
+import type { ByteRange } from "../../content-store.ts";
+import type { DiskRows } from "./disk-rows.ts";
+
+/** As old files are kept in the trash. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+const NS_PER_MS = 1_000_000n;
+/** Ranges that a notice names. */
+const MISSING_TOLD = 16;
+
+export interface NoticesContext {
+  root: DiskRoot;
+  rows: DiskRows;
+  meta: MetaStore;
+  clock: Clock;
+  /** The folder is the volume's, and can be read. */
+  isThere(): Promise<boolean>;
+}
+
+export class Notices {
+  readonly #context: NoticesContext;
+  /** Not yet written, by node. */
+  readonly #lost = new Map<number, { seq: number; versions: number; path: string }>();
+  #others: Notice[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(context: NoticesContext) {
+    this.#context = context;
+  }
+
+  get #nowMs(): number {
+    return Number(this.#context.clock.wallNs() / NS_PER_MS);
+  }
+
+  /** `path`: that it had, as far as that is known. */
+  addLost({ node, seq }: VersionId, path: string): void {
+    const before = this.#lost.get(node);
+    if (before === undefined && this.#lost.size >= LIMITS.notices) return;
+    if (before?.seq !== seq) this.#lost.set(node, { seq, versions: (before?.versions ?? 0) + 1, path });
+    void this.#write();
+  }
+
+  addConflict(path: string, keptBeside: string): void {
+    this.#add({ kind: "conflict", path, keptBeside, atMs: this.#nowMs });
+  }
+
+  /** An acknowledged save that never got into its plain file. */
+  addDestroyed(path: string, seq: number): void {
+    this.#add({ kind: "destroyed", path, seq, atMs: this.#nowMs });
+  }
+
+  #add(notice: Notice): void {
+    if (this.#others.length >= LIMITS.notices) this.#others.shift();
+    this.#others.push(notice);
+    void this.#write();
+  }
+
+  addIncomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void {
+    const ranges = missing.slice(0, MISSING_TOLD).map(({ offset, length }) => ({ offset, length }));
+    const missingBytes = missing.reduce((sum, { length }) => sum + length, 0);
+    this.#add({ kind: "incomplete", path, keptBeside, missing: ranges, missingBytes, atMs: this.#nowMs });
+  }
+
+  /** Oldest first, with all that was told before the call. */
+  async list(): Promise<Notice[]> {
+    const { meta } = this.#context;
+    await this.#write();
+    const all = await meta.notices();
+    const over: Notice[] = [];
+    const canTell = await this.#context.isThere();
+    for (const notice of all) {
+      const isOver = "keptBeside" in notice ? canTell && (await this.#isGone(notice.keptBeside)) : this.#isOld(notice);
+      if (isOver) over.push(notice);
+    }
+    if (over.length > 0) await meta.forgetNotices(over);
+    return all.filter((notice) => !over.includes(notice));
+  }
+
+  #isOld({ atMs }: Notice): boolean {
+    return this.#nowMs - atMs > KEPT_MS;
+  }
+
+  async #isGone(path: string): Promise<boolean> {
+    try {
+      await this.#context.root.stat(path);
+      return false;
+    } catch (error) {
+      return isRunnelError(error, "NotFound", "NotFolder");
+    }
+  }
+
+  /** Resolves when all told so far is written, or could not be: then it is with the next. */
+  async #write(): Promise<void> {
+    const before = this.#writing;
+    const mine = (async () => {
+      await before;
+      const others = this.#others.splice(0);
+      const lost = [...this.#lost];
+      this.#lost.clear();
+      if (others.length + lost.length === 0) return;
+      try {
+        await this.#context.meta.note([...others, ...(await this.#lostNotices(lost))]);
+      } catch {
+        this.#others.unshift(...others);
+        for (const [node, { seq, versions, path }] of lost) {
+          const since = this.#lost.get(node);
+          this.#lost.set(node, {
+            seq: since?.seq ?? seq,
+            versions: versions + (since?.versions ?? 0),
+            path: since?.path ?? path,
+          });
+        }
+      }
+    })();
+    this.#writing = mine;
+    await mine;
+  }
+
+  async #lostNotices(lost: readonly [number, { seq: number; versions: number; path: string }][]): Promise<Notice[]> {
+    const notices: Notice[] = [];
+    for (const [node, { seq, versions, path: had }] of lost) {
+      const [row] = await this.#context.rows.ofNode(node);
+      const path = (row && (await this.#context.rows.pathOfName(row.folder, row.name))) ?? had;
+      notices.push({ kind: "lost", path, node, seq, versions, atMs: this.#nowMs });
+    }
+    return notices;
+  }
+
+  async close(): Promise<void> {
+    await this.#write();
+  }
+}

@@ -1,0 +1,16 @@
+// A lane runs one task at a time, in the order they were given. What changes the served folder and what compares it pass through one lane,
+// so a comparison never sees half of a commit.
+export class Lane {
+  #tail: Promise<unknown> = Promise.resolve();
+
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(task);
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Resolves when all given so far are done. */
+  async idle(): Promise<void> {
+    await this.#tail;
+  }
+}

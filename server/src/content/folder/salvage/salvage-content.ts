@@ -1,0 +1,193 @@
+// The bytes of a commit that is to be salvaged: from its log record, its staged file, and whatever may hold the versions it copies from. All of it is
+// proved against the recipe, chunk by chunk; what cannot be proved is not used [F67].
+import type { DiskFile, DiskRoot, Executor, Log } from "@runnel/shared";
+import { DIGEST_BYTES, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
+import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, isTrashName, joinPath, stagedPath } from "../disk/store-layout.ts";
+import type { Run, WriteContent } from "../../../meta/meta-store.ts";
+import type { SalvageCommit } from "./salvage-log.ts";
+import type { SalvageTree } from "./salvage-tree.ts";
+import { stateOf } from "./salvage-tree.ts";
+
+const STEP_BYTES = 1024 * 1024;
+
+/** A part of a run: `skip` bytes into it, at `offset` of the content. */
+interface Piece {
+  run: Run;
+  skip: number;
+  offset: number;
+  length: number;
+}
+
+export class SalvageContent {
+  private readonly root: DiskRoot;
+  private readonly log: Log;
+  private readonly executor: Executor;
+  private readonly tree: SalvageTree;
+  /** Files in trash/ by node: which epoch they are of is not known. */
+  private readonly trash = new Map<number, { seq: number; path: string }[]>();
+  /** What bringing up has left in temp/. */
+  private readonly temps: string[] = [];
+
+  constructor(parts: { root: DiskRoot; log: Log; executor: Executor; tree: SalvageTree }) {
+    this.root = parts.root;
+    this.log = parts.log;
+    this.executor = parts.executor;
+    this.tree = parts.tree;
+  }
+
+  /** Finds what lies in the store. */
+  async start(): Promise<void> {
+    await this.root.list(TRASH_FOLDER, (entries) => {
+      for (const { name } of entries) {
+        const [, node, seq] = name?.split("-") ?? [];
+        if (name === undefined || !isTrashName(name)) continue;
+        const kept = { seq: Number(seq), path: joinPath(TRASH_FOLDER, name) };
+        this.trash.set(Number(node), [...(this.trash.get(Number(node)) ?? []), kept]);
+      }
+    });
+    await this.root.list(TEMP_FOLDER, (entries) => {
+      for (const { name, stat } of entries)
+        if (name !== undefined && stat.type === "file") this.temps.push(joinPath(TEMP_FOLDER, name));
+    });
+  }
+
+  /**
+   * A synced file in temp/ with the commit's content and attributes, or undefined when its bytes cannot be proved. `placeOf`: where a node's file is now.
+   * @throws what the disk throws.
+   */
+  async build(
+    commit: SalvageCommit,
+    content: WriteContent,
+    placeOf: (node: number) => string | undefined,
+  ): Promise<string | undefined> {
+    const path = `${TEMP_FOLDER}/salvage-${commit.seq}`;
+    const file = await this.root.open(path, "create", STORE_FILE_MODE);
+    try {
+      await file.truncate(0);
+      await file.truncate(content.sizeBytes);
+      if (!(await this.fill(file, commit, content, placeOf))) return undefined;
+      const state = stateOf(commit, commit.result.node);
+      if (state !== undefined) await this.tree.setAttributes(path, state);
+      await file.sync();
+      return path;
+    } finally {
+      await file.close();
+    }
+  }
+
+  private async fill(
+    file: DiskFile,
+    commit: SalvageCommit,
+    content: WriteContent,
+    placeOf: (node: number) => string | undefined,
+  ): Promise<boolean> {
+    const { recipe, runs } = content;
+    const pieces = piecesOf(runs, 0, content.sizeBytes);
+    for (const piece of pieces) await this.copyOwn(file, commit, content, piece);
+    // Without a recipe only what the log's own checksums cover is proved.
+    if (recipe === undefined) return runs.every((run) => run.from === "log");
+    const offsets = chunkOffsets(recipe);
+    let wrong = await this.wrongOf(file, content, offsets, [...recipe.lengths.keys()]);
+    for (const candidate of wrong.length === 0 ? [] : this.candidates(commit, runs, placeOf)) {
+      await this.copyFrom(
+        candidate,
+        file,
+        wrong.flatMap((index) => piecesOf(runs, offsets[index] ?? 0, recipe.lengths[index] ?? 0)),
+      );
+      wrong = await this.wrongOf(file, content, offsets, wrong);
+      if (wrong.length === 0) break;
+    }
+    return wrong.length === 0;
+  }
+
+  /** Chunks that are not what the recipe says. */
+  private async wrongOf(
+    file: DiskFile,
+    { recipe }: WriteContent,
+    offsets: Float64Array,
+    indexes: number[],
+  ): Promise<number[]> {
+    if (recipe === undefined) return [];
+    const ranges = indexes.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 }));
+    const digests = await this.executor.digestFile(file, ranges);
+    return indexes.filter((index, at) => {
+      return (
+        Buffer.compare(digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), digestAt(recipe, index)) !== 0
+      );
+    });
+  }
+
+  private async copyOwn(file: DiskFile, commit: SalvageCommit, content: WriteContent, piece: Piece): Promise<void> {
+    if (piece.run.from === "temp")
+      return this.withFile(stagedPath(content.temp), (staged) => copyRange(staged, piece.offset, file, piece));
+    if (piece.run.from !== "log") return;
+    for (let done = 0; done < piece.length; done += STEP_BYTES) {
+      const count = Math.min(STEP_BYTES, piece.length - done);
+      await file.write(piece.offset + done, await this.log.read(commit.data, piece.run.at + piece.skip + done, count));
+    }
+  }
+
+  private async copyFrom(path: string, file: DiskFile, pieces: readonly Piece[]): Promise<void> {
+    await this.withFile(path, async (source) => {
+      for (const piece of pieces)
+        if (piece.run.from === "version") await copyRange(source, piece.run.offset + piece.skip, file, piece);
+    });
+  }
+
+  /** Files that may hold the versions copied from, likely ones first: what they hold is proved afterwards. */
+  private *candidates(
+    commit: SalvageCommit,
+    runs: readonly Run[],
+    placeOf: (node: number) => string | undefined,
+  ): Generator<string> {
+    const versions = new Map<string, { node: number; seq: number }>();
+    for (const run of runs)
+      if (run.from === "version") versions.set(`${run.version.node}-${run.version.seq}`, run.version);
+    for (const { node, seq } of versions.values()) {
+      const old = this.trash.get(node) ?? [];
+      yield* old.toSorted((a, b) => Math.abs(a.seq - seq) - Math.abs(b.seq - seq)).map(({ path }) => path);
+      const places = [placeOf(node), commit.sources.get(node), node === commit.result.node ? commit.path : undefined];
+      for (const place of new Set(places)) if (place !== undefined) yield place;
+      yield* this.tree.asidesOf(node).toReversed();
+    }
+    if (versions.size > 0) yield* this.temps;
+  }
+
+  /** A file that is not there, or is none, helps nobody. */
+  private async withFile(path: string, use: (file: DiskFile) => Promise<void>): Promise<void> {
+    let file: DiskFile;
+    try {
+      file = await this.root.open(path, "read");
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder", "IsFolder", "Unsupported", "Denied", "Invalid")) return;
+      throw error;
+    }
+    try {
+      await use(file);
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+async function copyRange(
+  source: DiskFile,
+  sourceOffset: number,
+  target: DiskFile,
+  { offset, length }: Piece,
+): Promise<void> {
+  await target.copyFrom(source, sourceOffset, offset, length);
+}
+
+/** The parts of runs that make up a range of the content. */
+function piecesOf(runs: readonly Run[], offset: number, length: number): Piece[] {
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const run of runs) {
+    const from = Math.max(at, offset);
+    const to = Math.min(at + run.length, offset + length);
+    if (from < to) pieces.push({ run, skip: from - at, offset: from, length: to - from });
+    at += run.length;
+  }
+  return pieces;
+}

@@ -1,0 +1,160 @@
+// What a commit log still tells when its meta store is lost: the own commits that may not be in the plain folder, by path, and which files were
+// put in place for which commit. Reads the log, changes nothing.
+import type { Change, Log, RecordPlace } from "@runnel/shared";
+import type { ExternalOperation, Operation, OperationResult } from "../../../meta/meta-store.ts";
+import { handleKey } from "../disk/same-file.ts";
+import { commitsOf, decodeRecord } from "../../../volume/commit-record.ts";
+import type { CommitRecord } from "../../../volume/commit-record.ts";
+
+export interface SalvageCommit {
+  seq: number;
+  wallNs: bigint;
+  operation: Operation;
+  result: OperationResult;
+  change: Change;
+  path: string;
+  from: string;
+  /** Of a write: further names of the node. */
+  names: string[];
+  /** Paths of other nodes that a write copies from. */
+  sources: ReadonlyMap<number, string>;
+  data: RecordPlace;
+}
+
+/** A commit for which a file was put in place, or is about to be. */
+export interface NotedFile {
+  seq: number;
+  node: number;
+  /** As the commit left it. */
+  sizeBytes: number;
+  mtimeNs: bigint;
+}
+
+export interface SalvageLog {
+  /** In seq order; their paths are those of now, as far as renames by other programs tell. */
+  commits: SalvageCommit[];
+  /** Commits that later ones may have overtaken. */
+  waited: ReadonlySet<number>;
+  /** By handle (handleKey). */
+  noted: Map<string, NotedFile>;
+  /** Whose file it is, by handle: of those noted, and of those that commits met in the folder. */
+  owners: Map<string, number>;
+  /** Every path that the commits of the log concern, up or not: the server itself may have touched the files there lately. */
+  ownPaths: Set<string>;
+  /** Nodes whose attributes another program set after the last commit. */
+  foreignAttributes: Set<number>;
+}
+
+interface ForeignChange {
+  name: number;
+  content: number;
+  attributes: number;
+}
+
+class Reader {
+  upSeq = 0;
+  commits: SalvageCommit[] = [];
+  readonly ownPaths = new Set<string>();
+  readonly waited = new Set<number>();
+  readonly handles: { seq: number; handle: Uint8Array }[] = [];
+  readonly made = new Map<number, NotedFile>();
+  readonly owners = new Map<string, number>();
+  readonly foreign = new Map<number, ForeignChange>();
+  readonly renames: { seq: number; from: string; path: string }[] = [];
+
+  take(record: CommitRecord, data: RecordPlace): void {
+    const { change, operation, result, wallNs, seq } = record;
+    if (change === undefined) return;
+    const paths = record.paths ?? { path: "", from: "", sources: [], names: [], files: [] };
+    for (const { node, handle } of paths.files) this.owners.set(handleKey(handle), node);
+    if (isForeign(operation)) return this.takeForeign(operation, result.node, seq, paths);
+    const state = change.nodes.find(({ node }) => node === result.node);
+    if (state !== undefined)
+      this.made.set(seq, { seq, node: result.node, sizeBytes: state.sizeBytes, mtimeNs: state.mtimeNs });
+    this.ownPaths.add(paths.path).add(paths.from);
+    const sources = new Map(paths.sources.map(({ node, path }) => [node, path]));
+    const { path, from, names } = paths;
+    this.commits.push({ seq, wallNs, operation, result, change, path, from, names, sources, data });
+  }
+
+  private takeForeign(
+    operation: ExternalOperation,
+    node: number,
+    seq: number,
+    paths: { path: string; from: string },
+  ): void {
+    const last = this.foreign.get(node) ?? { name: 0, content: 0, attributes: 0 };
+    if (operation.op === "externalRename" || operation.op === "externalRemove") last.name = seq;
+    if (operation.op === "externalWrite" || operation.op === "externalRemove") last.content = seq;
+    if (operation.op === "externalAttributes" || operation.op === "externalWrite") last.attributes = seq;
+    if (operation.op === "externalRename") this.renames.push({ seq, ...paths });
+    this.foreign.set(node, last);
+  }
+
+  up(seq: number): void {
+    this.upSeq = Math.max(this.upSeq, seq);
+    this.commits = this.commits.filter((commit) => commit.seq > this.upSeq);
+  }
+
+  /**
+   * The other programs' changes are what the disk shows, and one is only taken into the tree where the disk shows what the tree has: a later one of
+   * the same name or content says that the commit was up [F65].
+   */
+  isShown({ seq, operation, result }: SalvageCommit): boolean {
+    const foreign = this.foreign.get(result.node);
+    if (foreign === undefined || operation.op === "setAttr") return false;
+    return (operation.op === "write" ? foreign.content : foreign.name) > seq;
+  }
+
+  pathNow(path: string, seq: number): string {
+    let now = path;
+    for (const rename of this.renames) {
+      if (rename.seq < seq || rename.from === "") continue;
+      if (now === rename.from) now = rename.path;
+      else if (now.startsWith(`${rename.from}/`)) now = rename.path + now.slice(rename.from.length);
+    }
+    return now;
+  }
+}
+
+/** @throws Corrupt for damage in the log: nothing of it is passed over. */
+export async function readForSalvage(log: Log): Promise<SalvageLog> {
+  const reader = new Reader();
+  await log.replay(({ place, payload }) => {
+    const { record, dataOffset } = decodeRecord(payload);
+    if (record.kind === "up") reader.up(record.seq);
+    else if (record.kind === "handle") reader.handles.push({ seq: record.seq, handle: record.handle });
+    else if (record.kind === "wait") for (const seq of record.seqs) reader.waited.add(seq);
+    const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
+    for (const commit of commitsOf(record)) reader.take(commit, data);
+  });
+  const noted = new Map<string, NotedFile>();
+  for (const { seq, handle } of reader.handles) {
+    const file = reader.made.get(seq);
+    if (file === undefined) continue;
+    noted.set(handleKey(handle), file);
+    reader.owners.set(handleKey(handle), file.node);
+  }
+  const lastOwn = new Map(reader.commits.map((commit) => [commit.result.node, commit.seq]));
+  const foreignAttributes = [...reader.foreign]
+    .filter(([node, { attributes }]) => attributes > (lastOwn.get(node) ?? 0))
+    .map(([node]) => node);
+  const commits = reader.commits.filter((commit) => !reader.isShown(commit));
+  for (const commit of commits) {
+    commit.path = reader.pathNow(commit.path, commit.seq);
+    commit.from = reader.pathNow(commit.from, commit.seq);
+    commit.names = commit.names.map((name) => reader.pathNow(name, commit.seq));
+  }
+  return {
+    commits,
+    waited: reader.waited,
+    noted,
+    owners: reader.owners,
+    ownPaths: reader.ownPaths,
+    foreignAttributes: new Set(foreignAttributes),
+  };
+}
+
+function isForeign(operation: Operation | ExternalOperation): operation is ExternalOperation {
+  return operation.op.startsWith("external") || operation.op === "setRecipe";
+}

@@ -1,0 +1,249 @@
+// The served folder while commits are salvaged into it: what lies where, whose it is, and moving it without losing anything of another program.
+import type { DiskRoot, DiskStat, Log, NodeState } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Ownership } from "../disk/attributes.ts";
+import { ignoreDenied, setAttributes } from "../disk/attributes.ts";
+import { FOLDER_FORMAT } from "../disk/marker.ts";
+import { handleKey } from "../disk/same-file.ts";
+import { keepShown } from "../disk/shown.ts";
+import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashName } from "../disk/store-layout.ts";
+import type { TrashRecord } from "../versions/trash.ts";
+import { encodeTrashRecord } from "../versions/trash.ts";
+import { conflictName } from "../../../meta/conflict-name.ts";
+import { encodeRecord } from "../../../volume/commit-record.ts";
+import type { NotedFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
+
+export interface SalvageReport {
+  /** Commits that were not in the folder and are now. */
+  shown: number;
+  /** Newer files of other programs that a commit's name was taken from. */
+  keptBeside: { path: string; keptBeside: string }[];
+  /** Commits that could not be shown: their bytes could not be proved, or their place cannot be reached. */
+  missing: { path: string; seq: number }[];
+}
+
+export interface Found {
+  stat: DiskStat;
+  handle: Uint8Array;
+}
+
+const FOLDER_MODE = 0o755;
+/** The log does not say which epoch its ids are of. */
+const UNKNOWN_EPOCH = "0".repeat(32);
+const NO_DATA = new Uint8Array(0);
+
+export class SalvageTree {
+  readonly root: DiskRoot;
+  readonly report: SalvageReport = { shown: 0, keptBeside: [], missing: [] };
+  private readonly log: Log;
+  private readonly ownership: Ownership;
+  private readonly noted: Map<string, NotedFile>;
+  private readonly owners: Map<string, number>;
+  /** Folders whose names changed. */
+  private readonly touched = new Set<string>();
+  /** Paths whose ctime the server itself may have made newer. */
+  private readonly ownTouches: Set<string>;
+  /** Old files taken out, by node. */
+  private readonly asides = new Map<number, string[]>();
+
+  constructor(root: DiskRoot, log: Log, ownership: Ownership, found: SalvageLog) {
+    this.root = root;
+    this.ownership = ownership;
+    this.log = log;
+    this.noted = found.noted;
+    this.owners = found.owners;
+    this.ownTouches = new Set(found.ownPaths);
+  }
+
+  async find(path: string): Promise<Found | undefined> {
+    try {
+      return { stat: await this.root.stat(path), handle: await this.root.handle(path) };
+    } catch (error) {
+      if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
+      throw error;
+    }
+  }
+
+  /** The commit that the file was put in place for, as far as the log tells. */
+  notedFor(found: Found): NotedFile | undefined {
+    return this.noted.get(handleKey(found.handle));
+  }
+
+  /** Durable before the file gets its place: whoever salvages again knows it by that. */
+  async note(commit: SalvageCommit, handle: Uint8Array): Promise<void> {
+    const state = stateOf(commit, commit.result.node);
+    const { seq, result } = commit;
+    await this.log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
+    this.owners.set(handleKey(handle), result.node);
+    this.noted.set(handleKey(handle), {
+      seq,
+      node: result.node,
+      sizeBytes: state?.sizeBytes ?? 0,
+      mtimeNs: state?.mtimeNs ?? 0n,
+    });
+  }
+
+  /** The server touched it by a commit before: its ctime says nothing. */
+  touchedByUs(path: string): void {
+    this.ownTouches.add(path);
+  }
+
+  /** What lies there is another node's, as far as the log tells. */
+  isAnothers(found: Found, node: number): boolean {
+    const owner = this.ownerOf(found);
+    return owner !== undefined && owner !== node;
+  }
+
+  /** The node whose file it is, as far as the log tells. */
+  ownerOf(found: Found): number | undefined {
+    return this.owners.get(handleKey(found.handle));
+  }
+
+  isOf(found: Found, node: number): boolean {
+    return this.ownerOf(found) === node;
+  }
+
+  /** Another program wrote it after the commit [F66]. Of folders nothing can be said: their times follow what is in them. */
+  isNewer(path: string, found: Found, wallNs: bigint): boolean {
+    const { stat } = found;
+    if (stat.type === "folder") return false;
+    const noted = this.notedFor(found);
+    // One that was just made is empty; its times may not have got onto the disk.
+    const isAsLeft = noted?.sizeBytes === stat.sizeBytes && (noted.mtimeNs === stat.mtimeNs || stat.sizeBytes === 0);
+    if (isAsLeft) return false;
+    const hasOwnCtime = noted !== undefined || this.ownTouches.has(path);
+    return stat.mtimeNs > wallNs || (!hasOwnCtime && stat.ctimeNs > wallNs);
+  }
+
+  /** The folder above is there; what another program has put in its way is kept beside. */
+  async makeParents(path: string, wallNs: bigint): Promise<void> {
+    const { folder } = splitPath(path);
+    if (folder === "") return;
+    const found = await this.find(folder);
+    if (found?.stat.type === "folder") return;
+    await this.makeParents(folder, wallNs);
+    if (found !== undefined) await this.keepBeside(folder, wallNs);
+    await this.root.makeFolder(folder, FOLDER_MODE);
+    this.touch(folder);
+  }
+
+  async keepBeside(path: string, wallNs: bigint): Promise<void> {
+    const { folder, name } = splitPath(path);
+    for (let count = 1; ; count++) {
+      const beside = joinPath(folder, conflictName(name, wallNs, count));
+      try {
+        await this.root.rename(path, beside, "keep");
+      } catch (error) {
+        if (isRunnelError(error, "Exists")) continue;
+        throw error;
+      }
+      this.touch(path);
+      this.report.keptBeside.push({ path, keptBeside: beside });
+      return;
+    }
+  }
+
+  /** Takes an old file out of the tree, to the trash: commits to come may copy from it, and nothing is destroyed on a log's word alone. */
+  async takeOut(path: string, found: Found, node: number, seq: number): Promise<void> {
+    const { stat, handle } = found;
+    const version = { node, seq };
+    const aside = joinPath(TRASH_FOLDER, trashName(UNKNOWN_EPOCH, version));
+    const record: TrashRecord = {
+      format: FOLDER_FORMAT,
+      epoch: UNKNOWN_EPOCH,
+      ...version,
+      path,
+      sizeBytes: stat.sizeBytes,
+      mtimeNs: String(stat.mtimeNs),
+      handle: Buffer.from(handle).toString("hex"),
+    };
+    const file = await this.root.open(`${aside}.json`, "create", STORE_FILE_MODE);
+    try {
+      await file.truncate(0);
+      await file.write(0, encodeTrashRecord(record));
+    } finally {
+      await file.close();
+    }
+    await this.root.rename(path, aside, "replace");
+    this.touch(path);
+    this.asides.set(node, [...(this.asides.get(node) ?? []), aside]);
+  }
+
+  asidesOf(node: number): readonly string[] {
+    return this.asides.get(node) ?? [];
+  }
+
+  /** Gives what lies in temp/ a place; what another program put there is kept beside, an older file is taken out. */
+  async place(temp: string, path: string, node: number, commit: SalvageCommit): Promise<void> {
+    const { seq, wallNs } = commit;
+    await this.makeParents(path, wallNs);
+    const there = await this.find(path);
+    if (there !== undefined) {
+      const isOld = there.stat.type === "file" && !this.isAnothers(there, node) && !this.isNewer(path, there, wallNs);
+      if (isOld) {
+        await this.root.copyXattrs(path, temp);
+        const { uid, gid } = there.stat;
+        if (!this.ownership.keepsOwners) await ignoreDenied(this.root.setStat(temp, { uid, gid }));
+        await this.takeOut(path, there, node, seq);
+      } else await this.keepBeside(path, wallNs);
+    }
+    await this.root.rename(temp, path, "keep");
+    this.touch(path);
+    this.ownTouches.add(path);
+  }
+
+  /** The names in the folder of this path changed. */
+  touch(path: string): void {
+    this.touched.add(splitPath(path).folder);
+  }
+
+  async setAttributes(path: string, state: NodeState): Promise<void> {
+    const { mode } = await this.root.stat(path);
+    const kept = { mode: state.type === "folder" ? mode : 0, owner: undefined };
+    await setAttributes((change) => this.root.setStat(path, change), state.type, state, kept, this.ownership);
+    await keepShown(this.root, path, state, false);
+  }
+
+  /** All names changed so far are on stable storage. */
+  async sync(): Promise<void> {
+    for (const folder of [...this.touched, TEMP_FOLDER, TRASH_FOLDER]) {
+      try {
+        await this.root.syncFolder(folder);
+      } catch (error) {
+        // Moved or removed by a later commit, with what is in it.
+        if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+      }
+    }
+    this.touched.clear();
+  }
+}
+
+export function stateOf(commit: SalvageCommit, node: number): NodeState | undefined {
+  return commit.change.nodes.find((state) => state.node === node);
+}
+
+/** Trouble with one place in the tree, rather than with the disk. */
+export function isOfThePlace(error: unknown): error is RunnelError {
+  return isRunnelError(
+    error,
+    "NotFound",
+    "Exists",
+    "NotEmpty",
+    "NotFolder",
+    "IsFolder",
+    "BadName",
+    "Denied",
+    "Unsupported",
+    "Invalid",
+    "Unavailable",
+  );
+}
+
+/** Of an extended attribute that the file system does not hold. */
+export async function ignoreRefused(change: Promise<void>): Promise<void> {
+  try {
+    await ignoreDenied(change);
+  } catch (error) {
+    if (!isRunnelError(error, "NoSpace", "TooLarge", "Quota")) throw error;
+  }
+}

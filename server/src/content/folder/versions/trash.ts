@@ -1,0 +1,243 @@
+// The trash: whole old files, moved out of the tree for free, each with a record beside it from which it can be found again when the database
+// is lost. Kept within a budget of bytes, files and days; the oldest goes first, but not while something reads or copies from it.
+import type { Clock, DiskRoot, DiskStat, VersionId } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import { crc32 } from "node:zlib";
+import type { MetaStore, VersionPlace } from "../../../meta/meta-store.ts";
+import { FOLDER_FORMAT } from "../disk/marker.ts";
+import { removeIfThere } from "../disk/found.ts";
+import { isSameHandle } from "../disk/same-file.ts";
+import {
+  STORE_FILE_MODE,
+  TRASH_FOLDER,
+  isTrashName,
+  joinPath,
+  trashName,
+  versionOfTrash,
+} from "../disk/store-layout.ts";
+
+const RECORD_ENDING = ".json";
+const DAY_MS = 24 * 3_600_000;
+const NS_PER_MS = 1_000_000n;
+const GiB = 1024 ** 3;
+const DAYS_MAX = 30;
+const FILES_MAX = 100_000;
+
+export interface TrashSettings {
+  /** Undefined: a fifth of the file system or 10 GiB, whichever is smaller. */
+  bytesMax?: number;
+  daysMax?: number;
+  /** Each takes about 200 bytes of memory. */
+  filesMax?: number;
+}
+
+/** What lies beside an old file [F26]. Numbers that JSON cannot hold are decimal strings. */
+export interface TrashRecord {
+  format: number;
+  epoch: string;
+  node: number;
+  seq: number;
+  /** The path it had, "" when it had none any more. */
+  path: string;
+  sizeBytes: number;
+  mtimeNs: string;
+  /** Kernel file handle, hex. */
+  handle: string;
+}
+
+interface Kept {
+  name: string;
+  sizeBytes: number;
+  /** When it came; the ctime that the move gave it. */
+  sinceNs: bigint;
+}
+
+export interface TrashContext {
+  root: DiskRoot;
+  meta: MetaStore;
+  clock: Clock;
+  epoch: string;
+  settings: TrashSettings;
+  /** Something reads the version or copies from it. */
+  isNeeded(version: VersionId): boolean;
+  /** A file came, by this name and with this tuple. */
+  took(version: VersionId, name: string, stat: DiskStat): void;
+}
+
+export class Trash {
+  readonly #context: TrashContext;
+  /** Oldest first. */
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
+  #bytesMax = 10 * GiB;
+
+  constructor(context: TrashContext) {
+    this.#context = context;
+  }
+
+  get isOver(): boolean {
+    return this.#bytes > this.#bytesMax || this.#kept.size > this.#filesMax;
+  }
+
+  get #filesMax(): number {
+    return this.#context.settings.filesMax ?? FILES_MAX;
+  }
+
+  /** Finds what lies there, and removes records that have lost their file. */
+  async start(): Promise<void> {
+    const { root, settings } = this.#context;
+    const { totalBytes } = await root.space();
+    this.#bytesMax = settings.bytesMax ?? Math.min(10 * GiB, Math.floor(totalBytes / 5));
+    const found: Kept[] = [];
+    const records = new Set<string>();
+    await root.list(TRASH_FOLDER, (entries) => {
+      for (const { name, stat } of entries) {
+        if (name === undefined) continue;
+        if (name.endsWith(RECORD_ENDING)) records.add(name.slice(0, -RECORD_ENDING.length));
+        else if (isTrashName(name)) found.push({ name, sizeBytes: stat.sizeBytes, sinceNs: stat.ctimeNs });
+      }
+    });
+    found.sort((a, b) => (a.sinceNs < b.sinceNs ? -1 : 1));
+    for (const kept of found) {
+      this.#add(kept);
+      records.delete(kept.name);
+    }
+    for (const name of records) await removeIfThere(root, joinPath(TRASH_FOLDER, name + RECORD_ENDING));
+  }
+
+  #add(kept: Kept): void {
+    this.#forget(kept.name);
+    this.#kept.set(kept.name, kept);
+    this.#bytes += kept.sizeBytes;
+  }
+
+  #forget(name: string): void {
+    const kept = this.#kept.get(name);
+    if (kept === undefined) return;
+    this.#kept.delete(name);
+    this.#bytes -= kept.sizeBytes;
+  }
+
+  /** Moves the file at `from` (in the root) here. The record comes first: a file without one would be nobody's. */
+  async take(from: string, version: VersionId, path: string, handle: Uint8Array): Promise<VersionPlace> {
+    const { root } = this.#context;
+    const name = trashName(this.#context.epoch, version);
+    const stat = await root.stat(from);
+    await this.#writeRecord(name, version, path, handle, stat);
+    await root.rename(from, joinPath(TRASH_FOLDER, name), "replace");
+    const moved = await root.stat(joinPath(TRASH_FOLDER, name));
+    this.#add({ name, sizeBytes: moved.sizeBytes, sinceNs: moved.ctimeNs });
+    this.#context.took(version, name, moved);
+    return { at: "trash", file: name, stat: moved };
+  }
+
+  async #writeRecord(
+    name: string,
+    version: VersionId,
+    path: string,
+    handle: Uint8Array,
+    stat: DiskStat,
+  ): Promise<void> {
+    const record: TrashRecord = {
+      format: FOLDER_FORMAT,
+      epoch: this.#context.epoch,
+      node: version.node,
+      seq: version.seq,
+      path,
+      sizeBytes: stat.sizeBytes,
+      mtimeNs: String(stat.mtimeNs),
+      handle: Buffer.from(handle).toString("hex"),
+    };
+    const file = await this.#context.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "create", STORE_FILE_MODE);
+    try {
+      await file.truncate(0);
+      await file.write(0, encodeTrashRecord(record));
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Those of this epoch that came last. */
+  newest(count: number): { name: string; version: VersionId }[] {
+    return [...this.#kept.keys()].slice(-count).flatMap((name) => {
+      const version = versionOfTrash(this.#context.epoch, name);
+      return version === undefined ? [] : [{ name, version }];
+    });
+  }
+
+  /** The path that a file had, by its record. @throws Corrupt. */
+  async pathOf(name: string): Promise<string> {
+    const file = await this.#context.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "read");
+    try {
+      return parseTrashRecord(await file.read(0, (await file.stat()).sizeBytes)).path;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** A file has been moved away. */
+  async left(name: string): Promise<void> {
+    this.#forget(name);
+    await removeIfThere(this.#context.root, joinPath(TRASH_FOLDER, name + RECORD_ENDING));
+  }
+
+  /** The place of a version that is here already: a crash came after the move. */
+  async find(version: VersionId, handle: Uint8Array): Promise<VersionPlace | undefined> {
+    const { root } = this.#context;
+    const file = trashName(this.#context.epoch, version);
+    const path = joinPath(TRASH_FOLDER, file);
+    try {
+      if (!isSameHandle(await root.handle(path), handle)) return undefined;
+      return { at: "trash", file, stat: await root.stat(path) };
+    } catch (error) {
+      if (isRunnelError(error, "NotFound")) return undefined;
+      throw error;
+    }
+  }
+
+  /** Drops the oldest until the budget holds and `freeBytes` more are free. */
+  async cut(freeBytes = 0): Promise<void> {
+    const { clock, settings } = this.#context;
+    const oldestNs = clock.wallNs() - BigInt(Math.round((settings.daysMax ?? DAYS_MAX) * DAY_MS)) * NS_PER_MS;
+    let toFree = freeBytes;
+    for (const kept of this.#kept.values()) {
+      const isOver = this.isOver || kept.sinceNs < oldestNs;
+      if (!isOver && toFree <= 0) return;
+      if (await this.#drop(kept)) toFree -= kept.sizeBytes;
+    }
+  }
+
+  async #drop(kept: Kept): Promise<boolean> {
+    const { root, meta, epoch } = this.#context;
+    const version = versionOfTrash(epoch, kept.name);
+    if (version !== undefined) {
+      if (this.#context.isNeeded(version)) return false;
+      const row = await meta.version(version);
+      if (row?.place.at === "trash" && row.place.file === kept.name) await meta.forgetVersion(version);
+    }
+    await removeIfThere(root, joinPath(TRASH_FOLDER, kept.name));
+    await removeIfThere(root, joinPath(TRASH_FOLDER, kept.name + RECORD_ENDING));
+    this.#forget(kept.name);
+    return true;
+  }
+}
+
+/** [F26]: the record, and last the CRC-32 of what it is without that. */
+export function encodeTrashRecord(record: TrashRecord): Uint8Array {
+  return Buffer.from(JSON.stringify({ ...record, crc: crcOf(record) }));
+}
+
+function crcOf(record: TrashRecord): string {
+  return crc32(JSON.stringify(record)).toString(16).padStart(8, "0");
+}
+
+/** @throws RunnelError Corrupt. */
+export function parseTrashRecord(bytes: Uint8Array): TrashRecord {
+  try {
+    const { crc, ...record } = JSON.parse(Buffer.from(bytes).toString("utf8")) as TrashRecord & { crc: unknown };
+    if (record.format <= FOLDER_FORMAT && crc === crcOf(record)) return record;
+  } catch {
+    // Falls through: torn by a power cut.
+  }
+  throw new RunnelError("Corrupt", "read trash record", "A record in the trash is damaged.");
+}

@@ -1,0 +1,90 @@
+// Two saves of one file before either is in the folder: what only a later step of the same work has replaced may go, what another person saved may not.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { ROOT_NODE } from "@runnel/shared";
+import { VolumeRig, bytesOf } from "../../../volume/volume-rig.ts";
+
+const MB = 1024 * 1024;
+const ALICE = "aa".repeat(16);
+const BOB = "bb".repeat(16);
+
+let rig: VolumeRig;
+let node: number;
+let base: Uint8Array;
+
+beforeEach(async () => {
+  rig = await VolumeRig.open(1);
+});
+
+afterEach(() => rig.close());
+
+async function served(sizeBytes: number): Promise<number> {
+  base = bytesOf(3, sizeBytes);
+  node = await rig.file(ROOT_NODE, "doc", base);
+  await rig.settle();
+  return (await rig.volume.meta.node(node))?.version ?? 0;
+}
+
+/** The first chunk anew, with these words at its beginning; the rest is copied from `from`. */
+async function save(words: string, from: number, on: number, instance: string, n: number): Promise<number> {
+  const bytes = Uint8Array.from(base);
+  bytes.set(Buffer.from(words), 0);
+  const recipe = await rig.executor.chunkBytes(bytes);
+  const head = recipe.lengths[0] ?? 0;
+  const content = {
+    recipe,
+    sizeBytes: bytes.length,
+    runs: [
+      { from: "log" as const, at: 0, length: head },
+      { from: "version" as const, version: { node, seq: from }, offset: head, length: bytes.length - head },
+    ],
+    temp: "",
+  };
+  const id = { instance, n, digest: bytesOf(n, 32) };
+  const operation = { op: "write" as const, node, base: on, content, attributes: {} };
+  return (await rig.volume.commit(operation, id, undefined, bytes.subarray(0, head))).version;
+}
+
+async function wordsOf(seq: number): Promise<string> {
+  return Buffer.from(await rig.run(rig.read(node, seq)))
+    .subarray(0, 5)
+    .toString();
+}
+
+/** Both reach the folder with one batch. */
+async function together(saves: () => Promise<void>): Promise<void> {
+  rig.disk.fault = (operation) => (operation === "open" || operation === "rename" ? "NoSpace" : undefined);
+  await saves();
+  rig.disk.fault = undefined;
+  await rig.settle();
+}
+
+test.each([600_000, 2 * MB])("[F164] both contents of a conflict are kept (%i bytes)", async (sizeBytes) => {
+  const first = await served(sizeBytes);
+  let [alice, bob] = [0, 0];
+  await together(async () => {
+    alice = await save("ALICE", first, first, ALICE, 900);
+    bob = await save("BOB--", first, first, BOB, 901);
+  });
+  expect([await wordsOf(alice), await wordsOf(bob)]).toEqual(["ALICE", "BOB--"]);
+});
+
+test("[F164] what one person saved and another goes on with is kept", async () => {
+  const first = await served(2 * MB);
+  let [alice, bob] = [0, 0];
+  await together(async () => {
+    alice = await save("ALICE", first, first, ALICE, 900);
+    bob = await save("BOB--", alice, alice, BOB, 901);
+  });
+  expect([await wordsOf(alice), await wordsOf(bob)]).toEqual(["ALICE", "BOB--"]);
+});
+
+test("[F164] of one machine's saves, each made from the one before, the last is copied only", async () => {
+  const first = await served(2 * MB);
+  let [one, two] = [0, 0];
+  await together(async () => {
+    one = await save("FIRST", first, first, ALICE, 900);
+    two = await save("AGAIN", one, one, ALICE, 901);
+  });
+  expect(await wordsOf(two)).toBe("AGAIN");
+  expect(await rig.volume.meta.version({ node, seq: one })).toBeUndefined();
+});

@@ -1,0 +1,225 @@
+// [F168] What clients say about set-uid, owners and devices shows on drives, and the server's system never gets it; it survives the loss of the index.
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { NewAttributes } from "@runnel/shared";
+import { ROOT_NODE } from "@runnel/shared";
+import type { Ownership } from "../../../../src/content/folder/disk/attributes.ts";
+import { SHOWN_XATTR } from "../../../../src/content/folder/disk/shown.ts";
+import { TestVolume, folderStore } from "../test-volume.ts";
+
+const SERVER = { uid: 0, gid: 0 };
+const STRANGER = { uid: 1000, gid: 1001 };
+
+let volume: TestVolume;
+
+async function served(ownership: Partial<Ownership> = {}): Promise<void> {
+  const settings = { ownership: { isPrivileged: true, user: SERVER, keepsOwners: false, ...ownership } };
+  volume = new TestVolume(1, folderStore(settings));
+  await volume.fillFirst(async ({ other }) => {
+    await volume.writeFile("theirs", "of the server's");
+    await other.setStat("theirs", { uid: 7, gid: 8, mode: 0o640 });
+    await volume.writeFile("tool", "a program");
+    await other.setStat("tool", { mode: 0o4755 });
+    await other.makeFolder("shared");
+    await other.setStat("shared", { mode: 0o2775 });
+  });
+  await volume.start();
+  await volume.settle();
+}
+
+const made = (name: string, attributes: Partial<NewAttributes>): Promise<number> =>
+  volume.make(ROOT_NODE, name, { ...STRANGER, ...attributes });
+
+async function change(node: number, attributes: Partial<NewAttributes>): Promise<void> {
+  await volume.commit({ op: "setAttr", node, change: attributes });
+  await volume.settle();
+}
+
+const shown = async (name: string): Promise<unknown> => {
+  const state = await volume.meta.lookup(ROOT_NODE, name);
+  return state && { type: state.type, mode: state.mode, uid: state.uid, gid: state.gid, rdev: state.rdev };
+};
+const onDisk = async (path: string): Promise<unknown> => {
+  const { type, mode, uid, gid } = await volume.other.stat(path);
+  return { type, mode, uid, gid };
+};
+const nodeOf = async (name: string): Promise<number> => (await volume.meta.lookup(ROOT_NODE, name))?.node ?? 0;
+
+/** The index is lost, or power is cut before anything of the last seconds is compared. */
+async function loseIndex(): Promise<void> {
+  await volume.loseMeta();
+  await volume.restart();
+  await volume.settle();
+}
+
+beforeEach(() => served());
+afterEach(() => volume.store.close());
+
+describe("[F168] what a client makes", () => {
+  it.each([
+    ["a set-uid file", { mode: 0o6755 }, { type: "file", mode: 0o755 }],
+    ["a folder with all bits", { type: "folder", mode: 0o7777 }, { type: "folder", mode: 0o777 }],
+    ["a disk", { type: "block", mode: 0o666, rdev: 0x0800 }, { type: "file", mode: 0o600 }],
+    ["/dev/mem", { type: "char", mode: 0o666, rdev: 0x0101 }, { type: "file", mode: 0o600 }],
+  ] as const)(
+    "%s is plain on disk, and shown as it was made, also after the loss of the index",
+    async (_what, given, plain) => {
+      const node = await made("new", given);
+      await volume.settle();
+      expect(await onDisk("new")).toEqual({ ...plain, ...SERVER });
+      const asMade = { type: "file", rdev: 0, ...STRANGER, ...given };
+      expect(await shown("new")).toEqual(asMade);
+      expect(await volume.meta.xattrs(node)).toEqual([]);
+      await loseIndex();
+      expect(await shown("new")).toEqual(asMade);
+      expect(await onDisk("new")).toEqual({ ...plain, ...SERVER });
+      expect(await volume.meta.xattrs(await nodeOf("new"))).toEqual([]);
+    },
+  );
+
+  it("keeps what is shown through saves, changes and renames", async () => {
+    const node = await made("new", { mode: 0o4755 });
+    await volume.write(node, "one");
+    await volume.write(node, "another");
+    await change(node, { mode: 0o4711 });
+    await volume.rename(ROOT_NODE, "new", ROOT_NODE, "moved");
+    await volume.settle();
+    expect(await onDisk("moved")).toEqual({ type: "file", mode: 0o711, ...SERVER });
+    await loseIndex();
+    expect(await shown("moved")).toEqual({ type: "file", mode: 0o4711, rdev: 0, ...STRANGER });
+    expect(await volume.readFile("moved")).toBe("another");
+  });
+
+  it("has nothing beside where the disk has it all", async () => {
+    const node = await made("new", { ...SERVER, mode: 0o644 });
+    await volume.write(node, "one");
+    await change(node, { mode: 0o4644 });
+    expect((await volume.other.xattrs("new")).map(([name]) => name)).toEqual([SHOWN_XATTR]);
+    await change(node, { mode: 0o644 });
+    expect(await volume.other.xattrs("new")).toEqual([]);
+  });
+});
+
+describe("[F168] a file of the server's", () => {
+  it("keeps its owner and group when a client saves it, or says another one", async () => {
+    const node = await nodeOf("theirs");
+    await volume.write(node, "edited");
+    await volume.settle();
+    expect(await onDisk("theirs")).toEqual({ type: "file", mode: 0o640, uid: 7, gid: 8 });
+    await change(node, STRANGER);
+    expect(await onDisk("theirs")).toEqual({ type: "file", mode: 0o640, uid: 7, gid: 8 });
+    expect(await shown("theirs")).toMatchObject(STRANGER);
+    await loseIndex();
+    expect(await shown("theirs")).toMatchObject({ mode: 0o640, ...STRANGER });
+  });
+
+  it("that is set-uid is not so with a client's bytes in it", async () => {
+    await volume.write(await nodeOf("tool"), "a client's program");
+    await volume.settle();
+    expect(await onDisk("tool")).toMatchObject({ mode: 0o755 });
+    expect(await shown("tool")).toMatchObject({ mode: 0o4755 });
+    await loseIndex();
+    expect(await shown("tool")).toMatchObject({ mode: 0o4755 });
+  });
+
+  it("keeps the bits that it has, where a client's change has them too", async () => {
+    const node = await nodeOf("shared");
+    await change(node, { mode: 0o6770 });
+    expect(await onDisk("shared")).toMatchObject({ mode: 0o2770 });
+    await change(node, { mode: 0o770 });
+    expect(await onDisk("shared")).toMatchObject({ mode: 0o770 });
+  });
+});
+
+it("a server program's chmod or chown wins for that field", async () => {
+  const node = await made("new", { mode: 0o4755 });
+  await volume.write(node, "text");
+  await volume.settle();
+  await volume.other.setStat("new", { mode: 0o700 });
+  await volume.settle();
+  expect(await shown("new")).toMatchObject({ mode: 0o700, ...STRANGER });
+  await loseIndex();
+  expect(await shown("new")).toMatchObject({ mode: 0o700, ...STRANGER });
+  await volume.other.setStat("new", { uid: 9 });
+  await volume.settle();
+  expect(await shown("new")).toMatchObject({ mode: 0o700, uid: 9, gid: STRANGER.gid });
+  await loseIndex();
+  expect(await shown("new")).toMatchObject({ mode: 0o700, uid: 9, gid: STRANGER.gid });
+});
+
+it("what a server program writes into a device's place is a file", async () => {
+  await made("device", { type: "char", rdev: 5 });
+  await volume.settle();
+  await volume.writeFile("device", "bytes");
+  await volume.settle(10_000);
+  expect(await shown("device")).toMatchObject({ type: "file" });
+  expect(await volume.tree()).toEqual(await volume.files());
+});
+
+it("the served folder itself is never changed; what was asked for shows on drives", async () => {
+  const before = await onDisk("");
+  await change(ROOT_NODE, { mode: 0o7777, ...STRANGER });
+  expect(await onDisk("")).toEqual(before);
+  expect(await volume.meta.node(ROOT_NODE)).toMatchObject({ mode: 0o7777, ...STRANGER });
+  await loseIndex();
+  expect(await volume.meta.node(ROOT_NODE)).toMatchObject({ mode: 0o7777, ...STRANGER });
+});
+
+it("an attribute that this server did not write says nothing", async () => {
+  for (const value of ["", "{", "[]", '{"shown":{"mode":-1},"disk":{}}', '{"shown":{"mode":4095,"uid":0,"gid":0}}']) {
+    await volume.writeFile("copy", "text");
+    await volume.other.setXattr("copy", [SHOWN_XATTR, Buffer.from(value)]);
+    await volume.settle();
+    expect(await shown("copy")).toEqual({ type: "file", mode: 0o644, rdev: 0, ...SERVER });
+    await volume.other.removeFile("copy");
+    await volume.settle(10_000);
+  }
+});
+
+it("is said of no file when the file system takes no attributes, and the index still knows", async () => {
+  volume.disk.fault = (operation) => (operation === "setXattr" ? "Unsupported" : undefined);
+  await made("new", { mode: 0o4755 });
+  await volume.settle();
+  expect(await shown("new")).toMatchObject({ mode: 0o4755, ...STRANGER });
+  expect(await onDisk("new")).toEqual({ type: "file", mode: 0o755, ...SERVER });
+});
+
+it("with owners kept a root server gives files away, and still makes no set-uid file and no device", async () => {
+  await volume.store.close();
+  await served({ keepsOwners: true });
+  const node = await made("new", { mode: 0o4755 });
+  await volume.write(node, "text");
+  await made("device", { type: "block", rdev: 5 });
+  await volume.settle();
+  expect(await onDisk("new")).toEqual({ type: "file", mode: 0o755, ...STRANGER });
+  expect(await onDisk("device")).toEqual({ type: "file", mode: 0o600, ...STRANGER });
+});
+
+it("an ordinary user's server can open its own files, and shows them as they were made", async () => {
+  await volume.store.close();
+  await served({ isPrivileged: false });
+  const node = await made("new", { mode: 0o0 });
+  await volume.write(node, "text");
+  await volume.settle();
+  expect(await onDisk("new")).toEqual({ type: "file", mode: 0o600, ...SERVER });
+  await loseIndex();
+  expect(await shown("new")).toMatchObject({ mode: 0, ...STRANGER });
+});
+
+it("a change that was interrupted is not taken for a server program's", async () => {
+  const node = await made("new", {});
+  await volume.write(node, "text");
+  await volume.settle();
+  let isSet = false;
+  // When all of the change is on disk, and not in the rows.
+  volume.disk.fault = (operation) => {
+    isSet ||= operation === "setXattr";
+    return isSet && operation === "syncFolder" ? "Io" : undefined;
+  };
+  await volume.commit({ op: "setAttr", node, change: { mode: 0o6777, uid: 3 } });
+  await volume.clock.advance(200);
+  expect(isSet).toBe(true);
+  volume.disk.fault = undefined;
+  await volume.settle(30_000);
+  expect(await shown("new")).toMatchObject({ mode: 0o6777, uid: 3 });
+  expect(await onDisk("new")).toEqual({ type: "file", mode: 0o777, ...SERVER });
+});

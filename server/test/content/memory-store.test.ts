@@ -1,4 +1,0 @@
-import { openMemoryStore } from "../../src/content/memory/memory-store.ts";
-import { contentContract } from "./content-contract.ts";
-
-contentContract("memory", openMemoryStore);
