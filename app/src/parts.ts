@@ -1,9 +1,11 @@
 // The parts of an agent's mount for whoever composes one on other ground than this machine's: a simulation.
-export { Saves } from "./agent/drive/saves.ts";
-export { DriveHost } from "./agent/drive/drive-host.ts";
+export { FeedApplier } from "./agent/drive/feed-applier.ts";
+export { Saves } from "./agent/drive/saving/saves.ts";
+export { RequestHandler } from "./agent/drive/request-handler.ts";
 export { Names } from "./agent/drive/names.ts";
 export type { Mount, MountStatus } from "./agent/mount.ts";
-export { MountedVolume } from "./agent/mounted-volume.ts";
+export { Lifecycle } from "./agent/mounted-volume/lifecycle.ts";
+export { MountedVolume } from "./agent/mounted-volume/mounted-volume.ts";
 export { openMountWith } from "./agent/open-mount.ts";
 export type { Replica } from "./agent/replica/replica.ts";
 export { Lease } from "./agent/wire/lease.ts";

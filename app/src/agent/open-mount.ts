@@ -10,7 +10,8 @@ import type { Logger } from "pino";
 import { AgentHome, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
 import { openJournal } from "./journal/log-journal.ts";
-import { type MountParts, MountedVolume } from "./mounted-volume.ts";
+import { MountedVolume } from "./mounted-volume/mounted-volume.ts";
+import type { MountDeps } from "./mounted-volume/wiring.ts";
 import { mountLog } from "./mount-log.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import { KnownServers } from "./servers/known-servers.ts";
@@ -64,7 +65,7 @@ export function openMount(settings: MountSettings, log: Logger): Promise<Mount> 
 export async function openMountWith(
   { clock, executor, disk, dialer, boot, newInstance, ...engines }: MountEngines,
   settings: MountSettings,
-  { isReadOnly, token, rightChanged }: Pick<MountParts, "isReadOnly" | "token" | "rightChanged">,
+  { isReadOnly, token, rightChanged }: Pick<MountDeps, "isReadOnly" | "token" | "rightChanged">,
 ): Promise<Mount> {
   const volume = volumeOf(new URL(settings.url));
   const ofBoot = boot === undefined ? {} : { boot };

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import type { NodeState, VersionId } from "@runnel/shared";
 import type { CachedContent } from "../../src/agent/cache/cache.ts";
 import { Contents } from "../../src/agent/drive/contents.ts";
-import type { RequestOfOp } from "../../src/agent/drive/names.ts";
+import type { RequestOfOp } from "../../src/agent/drive/request-of-op.ts";
 import { makeState } from "../replica/model-tree.ts";
 
 const NODE = 5;

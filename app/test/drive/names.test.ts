@@ -2,7 +2,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { NodeState } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
-import { Names, type NamesParts, type RequestOfOp } from "../../src/agent/drive/names.ts";
+import { Names, type NamesDeps } from "../../src/agent/drive/names.ts";
+import type { RequestOfOp } from "../../src/agent/drive/request-of-op.ts";
 import { makeState } from "../replica/model-tree.ts";
 
 const MOVER = 3;
@@ -41,7 +42,7 @@ async function letGo(isVictimNamed: boolean): Promise<number[]> {
     toName: "a",
     how: "replace",
   };
-  await new Names(parts as unknown as NamesParts).rename(request as RequestOfOp<"rename">);
+  await new Names(parts as unknown as NamesDeps).rename(request as RequestOfOp<"rename">);
   return gone;
 }
 
@@ -86,7 +87,7 @@ describe("attributes that are set to what they are", () => {
       drive: { putNode: (state: NodeState) => void (shown = state.ctimeNs), done: () => void (isDone = true) },
     };
     const request = { op: "setattr", id: 1, node: MOVER, ...change };
-    const done = new Names(parts as unknown as NamesParts).setAttributes(request as RequestOfOp<"setattr">);
+    const done = new Names(parts as unknown as NamesDeps).setAttributes(request as RequestOfOp<"setattr">);
     await new Promise((next) => setImmediate(next));
     const atOnce = isDone;
     resolve();

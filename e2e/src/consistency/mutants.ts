@@ -1,7 +1,16 @@
 // Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
 // them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only: that of a simulation, or one that
 // was started for it.
-import { DriveHost, Lease, Listings, MountedVolume, Names, OwnTime, type Replica } from "@runnel/app/parts";
+import {
+  FeedApplier,
+  Lease,
+  Lifecycle,
+  Listings,
+  MountedVolume,
+  Names,
+  OwnTime,
+  type Replica,
+} from "@runnel/app/parts";
 import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/server/parts";
 import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock, NodeState } from "@runnel/shared";
@@ -21,8 +30,8 @@ export interface Mutant {
 const LATE_MS = 400;
 const never = (): boolean => false;
 
-interface FlushParts {
-  parts: { drive: Pick<Drive, "commitDirty"> };
+interface FlushDeps {
+  deps: { drive: Pick<Drive, "commitDirty"> };
 }
 
 interface ListingParts {
@@ -31,20 +40,20 @@ interface ListingParts {
   progress(folder: number): void;
 }
 
-interface NamesParts {
-  parts: { tree: { lookup(folder: number, name: string): Promise<NodeState | undefined> } };
+interface NamesDeps {
+  deps: { tree: { lookup(folder: number, name: string): Promise<NodeState | undefined> } };
 }
 
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "an acknowledgement before the entry table changes",
     apply: () =>
-      replace<{ parts: { clock: Clock } }, [readonly Change[]]>(
-        DriveHost.prototype,
-        "apply",
+      replace<{ deps: { clock: Clock } }, [readonly Change[], readonly number[]]>(
+        Lifecycle.prototype,
+        "changes",
         (original) =>
-          function (changes) {
-            this.parts.clock.after(LATE_MS, () => void original.call(this, changes));
+          function (changes, comingSeqs) {
+            this.deps.clock.after(LATE_MS, () => void original.call(this, changes, comingSeqs));
           },
       ),
   },
@@ -147,17 +156,17 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a kernel that is not told of a change",
     apply: () =>
-      replace<{ parts: { drive: Pick<Drive, "putEntries" | "putNode"> } }, [readonly Change[]]>(
-        DriveHost.prototype,
+      replace<{ deps: { drive: Pick<Drive, "putEntries" | "putNode"> } }, [readonly Change[]]>(
+        FeedApplier.prototype,
         "apply",
         (original) =>
           function (changes) {
-            const { drive } = this.parts;
+            const { drive } = this.deps;
             const silent: typeof drive = {
               putEntries: (bindings) => drive.putEntries(bindings, false),
               putNode: (entry) => drive.putNode(entry, false),
             };
-            original.call({ parts: { ...this.parts, drive: silent } }, changes);
+            original.call({ deps: { ...this.deps, drive: silent } }, changes);
           },
       ),
   },
@@ -165,13 +174,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a flush that waits without letting anything come",
     settings: { powers: ["verbs"] },
     apply: () =>
-      replace<FlushParts, [boolean]>(
+      replace<FlushDeps, [boolean]>(
         MountedVolume.prototype,
         "flush",
         (original) =>
           async function (up) {
             let isHandedOver = false;
-            void this.parts.drive.commitDirty().then(() => (isHandedOver = true));
+            void this.deps.drive.commitDirty().then(() => (isHandedOver = true));
             // oxlint-disable-next-line no-unmodified-loop-condition -- by what never comes
             while (!isHandedOver) await Promise.resolve();
             return original.call(this, up);
@@ -182,13 +191,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a flush that forgets files that are open",
     settings: { powers: ["verbs"] },
     apply: () =>
-      replace<FlushParts, [boolean]>(
+      replace<FlushDeps, [boolean]>(
         MountedVolume.prototype,
         "flush",
         (original) =>
           async function (up) {
-            const drive = { ...this.parts.drive, commitDirty: async () => 0 };
-            return original.call(Object.create(this, { parts: { value: { ...this.parts, drive } } }) as FlushParts, up);
+            const drive = { ...this.deps.drive, commitDirty: async () => 0 };
+            return original.call(Object.create(this, { deps: { value: { ...this.deps, drive } } }) as FlushDeps, up);
           },
       ),
   },
@@ -196,15 +205,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a new file known by its name only",
     settings: { powers: ["quiet"] },
     apply: () =>
-      replace<{ parts: { drive: Drive } }, [unknown]>(
+      replace<{ deps: { drive: Drive } }, [unknown]>(
         Names.prototype,
         "create",
         (original) =>
           async function (request) {
-            const drive = new Proxy(this.parts.drive, {
+            const drive = new Proxy(this.deps.drive, {
               get: (target, key) => (key === "putNode" ? () => undefined : Reflect.get(target, key).bind(target)),
             });
-            return original.call(Object.create(this, { parts: { value: { ...this.parts, drive } } }), request);
+            return original.call(Object.create(this, { deps: { value: { ...this.deps, drive } } }), request);
           },
       ),
   },
@@ -212,12 +221,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: "what a name is bound to is found out once",
     settings: { powers: ["quiet"] },
     apply: () =>
-      replace<NamesParts, [{ folder: number; name: string }, (state: NodeState) => Promise<void>]>(
+      replace<NamesDeps, [{ folder: number; name: string }, (state: NodeState) => Promise<void>]>(
         Names.prototype,
         "ofNow",
         () =>
           async function ({ folder, name }, change) {
-            const state = await this.parts.tree.lookup(folder, name);
+            const state = await this.deps.tree.lookup(folder, name);
             if (state === undefined) throw new RunnelError("NotFound", "mutant", "There is none.");
             await change(state);
             return state;

@@ -92,7 +92,7 @@ async function watchServer(note: Take): Promise<void> {
 }
 
 async function watchAgent(note: Take, isMute: boolean): Promise<void> {
-  const { DriveHost, Session } = await import("@runnel/app/parts");
+  const { RequestHandler, Session } = await import("@runnel/app/parts");
   replace<{ parts: { instance(): string } }, unknown[]>(
     Session.prototype,
     "attach",
@@ -104,16 +104,16 @@ async function watchAgent(note: Take, isMute: boolean): Promise<void> {
   );
   if (isMute) replace(Session.prototype, "acknowledge", () => () => undefined);
   const watched = new WeakSet();
-  replace<{ parts: { answersOffline(): void } }, unknown[]>(
-    DriveHost.prototype,
+  replace<{ deps: { answersOffline(): void } }, unknown[]>(
+    RequestHandler.prototype,
     "requests",
     (original) =>
       function (...args) {
-        const { parts } = this;
-        if (!watched.has(parts)) {
-          watched.add(parts);
-          const { answersOffline } = parts;
-          parts.answersOffline = () => {
+        const { deps } = this;
+        if (!watched.has(deps)) {
+          watched.add(deps);
+          const { answersOffline } = deps;
+          deps.answersOffline = () => {
             note({ offline: true });
             answersOffline();
           };

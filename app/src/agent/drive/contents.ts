@@ -7,7 +7,7 @@ import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
 import type { Wants } from "../transfer/wants.ts";
-import type { RequestOfOp } from "./names.ts";
+import type { RequestOfOp } from "./request-of-op.ts";
 import type { Tree } from "./tree.ts";
 
 /** Small files come whole; of larger ones what is read, and for whoever reads on ever more of what follows. */

@@ -1,19 +1,18 @@
 // Changes of names and attributes: asked of the server, answered to the program when committed and acknowledged ([W15]).
-import type { Drive, DriveRequest } from "@runnel/native/drive";
+import type { Drive } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
 import type { Operations, OwnName } from "../wire/operations.ts";
-import type { LikelyBases } from "./likely-bases.ts";
+import type { RequestOfOp } from "./request-of-op.ts";
+import type { LikelyBases } from "./saving/likely-bases.ts";
 import type { Tree } from "./tree.ts";
-import type { Unsent } from "./unsent.ts";
+import type { Unsent } from "./saving/unsent.ts";
 
 const S_ISGID = 0o2000;
 /** What encrypted folders (eCryptfs) can hold. */
 const SAFE_NAME_BYTES = 143;
 
-export type RequestOfOp<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
-
-export interface NamesParts {
+export interface NamesDeps {
   drive: Drive;
   tree: Tree;
   operations: Operations;
@@ -26,15 +25,15 @@ export interface NamesParts {
 }
 
 export class Names {
-  private readonly parts: NamesParts;
+  private readonly deps: NamesDeps;
 
-  constructor(parts: NamesParts) {
-    this.parts = parts;
+  constructor(deps: NamesDeps) {
+    this.deps = deps;
   }
 
   /** A create is answered at once when it need not be exclusive: the make is sent before anything later. */
   async create(request: RequestOfOp<"create">): Promise<void> {
-    const { drive, tree, operations, clock } = this.parts;
+    const { drive, tree, operations, clock } = this.deps;
     operations.mayChange("create");
     // The kernel then opens the file that is there.
     if ((await tree.lookup(request.folder, request.name)) !== undefined)
@@ -81,7 +80,7 @@ export class Names {
 
   /** The name was there after all: what is written meets that node's content by the conflict rule. */
   private makeFailed(request: RequestOfOp<"create">, node: number, error: unknown): void {
-    const { tree, drive, problem } = this.parts;
+    const { tree, drive, problem } = this.deps;
     tree.dropMade(node);
     // Under its name the drive has what was to be made.
     drive.dropFolder(request.folder);
@@ -94,7 +93,7 @@ export class Names {
   }
 
   async make(request: RequestOfOp<"make">): Promise<void> {
-    const { drive, tree, operations, clock } = this.parts;
+    const { drive, tree, operations, clock } = this.deps;
     operations.mayChange("make");
     const node = await operations.newNode();
     const folder = tree.real(request.folder);
@@ -126,7 +125,7 @@ export class Names {
   }
 
   async link(request: RequestOfOp<"link">): Promise<void> {
-    const { drive, tree, operations } = this.parts;
+    const { drive, tree, operations } = this.deps;
     const folder = tree.real(request.folder);
     const node = tree.real(request.node);
     await operations.change("link", { node, folder, name: request.name }, [[folder, request.name, node]]);
@@ -137,14 +136,14 @@ export class Names {
   }
 
   async remove(request: RequestOfOp<"remove">): Promise<void> {
-    const { drive, tree, operations } = this.parts;
+    const { drive, tree, operations } = this.deps;
     const folder = tree.real(request.folder);
     const { name, isFolder } = request;
     const state = await this.ofNow(request, async (bound) => {
       const node = tree.real(bound.node);
       await operations.change("remove", { folder, name, node, isFolder }, [[folder, name, 0]]);
     });
-    this.parts.likelyBases.leaves(folder, name, tree.real(state.node));
+    this.deps.likelyBases.leaves(folder, name, tree.real(state.node));
     await this.letGo(state);
     this.show(request, undefined);
     drive.done(request.id);
@@ -159,7 +158,7 @@ export class Names {
     change: (state: NodeState) => Promise<void>,
   ): Promise<NodeState> {
     for (let attempt = 1; ; attempt++) {
-      const state = await this.parts.tree.lookup(folder, name);
+      const state = await this.deps.tree.lookup(folder, name);
       if (state === undefined) throw new RunnelError("NotFound", op, "There is no such file or folder.");
       try {
         await change(state);
@@ -172,7 +171,7 @@ export class Names {
 
   /** After a change that came to `state`: what the name is bound to now, since another's change behind it may have come before its answer. */
   private show({ folder, name }: { folder: number; name: string }, state: NodeState | undefined): void {
-    const { drive, tree } = this.parts;
+    const { drive, tree } = this.deps;
     const now = tree.boundTo(folder, name, state);
     drive.putEntries([{ folder, name, entry: now && tree.entry(now) }], false);
   }
@@ -182,12 +181,12 @@ export class Names {
    * file a name meanwhile, or moved it before.
    */
   private async letGo({ node, nlink }: NodeState): Promise<void> {
-    const { tree, unsent } = this.parts;
+    const { tree, unsent } = this.deps;
     if (nlink <= 1 && !tree.isNamed(node)) await unsent.removed(tree.real(node));
   }
 
   async rename(request: RequestOfOp<"rename">): Promise<void> {
-    const { drive, tree, operations, unsent } = this.parts;
+    const { drive, tree, operations, unsent } = this.deps;
     const folder = tree.real(request.folder);
     const toFolder = tree.real(request.toFolder);
     const { name, toName, how } = request;
@@ -199,7 +198,7 @@ export class Names {
       if (how !== "exchange") own.push([folder, name, 0]);
       await operations.change("rename", { folder, name, node, toFolder, toName, how }, own);
     });
-    this.parts.likelyBases.leaves(folder, name, tree.real(state.node));
+    this.deps.likelyBases.leaves(folder, name, tree.real(state.node));
     const source = await tree.lookup(request.folder, name);
     const target = await tree.lookup(request.toFolder, toName);
     if (before !== undefined && before.node !== target?.node) await this.letGo(before);
@@ -215,7 +214,7 @@ export class Names {
 
   /** The file is known to have that mode and these owners. Its mtime may just be changing with a save. */
   private isAlreadySo({ mode, uid, gid, mtimeNs }: RequestOfOp<"setattr">, state: NodeState): boolean {
-    const { tree, operations, hasLease } = this.parts;
+    const { tree, operations, hasLease } = this.deps;
     if (mtimeNs !== undefined || !hasLease() || operations.isCrowded) return false;
     if (tree.makingOf(state.node) !== undefined) return false;
     return (
@@ -224,7 +223,7 @@ export class Names {
   }
 
   async setAttributes(request: RequestOfOp<"setattr">): Promise<void> {
-    const { drive, tree, operations, clock } = this.parts;
+    const { drive, tree, operations, clock } = this.deps;
     const node = tree.real(request.node);
     const { mode, uid, gid, mtimeNs } = request;
     const change = Object.fromEntries(

@@ -4,10 +4,10 @@ import type { NodeState, Xattr } from "@runnel/shared";
 import { LIMITS, RESULTS, RunnelError, changeXattrs, check, isXattrName } from "@runnel/shared";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
-import type { RequestOfOp } from "./names.ts";
+import type { RequestOfOp } from "./request-of-op.ts";
 import type { Tree } from "./tree.ts";
 
-export interface XattrsParts {
+export interface XattrsDeps {
   drive: Drive;
   tree: Tree;
   session: Session;
@@ -22,20 +22,20 @@ const ENODATA = 61;
 const KEPT_MAX = 256;
 
 export class Xattrs {
-  private readonly parts: XattrsParts;
+  private readonly deps: XattrsDeps;
   private readonly kept = new Map<number, { seq: number; xattrs: readonly Xattr[] }>();
 
-  constructor(parts: XattrsParts) {
-    this.parts = parts;
+  constructor(deps: XattrsDeps) {
+    this.deps = deps;
   }
 
   async give(request: RequestOfOp<"xattrs">): Promise<void> {
-    const { drive, tree } = this.parts;
+    const { drive, tree } = this.deps;
     drive.xattrs(request.id, await this.of(await tree.node(request.node)));
   }
 
   async set(request: RequestOfOp<"setxattr">): Promise<void> {
-    const { drive, tree, operations } = this.parts;
+    const { drive, tree, operations } = this.deps;
     const { name, how } = request;
     operations.mayChange("set attribute");
     const before = await this.of(await tree.node(request.node));
@@ -59,7 +59,7 @@ export class Xattrs {
     if (state.xattrSeq === undefined) return [];
     const kept = this.kept.get(state.node);
     if (kept?.seq === state.xattrSeq) return kept.xattrs;
-    const answer = await this.parts.session.ask("xattrs", { node: state.node });
+    const answer = await this.deps.session.ask("xattrs", { node: state.node });
     const { seq, xattrs } = check(RESULTS.xattrs, answer, "xattrs");
     if (seq < state.xattrSeq)
       throw new RunnelError("Io", "read attributes", "The server's answer is older than what it told before.");

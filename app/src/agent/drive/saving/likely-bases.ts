@@ -1,9 +1,9 @@
 // Which files a new one is likely to resemble: what had its name before, what its name says that it is to replace, what its program read last, and, for
 // a name that says nothing, what is of about its size in its folder. Guesses from what is known here; whoever uses them tries them.
-import type { Cache, CachedContent } from "../cache/cache.ts";
-import type { Replica } from "../replica/replica.ts";
-import { replacedName } from "../transfer/replaced-name.ts";
-import type { Tree } from "./tree.ts";
+import type { Cache, CachedContent } from "../../cache/cache.ts";
+import type { Replica } from "../../replica/replica.ts";
+import { replacedName } from "../../transfer/replaced-name.ts";
+import type { Tree } from "../tree.ts";
 
 export interface NewFile {
   node: number;

@@ -1,9 +1,9 @@
 // The version that a recorded save is an edit of, as cached content: held, wherever it is found.
 import type { VersionId } from "@runnel/shared";
 import { RESULTS, check, isRunnelError } from "@runnel/shared";
-import type { Cache, CachedContent } from "../cache/cache.ts";
-import type { JournalCommit } from "../journal/journal.ts";
-import type { Session } from "../wire/session.ts";
+import type { Cache, CachedContent } from "../../cache/cache.ts";
+import type { JournalCommit } from "../../journal/journal.ts";
+import type { Session } from "../../wire/session.ts";
 
 export class Bases {
   private readonly cache: Cache;

@@ -1,31 +1,30 @@
 // Answers the drive's requests: each kind with its handler, each exactly once, errors as errno. Decides whether an answer may come from here or
 // must first be proved current (lease), and what offline means for it ([W14], [W131]).
-import type { Drive, DriveBinding, DriveRequest } from "@runnel/native/drive";
-import type { Change, Clock, Timer } from "@runnel/shared";
+import type { Drive, DriveRequest } from "@runnel/native/drive";
+import type { Clock, Timer } from "@runnel/shared";
 import { ERRNO_OF_KIND, LIMITS, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
-import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import { isProgramsOwn } from "../mount-log.ts";
-import type { Commits } from "./commits.ts";
+import type { Commits } from "./saving/commits.ts";
 import type { Contents } from "./contents.ts";
-import type { Names, RequestOfOp } from "./names.ts";
-import type { Space } from "./space.ts";
+import type { Names } from "./names.ts";
+import type { RequestOfOp } from "./request-of-op.ts";
+import type { VolumeSpace } from "./volume-space.ts";
 import type { Tree } from "./tree.ts";
-import type { UnsentContents } from "./unsent-contents.ts";
+import type { UnsentContents } from "./saving/unsent-contents.ts";
 import type { Xattrs } from "./xattrs.ts";
 
-export interface DriveHostParts {
+export interface RequestHandlerDeps {
   drive: Drive;
   session: Session;
-  replica: Replica;
   tree: Tree;
   names: Names;
   contents: Contents;
   unsentContents: UnsentContents;
   commits: Commits;
   xattrs: Xattrs;
-  space: Space;
+  volumeSpace: VolumeSpace;
   operations: Operations;
   clock: Clock;
   /** A question is answered as was last known. */
@@ -35,29 +34,29 @@ export interface DriveHostParts {
   log(message: string, error: unknown): void;
 }
 
-export class DriveHost {
-  private readonly parts: DriveHostParts;
+export class RequestHandler {
+  private readonly deps: RequestHandlerDeps;
   /** What programs wait for now. */
   private readonly outstanding = new Map<number, DriveRequest>();
   private beat: Timer | undefined;
   /** Of own time, for as long as programs wait. */
   private endWatch: (() => void) | undefined;
 
-  constructor(parts: DriveHostParts) {
-    this.parts = parts;
+  constructor(deps: RequestHandlerDeps) {
+    this.deps = deps;
   }
 
   requests(batch: readonly DriveRequest[]): void {
-    this.parts.session.used();
-    this.endWatch ??= this.parts.session.ownTime.watch();
+    this.deps.session.used();
+    this.endWatch ??= this.deps.session.ownTime.watch();
     this.heartbeat();
     for (const request of batch) {
       this.outstanding.set(request.id, request);
       this.answer(request)
         .catch((error: unknown) => {
           const known = fromSystemError(error, request.op);
-          if (!isProgramsOwn(known.kind)) this.parts.log(`${request.op} failed`, known);
-          this.parts.drive.fail(request.id, ERRNO_OF_KIND[known.kind]);
+          if (!isProgramsOwn(known.kind)) this.deps.log(`${request.op} failed`, known);
+          this.deps.drive.fail(request.id, ERRNO_OF_KIND[known.kind]);
         })
         .finally(() => this.outstanding.delete(request.id));
     }
@@ -65,7 +64,7 @@ export class DriveHost {
 
   /** The drive gives nobody up for what is late here. */
   private heartbeat(): void {
-    const { clock, drive, session } = this.parts;
+    const { clock, drive, session } = this.deps;
     drive.heartbeat(session.ownTime.totalLateMs);
     this.beat ??= clock.after(HEARTBEAT_MS, () => {
       this.beat = undefined;
@@ -85,50 +84,18 @@ export class DriveHost {
         "folder" in request ? request.folder : undefined,
         "toFolder" in request ? request.toFolder : undefined,
       ];
-      if (folders.some((one) => one !== undefined && this.parts.tree.real(one) === folder))
-        this.parts.drive.prolong(id);
-    }
-  }
-
-  /** Feed items: tables first, acknowledged when this returns; the kernel hears of it on the drive's own thread. */
-  apply(changes: readonly Change[]): void {
-    const { replica, drive, operations, commits, tree } = this.parts;
-    for (const { folder, name, before, after } of replica.apply(changes))
-      if (before !== 0 && before !== after) tree.lostName(folder, name, before);
-    // Of a name the last: what is own and what is not is put apart.
-    const bindings = new Map<string, { binding: DriveBinding; isOwn: boolean }>();
-    for (const change of changes) {
-      const named = new Set<number>();
-      for (const { folder, name, node } of change.bindings) {
-        // As the last of these changes leaves it: entries are put after all nodes.
-        const state = node === 0 ? undefined : (replica.node(node) ?? change.nodes.find((one) => one.node === node));
-        if (state !== undefined) named.add(state.node);
-        const key = `${folder}/${name}`;
-        const isOwn = operations.isOwnName(folder, name, node) && bindings.get(key)?.isOwn !== false;
-        bindings.set(key, { binding: { folder, name, entry: state && this.parts.tree.entry(state) }, isOwn });
-      }
-      for (const state of change.nodes) {
-        if (named.has(state.node)) continue;
-        const isOwn =
-          commits.isOwnNode(state.node) ||
-          change.bindings.some((binding) => operations.isOwnName(binding.folder, binding.name, binding.node));
-        drive.putNode(this.parts.tree.entry(state), !isOwn);
-      }
-    }
-    for (const changed of [false, true]) {
-      const put = [...bindings.values()].filter(({ isOwn }) => isOwn !== changed).map(({ binding }) => binding);
-      if (put.length > 0) drive.putEntries(put, changed);
+      if (folders.some((one) => one !== undefined && this.deps.tree.real(one) === folder)) this.deps.drive.prolong(id);
     }
   }
 
   private async answer(request: DriveRequest): Promise<void> {
-    const { names, contents, unsentContents, commits, drive, operations } = this.parts;
+    const { names, contents, unsentContents, commits, drive, operations } = this.deps;
     switch (request.op) {
       case "lookup":
         return this.lookup(request);
       case "getattr":
         await this.isOffline();
-        drive.putNode(this.parts.tree.entry(await this.parts.tree.node(request.node), request.node), false);
+        drive.putNode(this.deps.tree.entry(await this.deps.tree.node(request.node), request.node), false);
         drive.done(request.id);
         return;
       case "list":
@@ -136,7 +103,7 @@ export class DriveHost {
       case "open": {
         const isOffline = await this.isOffline();
         if (request.wantsWrite) operations.mayChange("open");
-        await commits.settled(this.parts.tree.real(request.node));
+        await commits.settled(this.deps.tree.real(request.node));
         if (await unsentContents.open(request)) return;
         return contents.open(request, isOffline);
       }
@@ -162,49 +129,49 @@ export class DriveHost {
         return commits.commit(request);
       case "xattrs":
         await this.isOffline();
-        return this.parts.xattrs.give(request);
+        return this.deps.xattrs.give(request);
       case "setxattr":
-        return this.parts.xattrs.set(request);
+        return this.deps.xattrs.set(request);
       case "statfs":
-        drive.statfs(request.id, await this.parts.space.known());
+        drive.statfs(request.id, await this.deps.volumeSpace.known());
         return;
     }
   }
 
   private async fetch(request: RequestOfOp<"fetch">): Promise<void> {
     try {
-      this.parts.read(undefined, await this.parts.contents.fetch(request));
+      this.deps.read(undefined, await this.deps.contents.fetch(request));
     } catch (error) {
-      this.parts.read(error);
+      this.deps.read(error);
       throw error;
     }
   }
 
   private async lookup(request: RequestOfOp<"lookup">): Promise<void> {
-    const { tree, drive } = this.parts;
+    const { tree, drive } = this.deps;
     await this.isOffline();
     const state = await tree.lookup(tree.real(request.folder), request.name);
     drive.putEntries(
-      [{ folder: request.folder, name: request.name, entry: state && this.parts.tree.entry(state) }],
+      [{ folder: request.folder, name: request.name, entry: state && this.deps.tree.entry(state) }],
       false,
     );
     drive.done(request.id);
   }
 
   private async list(request: RequestOfOp<"list">): Promise<void> {
-    const { tree, drive } = this.parts;
+    const { tree, drive } = this.deps;
     await this.isOffline();
     const entries = await tree.entries(tree.real(request.folder));
     drive.putFolder(
       request.folder,
-      entries.map(({ name, state }) => ({ name, entry: this.parts.tree.entry(state) })),
+      entries.map(({ name, state }) => ({ name, entry: this.deps.tree.entry(state) })),
     );
     drive.done(request.id);
   }
 
   /** truncate(2) by path, with no file of it open here: a commit of its own. */
   private async truncate(request: RequestOfOp<"setattr">, sizeBytes: number): Promise<void> {
-    const { tree, commits, names, drive, clock } = this.parts;
+    const { tree, commits, names, drive, clock } = this.deps;
     const state = await tree.node(request.node);
     if (sizeBytes > LIMITS.fileBytes) throw new RunnelError("TooLarge", "truncate", "No file may be that long.");
     // The size it has sets the times only.
@@ -215,25 +182,25 @@ export class DriveHost {
       await names.setAttributes(request);
       return;
     }
-    drive.putNode(this.parts.tree.entry(await tree.node(request.node), request.node), false);
+    drive.putNode(this.deps.tree.entry(await tree.node(request.node), request.node), false);
     drive.done(request.id);
   }
 
   /** Proves the replica current; true when that is not possible now and answers are the last known. Without a lease a line that has just broken is waited for as for a silence. */
   private async isOffline(): Promise<boolean> {
-    const { session } = this.parts;
+    const { session } = this.deps;
     if (await this.isProvedCurrent()) return false;
     const waitMs = session.hasLease ? 0 : session.silenceLeftMs;
     if (waitMs > 0) {
       await session.responsive(waitMs).catch(() => undefined);
       if (await this.isProvedCurrent()) return false;
     }
-    if (!session.hasLease) this.parts.answersOffline();
+    if (!session.hasLease) this.deps.answersOffline();
     return true;
   }
 
   private async isProvedCurrent(): Promise<boolean> {
-    const { session } = this.parts;
+    const { session } = this.deps;
     try {
       await session.current();
       return session.isResponsive;

@@ -3,15 +3,15 @@
 import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { Cache, CachedContent } from "../cache/cache.ts";
-import type { Journal, JournalCommit } from "../journal/journal.ts";
-import type { Sender, Sent } from "../transfer/send-content.ts";
-import type { Operations } from "../wire/operations.ts";
-import type { Session } from "../wire/session.ts";
+import type { Cache, CachedContent } from "../../cache/cache.ts";
+import type { Journal, JournalCommit } from "../../journal/journal.ts";
+import type { Sender, Sent } from "../../transfer/send-content.ts";
+import type { Operations } from "../../wire/operations.ts";
+import type { Session } from "../../wire/session.ts";
 import type { Bases } from "./bases.ts";
 import type { ConflictCopies } from "./conflict-copies.ts";
 import { type Save, type Saves, isHeld } from "./saves.ts";
-import type { Tree } from "./tree.ts";
+import type { Tree } from "../tree.ts";
 import type { UnsentContents } from "./unsent-contents.ts";
 
 export interface UnsentParts {

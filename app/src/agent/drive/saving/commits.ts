@@ -3,18 +3,18 @@ import { basename } from "node:path";
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { Cache, CachedContent } from "../cache/cache.ts";
-import type { Journal, JournalCommit } from "../journal/journal.ts";
-import { fullHere } from "../room.ts";
-import type { BaseUsers, Sender, Sent } from "../transfer/send-content.ts";
-import type { Making, Operations } from "../wire/operations.ts";
+import type { Cache, CachedContent } from "../../cache/cache.ts";
+import type { Journal, JournalCommit } from "../../journal/journal.ts";
+import { fullHere } from "../../full-disks.ts";
+import type { BaseUsers, Sender, Sent } from "../../transfer/send-content.ts";
+import type { Making, Operations } from "../../wire/operations.ts";
 import type { Bases } from "./bases.ts";
-import type { Contents } from "./contents.ts";
+import type { Contents } from "../contents.ts";
 import type { LikelyBases } from "./likely-bases.ts";
-import type { RequestOfOp } from "./names.ts";
+import type { RequestOfOp } from "../request-of-op.ts";
 import type { Lineage, Save, Saves } from "./saves.ts";
 import { stacked } from "./stacked.ts";
-import type { Tree } from "./tree.ts";
+import type { Tree } from "../tree.ts";
 import type { Unsent } from "./unsent.ts";
 
 export interface CommitsParts {

@@ -1,8 +1,8 @@
 // What could not be sent of a drive, for a person: listed, copied elsewhere, given up; and sent now, for whoever waits for that.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
-import type { ExportedFile, UnsentFile, UnsentFiles } from "../mount.ts";
-import type { Session } from "../wire/session.ts";
+import type { ExportedFile, UnsentFile, UnsentFiles } from "../../mount.ts";
+import type { Session } from "../../wire/session.ts";
 import { type ExportParts, exportUnsent } from "./export-unsent.ts";
 import type { Unsent, UnsentItem } from "./unsent.ts";
 

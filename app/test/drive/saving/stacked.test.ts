@@ -1,8 +1,8 @@
 // One edit over another: what a reader sees of both is what it sees of the two one after the other.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Edit } from "../../src/agent/drive/stacked.ts";
-import { stacked } from "../../src/agent/drive/stacked.ts";
+import type { Edit } from "../../../src/agent/drive/saving/stacked.ts";
+import { stacked } from "../../../src/agent/drive/saving/stacked.ts";
 
 const BASE = "abcdefghijklmnop";
 

@@ -2,10 +2,10 @@
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
-import type { Cache, CachedContent } from "../cache/cache.ts";
-import type { JournalCommit } from "../journal/journal.ts";
-import { openComposed } from "../transfer/compose.ts";
-import type { Downloads } from "../transfer/download.ts";
+import type { Cache, CachedContent } from "../../cache/cache.ts";
+import type { JournalCommit } from "../../journal/journal.ts";
+import { openComposed } from "../../transfer/compose.ts";
+import type { Downloads } from "../../transfer/download.ts";
 import type { Bases } from "./bases.ts";
 
 export interface ExportParts {

@@ -1,13 +1,13 @@
-// Room on the disks: which one is full, in a sentence. What the server refused for want of room, and how full the disks of this computer are.
+// Says which disk is full, in a sentence: what the server refused for want of space, and how full the disks of this computer are.
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 
 /** Less than this is full: saves take room before they are refused for want of it. */
 const FULL_BYTES = 1024 * 1024;
-/** A file that has no room as a whole is told of for so long after it was read on. */
+/** A file that has no room as a whole is reported for so long after it was read on. */
 const TIGHT_MS = 60_000;
 
-export class Room {
+export class FullDisks {
   private readonly places: readonly { root: DiskRoot; holds: string }[];
   private readonly clock: Clock;
   private tightUntilMs = 0;
@@ -20,22 +20,22 @@ export class Room {
     this.clock = clock;
   }
 
-  /** How the server answered a change. */
-  told(error: unknown): void {
+  /** Takes how the server answered a change. */
+  answered(error: unknown): void {
     if (error === undefined) this.refusal = undefined;
     else if (isRunnelError(error, "NoSpace", "Quota")) this.refusal = error.message;
   }
 
-  /** How a read went that takes room in the cache; what gave way to it, also of the same file, may have left room since. */
+  /** Takes how a read went that needs space in the cache; what gave way to it, also of the same file, may have left space since. */
   read(error: unknown, gaveWay = false): void {
     if (gaveWay) this.tightUntilMs = this.clock.bootMs() + TIGHT_MS;
     if (error === undefined) this.shortage = undefined;
-    else if (isRunnelError(error, "NoSpace")) this.shortage = NO_ROOM;
+    else if (isRunnelError(error, "NoSpace")) this.shortage = NO_SPACE;
   }
 
-  /** What is full now, a sentence each. */
+  /** Returns what is full now, a sentence each. */
   async problems(): Promise<string[]> {
-    const tight = this.clock.bootMs() < this.tightUntilMs ? NO_ROOM : undefined;
+    const tight = this.clock.bootMs() < this.tightUntilMs ? NO_SPACE : undefined;
     const problems = [this.refusal, this.shortage ?? tight].filter((sentence) => sentence !== undefined);
     for (const { root, holds } of this.places) {
       const space = await root.space().catch(() => undefined);
@@ -46,9 +46,9 @@ export class Room {
   }
 }
 
-const NO_ROOM = "This computer's disk has no room for what a program reads: make room on the disk of the cache.";
+const NO_SPACE = "This computer's disk has no room for what a program reads: make room on the disk of the cache.";
 
-/** A failure for want of room on this computer. */
+/** Returns a failure for want of space on this computer. */
 export function fullHere(operation: string, folder: string, cause: unknown): RunnelError {
   return new RunnelError("NoSpace", operation, `This computer's disk is full: make room on the disk of ${folder}.`, {
     cause,

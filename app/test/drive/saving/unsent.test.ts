@@ -1,7 +1,7 @@
 // Saves that fail, and what is done about them: each is executed once, nothing takes the place of what it does not hold, and what is in doubt becomes a copy.
 import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
-import { makeState } from "../replica/model-tree.ts";
+import { makeState } from "../../replica/model-tree.ts";
 import { NODE, SaveRig, VERSION } from "./save-rig.ts";
 
 /** Of an answer that never came. */

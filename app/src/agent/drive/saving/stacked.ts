@@ -1,6 +1,6 @@
 // One edit over another, neither of which the server has: the older one's layers below the newer one's, over the version that the older one edited.
 import type { ByteRange } from "@runnel/native/drive";
-import type { JournalCommit } from "../journal/journal.ts";
+import type { JournalCommit } from "../../journal/journal.ts";
 
 /** How a content differs from what it was edited of: the first `baseBytes` of that, then zeros, over both the layers. */
 export type Edit = Pick<JournalCommit, "baseBytes" | "sizeBytes" | "mtimeNs" | "ctimeNs" | "layers">;

@@ -1,7 +1,7 @@
 // What becomes of each content that a program saved: recorded → sent → committed → settled, or unsent until it can be sent. Pure: events in, states out; who
 // sends, records and shows is told what there is to do. A save takes the place of an unsent one only where it holds that one's content.
 import type { NodeState, VersionId } from "@runnel/shared";
-import type { ConflictCopy, JournalCommit } from "../journal/journal.ts";
+import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
 
 /** recorded: in the journal. unwanted: sent, and a program here has removed the file since. unsent: waits to be sent, by an attempt of its own. */
 export type SaveState = "recorded" | "sent" | "unwanted" | "committed" | "unsent";

@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { NodeState } from "@runnel/shared";
 import { EMPTY_RECIPE, ROOT_NODE } from "@runnel/shared";
-import type { CachedContent } from "../../src/agent/cache/cache.ts";
-import { LikelyBases } from "../../src/agent/drive/likely-bases.ts";
-import { makeState } from "../replica/model-tree.ts";
+import type { CachedContent } from "../../../src/agent/cache/cache.ts";
+import { LikelyBases } from "../../../src/agent/drive/saving/likely-bases.ts";
+import { makeState } from "../../replica/model-tree.ts";
 
 const SIZE = 10_000;
 const NEW = 100;

@@ -3,10 +3,10 @@
 import { parse } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
-import type { Journal, JournalCommit } from "../journal/journal.ts";
-import type { Operations } from "../wire/operations.ts";
+import type { Journal, JournalCommit } from "../../journal/journal.ts";
+import type { Operations } from "../../wire/operations.ts";
 import { versionOf } from "./bases.ts";
-import type { Tree } from "./tree.ts";
+import type { Tree } from "../tree.ts";
 
 export interface ConflictCopiesParts {
   tree: Tree;

@@ -1,8 +1,8 @@
 // What becomes of saves: every state with every event, and which of them takes the place of which.
 import { describe, expect, test } from "@jest/globals";
-import type { Lineage, Save, SaveEvent, SaveState } from "../../src/agent/drive/saves.ts";
-import { NEXT_STATES, Saves } from "../../src/agent/drive/saves.ts";
-import type { JournalCommit } from "../../src/agent/journal/journal.ts";
+import type { Lineage, Save, SaveEvent, SaveState } from "../../../src/agent/drive/saving/saves.ts";
+import { NEXT_STATES, Saves } from "../../../src/agent/drive/saving/saves.ts";
+import type { JournalCommit } from "../../../src/agent/journal/journal.ts";
 
 const NODE = 5;
 const MADE = { mode: 0o644, uid: 0, gid: 0, mtimeNs: 0n };

@@ -1,7 +1,7 @@
 // The parts by which what programs write comes to the server, composed around one table of saves.
 import type { DiskRoot, Executor } from "@runnel/shared";
-import { Sender } from "../transfer/send-content.ts";
-import type { Transfer } from "../transfer/transfer.ts";
+import { Sender } from "../../transfer/send-content.ts";
+import type { Transfer } from "../../transfer/transfer.ts";
 import { Bases } from "./bases.ts";
 import { Commits, type CommitsParts } from "./commits.ts";
 import { ConflictCopies } from "./conflict-copies.ts";

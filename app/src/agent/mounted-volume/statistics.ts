@@ -1,8 +1,8 @@
 // The figures of a mount: what programs moved and what crossed the wire, hashes, headers and retries included.
 import type { Drive } from "@runnel/native/drive";
-import type { MountStatistics, WireBytes } from "./mount.ts";
-import type { ReuseCounts } from "./transfer/arrivals.ts";
-import type { Session } from "./wire/session.ts";
+import type { MountStatistics, WireBytes } from "../mount.ts";
+import type { ReuseCounts } from "../transfer/arrivals.ts";
+import type { Session } from "../wire/session.ts";
 
 interface Sums {
   readBytes: number;

@@ -1,17 +1,17 @@
 // Commits and what could not be sent, over a server that answers as a test says; journal and numbers are the product's own.
 import { ROOT_NODE, RunnelError, type NodeState } from "@runnel/shared";
-import type { CachedContent } from "../../src/agent/cache/cache.ts";
-import { Bases } from "../../src/agent/drive/bases.ts";
-import { Commits } from "../../src/agent/drive/commits.ts";
-import { ConflictCopies } from "../../src/agent/drive/conflict-copies.ts";
-import type { RequestOfOp } from "../../src/agent/drive/names.ts";
-import { Saves } from "../../src/agent/drive/saves.ts";
-import { Unsent } from "../../src/agent/drive/unsent.ts";
-import type { Journal, JournalCommit } from "../../src/agent/journal/journal.ts";
-import type { Sent } from "../../src/agent/transfer/send-content.ts";
-import { Operations } from "../../src/agent/wire/operations.ts";
-import { EPOCH, JournalMachine, dataOf } from "../journal/journal-machine.ts";
-import { makeState } from "../replica/model-tree.ts";
+import type { CachedContent } from "../../../src/agent/cache/cache.ts";
+import { Bases } from "../../../src/agent/drive/saving/bases.ts";
+import { Commits } from "../../../src/agent/drive/saving/commits.ts";
+import { ConflictCopies } from "../../../src/agent/drive/saving/conflict-copies.ts";
+import type { RequestOfOp } from "../../../src/agent/drive/request-of-op.ts";
+import { Saves } from "../../../src/agent/drive/saving/saves.ts";
+import { Unsent } from "../../../src/agent/drive/saving/unsent.ts";
+import type { Journal, JournalCommit } from "../../../src/agent/journal/journal.ts";
+import type { Sent } from "../../../src/agent/transfer/send-content.ts";
+import { Operations } from "../../../src/agent/wire/operations.ts";
+import { EPOCH, JournalMachine, dataOf } from "../../journal/journal-machine.ts";
+import { makeState } from "../../replica/model-tree.ts";
 
 export const NODE = 5;
 export const VERSION = 7;

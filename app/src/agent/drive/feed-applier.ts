@@ -1,0 +1,55 @@
+// Applies feed items: the replica first, then the drive's tables, and all of it before the items are acknowledged. The kernel hears of them on the drive's own
+// thread, but for what this client has changed itself, which is no news for it.
+import type { Drive, DriveBinding } from "@runnel/native/drive";
+import type { Change } from "@runnel/shared";
+import type { Replica } from "../replica/replica.ts";
+import type { Operations } from "../wire/operations.ts";
+import type { Commits } from "./saving/commits.ts";
+import type { Tree } from "./tree.ts";
+
+export interface FeedApplierDeps {
+  drive: Drive;
+  replica: Replica;
+  tree: Tree;
+  operations: Pick<Operations, "isOwnName">;
+  commits: Pick<Commits, "isOwnNode">;
+}
+
+export class FeedApplier {
+  private readonly deps: FeedApplierDeps;
+
+  constructor(deps: FeedApplierDeps) {
+    this.deps = deps;
+  }
+
+  /** Acknowledged when this returns: it waits for nobody. */
+  apply(changes: readonly Change[]): void {
+    const { replica, drive, operations, commits, tree } = this.deps;
+    for (const { folder, name, before, after } of replica.apply(changes))
+      if (before !== 0 && before !== after) tree.lostName(folder, name, before);
+    // Keeps the last of each name: what is own and what is not is put apart.
+    const bindings = new Map<string, { binding: DriveBinding; isOwn: boolean }>();
+    for (const change of changes) {
+      const named = new Set<number>();
+      for (const { folder, name, node } of change.bindings) {
+        // As the last of these changes leaves it: entries are put after all nodes.
+        const state = node === 0 ? undefined : (replica.node(node) ?? change.nodes.find((one) => one.node === node));
+        if (state !== undefined) named.add(state.node);
+        const key = `${folder}/${name}`;
+        const isOwn = operations.isOwnName(folder, name, node) && bindings.get(key)?.isOwn !== false;
+        bindings.set(key, { binding: { folder, name, entry: state && tree.entry(state) }, isOwn });
+      }
+      for (const state of change.nodes) {
+        if (named.has(state.node)) continue;
+        const isOwn =
+          commits.isOwnNode(state.node) ||
+          change.bindings.some((binding) => operations.isOwnName(binding.folder, binding.name, binding.node));
+        drive.putNode(tree.entry(state), !isOwn);
+      }
+    }
+    for (const changed of [false, true]) {
+      const put = [...bindings.values()].filter(({ isOwn }) => isOwn !== changed).map(({ binding }) => binding);
+      if (put.length > 0) drive.putEntries(put, changed);
+    }
+  }
+}

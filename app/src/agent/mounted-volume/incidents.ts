@@ -1,0 +1,52 @@
+// Keeps what went wrong lately and was shown to no program, and which contents met another one: a person is shown it with the status.
+import type { VersionId } from "@runnel/shared";
+import type { MountStatus } from "../mount.ts";
+
+const KEPT_MAX = 20;
+
+export interface IncidentsDeps {
+  /** Returns the path of a node now; "" where it is not known. */
+  pathOf(node: number): string;
+  /** Returns the path that a node has at the server. */
+  storedPathOf(node: number): string | undefined;
+  log(message: string): void;
+}
+
+export class Incidents {
+  readonly #deps: IncidentsDeps;
+  readonly #problems: string[] = [];
+  readonly #conflicts: MountStatus["conflicts"] = [];
+
+  constructor(deps: IncidentsDeps) {
+    this.#deps = deps;
+  }
+
+  problems(): string[] {
+    return [...this.#problems];
+  }
+
+  conflicts(): MountStatus["conflicts"] {
+    return [...this.#conflicts];
+  }
+
+  addProblem(sentence: string): void {
+    this.#deps.log(sentence);
+    if (this.#problems.includes(sentence)) return;
+    this.#problems.push(sentence);
+    if (this.#problems.length > KEPT_MAX) this.#problems.shift();
+  }
+
+  addConflict(path: string, node: number): void {
+    const now = this.#deps.pathOf(node);
+    // The last close won: the other content is the version before.
+    const keptBeside = now === path ? "among the server's old versions" : now;
+    // One that has lost its name elsewhere has the one under which it is kept.
+    if (this.#conflicts.length < KEPT_MAX) this.#conflicts.push({ path: path === "" ? now : path, keptBeside });
+  }
+
+  /** Adds the problem of cached bytes that are not what was written. */
+  addDamage({ node }: VersionId, bytes: number): void {
+    const what = `${bytes} cached bytes of ${this.#deps.storedPathOf(node) ?? "a file that is gone"}`;
+    this.addProblem(`Damaged on this computer's disk: ${what}. They were not used and are fetched again.`);
+  }
+}

@@ -1,0 +1,207 @@
+// How a mount begins, follows its server through links that come and go, and ends.
+import type { DriveNotice } from "@runnel/native/drive";
+import { type Change, ROOT_NODE } from "@runnel/shared";
+import type { Contents } from "../drive/contents.ts";
+import type { FeedApplier } from "../drive/feed-applier.ts";
+import type { RequestHandler } from "../drive/request-handler.ts";
+import type { Commits } from "../drive/saving/commits.ts";
+import type { UnsentContents } from "../drive/saving/unsent-contents.ts";
+import type { Unsent } from "../drive/saving/unsent.ts";
+import type { Tree } from "../drive/tree.ts";
+import type { VolumeSpace } from "../drive/volume-space.ts";
+import type { ReadAhead } from "../transfer/read-ahead.ts";
+import type { Wants } from "../transfer/wants.ts";
+import type { AttachFacts, Resume } from "../wire/session-parts.ts";
+import type { Session } from "../wire/session.ts";
+import type { WholeListing } from "../wire/whole-listing.ts";
+import type { Incidents } from "./incidents.ts";
+import type { MountDeps } from "./wiring.ts";
+
+/** How often the cache is brought down to its budget: a fast line fills so much of a disk meanwhile, and no more. */
+const KEEP_CACHE_EVERY_MS = 1000;
+
+export interface LifecycleDeps extends MountDeps {
+  session: Session;
+  tree: Tree;
+  wholeListing: WholeListing;
+  readAhead: ReadAhead;
+  wants: Wants;
+  contents: Contents;
+  commits: Commits;
+  unsent: Unsent;
+  unsentContents: UnsentContents;
+  requestHandler: RequestHandler;
+  feedApplier: FeedApplier;
+  volumeSpace: VolumeSpace;
+  incidents: Incidents;
+}
+
+export class Lifecycle {
+  epoch = "";
+  private readonly deps: LifecycleDeps;
+  private readonly end = Promise.withResolvers<string>();
+  private finishing: Promise<void> | undefined;
+  private answeredNatively = 0;
+  private wasConnected = false;
+
+  constructor(deps: LifecycleDeps) {
+    this.deps = deps;
+  }
+
+  /** Resolves with the reason when the mount has ended. */
+  get ended(): Promise<string> {
+    return this.end.promise;
+  }
+
+  get isEnding(): boolean {
+    return this.finishing !== undefined;
+  }
+
+  /** Resolves once the drive is attached and its root is listed. @throws what a person must know; nothing is left mounted then. */
+  async begin(): Promise<void> {
+    const { session, wholeListing, tree, drive, requestHandler, release } = this.deps;
+    try {
+      await session.start(this.showKnown());
+      await wholeListing.root();
+      await tree.entries(ROOT_NODE);
+      await drive.start({
+        requests: (batch) => requestHandler.requests(batch),
+        notice: (notice) => this.notice(notice),
+      });
+    } catch (error) {
+      await session.close();
+      await release();
+      throw error;
+    }
+    this.list();
+    this.keepCache();
+  }
+
+  /**
+   * Ends the mount. Whoever asks first gives the reason; all wait until nothing is open, since the next mount opens the same journal. With `force` what is under
+   * way fails at once for want of a connection, and is kept as unsent.
+   */
+  async finish(reason: string, force: boolean): Promise<void> {
+    this.finishing ??= this.closeAll(reason);
+    if (force) await this.deps.session.close();
+    await this.finishing;
+  }
+
+  /** Returns whether programs used the drive since the last call, without this side hearing of it. */
+  wasUsed(): boolean {
+    const answered = Object.values(this.deps.drive.statistics().native).reduce((sum, count) => sum + count, 0);
+    const isMore = answered > this.answeredNatively;
+    this.answeredNatively = answered;
+    return isMore;
+  }
+
+  /** Returns what a new attachment resumes from. */
+  resume(): Resume | undefined {
+    const facts = this.deps.replica.facts();
+    return facts?.isWhole === true ? { epoch: facts.epoch, seq: facts.seq, follows: "all" } : undefined;
+  }
+
+  async attached(facts: AttachFacts): Promise<void> {
+    const { replica, cache, drive, journal, session, tree, wholeListing, incidents, rightChanged } = this.deps;
+    if (replica.facts()?.epoch !== facts.epoch) {
+      if (this.epoch !== "" && this.epoch !== facts.epoch)
+        incidents.addProblem("The server's volume was made anew; the drive was listed again.");
+      replica.reset(facts.epoch, facts.root);
+      cache.forgetVersions();
+      drive.dropFolder(0);
+      if (this.epoch !== "") await journal.renew();
+    } else if (!facts.isResumed) {
+      replica.forgetCompleteness();
+      drive.dropFolder(0);
+    }
+    if (facts.isReadOnly !== session.mayOnlyRead) rightChanged?.(facts.isReadOnly);
+    this.epoch = facts.epoch;
+    wholeListing.ask(facts.listing);
+    replica.putState(facts.seq, facts.root);
+    drive.putNode(tree.entry(facts.root), false);
+  }
+
+  linked(isConnected: boolean, why: string): void {
+    const { wants, volumeSpace, unsent, replica, log } = this.deps;
+    if (!isConnected) {
+      wants.disconnected();
+      if (this.wasConnected) log(`offline: ${why}`);
+      this.wasConnected = false;
+      return;
+    }
+    this.wasConnected = true;
+    wants.connected();
+    volumeSpace.refresh();
+    unsent.replay().catch((error: unknown) => log("Unsent changes could not be sent.", error));
+    if (replica.facts()?.isWhole !== true) this.list();
+  }
+
+  changes(changes: readonly Change[], comingSeqs: readonly number[]): void {
+    const { feedApplier, wants } = this.deps;
+    feedApplier.apply(changes);
+    if (comingSeqs.length > 0) wants.announced(changes, comingSeqs);
+  }
+
+  listAgain(): void {
+    this.deps.replica.forgetCompleteness();
+    this.deps.drive.dropFolder(0);
+    this.list();
+  }
+
+  private list(): void {
+    if (!this.isEnding) this.deps.wholeListing.begin();
+  }
+
+  /** Gives the drive the root as a former mount knew it: it can be shown without the server. Returns false where there was none. */
+  private showKnown(): boolean {
+    const { replica, drive, tree } = this.deps;
+    const facts = replica.facts();
+    const root = replica.node(ROOT_NODE);
+    if (facts === undefined || root === undefined) return false;
+    this.epoch = facts.epoch;
+    drive.putNode(tree.entry(root), false);
+    return true;
+  }
+
+  private async closeAll(reason: string): Promise<void> {
+    const { commits, readAhead, wants, unsent, session, release } = this.deps;
+    await commits.idle();
+    readAhead.close();
+    wants.close();
+    unsent.close();
+    await session.close();
+    await release();
+    this.end.resolve(reason);
+  }
+
+  private notice(notice: DriveNotice): void {
+    if (notice.op === "closed") this.closed(notice);
+    else if (notice.op === "unmounted") {
+      this.finish(notice.reason, false).catch((error: unknown) =>
+        this.deps.log("The mount did not end cleanly.", error),
+      );
+    }
+  }
+
+  private closed({ file, node }: DriveNotice & { op: "closed" }): void {
+    const { tree, contents, wants, replica, commits, unsentContents, log } = this.deps;
+    const real = tree.real(node);
+    contents.closed(real);
+    wants.closed(real, replica.node(real)?.version ?? 0);
+    commits
+      .closed(file)
+      .then(() => unsentContents.clean())
+      .catch((error: unknown) => log("What was never saved could not be removed.", error));
+  }
+
+  private keepCache(): void {
+    const { clock, cache, contents, settings, log } = this.deps;
+    const { cacheBytes } = settings;
+    clock.after(KEEP_CACHE_EVERY_MS, () => {
+      if (this.isEnding) return;
+      contents.doubtOld();
+      const evicted = cache.usedBytes() > cacheBytes ? cache.evict(cacheBytes) : Promise.resolve();
+      evicted.catch((error: unknown) => log("The cache could not be cleaned.", error)).finally(() => this.keepCache());
+    });
+  }
+}

@@ -1,0 +1,80 @@
+// One mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the services around a volume and a drive
+// together, lifecycle.ts begins and ends them.
+import { type Predicate, RunnelError } from "@runnel/shared";
+import { RemoveTree } from "../drive/remove-tree.ts";
+import type {
+  FoundEntry,
+  Mount,
+  MountSettings,
+  MountStatistics,
+  MountStatus,
+  UnsentFile,
+  UnsentFiles,
+} from "../mount.ts";
+import { statusOf } from "./status.ts";
+import { type MountDeps, type MountServices, wire } from "./wiring.ts";
+
+export class MountedVolume implements Mount {
+  readonly settings: MountSettings;
+  readonly ended: Promise<string>;
+  readonly unsentFiles: UnsentFiles;
+  private readonly deps: MountDeps & MountServices;
+
+  private constructor(deps: MountDeps) {
+    this.deps = { ...deps, ...wire(deps) };
+    this.settings = deps.settings;
+    this.ended = this.deps.lifecycle.ended;
+    this.unsentFiles = this.deps.unsentFiles;
+  }
+
+  /** Resolves once it is usable: attached, and the root is listed. @throws what a person must know; nothing is left mounted then. */
+  static async open(deps: MountDeps): Promise<MountedVolume> {
+    const mount = new MountedVolume(deps);
+    await mount.deps.lifecycle.begin();
+    return mount;
+  }
+
+  status(asksServer: boolean): Promise<MountStatus> {
+    return statusOf({ ...this.deps, epoch: () => this.deps.lifecycle.epoch }, asksServer);
+  }
+
+  statistics(): MountStatistics {
+    return this.deps.figures.read();
+  }
+
+  resetStatistics(): void {
+    this.deps.figures.reset();
+  }
+
+  async flush(up: boolean): Promise<UnsentFile[]> {
+    const { drive, commits, unsent, unsentFiles, operations, session, replica } = this.deps;
+    // What programs wrote into files that are still open counts too. A commit that fails is among the unsent.
+    const errno = await drive.commitDirty();
+    await commits.idle();
+    const wasEmpty = unsent.isEmpty;
+    await unsentFiles.send();
+    if (wasEmpty && errno !== 0)
+      throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (errno ${errno}).`);
+    await operations.idle();
+    if (up) await session.patiently(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");
+    return unsentFiles.list();
+  }
+
+  find(predicate: Predicate): AsyncIterable<FoundEntry> {
+    return this.deps.listings.find(predicate);
+  }
+
+  async remove(path: string, progress?: (removed: number, all: number) => void): Promise<void> {
+    // What was written here into files below it is not to come after their removal.
+    await this.flush(false);
+    await new RemoveTree({ ...this.deps, ...(progress && { progress }) }).remove(path);
+    await this.deps.unsent.removedBelow(path);
+  }
+
+  async unmount(force: boolean): Promise<{ unsentFiles: number }> {
+    const { drive, lifecycle, unsent } = this.deps;
+    if (!lifecycle.isEnding) await drive.close(force);
+    await lifecycle.finish("unmounted", force);
+    return { unsentFiles: unsent.list().length };
+  }
+}

@@ -1,0 +1,59 @@
+// Says how a mount is: its state, what waits, what went wrong.
+import type { ServerStatus, MountStatus } from "../mount.ts";
+import type { Unsent } from "../drive/saving/unsent.ts";
+import type { FullDisks } from "../full-disks.ts";
+import type { Session } from "../wire/session.ts";
+import { askVolumeStatus } from "../wire/volume-status.ts";
+import type { WaitingChanges } from "../wire/waiting-changes.ts";
+import type { Incidents } from "./incidents.ts";
+import { rightChanged, sentenceOf } from "./sentences.ts";
+import type { MountDeps } from "./wiring.ts";
+
+export interface StatusDeps extends Pick<
+  MountDeps,
+  "settings" | "volume" | "isReadOnly" | "replica" | "cache" | "log"
+> {
+  session: Session;
+  unsent: Unsent;
+  waiting: WaitingChanges;
+  fullDisks: FullDisks;
+  incidents: Incidents;
+  epoch(): string;
+}
+
+export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<MountStatus> {
+  const { session, settings, isReadOnly, incidents } = deps;
+  const server = asksServer ? await serverStatus(deps) : null;
+  const facts = deps.replica.facts();
+  const unsent = deps.unsent.list();
+  const right = session.mayOnlyRead === isReadOnly ? [] : [rightChanged(session.mayOnlyRead)];
+  const state = session.isResponsive ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
+  return {
+    url: settings.url,
+    volume: deps.volume,
+    mountpoint: settings.mountpoint,
+    state,
+    hasLease: session.hasLease,
+    isReadOnly,
+    sentence: sentenceOf(state, unsent.length, session.refusal, isReadOnly),
+    epoch: deps.epoch(),
+    seq: facts?.seq ?? 0,
+    unsentFiles: unsent.length,
+    unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
+    waiting: deps.waiting.list(),
+    conflicts: incidents.conflicts(),
+    problems: [...right, ...(await deps.fullDisks.problems()), ...deps.unsent.problems(), ...incidents.problems()],
+    cacheBytes: deps.cache.usedBytes(),
+    pid: process.pid,
+    server,
+  };
+}
+
+async function serverStatus({ session, log }: StatusDeps): Promise<ServerStatus | null> {
+  try {
+    return await askVolumeStatus(session);
+  } catch (error) {
+    log("The server could not be asked how it is.", error);
+    return null;
+  }
+}

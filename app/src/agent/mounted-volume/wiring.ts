@@ -1,0 +1,227 @@
+// Puts the services of a mount together around a volume and a drive. Each is made once, of those before it; what is made later is reached by a function.
+import { hostname } from "node:os";
+import { type Drive, WINDOWS_PERSON } from "@runnel/native/drive";
+import type { Clock, Dialer, DiskRoot, Executor } from "@runnel/shared";
+import type { Cache } from "../cache/cache.ts";
+import { Contents } from "../drive/contents.ts";
+import { FeedApplier } from "../drive/feed-applier.ts";
+import { Names } from "../drive/names.ts";
+import { RequestHandler } from "../drive/request-handler.ts";
+import { LikelyBases } from "../drive/saving/likely-bases.ts";
+import { type Saving, savingOf } from "../drive/saving/saving.ts";
+import { type Owner, Tree } from "../drive/tree.ts";
+import { VolumeSpace } from "../drive/volume-space.ts";
+import { Xattrs } from "../drive/xattrs.ts";
+import { FullDisks } from "../full-disks.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { MountSettings } from "../mount.ts";
+import type { Replica } from "../replica/replica.ts";
+import { ReadAhead } from "../transfer/read-ahead.ts";
+import { type Transfer, transferOf } from "../transfer/transfer.ts";
+import { Wants } from "../transfer/wants.ts";
+import { Listings } from "../wire/listings.ts";
+import { Operations } from "../wire/operations.ts";
+import type { SessionEvents, SessionParts } from "../wire/session-parts.ts";
+import { Session } from "../wire/session.ts";
+import { WaitingChanges } from "../wire/waiting-changes.ts";
+import { WholeListing } from "../wire/whole-listing.ts";
+import { Incidents } from "./incidents.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { Statistics } from "./statistics.ts";
+
+/** What a mount runs on. */
+export interface MountDeps {
+  settings: MountSettings;
+  volume: string;
+  clock: Clock;
+  dialer: Dialer;
+  executor: Executor;
+  drive: Drive;
+  replica: Replica;
+  cache: Cache;
+  journal: Journal;
+  /** The journal's data folder. */
+  data: DiskRoot;
+  /** The folder below which the cache's contents lie. */
+  cacheRoot: DiskRoot;
+  software: string;
+  /** Returns what makes this device known to the server. */
+  token?(): string | undefined;
+  /** The drive is opened so. */
+  isReadOnly: boolean;
+  /** Called when the server lets this device do something else than before. */
+  rightChanged?(isReadOnly: boolean): void;
+  /** Opens a folder of this computer, made where it is missing. */
+  openFolder(path: string): Promise<DiskRoot>;
+  /** Closes what open-mount opened. */
+  release(): Promise<void>;
+  log(message: string, error?: unknown): void;
+}
+
+interface Connection {
+  session: Session;
+  operations: Operations;
+  listings: Listings;
+  wholeListing: WholeListing;
+  waiting: WaitingChanges;
+  fullDisks: FullDisks;
+  figures: Statistics;
+}
+
+interface Reading {
+  tree: Tree;
+  transfer: Transfer;
+  readAhead: ReadAhead;
+  wants: Wants;
+  contents: Contents;
+}
+
+interface Answering {
+  volumeSpace: VolumeSpace;
+  requestHandler: RequestHandler;
+  feedApplier: FeedApplier;
+}
+
+export interface MountServices extends Connection, Reading, Saving, Answering {
+  incidents: Incidents;
+  lifecycle: Lifecycle;
+}
+
+/** A request that reads asks twice at the most, each time for a silence. */
+const READ_DEADLINE_SILENCES = 2.5;
+/** What programs are likely to read next may take this part of the cache. */
+const AHEAD_OF_CACHE = 8;
+
+export function wire(deps: MountDeps): MountServices {
+  const { drive, replica, cache } = deps;
+  const incidents = new Incidents({
+    pathOf: (node) => reading.tree.pathOf(node),
+    storedPathOf: (node) => replica.pathOf(node),
+    log: deps.log,
+  });
+  const problem = (sentence: string): void => incidents.addProblem(sentence);
+  const connection = connect(deps, {
+    wasUsed: () => lifecycle.wasUsed(),
+    resume: () => lifecycle.resume(),
+    progress: (folder) => answering.requestHandler.progress(folder),
+    problem,
+    events: {
+      attached: (facts) => lifecycle.attached(facts),
+      changes: (changes, coming) => lifecycle.changes(changes, coming),
+      content: (version, difference) => reading.wants.came(version, difference),
+      current: (seq) => replica.advance(seq),
+      listAgain: () => lifecycle.listAgain(),
+      lease: (untilMs) => drive.setLease(untilMs),
+      silence: (ms) => drive.setDeadlineMin(READ_DEADLINE_SILENCES * ms),
+      waiting: (n, whom, untilMs) => connection.waiting.note(n, whom, untilMs),
+      lack: (version, offset, length) => reading.transfer.bytesOfCommitted(version, offset, length),
+      link: (isConnected, why) => lifecycle.linked(isConnected, why),
+    },
+  });
+  replica.onDamage(problem);
+  cache.onIndexDamage(problem);
+  cache.onDamaged((version, bytes) => incidents.addDamage(version, bytes));
+  const reading = wireReading(deps, connection, (node) => saving.commits.settled(node));
+  const likelyBases = new LikelyBases({ tree: reading.tree, replica, cache });
+  const saving = savingOf({
+    ...deps,
+    ...connection,
+    ...reading,
+    likelyBases,
+    epoch: () => lifecycle.epoch,
+    saved: (version, sizeBytes) => {
+      reading.wants.made(version);
+      answering.volumeSpace.saved(sizeBytes);
+    },
+    conflict: (path, node) => incidents.addConflict(path, node),
+    problem,
+  });
+  const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, likelyBases, problem });
+  const services = { ...connection, ...reading, ...saving, ...answering, incidents };
+  const lifecycle = new Lifecycle({ ...deps, ...services });
+  return { ...services, lifecycle };
+}
+
+interface ConnectionCallbacks extends Pick<SessionParts, "wasUsed" | "resume"> {
+  events: SessionEvents;
+  /** Called when more of a folder's listing has come. */
+  progress(folder: number): void;
+  problem(sentence: string): void;
+}
+
+function connect(
+  { settings, volume, clock, dialer, executor, drive, replica, journal, ...deps }: MountDeps,
+  { events, wasUsed, resume, progress, problem }: ConnectionCallbacks,
+): Connection {
+  const session = new Session({
+    url: settings.url,
+    volume,
+    clock,
+    dialer,
+    executor,
+    instance: () => journal.instance,
+    software: `${deps.software} on ${hostname()}`,
+    isReadOnly: deps.isReadOnly,
+    ...(deps.token === undefined ? {} : { token: () => deps.token?.() }),
+    wasUsed,
+    resume,
+    listsAll: true,
+    events,
+  });
+  const listings = new Listings({ session, replica, progress });
+  const wholeListing = new WholeListing({
+    session,
+    listings,
+    failed: (error) => problem(`The drive could not be listed: ${error.message}`),
+  });
+  const places = [
+    { root: deps.data, holds: "unsent changes" },
+    { root: deps.cacheRoot, holds: "the cache" },
+  ];
+  const fullDisks = new FullDisks(places, clock);
+  const operations = new Operations({ session, journal, clock, answered: (error) => fullDisks.answered(error) });
+  const waiting = new WaitingChanges((n) => operations.isOutstanding(n));
+  return { session, operations, listings, wholeListing, waiting, fullDisks, figures: new Statistics(drive, session) };
+}
+
+function wireReading(
+  { settings, clock, executor, drive, replica, cache, log }: MountDeps,
+  { session, listings, figures }: Connection,
+  settled: (node: number) => Promise<void>,
+): Reading {
+  const ask = {
+    list: (folder: number) => listings.list(folder),
+    stat: (nodes: number[]) => listings.stat(nodes),
+  };
+  const tree = new Tree(replica, ask, ownerOf(settings));
+  const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused });
+  const roomBytes = settings.cacheBytes / AHEAD_OF_CACHE;
+  const readAhead = new ReadAhead({ cache, session, executor, clock, names: replica, roomBytes, log });
+  const { downloads, ownRecipes } = transfer;
+  const wants = new Wants({ cache, downloads, session, clock, isOpen: (node) => contents.isOpen(node), log });
+  const contents = new Contents({ drive, tree, cache, downloads, ownRecipes, readAhead, wants, clock, settled });
+  return { tree, transfer, readAhead, wants, contents };
+}
+
+function wireAnswering(
+  deps: MountDeps & Connection & Reading & Saving & { likelyBases: LikelyBases; problem(sentence: string): void },
+): Answering {
+  const { session, figures, fullDisks } = deps;
+  const volumeSpace = new VolumeSpace(deps);
+  const requestHandler = new RequestHandler({
+    ...deps,
+    volumeSpace,
+    names: new Names({ ...deps, hasLease: () => session.hasLease }),
+    xattrs: new Xattrs(deps),
+    answersOffline: () => void figures.offlineAnswers++,
+    read: (error, gaveWay) => fullDisks.read(error, gaveWay),
+  });
+  return { volumeSpace, requestHandler, feedApplier: new FeedApplier(deps) };
+}
+
+/** Returns whom programs see as the owner; undefined when it is who is stored. */
+function ownerOf({ mapOwner }: MountSettings): Owner | undefined {
+  if (!mapOwner) return undefined;
+  const [uid = WINDOWS_PERSON.uid, gid = WINDOWS_PERSON.gid] = [process.getuid?.(), process.getgid?.()];
+  return { uid, gid };
+}
