@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { RunnelError } from "@runnel/shared";
 
 export interface DemoServer {
-  /** Of the demo's volume. */
+  /** URL of the demo's volume. */
   url: string;
   ended: Promise<void>;
   end(): Promise<void>;
@@ -16,7 +16,7 @@ export interface DemoServer {
 const ATTEMPTS = 20;
 const ATTEMPT_MS = 250;
 
-/** What `runnel serve --json` prints. */
+/** The object that `runnel serve --json` prints. */
 interface Served {
   url?: string;
   volumes?: { url: string }[];

@@ -13,7 +13,7 @@ const POLYNOMIAL = 0xbfe6b8a5bf378d83n;
 const DEGREE = 63;
 const WINDOW_BYTES = 48;
 const BREAKPOINT_VALUE = 0x78n;
-/** By number. */
+/** Presets by number. */
 const PRESETS = [
   { mask: 0x1fffn, minBytes: 2048, maxBytes: 65_536 },
   { mask: 0xffffn, minBytes: 16_384, maxBytes: 524_288 },
@@ -32,7 +32,7 @@ function remainder(dividend: bigint): bigint {
   return rest;
 }
 
-/** Whether the 48 bytes before `position` say "cut". */
+/** Returns true when the 48 bytes before `position` say "cut". */
 function isBreakpoint(bytes: Uint8Array, position: number, mask: bigint): boolean {
   const window = bytes.subarray(position - WINDOW_BYTES, position);
   return (remainder(BigInt(`0x${Buffer.from(window).toString("hex")}`)) & mask) === BREAKPOINT_VALUE;

@@ -10,7 +10,10 @@ import { hasCommand, installDebianPackages, isDebian, missingDebianPackages } fr
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_WANTED = [22, 18];
 
-/** What building and testing need from the system: the Debian package, and what shows that another system has it too. */
+/**
+ * Packages that building and testing need from the system: Debian's name, and what shows that another system has it
+ * too.
+ */
 const SYSTEM_PACKAGES = [
   { debian: "g++", command: "c++", why: "compiles the addons (C++20)" },
   { debian: "cmake", command: "cmake", why: "builds the addons" },

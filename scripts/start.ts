@@ -62,7 +62,7 @@ function makeMountPoint(): void {
   try {
     mkdirSync(DRIVE);
   } catch (error) {
-    // What is there is the agent's to judge: it says what is wrong with it.
+    // The agent judges what is there, and says what is wrong with it.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
@@ -116,7 +116,7 @@ function describe({ mounts }: PartOf<"watch">): string {
   return `${moved}; ${wire} on the wire; ${formatSaved(savedPercent)} saved`;
 }
 
-/** One line that changes in place on a terminal; in a pipe a new line, when something changed. */
+/** A line that changes in place on a terminal; in a pipe a new line, when something changed. */
 class LiveLine {
   #shown = "";
 

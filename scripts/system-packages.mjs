@@ -9,7 +9,7 @@ export function hasCommand(name) {
       accessSync(join(folder, name), constants.X_OK);
       return true;
     } catch {
-      // Not in this folder.
+      // Absent from this folder: the next one is tried.
     }
   }
   return false;
@@ -26,7 +26,7 @@ export function debianVersion() {
   return /^VERSION_ID="?(\d+)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1];
 }
 
-/** Those of these names that are not installed. */
+/** Filters the names to those that are not installed. */
 export function missingDebianPackages(names) {
   const asked = spawnSync("dpkg-query", ["-W", "-f", "${Package} ${db:Status-Status}\n", ...names], {
     encoding: "utf8",

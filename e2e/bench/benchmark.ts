@@ -1,20 +1,20 @@
-// What a benchmark is: rows of figures, each beside a reference that was measured in the same run. Rounds are interleaved, so
-// that whatever slows the machine for a while slows both; the median of the rounds counts, since a ratio of two medians is
-// firmer than either.
+// A benchmark is rows of figures, each beside a reference that was measured in the same run. Rounds are interleaved, so
+// that whatever slows the machine for a while slows both; the median of the rounds counts, since a ratio of two medians
+// is firmer than either.
 
 export interface Row {
-  /** What was measured: "write 64 MiB". */
+  /** The thing that was measured: "write 64 MiB". */
   what: string;
   value: number;
   unit: string;
-  /** What it is compared with: "local disk". */
+  /** The thing that it is compared with: "local disk". */
   reference: string;
   referenceValue: number;
   /** value / referenceValue. */
   ratio: number;
 }
 
-/** What came of a benchmark: for a program, and for a person. */
+/** Results of a benchmark: for a program, and for a person. */
 export interface Result {
   rows: readonly object[];
   /** Figures by name, beside the rows. */
@@ -25,9 +25,9 @@ export interface Result {
 export interface BenchContext {
   /** Parts of a benchmark that has some; all when empty. */
   only: readonly string[];
-  /** How much of it. */
+  /** Amount of work. */
   size: "full" | "small" | "tiny";
-  /** How often everything is measured. */
+  /** Number of times that everything is measured. */
   rounds: number;
   /** Tells a person what is going on; never part of the result. */
   say(text: string): void;
@@ -35,12 +35,12 @@ export interface BenchContext {
 
 export interface Benchmark {
   name: string;
-  /** One line for the list. */
+  /** Line for the list. */
   about: string;
   run(context: BenchContext): Promise<Result>;
 }
 
-/** One figure in two places. Each measures once and returns a value in the pair's unit. */
+/** A figure in two places. Each measures once and returns a value in the pair's unit. */
 export interface Pair {
   what: string;
   unit: string;

@@ -14,7 +14,7 @@ import type { BenchContext, Benchmark, Result } from "./benchmark.ts";
 const BARE_TLS = fileURLToPath(new URL("bare-tls.ts", import.meta.url));
 const CLIENTS = { full: 10_000, small: 2_000, tiny: 100 };
 const AT_ONCE = 32;
-/** Of what connecting left behind, before and after. */
+/** Rest from what connecting left behind, before and after. */
 const REST_MS = 10_000;
 const IDLE_MS = 20_000;
 const DEADLINE_MS = 30 * 60_000;
@@ -24,9 +24,9 @@ const TICKS_PER_SECOND = 100;
 export interface IdleRow {
   what: string;
   clients: number;
-  /** Of the server's memory, a client. */
+  /** Server's memory for each client. */
   bytesEach: number;
-  /** Of one processor. */
+  /** Share of one processor. */
   percent: number;
 }
 
@@ -55,7 +55,7 @@ async function bareTls(clients: number): Promise<number> {
   const sockets: TLSSocket[] = [];
   let child: ChildProcess | undefined;
   try {
-    // For its key.
+    // Makes the server's key.
     await sandbox.startServer({ args: ["--tls"] });
     child = fork(BARE_TLS, [sandbox.path("data/_server")]);
     const [port] = (await once(child, "message")) as [number];
@@ -100,7 +100,7 @@ async function measured(clients: number, hasTls: boolean): Promise<IdleRow> {
       const instance = number.toString(16).padStart(32, "0");
       await connection.open("attach", { volume: "docs", instance, wantsNodes: false }).next();
     };
-    // What the first ones load is not theirs.
+    // Memory for what the first ones load is not theirs.
     token = hasTls ? await newDevice(sandbox, server, dialer, clock) : undefined;
     await connectNext();
     await sleep(clock, REST_MS);
@@ -140,7 +140,7 @@ async function greeted(
   return connection;
 }
 
-/** Its token. */
+/** Joins a new device and returns its token. */
 async function newDevice(sandbox: Sandbox, server: ServerProcess, dialer: Dialer, clock: RealClock): Promise<string> {
   const asked = { volume: "docs", isReadOnly: false, person: "", lastsMs: 3_600_000 };
   const { invite } = await askServer(sandbox.path("data"), "invite", asked);
@@ -151,7 +151,7 @@ async function newDevice(sandbox: Sandbox, server: ServerProcess, dialer: Dialer
   return token;
 }
 
-/** Of all its threads, in user and system (proc(5), stat: fields 14 and 15). */
+/** Ticks of all its threads, in user and system (proc(5), stat: fields 14 and 15). */
 function processorTicks(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

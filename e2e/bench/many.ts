@@ -15,7 +15,7 @@ const DEADLINE_MS = 300_000;
 export interface ManyRow {
   what: string;
   filesPerSecond: number;
-  /** Of one file, milliseconds. */
+  /** Time of a file, in milliseconds. */
   medianMs: number;
   slowestMs: number;
   /** On the line, a file, beside its content. */

@@ -19,7 +19,7 @@ export async function mountPassthrough(sandbox: Sandbox): Promise<string> {
   });
   const mountpoint = sandbox.makeFolder("passthrough");
   const options = `source=${sandbox.makeFolder("passed")},cache=always`;
-  // In the foreground, so that the sandbox's mark stays in its environment.
+  // Runs in the foreground, so that the sandbox's mark stays in its environment.
   const child = spawn(program, ["-f", "-o", options, mountpoint], { cwd: "/", env: sandbox.env, stdio: "ignore" });
   child.on("error", () => {}); // It will not be mounted.
   await waitFor(() => isMounted(mountpoint), MOUNT_MS, "passthrough_ll");

@@ -1,10 +1,10 @@
-// What benchmarks let a child process do on a drive or beside it. Each function travels as text (onMountInNode), so it sees nothing but its
-// argument, and it times itself: starting the process does not count. All return milliseconds. Bytes to be written come from the seed; they
-// neither compress nor repeat.
+// Work that benchmarks let a child process do on a drive or beside it. Each function travels as text (onMountInNode),
+// so it sees nothing but its argument, and it times itself: starting the process does not count. All return
+// milliseconds. Bytes to be written come from the seed; they neither compress nor repeat.
 
 export interface Task {
   folder: string;
-  /** Of a file. */
+  /** Size of a file. */
   bytes: number;
   /** Files, or how often something is done. */
   count: number;
@@ -13,7 +13,7 @@ export interface Task {
   seed: number;
 }
 
-/** One file in calls of `request` bytes, before it is closed: what a program that writes on waits for. */
+/** Writes a file in calls of `request` bytes, before it is closed: a program that writes on waits for this. */
 export async function writeOn({ folder, bytes, request, seed }: Task): Promise<number> {
   const fs = await import("node:fs");
   const { createCipheriv } = await import("node:crypto");
@@ -30,7 +30,7 @@ export async function writeOn({ folder, bytes, request, seed }: Task): Promise<n
   return took;
 }
 
-/** One file in calls of `request` bytes, fsync included: only then is it safe in either place. */
+/** Writes a file in calls of `request` bytes, fsync included: only then is it safe in either place. */
 export async function writeAndSync({ folder, bytes, request, seed }: Task): Promise<number> {
   const fs = await import("node:fs");
   const { createCipheriv } = await import("node:crypto");

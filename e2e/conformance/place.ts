@@ -1,4 +1,4 @@
-// Where a suite runs: on a drive, or on the file system that drives are compared with.
+// The place where a suite runs: a drive, or the file system that drives are compared with.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ export interface Place {
   /** An empty folder on the file system under test. */
   folder: string;
   env: NodeJS.ProcessEnv;
-  /** What is wrong after a suite, in words; empty when all is well. */
+  /** Sentences about what is wrong after a suite; empty when all is well. */
   complaints(): Promise<string[]>;
   /** Takes it away, whatever state it is in. */
   close(): Promise<void>;
@@ -20,7 +20,7 @@ const BUILD_PASSTHROUGH = fileURLToPath(new URL("build-passthrough.sh", import.m
 /** Fetching a source package and compiling it. */
 const BUILD_MS = 300_000;
 const MOUNTED_MS = 10_000;
-/** What a suite left is brought up and compared. */
+/** Time in which what a suite left is applied to the folder and compared. */
 const SETTLE_MS = 120_000;
 /** Words in a log that no outside program can be the reason for. */
 const SUSPICIOUS = /unexpected|assert|unhandled|uncaught|TypeError|RangeError|ReferenceError/i;

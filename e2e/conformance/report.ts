@@ -1,4 +1,4 @@
-// What is made of the runs: a verdict, and a line of the table for each suite.
+// Makes a verdict of the runs, and a line of the table for each suite.
 import type { SuiteRun } from "./suite.ts";
 
 export interface SuiteReport {
@@ -6,7 +6,7 @@ export interface SuiteReport {
   run: SuiteRun;
   /** The same suite on passthrough_hp, if it was run there. */
   baseline: SuiteRun | undefined;
-  /** What was wrong with the drive afterwards, though no test said so. */
+  /** Sentences about what was wrong with the drive afterwards, though no test said so. */
   complaints: string[];
 }
 
@@ -16,7 +16,10 @@ export function newFailures({ run, baseline }: SuiteReport): string[] {
   return run.failures.filter((failure) => !known.has(failure));
 }
 
-/** As good as the baseline, test by test, and nothing to complain of. Without a baseline no test may fail. */
+/**
+ * Returns true when the drive was as good as the baseline, test by test, and there is nothing to complain of. Without a
+ * baseline no test may fail.
+ */
 export function isGood(report: SuiteReport): boolean {
   const { run, baseline, complaints } = report;
   return complaints.length === 0 && run.failed <= (baseline?.failed ?? 0) && newFailures(report).length === 0;

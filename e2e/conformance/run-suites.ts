@@ -9,7 +9,7 @@ import { type Suite, type SuiteRun, runSuite } from "./suite.ts";
 export interface RunSuitesOptions {
   /** A suite that failed is run on passthrough_hp too. */
   hasBaseline: boolean;
-  /** For each run of a suite. */
+  /** Deadline of each run of a suite. */
   deadlineMs: number;
 }
 

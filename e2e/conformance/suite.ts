@@ -1,5 +1,5 @@
-// One outside suite: a script `run-NAME.sh DIR` that tests the folder DIR, prints a line for each of its tests that fails, and ends
-// with "N passed, M failed". Nothing here knows on what the folder lies.
+// An outside suite: a script `run-NAME.sh DIR` that tests the folder DIR, prints a line for each of its tests that
+// fails, and ends with "N passed, M failed". Nothing here knows on what the folder lies.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../src/harness/index.ts";
@@ -32,7 +32,7 @@ export function findSuites(folder: string): Suite[] {
   return suites;
 }
 
-/** What a test's line says apart from how long it took and where: "(0.01s)", process ids in the suite's own folder. */
+/** The line of a test without how long it took and where: "(0.01s)", process ids in the suite's own folder. */
 function normalised(line: string): string {
   return line
     .trim()
@@ -42,7 +42,7 @@ function normalised(line: string): string {
     .trim();
 }
 
-/** What a script printed. A script that ended in another way than by counting failed once more, and says so. */
+/** Reads what a script printed. A script that ended in another way than by counting failed once more, and says so. */
 export function readOutcome(stdout: string, code: number | null): Outcome {
   const lines = stdout.split("\n").filter((line) => line.trim() !== "");
   const last = /^(\d+) passed, (\d+) failed/.exec(lines.at(-1)?.trim() ?? "");

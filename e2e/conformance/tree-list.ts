@@ -1,4 +1,4 @@
-// Whether two folders show the same: names, types, modes, sizes, links, contents. Both are read by child processes.
+// Compares what two folders show: names, types, modes, sizes, links, contents. Both are read by child processes.
 import { run } from "../src/harness/index.ts";
 
 /** Differences that are shown; the rest is counted. */

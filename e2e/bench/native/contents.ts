@@ -1,9 +1,10 @@
-// What is cut, digested and compressed: random bytes, and the files of a real tree, each for itself, in steps as they are read.
+// Contents that are cut, digested and compressed: random bytes, and the files of a real tree, each for itself, in steps
+// as they are read.
 import { createCipheriv } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** What is read at once: pieces of files, up to a megabyte of them. */
+/** Pieces of files that are read at once, up to a megabyte of them. */
 export type Step = readonly Piece[];
 
 export interface Piece {
@@ -19,7 +20,7 @@ export interface Content {
   bytes: number;
 }
 
-/** As much as the server reads at once. */
+/** Size of the server's reads. */
 export const STEP_BYTES = 1024 * 1024;
 
 function contentOf(name: Content["name"], files: readonly Uint8Array[]): Content {

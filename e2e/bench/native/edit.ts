@@ -1,4 +1,4 @@
-// What it costs to find the chunks of a large file after one byte of it changed, beside cutting all of it.
+// Measures the cost of finding the chunks of a large file after one byte of it changed, beside cutting all of it.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export interface EditFigures {
   /** After the edit. */
   bytesRead: number;
   cpuMs: number;
-  /** To cut the whole. */
+  /** Time to cut the whole. */
   wholeCpuMs: number;
 }
 

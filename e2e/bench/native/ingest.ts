@@ -12,14 +12,14 @@ import { randomBytes } from "./contents.ts";
 
 export interface Files {
   count: number;
-  /** Of all together. */
+  /** Bytes of all files together. */
   bytes: number;
 }
 
 export interface IngestFigures extends Files {
   seconds: number;
   cpuMs: number;
-  /** How late the event loop was, beyond what it asked for. */
+  /** Delay of the event loop, beyond what it asked for. */
   delayP50Ms: number;
   delayP99Ms: number;
   delayMaxMs: number;

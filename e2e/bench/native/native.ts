@@ -11,7 +11,7 @@ const MiB = 1024 * 1024;
 interface Sizes {
   contentBytes: number;
   editedBytes: number;
-  /** What a server takes in: large files, and small ones. */
+  /** Files that a server takes in: large ones, and small ones. */
   large: Files;
   small: Files;
 }

@@ -12,18 +12,18 @@ export interface Rate {
   what: string;
   content: Content["name"];
   gbPerSecond: number;
-  /** To the first of its group, on the same content. */
+  /** Ratio to the first of its group, on the same content. */
   ratio: number;
 }
 
-/** One way to go through a content. */
+/** A way to go through a content. */
 export interface Way {
   group: string;
   path: string;
   what: string;
   /** All of the content; what `watch` does not time is not measured. */
   go(content: Content, watch: Watch): void | Promise<void>;
-  /** Of this content only. */
+  /** The only content that it is measured on. */
   only?: Content["name"];
 }
 
@@ -34,7 +34,7 @@ const MEASURED_MS = 60;
 
 const core = coreAddon();
 
-/** Where a step lies when it was read. */
+/** Memory in which a step lies when it was read. */
 const memory = new Uint8Array(STEP_BYTES);
 
 /** Adds up processor time. */
@@ -151,7 +151,7 @@ function pipelineWays(): Way[] {
   ];
 }
 
-/** Of the tree: random bytes do not shrink. */
+/** Codecs, measured on the tree: random bytes do not shrink. */
 function codecWays(contents: readonly Content[]): Way[] {
   const none = new Uint8Array(0);
   const runs = contents.filter(({ name }) => name === "tree").flatMap(runsOf);

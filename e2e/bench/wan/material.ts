@@ -1,4 +1,5 @@
-// What the work over a WAN is done on: a source tree, a document, a large file, and each as it is after an edit. Made in a folder of the local disk.
+// Material of the work over a WAN: a source tree, a document, a large file, and each as it is after an edit. Made in a
+// folder of the local disk.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SeededRandom } from "@runnel/shared";

@@ -113,7 +113,7 @@ async function startSshd(sandbox: Sandbox): Promise<Sshd> {
     "Subsystem sftp internal-sftp",
   ];
   writeFileSync(`${folder}/config`, lines.join("\n"));
-  // Where it separates its privileges; the package leaves that to the system's start.
+  // Folder where it separates its privileges; the package leaves that to the system's start.
   if (userInfo().uid === 0) mkdirSync("/run/sshd", { recursive: true });
   const child = spawn(SSHD, ["-D", "-E", `${folder}/log`, "-f", `${folder}/config`], { cwd: "/", stdio: "ignore" });
   const ended = once(child, "exit");
@@ -229,7 +229,7 @@ const rsync: System = {
     await mustRun("rsync", ["-a", `${remote}/`, `${copy}/`], { env, deadlineMs });
     return {
       link,
-      // Its copy is of use to none of the work that begins anew.
+      // The copy is of use to none of the work that begins anew.
       forget: async () => undefined,
       perform: async (work, material, scratch) => {
         await onMount(work.byRsync, [copy, material, scratch, remote], { env, deadlineMs });

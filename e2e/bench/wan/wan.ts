@@ -33,7 +33,7 @@ function shapeOf(upMbit: number, downMbit: number, rttMs: number): LinkShape {
 
 export interface WanRow {
   line: string;
-  /** Of the work: "full", "small", "tiny". */
+  /** Size of the work: "full", "small", "tiny". */
   size: string;
   what: string;
   system: string;
@@ -73,7 +73,7 @@ export const wanBenchmark: Benchmark = {
   },
 };
 
-/** Those of the list that are named, all when none is. */
+/** Chooses those of the list that are named, all when none is. */
 function chosen<T extends { name: string }>(all: readonly T[], only: readonly string[]): readonly T[] {
   const named = all.filter(({ name }) => only.includes(name));
   return named.length > 0 ? named : all;

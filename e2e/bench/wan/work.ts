@@ -14,7 +14,7 @@ export interface Work {
 const READS = 7;
 const READ_BYTES = 4096;
 const PUSH = 'rsync -az --delete "$1/" "$4/"';
-/** As `make -j` has it, or a person who copies. */
+/** Builds the tree: reads each source, writes its object, and joins them at the end. */
 const BUILD = (count: number, at: string): string =>
   `cd "${at}"; find tree -name 'source-*.c' | sort | sed -n 1,${count}p | while read -r f; do cat "$f" >/dev/null; gzip -c "$f" >"\${f%.c}.o"; done; find tree -name '*.o' -print0 | sort -z | xargs -0 cat >program`;
 const COPY = (at: string): string =>

@@ -16,7 +16,7 @@ import {
 } from "@runnel/shared";
 
 const [port = "", lasts = "", asked = "", token = "", fingerprint = "", ...file] = process.argv.slice(2);
-/** Of a file of some mebibytes. */
+/** The version of a file of some mebibytes. */
 const version = file.map(Number);
 const dialer = new WsDialer(() => ({ fingerprint }));
 const clock = new RealClock();
@@ -24,7 +24,7 @@ const endMs = clock.bootMs() + Number(lasts);
 const MiB = 1024 * 1024;
 const FEED = 3;
 const HELLO_MS = 50;
-/** Of a message that the server takes. */
+/** Size of a message that the server still takes. */
 const LARGEST = LIMITS.controlBytes - 1024;
 
 /** A link, and what is said on it frame by frame. */
@@ -46,7 +46,7 @@ class Bent {
     });
   }
 
-  /** undefined: it was not taken. */
+  /** Returns undefined when the server did not take the connection. */
   static async open(isReading: boolean): Promise<Bent | undefined> {
     try {
       return new Bent(await dialer.dial(`wss://127.0.0.1:${port}`), isReading);
@@ -66,7 +66,7 @@ class Bent {
     return this.channel;
   }
 
-  /** What is said before it is known whose it is would count as a stranger's. */
+  /** Logs in first: what is said before that counts as unauthenticated. */
   async hello(): Promise<void> {
     this.say(FRAME.call, 1, encodeMessage(["hello", { protocol: 1, software: "attacker", token }]));
     await this.held(HELLO_MS);
@@ -99,7 +99,7 @@ function newInstance(): string {
   return `${process.pid}f${++instances}`.padStart(32, "0");
 }
 
-/** Of the largest message that has nothing but these: some bytes on the wire. */
+/** Compresses the largest message that has nothing but these: it is some bytes on the wire. */
 function bomb(message: unknown): Uint8Array {
   const bytes = encodeMessage(message);
   return Buffer.concat([encodeVarint(bytes.length), zstdCompressSync(bytes)]);
@@ -113,7 +113,7 @@ function writeOf(n: number, sizeBytes: number): object {
   return { ...operation, node: 2, base: 0, sizeBytes };
 }
 
-/** So many at a time, each as often as it ends. */
+/** Keeps `count` connections at work; each begins anew as often as it ends. */
 async function crowd(count: number, act: (bent: Bent) => Promise<void>, isReading = true): Promise<void> {
   const one = async (): Promise<void> => {
     while (leftMs() > 0) {
@@ -130,7 +130,7 @@ async function crowd(count: number, act: (bent: Bent) => Promise<void>, isReadin
 }
 
 const ATTACKS: Record<string, () => Promise<void>> = {
-  /** Nobody's messages, which would grow when they are unfolded. */
+  /** Sends messages without having logged in, which would grow when they are unfolded. */
   async strangers() {
     const large = bomb(ofMaps());
     await crowd(64, async (bent) => {
@@ -140,7 +140,7 @@ const ATTACKS: Record<string, () => Promise<void>> = {
     });
   },
 
-  /** Nobody, who says nothing, or half a request. */
+  /** Connects and says nothing, or half a request. */
   async silence() {
     const sockets = new Set<Socket>();
     while (leftMs() > 0) {

@@ -13,12 +13,12 @@ import {
 } from "../harness/index.ts";
 
 const BURST = fileURLToPath(new URL("burst.py", import.meta.url));
-/** What a program on the server does shows within 2 s, and the kernel may answer from what it knows for one more. */
+/** A change by a program on the server shows within 2 s, and the kernel may answer from what it knows for one more. */
 const SHOWN_MS = 3000;
 /** The folder is looked through before the server is ready. */
 const READY_MS = 120_000;
 const BURST_DEADLINE_MS = 240_000;
-/** What is looked through at the rate of a slow machine. */
+/** Time for a look through the folder at the rate of a slow machine. */
 const LOOKED_MS = 240_000;
 const PICTURE_MS = 400_000;
 
@@ -26,7 +26,7 @@ const SAVE = `mkdir "$1/mine"; for n in $(seq "$2"); do
 echo "$n once" > "$1/mine/$n"; echo "$n twice" >> "$1/mine/$n"
 if [ $((n % 3)) = 0 ]; then mv "$1/mine/$n" "$1/mine/moved $n"; elif [ $((n % 7)) = 0 ]; then rm "$1/mine/$n"; fi; done`;
 
-/** Of docs/cli.md: what `status` says of the server, when it can be asked. */
+/** The part of `status` (docs/cli.md) about the server, when it can be asked. */
 interface ServerView {
   look: { why: string; done: number; total: number } | null;
   conflicts: unknown[];
@@ -63,7 +63,7 @@ export class BurstPlace {
     if (Number(stdout) < changes) throw new Error(`Only ${stdout} changes were made.`);
   }
 
-  /** What `runnel status` would say of the server. */
+  /** Asks the agent for what `runnel status` would say of the server. */
   private async serverOf(control: Control): Promise<ServerView | null> {
     const { mounts } = await control.ask({ verb: "status", asksServer: true });
     return (mounts as { server: ServerView | null }[])[0]?.server ?? null;
@@ -97,7 +97,7 @@ export class BurstPlace {
     return kept.flatMap((n) => [`${n} once`, `${n} twice`]).sort();
   }
 
-  /** What they hold in the served folder. */
+  /** Reads the contents of the saved files in the served folder. */
   async saved(): Promise<string[]> {
     const { stdout } = await mustRun("sh", ["-c", 'cat "$1"/mine/*', "sh", this.served]);
     return stdout.trimEnd().split("\n").sort();

@@ -5,20 +5,20 @@ import { type KeptParts, goneOf } from "./kept.ts";
 import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
 
 export interface Verdict {
-  /** A sentence each; none: the guarantee held. */
+  /** Sentences about what was seen against the guarantee; none when it held. */
   violations: string[];
   /** Reads and listings that were held to it. */
   checked: number;
-  /** Of these, that began within one round trip after a change of another client returned. */
+  /** Opens that began within one round trip after a change of another client returned. */
   close: number;
   offline: number;
 }
 
-/** So long kernels may answer for names and attributes by themselves; they count in ticks. */
+/** Time in which kernels may answer for names and attributes by themselves; they count in ticks. */
 const KERNEL_MS = 1_050;
 /** EIO, ENOSPC: what was not saved then is kept, and sent later. */
 const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
-/** So many of the newest commits a client may not have heard of when it opens a file. */
+/** Count of the newest commits that a client may not have heard of when it opens a file. */
 const UNHEARD_MAX = 20;
 
 const NEAR_MS = 100;
@@ -96,7 +96,7 @@ class Checker {
     // A name operation of another client with that name in that moment is taken for it only where there is none of its own.
     const found = this.truth.commits.filter((each) => each.op === op && each.name === name && during(each));
     const own = found.filter(({ client }) => client === call.client);
-    // Of several the first: what is held to it may then be held to less than was promised, never to more.
+    // The first of several: what is held to it may then be held to less than was promised, never to more.
     return (own[0] ?? (kind === "rename" ? found[0] : undefined))?.seq;
   }
 
@@ -109,7 +109,10 @@ class Checker {
     return emptied?.seq ?? 0;
   }
 
-  /** What programs had written when it began, into files that are open or closed, is committed when it ends, or it named the file. */
+  /**
+   * Checks a flush: all that programs had written when it began, into files that are open or closed, is committed when
+   * it ends, or it named the file.
+   */
   private flushed(flush: Call): void {
     for (const call of this.calls) {
       const { client, kind, wrote = Infinity, outcome } = call;
@@ -206,14 +209,15 @@ class Checker {
   }
 
   /**
-   * Whether a write was under way when a call began, or waited. What was not confirmed is sent later; and where it was done and no answer came, its client
-   * need not know of that, nor of what became of the file since, before its lease has ended.
+   * Returns true when a write was under way as a call began, or waited. A write that was not confirmed is sent later;
+   * and where it was done and no answer came, its client need not know of that, nor of what became of the file since,
+   * before its lease has ended.
    */
   private isPendingAt({ kind, outcome, ended, began, errno, content }: Call, call: Call): boolean {
     if (kind === "create" && outcome === undefined) return false;
     const isSettled = outcome === "ok" || (errno !== undefined && !KEPT_ERRNOS.has(errno));
     if (isSettled || kind === "create") return ended > call.began;
-    // Which of all that emptied a file it came to nobody can tell.
+    // Nobody can tell which of all the writes that emptied a file it came to.
     const seq = content === undefined || content === EMPTY ? undefined : this.truth.firstWith(content, began);
     const sent = this.truth.commits.find((each) => each.seq === seq);
     if (sent === undefined || Math.max(ended, sent.step) > call.began) return true;
@@ -245,7 +249,7 @@ class Checker {
   }
 }
 
-/** What could not be sent may get a node of its own later, under the name that it was for. */
+/** A content that could not be sent may get a node of its own later, under the name that it was for. */
 function sentUntil(write: Call, { lastSeq }: Call): Call {
   return write.outcome === "ok" ? write : { ...write, lastSeq: Math.max(write.lastSeq, lastSeq) };
 }
@@ -259,7 +263,7 @@ function touches(change: Call, seen: Call): boolean {
   });
 }
 
-/** For who has to find out what was wrong. */
+/** Returns true for calls at about the same time: a report shows them to the person who has to find out what was wrong. */
 function isNear(other: Call, call: Call): boolean {
   return other.beganMs < call.endedMs && other.endedMs > call.beganMs - NEAR_MS;
 }

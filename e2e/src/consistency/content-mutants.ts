@@ -99,7 +99,7 @@ export const CONTENT_MUTANTS: readonly Mutant[] = [
   },
 ];
 
-/** As if each write of a file had begun with what the one before it saved. */
+/** Changes a batch as if each write of a file had begun with what the one before it saved. */
 function asOfOneWriter(batch: readonly AcceptedCommit[]): AcceptedCommit[] {
   const last = new Map<number, number>();
   return batch.map((commit) => {

@@ -6,7 +6,7 @@ import { memoryFolder } from "./memory-folder.ts";
 import { SimulatedClient } from "./simulated-client.ts";
 import { SimulatedServer } from "./simulated-server.ts";
 
-/** One way. */
+/** Delay of a link, one way. */
 const DELAY_MS = 20;
 const AT_ONCE = 100;
 const GIVE_UP_MS = 600_000;
@@ -45,13 +45,13 @@ export class Crowd {
     return this.holders();
   }
 
-  /** How many drives have a lease. */
+  /** Counts the drives that have a lease. */
   async holders(): Promise<number> {
     const states = await this.run(Promise.all(this.clients.map((client) => client.life?.mount.status(false))));
     return states.filter((state) => state?.hasLease === true).length;
   }
 
-  /** How long a program of the first client waits for the close of a new file, on the simulation's clock. */
+  /** Measures how long a program of the first client waits for the close of a new file, on the simulation's clock. */
   async saveMs(): Promise<number> {
     const program = this.clients[0]?.life?.kernel.program();
     if (program === undefined) throw new Error("There is no client.");

@@ -8,11 +8,14 @@ import { FOLDER, type SimulatedServer } from "./simulated-server.ts";
 const WALL_JUMP_MS = 3_600_000;
 const SERVER_AWAY_MS = 3_000;
 const SLOW_DISK_MS = 150;
-/** What a close was given is on disk by then (docs/FORMAT.md). */
+/** The content that a close was given is on disk by then (docs/FORMAT.md). */
 const DURABLE_WITHIN_MS = 1_000;
-/** What a fault leads to may last so long. */
+/** The consequences of a fault may last so long. */
 const HURTS_MS = 60_000;
-/** How long a piece of an agent's work takes with a fifth of a processor: mostly so long, and some (a listing is stored, memory is collected) longer. */
+/**
+ * Usual time of a piece of an agent's work with a fifth of a processor; some (a listing is stored, memory is collected)
+ * take longer.
+ */
 const WORK_MS = 12;
 const WORKS_LONG = 0.02;
 const WORK_MS_MAX = 2_400;
@@ -27,15 +30,15 @@ export interface FaultParts {
 
 export class Faults {
   private readonly parts: FaultParts;
-  /** What is not over yet. */
+  /** Ends of the faults that are not over yet. */
   private readonly toUndo = new Set<() => void>();
-  /** What had to start again. */
+  /** Starts of the processes that had to start again. */
   private readonly starting: Promise<void>[] = [];
-  /** What was done, in order. */
+  /** Faults that were done, in order. */
   private readonly done: { kind: Fault["kind"]; client: string; atMs: number }[] = [];
   /** When clients' disks were full. */
   readonly full: { client: string; fromMs: number; untilMs: number }[] = [];
-  /** What was done, for a person. */
+  /** Sentences about what was done, for a person. */
   readonly log: string[] = [];
 
   constructor(parts: FaultParts) {
@@ -71,7 +74,7 @@ export class Faults {
     );
   }
 
-  /** Its machine stopped in the middle of that, or within a second of it. */
+  /** Returns true when the client's machine stopped in the middle of that, or within a second of it. */
   hasStopped(client: string, { beganMs, endedMs }: { beganMs: number; endedMs: number }): boolean {
     return this.done.some(
       (each) =>
@@ -165,7 +168,7 @@ export class Faults {
     if (!server.isRunning || server.disks.awaySinceMs !== undefined) return;
     this.stopServer(() => server.loseData());
     this.later(lastsMs, () => {
-      // Where several such times overlap, the first that ends brings it back.
+      // The first that ends brings it back, where several such times overlap.
       if (server.hasLostData) this.stopServer(() => server.findData());
     });
   }

@@ -1,4 +1,4 @@
-// What programs did and saw, each with the interval in which it was under way.
+// The history of a run: all that programs did and saw, each call with the interval in which it was under way.
 
 /** "" for a name that was not there, else the content's key. */
 export type Seen = string | undefined;
@@ -17,7 +17,7 @@ export interface Call {
   /** On the run's clock. */
   beganMs: number;
   endedMs: number;
-  /** undefined: no word came back. */
+  /** Undefined when no word came back. */
   outcome: "ok" | "failed" | undefined;
   /** read: the content, "folder" or undefined for nothing there; look: the same with the size for the content; write: what was written. */
   content?: Seen;
@@ -37,12 +37,12 @@ export interface Call {
   from?: string;
 }
 
-/** False: it looks at what is there, and leaves it so. */
+/** Returns false for a call that looks at what is there, and leaves it so. */
 export function isChange(kind: Call["kind"]): boolean {
   return kind !== "read" && kind !== "list" && kind !== "look" && kind !== "flush";
 }
 
-/** As in lists: it ends in a slash, or is "". */
+/** The path of the folder as lists have it: it ends in a slash, or is "". */
 export function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/") + 1);
 }
@@ -50,7 +50,7 @@ export function folderOf(path: string): string {
 export class History {
   readonly calls: Call[] = [];
   step = 0;
-  /** Who is to hear of each call as it begins and ends. */
+  /** Listeners that hear of each call as it begins and ends. */
   readonly told = new Set<(call: Call, what: "begin" | "end") => void>();
   private readonly nowMs: () => number;
   private readonly seq: () => number;

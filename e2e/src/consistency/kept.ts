@@ -1,10 +1,11 @@
-// Whether everything that was saved, or was to be, is still somewhere when all is at rest: as what a file holds, beside it, as an old version, or on the client that
-// could not send it; unless somebody who had it put something else in its place.
+// Checks that everything that was saved, or was to be, is still somewhere when all is at rest: as what a file holds, in
+// a conflict copy, as an old version, or on the client that could not send it; unless somebody who had it put something
+// else in its place.
 import { type Call, isChange } from "./history.ts";
 import type { OutsideWrite } from "./outside.ts";
 import { type Committed, EMPTY, type Truth } from "./truth.ts";
 
-/** What lies where when all is at rest. */
+/** All that lies somewhere when all is at rest. */
 export interface Resting {
   /** Keys of all that lies in the served folder, old versions with it. */
   contents: ReadonlySet<string>;
@@ -15,7 +16,7 @@ export interface Resting {
    * stopped before what it was to keep was on disk.
    */
   isRefused(call: Call): boolean;
-  /** By client, what status says of what could not be sent. */
+  /** Status of each client about what could not be sent. */
   unsent: ReadonlyMap<string, string>;
 }
 
@@ -39,7 +40,7 @@ export function goneOf(parts: KeptParts): string[] {
 
 class Kept {
   private readonly parts: KeptParts;
-  /** What programs on the server wrote over, or put another file in the place of. */
+  /** Contents that programs on the server wrote over, or put another file in the place of. */
   private readonly written: ReadonlySet<string | undefined>;
   /** node/version, of those that a committed edit started from. */
   private readonly edited: ReadonlySet<string>;
@@ -77,7 +78,10 @@ class Kept {
     return truth.namesOf(node) === 0 && truth.lastTakenBy(node) !== "";
   }
 
-  /** What a close or fsync failed with is no reason for its bytes to go. */
+  /**
+   * Returns true when the bytes of a failed write are still somewhere: that a close or fsync failed is no reason for
+   * them to go.
+   */
   private isKept(call: Call): boolean {
     const { kind, outcome, errno = 0, wrote, content } = call;
     if (kind !== "write" || outcome !== "failed" || wrote === undefined || content === undefined) return true;
@@ -89,7 +93,7 @@ class Kept {
     return this.parts.isMixed(call) || this.isGivenUp(call);
   }
 
-  /** Of its file since: whoever renames it, or has linked it, what is shown goes with it. */
+  /** Paths of the call's file since then: the entry in status moves with whoever renames the file, or has linked it. */
   private pathsSince({ path, began }: Call): ReadonlySet<string> {
     const paths = new Set([path]);
     for (const { kind, path: from, toPath: to, began: at } of this.parts.calls.toSorted((a, b) => a.began - b.began)) {
@@ -105,7 +109,8 @@ class Kept {
     const paths = this.pathsSince(call);
     return this.parts.calls.some((each) => {
       if (each.client !== call.client || each.began <= call.began || !isChange(each.kind)) return false;
-      // What could not be sent is what its client shows: whoever writes a file anew there gives it up, and an edit starts from it.
+      // The client shows what it could not send: whoever writes a file anew there gives it up, and an edit starts from
+      // it.
       if (each.kind === "write") return each.from === undefined ? paths.has(each.path) : each.from === call.content;
       const isOf = [each.path, each.toPath].some((path) => path === call.path || call.path.startsWith(`${path}/`));
       return isOf && each.kind !== "link" && each.kind !== "make";

@@ -1,21 +1,22 @@
-// What a kernel keeps of one id of a drive: attributes for as long as it was told, and pages. After Linux 6.1, fs/fuse/{inode,file,dir}.c, with the flags
-// that drive.node asks for: EXPLICIT_INVAL_DATA, ATOMIC_O_TRUNC, no write-back cache.
+// The state that a kernel has of one id of a drive: attributes for as long as it was told, and pages. Modelled on Linux
+// 6.1, fs/fuse/{inode,file,dir}.c, with the flags that drive.node asks for: EXPLICIT_INVAL_DATA, ATOMIC_O_TRUNC, no
+// write-back cache.
 import type { ProgramStat } from "@runnel/native/drive";
 
 export const PAGE_BYTES = 4096;
 
 export class KernelInode {
   readonly id: number;
-  /** As last told; but its size is `sizeBytes`. */
+  /** Attributes as the drive answered last; but its size is `sizeBytes`. */
   private told: ProgramStat;
   /** The kernel's own: a write moves it on, a read that ends early back. */
   sizeBytes: number;
   attributesUntilMs = -Infinity;
   /** When its attributes were last changed, among those of all inodes: what was asked before says nothing any more. */
   order = 0;
-  /** What FORGET gives back. */
+  /** Count of lookups that FORGET gives back. */
   lookups = 0;
-  /** By programs that are in a call, by open files, and by names in the cache. */
+  /** Count of holders: programs that are in a call, open files, and names in the cache. */
   held = 0;
   opens = 0;
   names = 0;
@@ -56,7 +57,7 @@ export class KernelInode {
     for (let page = Math.floor(offset / PAGE_BYTES); page * PAGE_BYTES < end; page++) {
       const begin = page * PAGE_BYTES;
       const [from, to] = [Math.max(offset, begin), Math.min(end, begin + PAGE_BYTES)];
-      // Of a page that is not here only the whole is kept.
+      // A page that is not here is kept only when it was written whole.
       if (!this.pages.has(page) && to - from === PAGE_BYTES) this.pages.set(page, new Uint8Array(PAGE_BYTES));
       this.pages.get(page)?.set(bytes.subarray(from - offset, to - offset), from - begin);
     }
@@ -70,7 +71,10 @@ export class KernelInode {
     return undefined;
   }
 
-  /** What was read from a page on; shorter than `pages`: that was the end of the file, unless its size has changed since it was asked for. */
+  /**
+   * Stores what was read from a page on. Shorter than `pages`, it reached the end of the file, unless its size has
+   * changed since it was asked for.
+   */
   fill(from: number, pages: number, bytes: Uint8Array, asked: number, order: number): void {
     for (let index = 0; index < pages; index++) {
       if (this.pages.has(from + index)) continue;

@@ -23,7 +23,7 @@ interface Dentry {
   untilMs: number;
 }
 
-/** What a request says, as far as a kernel looks at it. */
+/** The fields of a request that a kernel looks at. */
 interface Asked {
   id: number;
   folder: number;
@@ -61,7 +61,7 @@ export class Kernel {
   private isForgetting = false;
   private programs = 0;
   private order = 1;
-  /** What programs asked for and the drive was not. */
+  /** Counts of what programs asked for and the drive was not. */
   readonly answered: Answered = { names: 0, attributes: 0, pages: 0 };
 
   /** `isFull`: the disk on which the drive keeps what is written to it has no room now. */
@@ -76,7 +76,7 @@ export class Kernel {
     });
   }
 
-  /** Of one thread. */
+  /** Makes a program with one thread. */
   program(): Program {
     const caller = { uid: 0, gid: 0, pid: ++this.programs };
     return new Program((op, args, signal) => this.request(op, args as Asked, signal), caller);
@@ -166,7 +166,7 @@ export class Kernel {
     return false;
   }
 
-  /** Not two at a time for one name. */
+  /** Looks a name up, but never twice at a time. */
   private async lookupAnew(args: Asked, pass: () => Promise<RequestResult>): Promise<RequestResult> {
     const key = `${args.folder}/${args.name}`;
     const other = this.inLookup.get(key);
@@ -351,7 +351,9 @@ export class Kernel {
     }
   }
 
-  /** What the drive's own code meets when it writes what programs write. */
+  /**
+   * Fails when the disk is full, as the drive's own code does when it writes what programs write.
+   */
   private async write(args: Asked, pass: () => Promise<RequestResult>): Promise<RequestResult> {
     if (this.isFull()) return failed(ENOSPC);
     const result = await pass();

@@ -19,7 +19,7 @@ const [first = "", ...more] = process.argv.slice(2);
 if (first === "plan") write(await watched(JSON.parse(readFileSync(more[0] ?? "", "utf8")) as Plan));
 else if (first === "shrink") await writeSmaller(Number(more[0]), Number(more[1]), more[2]);
 else await writeRuns(Number(first), Number(more[0]), Number(more[1]), more[2]);
-// What was killed in the last run still waits, for ever.
+// Calls of processes that were killed in the last run still wait, for ever.
 process.stdout.end(() => process.exit(0));
 
 async function writeRuns(seed: number, count: number, lastsMs: number, name: string | undefined): Promise<void> {

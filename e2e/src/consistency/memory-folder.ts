@@ -1,4 +1,5 @@
-// Where a simulation's clients have their files: in memory where the system has such a place, since a run makes and drops thousands of small ones.
+// The place where a simulation's clients have their files: in memory where the system has such a place, since a run
+// makes and drops thousands of small ones.
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 

@@ -22,7 +22,7 @@ import { replace } from "./replace.ts";
 
 export interface Mutant {
   name: string;
-  /** What a run needs to have a chance. */
+  /** Settings that give a run a chance to notice the mutant. */
   settings?: PlanSettings;
   apply(): void;
 }
@@ -84,7 +84,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a lease kept over a suspend",
-    // Nobody else's change is done before the sleeper's lease has run out.
+    // No change of anybody else is done before the sleeper's lease has run out.
     settings: { powers: [], termMs: 4_000, faults: ["sleep"], faultsLongerMs: 5_000 },
     apply: () =>
       replace<Process, []>(

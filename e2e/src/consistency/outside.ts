@@ -10,7 +10,7 @@ type Folder = SimulatedDisk["root"];
 type File = Folder & { content: NonNullable<Folder["content"]> };
 
 const PAGE_BYTES = 4096;
-/** Where nobody saves for so long, a step is done all the same. */
+/** A step is done all the same where nobody saves for so long. */
 const WAIT_MS = 3_000;
 /** Between two writes of one opening. */
 const PAUSE_MS = 6;
@@ -19,12 +19,12 @@ const STORE_MS = 600;
 const PATCH_BYTES = 64;
 const FILE_MODE = 0o644;
 
-/** One write, or one exchange of files. */
+/** A write, or an exchange of files, by a program on the server. */
 export interface OutsideWrite {
   path: string;
   how: OutsideStep["how"];
   atMs: number;
-  /** What the file held that was written to, or that another one took the place of; undefined: there was none. */
+  /** Content of the file that was written to, or that another one took the place of; undefined when there was none. */
   before: string | undefined;
   after: string;
 }
@@ -33,7 +33,7 @@ export interface OutsideParts {
   clock: SimulatedClock;
   random: SeededRandom;
   disk: SimulatedDisk;
-  /** Of the served folder. */
+  /** Path of the served folder. */
   folder: string;
   history: History;
   executor: Executor;
@@ -43,7 +43,7 @@ export interface OutsideParts {
 export class Outside {
   private readonly parts: OutsideParts;
   readonly writes: OutsideWrite[] = [];
-  /** For a person. */
+  /** Sentences about each step, for a person. */
   readonly log: string[] = [];
   private temps = 0;
   /** Programs work in it wherever it is moved, and never in one that is put in its place. */
@@ -53,7 +53,7 @@ export class Outside {
     this.parts = parts;
   }
 
-  /** One program does them, one after another, each at its time from now. */
+  /** Does the steps as one program, one after another, each at its time from now. */
   async all(steps: readonly OutsideStep[]): Promise<void> {
     const { clock, disk, folder } = this.parts;
     const beganMs = clock.bootMs();

@@ -1,5 +1,5 @@
-// What is to happen in a run: all of it, so that a run that failed can be kept, and made smaller. What is left to chance (jitter, bytes, the order of what
-// happens at once) hangs on the plan's seed.
+// The plan of a run: all that is to happen, so that a run that failed can be kept, and made smaller. The chance that
+// remains (jitter, bytes, the order of what happens at once) hangs on the plan's seed.
 import { SeededRandom } from "@runnel/shared";
 
 /** `readNewest`: what another client's program was told done last, or `path`. */
@@ -23,7 +23,7 @@ export interface Step {
   client: number;
   /** Steps of one program follow each other. */
   program: number;
-  /** Not before this, from the begin of the work. */
+  /** Earliest time, from the begin of the work. */
   atMs: number;
   do: (typeof DOINGS)[number];
   path: string;
@@ -59,22 +59,22 @@ export const FAULTS = [
 export interface Fault {
   atMs: number;
   kind: (typeof FAULTS)[number];
-  /** Where it makes a difference. */
+  /** Client that the fault is for, where that makes a difference. */
   client: number;
   lastsMs: number;
 }
 
 /** Something that a program on the server does in the served folder. */
 export interface OutsideStep {
-  /** Not before this, from the begin of the work. */
+  /** Earliest time, from the begin of the work. */
   atMs: number;
   how: (typeof OUTSIDE)[number];
   path: string;
   /** When a client's next save begins, or has returned, and to its file. */
   beside?: "begin" | "end";
-  /** So long after that. */
+  /** Delay after that. */
   lateMs: number;
-  /** How many writes. */
+  /** Number of writes. */
   pieces: number;
 }
 
@@ -93,24 +93,24 @@ export interface Plan {
   faults: Fault[];
 }
 
-/** What a plan is made with, where chance is not to say it. */
+/** Settings that a plan is made with, where chance is not to decide. */
 export interface PlanSettings {
   clients?: number;
   programs?: number;
   termMs?: number;
-  /** One way, of the first client's line. */
+  /** Delay of the first client's line, one way. */
   delayMs?: number;
   /** And no others; those of the first client only. */
   faults?: readonly Fault["kind"][];
-  /** So much longer than otherwise. */
+  /** Time that faults last beyond the usual. */
   faultsLongerMs?: number;
   /** From the begin to the end, and no other. */
   onlyFault?: Fault["kind"];
   /** Contents above a mebibyte in any case. */
   isLarge?: boolean;
-  /** What is written has several chunks, and is edited where it would be read. */
+  /** Contents have several chunks, and are edited where they would be read. */
   isEdited?: boolean;
-  /** In place of the usual ones. */
+  /** Powers in place of the usual ones. */
   powers?: readonly Power[];
 }
 
@@ -121,9 +121,9 @@ export interface PlanSettings {
  * clients make and move the same few files.
  */
 export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unavailable" | "unsent" | "quiet";
-/** What a plan contains unless something else is asked for. */
+/** Powers that a plan has unless something else is asked for. */
 const POWERS: readonly Power[] = ["verbs", "outside", "large", "slowAgent", "unavailable", "unsent", "quiet"];
-/** Of plans that may. */
+/** Share of quiet plans among those that may be. */
 const QUIET_SHARE = 0.05;
 const QUIET_SEED = 0x5bd1e995;
 const QUIET_SHARES: readonly (readonly [number, Step["do"]])[] = [
@@ -132,7 +132,10 @@ const QUIET_SHARES: readonly (readonly [number, Step["do"]])[] = [
   [70, "write"],
   [80, "read"],
 ];
-/** Of plans that may: whatever else they contain happens mostly while the server has its folder and its data. */
+/**
+ * Share of such plans among those that may: whatever else they contain happens mostly while the server has its folder
+ * and its data.
+ */
 const UNAVAILABLE_SHARE = 0.4;
 
 const NEEDS: Partial<Record<Fault["kind"], Power>> = {
@@ -145,7 +148,7 @@ const NAMES = ["a", "b", "c"];
 const HOLDS_MS = 3_000;
 const LARGE_BYTES = 1_100_000;
 const SIZES = [0, 10, 300, 5_000, 30_000];
-/** Of a hundred; the rest are renames. */
+/** Shares of steps in a hundred; the rest are renames. */
 const SHARES: readonly (readonly [number, Step["do"]])[] = [
   [20, "readNewest"],
   [36, "read"],
@@ -165,7 +168,7 @@ const VERBS: ReadonlySet<Step["do"]> = new Set<Step["do"]>(["flush", "removeTree
 export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   const random = new SeededRandom(seed);
   const powers = new Set(settings.powers ?? POWERS);
-  // Of its own chance: the other seeds stay what they are.
+  // A source of chance of its own: the other seeds stay what they are.
   if (powers.has("quiet") && (powers.size === 1 || new SeededRandom(seed ^ QUIET_SEED).coin(QUIET_SHARE)))
     return quietPlan(seed, random);
   if (!random.coin(UNAVAILABLE_SHARE)) powers.delete("unavailable");

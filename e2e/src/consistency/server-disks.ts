@@ -3,7 +3,7 @@ import { type Clock, type Disk, type DiskRoot, SimulatedDisk } from "@runnel/sha
 
 const PAGE_BYTES = 4096;
 const FOLDER_MODE = 0o755;
-/** What was begun for want of room goes on so long, once the disks are as fast as ever. */
+/** Work that was begun for want of space goes on so long, once the disks are as fast as ever. */
 const SHORT_MS = 10_000;
 const TRASH_NAME = "trash";
 

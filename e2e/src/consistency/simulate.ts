@@ -1,4 +1,4 @@
-// One run of a plan: clients work, faults happen, then all is well again, and everybody must agree.
+// Runs a plan: clients work, faults happen, then all is well again, and everybody must agree.
 import { constants, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { inlineExecutor } from "@runnel/native";
@@ -27,13 +27,13 @@ export interface Report extends Verdict {
   waited: number;
   /** Names, attributes and pages that kernels answered by themselves. */
   fromKernels: number;
-  /** What agents and server noted down. */
+  /** Problems that agents and server noted down. */
   problems: string[];
   /** All that happened, line by line: equal for equal seeds. */
   trace: string;
 }
 
-/** What counts as "within one round trip". */
+/** Time that counts as "within one round trip". */
 const CLOSE_MS = 150;
 /** Longer than all that an agent waits for before it tries again. */
 const HEAL_MS = 240_000;
@@ -182,7 +182,7 @@ class World {
       const states = await this.states();
       const isWell = states.every((state) => state?.state === "connected" && state.unsentFiles <= hopelessIn(state));
       well = isWell && server.isSettled ? well + 1 : 0;
-      // What is held back for a moment has come by then.
+      // Everything that is held back for a moment has come by then.
       if (well >= 3) return;
     }
     const states = await this.states();
@@ -243,7 +243,7 @@ class World {
     );
   }
 
-  /** Of all files, old versions and what else the server keeps with it. */
+  /** Reads the keys of all files, old versions and what else the server keeps with it. */
   private async keysBelow(root: DiskRoot, path: string): Promise<string[]> {
     const keys: string[] = [];
     for (const name of await namesIn(root, path)) {

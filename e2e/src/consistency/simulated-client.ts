@@ -18,7 +18,7 @@ import { SERVER_URL } from "./simulated-server.ts";
 const FITS = 0.15;
 const CACHE_BYTES = 64 * 1024 * 1024;
 
-/** One life of the agent. */
+/** The time from a start of the agent to its end. */
 export interface Life {
   process: Process;
   disk: HostDisk;
@@ -39,7 +39,7 @@ export interface SimulatedClientParts {
   losesPower: boolean;
 }
 
-/** What of a session is reached into here. */
+/** The part of a session that is reached into here. */
 interface Acknowledging {
   feed: unknown;
   acknowledge?: (feed: unknown, seq: number) => unknown;
@@ -57,7 +57,7 @@ export class SimulatedClient {
   private instances = 0;
   private boots = 1;
   private silences = 0;
-  /** What the machine's disk holds. */
+  /** Path of what the machine's disk holds. */
   private state = "";
   private readonly shadow: ShadowDisk | undefined;
   /** The machine's disk, in all lives. */
@@ -130,7 +130,7 @@ export class SimulatedClient {
     this.life = { process, disk, drive, kernel, mount, ended, end };
   }
 
-  /** Its line swallows everything until the function is called that this returns; so do others until theirs. */
+  /** Makes its line swallow everything until the function that this returns is called; so do others until theirs. */
   silence(): () => void {
     this.silences += 1;
     this.line.isBlackHole = true;
@@ -202,7 +202,7 @@ export class SimulatedClient {
     if (how === 2) truncateSync(to, Math.floor(statSync(to).size / 2));
   }
 
-  /** What the kernels of all lives answered by themselves. */
+  /** Count of what the kernels of all lives answered by themselves. */
   get fromKernel(): number {
     const lives = [...this.former, ...(this.life === undefined ? [] : [this.life])];
     return lives.reduce(

@@ -13,7 +13,7 @@ export const VOLUME = "docs";
 export const SERVER_URL = `ws://127.0.0.1:${PORT}/${VOLUME}`;
 export const FOLDER = "/srv/docs";
 const DATA = "/var/runnel";
-/** So soon a server notices that its folder is not at its path any more, on the slowest of the disks here. */
+/** A server notices within this time that its folder is not at its path any more, on the slowest of the disks here. */
 const NOTICED_MS = 3_500;
 
 /** Instances are named so (simulated-client.ts). */
@@ -21,7 +21,7 @@ function clientOf(instance: string): string {
   return Buffer.from(instance, "hex").toString().split("/")[0] ?? "";
 }
 
-/** What a dead process still asks of the store is not done: the store is the next one's. */
+/** Refuses what a dead process still asks of the store, which is the next one's. */
 function whileAlive(process: Process, store: MetaStore): MetaStore {
   return new Proxy(store, {
     get: (target, property) => {
@@ -42,7 +42,7 @@ export class SimulatedServer {
   readonly machine: Machine;
   readonly truth = new Truth(clientOf);
   readonly warnings: string[] = [];
-  /** What was accepted by a server that has not its data, or not its folder. */
+  /** Operations accepted by a server that has not its data, or not its folder. */
   readonly nowhere: string[] = [];
   private lost: { state: SimulatedDisk; image: MemoryMetaImage } | undefined;
   private readonly network: SimulatedNetwork;
@@ -75,7 +75,7 @@ export class SimulatedServer {
     return this.disks.openRoot(FOLDER);
   }
 
-  /** What status says of it. */
+  /** Reads the notices in the volume's status. */
   async notices(): Promise<Notice[]> {
     return (await this.opened?.volume.content.notices()) ?? [];
   }

@@ -10,18 +10,18 @@ const RUNS_A_PROCESS = 100;
 const RUN_MS = 120_000;
 
 export interface Runs {
-  /** Of the first; each next one has the next. */
+  /** Seed of the first run; each next one has the next. */
   seed: number;
   count: number;
   /** None begins later. */
   lastsMs: number;
   /** With this fault in the product, and only until it has been noticed. */
   mutant?: string;
-  /** So many at a time; 1 unless said. */
+  /** Count of runs at a time; 1 unless said. */
   lanes?: number;
 }
 
-/** Of a report's trace only the digest comes. */
+/** Runs plans in processes of their own; only the digest of a report's trace comes back. */
 export async function simulated({ seed, count, lastsMs, mutant, lanes = 1 }: Runs): Promise<Report[]> {
   const reports: Report[] = [];
   const untilMs = performance.now() + lastsMs;

@@ -4,14 +4,14 @@ import { type Call, isChange } from "./history.ts";
 
 /** EIO, EROFS: what an agent answers with that cannot reach its server. */
 const OFFLINE_ERRNOS: ReadonlySet<number> = new Set([5, 30]);
-/** What a kernel passes on that was sent back twice. */
+/** The errno that a kernel passes on when it was sent back twice. */
 const ESTALE = 116;
 
 /** A sentence for each call of the others that has ended and that `client` delayed when its lease must have run out. */
 export function starvedBy(client: string, all: readonly Call[], termMs: number): string[] {
   const calls = all.filter((call) => call.client !== client);
   const first = calls.find(({ outcome, kind }) => outcome === "ok" && isChange(kind));
-  // One term until the first change was to be acknowledged, one more until the lease has run out.
+  // A term until the first change was to be acknowledged, and another until the lease has run out.
   const fromMs = (first?.endedMs ?? Infinity) + 2 * termMs;
   return calls.flatMap(({ client: whose, kind, path, beganMs, endedMs, heldMs = 0 }) => {
     const tookMs = endedMs - beganMs - heldMs;

@@ -1,14 +1,15 @@
-// What the server committed, in its order: taken from the meta store's plans, so that it is the server's own word for what happened when.
+// Records what the server committed, in its order: taken from the meta store's plans, so that it is the server's own
+// word for what happened when.
 import type { MetaStore, Operation, Planned, PlanRequest } from "@runnel/server/parts";
 import type { Recipe } from "@runnel/shared";
 
-/** What a plan came to. */
+/** The outcome of a plan. */
 export interface Decided {
   seq: number;
   instance: string;
-  /** Of the instance's operations; 0 for what programs on the server did. */
+  /** Number among the instance's operations; 0 for what programs on the server did. */
   n: number;
-  /** One of several that one operation came to. */
+  /** True for each of several that one operation came to. */
   isPart: boolean;
   op: string;
   /** The name that it was about, or the new one of a rename; "" for what has none. */
@@ -16,13 +17,13 @@ export interface Decided {
   /** Names, and what they are bound to from now on: 0 for nothing. */
   bindings: { folder: number; name: string; node: number }[];
   nodes: { node: number; isFile: boolean; version: number }[];
-  /** Of the version that a write made; `over`: the version that was edited. */
+  /** The content of the version that a write made; `over`: the version that was edited. */
   content?: { node: number; version: number; key: string; over: { node: number; version: number } };
 }
 
-/** One commit. */
+/** A commit of the server. */
 export interface Committed extends Decided {
-  /** Whose instance it is; "" for programs on the server. */
+  /** Client whose instance it is; "" for programs on the server. */
   client: string;
   /** On the clock of the run, and among the steps of the history. */
   atMs: number;
@@ -34,13 +35,13 @@ export function keyOf(recipe: Recipe): string {
   return `${[...recipe.lengths].join(",")}:${Buffer.from(recipe.digests).toString("hex")}`;
 }
 
-/** Of the content with this key. */
+/** Size of the content with this key. */
 export function sizeOf(key: string): number {
   const lengths = key.slice(0, key.indexOf(":")).split(",");
   return lengths.reduce((sum, length) => sum + Number(length), 0);
 }
 
-/** undefined: nothing changed. */
+/** Returns undefined when nothing changed. */
 export function decidedOf({ id, operation }: PlanRequest, planned: Planned): Decided | undefined {
   if (!planned.ok || planned.change === undefined) return undefined;
   const { change, result } = planned;
@@ -66,7 +67,7 @@ export function decidedOf({ id, operation }: PlanRequest, planned: Planned): Dec
   };
 }
 
-/** What a program on the server wrote, of which the server has no digests yet. */
+/** Key of a content that a program on the server wrote, of which the server has no digests yet. */
 export const UNKNOWN = "?";
 
 /** The key of no bytes. */
@@ -75,7 +76,7 @@ const ROOT = 1;
 
 export class Truth {
   readonly commits: Committed[] = [];
-  /** By node and version. */
+  /** Keys of contents, by node and version. */
   private readonly contents = new Map<string, string>();
   private readonly names = new Map<string, { seq: number; node: number }[]>();
   private readonly versions = new Map<number, { seq: number; version: number }[]>();
@@ -161,8 +162,8 @@ export class Truth {
   }
 
   /**
-   * What somebody may have taken a path for who put it together from a name and attributes that were each so at some moment of these. Folders on the way are
-   * never renamed or removed.
+   * All that somebody may have taken a path for who put it together from a name and attributes that were each so at
+   * some moment of these. Folders on the way are never renamed or removed.
    */
   seenAt(path: string, fromSeq: number, toSeq: number): Set<string | undefined> {
     const seen = new Set<string | undefined>();
@@ -176,7 +177,10 @@ export class Truth {
     return seen;
   }
 
-  /** What somebody may have read who found a path bound at some moment of these, and read what it was bound to then or later. */
+  /**
+   * All that somebody may have read who found a path bound at some moment of these, and read what it was bound to then
+   * or later.
+   */
   readAt(path: string, fromSeq: number, toSeq: number): Set<string | undefined> {
     const found = new Set<number>();
     const seen = new Set<string | undefined>();
@@ -230,14 +234,14 @@ export class Truth {
     return this.contents.get(`${node}/${version}`);
   }
 
-  /** How often a node is bound to a name after the last commit. */
+  /** Count of the names to which a node is bound after the last commit. */
   namesOf(node: number): number {
     let names = 0;
     for (const history of this.names.values()) if (history.at(-1)?.node === node) names += 1;
     return names;
   }
 
-  /** Whose commit took a node's name last; undefined: nobody's. */
+  /** Client whose commit took a node's name last; undefined when nobody's did. */
   lastTakenBy(node: number): string | undefined {
     let last: { seq: number; client: string } | undefined;
     for (const [key, history] of this.names) {
@@ -252,7 +256,7 @@ export class Truth {
     return last?.client;
   }
 
-  /** In the order of their seqs. */
+  /** Takes commits in the order of their seqs. */
   take(commit: Committed): void {
     const { content } = commit;
     if (content !== undefined) this.contents.set(`${content.node}/${content.version}`, content.key);

@@ -15,7 +15,7 @@ export interface WorkloadParts {
   client: SimulatedClient;
   history: History;
   executor: Executor;
-  /** Of the plan: what is written hangs on it and on the step alone. */
+  /** Seed of the plan: what is written hangs on it and on the step alone. */
   seed: number;
   /** When the work begins, on the simulation's clock. */
   beginMs: number;
@@ -39,7 +39,7 @@ export async function runProgram(parts: WorkloadParts, steps: readonly Step[]): 
   }
 }
 
-/** What one life of an agent is asked for. */
+/** Does what one life of an agent is asked for. */
 class Doer {
   private readonly parts: WorkloadParts;
   private readonly life: Life;
@@ -73,7 +73,7 @@ class Doer {
     else await this.makeFolder(path);
   }
 
-  /** What another client's program was told done last. */
+  /** Path that another client's program changed last. */
   private changedElsewhere(): string | undefined {
     const { history } = this.parts;
     const last = history.calls.findLast(
@@ -87,7 +87,7 @@ class Doer {
     return { bytes, key: keyOf(await this.parts.executor.chunkBytes(bytes)) };
   }
 
-  /** Of a large one the same bytes again and again: that costs little, and it is a content of its own all the same. */
+  /** The same bytes again and again for a large one: that costs little, and it is a content of its own all the same. */
   private contentOfStep(): Uint8Array {
     const { sizeBytes = 0 } = this.step;
     if (sizeBytes <= REPEATED_BYTES) return this.random.bytes(sizeBytes);
@@ -144,7 +144,7 @@ class Doer {
     }
   }
 
-  /** In several steps, between which much can happen. */
+  /** Reads in several steps, between which much can happen. */
   private async readAll(fd: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     for (let offset = 0; ;) {
@@ -170,7 +170,7 @@ class Doer {
     return this.call({ client: this.client, kind: "write", path, content: key }, async (call) => {
       const fd = await this.program.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC);
       try {
-        // Also an empty file is to be a save: the close of one that was only made does not wait for the server.
+        // Makes a save of an empty file, too: the close of one that was only made does not wait for the server.
         await this.program.ftruncate(fd, 0);
         if (bytes.length > 0) await this.program.write(fd, 0, bytes);
         await this.hold(call);

@@ -19,7 +19,7 @@ const LANES = 3;
 export const SERVER_PROGRAM = "runnel.mjs serve";
 export const AGENT_PROGRAM = "agent/main.ts";
 
-/** Where the programs of one workload work. */
+/** Place where the programs of one workload work. */
 export interface Work {
   /** Name of the folder on the drive; also what its contents are made of. */
   name: string;
@@ -60,7 +60,7 @@ export class CrashRig {
     this.server = await this.sandbox.startServer({ volumes: { docs: this.served }, data: this.data, listen, env });
   }
 
-  /** Also over what a killed agent left. */
+  /** Mounts, also over what a killed agent left. */
   async mount(stop?: Stop): Promise<void> {
     const env = stop && this.stop.environment(AGENT_PROGRAM, [dirname(this.device.home)], stop);
     const url = `${this.server.url}/docs`;
@@ -132,7 +132,7 @@ folder\n${shown[0]}\ndrive\n${shown[1]}\nother drive\n${shown[2]}\n${possible.ma
     });
   }
 
-  /** What lies in each of the folders. */
+  /** Reads what lies in each of the folders. */
   async look(folders: readonly string[]): Promise<Tree[]> {
     const { stdout } = await mustRun(process.execPath, [LOOK, ...folders], { deadlineMs: LOOK_MS });
     return (JSON.parse(stdout) as [string, string][][]).map((found) => new Map(found));
@@ -143,7 +143,7 @@ folder\n${shown[0]}\ndrive\n${shown[1]}\nother drive\n${shown[2]}\n${possible.ma
   }
 }
 
-/** How many steps of a lane the system has acknowledged, and how the next one failed. */
+/** Reads how many steps of a program the system has acknowledged, and how the next one failed. */
 function readLog(log: string, lane: number): { done: number; failure: string | undefined } {
   const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
   const own = lines.map((line) => line.split(" ")).filter(([number]) => number === String(lane));

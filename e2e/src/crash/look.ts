@@ -1,5 +1,5 @@
-// What lies in folders, told by a process of its own: JSON, for each a list of [path, words as in a workload's trees], empty when there is no such
-// folder. argv: FOLDER…
+// Lists what lies in folders, from a process of its own: JSON, for each folder a list of [path, words as in a
+// workload's trees], empty when there is no such folder. argv: FOLDER…
 import { existsSync, readFileSync, readdirSync, readlinkSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "./workload.ts";

@@ -25,7 +25,7 @@ export class SmallDisk {
 
   /** Another program takes all that is left, but for some KiB. */
   async fill(leftKiB: number): Promise<void> {
-    // In smaller and smaller pieces, so that nothing is left; it ends with "no space".
+    // Pieces become smaller and smaller, so that nothing is left; the last fails with "no space".
     const script =
       'for size in 64k 4k 1k; do dd if=/dev/zero of="$1/filler.$size" bs=$size status=none || true; done; truncate -s -"$2"K "$1/filler.64k"; sync -f "$1"';
     await run("bash", ["-c", script, "bash", this.folder, String(leftKiB)]);

@@ -22,7 +22,7 @@ std::string Setting(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/** Whether this is the program that is meant: its command line holds the words. */
+/** Returns true in the program that is meant: its command line holds the words. */
 bool IsMeant() {
   const std::string words = Setting("STOP_AT_PROGRAM");
   std::string line(4096, '\0');

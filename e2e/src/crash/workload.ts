@@ -1,5 +1,6 @@
-// What programs do to a drive while it crashes, and what may be there afterwards. A lane is one program in a folder of its own: a list of steps, each
-// logged when the system said that it succeeded. Pure but for nothing: the same list is performed by perform.ts and modelled here.
+// The work of programs on a drive while it crashes, and what may be there afterwards. Each program works in a folder of
+// its own: a list of steps, each logged when the system said that it succeeded. Pure: the same list is performed by
+// perform.ts and modelled here.
 import { createHash } from "node:crypto";
 
 export type Step =
@@ -24,7 +25,7 @@ interface Node {
 }
 
 const SMALL_BYTES = 700;
-/** In the log record. */
+/** Size that stays in the log record. */
 const MIDDLE_BYTES = 90_000;
 /** More than a record holds: it is staged. */
 const LARGE_BYTES = 1_300_000;
@@ -71,7 +72,7 @@ export function bytesOf(seed: string, length: number): Buffer {
   return Buffer.concat(blocks).subarray(0, length);
 }
 
-/** What a step writes. `edit` counts its edits. */
+/** Bytes that a step writes. `edit` counts its edits. */
 export function written(seed: string, index: number, edit: number, length: number): Buffer {
   return bytesOf(`${seed}/${index}/${edit}`, length);
 }
@@ -133,7 +134,7 @@ function shown(tree: ReadonlyMap<string, Node>): Tree {
   return new Map([...tree].map(([path, node]) => [path, describe(node.is, node.mode, node.target, node.content)]));
 }
 
-/** One node in words. */
+/** Describes a node in words. */
 export function describe(is: string, mode: number, target: string, content: Buffer): string {
   if (is !== "file") return `${is} ${target}`.trim();
   return `file ${mode.toString(8)} ${content.length} ${createHash("sha256").update(content).digest("hex").slice(0, 16)}`;

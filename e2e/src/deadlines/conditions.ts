@@ -1,4 +1,4 @@
-// What may befall a link, a server or an agent.
+// Conditions that may befall a link, a server or an agent.
 import type { LinkEmulator } from "../emulator/index.ts";
 import type { Device, ServerProcess } from "../harness/index.ts";
 import type { Knows, Link } from "./expectations.ts";
@@ -12,7 +12,7 @@ export interface Place {
 export interface Condition {
   name: string;
   link: Link;
-  /** What the client comes to know, one after the other. */
+  /** Stages of what the client comes to know, one after the other. */
   phases: readonly Knows[];
   begin(place: Place): Promise<void>;
   end(place: Place): Promise<void>;
@@ -76,7 +76,7 @@ export const CONDITIONS: readonly Condition[] = [
     end: (place) =>
       onLinks(place, async (link) => {
         await link.setShape(NO_LIMIT);
-        // What is under way would still come out at the old rate.
+        // Bytes that are under way would still come out at the old rate.
         await link.cut("accept");
       }),
   },

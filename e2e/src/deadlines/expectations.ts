@@ -1,10 +1,11 @@
-// What a call's return means while the server cannot be reached, as a table: by the kind of the operation and by what the client knows of the server.
-// Columns: the client holds a lease and does not know yet; it holds none and asks; it knows that the server is silent or gone.
+// A table of what a call's return means while the server cannot be reached: by the kind of the operation and by what
+// the client knows of the server. Columns: the client holds a lease and does not know yet; it holds none and asks; it
+// knows that the server is silent or gone.
 import { TIMING } from "@runnel/shared";
 
 export type Knows = "leased" | "asks" | "offline";
 
-/** Whether anything reaches the server: nothing, some of it, or all as soon as the agent's event loop goes on. */
+/** Amount that reaches the server: nothing, some of it, or all as soon as the agent's event loop goes on. */
 export type Link = "none" | "some" | "stalled";
 
 export interface Expected {
@@ -17,13 +18,13 @@ export interface Expected {
 const MARGIN_MS = 2_000;
 const SILENCE_MS = TIMING.silenceMs;
 const PATIENCE_MS = TIMING.patienceMs;
-/** What reads is given up after this, also while bytes come that are not its own. */
+/** A call that reads is given up after this, also while bytes come that are not its own. */
 const LISTING_MS = 5_000;
-/** Of what may be executed a slow line says that it goes on. */
+/** A slow line says that what may be executed goes on. */
 const SLOW_MS = 15_000;
 /** More, where a long listing fills a narrow line: its round trips take a second or so, and silences follow them. */
 const FULL_LINE_MS = 5_000;
-/** Of stall-on-signal.mjs. */
+/** Duration of the stall in stall-on-signal.mjs. */
 const STALL_MS = 5_000;
 
 type Row = Record<Knows, readonly [withinMs: number, errors: readonly string[]]>;
@@ -32,13 +33,13 @@ const DONE = [""];
 const REFUSED = ["EROFS"];
 const FAILED = ["EIO"];
 
-/** Of what the client knows and holds. */
+/** Rows by what the client knows and holds. */
 const KINDS: Record<string, Row> = {
   // Answered by the drive itself.
   native: { leased: [0, DONE], asks: [0, DONE], offline: [0, DONE] },
   // lookup, stat, readdir, and opening what is held.
   metadata: { leased: [0, DONE], asks: [SILENCE_MS, DONE], offline: [0, DONE] },
-  // As of when it was last heard.
+  // Figures as of when the server was last heard.
   space: { leased: [SILENCE_MS, DONE], asks: [SILENCE_MS, DONE], offline: [0, DONE] },
   // Opening for reading what is not held: it fails here or when it is read.
   absent: { leased: [SILENCE_MS, ["", "EIO"]], asks: [SILENCE_MS, ["", "EIO"]], offline: [0, FAILED] },
@@ -58,7 +59,10 @@ const KINDS: Record<string, Row> = {
 /** Under a lease. */
 const NEEDS_NO_AGENT = ["native", "metadata", "edit"];
 
-/** One system call is up to this many requests, each of which may wait for an answer: the folder's attributes, the name, the operation itself. */
+/**
+ * A system call is up to this many requests, each of which may wait for an answer: the folder's attributes, the name,
+ * the operation itself.
+ */
 const REQUESTS_MAX = 3;
 
 /** @throws when there is no such kind. */
@@ -67,13 +71,14 @@ export function expected(kind: string, knows: Knows, link: Link, isCold: boolean
   if (row === undefined) throw new Error(`No expectation for operations of the kind ${kind}.`);
   // A lease is of no use for what is unknown.
   const [withinMs, errors] = row[isCold && knows === "leased" ? "asks" : knows];
-  // What is unknown is asked for, under a lease too, before anything else.
+  // Unknown entries are asked for, under a lease too, before anything else.
   const unknown = isCold ? ["EIO"] : [];
   const askedMs = isCold && knows !== "offline" ? LISTING_MS : 0;
   if (link === "none") return { withinMs: withinMs + askedMs + MARGIN_MS, errors: [...errors, ...unknown] };
   if (link === "stalled") {
     if (!isCold && NEEDS_NO_AGENT.includes(kind)) return { withinMs: MARGIN_MS, errors: DONE };
-    // What reads may be given up just before the agent goes on; what changes waits for the other client, which stands still as well.
+    // A call that reads may be given up just before the agent goes on; one that changes waits for the other client,
+    // which stands still as well.
     const coldMs = isCold ? FULL_LINE_MS : 0;
     return { withinMs: STALL_MS + PATIENCE_MS / 2 + coldMs + MARGIN_MS, errors: ["", "EIO"] };
   }

@@ -25,10 +25,10 @@ const FILLER_NAMES = 2500;
 const FILLER_NAME_BYTES = 100;
 const COLD_LINK = { upBitsPerSecond: 200_000, downBitsPerSecond: 100_000 };
 const FILE_BYTES = 2_000;
-/** Nobody reads it ahead, as small ones are when their neighbours are read one after another. */
+/** Too large to be read ahead, as small ones are when their neighbours are read one after another. */
 const UNSEEN_BYTES = 300_000;
 
-/** One probe under one condition. */
+/** A probe under a condition. */
 export interface Case {
   condition: Condition;
   probe: Probe;
@@ -80,7 +80,7 @@ export class Matrix {
     await this.waitForStatus(({ state }) => state === "connected", "the whole tree");
   }
 
-  /** What was not as expected, a line each. */
+  /** Returns a line for each result that was not as expected. */
   async run(condition: Condition): Promise<string[]> {
     const { sandbox } = this;
     const cases = this.cases.filter((each) => each.condition === condition);
@@ -148,7 +148,7 @@ export class Matrix {
   }
 }
 
-/** What each probe finds in its folder. */
+/** Makes what each probe finds in its folder. */
 function makeObjects(folder: string, unseenBytes: number): void {
   mkdirSync(join(folder, "sub"), { recursive: true });
   mkdirSync(join(folder, "empty"));

@@ -10,9 +10,9 @@ const PROGRAM = fileURLToPath(new URL("probe.py", import.meta.url));
 
 export interface Probe {
   name: string;
-  /** As fuseOperations names it. */
+  /** Name of the operation, as fuseOperations has it. */
   operation: string;
-  /** What kind of operation it is for expectations.ts. */
+  /** Kind of the operation for expectations.ts. */
   kind: string;
   isCold: boolean;
 }
@@ -26,7 +26,7 @@ export interface Job {
 
 export interface Outcome {
   id: string;
-  /** Of the one call; the name of the errno, "" for success. */
+  /** Duration of the call, and the name of its errno, "" for success. */
   ms?: number;
   error?: string;
   /** Why there was no call at all. */

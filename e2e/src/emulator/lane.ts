@@ -1,5 +1,6 @@
-// One direction of one connection: what was read from one socket waits here until it is due, then goes to the other socket.
-// Backpressure on both ends: it stops reading while its direction is full, and stops delivering while the receiver is.
+// A direction of one connection: what was read from one socket waits here until it is due, then goes to the other
+// socket. Backpressure on both ends: it stops reading while its direction is full, and stops delivering while the
+// receiver is.
 import type { Socket } from "node:net";
 import type { LinkDirection } from "./link-direction.ts";
 
@@ -54,7 +55,8 @@ export class Lane {
     this.#owner = owner;
     this.#from.on("data", (bytes: Buffer) => this.#take(bytes));
     this.#from.on("end", () => this.#push("end"));
-    // Also a target that refuses. The news travels as far as bytes do; an ordinary close has said "end" before.
+    // Reset, also by a target that refuses. The news travels as far as bytes do; an ordinary close has said "end"
+    // before.
     this.#from.on("error", () => this.#push("reset"));
     const deliverAgain = (): void => {
       this.#isReceiverFull = false;

@@ -1,10 +1,10 @@
-// One direction of an emulated link: when each byte that enters comes out, and how much is inside. Pure arithmetic on
+// A direction of an emulated link: when each byte that enters comes out, and how much is inside. Pure arithmetic on
 // milliseconds that the caller reads from a clock.
 import { type DirectionCounts, queueBytesOf } from "./link-emulator.ts";
 
 /** A segment is cut so that no piece takes longer than this to send: pieces come out as they would from a router. */
 const PIECE_MS = 5;
-/** One Ethernet frame's TCP payload: smaller pieces would be pointless. */
+/** TCP payload of an Ethernet frame: smaller pieces would be pointless. */
 const PIECE_BYTES_MIN = 1460;
 
 export class LinkDirection {

@@ -45,7 +45,7 @@ export interface LinkCounts {
 }
 
 export interface EmulatorSettings {
-  /** Where connections are forwarded to. */
+  /** Address that connections are forwarded to. */
   target: { host: string; port: number };
   shape?: Partial<LinkShape>;
   /** Folder of recordings for debugging: every segment as one JSON line {ms, connection, direction, base64} in recording.jsonl. */

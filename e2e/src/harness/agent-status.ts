@@ -3,7 +3,7 @@ import { Control } from "./control.ts";
 import type { Device } from "./product.ts";
 import { waitFor } from "./wait.ts";
 
-/** Of docs/cli.md, what tests wait for. */
+/** The part of a mount's status (docs/cli.md) that tests wait for. */
 export interface MountStatus {
   state: string;
   hasLease: boolean;

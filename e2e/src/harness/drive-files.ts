@@ -1,4 +1,4 @@
-// What a program does with a file of a drive: in a child process, as whatever touches a mount.
+// Work of a program with a file of a drive: in a child process, as whatever touches a mount.
 import { join } from "node:path";
 import { onMount, run } from "./run.ts";
 
@@ -7,7 +7,7 @@ export function saveTo(drive: string, name: string, text: string): Promise<strin
   return onMount('printf %s "$2" > "$1"', [join(drive, name), text]);
 }
 
-/** What a program hears that saves so many zeros: an error's words, "" for success. */
+/** Saves so many zeros and returns what the program hears: an error's words, "" for success. */
 export async function trySavingTo(drive: string, name: string, bytes: number): Promise<string> {
   const script = 'head -c "$2" /dev/zero > "$1"';
   const { stderr } = await run("bash", ["-c", script, "bash", join(drive, name), String(bytes)]);

@@ -1,4 +1,4 @@
-// What end-to-end tests and benchmarks stand on.
+// The harness that end-to-end tests and benchmarks stand on.
 export * from "../emulator/index.ts";
 export * from "./control.ts";
 export * from "./database.ts";

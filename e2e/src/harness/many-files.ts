@@ -36,7 +36,7 @@ export async function serveMany(
   return { served, device, drive };
 }
 
-/** What is left in the drive and in the served folder when `runnel remove` of all of them has ended. */
+/** Removes all of them with `runnel remove` and returns what is left in the drive and in the served folder. */
 export async function removeMany(
   { served, device, drive }: ManyFiles,
   deadlineMs: number,

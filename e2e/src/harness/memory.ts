@@ -1,4 +1,4 @@
-// What processes hold: memory, sampled while a test runs, and descriptors. All from /proc.
+// Memory of processes, sampled while a test runs, and their descriptors. All from /proc.
 import { readFileSync, readdirSync } from "node:fs";
 
 const SAMPLE_MS = 100;

@@ -1,5 +1,5 @@
-// What is mounted where, and how to take it away by force. Never touches a mount itself: all comes from /proc and from the
-// FUSE control file system, so that a hanging drive cannot hang whoever cleans up after it.
+// Lists mounts, and takes them away by force. Never touches a mount itself: all comes from /proc and from the FUSE
+// control file system, so that a hanging drive cannot hang whoever cleans up after it.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { run } from "./run.ts";
 
@@ -43,7 +43,7 @@ export function mountsBelow(folder: string): Mount[] {
     .toReversed();
 }
 
-/** Whether something is mounted at exactly this place. */
+/** Returns true when something is mounted at exactly this place. */
 export function isMounted(mountpoint: string): boolean {
   return mountsBelow(mountpoint).some((mount) => mount.mountpoint === mountpoint);
 }

@@ -1,7 +1,10 @@
 // All that a folder holds, as a program sees it: what two pictures have in common is what two places show alike.
 import { onMountInNode, type RunOptions } from "./run.ts";
 
-/** By path: type, mode, owner, mtime in nanoseconds, and the content's digest, the target, or the number of the device; names of one file share its first path. */
+/**
+ * Entries by path: type, mode, owner, mtime in nanoseconds, and the content's digest, the target, or the number of the
+ * device; names of one file share its first path.
+ */
 export type Picture = Record<string, string>;
 
 /** Taken by a process of its own. The store's folder is left out. `isOfNames`: only paths, types, modes, targets and contents. */
@@ -11,7 +14,7 @@ export async function pictureOf(folder: string, options: RunOptions & { isOfName
   return Object.fromEntries(lines);
 }
 
-/** What a served folder has of it: owners and set-uid, set-gid and sticky bits show on drives only [F168]. */
+/** The picture as a served folder has it: owners and set-uid, set-gid and sticky bits show on drives only [F168]. */
 export function asServed(picture: Picture): Picture {
   const plain = (about: string): string =>
     about
@@ -20,7 +23,7 @@ export function asServed(picture: Picture): Picture {
   return Object.fromEntries(Object.entries(picture).map(([path, about]) => [path, plain(about)]));
 }
 
-/** What differs, at most `max` lines for a person: empty when the pictures are alike. */
+/** Returns at most `max` lines about what differs, for a person: empty when the pictures are alike. */
 export function differences(one: Picture, other: Picture, max = 10): string[] {
   const paths = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...paths]

@@ -11,20 +11,20 @@ import { waitFor } from "./wait.ts";
 
 export const LAUNCHER = fileURLToPath(new URL("../../../app/bin/runnel.mjs", import.meta.url));
 
-/** In the environment of what is to be stalled. */
+/** Variables for the environment of what is to be stalled. */
 export const STALL_ON_SIGNAL = {
   NODE_OPTIONS: `--import=${fileURLToPath(new URL("stall-on-signal.mjs", import.meta.url))}`,
 };
 
 const READY_MS = 30_000;
 
-/** One object, as a verb's --json prints it. */
+/** An object as a verb's --json prints it. */
 export type Json = Record<string, unknown>;
 
 export interface ServeOptions {
   /** Name → folder that is served. */
   volumes: Record<string, string>;
-  /** Where the server keeps its own state. */
+  /** Folder where the server keeps its own state. */
   data: string;
   listen?: string;
   /** A folder that was never served is looked through first. */
@@ -42,7 +42,7 @@ export class ServerProcess {
   readonly options: ServeOptions;
   /** ws://HOST:PORT or wss://HOST:PORT */
   readonly url: string;
-  /** Of its key; undefined with plain ws. */
+  /** Fingerprint of its key; undefined with plain ws. */
   readonly fingerprint: string | undefined;
   readonly #stderr: string[];
 
@@ -64,7 +64,7 @@ export class ServerProcess {
     return Number(new URL(this.url).port);
   }
 
-  /** What it has said on stderr so far. */
+  /** Everything that it has said on stderr so far. */
   get stderr(): string {
     return this.#stderr.join("");
   }
@@ -145,7 +145,7 @@ export async function serve(options: ServeOptions): Promise<ServerProcess> {
   }
 }
 
-/** One user's machine: an agent's state (RUNNEL_HOME) and the commands that a person gives there. */
+/** The machine of one user: an agent's state (RUNNEL_HOME) and the commands that a person gives there. */
 export class Device {
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
@@ -206,7 +206,7 @@ export class Device {
     return pid as number;
   }
 
-  /** Its event loop stands still for five seconds; only in an agent that was started with STALL_ON_SIGNAL. */
+  /** Makes its event loop stand still for five seconds; only in an agent that was started with STALL_ON_SIGNAL. */
   stallAgent(): void {
     process.kill(this.agentPid(), "SIGUSR2");
   }

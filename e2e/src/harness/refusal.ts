@@ -7,7 +7,10 @@ export interface Refusal {
   sentence: string;
 }
 
-/** What a command with --json said when it failed. Throws unless that is one sentence on stderr and the same in one object on stdout. */
+/**
+ * Reads the answer of a command with --json that failed. Throws unless that is one sentence on stderr and the same in
+ * one object on stdout.
+ */
 export function refusalOf({ code, isOverdue, stdout, stderr }: RunResult): Refusal {
   const shown = `stdout: ${stdout}\nstderr: ${stderr}`;
   if (isOverdue) throw new Error(`The command was not refused: it still ran at its deadline.\n${shown}`);

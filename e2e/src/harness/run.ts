@@ -23,7 +23,7 @@ export interface RunResult {
 }
 
 const DEADLINE_MS = 20_000;
-/** How long a killed child may take to go. */
+/** Time that a killed child may take to go. */
 const GRACE_MS = 1000;
 
 /** Runs a command to its end or to its deadline. Throws only when it cannot be started. */

@@ -78,7 +78,7 @@ export class Sandbox {
     return emulator;
   }
 
-  /** What a server at the one port proves is taken for proved at the other, too. */
+  /** Lets what a server at the one port proves be taken for proved at the other, too. */
   shareSecret(port: number, otherPort: number): void {
     const [secret, other] = [port, otherPort].map((each) => this.path("runnel", `127.0.0.1-${each}.secret`));
     if (existsSync(secret ?? "")) copyFileSync(secret ?? "", other ?? "");

@@ -5,7 +5,10 @@ import { mountsBelow, unmountByForce } from "./mounts.ts";
 import { run } from "./run.ts";
 import { waitFor } from "./wait.ts";
 
-/** In the environment of every process that a sandbox starts, and so of all that those start: the sandbox's folder. */
+/**
+ * Variable in the environment of every process that a sandbox starts, and so of all that those start: the sandbox's
+ * folder.
+ */
 export const SANDBOX_MARK = "RUNNEL_SANDBOX";
 
 /** Half a million small files, on a busy disk. */
@@ -14,7 +17,7 @@ const REMOVE_MS = 600_000;
 export interface Swept {
   mounts: string[];
   processes: number[];
-  /** What could not be taken away, in words. Empty when all is well. */
+  /** Sentences about what could not be taken away. Empty when all is well. */
   left: string[];
 }
 
@@ -67,7 +70,7 @@ export async function sweep(folder: string): Promise<Swept> {
   } catch {
     swept.left.push(...markedProcesses(folder).map((pid) => `process ${pid}`));
   }
-  await unmountAll(); // One that was mounted meanwhile.
+  await unmountAll(); // Unmounts what was mounted meanwhile.
   swept.processes.push(...killed);
   swept.left.push(...mountsBelow(folder).map(({ mountpoint }) => `mount ${mountpoint}`));
   // Never through a mount: that would remove a served folder's files.

@@ -1,4 +1,4 @@
-// What processes of a test have told, for who looks at its failure: scripts/jest-told.cjs asks.
+// Collects what processes of a test have written, for who looks at its failure: scripts/jest-told.cjs asks.
 const KEY = Symbol.for("runnel.told");
 
 /** `tell` returns all lines so far, or nothing. */

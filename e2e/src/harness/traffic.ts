@@ -1,4 +1,4 @@
-// What tests of traffic share: data that no compressor shrinks, and what a script on a drive costs on the wire.
+// Shared by tests of traffic: data that no compressor shrinks, and the cost of a script on a drive on the wire.
 import type { LinkEmulator } from "../emulator/index.ts";
 import type { Device } from "./product.ts";
 import { onMount } from "./run.ts";

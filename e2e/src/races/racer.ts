@@ -19,7 +19,7 @@ export interface RaceSettings {
 
 export interface RaceReport {
   acknowledged: number;
-  /** Of those, on files that the drive had read before. */
+  /** Count of those on files that the drive had read before. */
   ofCached: number;
   /** Closes that failed: what they wrote need not be there. */
   refused: number;
@@ -47,7 +47,7 @@ function random(below: number): number {
   return Math.floor((state / 2 ** 32) * below);
 }
 
-/** By name in the trash, the path that the file had. */
+/** Paths that files had, by name in the trash. */
 const trashed = new Map<string, string>();
 
 async function inTrash(name: string): Promise<string[]> {
@@ -76,7 +76,7 @@ interface Trial {
   isAcknowledged: boolean;
 }
 
-/** Where each mark lies, and what is neither the base nor a mark. */
+/** Finds where each mark lies, and what is neither the base nor a mark. */
 async function find({ name, base, saved, outside }: Trial): Promise<{ has: Set<string>; wrong: string[] }> {
   const beside = readdirSync(served).filter((each) => each.startsWith(`${name} (`));
   const has = new Set<string>();
@@ -113,7 +113,7 @@ async function expectBoth(trial: Trial, patienceMs: number): Promise<string | un
     const missing = [...(trial.isAcknowledged ? ["saved"] : []), "outside"].filter((who) => !has.has(who));
     if (missing.length === 0 && wrong.length === 0) return undefined;
     last = `${trial.name}: ${missing.length > 0 ? `${missing.join(" and ")} nowhere` : ""} ${wrong.join(", ")}`;
-    // To look is work too.
+    // Rests as long: to look is work too.
     await sleep(Math.max(20, Date.now() - beganMs));
   }
   return last;

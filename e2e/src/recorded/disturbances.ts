@@ -1,4 +1,4 @@
-// What happens to lines, agents and the server of a recorded run, at moments and in an order that hang on the seed.
+// Disturbs lines, agents and the server of a recorded run, at moments and in an order that hang on the seed.
 import { setTimeout as pause } from "node:timers/promises";
 import type { SeededRandom } from "@runnel/shared";
 import type { RecordedClient } from "./recorded-client.ts";
@@ -28,7 +28,7 @@ export interface DisturbanceSettings {
   /** From the begin of one to that of the next. */
   betweenMs: readonly [number, number];
   lastsMs: readonly [number, number];
-  /** So many clients, the first ones, are disturbed. */
+  /** Count of clients, the first ones, that are disturbed. */
   clients: number;
 }
 
@@ -54,7 +54,10 @@ export class Disturbances {
     this.settings = settings;
   }
 
-  /** One after another, and some at once, until told to end; resolves when all is as it was. @throws what went wrong. */
+  /**
+   * Makes disturbances one after another, and some at once, until told to end; resolves when all is as it was. @throws
+   * what went wrong.
+   */
   async until(isOver: () => boolean): Promise<void> {
     const { random, settings } = this;
     const victims = this.clients.slice(0, settings.clients);

@@ -1,5 +1,6 @@
-// What the server and the agents of a recorded run note down of themselves (witness.ts): a line of JSON each, in a file for each machine. And what follows
-// from the notes: who committed what when, which commits waited, which answers were given offline.
+// Notes that the server and the agents of a recorded run write of themselves (witness.ts): a line of JSON each, in a
+// file for each machine. And what follows from the notes: who committed what when, which commits waited, which answers
+// were given offline.
 import { existsSync, readFileSync } from "node:fs";
 import { type Decided, Truth } from "../consistency/truth.ts";
 
@@ -23,14 +24,14 @@ type What =
 
 export type Note = What & { atMs: number };
 
-/** One that was killed may have been writing its last line. */
+/** Reads the notes of a process; if it was killed, it may have been writing its last line. */
 export function readNotes(path: string): Note[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Note);
 }
 
-/** What a server committed in all its lives. */
+/** Collects what a server committed in all its lives. */
 export function truthOf(notes: readonly Note[], clientOf: (instance: string) => string): Truth {
   const truth = new Truth(clientOf);
   let open: { planned: Decided[]; atMs: number } = { planned: [], atMs: 0 };

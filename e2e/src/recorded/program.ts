@@ -55,7 +55,7 @@ async function readAll(file: FileHandle): Promise<Uint8Array> {
   }
 }
 
-/** Of what is missing the answer is undefined. */
+/** Resolves to undefined when the file is missing. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -1,5 +1,6 @@
-// One recorded run: a server and clients as processes of their own, programs at work on real mounts, lines that fail and processes that are killed; then all
-// is well again, everybody must agree, and what programs saw is held to the guarantee by the checker of the simulation.
+// A recorded run: a server and clients as processes of their own, programs at work on real mounts, lines that fail and
+// processes that are killed; then all is well again, everybody must agree, and what programs saw is held to the
+// guarantee by the checker of the simulation.
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,12 +20,12 @@ import { type Habit, News, Work } from "./work.ts";
 export interface RecordSettings {
   seed: number;
   termSeconds: number;
-  /** Of the links, one for each client. */
+  /** Round trips of the links, one for each client. */
   rttsMs: readonly number[];
   /** Programs of each client, by what they do. */
   programs: readonly Habit[];
   disturbances: DisturbanceSettings;
-  /** How long programs work; with a mutant until it has been noticed. */
+  /** Duration of the programs' work; with a mutant until it has been noticed. */
   lastsMs: number;
   /** While too few opens were close, or too few changes made, they work longer: at most so much. */
   untilMs?: number;
@@ -35,14 +36,14 @@ export interface RecordSettings {
 
 export interface RecordedRun extends Verdict {
   seed: number;
-  /** What "close" means here: the longest round trip of the links. */
+  /** Time that "close" means here: the longest round trip of the links. */
   closeMs: number;
   calls: readonly Call[];
   commits: readonly Committed[];
   /** Commits that waited for acknowledgements. */
   waited: number;
   disturbances: readonly string[];
-  /** What agents and server said. */
+  /** Problems that agents and server named. */
   problems: readonly string[];
 }
 
@@ -52,13 +53,13 @@ export const LEAST = 100;
 const ENOUGH = 1.4 * LEAST;
 /** ENOENT, EEXIST, ENOTDIR, EISDIR: somebody else was first. */
 const OF_NAMES: ReadonlySet<number> = new Set([2, 17, 20, 21]);
-/** How often somebody looks whether a run is over. */
+/** Interval at which somebody looks if a run is over. */
 const LOOK_MS = 1_500;
 const SETTLE_MS = 90_000;
 const TREES_MS = 60_000;
 const SANDBOX_MS = 900_000;
 
-/** For a person who has to find out what was wrong; all of the run is kept, since it cannot be repeated. */
+/** Describes a run for a person who has to find out what was wrong; all of it is kept, since it cannot be repeated. */
 export function wordsOf(run: RecordedRun): string {
   const { seed, violations, disturbances, problems } = run;
   const path = join(tmpdir(), `runnel-recorded-${seed}-${Date.now()}.json`);
@@ -66,7 +67,7 @@ export function wordsOf(run: RecordedRun): string {
   return [`seed ${seed}, all of it in ${path}`, ...violations, ...disturbances, ...problems.slice(-20)].join("\n");
 }
 
-/** What a run was worth. */
+/** Says what a run was worth. */
 export function worthOf({ seed, calls, commits, checked, close, closeMs, waited, offline }: RecordedRun): string {
   return (
     `seed ${seed}: ${calls.length} calls, ${commits.length} commits, ${checked} looks held to the guarantee; ${close} opens began within one round trip ` +
@@ -91,7 +92,7 @@ class Recording {
   private clients: RecordedClient[] = [];
   private readonly calls: Call[] = [];
   private readonly closeMs: number;
-  /** What differs when all is well again. */
+  /** Differences when all is well again. */
   private readonly atRest: string[] = [];
 
   constructor(sandbox: Sandbox, settings: RecordSettings) {
@@ -141,7 +142,7 @@ class Recording {
   /** While nothing fails, programs hear of nothing but names. */
   private unexpected(): string[] {
     const { disturbances, mutant, isFirstMute } = this.settings;
-    // One that never acknowledges is sent away now and then.
+    // A client that never acknowledges is sent away now and then.
     if (disturbances.kinds.length > 0 || mutant !== undefined || isFirstMute === true) return [];
     return this.calls.flatMap(({ client, kind, path, errno, beganMs }) =>
       errno === undefined || OF_NAMES.has(errno) || isMadeAgain({ kind, errno })
@@ -178,7 +179,7 @@ class Recording {
     };
   }
 
-  /** By the look of it: what counts is known at the end. */
+  /** Estimates if the run has enough: what counts is known at the end. */
   private hasEnough(): boolean {
     const changes = this.calls.filter(({ kind, outcome }) => isChange(kind) && outcome === "ok");
     if (changes.length < ENOUGH) return false;
@@ -241,7 +242,7 @@ class Recording {
     return truthOf(readNotes(this.server.notes), (instance) => owners.get(instance) ?? "");
   }
 
-  /** Where each call stands among the commits, and whether it was answered offline. */
+  /** Places each call among the commits, and finds out if it was answered offline. */
   private place(truth: Truth): void {
     const offline = new Map(this.clients.map(({ name, notes }) => [name, readNotes(notes).filter(isOffline)]));
     for (const call of this.calls) {

@@ -17,18 +17,18 @@ const MOUNT_MS = 90_000;
 const CALL_MS = 40_000;
 /** ECONNABORTED, ENOTCONN: the agent has gone; what became of the call nobody knows. */
 const CUT_OFF: ReadonlySet<number> = new Set([103, 107]);
-/** Of libuv's threads: more calls than these wait for each other. */
+/** Count of libuv's threads: more calls than these wait for each other. */
 const THREADS = "16";
 
 type Programs = ChildProcessByStdio<Writable, Readable, null>;
-/** What is to be called. */
+/** A call that is to be made. */
 export type Asked = Omit<Order, "id" | "kind"> & { kind: Call["kind"] };
 
 export class RecordedClient {
   readonly name: string;
   readonly link: LinkEmulator;
   readonly drive: string;
-  /** Of one line each, all that it noted down. */
+  /** Path of all that it noted down, a line each. */
   readonly notes: string;
   readonly calls: Call[];
   /** Calls that did not end, in words. */
@@ -115,7 +115,7 @@ export class RecordedClient {
     return (await this.order({ kind: "tree", path: "" }))?.names ?? [];
   }
 
-  /** undefined: it does not end. */
+  /** Resolves to undefined when the call does not end. */
   private async order(order: Omit<Order, "id">): Promise<Done | undefined> {
     const id = ++this.orders;
     const { promise, resolve } = Promise.withResolvers<Done | undefined>();
@@ -138,7 +138,7 @@ export class RecordedClient {
     this.restarting = promise;
     try {
       await this.device.killAgent();
-      // Who still works there would work in the bare folder while nothing is mounted.
+      // Programs that still work there would work in the bare folder while nothing is mounted.
       await waitFor(() => this.waiting.size === 0, CALL_MS, "programs to be cut off");
       if (isNew) {
         rmSync(this.device.home, { recursive: true, force: true });
@@ -173,7 +173,7 @@ export function startPrograms(sandbox: Sandbox, folder: string, done: (done: Don
   return programs;
 }
 
-/** What became of a call that was cut off nobody knows. */
+/** Notes the end of a call; what became of one that was cut off nobody knows. */
 function noteEnd(call: Call, { beganMs, endedMs, errno, content, names }: Done): void {
   Object.assign(call, { began: beganMs, beganMs });
   if (content !== undefined) call.content = content;

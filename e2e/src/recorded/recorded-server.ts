@@ -48,7 +48,7 @@ export class RecordedServer {
     await this.server?.kill();
   }
 
-  /** What it has said so far goes to `warnings`. */
+  /** Moves what it has said so far to `warnings`. */
   note(): void {
     const said = this.server?.stderr.trim() ?? "";
     if (said !== "") this.warnings.push(`server: ${said}`);

@@ -1,11 +1,11 @@
-// What a recorded run is made of, from its seed; and what each mutant needs to have a chance.
+// Makes the settings of a recorded run from its seed; and says what each mutant needs to have a chance.
 import { SeededRandom } from "@runnel/shared";
 import { DISTURBANCES, type DisturbanceSettings } from "./disturbances.ts";
 import type { RecordSettings } from "./record.ts";
 
 type Needs = Partial<Omit<RecordSettings, "disturbances">> & { disturbances?: Partial<DisturbanceSettings> };
 
-/** By their names in mutants.ts; that of suspend is for the simulation alone. */
+/** Mutants by their names in mutants.ts; that of suspend is for the simulation alone. */
 export const NEEDS: ReadonlyMap<string, Needs> = new Map<string, Needs>([
   ["an acknowledgement before the entry table changes", { disturbances: { kinds: [] } }],
   [
@@ -37,7 +37,7 @@ export const NEEDS: ReadonlyMap<string, Needs> = new Map<string, Needs>([
   ["a retry executed twice", { disturbances: { kinds: ["cut"], betweenMs: [300, 1_000] } }],
 ]);
 
-/** How much longer than asked a run may last. */
+/** Factor by which a run may last longer than asked. */
 const LONGER = 3;
 const RTT_MS = [20, 40] as const;
 const TERMS_SECONDS = [3, 5];

@@ -1,4 +1,5 @@
-// What the programs of a recorded run do: a few names that all of them share, and again and again a look at what somebody else has just changed.
+// Work of the programs of a recorded run: a few names that all of them share, and again and again a look at what
+// somebody else has just changed.
 import { setTimeout as pause } from "node:timers/promises";
 import type { SeededRandom } from "@runnel/shared";
 import { type Call, folderOf, isChange } from "../consistency/history.ts";
@@ -9,7 +10,7 @@ const NAMES = ["a", "b", "c", "f", "g"];
 const SIZES = [40, 300, 300, 5_000, 30_000];
 type Doing = Call["kind"] | "newest" | "edit" | "save";
 
-/** Of a hundred; the rest are renames. */
+/** Shares in a hundred; the rest are renames. */
 const SHARES: readonly (readonly [number, Doing])[] = [
   [36, "newest"],
   [44, "read"],
@@ -23,15 +24,18 @@ const SHARES: readonly (readonly [number, Doing])[] = [
   [94, "create"],
   [96, "link"],
 ];
-/** Those that change nothing go on while others wait for a server that is silent: they look for what they have not seen only when that is news. */
+/**
+ * Shares of readers, which go on while others wait for a server that is silent: they look for what they have not seen
+ * only when that is news.
+ */
 const READER_SHARES: readonly (readonly [number, Doing])[] = [
   [85, "newest"],
   [95, "list"],
   [100, "look"],
 ];
-/** One that lists needs no contents. */
+/** Kinds of programs; one that lists needs no contents. */
 export type Habit = "changes" | "reads" | "lists";
-/** So long somebody who looks for what is new waits for it. */
+/** Time for which somebody who looks for what is new waits for it. */
 const NEWS_MS = 300;
 const BREATH_MS = 40;
 /** At times: a name that nobody touches for a while is kept by kernels. */
@@ -39,7 +43,7 @@ const REST_MS = 2_500;
 const REST_SHARE = 0.04;
 const SYNCED_SHARE = 0.2;
 
-/** What clients are told done, as it happens. */
+/** Changes that clients are told are done, as it happens. */
 export class News {
   private readonly waiting = new Set<(call: Call) => void>();
 
@@ -62,7 +66,7 @@ export class News {
   }
 }
 
-/** One program. */
+/** A program at work. */
 export class Work {
   private readonly client: RecordedClient;
   private readonly news: News;
@@ -110,7 +114,7 @@ export class Work {
     const changed = await this.news.next(this.client.name);
     if (changed === undefined) return;
     const path = changed.toPath ?? changed.path;
-    // Also whether the name that it had is gone, and what the folder shows.
+    // Looks, too, if the name that it had is gone, and what the folder shows.
     if (this.habit !== "lists" && this.random.coin(0.7)) await this.call({ kind: "read", path });
     else if (this.habit !== "lists" && changed.toPath !== undefined && this.random.coin())
       await this.call({ kind: "read", path: changed.path });

@@ -9,7 +9,7 @@ import { Steps } from "./script.ts";
 export interface CutSettings {
   seed: number;
   line: Partial<LineConditions>;
-  /** In the served folder before. */
+  /** Files in the served folder before. */
   files: Record<string, Uint8Array>;
   /** Written by a program on the server right before the steps: told of, but not yet cut into chunks. */
   young?: Record<string, Uint8Array>;
@@ -29,9 +29,9 @@ export interface Outcome {
   /** Bytes of data in runs that arrived whole. */
   uploadedBytes: number;
   downloadedBytes: number;
-  /** Those of them that came without a recipe, before compression. */
+  /** Bytes of those that came without a recipe, before compression. */
   rawBytes: number;
-  /** What the drive shows, and what lies in the served folder. */
+  /** Trees that the drive shows and that lies in the served folder. */
   drive: Tree;
   served: Tree;
 }
@@ -70,7 +70,7 @@ export async function cutRun(settings: CutSettings): Promise<Outcome> {
   }
 }
 
-/** What the steps make of a tree. */
+/** Computes what the steps make of a tree. */
 export function modelOf(files: Record<string, Uint8Array>, steps: readonly Step[]): Tree {
   const tree: Tree = new Map(
     Object.entries(files).map(([path, bytes]) => [path, Buffer.from(bytes).toString("latin1")]),

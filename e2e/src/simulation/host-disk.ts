@@ -29,14 +29,14 @@ const NS_PER_MS = 1_000_000n;
 
 export interface HostDiskOptions {
   process: Process;
-  /** How long each operation takes. */
+  /** Duration of each operation. */
   delayMs(): number;
   /** There is no room for what is new. */
   isFull?(): boolean;
   shadow?: ShadowDisk | undefined;
 }
 
-/** What takes room. */
+/** Operations that take space. */
 const TAKES_ROOM: ReadonlySet<string> = new Set(["create", "make folder", "link", "write"]);
 
 export class HostDisk implements Disk {
@@ -83,7 +83,7 @@ export class HostDisk implements Disk {
     }
   }
 
-  /** As the kernel does with a process that was killed. */
+  /** Closes all files, as the kernel does with a process that was killed. */
   closeAll(): void {
     for (const descriptor of this.open) closeSync(descriptor);
     this.open.clear();
@@ -198,7 +198,7 @@ class HostRoot implements DiskRoot {
 class HostFile implements DiskFile {
   private readonly disk: HostDisk;
   private readonly descriptor: number;
-  /** Not for other threads: they would work in an order of their own. */
+  /** Useless for other threads: they would work in an order of their own. */
   readonly fd = -1;
   shadow: DiskFile | undefined;
 
@@ -236,7 +236,7 @@ class HostFile implements DiskFile {
 
   setStat = refuse;
 
-  /** Of the opening: nothing looks for a client's files by it. */
+  /** Names the opening only: nothing looks for a client's files by it. */
   handle(): Promise<Uint8Array> {
     return this.disk.done("handle", () => Buffer.from(this.disk.nextHandle()));
   }

@@ -5,7 +5,7 @@ import type { Process } from "./machine.ts";
 export class LateLink implements Link {
   private readonly link: Link;
   private readonly process: Process;
-  /** What the loop has taken in. */
+  /** Bytes that the loop has taken in. */
   receivedBytes: number;
 
   constructor(link: Link, process: Process) {

@@ -7,9 +7,9 @@ export class Machine {
   private wallOffsetNs = 0n;
   private resumed: (() => void)[] | undefined;
   private suspendedAtMs = 0;
-  /** How long it has slept, until it last woke up. */
+  /** Time that it has slept, until it last woke up. */
   sleptMs = 0;
-  /** How long a process here works on each thing that it is told; undefined: no time at all. */
+  /** Time that a process here works on each thing that it is told; undefined: no time at all. */
   workMs: (() => number) | undefined;
 
   constructor(base: SimulatedClock) {
@@ -47,7 +47,7 @@ export class Machine {
     return new Process(this);
   }
 
-  /** For its processes only. */
+  /** Clock for its processes only. */
   get clock(): SimulatedClock {
     return this.base;
   }
@@ -63,12 +63,15 @@ export class Machine {
   }
 }
 
-/** One life of a program on a machine, and the clock that it sees. */
+/** The process of a program on a machine, from its start to its end, and the clock that it sees. */
 export class Process implements Clock {
   readonly machine: Machine;
   private isKilled = false;
   private readonly end = Promise.withResolvers<void>();
-  /** What its event loop has not come to yet. As Node's does, it looks at all timers that are due before it looks at anything else. */
+  /**
+   * Work that its event loop has not come to yet. Like Node's, it looks at all timers that are due before it looks at
+   * anything else.
+   */
   private readonly due: Record<"timers" | "events", (() => void)[]> = { timers: [], events: [] };
   private isBusy = false;
 

@@ -1,5 +1,5 @@
-// What a program does on the drive, step by step, and what a file tree is after it. Each step is done once, on a drive whose line may break at any
-// moment; a refusal that means that nothing was done (offline) is tried again.
+// Steps that a program does on the drive, and the file tree after each. Each step is done once, on a drive whose line
+// may break at any moment; a refusal that means that nothing was done (offline) is tried again.
 import { constants } from "node:fs";
 import type { Program } from "@runnel/native/drive";
 import { SeededRandom } from "@runnel/shared";

@@ -1,5 +1,5 @@
-// What a client's disk would hold after a power cut: a simulated disk that everything done to the real folder is done to as well. What was not synced survives
-// there or does not, as SimulatedDisk has it.
+// The disk that a client would have after a power cut: a simulated one, to which everything is done that is done to the
+// real folder. What was not synced survives there or does not, as SimulatedDisk has it.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Clock, DiskFile, DiskRoot } from "@runnel/shared";
@@ -11,7 +11,7 @@ const FOLDER_MODE = 0o700;
 export class ShadowDisk {
   private readonly disk: SimulatedDisk;
   private root: DiskRoot | undefined;
-  /** Where the real folder is now. */
+  /** Path of the real folder now. */
   folder = "";
 
   constructor(clock: Clock, seed: number) {

@@ -27,7 +27,7 @@ const SERVED = "/srv/docs";
 const DATA = "/var/runnel";
 const TERM_MS = 20_000;
 const CACHE_BYTES = 1024 * 1024 * 1024;
-/** How long a server is away that starts again. */
+/** Time for which a server that starts again is away. */
 const AWAY_MS = 700;
 /** Longer than what is told takes over any line here. */
 const HEARD_MS = 200;
@@ -48,7 +48,7 @@ export class SimulatedPlace {
   served!: DiskRoot;
   mount!: Mount;
   drive!: MemoryDrive;
-  /** How long it took to mount. */
+  /** Time that it took to mount. */
   mountingMs = 0;
   readonly log: string[] = [];
   private restarting: Promise<void> | undefined;

@@ -6,7 +6,7 @@ import { RunCounter } from "./run-counter.ts";
 
 export class TappedLine implements Dialer, Acceptor {
   private readonly network: SimulatedNetwork;
-  /** Its conditions may be changed at any time. */
+  /** The line; its conditions may be changed at any time. */
   readonly line: SimulatedLine;
   private cutsAfter: readonly number[] = [];
   private wasCut: () => void = () => undefined;

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { type ProjectFile, type Violation, WORKSPACES } from "./project.ts";
 import { lineAt } from "./scan-code.ts";
 
-/** Where the dependencies of each package.json are justified. */
+/** Pages that justify the dependencies of each package.json. */
 const DEPENDENCY_TABLES: Record<string, string> = {
   "package.json": "scripts/README.md",
   ...Object.fromEntries(WORKSPACES.map((name) => [`${name}/package.json`, `${name}/README.md`])),

@@ -1,5 +1,5 @@
-// Who may import what: the direction between workspaces, packages and interfaces of the system that only one folder may
-// know, packages that are declared, and time, which only the clock may tell.
+// Checks who imports what: the direction between workspaces, packages and interfaces of the system that only one folder
+// may know, packages that are declared, and time, which only the clock may tell.
 import { posix } from "node:path";
 import { type ProjectFile, type Violation, type Workspace, WORKSPACES, isCpp, isProduction } from "./project.ts";
 import { isScript, isTest, scan, workspaceOf } from "./project.ts";

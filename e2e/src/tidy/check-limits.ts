@@ -14,7 +14,7 @@ const MARK = /\[limit (\w+)\]/g;
 
 const UNITS: Record<string, number> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, s: 1000, h: 3_600_000 };
 
-/** What a cell begins with: "64 KiB a value", "1 MiB + 64 bytes", "200,000 an attachment", "24 h". */
+/** Value that a cell begins with: "64 KiB a value", "1 MiB + 64 bytes", "200,000 an attachment", "24 h". */
 function valueOf(cell: string): number {
   const sum = /^\d[\d,]*( [A-Za-z]+)?( \+ \d+ bytes)?/.exec(cell)?.[0] ?? "";
   return sum.split(" + ").reduce((total, term) => {

@@ -6,7 +6,7 @@
 import { type ProjectFile, type Violation, isCpp, isScript, isTest, scan } from "./project.ts";
 import { lineAt } from "./scan-code.ts";
 
-/** Where the rules of each letter are defined. */
+/** Pages that define the rules of each letter. */
 export const RULE_BOOKS: Record<string, string> = {
   W: "shared/src/protocol/PROTOCOL.md",
   F: "docs/FORMAT.md",

@@ -1,4 +1,4 @@
-// How files are named and what may not stand in them.
+// Checks how files are named and what may not stand in them.
 import { type ProjectFile, type Violation, isCpp, isScript, isTest, scan } from "./project.ts";
 import { lineAt } from "./scan-code.ts";
 

@@ -9,7 +9,7 @@ export interface ProjectFile {
   text: string;
 }
 
-/** What a check found. */
+/** A finding of a check. */
 export interface Violation {
   path: string;
   /** Counted from 1; absent when it concerns the whole file. */
@@ -73,7 +73,7 @@ export function isTest(path: string): boolean {
   return /(^|\/)test\//.test(path);
 }
 
-/** What is shipped: the sources of all workspaces but e2e. */
+/** Returns true for what is shipped: the sources of all workspaces but e2e. */
 export function isProduction(path: string): boolean {
   const workspace = workspaceOf(path);
   if (workspace === undefined || workspace === "e2e" || isTest(path)) return false;
