@@ -119,10 +119,10 @@ export async function openVolume(
       termMs: host.termMs ?? TIMING.leaseTermMs,
       ownership,
       openMeta: (create) => host.openMeta(join(dataPath, "meta"), create),
-      openContent: async (root, meta, contentHost) => {
+      openContent: async (root, meta, callbacks) => {
         const { id, isKnown } = await volumeId(own);
         const settings = { volume: id, name, wasServed: isKnown, ownership };
-        return openFolderStore({ disk, root, meta, clock, host: contentHost, executor, settings });
+        return openFolderStore({ disk, root, meta, clock, callbacks, executor, settings });
       },
       ...(gone === undefined ? {} : { gone }),
       warn,

@@ -137,7 +137,7 @@ export class ServedVolume {
     if (this.isClosed || this.opened !== opened) return;
     this.timer = this.parts.clock.after(LOOK_MS, () => {
       // What it finds comes by `gone`.
-      opened.volume.content.mustBeThere().then(
+      opened.volume.content.checkRoot().then(
         () => this.watch(opened),
         () => this.watch(opened),
       );

@@ -17,17 +17,20 @@ export interface AcceptedCommit {
 }
 
 /** What the engine needs of the volume. All are asynchronous; the engine calls them one batch at a time. */
-export interface ContentHost {
+export interface ContentCallbacks {
   /**
    * Decide, log, index and publish what other programs did. The engine's next batch waits for it, bringing up included: it resolves when the batch is
-   * in the index, without waiting for acknowledgements. Before it resolves, commits with lower seqs have been given to `accept`; when `isOvertaken` is
+   * in the index, without waiting for acknowledgements. Before it resolves, commits with lower seqs have been given to `accept`; when `isSuperseded` is
    * asked, all that come before the operation. One that is does nothing.
    */
-  external(operations: ExternalOperation[], isOvertaken: (operation: ExternalOperation) => boolean): Promise<Planned[]>;
+  externalChanges(
+    operations: ExternalOperation[],
+    isSuperseded: (operation: ExternalOperation) => boolean,
+  ): Promise<Planned[]>;
   /** Must not wait for the engine. Make durable in the commit log that the commit `seq` is about to put the file with this handle in place. */
-  noteHandle(seq: number, handle: Uint8Array): Promise<void>;
+  recordIntent(seq: number, handle: Uint8Array): Promise<void>;
   /** Must not wait for the engine. Make durable in the commit log that later commits may be put in place before these. */
-  noteWaiting(seqs: readonly number[]): Promise<void>;
+  recordWaiting(seqs: readonly number[]): Promise<void>;
   readLog(
     place: { segment: number; offset: number; length: number },
     offset: number,
@@ -36,14 +39,14 @@ export interface ContentHost {
   /** Asks the client that made a commit for bytes of its content that nobody else has; resolves when it has no more, or does not come. */
   askCommitter(instance: string, version: VersionId, ranges: readonly ByteRange[], take: TakeBytes): Promise<void>;
   /** All commits up to this seq are in the plain folder, durably. */
-  up(seq: number): void;
+  applied(seq: number): void;
   /** Events may have been missed: leases are withdrawn until `scanned`. */
   uncertain(): void;
   scanned(): void;
   /** The folder is the volume's no more (moved, another device, marker missing), and why. Said once: the store does nothing more, and is to be closed. */
   unavailable(reason: string): void;
   /** Staged files that an earlier life left, with notes, and no commit names: the volume's, each to be taken up or discarded. Said once, as the store begins. */
-  left(files: readonly LeftFile[]): void;
+  resumable(files: readonly ResumableFile[]): void;
 }
 
 /** Takes bytes of a content, at an offset of it. */
@@ -72,7 +75,7 @@ export interface OpenVersion {
   /** Digests of ranges, in order, of what lies there now; on core.node's threads as far as it lies in files. @throws as read. */
   digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array>;
   /** What was read is not what the recipe says: the file that holds it is looked at anew, whatever its tuple says (a store through a mapping shows in none). */
-  disproved(): Promise<void>;
+  reportMismatch(): Promise<void>;
   /** Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -91,21 +94,21 @@ export interface StagedFile {
   /** Not needed any more. */
   discard(): Promise<void>;
   /** Closes it. With notes it is there for the next life. */
-  leave(): Promise<void>;
+  detach(): Promise<void>;
 }
 
 /** A staged file that an earlier life left. */
-export interface LeftFile {
+export interface ResumableFile {
   /** When it was last noted to, by the wall clock. */
   readonly atMs: number;
   /** As far as they are whole, in order; `end` is where the next one goes. May be read again. */
   notes(): AsyncIterable<{ note: Uint8Array; end: number }>;
   /** Of this length, shorter or longer than it was. `file` is its own, to be digested. */
-  open(lengthBytes: number): Promise<TakenFile>;
+  open(lengthBytes: number): Promise<ResumedFile>;
   discard(): Promise<void>;
 }
 
-export interface TakenFile extends StagedFile {
+export interface ResumedFile extends StagedFile {
   readonly file: DiskFile;
   /** To be called first: notes from here on are dropped, further ones follow here. */
   cutNotes(end: number): Promise<void>;
@@ -127,7 +130,7 @@ export interface ContentStatus {
   /** What other programs did more than 2 s ago may not be told yet: so many names were looked at, of so many or more; `stuck` at a folder, where it is begun again. */
   look: { why: LookWhy; done: number; total: number; stuck?: Stuck } | undefined;
   /** Paths left out because their names are too long; at most 100 of them, and the count. */
-  leftOut: { count: number; examples: string[] };
+  excluded: { count: number; examples: string[] };
 }
 
 export interface ContentStore {
@@ -148,15 +151,15 @@ export interface ContentStore {
   /** Reserves room for what a commit will need on disk. @throws NoSpace. Released by the returned function, when the commit is up or failed. */
   reserve(bytes: number): Promise<() => void>;
   /** Looks whether the contents lie where they should; `unavailable` is told when they do not. @throws Unavailable then, or when it cannot be seen now. */
-  mustBeThere(): Promise<void>;
+  checkRoot(): Promise<void>;
   /** @throws BadName for a name that cannot be held where the contents lie. */
   checkName(name: string): void;
   /** Something may lie in the folder that is on no drive: whoever wants to remove the folder waits for this. @throws NotEmpty when it does. */
-  checkLeftOut(folder: number): Promise<void> | undefined;
+  checkExcluded(folder: number): Promise<void> | undefined;
   /** In order of seq. */
   accept(commit: AcceptedCommit): void;
   /** Resolves when all up to seq is in the plain folder. */
-  whenUp(seq: number): Promise<void>;
+  whenApplied(seq: number): Promise<void>;
 
   space(): Promise<DiskSpace>;
   status(): ContentStatus;

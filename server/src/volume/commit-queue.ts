@@ -34,7 +34,7 @@ export interface Committed {
 
 interface Queued extends Submission {
   /** Of what the folder tells: asked when all that came before has been committed. */
-  isOvertaken?: () => boolean;
+  isSuperseded?: () => boolean;
   resolve(planned: Planned): void;
   reject(error: unknown): void;
 }
@@ -81,7 +81,7 @@ export class HappensLater extends RunnelError {}
 const FULL_RETRY_MS = 1_000;
 const NO_DATA = new Uint8Array(0);
 /** The answer of what is not done. */
-export const OVERTAKEN: Planned = {
+export const SUPERSEDED: Planned = {
   ok: true,
   result: { node: 0, seq: 0, version: 0, conflict: false },
   change: undefined,
@@ -144,11 +144,11 @@ export class CommitQueue {
   /** As submit for what the folder tells at one time, with an answer each. What is overtaken when its turn has come is not done. */
   submitAll(
     operations: readonly ExternalOperation[],
-    isOvertaken: (operation: ExternalOperation) => boolean,
+    isSuperseded: (operation: ExternalOperation) => boolean,
   ): Promise<Planned[]> {
     const whole = { id: undefined, data: NO_DATA, holder: undefined };
     return Promise.all(
-      operations.map((operation) => this.plan({ ...whole, operation, isOvertaken: () => isOvertaken(operation) })),
+      operations.map((operation) => this.plan({ ...whole, operation, isSuperseded: () => isSuperseded(operation) })),
     );
   }
 
@@ -205,16 +205,16 @@ export class CommitQueue {
     for (const queued of this.queue) {
       if (isGroup(queued)) break;
       // Whether it is overtaken is known when those before it have been committed.
-      if (queued.isOvertaken !== undefined && batch.some(({ isOvertaken }) => isOvertaken === undefined)) break;
+      if (queued.isSuperseded !== undefined && batch.some(({ isSuperseded }) => isSuperseded === undefined)) break;
       bytes += queued.data.length + recipeBytes(queued.operation);
       if (batch.length > 0 && (bytes > BATCH_BYTES_MAX || batch.length >= BATCH_MAX)) break;
       batch.push(queued);
     }
     this.queue.splice(0, batch.length);
     return batch.filter((queued) => {
-      const isOvertaken = queued.isOvertaken?.() === true;
-      if (isOvertaken) queued.resolve(OVERTAKEN);
-      return !isOvertaken;
+      const isSuperseded = queued.isSuperseded?.() === true;
+      if (isSuperseded) queued.resolve(SUPERSEDED);
+      return !isSuperseded;
     });
   }
 

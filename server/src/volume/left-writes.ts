@@ -1,7 +1,7 @@
 // Unfinished writes that an earlier life of the server left [F34]: found at start by their notes, and taken up when their client asks for them.
 import type { Clock, Timer } from "@runnel/shared";
 import { TIMING, isRunnelError, recipeSize } from "@runnel/shared";
-import type { LeftFile } from "../content/content-store.ts";
+import type { ResumableFile } from "../content/content-store.ts";
 import type { Allowance } from "./staged-writes.ts";
 import type { WriteSession } from "./write-session.ts";
 import type { WriteOpening } from "./write-notes.ts";
@@ -9,7 +9,7 @@ import { decodeItem, decodeOpening } from "./write-notes.ts";
 
 interface Left {
   opening: WriteOpening;
-  file: LeftFile;
+  file: ResumableFile;
   /** Of the allowance. */
   bytes: number;
   timer?: Timer;
@@ -21,7 +21,7 @@ export interface LeftParts {
   keptPerInstance: number;
   allowance(instance: string): Allowance;
   /** Of what its notes tell. */
-  takeUp(opening: WriteOpening, file: LeftFile): Promise<WriteSession>;
+  takeUp(opening: WriteOpening, file: ResumableFile): Promise<WriteSession>;
   warn(message: string, error?: unknown): void;
 }
 
@@ -35,7 +35,7 @@ export class LeftWrites {
     this.parts = parts;
   }
 
-  found(files: readonly LeftFile[]): void {
+  found(files: readonly ResumableFile[]): void {
     this.finding = this.finding
       .then(() => this.find(files))
       .catch((error: unknown) => this.parts.warn("Unfinished uploads of before could not be looked at.", error));
@@ -65,7 +65,7 @@ export class LeftWrites {
   }
 
   /** The newest first: of too many the oldest go. */
-  private async find(files: readonly LeftFile[]): Promise<void> {
+  private async find(files: readonly ResumableFile[]): Promise<void> {
     const counts = new Map<string, number>();
     for (const file of files.toSorted((one, other) => other.atMs - one.atMs)) {
       const found = await read(file);
@@ -115,7 +115,7 @@ function keyOf({ instance, n }: Pick<WriteOpening, "instance" | "n">): string {
 }
 
 /** undefined: it has no opening that can be read. */
-async function read(file: LeftFile): Promise<Left | undefined> {
+async function read(file: ResumableFile): Promise<Left | undefined> {
   let opening: WriteOpening | undefined;
   let bytes = 0;
   for await (const { note } of file.notes()) {

@@ -1,7 +1,7 @@
 // The bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will have.
 import { RunnelError } from "@runnel/shared";
 import { fullFolder } from "./data-room.ts";
-import type { ContentStore, StagedFile, TakenFile } from "../content/content-store.ts";
+import type { ContentStore, StagedFile, ResumedFile } from "../content/content-store.ts";
 import type { Run } from "../meta/meta-store.ts";
 import type { Allowance } from "./staged-writes.ts";
 
@@ -103,7 +103,7 @@ export class NewData {
   }
 
   /** All goes on in a file that an earlier life staged. */
-  takeUp(file: TakenFile): void {
+  takeUp(file: ResumedFile): void {
     this.open();
     this.staged = file;
     this.spilling = Promise.resolve();
@@ -141,7 +141,7 @@ export class NewData {
     this.giveBack();
     const { staged } = this;
     this.staged = undefined;
-    await staged?.leave();
+    await staged?.detach();
   }
 
   async discard(): Promise<void> {

@@ -1,7 +1,7 @@
 // A write and the notes beside its staged file [F33]: noted as items become whole, so that the next life can take it up where it was, and taken up.
 import type { Executor, Recipe } from "@runnel/shared";
 import { EMPTY_RECIPE, chunkOffsets, isRunnelError } from "@runnel/shared";
-import type { LeftFile, TakenFile } from "../content/content-store.ts";
+import type { ResumableFile, ResumedFile } from "../content/content-store.ts";
 import type { NewData } from "./new-data.ts";
 import type { Reference } from "./refer.ts";
 import type { ItemNote, WriteOpening } from "./write-notes.ts";
@@ -70,8 +70,8 @@ export interface TakesUp {
 /** Items in order, up to the first that is not what was noted: what follows is sent again [F34]. */
 export async function takeUpItems(
   session: TakesUp,
-  left: LeftFile,
-  file: TakenFile,
+  left: ResumableFile,
+  file: ResumedFile,
   executor: Executor,
 ): Promise<void> {
   const isStaged = (offset: number, recipe: Recipe): Promise<boolean> => isAt(file, offset, recipe, executor);
@@ -98,7 +98,7 @@ async function isTakenUp(
   }
 }
 
-async function isAt({ file }: TakenFile, offset: number, recipe: Recipe, executor: Executor): Promise<boolean> {
+async function isAt({ file }: ResumedFile, offset: number, recipe: Recipe, executor: Executor): Promise<boolean> {
   const offsets = chunkOffsets(recipe);
   const ranges = Array.from(recipe.lengths, (length, index) => ({ offset: offset + (offsets[index] ?? 0), length }));
   return Buffer.compare(await executor.digestFile(file, ranges), recipe.digests) === 0;

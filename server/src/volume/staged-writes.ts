@@ -2,7 +2,7 @@
 // repetition goes on where it stopped, in the next life of the server as well.
 import type { Clock, Timer } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
-import type { LeftFile } from "../content/content-store.ts";
+import type { ResumableFile } from "../content/content-store.ts";
 import { LeftWrites } from "./left-writes.ts";
 import type { LeftParts } from "./left-writes.ts";
 import type { WriteSession } from "./write-session.ts";
@@ -69,7 +69,7 @@ export class StagedWrites {
   }
 
   /** What an earlier life left. */
-  found(files: readonly LeftFile[]): void {
+  found(files: readonly ResumableFile[]): void {
     this.left.found(files);
   }
 

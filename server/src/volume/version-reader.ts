@@ -43,7 +43,7 @@ export async function readRun(
   for (let index = 0; index < run.count; index++) {
     const got = digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
     if (Buffer.compare(got, digestAt(recipe, run.from + index)) === 0) continue;
-    await open.disproved();
+    await open.reportMismatch();
     throw changedUnderneath();
   }
   return bytes;

@@ -2,7 +2,7 @@
 // meta store is recover.ts.
 import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
-import type { ContentHost, ContentStore, LeftFile } from "../content/content-store.ts";
+import type { ContentCallbacks, ContentStore, ResumableFile } from "../content/content-store.ts";
 import type { Ownership } from "../content/folder/disk/attributes.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
@@ -37,7 +37,7 @@ export interface VolumeParts {
   hadClients?: boolean;
   /** Opens the meta store; `create` makes a fresh one in place of whatever is there. NotFound when there is none, Corrupt when it is damaged. */
   openMeta(create: Creation | undefined): Promise<MetaStore>;
-  openContent(root: DiskRoot, meta: MetaStore, host: ContentHost): Promise<ContentStore>;
+  openContent(root: DiskRoot, meta: MetaStore, callbacks: ContentCallbacks): Promise<ContentStore>;
   /** Of the folder's files; by default those of a server that is root. */
   ownership?: Ownership;
   /** A segment of the commit log is closed when it has so many bytes; by default 64 MiB. */
@@ -226,7 +226,7 @@ export class Volume {
     if (operation.op === "make" || operation.op === "link") this.content.checkName(operation.name);
     if (operation.op === "rename") this.content.checkName(operation.toName);
     const checked =
-      operation.op === "remove" && operation.isFolder ? this.content.checkLeftOut(operation.node) : undefined;
+      operation.op === "remove" && operation.isFolder ? this.content.checkExcluded(operation.node) : undefined;
     // What need not wait keeps its place.
     if (checked !== undefined) await checked;
     const committed = await this.queue.submit({ operation, id, data, holder });
@@ -364,28 +364,28 @@ function hostOf(
     cut(version: VersionId, recipe: Recipe): void;
     scanned(): void;
     looked(): void;
-    left(files: readonly LeftFile[]): void;
+    left(files: readonly ResumableFile[]): void;
     gone(reason: string): void;
   },
-): ContentHost {
+): ContentCallbacks {
   // Until the folder has been looked through, nobody's picture of it counts as current.
   feed.withdraw();
   return {
-    external: async (operations, isOvertaken) => {
-      const planned = await queue.submitAll(operations, isOvertaken);
+    externalChanges: async (operations, isSuperseded) => {
+      const planned = await queue.submitAll(operations, isSuperseded);
       for (const operation of operations)
         if (operation.op === "setRecipe") tell.cut(operation.version, operation.recipe);
       return planned;
     },
-    noteHandle: async (seq, handle) => {
+    recordIntent: async (seq, handle) => {
       await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
     },
-    noteWaiting: async (seqs) => {
+    recordWaiting: async (seqs) => {
       await log.append([encodeRecord({ kind: "wait", seq: seqs[0] ?? 0, seqs }, NO_DATA).bytes]);
     },
     askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
     readLog: (place, offset, length) => log.read(place, offset, length),
-    up: (seq) => {
+    applied: (seq) => {
       tell.up(seq);
       // A hint: without it salvage has more to look at.
       log.write([encodeRecord({ kind: "up", seq }, NO_DATA).bytes]).catch(() => undefined);
@@ -400,6 +400,6 @@ function hostOf(
       feed.withdraw();
       tell.gone(reason);
     },
-    left: (files) => tell.left(files),
+    resumable: (files) => tell.left(files),
   };
 }

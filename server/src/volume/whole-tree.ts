@@ -24,7 +24,7 @@ const NO_DATA = new Uint8Array(0);
 
 /** @throws NotFound, Stale (with the nodes that changed), NotFolder, NotEmpty (of what is left out), TooLarge. */
 export async function removalsOf(
-  { meta, content }: { meta: MetaStore; content: Pick<ContentStore, "checkLeftOut"> },
+  { meta, content }: { meta: MetaStore; content: Pick<ContentStore, "checkExcluded"> },
   tree: WholeTree,
   id: OperationId,
   holder: Holder | undefined,
@@ -48,7 +48,7 @@ export async function removalsOf(
   const found = tree.isPart ? await someBelow(meta, state, itself) : (await below(meta, state, itself)).toReversed();
   await mustBeUnchanged(meta, found, tree.asOf);
   for (const { removal } of found) {
-    const checked = removal.isFolder ? content.checkLeftOut(removal.node) : undefined;
+    const checked = removal.isFolder ? content.checkExcluded(removal.node) : undefined;
     if (checked !== undefined) await checked;
   }
   return found.map(({ removal }, at) => submit(removal, at === found.length - 1));

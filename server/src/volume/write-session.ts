@@ -13,7 +13,7 @@ import {
   encodeRecipe,
   recipeSize,
 } from "@runnel/shared";
-import type { ContentStore, LeftFile } from "../content/content-store.ts";
+import type { ContentStore, ResumableFile } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { HeldVersions } from "./held-versions.ts";
 import { NewData } from "./new-data.ts";
@@ -165,7 +165,7 @@ export class WriteSession implements TakesUp {
   }
 
   /** Of an earlier life, as far as it is there still; at rest then. @throws what opening its file throws. */
-  async takeUp(left: LeftFile): Promise<void> {
+  async takeUp(left: ResumableFile): Promise<void> {
     const file = await left.open(this.sizeBytes);
     this.data.takeUp(file);
     await takeUpItems(this, left, file, this.executor);

@@ -358,7 +358,7 @@ export class ConnectionHandler {
     const { signal } = channel.abort;
     const aborted = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => aborted.resolve(), { once: true });
-    if (!signal.aborted) await Promise.race([volume.content.whenUp(seq), aborted.promise]);
+    if (!signal.aborted) await Promise.race([volume.content.whenApplied(seq), aborted.promise]);
     channel.end();
   }
 

@@ -9,15 +9,15 @@ const ENTRY_BYTES = 64;
 export async function serveStatus(volume: Volume, channel: Channel): Promise<void> {
   const notices = await volume.content.notices();
   // What follows is of one moment, with the changes that the feed has told by then.
-  const { pendingCommits, stuck, look, leftOut } = volume.content.status();
-  const names = leftOut.examples.map((path): StatusEntry => ({ kind: "leftOut", path }));
+  const { pendingCommits, stuck, look, excluded } = volume.content.status();
+  const names = excluded.examples.map((path): StatusEntry => ({ kind: "leftOut", path }));
   for (const part of splitBySize([...notices, ...names], entryBytes)) channel.send(part);
   const status: VolumeStatus = {
     seq: volume.seq,
     pending: pendingCommits,
     ...(stuck === undefined ? {} : { stuck }),
     ...(look === undefined ? {} : { look }),
-    leftOut: leftOut.count,
+    leftOut: excluded.count,
   };
   channel.end(status);
 }

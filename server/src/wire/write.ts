@@ -109,7 +109,7 @@ async function commit(
     if (isRepeated) await session.discard();
     else await session.finished();
     // The room is needed until the content is in the folder.
-    void volume.content.whenUp(result.seq).then(release, release);
+    void volume.content.whenApplied(result.seq).then(release, release);
     turn.executed(result);
     await acknowledged;
     channel.end(result);

@@ -24,9 +24,9 @@ export function contentContract(name: string, open: OpenStore): void {
       const node = await volume.make(ROOT_NODE, "file");
       const { version, seq } = await volume.write(node, "from the log");
       expect(await volume.readVersion(node, version)).toBe("from the log");
-      await volume.store.whenUp(seq);
+      await volume.store.whenApplied(seq);
       expect(await volume.readVersion(node, version)).toBe("from the log");
-      expect(volume.ups.at(-1)).toBeGreaterThanOrEqual(seq);
+      expect(volume.appliedSeqs.at(-1)).toBeGreaterThanOrEqual(seq);
     });
 
     it("reads a version put together from older ones and new data", async () => {
@@ -152,8 +152,8 @@ export function contentContract(name: string, open: OpenStore): void {
         const node = await volume.make(ROOT_NODE, `file ${index}`);
         seqs.push((await volume.write(node, `content ${index}`)).seq);
       }
-      await Promise.all(seqs.map((seq) => volume.store.whenUp(seq)));
-      expect(volume.ups).toEqual([...volume.ups].sort((a, b) => a - b));
+      await Promise.all(seqs.map((seq) => volume.store.whenApplied(seq)));
+      expect(volume.appliedSeqs).toEqual([...volume.appliedSeqs].sort((a, b) => a - b));
       expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
       expect((await volume.meta.facts()).upSeq).toBe(seqs.at(-1));
     });

@@ -53,7 +53,7 @@ export class Server {
       termMs: TERM_MS,
       openMeta: (create) =>
         openMemoryMetaStore(image, create === undefined ? {} : { create: { ...create, ...this.first } }),
-      openContent: async (_root, meta, host) => openMemoryStore({ meta, host }),
+      openContent: async (_root, meta, callbacks) => openMemoryStore({ meta, callbacks }),
       warn: (message) => void this.warnings.push(message),
     });
   }

@@ -104,14 +104,14 @@ export class VolumeRig {
           throw new RunnelError("Corrupt", "open meta store", "The meta store is damaged.");
         return this.whilePowered(await openMemoryMetaStore(this.image, create === undefined ? {} : { create }));
       },
-      openContent: async (root, meta, host) => {
+      openContent: async (root, meta, callbacks) => {
         const { id, isKnown } = await volumeId(data);
         return openFolderStore({
           disk,
           root,
           meta,
           clock,
-          host,
+          callbacks,
           executor,
           settings: { volume: id, wasServed: isKnown },
         });

@@ -59,5 +59,5 @@ test("[W161] once it is gone from the server they are removed, though no whole l
   await removeAll();
   await wire.rig.settle();
   expect(await wire.rig.volume.meta.lookup(ROOT_NODE, "top")).toBeUndefined();
-  expect(wire.rig.volume.content.status().leftOut).toEqual({ count: 0, examples: [] });
+  expect(wire.rig.volume.content.status().excluded).toEqual({ count: 0, examples: [] });
 });

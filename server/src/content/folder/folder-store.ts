@@ -5,7 +5,7 @@ import type { Clock, Disk, DiskRoot, DiskSpace, Executor, Notice, Timer, Version
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type {
   AcceptedCommit,
-  ContentHost,
+  ContentCallbacks,
   ContentStatus,
   ContentStore,
   OpenVersion,
@@ -64,7 +64,7 @@ export interface FolderOptions {
   root: DiskRoot;
   meta: MetaStore;
   clock: Clock;
-  host: ContentHost;
+  callbacks: ContentCallbacks;
   settings: FolderSettings;
   /** Digests what commits copy from older versions; without it the stat tuples alone vouch for them. */
   executor?: Executor;
@@ -82,7 +82,7 @@ class FolderStore implements ContentStore {
   readonly #busy = new BusyNames();
   readonly #pending = new PendingContents();
   readonly #placings: OwnPlacings;
-  readonly #leftOut = new LeftOut();
+  readonly #excluded = new LeftOut();
   readonly #holds: BaseHolds;
   readonly #notices: Notices;
   readonly #versions: Versions;
@@ -101,7 +101,7 @@ class FolderStore implements ContentStore {
 
   constructor(options: FolderOptions) {
     this.#options = options;
-    const { root, meta, host, clock, executor } = options;
+    const { root, meta, callbacks, clock, executor } = options;
     this.#rows = new DiskRows(meta);
     this.#notices = new Notices({
       root,
@@ -109,12 +109,12 @@ class FolderStore implements ContentStore {
       meta,
       clock,
       isThere: async () =>
-        this.mustBeThere().then(
+        this.checkRoot().then(
           () => true,
           () => false,
         ),
     });
-    this.#staged = new StagedFiles(root, () => this.mustBeThere());
+    this.#staged = new StagedFiles(root, () => this.checkRoot());
     this.#reservations = new Reservations(root, clock, (missing) => this.#cutTrash(missing));
     this.#placings = new OwnPlacings(clock);
     this.#holds = new BaseHolds({ root, isCopied: (version) => this.#pending.isCopied(version) });
@@ -125,7 +125,7 @@ class FolderStore implements ContentStore {
       pending: this.#pending,
       placings: this.#placings,
       holds: this.#holds,
-      host,
+      callbacks,
       executor,
       wallNs: () => clock.wallNs(),
       steady: async () => this.#bringUp?.steady(),
@@ -134,7 +134,7 @@ class FolderStore implements ContentStore {
         await meta.setPlace(version, { at: "lost" });
         this.#notices.addLost(version, "");
       },
-      disproved: (version) => this.#disproved(version),
+      reportMismatch: (version) => this.#reportMismatch(version),
       unavailable: () => this.#presence?.reason,
       hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
     });
@@ -147,7 +147,7 @@ class FolderStore implements ContentStore {
     // In a copy of the folder no file is the one that was noted: what was begun is begun anew [F112].
     const isCopy = recorded !== undefined && isOther(recorded.handle, await root.handle(""));
     this.#makeParts(facts, recorded !== undefined, isCopy ? new Map() : handles);
-    await this.mustBeThere();
+    await this.checkRoot();
     for (const commit of commits) {
       if (!isCopy) this.#kept.seqs.add(commit.seq);
       const content = contentOf(commit);
@@ -175,7 +175,7 @@ class FolderStore implements ContentStore {
     wasServed: boolean,
     handles: ReadonlyMap<number, Uint8Array>,
   ): void {
-    const { disk, root, meta, clock, host, settings, executor } = this.#options;
+    const { disk, root, meta, clock, callbacks, settings, executor } = this.#options;
     const rows = this.#rows;
     const presence = new Presence({
       disk,
@@ -185,7 +185,7 @@ class FolderStore implements ContentStore {
       volume: settings.volume,
       name: settings.name ?? "NAME",
       wasServed: wasServed || settings.wasServed === true,
-      gone: (reason) => host.unavailable(reason),
+      gone: (reason) => callbacks.unavailable(reason),
     });
     const trash = new Trash({
       root,
@@ -240,13 +240,13 @@ class FolderStore implements ContentStore {
         busy: this.#busy,
         clock,
         meta,
-        host,
+        callbacks,
         executor,
         unavailable: () => presence.reason,
         makeRoom: (bytes) => this.#makeRoom(bytes),
         lookAt: (looks) => this.#comparing?.lookAt(looks),
         recovered: () => void this.#comparing?.heal(),
-        mustBeThere: () => presence.check(),
+        checkRoot: () => presence.check(),
         doubt: () => presence.doubt(),
       },
       facts,
@@ -255,7 +255,7 @@ class FolderStore implements ContentStore {
   }
 
   /** The row gets a tuple that no file has, so that the next look proves what lies there. */
-  async #disproved(version: VersionId): Promise<void> {
+  async #reportMismatch(version: VersionId): Promise<void> {
     const { meta } = this.#options;
     await this.#lane.run(async () => {
       for (const row of await this.#rows.ofNode(version.node)) {
@@ -290,7 +290,7 @@ class FolderStore implements ContentStore {
     if (hold !== undefined) hold.isOwn = true;
   }
 
-  async mustBeThere(): Promise<void> {
+  async checkRoot(): Promise<void> {
     await this.#presence?.check();
   }
 
@@ -301,9 +301,9 @@ class FolderStore implements ContentStore {
 
   /** The folder is there: cleans the store, then watches and scans. */
   async #begin(): Promise<void> {
-    const { root, clock, host, meta, executor } = this.#options;
+    const { root, clock, callbacks, meta, executor } = this.#options;
     await makeStoreFolders(root);
-    host.left(await this.#staged.clean(this.#kept.seqs, this.#kept.temps));
+    callbacks.resumable(await this.#staged.clean(this.#kept.seqs, this.#kept.temps));
     this.#nameLimits = await findNameLimits(root);
     await this.#trash?.start();
     await this.#lateWriters?.start();
@@ -315,11 +315,11 @@ class FolderStore implements ContentStore {
         lane: this.#lane,
         busy: this.#busy,
         clock,
-        host,
+        callbacks,
         meta,
         executor,
-        leftOut: this.#leftOut,
-        checkPresence: () => this.mustBeThere(),
+        excluded: this.#excluded,
+        checkRoot: () => this.checkRoot(),
         noteExternal: async (seq) => this.#bringUp?.noteExternal(seq),
         hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
         lost: (version, path) => this.#notices.addLost(version, path),
@@ -364,8 +364,8 @@ class FolderStore implements ContentStore {
     this.#bringUp?.accept(commit);
   }
 
-  async whenUp(seq: number): Promise<void> {
-    await this.#bringUp?.whenUp(seq);
+  async whenApplied(seq: number): Promise<void> {
+    await this.#bringUp?.whenApplied(seq);
   }
 
   async space(): Promise<DiskSpace> {
@@ -397,9 +397,9 @@ class FolderStore implements ContentStore {
     checkHeld(name, this.#nameLimits);
   }
 
-  checkLeftOut(folder: number): Promise<void> | undefined {
-    if (!this.#leftOut.mayBeIn(folder)) return undefined;
-    return this.#leftOut.mustNotBeIn(folder, this.#options.root, this.#rows);
+  checkExcluded(folder: number): Promise<void> | undefined {
+    if (!this.#excluded.mayBeIn(folder)) return undefined;
+    return this.#excluded.mustNotBeIn(folder, this.#options.root, this.#rows);
   }
 
   status(): ContentStatus {
@@ -408,7 +408,7 @@ class FolderStore implements ContentStore {
       stuck: this.#bringUp?.stuck,
       isScanning: this.#comparing?.isScanning ?? false,
       look: this.#comparing?.progress,
-      leftOut: this.#leftOut.status(),
+      excluded: this.#excluded.status(),
     };
   }
 

@@ -5,7 +5,7 @@ import { RunnelError } from "@runnel/shared";
 import type { MetaStore, Run, WriteContent } from "../../meta/meta-store.ts";
 import type {
   AcceptedCommit,
-  ContentHost,
+  ContentCallbacks,
   ContentStatus,
   ContentStore,
   OpenVersion,
@@ -14,7 +14,7 @@ import type {
 
 export interface MemoryOptions {
   meta: MetaStore;
-  host: ContentHost;
+  callbacks: ContentCallbacks;
   capacityBytes?: number;
 }
 
@@ -35,7 +35,7 @@ function gone(version: VersionId): RunnelError {
 
 class MemoryStore implements ContentStore {
   readonly #meta: MetaStore;
-  readonly #host: ContentHost;
+  readonly #callbacks: ContentCallbacks;
   readonly #capacityBytes: number;
   readonly #contents = new Map<string, Uint8Array>();
   readonly #staged = new Map<string, Uint8Array>();
@@ -48,22 +48,22 @@ class MemoryStore implements ContentStore {
   #stuck: ContentStatus["stuck"];
   #nextStaged = 1;
 
-  constructor({ meta, host, capacityBytes }: MemoryOptions) {
+  constructor({ meta, callbacks, capacityBytes }: MemoryOptions) {
     this.#meta = meta;
-    this.#host = host;
+    this.#callbacks = callbacks;
     this.#capacityBytes = capacityBytes ?? CAPACITY_BYTES;
   }
 
   async start(commits: AcceptedCommit[]): Promise<void> {
     this.#upSeq = (await this.#meta.facts()).upSeq;
     for (const commit of commits) this.accept(commit);
-    this.#host.uncertain();
-    this.#host.scanned();
+    this.#callbacks.uncertain();
+    this.#callbacks.scanned();
   }
 
   async scan(): Promise<void> {
-    this.#host.uncertain();
-    this.#host.scanned();
+    this.#callbacks.uncertain();
+    this.#callbacks.scanned();
   }
 
   async #bytesOf(version: VersionId): Promise<Uint8Array> {
@@ -94,7 +94,7 @@ class MemoryStore implements ContentStore {
       isSettled: async () => false,
       // Nobody else writes there.
       secure: async () => true,
-      disproved: async () => undefined,
+      reportMismatch: async () => undefined,
       digest: (ranges, executor) => executor.digest(ranges.map(({ offset, length }) => read(offset, length))),
       read: async (offset, length) => read(offset, length),
       close: async () => undefined,
@@ -123,7 +123,7 @@ class MemoryStore implements ContentStore {
       discard: async () => {
         staged.delete(name);
       },
-      leave: async () => undefined,
+      detach: async () => undefined,
     };
   }
 
@@ -161,7 +161,7 @@ class MemoryStore implements ContentStore {
     await this.#meta.broughtUp({ put: [], removed: [], places, upSeq: seq });
     this.#pending -= 1;
     this.#upSeq = seq;
-    this.#host.up(seq);
+    this.#callbacks.applied(seq);
     for (const { resolve } of this.#waiters.filter((waiter) => waiter.seq <= seq)) resolve();
     this.#waiters = this.#waiters.filter((waiter) => waiter.seq > seq);
   }
@@ -181,10 +181,10 @@ class MemoryStore implements ContentStore {
     if (run.from === "temp") return (this.#staged.get(temp) ?? NO_BYTES).subarray(at, at + run.length);
     if (run.from === "version") return (await this.#bytesOf(run.version)).subarray(run.offset, run.offset + run.length);
     if (commit.data === undefined) throw new RunnelError("Corrupt", "bring up", "A commit has no data for its runs.");
-    return this.#host.readLog(commit.data, run.at, run.length);
+    return this.#callbacks.readLog(commit.data, run.at, run.length);
   }
 
-  whenUp(seq: number): Promise<void> {
+  whenApplied(seq: number): Promise<void> {
     if (seq <= this.#upSeq) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.push({ seq, resolve }));
   }
@@ -193,11 +193,11 @@ class MemoryStore implements ContentStore {
     // Memory holds any name.
   }
 
-  checkLeftOut(): undefined {
+  checkExcluded(): undefined {
     // Nor is anything in it that is not in the tree.
   }
 
-  async mustBeThere(): Promise<void> {
+  async checkRoot(): Promise<void> {
     // Memory does not go away.
   }
 
@@ -218,7 +218,7 @@ class MemoryStore implements ContentStore {
       stuck: this.#stuck,
       isScanning: false,
       look: undefined,
-      leftOut: { count: 0, examples: [] },
+      excluded: { count: 0, examples: [] },
     };
   }
 

@@ -71,7 +71,7 @@ describe("commits brought up", () => {
     );
     expect(await volume.tree()).toEqual(await volume.files());
     const written = await volume.write(node, "hello world");
-    await volume.store.whenUp(written.seq);
+    await volume.store.whenApplied(written.seq);
     expect(await volume.readFile("docs/a.txt")).toBe("hello world");
     await volume.rename(folder, "a.txt", ROOT_NODE, "b.txt");
     await volume.remove(folder, "link");
@@ -192,7 +192,7 @@ describe("commits brought up", () => {
     expect(await volume.readFile("file")).toBe("old");
     volume.disk.fault = undefined;
     await volume.settle(30_000);
-    await volume.store.whenUp(seq);
+    await volume.store.whenApplied(seq);
     expect(await volume.readFile("file")).toBe("new");
     expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
   });
@@ -271,7 +271,7 @@ describe("a folder that may be another one", () => {
     await volume.other.removeFile("gone");
     await volume.write(node, "while away");
     await volume.clock.advance(5000);
-    await expect(volume.store.mustBeThere()).rejects.toMatchObject({ kind: "Unavailable" });
+    await expect(volume.store.checkRoot()).rejects.toMatchObject({ kind: "Unavailable" });
     expect(volume.absences).toEqual([expect.stringContaining("marker")]);
     expect([...(await volume.tree()).keys()]).toEqual(["file", "gone"]);
     await expect(volume.store.open({ node, seq: 3 })).rejects.toMatchObject({ kind: "Unavailable" });
@@ -317,7 +317,7 @@ describe("a folder that may be another one", () => {
       if (instead === "a copy") await copyOf(volume);
       await volume.other.removeFile("file");
       await volume.clock.advance(2000);
-      await expect(volume.store.mustBeThere()).rejects.toMatchObject({ kind: "Unavailable" });
+      await expect(volume.store.checkRoot()).rejects.toMatchObject({ kind: "Unavailable" });
       expect(volume.absences).toHaveLength(1);
       expect([...(await volume.tree()).keys()]).toEqual(["file"]);
       await volume.store.close();
@@ -338,7 +338,7 @@ describe("a folder that may be another one", () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "text");
     await volume.settle();
-    const ups = volume.ups.length;
+    const appliedSeqs = volume.appliedSeqs.length;
     const staged = await volume.store.stage();
     await staged.write(0, Buffer.from("staged"));
     const above = await volume.disk.openRoot("/srv");
@@ -348,7 +348,7 @@ describe("a folder that may be another one", () => {
     await expect(staged.sync(6)).rejects.toMatchObject({ kind: "Unavailable" });
     await volume.write(node, "acknowledged");
     await volume.clock.advance(2000);
-    expect(volume.ups).toHaveLength(ups);
+    expect(volume.appliedSeqs).toHaveLength(appliedSeqs);
     await volume.store.close();
     await volume.start();
     await volume.settle();
@@ -386,7 +386,7 @@ describe("a folder that may be another one", () => {
     await volume.settle();
     await volume.store.scan();
     expect(await volume.tree()).toEqual(new Map());
-    expect(volume.store.status().leftOut.examples).toEqual(["nested (a volume of its own)"]);
+    expect(volume.store.status().excluded.examples).toEqual(["nested (a volume of its own)"]);
     expect(await enclosingVolume(volume.disk, `${FOLDER}/nested/below`)).toBe(`${FOLDER}/nested`);
     expect(await enclosingVolume(volume.disk, `${FOLDER}/other`)).toBe(FOLDER);
     expect(await enclosingVolume(volume.disk, FOLDER)).toBeUndefined();
@@ -401,7 +401,7 @@ describe("a folder that may be another one", () => {
     await volume.store.scan();
     await volume.settle();
     expect((await volume.meta.list(ROOT_NODE, "", 10)).map(({ name }) => name)).toEqual(["disk"]);
-    expect(volume.store.status().leftOut.examples).toContain("disk (another file system)");
+    expect(volume.store.status().excluded.examples).toContain("disk (another file system)");
   });
 });
 

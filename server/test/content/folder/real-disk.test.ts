@@ -19,7 +19,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { realDisk } from "@runnel/native";
 import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE, RealClock } from "@runnel/shared";
-import type { ContentHost, ContentStore } from "../../../src/content/content-store.ts";
+import type { ContentCallbacks, ContentStore } from "../../../src/content/content-store.ts";
 import { openFolderStore } from "../../../src/content/folder/folder-store.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../../src/meta/memory-meta-store.ts";
 import type { ExternalOperation, MetaStore, Operation, Run } from "../../../src/meta/meta-store.ts";
@@ -64,20 +64,20 @@ function commit(operations: readonly (Operation | ExternalOperation)[], data = n
   return done;
 }
 
-const host: ContentHost = {
-  external: (operations) => commit(operations),
-  noteHandle: async () => undefined,
-  noteWaiting: async () => undefined,
+const callbacks: ContentCallbacks = {
+  externalChanges: (operations) => commit(operations),
+  recordIntent: async () => undefined,
+  recordWaiting: async () => undefined,
   askCommitter: async () => undefined,
   readLog: async ({ offset: record }, offset, length) => {
     await readable;
     return records[record]?.slice(offset, offset + length) ?? new Uint8Array(0);
   },
-  up: () => undefined,
+  applied: () => undefined,
   uncertain: () => undefined,
   scanned: () => undefined,
   unavailable: () => undefined,
-  left: () => undefined,
+  resumable: () => undefined,
 };
 
 async function until(what: string, isTrue: () => Promise<boolean> | boolean, withinMs: number): Promise<void> {
@@ -110,7 +110,7 @@ async function text(name: string): Promise<string> {
 async function serve(): Promise<void> {
   const disk = realDisk();
   root = await disk.openRoot(folder);
-  store = openFolderStore({ disk, root, meta, clock, host, settings: { volume: "real" } });
+  store = openFolderStore({ disk, root, meta, clock, callbacks, settings: { volume: "real" } });
   await store.start([], new Map());
   await until("first scan", () => !store.status().isScanning, 20_000);
 }
@@ -159,9 +159,9 @@ describe("the folder engine on a real disk", () => {
     const { first } = await meta.allocateNodes(1);
     await commit([{ op: "make", folder: ROOT_NODE, name: "made", node: first, attributes: FILE }]);
     const seq = await write(first, "committed");
-    await store.whenUp(seq);
+    await store.whenApplied(seq);
     expect(readFileSync(join(folder, "made"), "utf8")).toBe("committed");
-    await store.whenUp(await write((await meta.lookup(ROOT_NODE, "a"))?.node ?? 0, "both"));
+    await store.whenApplied(await write((await meta.lookup(ROOT_NODE, "a"))?.node ?? 0, "both"));
     expect(readFileSync(join(folder, "b"), "utf8")).toBe("both");
     expect(store.status().stuck).toBeUndefined();
     expect(await store.notices()).toEqual([]);
@@ -173,11 +173,11 @@ describe("the folder engine on a real disk", () => {
     await serve();
     const { first: node } = await meta.allocateNodes(1);
     await commit([{ op: "make", folder: ROOT_NODE, name: "late", node, attributes: FILE }]);
-    await store.whenUp(await write(node, "content"));
+    await store.whenApplied(await write(node, "content"));
     // In the year 3058: ext4 ends in 2446.
     await commit([{ op: "setAttr", node, change: { mtimeNs: 2n ** 35n * 1_000_000_000n } }]);
     const [removed] = await commit([{ op: "remove", folder: ROOT_NODE, name: "late", node, isFolder: false }]);
-    await store.whenUp(removed?.ok === true ? removed.result.seq : 0);
+    await store.whenApplied(removed?.ok === true ? removed.result.seq : 0);
     expect(await store.notices()).toEqual([]);
     expect(readdirSync(folder)).toEqual([".runnel-store"]);
   });
@@ -201,7 +201,7 @@ describe("the folder engine on a real disk", () => {
     const version = { node: sparse, seq };
     const last = await write(sparse, "end", [{ from: "version", version, offset: 0, length: size }]);
     release.resolve();
-    await store.whenUp(last);
+    await store.whenApplied(last);
     expect(readFileSync(join(folder, "sparse")).equals(Buffer.concat([Buffer.alloc(size), Buffer.from("end")]))).toBe(
       true,
     );

@@ -2,7 +2,12 @@
 // power at any moment and be started again from what is left.
 import type { Change, Disk, DiskRoot, ErrorKind, NewAttributes, Notice, NoticeOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, isRunnelError } from "@runnel/shared";
-import type { AcceptedCommit, ContentHost, ContentStore, LeftFile } from "../../../src/content/content-store.ts";
+import type {
+  AcceptedCommit,
+  ContentCallbacks,
+  ContentStore,
+  ResumableFile,
+} from "../../../src/content/content-store.ts";
 import type { FolderSettings } from "../../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../../src/content/folder/folder-store.ts";
 import { whatIsUp } from "../../../src/meta/is-up.ts";
@@ -16,7 +21,7 @@ import type {
   Planned,
   Run,
 } from "../../../src/meta/meta-store.ts";
-import { OVERTAKEN } from "../../../src/volume/commit-queue.ts";
+import { SUPERSEDED } from "../../../src/volume/commit-queue.ts";
 
 type LogRecord =
   | {
@@ -39,7 +44,7 @@ export type OpenStore = (parts: {
   root: DiskRoot;
   meta: MetaStore;
   clock: SimulatedClock;
-  host: ContentHost;
+  callbacks: ContentCallbacks;
 }) => ContentStore;
 
 export function folderStore(settings: Partial<FolderSettings> = {}): OpenStore {
@@ -66,18 +71,18 @@ export const FILE: NewAttributes = {
   target: "",
 };
 
-export class TestVolume implements ContentHost {
+export class TestVolume implements ContentCallbacks {
   readonly clock = new SimulatedClock();
   readonly disk: SimulatedDisk;
   readonly log: LogRecord[] = [];
   /** What was told, in order. */
-  readonly ups: number[] = [];
+  readonly appliedSeqs: number[] = [];
   readonly externals: ExternalOperation[][] = [];
   readonly absences: string[] = [];
   /** What comes between a look and what it tells. */
   beforeExternal: ((operations: readonly ExternalOperation[]) => Promise<void>) | undefined;
   /** Staged files that an earlier life left. */
-  readonly leftFiles: LeftFile[] = [];
+  readonly resumableFiles: ResumableFile[] = [];
   isUncertain = false;
   image = new MemoryMetaImage();
   #open: OpenStore;
@@ -132,7 +137,7 @@ export class TestVolume implements ContentHost {
       root: this.#root,
       meta: this.#meta,
       clock: this.clock,
-      host: this.#host(),
+      callbacks: this.#callbacks(),
     });
     const isUp = await whatIsUp(this.#meta);
     const commits = this.#commitsToCome(isUp);
@@ -143,32 +148,32 @@ export class TestVolume implements ContentHost {
   }
 
   /** This life's view: what a killed server's leftover promises call is not heard. */
-  #host(): ContentHost {
+  #callbacks(): ContentCallbacks {
     const life = this.#life;
     const alive = (): void => {
-      if (life !== this.#life) throw new RunnelError("Io", "call host", "The server was killed.");
+      if (life !== this.#life) throw new RunnelError("Io", "call volume", "The server was killed.");
     };
     return {
-      external: async (operations, isOvertaken) => {
+      externalChanges: async (operations, isSuperseded) => {
         alive();
-        return this.external(operations, isOvertaken);
+        return this.externalChanges(operations, isSuperseded);
       },
-      noteHandle: async (seq, handle) => {
+      recordIntent: async (seq, handle) => {
         alive();
-        await this.noteHandle(seq, handle);
+        await this.recordIntent(seq, handle);
       },
-      noteWaiting: async (seqs) => {
+      recordWaiting: async (seqs) => {
         alive();
-        await this.noteWaiting(seqs);
+        await this.recordWaiting(seqs);
       },
       askCommitter: () => this.askCommitter(),
       readLog: async (place, offset, length) => {
         alive();
         return this.readLog(place, offset, length);
       },
-      left: (files) => this.left(files),
-      up: (seq) => {
-        if (life === this.#life) this.up(seq);
+      resumable: (files) => this.resumable(files),
+      applied: (seq) => {
+        if (life === this.#life) this.applied(seq);
       },
       uncertain: () => this.uncertain(),
       scanned: () => {
@@ -253,23 +258,23 @@ export class TestVolume implements ContentHost {
     return instance === undefined ? undefined : { instance, n: this.#n++, digest: new Uint8Array(0) };
   }
 
-  async external(
+  async externalChanges(
     operations: ExternalOperation[],
-    isOvertaken: (operation: ExternalOperation) => boolean,
+    isSuperseded: (operation: ExternalOperation) => boolean,
   ): Promise<Planned[]> {
     this.externals.push(operations);
     await this.beforeExternal?.(operations);
     await this.#turn;
-    const due = operations.filter((operation) => !isOvertaken(operation));
+    const due = operations.filter((operation) => !isSuperseded(operation));
     const planned = await this.#commit(due, new Uint8Array(0));
-    return operations.map((operation) => planned[due.indexOf(operation)] ?? OVERTAKEN);
+    return operations.map((operation) => planned[due.indexOf(operation)] ?? SUPERSEDED);
   }
 
-  async noteHandle(seq: number, handle: Uint8Array): Promise<void> {
+  async recordIntent(seq: number, handle: Uint8Array): Promise<void> {
     this.log.push({ kind: "handle", seq, handle });
   }
 
-  async noteWaiting(seqs: readonly number[]): Promise<void> {
+  async recordWaiting(seqs: readonly number[]): Promise<void> {
     this.log.push({ kind: "wait", seqs });
   }
 
@@ -282,8 +287,8 @@ export class TestVolume implements ContentHost {
     return record.data.slice(offset, offset + length);
   }
 
-  up(seq: number): void {
-    this.ups.push(seq);
+  applied(seq: number): void {
+    this.appliedSeqs.push(seq);
   }
 
   uncertain(): void {
@@ -294,8 +299,8 @@ export class TestVolume implements ContentHost {
     this.isUncertain = false;
   }
 
-  left(files: readonly LeftFile[]): void {
-    this.leftFiles.push(...files);
+  resumable(files: readonly ResumableFile[]): void {
+    this.resumableFiles.push(...files);
   }
 
   unavailable(reason: string): void {

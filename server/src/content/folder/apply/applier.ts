@@ -4,7 +4,7 @@
 import type { Clock, Executor, VersionId } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { MetaStore, Passed } from "../../../meta/meta-store.ts";
-import type { AcceptedCommit, ContentHost, ContentStatus } from "../../content-store.ts";
+import type { AcceptedCommit, ContentCallbacks, ContentStatus } from "../../content-store.ts";
 import { Backoff } from "./backoff.ts";
 import type { BaseHolds } from "../versions/base-holds.ts";
 import type { Preparation } from "./batch-preparer.ts";
@@ -46,7 +46,7 @@ export interface BringUpContext {
   busy: BusyNames;
   clock: Clock;
   meta: MetaStore;
-  host: Pick<ContentHost, "noteHandle" | "noteWaiting" | "up" | "readLog" | "askCommitter">;
+  callbacks: Pick<ContentCallbacks, "recordIntent" | "recordWaiting" | "applied" | "readLog" | "askCommitter">;
   executor: Executor | undefined;
   unavailable(): string | undefined;
   /** On the disk of the folder, of old versions. */
@@ -56,7 +56,7 @@ export interface BringUpContext {
   /** What was pending when the server started is up. */
   recovered(): void;
   /** @throws Unavailable when the folder is not the volume's any more, or not at its path. */
-  mustBeThere(): Promise<void>;
+  checkRoot(): Promise<void>;
   /** The file system refused or failed in a way that may mean that it is gone. */
   doubt(): void;
 }
@@ -114,11 +114,11 @@ export class BringUp {
       this.#isDue = true;
       this.go();
     });
-    this.#upSeq = new UpSeq(seq, upSeq, (up) => context.host.up(up));
+    this.#upSeq = new UpSeq(seq, upSeq, (up) => context.callbacks.applied(up));
     this.#noted = new NotedHandles(handles);
-    const { tree, versions, meta, host, pending, executor } = context;
+    const { tree, versions, meta, callbacks, pending, executor } = context;
     const isApplying = (): boolean => this.#applying !== undefined;
-    const parts = { tree, versions, meta, host, executor, isApplying, noted: this.#noted.bySeq };
+    const parts = { tree, versions, meta, callbacks, executor, isApplying, noted: this.#noted.bySeq };
     this.#preparer = new BatchPreparer(parts, pending, this.#overtaken, (one) => this.#begun.has(one));
   }
 
@@ -181,7 +181,7 @@ export class BringUp {
     this.#upSeq.advanceTo(seen);
   }
 
-  whenUp(seq: number): Promise<void> {
+  whenApplied(seq: number): Promise<void> {
     return this.#upSeq.when(seq);
   }
 
@@ -266,7 +266,7 @@ export class BringUp {
       preparations = await this.#preparer.prepare(this.#batch);
       const end = preparations.findIndex((each) => each.kind === "failed" && !isOfOnePlace(each.error));
       const [usable, stopping] = end < 0 ? [preparations] : [preparations.slice(0, end), preparations[end]];
-      await this.#noted.note(this.#context.tree.root, this.#context.host, this.#batch, usable);
+      await this.#noted.note(this.#context.tree.root, this.#context.callbacks, this.#batch, usable);
       await this.#inLane(() => this.#apply(usable));
       if (stopping?.kind === "failed") throw stopping.error;
     } finally {
@@ -299,10 +299,10 @@ export class BringUp {
   }
 
   /** Before anything overtakes them: who finds a later commit in the folder without the index must not take these for done [F64]. */
-  async #noteWaiting(): Promise<void> {
+  async #recordWaiting(): Promise<void> {
     const seqs = this.#toBeNoted.toSorted((a, b) => a - b);
     if (seqs.length === 0) return;
-    await this.#context.host.noteWaiting(seqs);
+    await this.#context.callbacks.recordWaiting(seqs);
     this.#toBeNoted = this.#toBeNoted.slice(seqs.length);
   }
 
@@ -384,7 +384,7 @@ export class BringUp {
     tree.isLate = commit.seq <= this.#passed;
     let each = first;
     try {
-      await this.#noteWaiting();
+      await this.#recordWaiting();
       // One that was in place may have been put back since, for the sake of an earlier one.
       if (tree.isRetry && isPlaced(first)) each = await this.#preparer.one(commit);
       this.#begin(commit);
@@ -435,7 +435,7 @@ export class BringUp {
     if (this.#raised.length === 0) return;
     await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
     // What went into a folder that was moved away meanwhile is not up: it stays in the log for the folder that is served then [F111].
-    await this.#context.mustBeThere();
+    await this.#context.checkRoot();
     const { upSeq, passed } = this.#progress();
     await rows.store(upSeq, passed);
     this.#passed = Math.max(this.#passed, passed?.seq ?? upSeq);

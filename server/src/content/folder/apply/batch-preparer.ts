@@ -63,10 +63,10 @@ export class BatchPreparer {
   }
 
   /** `isReplaced`: of a make, the same batch has the node's first content. */
-  async one(commit: AcceptedCommit, isOvertaken = false, isReplaced = false): Promise<Prepared> {
+  async one(commit: AcceptedCommit, isSuperseded = false, isReplaced = false): Promise<Prepared> {
     const content = contentOf(commit);
     const known = content && (this.#pending.get(content.version) ?? content);
-    if (isOvertaken && known !== undefined) return { kind: "overtaken", content: known };
+    if (isSuperseded && known !== undefined) return { kind: "overtaken", content: known };
     const tries = (this.#lostTries.get(commit.seq) ?? 0) + 1;
     const isLastTry = tries >= LOST_TRIES;
     const prepared = await prepare(this.#parts, commit, known, isReplaced, isLastTry);

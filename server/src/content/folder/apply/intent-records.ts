@@ -1,7 +1,7 @@
 // NotedHandles: the handles logged for commits that are about to put a file in place, until they are up. After an interruption they tell our own
 // files from other programs', wherever a later commit has moved them [F28].
 import type { DiskRoot } from "@runnel/shared";
-import type { AcceptedCommit, ContentHost } from "../../content-store.ts";
+import type { AcceptedCommit, ContentCallbacks } from "../../content-store.ts";
 import { contentOf } from "../versions/pending-contents.ts";
 import type { Preparation } from "./batch-preparer.ts";
 import { pathOfTemp } from "./prepare.ts";
@@ -18,7 +18,7 @@ export class NotedHandles {
   /** Logs those of a batch that are not yet. What they are of is durable in temp/ before, and they are before anything gets into the tree. */
   async note(
     root: DiskRoot,
-    host: Pick<ContentHost, "noteHandle">,
+    callbacks: Pick<ContentCallbacks, "recordIntent">,
     batch: readonly AcceptedCommit[],
     preparations: readonly Preparation[],
   ): Promise<void> {
@@ -30,7 +30,7 @@ export class NotedHandles {
     }
     if (notes.length === 0) return;
     await root.syncFolder(TEMP_FOLDER);
-    await Promise.all(notes.map(({ seq, handle }) => host.noteHandle(seq, handle)));
+    await Promise.all(notes.map(({ seq, handle }) => callbacks.recordIntent(seq, handle)));
     for (const { seq, handle } of notes) this.bySeq.set(seq, handle);
   }
 

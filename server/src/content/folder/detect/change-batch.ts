@@ -1,7 +1,7 @@
 // TellBatch: hands operations of other programs to the volume, some at a time, and draws what follows from its answers.
 import type { Clock, DiskRoot, Executor, Recipe, VersionId } from "@runnel/shared";
 import type { DiskRow, ExternalOperation, MetaStore, Planned } from "../../../meta/meta-store.ts";
-import type { ContentHost } from "../../content-store.ts";
+import type { ContentCallbacks } from "../../content-store.ts";
 import type { BusyNames } from "../disk/busy-names.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { LeftOut } from "../disk/excluded-names.ts";
@@ -27,8 +27,8 @@ export interface TellerContext {
   meta: MetaStore;
   clock: Clock;
   executor: Executor | undefined;
-  host: Pick<ContentHost, "external">;
-  leftOut: LeftOut;
+  callbacks: Pick<ContentCallbacks, "externalChanges">;
+  excluded: LeftOut;
   busy: BusyNames;
   /** A commit of other programs is on disk by nature. */
   noteExternal(seq: number): Promise<void>;
@@ -102,9 +102,9 @@ export class TellBatch {
   }
 
   async #tell(batch: readonly Telling[]): Promise<void> {
-    const planned = await this.#context.host.external(
+    const planned = await this.#context.callbacks.externalChanges(
       batch.map(({ operation }) => operation),
-      (operation) => this.#isOvertaken(operation),
+      (operation) => this.#isSuperseded(operation),
     );
     let seq = 0;
     const hasPending = this.#context.hasPending();
@@ -123,13 +123,13 @@ export class TellBatch {
       }
       await this.#settle(told, answer, hasPending);
     }
-    if (recipes.length > 0) await this.#context.host.external(recipes, () => false);
+    if (recipes.length > 0) await this.#context.callbacks.externalChanges(recipes, () => false);
     if (this.#context.rows.hasChanges) await this.#context.rows.store((await this.#context.meta.facts()).upSeq);
     if (seq > 0) await this.#context.noteExternal(seq);
   }
 
   /** A commit since the look has bound or unbound the name, and what lies there may be on its way elsewhere. */
-  #isOvertaken(operation: ExternalOperation): boolean {
+  #isSuperseded(operation: ExternalOperation): boolean {
     const { busy } = this.#context;
     if (!("name" in operation)) return false;
     const isMoved = operation.op === "externalRename" && busy.isPending(operation.toFolder, operation.toName);
@@ -155,7 +155,7 @@ export class TellBatch {
   async #settle({ operation, seen }: Telling, answer: Planned, hasPending: boolean): Promise<void> {
     if (seen === undefined) return;
     if (!answer.ok && answer.error.kind === "BadName")
-      this.#context.leftOut.add(seen.folder, `${seen.path} (${answer.error.kind})`);
+      this.#context.excluded.add(seen.folder, `${seen.path} (${answer.error.kind})`);
     else if (
       !answer.ok &&
       operation.op === "externalWrite" &&

@@ -2,7 +2,7 @@
 // have been lost, and tells the volume. All looks pass through the lane, so they never see half of a commit.
 import type { Clock, DiskRoot, Timer, Watch } from "@runnel/shared";
 import { fromSystemError } from "@runnel/shared";
-import type { ContentHost, ContentStatus, Stuck } from "../../content-store.ts";
+import type { ContentCallbacks, ContentStatus, Stuck } from "../../content-store.ts";
 import { Absences } from "./pending-removals.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { Lane } from "../disk/serial-queue.ts";
@@ -32,9 +32,9 @@ export interface ComparingContext extends Omit<
   rows: DiskRows;
   lane: Lane;
   clock: Clock;
-  leftOut: LeftOut;
-  host: Pick<ContentHost, "external" | "uncertain" | "scanned">;
-  checkPresence(): Promise<void>;
+  excluded: LeftOut;
+  callbacks: Pick<ContentCallbacks, "externalChanges" | "uncertain" | "scanned">;
+  checkRoot(): Promise<void>;
   heal(folder: number): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export class Comparing {
   /** `dev`: of the root. */
   constructor(context: ComparingContext, dev: number) {
     this.#context = context;
-    const { root, rows, leftOut, clock } = context;
+    const { root, rows, excluded, clock } = context;
     this.#moved = new MovedFolders(clock);
     this.#gatherer = new Gatherer(
       clock,
@@ -78,7 +78,7 @@ export class Comparing {
       unsettled: (path) => this.#gatherer.unsettled(path),
     });
     const defer = (path: string): void => this.#gatherer.again([path], OVERTAKEN_MS);
-    this.#looker = new Looker({ root, rows, leftOut, busy: context.busy, defer, dev });
+    this.#looker = new Looker({ root, rows, excluded, busy: context.busy, defer, dev });
     const affected = (path: string): void => this.#gatherer.again([path], 0);
     this.#absences = new Absences({ ...context, looker: this.#looker, teller: this.#teller, affected });
     this.#scanner = new Scanner({
@@ -122,7 +122,7 @@ export class Comparing {
     this.#isScanWanted = true;
     // There is a new reason: what failed may be over.
     this.#endPause();
-    this.#context.host.uncertain();
+    this.#context.callbacks.uncertain();
     this.#scan ??= this.#scanUntilDone().finally(() => {
       this.#scan = undefined;
     });
@@ -150,7 +150,7 @@ export class Comparing {
     }
     if (this.#isClosed) return;
     this.#hasScanned = true;
-    this.#context.host.scanned();
+    this.#context.callbacks.scanned();
   }
 
   #pause(): Promise<void> {
@@ -189,7 +189,7 @@ export class Comparing {
       const { seen, isRootNamed, deeper } = await lookAtPaths(rows, this.#looker, paths, written);
       if (isRootNamed) await this.#teller.tellRoot();
       if (seen.length > 0) {
-        if (seen.some(({ found }) => found === undefined)) await this.#context.checkPresence();
+        if (seen.some(({ found }) => found === undefined)) await this.#context.checkRoot();
         const told = await this.#teller.tell(seen);
         this.#absences.hold(told.absent);
         for (const folder of told.folders) folders.push(folder);

@@ -29,7 +29,7 @@ export interface AbsencesContext {
   clock: Clock;
   affected(path: string): void;
   /** @throws Unavailable when the folder is not the one that was served. */
-  checkPresence(): Promise<void>;
+  checkRoot(): Promise<void>;
 }
 
 export class Absences {
@@ -83,7 +83,7 @@ export class Absences {
 
   async #tell(held: Map<string, Held>, due: [string, Held][]): Promise<void> {
     if (due.length === 0) return;
-    await this.#context.checkPresence();
+    await this.#context.checkRoot();
     for (let at = 0; at < due.length; at += TOLD_AT_ONCE) {
       const group = due.slice(at, at + TOLD_AT_ONCE);
       const absent: DiskRow[] = [];

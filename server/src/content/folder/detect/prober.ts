@@ -20,7 +20,7 @@ const NONE_WRITTEN: ReadonlyMap<string, bigint> = new Map();
 export interface LookerContext {
   root: DiskRoot;
   rows: DiskRows;
-  leftOut: LeftOut;
+  excluded: LeftOut;
   busy: BusyNames;
   /** To be looked at later. */
   defer(path: string): void;
@@ -61,15 +61,15 @@ function asFound(row: DiskRow | undefined, stat: DiskStat, writtenNs: bigint | u
 export class Looker {
   readonly #root: DiskRoot;
   readonly #rows: DiskRows;
-  readonly #leftOut: LeftOut;
+  readonly #excluded: LeftOut;
   readonly #busy: BusyNames;
   readonly #defer: (path: string) => void;
   readonly #dev: number;
 
-  constructor({ root, rows, leftOut, busy, defer, dev }: LookerContext) {
+  constructor({ root, rows, excluded, busy, defer, dev }: LookerContext) {
     this.#root = root;
     this.#rows = rows;
-    this.#leftOut = leftOut;
+    this.#excluded = excluded;
     this.#busy = busy;
     this.#defer = defer;
     this.#dev = dev;
@@ -126,7 +126,7 @@ export class Looker {
   }
 
   #leaveOut(folder: number, shown: string): undefined {
-    this.#leftOut.add(folder, shown);
+    this.#excluded.add(folder, shown);
     return undefined;
   }
 
@@ -182,7 +182,7 @@ export class Looker {
     }
     if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder)))
       return this.#leaveOut(folder, `${inFolder} (a volume of its own)`);
-    if (strange > 0) this.#leftOut.add(folder, `${joinPath(inFolder, "…")} (too long)`, strange);
+    if (strange > 0) this.#excluded.add(folder, `${joinPath(inFolder, "…")} (too long)`, strange);
     const seen: Seen[] = [];
     await eachOf(different, LOOKS_AT_ONCE, async ({ name, stat }) => {
       const one = await this.#compare(name, stat);
@@ -197,7 +197,7 @@ export class Looker {
   }
 
   #unlisted(folder: number, path: string, kind: string): undefined {
-    if (kind === "Denied") this.#leftOut.add(folder, `${path} (may not be read)`);
+    if (kind === "Denied") this.#excluded.add(folder, `${path} (may not be read)`);
     return undefined;
   }
 }

@@ -21,9 +21,9 @@ export interface ScannerContext {
   looker: Looker;
   teller: Teller;
   absences: Absences;
-  leftOut: LeftOut;
+  excluded: LeftOut;
   /** @throws Unavailable when the folder is not the one that was served. */
-  checkPresence(): Promise<void>;
+  checkRoot(): Promise<void>;
   isClosed(): boolean;
   /** Makes rows and tree agree about a folder's names. */
   heal(folder: number): Promise<void>;
@@ -43,15 +43,15 @@ export class Scanner {
 
   /** The whole tree. Absences are told at its end, when what moved has been found elsewhere. `heals`: rows that the tree contradicts are mended. */
   async scanAll(heals: boolean): Promise<void> {
-    const { lane, teller, absences, leftOut } = this.#context;
-    leftOut.clear();
+    const { lane, teller, absences, excluded } = this.#context;
+    excluded.clear();
     absences.beginScan();
     this.at = "";
     this.progress.done = 0;
     this.progress.total = await this.#context.meta.countDiskRows();
     let isFirst = false;
     await lane.run(async () => {
-      await this.#context.checkPresence();
+      await this.#context.checkRoot();
       isFirst = (await this.#context.rows.ofFolder(ROOT_NODE)).length === 0;
       await teller.tellRoot();
     });

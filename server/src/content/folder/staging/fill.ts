@@ -11,7 +11,7 @@ import {
   presetOf,
   EMPTY_RECIPE,
 } from "@runnel/shared";
-import type { ByteRange, ContentHost } from "../../content-store.ts";
+import type { ByteRange, ContentCallbacks } from "../../content-store.ts";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import { joinRanges } from "../disk/byte-ranges.ts";
 import type { PendingContent } from "../versions/pending-contents.ts";
@@ -24,7 +24,7 @@ import { writeSparsely } from "../disk/write-sparsely.ts";
 const BUFFER_BYTES = 1024 * 1024;
 
 export interface FillContext {
-  host: Pick<ContentHost, "readLog" | "askCommitter">;
+  callbacks: Pick<ContentCallbacks, "readLog" | "askCommitter">;
   versions: Versions;
   meta: MetaStore;
   executor: Executor | undefined;
@@ -77,14 +77,14 @@ export async function fill(context: FillContext, file: DiskFile, content: Pendin
 
 /** The last resort: what is missing is asked of the client that committed it, which may still have it. @returns what is missing then. */
 export async function askCommitter(
-  { host, executor }: FillContext,
+  { callbacks, executor }: FillContext,
   file: DiskFile,
   content: PendingContent,
   missing: readonly ByteRange[],
 ): Promise<ByteRange[]> {
   const { recipe, instance, version } = content;
   if (recipe === undefined || executor === undefined || instance === "") return [...missing];
-  await host.askCommitter(instance, version, missing, (offset, bytes) => file.write(offset, bytes));
+  await callbacks.askCommitter(instance, version, missing, (offset, bytes) => file.write(offset, bytes));
   const offsets = chunkOffsets(recipe);
   const wrong = await wrongChunks(executor, file, recipe, missing);
   return joinRanges(wrong.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 })));
@@ -92,21 +92,21 @@ export async function askCommitter(
 
 /** True when zeros were left out. */
 async function copyLog(
-  { host }: FillContext,
+  { callbacks }: FillContext,
   file: DiskFile,
   content: PendingContent,
   from: number,
   at: number,
   length: number,
 ): Promise<boolean> {
-  let leftOut = false;
+  let excluded = false;
   if (content.data === undefined) throw new RunnelError("Corrupt", "bring up", "A commit has no data for its runs.");
   for (let done = 0; done < length; done += BUFFER_BYTES) {
     const count = Math.min(BUFFER_BYTES, length - done);
-    const bytes = await host.readLog(content.data, from + done, count);
-    if (await writeSparsely(file, at + done, bytes)) leftOut = true;
+    const bytes = await callbacks.readLog(content.data, from + done, count);
+    if (await writeSparsely(file, at + done, bytes)) excluded = true;
   }
-  return leftOut;
+  return excluded;
 }
 
 /** @returns why the bytes could not be had, if they could not. */

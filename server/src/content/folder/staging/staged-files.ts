@@ -1,7 +1,7 @@
 // Staged files: what uploads fill in temp/ before their commit names it. One with notes outlives the server: the next life may go on with it.
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
-import type { LeftFile, StagedFile, TakenFile } from "../../content-store.ts";
+import type { ResumableFile, StagedFile, ResumedFile } from "../../content-store.ts";
 import { makeStoreFolders } from "../disk/marker.ts";
 import { StagedNotes, readNotes } from "./staged-notes.ts";
 import {
@@ -22,12 +22,12 @@ const NS_PER_MS = 1_000_000n;
 /** Synced each time that so much more was written: what a power cut takes of a long upload, and what is left to sync in the end. */
 const SYNC_BYTES = 32 * 1024 * 1024;
 
-class OpenStagedFile implements TakenFile {
+class OpenStagedFile implements ResumedFile {
   readonly name: string;
   readonly file: DiskFile;
   readonly #root: DiskRoot;
   readonly #notes: StagedNotes;
-  readonly #mustBeThere: MustBeThere;
+  readonly #checkRoot: MustBeThere;
   #hasNotes: boolean;
   #isClosed = false;
   #unsyncedBytes = 0;
@@ -35,9 +35,9 @@ class OpenStagedFile implements TakenFile {
   /** Of syncs in the background. After one that failed nobody knows what the disk has: it fails the last one too. */
   #synced: Promise<void> = Promise.resolve();
 
-  constructor(root: DiskRoot, name: string, file: DiskFile, mustBeThere: MustBeThere, hasNotes = false) {
+  constructor(root: DiskRoot, name: string, file: DiskFile, checkRoot: MustBeThere, hasNotes = false) {
     this.#root = root;
-    this.#mustBeThere = mustBeThere;
+    this.#checkRoot = checkRoot;
     this.name = name;
     this.file = file;
     this.#notes = new StagedNotes(root, name);
@@ -78,23 +78,23 @@ class OpenStagedFile implements TakenFile {
     // At once: a journaling file system commits both as one group.
     await Promise.all([this.file.sync(), this.#root.syncFolder(TEMP_FOLDER)]);
     // A folder that was moved away has it in vain: nobody may be told that it is saved [F111].
-    await this.#mustBeThere();
-    await this.leave();
+    await this.#checkRoot();
+    await this.detach();
   }
 
   async named(): Promise<void> {
-    await this.leave();
+    await this.detach();
     if (this.#hasNotes) await removeIfThere(this.#root, notesPath(this.name));
   }
 
   async discard(): Promise<void> {
-    await this.leave();
+    await this.detach();
     // Notes without a file are nothing.
     await removeIfThere(this.#root, stagedPath(this.name));
     await this.named();
   }
 
-  async leave(): Promise<void> {
+  async detach(): Promise<void> {
     await this.#synced.catch(() => undefined);
     await this.#notes.close();
     if (this.#isClosed) return;
@@ -103,15 +103,15 @@ class OpenStagedFile implements TakenFile {
   }
 }
 
-class LeftStagedFile implements LeftFile {
+class LeftStagedFile implements ResumableFile {
   readonly atMs: number;
   readonly #root: DiskRoot;
   readonly #name: string;
-  readonly #mustBeThere: MustBeThere;
+  readonly #checkRoot: MustBeThere;
 
-  constructor(root: DiskRoot, name: string, atMs: number, mustBeThere: MustBeThere) {
+  constructor(root: DiskRoot, name: string, atMs: number, checkRoot: MustBeThere) {
     this.#root = root;
-    this.#mustBeThere = mustBeThere;
+    this.#checkRoot = checkRoot;
     this.#name = name;
     this.atMs = atMs;
   }
@@ -120,7 +120,7 @@ class LeftStagedFile implements LeftFile {
     return readNotes(this.#root, this.#name);
   }
 
-  async open(lengthBytes: number): Promise<TakenFile> {
+  async open(lengthBytes: number): Promise<ResumedFile> {
     const file = await this.#root.open(stagedPath(this.#name), "write");
     try {
       await file.truncate(lengthBytes);
@@ -128,7 +128,7 @@ class LeftStagedFile implements LeftFile {
       await file.close();
       throw error;
     }
-    return new OpenStagedFile(this.#root, this.#name, file, this.#mustBeThere, true);
+    return new OpenStagedFile(this.#root, this.#name, file, this.#checkRoot, true);
   }
 
   async discard(): Promise<void> {
@@ -142,17 +142,17 @@ type MustBeThere = () => Promise<void>;
 
 export class StagedFiles {
   readonly #root: DiskRoot;
-  readonly #mustBeThere: MustBeThere;
+  readonly #checkRoot: MustBeThere;
   #next = 1;
 
-  constructor(root: DiskRoot, mustBeThere: MustBeThere) {
+  constructor(root: DiskRoot, checkRoot: MustBeThere) {
     this.#root = root;
-    this.#mustBeThere = mustBeThere;
+    this.#checkRoot = checkRoot;
   }
 
   async make(): Promise<StagedFile> {
     const name = stagedName(this.#next++);
-    return new OpenStagedFile(this.#root, name, await this.#create(stagedPath(name)), this.#mustBeThere);
+    return new OpenStagedFile(this.#root, name, await this.#create(stagedPath(name)), this.#checkRoot);
   }
 
   async #create(path: string): Promise<DiskFile> {
@@ -160,7 +160,7 @@ export class StagedFiles {
     try {
       return await create();
     } catch (error) {
-      await this.#mustBeThere();
+      await this.#checkRoot();
       if (!isRunnelError(error, "NotFound")) throw error;
       // A person has cleared the store's folders away.
       await makeStoreFolders(this.#root);
@@ -172,7 +172,7 @@ export class StagedFiles {
    * Removes from temp/ what no pending commit (by seq, or by the staged file it names) still needs, but for staged files that have notes [F24]; these are
    * given, with their notes, to whoever may go on with them.
    */
-  async clean(seqs: ReadonlySet<number>, names: ReadonlySet<string>): Promise<LeftFile[]> {
+  async clean(seqs: ReadonlySet<number>, names: ReadonlySet<string>): Promise<ResumableFile[]> {
     const found: string[] = [];
     const noted = new Map<string, number>();
     await this.#root.list(TEMP_FOLDER, (entries) => {
@@ -189,7 +189,7 @@ export class StagedFiles {
     const isLeft = new Set(left);
     for (const name of found)
       if (!isLeft.has(stagedOfNotes(name) ?? name)) await this.#remove(joinPath(TEMP_FOLDER, name));
-    return left.map((name) => new LeftStagedFile(this.#root, name, noted.get(name) ?? 0, this.#mustBeThere));
+    return left.map((name) => new LeftStagedFile(this.#root, name, noted.get(name) ?? 0, this.#checkRoot));
   }
 
   /** After a power cut a later commit's file can lie in the folder of an earlier one that has lost its place: salvage has taken it from there. */

@@ -3,7 +3,7 @@
 import type { DiskFile, DiskRoot, DiskStat, Executor, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRow, MetaStore, VersionPlace, VersionRow } from "../../../meta/meta-store.ts";
-import type { ByteRange, ContentHost, OpenVersion } from "../../content-store.ts";
+import type { ByteRange, ContentCallbacks, OpenVersion } from "../../content-store.ts";
 import { BaseHold } from "./base-hold.ts";
 import type { BaseHolds } from "./base-holds.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
@@ -27,7 +27,7 @@ export interface VersionsContext {
   pending: PendingContents;
   placings: Pick<OwnPlacings, "isAsPlaced">;
   holds: BaseHolds;
-  host: Pick<ContentHost, "readLog">;
+  callbacks: Pick<ContentCallbacks, "readLog">;
   /** Without one, a file that is being written to cannot be read. */
   executor: Executor | undefined;
   wallNs(): bigint;
@@ -36,7 +36,7 @@ export interface VersionsContext {
   /** Something else lies at this path than was recorded. */
   suspect(path: string): void;
   /** The file of the tree that holds the version has its recorded tuple, and other bytes. */
-  disproved(version: VersionId): Promise<void>;
+  reportMismatch(version: VersionId): Promise<void>;
   /** The version's file is not what it was and is in nobody's way any more: it will never be readable again. */
   lose(version: VersionId): Promise<void>;
   unavailable(): string | undefined;
@@ -183,7 +183,7 @@ export class Versions {
   }
 
   async readPiece(piece: Piece, opened: Map<string, FolderVersion>): Promise<Uint8Array | undefined> {
-    if (piece.from === "log") return this.context.host.readLog(piece.data, piece.at, piece.length);
+    if (piece.from === "log") return this.context.callbacks.readLog(piece.data, piece.at, piece.length);
     if (piece.from === "temp") return this.#readStaged(piece);
     return (await this.openOnce(piece.version, opened)).read(piece.at, piece.length);
   }
@@ -374,8 +374,8 @@ export class FolderVersion implements OpenVersion {
     return this.#versions.context.pending.pieces(source, offset, length);
   }
 
-  async disproved(): Promise<void> {
-    if (this.#source instanceof FileSource) await this.#versions.context.disproved(this.#version);
+  async reportMismatch(): Promise<void> {
+    if (this.#source instanceof FileSource) await this.#versions.context.reportMismatch(this.#version);
   }
 
   async read(offset: number, length: number): Promise<Uint8Array> {

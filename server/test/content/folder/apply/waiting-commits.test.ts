@@ -51,7 +51,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     await volume.write(old, "newer");
     const { seq } = await volume.remove(free, "gone");
     const isUp: number[] = [];
-    void volume.store.whenUp(seq).then(() => isUp.push(seq));
+    void volume.store.whenApplied(seq).then(() => isUp.push(seq));
     await volume.clock.advance(100);
     const shown = [
       ["free", "folder"],

@@ -25,7 +25,7 @@ async function save(agoMs: number, upTo: (seq: number) => Promise<unknown> = up)
   return { node, seq: version };
 }
 
-const up = (seq: number): Promise<void> => rig.run(rig.volume.content.whenUp(seq));
+const up = (seq: number): Promise<void> => rig.run(rig.volume.content.whenApplied(seq));
 
 async function isSettled(version: VersionId): Promise<boolean> {
   const open = await rig.volume.content.open(version);
