@@ -10,7 +10,7 @@ import { STORE_FOLDER, TEMP_FOLDER } from "./content/folder/disk/store-layout.ts
 import type { MetaStore } from "./meta/meta-store.ts";
 import { DATA_NOTE, SERVED_NOTE, type VolumeHost, type VolumeSettings, mustStandAlone } from "./open-volume.ts";
 import { openData, openServed } from "./served-folders.ts";
-import { type LeftInLog, leftInLog } from "./volume/left-in-log.ts";
+import { type LeftInLog, leftInLog } from "./commit-log/unapplied-changes.ts";
 import { ServingLock } from "./volume/serving-lock.ts";
 import { type VolumeId, drawVolumeId, foundVolumeId, newVolumeId } from "./volume/volume-id.ts";
 

@@ -6,7 +6,7 @@ import { serveAdmin } from "./admin/admin-server.ts";
 import { adoptFolder } from "./adopt-folder.ts";
 import { type Guests, type Security, openSecurity } from "./auth/security.ts";
 import { becomeUser, userNamed } from "./host/other-user.ts";
-import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite-meta-store.ts";
+import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite/meta-store.ts";
 import { type VolumeHost, type VolumeSettings, lookAtFolder, openVolume } from "./open-volume.ts";
 import { checkAdopted, checkFolders } from "./served-folders.ts";
 import { serve } from "./server.ts";

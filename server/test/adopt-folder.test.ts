@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";
 import { type Adoption, adoptFolder } from "../src/adopt-folder.ts";
-import { openMemoryMetaStore } from "../src/meta/memory-meta-store.ts";
+import { openMemoryMetaStore } from "../src/meta/memory/meta-store.ts";
 import { lookAtFolder } from "../src/open-volume.ts";
 import { checkAdopted } from "../src/served-folders.ts";
 import { knowVolumeId } from "../src/volume/volume-id.ts";

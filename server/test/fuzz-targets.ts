@@ -22,9 +22,9 @@ import { ACCESS_FILE, readAccess } from "../src/auth/access-file.ts";
 import { FailedLogins } from "../src/auth/failed-logins.ts";
 import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/versions/trash.ts";
 import { replaceWhole } from "../src/host/whole-file.ts";
-import { Places } from "../src/volume/places.ts";
-import { decodeRecord, encodeRecord } from "../src/volume/commit-record.ts";
-import { decodeItem, decodeOpening, encodeItem, encodeOpening } from "../src/volume/write-notes.ts";
+import { Places } from "../src/host/semaphore.ts";
+import { decodeRecord, encodeRecord } from "../src/commit-log/record.ts";
+import { decodeItem, decodeOpening, encodeItem, encodeOpening } from "../src/upload/write-notes.ts";
 import { ConnectionHandler } from "../src/wire/connection-handler.ts";
 import { Server, dataItems, executor, instanceOf, noise, oidOf } from "./feed/conversation.ts";
 

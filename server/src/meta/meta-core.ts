@@ -4,7 +4,7 @@ import { DIGEST_BYTES, LIMITS, NODE_LIMIT, RunnelError, noticeKey } from "@runne
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type * as store from "./meta-store.ts";
 import type { ChunkTable, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
-import { planRequest } from "./planner.ts";
+import { planRequest } from "./plan/planner.ts";
 
 /** Past this a request for ids is a mistake. */
 const ALLOCATE_MAX = 2 ** 32;

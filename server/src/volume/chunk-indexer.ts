@@ -4,8 +4,8 @@ import { isRunnelError, presetFor, presetOf } from "@runnel/shared";
 import type { ContentStore } from "../content/content-store.ts";
 import { eachOf } from "../host/each-of.ts";
 import type { MetaStore } from "../meta/meta-store.ts";
-import type { CommitQueue } from "./commit-queue.ts";
-import { chunkVersion } from "./version-reader.ts";
+import type { CommitQueue } from "../commit-log/queue.ts";
+import { chunkVersion } from "../content/version-reader.ts";
 
 const BATCH = 64;
 /** While one recipe is written to the log, others are made: the log takes them as one write. */

@@ -9,19 +9,19 @@ import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult, VolumeFacts } from "../meta/meta-store.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
-import { COMMIT_LOG_FORMAT, encodeRecord } from "./commit-record.ts";
-import { CommitQueue } from "./commit-queue.ts";
-import type { Committed, Published, Submission } from "./commit-queue.ts";
-import { DataRoom } from "./data-room.ts";
-import { LogKeeper } from "./log-keeper.ts";
+import { COMMIT_LOG_FORMAT, encodeRecord } from "../commit-log/record.ts";
+import { CommitQueue } from "../commit-log/queue.ts";
+import type { Committed, Published, Submission } from "../commit-log/queue.ts";
+import { DataRoom } from "../commit-log/free-space.ts";
+import { LogKeeper } from "../commit-log/keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
 import { isOwn, recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
 import type { SalvageReport } from "../content/folder/salvage/salvage.ts";
-import { StagedWrites } from "./staged-writes.ts";
-import type { WriteOpening } from "./write-notes.ts";
+import { StagedWrites } from "../upload/resumable-uploads.ts";
+import type { WriteOpening } from "../upload/write-notes.ts";
 import { Supplies } from "./supplies.ts";
-import { WriteSession } from "./write-session.ts";
+import { WriteSession } from "../upload/write-session.ts";
 
 export interface VolumeParts {
   name: string;

@@ -5,7 +5,7 @@ import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import type { ContentStore } from "../content/content-store.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { MetaStore, OperationId } from "../meta/meta-store.ts";
-import type { Submission } from "./commit-queue.ts";
+import type { Submission } from "../commit-log/queue.ts";
 
 export interface WholeTree {
   folder: number;

@@ -1,7 +1,7 @@
 // Answers that are made whole before they are sent. A client that asks for them and does not read them shall cost no memory: few are made at a time, of a connection
 // and of all connections of a device, and none while much of what was asked for before lies unread on the connection.
 
-import { Places } from "../volume/places.ts";
+import { Places } from "../host/semaphore.ts";
 
 /** Made at a time, of a connection and of a device: each is at most a control message long. */
 export const ANSWERS_AT_ONCE = 4;

@@ -1,6 +1,6 @@
 // What the connections of a device have in common: their turns to be heard, and the places in which their answers are made, contents are sent to them and their data is
 // taken in.
-import { Places } from "../volume/places.ts";
+import { Places } from "../host/semaphore.ts";
 import { ANSWERS_AT_ONCE } from "./answer-turns.ts";
 import { DeviceTurns } from "./device-turns.ts";
 import { SharedRoom } from "./shared-room.ts";

@@ -2,8 +2,8 @@
 import type { Channel, FetchEncoding, OldBytes, PackedRun, Recipe, VersionId } from "@runnel/shared";
 import { DeltaRegions, RunPacker, chunkOffsets, isRunnelError, passedThrough } from "@runnel/shared";
 import type { OpenVersion } from "../content/content-store.ts";
-import type { ChunkRun } from "../volume/version-reader.ts";
-import { readRun } from "../volume/version-reader.ts";
+import type { ChunkRun } from "../content/version-reader.ts";
+import { readRun } from "../content/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { Sending } from "./device-share.ts";
 

@@ -3,7 +3,7 @@
 import type { HeldChunks, Recipe } from "@runnel/shared";
 import { LIMITS, chunkAt, chunkOffsets, digestAt } from "@runnel/shared";
 import type { ByteRange } from "../content/content-store.ts";
-import type { ChunkRun } from "../volume/version-reader.ts";
+import type { ChunkRun } from "../content/version-reader.ts";
 
 /** A run is stored when all of it has come, and whoever waits for it goes on then: on a slow line it is short. */
 const RUN_SECONDS = 0.1;

@@ -15,7 +15,7 @@ import {
 } from "@runnel/shared";
 import type { OpenVersion } from "../content/content-store.ts";
 import type { Volume } from "../volume/volume.ts";
-import { readRun } from "../volume/version-reader.ts";
+import { readRun } from "../content/version-reader.ts";
 import type { Sending } from "./device-share.ts";
 import type { Delta, HeldByClient, SentRun } from "./encode-run.ts";
 import { DeltaEncoder, RunSender } from "./encode-run.ts";

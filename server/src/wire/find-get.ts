@@ -2,7 +2,7 @@
 // read side by side and compressed together; the stream takes only what the line has to spare.
 import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
 import { LIMITS, RunPacker, encodeRecipe, isRunnelError, nextTurn, recipeSize } from "@runnel/shared";
-import { chunkVersion, readRun } from "../volume/version-reader.ts";
+import { chunkVersion, readRun } from "../content/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { Sending } from "./device-share.ts";
 import { RunSender } from "./encode-run.ts";

@@ -2,7 +2,7 @@
 // is never kept waiting: its item says that the content follows.
 import type { Change, Recipe, VersionId } from "@runnel/shared";
 import { HeldChunks, LIMITS, RunPacker, encodeRecipeDelta, isRunnelError } from "@runnel/shared";
-import { readRun } from "../volume/version-reader.ts";
+import { readRun } from "../content/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { Delta } from "./encode-run.ts";
 import { DeltaEncoder } from "./encode-run.ts";

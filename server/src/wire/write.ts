@@ -3,9 +3,9 @@
 import type { Channel, RequestOf } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Operation } from "../meta/meta-store.ts";
-import type { Places } from "../volume/places.ts";
-import { HappensLater } from "../volume/commit-queue.ts";
-import type { FinishedWrite, WriteSession } from "../volume/write-session.ts";
+import type { Places } from "../host/semaphore.ts";
+import { HappensLater } from "../commit-log/queue.ts";
+import type { FinishedWrite, WriteSession } from "../upload/write-session.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Turn } from "./operation-order.ts";
 import { digestOfOpening, digestOfWrite, given, inOrder, isSameOpening, timed } from "./change.ts";

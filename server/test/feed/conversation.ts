@@ -13,7 +13,7 @@ import {
 } from "@runnel/shared";
 import { FailedLogins } from "../../src/auth/failed-logins.ts";
 import { openMemoryStore } from "../../src/content/memory/memory-store.ts";
-import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
+import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory/meta-store.ts";
 import { Volume } from "../../src/volume/volume.ts";
 import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
 

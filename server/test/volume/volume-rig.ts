@@ -6,7 +6,7 @@ import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, concatRecipes, i
 import { inlineExecutor } from "@runnel/native";
 import { openFolderStore } from "../../src/content/folder/folder-store.ts";
 import type { Holder } from "../../src/feed/holder.ts";
-import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
+import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory/meta-store.ts";
 import type { MetaStore, Operation, OperationResult, Run } from "../../src/meta/meta-store.ts";
 import { volumeId } from "../../src/volume/volume-id.ts";
 import type { VolumeParts } from "../../src/volume/volume.ts";

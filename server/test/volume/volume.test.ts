@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../src/meta/meta-store.ts";
-import { openMemoryMetaStore } from "../../src/meta/memory-meta-store.ts";
-import { decodeRecord, encodeRecord } from "../../src/volume/commit-record.ts";
+import { openMemoryMetaStore } from "../../src/meta/memory/meta-store.ts";
+import { decodeRecord, encodeRecord } from "../../src/commit-log/record.ts";
 import { DATA, FILE, FOLDER, VolumeRig, bytesOf } from "./volume-rig.ts";
 
 const rigs: VolumeRig[] = [];

@@ -2,7 +2,7 @@
 // recorded, and the file is looked at anew.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE, chunkOffsets } from "@runnel/shared";
-import { readRun } from "../../src/volume/version-reader.ts";
+import { readRun } from "../../src/content/version-reader.ts";
 import { FOLDER, bytesOf } from "../volume/volume-rig.ts";
 import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 import type { Attached } from "./wire-rig.ts";

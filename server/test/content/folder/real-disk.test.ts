@@ -21,7 +21,7 @@ import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE, RealClock } from "@runnel/shared";
 import type { ContentCallbacks, ContentStore } from "../../../src/content/content-store.ts";
 import { openFolderStore } from "../../../src/content/folder/folder-store.ts";
-import { MemoryMetaImage, openMemoryMetaStore } from "../../../src/meta/memory-meta-store.ts";
+import { MemoryMetaImage, openMemoryMetaStore } from "../../../src/meta/memory/meta-store.ts";
 import type { ExternalOperation, MetaStore, Operation, Run } from "../../../src/meta/meta-store.ts";
 import { FILE } from "./test-volume.ts";
 

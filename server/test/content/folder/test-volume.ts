@@ -11,7 +11,7 @@ import type {
 import type { FolderSettings } from "../../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../../src/content/folder/folder-store.ts";
 import { whatIsUp } from "../../../src/meta/is-up.ts";
-import { MemoryMetaImage, openMemoryMetaStore } from "../../../src/meta/memory-meta-store.ts";
+import { MemoryMetaImage, openMemoryMetaStore } from "../../../src/meta/memory/meta-store.ts";
 import type {
   ExternalOperation,
   MetaStore,
@@ -21,7 +21,7 @@ import type {
   Planned,
   Run,
 } from "../../../src/meta/meta-store.ts";
-import { SUPERSEDED } from "../../../src/volume/commit-queue.ts";
+import { SUPERSEDED } from "../../../src/commit-log/queue.ts";
 
 type LogRecord =
   | {

@@ -3,8 +3,8 @@
 import type { Change, Log, RecordPlace } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult } from "../../../meta/meta-store.ts";
 import { handleKey } from "../disk/same-file.ts";
-import { commitsOf, decodeRecord } from "../../../volume/commit-record.ts";
-import type { CommitRecord } from "../../../volume/commit-record.ts";
+import { commitsOf, decodeRecord } from "../../../commit-log/record.ts";
+import type { CommitRecord } from "../../../commit-log/record.ts";
 
 export interface SalvageCommit {
   seq: number;

@@ -10,7 +10,7 @@ import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashN
 import type { TrashRecord } from "../versions/trash.ts";
 import { encodeTrashRecord } from "../versions/trash.ts";
 import { conflictName } from "../../../meta/conflict-name.ts";
-import { encodeRecord } from "../../../volume/commit-record.ts";
+import { encodeRecord } from "../../../commit-log/record.ts";
 import type { NotedFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
 
 export interface SalvageReport {

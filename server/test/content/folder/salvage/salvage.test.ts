@@ -1,8 +1,8 @@
 // Salvage: what only the commit log has is put into the plain folder before a lost meta store is made anew.
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { ROOT_NODE, isRunnelError, openLog } from "@runnel/shared";
-import { COMMIT_LOG_FORMAT, decodeRecord } from "../../../../src/volume/commit-record.ts";
-import type { LoggedRecord } from "../../../../src/volume/commit-record.ts";
+import { COMMIT_LOG_FORMAT, decodeRecord } from "../../../../src/commit-log/record.ts";
+import type { LoggedRecord } from "../../../../src/commit-log/record.ts";
 import { locked } from "../test-volume.ts";
 import { DATA, VolumeRig, bytesOf } from "../../../volume/volume-rig.ts";
 

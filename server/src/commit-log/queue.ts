@@ -1,0 +1,359 @@
+// The one place where a volume changes. Operations that come together are decided together, made durable with one sync of the log,
+// then indexed, then published: decide → log → index → bring up and feed → acknowledgements → answer. Nothing overtakes.
+import type { Change, Clock, Log, RecordPlace } from "@runnel/shared";
+import { ERROR_KINDS, RunnelError, fromSystemError, isRunnelError, sleep } from "@runnel/shared";
+import type { ErrorDetail, ErrorKind } from "@runnel/shared";
+import type { Holder } from "../feed/holder.ts";
+import type {
+  ExternalOperation,
+  MetaStore,
+  Operation,
+  OperationId,
+  OperationResult,
+  Planned,
+} from "../meta/meta-store.ts";
+import { encodeRecord } from "./record.ts";
+import type { CommitRecord } from "./record.ts";
+import { fullData } from "./free-space.ts";
+import type { DataRoom } from "./free-space.ts";
+
+export interface Submission {
+  operation: Operation | ExternalOperation;
+  id: OperationId | undefined;
+  /** New data of a write that goes into its log record. */
+  data: Uint8Array;
+  /** Who commits: it does not wait for its own acknowledgement. */
+  holder: Holder | undefined;
+}
+
+export interface Committed {
+  result: OperationResult;
+  change: Change | undefined;
+  isRepeated: boolean;
+}
+
+interface Queued extends Submission {
+  /** Of what the folder tells: asked when all that came before has been committed. */
+  isSuperseded?: () => boolean;
+  resolve(planned: Planned): void;
+  reject(error: unknown): void;
+}
+
+/** Submissions that are one, found when their turn has come. */
+interface Group {
+  find(): Promise<readonly Submission[]>;
+  resolve(last: Committed): void;
+  reject(error: unknown): void;
+}
+
+/** One that is there for all. */
+export interface Published extends Omit<Submission, "data"> {
+  change: Change;
+  result: OperationResult;
+  /** Of its log record's data. */
+  data: RecordPlace | undefined;
+}
+
+/** A place between two records of the log. */
+export interface LogEnd {
+  segment: number;
+  offset: number;
+}
+
+interface Prepared {
+  /** In the batch, of its commits. */
+  indexes: readonly number[];
+  commits: readonly CommitRecord[];
+  bytes: Uint8Array;
+  dataOffset: number;
+}
+
+/** A record that is in the log. */
+interface Logged {
+  commits: readonly CommitRecord[];
+  data: RecordPlace;
+  end: LogEnd;
+}
+
+/** NoSpace for whoever asked: it is in the log, and happens when the index has room for it. */
+export class HappensLater extends RunnelError {}
+
+const FULL_RETRY_MS = 1_000;
+const NO_DATA = new Uint8Array(0);
+/** The answer of what is not done. */
+export const SUPERSEDED: Planned = {
+  ok: true,
+  result: { node: 0, seq: 0, version: 0, conflict: false },
+  change: undefined,
+  isRepeated: false,
+};
+/** Of a recipe in a record [F61]. */
+const DESCRIPTOR_BYTES = 36;
+const BATCH_MAX = 256;
+/** A batch's records are in memory at once. */
+const BATCH_BYTES_MAX = 16 * 1024 * 1024;
+
+export class CommitQueue {
+  private readonly log: Log;
+  private readonly meta: MetaStore;
+  private readonly clock: Clock;
+  private readonly room: DataRoom;
+  /** Called for changes in seq order, those that are one together, before their submissions resolve. */
+  private readonly committed: (published: readonly Published[]) => void;
+  private readonly queue: (Queued | Group)[] = [];
+  private running: Promise<void> | undefined;
+  private failure: RunnelError | undefined;
+  /** The log has records that the index cannot take for want of room. */
+  private full: RunnelError | undefined;
+  private isClosed = false;
+  /** Where the index ends: behind the last record that it has, all of which is on stable storage. */
+  private indexedTo: LogEnd;
+
+  /** `indexedTo`: what the meta store's facts say. */
+  constructor(
+    log: Log,
+    meta: MetaStore,
+    clock: Clock,
+    room: DataRoom,
+    indexedTo: LogEnd,
+    committed: (published: readonly Published[]) => void,
+  ) {
+    this.log = log;
+    this.meta = meta;
+    this.clock = clock;
+    this.room = room;
+    this.indexedTo = indexedTo;
+    this.committed = committed;
+  }
+
+  /** Resolves when the commit is durable and indexed. @throws the planner's error, or NoSpace / Io of the log: then nothing happened; HappensLater. */
+  async submit(submission: Submission): Promise<Committed> {
+    const planned = await this.plan(submission);
+    if (!planned.ok) throw rebuildError(planned.error, submission.operation.op);
+    return planned;
+  }
+
+  /**
+   * As submit for operations that are one: all happen or none, and nothing between them; the last one's answer. `find` is asked when nothing else is being
+   * committed. @throws besides, what it does.
+   */
+  submitTogether(find: Group["find"]): Promise<Committed> {
+    return new Promise((resolve, reject) => this.enqueue({ find, resolve, reject }));
+  }
+
+  /** As submit for what the folder tells at one time, with an answer each. What is overtaken when its turn has come is not done. */
+  submitAll(
+    operations: readonly ExternalOperation[],
+    isSuperseded: (operation: ExternalOperation) => boolean,
+  ): Promise<Planned[]> {
+    const whole = { id: undefined, data: NO_DATA, holder: undefined };
+    return Promise.all(
+      operations.map((operation) => this.plan({ ...whole, operation, isSuperseded: () => isSuperseded(operation) })),
+    );
+  }
+
+  /** Resolves when nothing is under way. What waits for room is left to the next start: it is in the log. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    while (this.running !== undefined) await this.running;
+  }
+
+  private plan(submission: Omit<Queued, "resolve" | "reject">): Promise<Planned> {
+    return new Promise((resolve, reject) => this.enqueue({ ...submission, resolve, reject }));
+  }
+
+  private enqueue(queued: Queued | Group): void {
+    const refusal = this.failure ?? this.full;
+    if (refusal !== undefined) return queued.reject(refusal);
+    this.queue.push(queued);
+    this.running ??= this.run();
+  }
+
+  private async run(): Promise<void> {
+    // A turn of the loop, so that what arrived together goes together.
+    await Promise.resolve();
+    while (this.queue.length > 0) {
+      const [first] = this.queue;
+      if (first !== undefined && isGroup(first)) {
+        this.queue.shift();
+        await this.commitGroup(first).catch((error: unknown) => first.reject(error));
+        continue;
+      }
+      const batch = this.takeBatch();
+      if (batch.length === 0) continue;
+      try {
+        const planned = await this.commit(batch, false, (error) => {
+          // What the folder tells of is no one's request: it waits.
+          for (const queued of batch) if (queued.id !== undefined) queued.reject(error);
+        });
+        for (const [index, queued] of batch.entries()) queued.resolve(planned[index] as Planned);
+      } catch (error) {
+        for (const queued of batch) queued.reject(error);
+      }
+    }
+    this.running = undefined;
+  }
+
+  private async commitGroup({ find, resolve, reject }: Group): Promise<void> {
+    const last = (await this.commit(await find(), true, reject)).at(-1);
+    if (last?.ok === true) resolve(last);
+  }
+
+  private takeBatch(): Queued[] {
+    let bytes = 0;
+    const batch: Queued[] = [];
+    for (const queued of this.queue) {
+      if (isGroup(queued)) break;
+      // Whether it is overtaken is known when those before it have been committed.
+      if (queued.isSuperseded !== undefined && batch.some(({ isSuperseded }) => isSuperseded === undefined)) break;
+      bytes += queued.data.length + recipeBytes(queued.operation);
+      if (batch.length > 0 && (bytes > BATCH_BYTES_MAX || batch.length >= BATCH_MAX)) break;
+      batch.push(queued);
+    }
+    this.queue.splice(0, batch.length);
+    return batch.filter((queued) => {
+      const isSuperseded = queued.isSuperseded?.() === true;
+      if (isSuperseded) queued.resolve(SUPERSEDED);
+      return !isSuperseded;
+    });
+  }
+
+  /** `isOne`: all happen or none; throws then the first refusal. `later` is told when there is no room in the index: nobody waits until there is. */
+  private async commit(
+    batch: readonly Submission[],
+    isOne: boolean,
+    later: (error: HappensLater) => void,
+  ): Promise<Planned[]> {
+    if (this.failure !== undefined) throw this.failure;
+    await this.room.ensure(batch.length, recordBytes(batch));
+    const wallNs = this.clock.wallNs();
+    const planned = await this.meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
+    const places = new Map<number, RecordPlace>();
+    let end = this.indexedTo;
+    const logged: Logged[] = [];
+    try {
+      if (isOne) mustAllBe(planned, batch);
+      const records = recordsOf(batch, planned, wallNs, isOne);
+      const written = records.length === 0 ? [] : await this.log.append(records.map((record) => record.bytes));
+      for (const [index, place] of written.entries()) {
+        const record = records[index];
+        if (record === undefined) continue;
+        const { segment, offset, length } = place;
+        const data = { segment, offset: offset + record.dataOffset, length: length - record.dataOffset };
+        for (const each of record.indexes) places.set(each, data);
+        // Not the end of the log: what others wrote behind it may not be on stable storage yet, and may be gone after a crash.
+        end = { segment, offset: offset + length };
+        logged.push({ commits: record.commits, data, end });
+      }
+    } catch (error) {
+      await this.meta.rollback();
+      throw isRunnelError(error, "NoSpace") ? fullData(error) : fromSystemError(error, "write commit log");
+    }
+    try {
+      await this.meta.commit(places, end).catch((error: unknown) => this.indexLate(logged, error, later));
+    } catch (error) {
+      // The log has it, the index does not: going on would give the same seq twice. A restart rolls the log forward.
+      this.failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", {
+        cause: error,
+      });
+      throw this.failure;
+    }
+    this.indexedTo = end;
+    const published: Published[] = [];
+    for (const [index, submission] of batch.entries()) {
+      const plan = planned[index];
+      if (plan?.ok !== true || plan.change === undefined || plan.isRepeated) continue;
+      published.push({ ...submission, change: plan.change, result: plan.result, data: places.get(index) });
+    }
+    if (isOne && published.length > 0) this.committed(published);
+    else for (const one of published) this.committed([one]);
+    return planned;
+  }
+
+  /** The index had no room for what is in the log: it is rolled forward, as at a start, once there is some. Until then nothing else is taken. */
+  private async indexLate(
+    logged: readonly Logged[],
+    error: unknown,
+    later: (error: HappensLater) => void,
+  ): Promise<void> {
+    if (!isRunnelError(error, "NoSpace")) throw error;
+    this.full = fullData(error);
+    later(new HappensLater(this.full.kind, this.full.operation, this.full.message, { cause: error }));
+    for (const queued of this.queue.splice(0)) queued.reject(this.full);
+    let done = 0;
+    while (done < logged.length) {
+      if (this.isClosed) throw error;
+      await sleep(this.clock, FULL_RETRY_MS);
+      try {
+        for (const one of logged.slice(done)) {
+          await indexAgain(this.meta, one);
+          done++;
+        }
+      } catch (again) {
+        if (!isRunnelError(again, "NoSpace")) throw again;
+      }
+    }
+    this.full = undefined;
+  }
+}
+
+/** Whatever changed the tree is logged; what did not (repetitions, refusals, recipes computed anew) is not. */
+function recordsOf(
+  batch: readonly Submission[],
+  planned: readonly Planned[],
+  wallNs: bigint,
+  isOne: boolean,
+): Prepared[] {
+  const records: Prepared[] = [];
+  const commits: CommitRecord[] = [];
+  const indexes: number[] = [];
+  for (const [index, { operation, id, data }] of batch.entries()) {
+    const plan = planned[index];
+    if (plan === undefined || !plan.ok || plan.isRepeated || operation.op === "setRecipe") continue;
+    // A result without a change (a folder that was there) is kept too: a repetition must get the same answer.
+    if (plan.change === undefined && id === undefined) continue;
+    const { change, result, paths } = plan;
+    const commit: CommitRecord = { kind: "commit", seq: result.seq, wallNs, id, operation, change, result, paths };
+    commits.push(commit);
+    indexes.push(index);
+    if (!isOne) records.push({ indexes: [index], commits: [commit], ...encodeRecord(commit, data) });
+  }
+  if (!isOne || commits.length === 0) return records;
+  const { seq } = commits.at(-1) as CommitRecord;
+  return [{ indexes, commits, ...encodeRecord({ kind: "together", seq, commits }, NO_DATA) }];
+}
+
+/** Takes commits into the index that the log has already. */
+export async function indexAgain(meta: MetaStore, { commits, data, end }: Logged): Promise<void> {
+  await meta.plan(
+    commits.map(({ id, operation, wallNs, seq, change, result }) => {
+      return { id, operation, wallNs, replayed: { seq, change, result } };
+    }),
+  );
+  await meta.commit(new Map([[0, data]]), end);
+}
+
+function isGroup(queued: Queued | Group): queued is Group {
+  return "find" in queued;
+}
+
+/** @throws the first refusal. */
+function mustAllBe(planned: readonly Planned[], batch: readonly Submission[]): void {
+  const index = planned.findIndex(({ ok }) => !ok);
+  const refused = planned[index];
+  if (refused?.ok === false) throw rebuildError(refused.error, batch[index]?.operation.op ?? "commit");
+}
+
+function recordBytes(batch: readonly Submission[]): number {
+  return batch.reduce((sum, { data, operation }) => sum + data.length + recipeBytes(operation), 0);
+}
+
+function recipeBytes(operation: Operation | ExternalOperation): number {
+  if (operation.op !== "write") return 0;
+  return DESCRIPTOR_BYTES * (operation.content.recipe?.lengths.length ?? 0);
+}
+
+function rebuildError(error: { kind: string; message: string; detail: object }, operation: string): RunnelError {
+  const kind = ERROR_KINDS.includes(error.kind as ErrorKind) ? (error.kind as ErrorKind) : "Io";
+  return new RunnelError(kind, operation, error.message, { detail: error.detail as ErrorDetail });
+}

@@ -1,0 +1,127 @@
+// Reads chunks of versions and proves them: bytes leave here only when their digest is the recipe's.
+import type { ChunkPreset, ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
+import { DIGEST_BYTES, LIMITS, RunnelError, chunkOffsets, digestAt, isRunnelError, presetFor } from "@runnel/shared";
+import type { ByteRange, ContentStore, OpenVersion } from "./content-store.ts";
+
+/** Others wait for the thread meanwhile. */
+const PROVED_AT_ONCE = 256;
+
+/** Chunks of a version that lie one after another, at most LIMITS.runBytes. */
+export interface ChunkRun {
+  from: number;
+  count: number;
+  offset: number;
+  length: number;
+}
+
+/** Joins ascending chunk indexes to runs. */
+export function chunkRuns(recipe: Recipe, indexes: Iterable<number>): ChunkRun[] {
+  const offsets = chunkOffsets(recipe);
+  const runs: ChunkRun[] = [];
+  for (const index of indexes) {
+    const length = recipe.lengths[index] ?? 0;
+    const last = runs.at(-1);
+    if (last !== undefined && last.from + last.count === index && last.length + length <= LIMITS.runBytes) {
+      last.count++;
+      last.length += length;
+    } else {
+      runs.push({ from: index, count: 1, offset: offsets[index] ?? 0, length });
+    }
+  }
+  return runs;
+}
+
+/** @throws Stale when the bytes are no longer those of the recipe, and what ContentStore.open throws. */
+export async function readRun(
+  open: OpenVersion,
+  recipe: Recipe,
+  run: ChunkRun,
+  executor: Executor,
+): Promise<Uint8Array> {
+  const bytes = await open.read(run.offset, run.length);
+  const digests = await executor.digest(splitRun(bytes, recipe, run));
+  for (let index = 0; index < run.count; index++) {
+    const got = digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
+    if (Buffer.compare(got, digestAt(recipe, run.from + index)) === 0) continue;
+    await open.reportMismatch();
+    throw changedUnderneath();
+  }
+  return bytes;
+}
+
+/** True when so many chunks from `from` on are what the recipe says; costs no reading when they are settled. */
+export async function holdsChunks(
+  open: OpenVersion,
+  recipe: Recipe,
+  from: number,
+  count: number,
+  executor: Executor,
+): Promise<boolean> {
+  const offsets = chunkOffsets(recipe);
+  const [start = 0, end = 0] = [offsets[from], offsets[from + count]];
+  if (await open.isSettled(start, end - start)) return true;
+  try {
+    for (let at = from; at < from + count; at += PROVED_AT_ONCE) {
+      const all = Array.from({ length: Math.min(PROVED_AT_ONCE, from + count - at) }, (_, index) => at + index);
+      const rangeOf = (index: number): ByteRange => {
+        return { offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 };
+      };
+      const indexes: number[] = [];
+      for (const index of all) {
+        const { offset, length } = rangeOf(index);
+        if (!(await open.isSettled(offset, length))) indexes.push(index);
+      }
+      const digests = await open.digest(indexes.map(rangeOf), executor);
+      const wrong = indexes.filter((index, place) => {
+        const found = digests.subarray(place * DIGEST_BYTES, (place + 1) * DIGEST_BYTES);
+        return Buffer.compare(found, digestAt(recipe, index)) !== 0;
+      });
+      // They may lie elsewhere by now.
+      for (const run of chunkRuns(recipe, wrong)) await readRun(open, recipe, run, executor);
+    }
+    return true;
+  } catch (error) {
+    if (!isRunnelError(error)) throw error;
+    return false;
+  }
+}
+
+/**
+ * Cuts a file that has no recipe yet; undefined while that cannot be done: it is not up, or its tuple is so young that a change after the cut might not
+ * show in it, and the recipe would be another content's for good. @throws Stale when it changed meanwhile.
+ */
+export async function chunkVersion(
+  content: ContentStore,
+  version: VersionId,
+  executor: Executor,
+  presetOf: (sizeBytes: number) => ChunkPreset | Promise<ChunkPreset> = presetFor,
+): Promise<ChunkedRange | undefined> {
+  const open = await content.open(version);
+  try {
+    const { file, sizeBytes } = open;
+    if (file === undefined || !(await open.isSettled(0, sizeBytes))) return undefined;
+    const before = await file.stat();
+    const chunked = await executor.chunkFile(file, 0, sizeBytes, await presetOf(sizeBytes));
+    const after = await file.stat();
+    if (before.ctimeNs !== after.ctimeNs || before.sizeBytes !== after.sizeBytes || after.sizeBytes !== sizeBytes)
+      throw changedUnderneath();
+    return chunked;
+  } finally {
+    await open.close();
+  }
+}
+
+function splitRun(bytes: Uint8Array, recipe: Recipe, run: ChunkRun): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let at = 0;
+  for (let index = run.from; index < run.from + run.count; index++) {
+    const length = recipe.lengths[index] ?? 0;
+    parts.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return parts;
+}
+
+function changedUnderneath(): RunnelError {
+  return new RunnelError("Stale", "read version", "The file was changed by another program while it was read.");
+}

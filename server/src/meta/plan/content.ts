@@ -1,0 +1,113 @@
+// Planning of new contents and attributes: write, setAttr, setRecipe. Pure decisions: reads tables, changes none.
+import { EMPTY_RECIPE, LIMITS, ROOT_NODE, changeXattrs, recipeSize } from "@runnel/shared";
+import type { NodeState, Recipe } from "@runnel/shared";
+import { conflictName } from "../conflict-name.ts";
+import type { ExternalOperation, Operation } from "../meta-store.ts";
+import type { LastName, MetaTables } from "../meta-tables.ts";
+import { notFound, refusal } from "./checks.ts";
+import { Draft, pickAttributes, unchanged } from "./draft.ts";
+import type { Decision } from "./draft.ts";
+
+type Op<Name extends Operation["op"]> = Extract<Operation, { op: Name }>;
+type SetRecipe = Extract<ExternalOperation, { op: "setRecipe" }>;
+
+/** The last name of a node without a name. Removed by the one who asks: it works on with its open file, unseen (POSIX). */
+function lastNameOf(tables: MetaTables, state: NodeState, instance: string): { last: LastName; isOwn: boolean } {
+  const last = tables.lastName(state.node) ?? { folder: ROOT_NODE, name: `node ${state.node}`, instance: "" };
+  return { last, isOwn: instance !== "" && last.instance === instance };
+}
+
+export function decideSetAttr(
+  tables: MetaTables,
+  operation: Op<"setAttr">,
+  wallNs: bigint,
+  instance: string,
+): Decision {
+  const state = tables.node(operation.node);
+  if (state === undefined) throw notFound(tables, `Node ${operation.node} is not known.`);
+  if (state.nlink === 0 && !lastNameOf(tables, state, instance).isOwn) {
+    throw notFound(tables, `Node ${operation.node} has no name.`);
+  }
+  const draft = new Draft(tables, wallNs);
+  draft.edit(state.node, pickAttributes(operation.change));
+  if (operation.change.xattr !== undefined) {
+    if (state.type !== "file" && state.type !== "folder")
+      throw refusal("Denied", `Node ${state.node} is a ${state.type}.`);
+    draft.editXattrs(state.node, changeXattrs(tables.xattrs(state.node), operation.change.xattr).length > 0);
+  }
+  return draft.decide(state.node);
+}
+
+function isSameRecipe(a: Recipe | undefined, b: Recipe | undefined): boolean {
+  return a !== undefined && b !== undefined && Buffer.compare(a.digests, b.digests) === 0;
+}
+
+/** A base that is not current is no conflict when the content is the same ([W27]). */
+function isConflict(tables: MetaTables, state: NodeState, operation: Op<"write">): boolean {
+  if (operation.base === state.version) return false;
+  if (operation.content.sizeBytes !== state.sizeBytes) return true;
+  if (state.sizeBytes === 0) return false;
+  return !isSameRecipe(tables.recipe({ node: state.node, seq: state.version }), operation.content.recipe);
+}
+
+/** A new node for the content of one that lost its name, in the same folder while that is in the tree, else in the root. */
+function keepBeside(
+  tables: MetaTables,
+  operation: Op<"write">,
+  state: NodeState,
+  last: LastName,
+  wallNs: bigint,
+): Decision {
+  const was = tables.node(last.folder);
+  const folder = was !== undefined && was.nlink > 0 ? was.node : ROOT_NODE;
+  let count = 1;
+  while (tables.binding(folder, conflictName(last.name, wallNs, count)) !== undefined) count++;
+  const name = conflictName(last.name, wallNs, count);
+  const node = tables.facts().nextNode;
+  const draft = new Draft(tables, wallNs);
+  draft.bind(folder, name, node);
+  draft.add({ ...state, node, ...contentOf(operation, wallNs), nlink: 1, version: draft.seq });
+  draft.editNames(folder, 0);
+  return draft.decide(node, true);
+}
+
+function contentOf(operation: Op<"write">, wallNs: bigint): Partial<NodeState> & { sizeBytes: number } {
+  return { mtimeNs: wallNs, ...pickAttributes(operation.attributes), sizeBytes: operation.content.sizeBytes };
+}
+
+export function decideWrite(tables: MetaTables, operation: Op<"write">, wallNs: bigint, instance: string): Decision {
+  const { node, content } = operation;
+  const state = tables.node(node);
+  if (state === undefined) throw notFound(tables, `Node ${node} is not known.`);
+  if (state.type === "folder") throw refusal("IsFolder", `Node ${node} is a folder.`, { node });
+  if (state.type !== "file") throw refusal("Invalid", `Node ${node} is a ${state.type}.`, { rule: "file" });
+  if (content.sizeBytes > LIMITS.fileBytes) {
+    throw refusal("TooLarge", `A file of ${content.sizeBytes} bytes is too large.`, { limit: LIMITS.fileBytes });
+  }
+  if (content.recipe !== undefined && recipeSize(content.recipe) !== content.sizeBytes) {
+    throw refusal("Invalid", `The recipe is not one of ${content.sizeBytes} bytes.`, { rule: "recipe" });
+  }
+  if (state.nlink === 0) {
+    const { last, isOwn } = lastNameOf(tables, state, instance);
+    if (!isOwn) return keepBeside(tables, operation, state, last, wallNs);
+  }
+  const draft = new Draft(tables, wallNs);
+  draft.edit(node, { ...contentOf(operation, wallNs), version: draft.seq });
+  return draft.decide(node, isConflict(tables, state, operation));
+}
+
+/** A recipe of a version that had none; one that has a recipe keeps it. */
+export function decideSetRecipe(tables: MetaTables, operation: SetRecipe): Decision {
+  const { version, recipe } = operation;
+  const row = tables.version(version);
+  if (row === undefined) throw refusal("Gone", `Version ${version.node}.${version.seq} is not kept.`);
+  if (recipeSize(recipe) !== row.sizeBytes) {
+    throw refusal("Invalid", `The recipe is not one of ${row.sizeBytes} bytes.`, { rule: "recipe" });
+  }
+  return unchanged(tables, version.node);
+}
+
+/** The recipe a version with no bytes has. */
+export function recipeOf(sizeBytes: number, recipe: Recipe | undefined): Recipe | undefined {
+  return sizeBytes === 0 ? EMPTY_RECIPE : recipe;
+}

@@ -1,0 +1,91 @@
+// A change being drafted: new states over those of the tables, which stay as they are until the change is applied (plan-apply.ts).
+import type { AttributeChange, Change, NodeState, VersionId } from "@runnel/shared";
+import type { OperationResult } from "../meta-store.ts";
+import type { MetaTables } from "../meta-tables.ts";
+import { nodeAt } from "./checks.ts";
+
+/** What an operation comes to. Without a change nothing but the result is stored. */
+export interface Decision {
+  change: Change | undefined;
+  result: OperationResult;
+}
+
+/** The attributes a change names, without its sizeBytes. */
+export function pickAttributes(change: AttributeChange): Partial<NodeState> {
+  const picked: Partial<NodeState> = {};
+  if (change.mode !== undefined) picked.mode = change.mode;
+  if (change.uid !== undefined) picked.uid = change.uid;
+  if (change.gid !== undefined) picked.gid = change.gid;
+  if (change.mtimeNs !== undefined) picked.mtimeNs = change.mtimeNs;
+  return picked;
+}
+
+/** Nothing changes: `node` is as it was. */
+export function unchanged(tables: MetaTables, node: number): Decision {
+  const version = tables.node(node)?.version ?? 0;
+  return { change: undefined, result: { node, seq: tables.facts().seq, version, conflict: false } };
+}
+
+export class Draft {
+  readonly seq: number;
+  replaces: VersionId | undefined = undefined;
+  readonly #tables: MetaTables;
+  readonly #wallNs: bigint;
+  /** In the order they were touched. */
+  readonly #states = new Map<number, NodeState>();
+  readonly #bindings: Change["bindings"] = [];
+
+  constructor(tables: MetaTables, wallNs: bigint) {
+    this.#tables = tables;
+    this.#wallNs = wallNs;
+    this.seq = tables.facts().seq + 1;
+  }
+
+  #stateOf(node: number): NodeState {
+    return this.#states.get(node) ?? nodeAt(this.#tables, node);
+  }
+
+  /** The node with some fields new; its ctime is now. */
+  edit(node: number, patch: Partial<NodeState>): void {
+    this.#states.set(node, { ...this.#stateOf(node), ctimeNs: this.#wallNs, ...patch, seq: this.seq });
+  }
+
+  /** Its extended attributes are new. */
+  editXattrs(node: number, isAny: boolean): void {
+    const { xattrSeq: _before, ...state } = this.#stateOf(node);
+    this.#states.set(node, isAny ? { ...state, xattrSeq: this.seq } : state);
+  }
+
+  /** A node that was not there. */
+  add(state: Omit<NodeState, "seq" | "ctimeNs">): void {
+    this.#states.set(state.node, { ...state, ctimeNs: this.#wallNs, seq: this.seq });
+  }
+
+  /** Binds a name; node 0 unbinds it. */
+  bind(folder: number, name: string, node: number): void {
+    this.#bindings.push({ folder, name, node });
+  }
+
+  /** Names changed in a folder; it has so many subfolders more. */
+  editNames(folder: number, subfolders: number): void {
+    this.edit(folder, { mtimeNs: this.#wallNs, nlink: this.#stateOf(folder).nlink + subfolders });
+  }
+
+  /** The node loses one name to the change: it is what the change replaces. */
+  takeName(node: number): void {
+    const state = this.#stateOf(node);
+    this.replaces = { node, seq: state.version };
+    this.edit(node, { nlink: state.type === "folder" ? 0 : state.nlink - 1 });
+  }
+
+  /** The decision, whose result tells of `node`. */
+  decide(node: number, conflict = false): Decision {
+    const change = {
+      seq: this.seq,
+      bindings: this.#bindings,
+      nodes: [...this.#states.values()],
+      replaces: this.replaces,
+    };
+    return { change, result: { node, seq: this.seq, version: this.#stateOf(node).version, conflict } };
+  }
+}

@@ -1,0 +1,70 @@
+// What is noted beside a staged file [F33]: whose write it is, then the items that are here whole, in order; what the next life needs to go on with it.
+import type { ChunkPreset, Recipe } from "@runnel/shared";
+import { RunnelError, check, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
+import { z } from "zod";
+import type { Reference } from "./references.ts";
+
+const FORMAT = 1;
+
+/** Whose write it is, and what it said when it was opened. */
+export interface WriteOpening {
+  epoch: string;
+  instance: string;
+  n: number;
+  sizeBytes: number;
+  preset: ChunkPreset;
+}
+
+/** `c` and `h` as they came; `d`: new data of these chunks, in the staged file at its place; `f`: what this `c` or `h` names is there now, too. */
+export type ItemNote = Reference | ["d", Recipe] | ["f", number];
+
+const count = z.number().int().min(0);
+const version = z.object({ node: count, seq: count });
+const bytes = z.instanceof(Uint8Array);
+const OPENING = z.object({
+  format: z.literal(FORMAT),
+  epoch: z.string(),
+  instance: z.string(),
+  n: count,
+  sizeBytes: count,
+  preset: z.union([z.literal(0), z.literal(1), z.literal(2)]),
+});
+const ITEM = z.union([
+  z.tuple([z.literal("c"), version, count, count]),
+  z.tuple([z.literal("h"), bytes, version.nullable(), count]),
+  z.tuple([z.literal("d"), bytes]),
+  z.tuple([z.literal("f"), count]),
+]);
+
+export function encodeOpening(opening: WriteOpening): Uint8Array {
+  return encodeCbor({ format: FORMAT, ...opening });
+}
+
+export function encodeItem(item: ItemNote): Uint8Array {
+  return encodeCbor(item[0] === "d" ? ["d", encodeRecipe(item[1])] : item);
+}
+
+/** undefined: it is of another format, or none. */
+export function decodeOpening(note: Uint8Array): WriteOpening | undefined {
+  return orNone(() => {
+    const { format: _format, ...opening } = check(OPENING, decodeCbor(note), "opening of a staged write");
+    return opening;
+  });
+}
+
+/** As decodeOpening. */
+export function decodeItem(note: Uint8Array): ItemNote | undefined {
+  return orNone(() => {
+    const item = check(ITEM, decodeCbor(note), "item of a staged write");
+    return item[0] === "d" ? ["d", decodeRecipe(item[1])] : item;
+  });
+}
+
+function orNone<T>(decode: () => T): T | undefined {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof RunnelError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+// How many unfinished writes a volume keeps, whoever's they are, and which go.
+import { expect, test } from "@jest/globals";
+import { SimulatedClock } from "@runnel/shared";
+import type { StagedFile } from "../../src/content/content-store.ts";
+import { HeldVersions } from "../../src/upload/held-versions.ts";
+import { NewData } from "../../src/upload/new-data.ts";
+import { StagedWrites } from "../../src/upload/resumable-uploads.ts";
+import type { WriteSession } from "../../src/upload/write-session.ts";
+
+const MiB = 1024 * 1024;
+
+function open(): {
+  writes: StagedWrites;
+  discarded: string[];
+  keep(instance: string, n: number, descriptors?: number, device?: string): Promise<void>;
+} {
+  const discarded: string[] = [];
+  const takeUp = async (): Promise<WriteSession> => {
+    throw new Error("Nothing is left here.");
+  };
+  const writes = new StagedWrites({ clock: new SimulatedClock(), epoch: "e", takeUp, warn: () => undefined });
+  const keep = (instance: string, n: number, descriptors = 1, device = ""): Promise<void> => {
+    const session = {
+      descriptors,
+      rest: async () => undefined,
+      leave: async () => undefined,
+      discard: async () => void discarded.push(`${instance}:${n}`),
+    };
+    return writes.keep({ instance, n, device }, session as unknown as WriteSession);
+  };
+  return { writes, discarded, keep };
+}
+
+test("of an instance's the newest 64 are kept, of all the newest 1,024", async () => {
+  const { discarded, keep, writes } = open();
+  for (let n = 0; n < 70; n++) await keep("one", n);
+  expect(discarded).toEqual(Array.from({ length: 6 }, (_, n) => `one:${n}`));
+  discarded.length = 0;
+  for (let n = 0; n < 1024; n++) await keep(`other ${n}`, 1);
+  expect(discarded).toHaveLength(64);
+  expect(new Set(discarded.map((key) => key.split(":")[0]))).toEqual(new Set(["one"]));
+  expect(writes.take("other 0", 1)).toBeDefined();
+});
+
+test("of a device's the newest 64 are kept, whatever its instances; what more is just being put to rest is not even begun", async () => {
+  const { discarded, keep, writes } = open();
+  for (let n = 0; n < 70; n++) await keep(`instance ${n}`, 1, 1, "one");
+  expect(discarded).toHaveLength(6);
+  discarded.length = 0;
+  await Promise.all(Array.from({ length: 200 }, (_, n) => keep(`more ${n}`, 1, 1, "two")));
+  const names = Array.from({ length: 200 }, (_, n) => `more ${n}:1`);
+  expect(discarded.slice(0, 72)).toEqual(names.slice(128));
+  expect(new Set(discarded.slice(72))).toEqual(new Set(names.slice(0, 64)));
+  expect(writes.take("instance 69", 1)).toBeDefined();
+});
+
+test("of what a device has staged 16 MiB are kept in memory", () => {
+  const { writes } = open();
+  const [one, same, other] = [writes.allowance("one"), writes.allowance("one"), writes.allowance("other")];
+  for (let count = 0; count < 8; count++) expect([one.keep(MiB), same.keep(MiB)]).toEqual([true, true]);
+  expect(one.keep(1)).toBe(false);
+  expect(other.keep(1)).toBe(true);
+  same.letGo(MiB);
+  expect(one.keep(MiB)).toBe(true);
+});
+
+test("for a device's writes 4,096 files are open: one that needs more is Busy, or is asked for what it would copy", async () => {
+  const { writes } = open();
+  const [one, other] = [writes.allowance("one"), writes.allowance("other")];
+  const staged: StagedFile[] = [];
+  const content = { stage: async () => staged[staged.push({ discard: async () => undefined } as StagedFile) - 1]! };
+  const data = new NewData(content, one, () => undefined);
+  expect(one.open(4_096 - 1)).toBe(true);
+  await expect(data.store(0, new Uint8Array(2 * MiB), () => undefined)).rejects.toMatchObject({ kind: "Busy" });
+  expect(staged).toEqual([]);
+  expect(other.open(1)).toBe(true);
+  const meta = { recipe: async () => ({ lengths: new Uint32Array(10), digests: new Uint8Array(320) }) };
+  const opened = { open: async () => ({ close: async () => undefined }) };
+  const held = new HeldVersions({ meta, content: opened, executor: {} } as never, one);
+  expect((await held.get({ node: 1, seq: 1 }))?.open).toBeDefined();
+  expect((await held.get({ node: 1, seq: 2 }))?.open).toBeUndefined();
+  await held.close();
+  expect(one.open(1)).toBe(true);
+});
+
+test("of those with long recipes as many as take a million descriptors, and one in any case", async () => {
+  const { discarded, keep } = open();
+  for (let n = 0; n < 5; n++) await keep("one", n, 400_000);
+  expect(discarded).toEqual(["one:0", "one:1", "one:2"]);
+  await keep("two", 1, 4_000_000);
+  expect(discarded).toEqual(["one:0", "one:1", "one:2", "one:4", "one:3"]);
+});
+
+test("those of a device whose access was withdrawn go, and what comes of it later is not kept", async () => {
+  const { discarded, keep, writes } = open();
+  await keep("one", 1, 1, "gone");
+  await keep("two", 1, 1, "stays");
+  await writes.drop("gone");
+  await keep("three", 1, 1, "gone");
+  expect(discarded).toEqual(["one:1", "three:1"]);
+  expect(writes.take("two", 1)).toBeDefined();
+});
