@@ -21,7 +21,7 @@ const WAIT_MS = 2_000;
 const FILE = "file";
 const FILE_BYTES = 8 * 1024 * 1024;
 const GROWTH_MB = 64;
-/** By 64 connections at once, most of it garbage. */
+/** Memory for 64 connections at once, most of it garbage. */
 const FROM_64_MB = 224;
 const TEST_MS = 4 * LASTS_MS + 60_000;
 

@@ -1,4 +1,4 @@
-// One of two served folders is missing: the other is served, and the one when it is there.
+// Serves two folders of which one is missing: the other is served, and the one when it is there.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

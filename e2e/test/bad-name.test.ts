@@ -47,7 +47,7 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.cleanup(), 60_000);
 
-/** Of six commands; mv has words of its own for EINVAL. */
+/** Answer of six commands; mv has words of its own for EINVAL. */
 const EINVAL = "Invalid argument\n";
 const REFUSED = `${EINVAL.repeat(3)}of itself\n${EINVAL.repeat(2)}`;
 

@@ -73,7 +73,7 @@ test(
     const rows = benchmarks[0]?.rows ?? [];
     expect(rows.map(({ failed }) => failed).filter((why) => why !== undefined)).toEqual([]);
     expect(rows).toHaveLength(12);
-    // What is saved costs bytes, and far fewer than the file has.
+    // The save costs bytes, and far fewer than the file has.
     const edit = rows.find(({ what }) => what === "document edit");
     expect(edit?.upBytes).toBeGreaterThan(100);
     expect(edit?.upBytes).toBeLessThan(10_000);

@@ -1,4 +1,5 @@
-// What a save may cost on the wire: TCP payload both ways from the call to quiet, leases and acks included, one other client idle.
+// Costs of a save on the wire: TCP payload both ways from the call to quiet, leases and acks included, one other client
+// idle.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -59,7 +60,7 @@ async function readUncut(): Promise<string> {
   return name;
 }
 
-/** What `zstd -3 --patch-from` makes of it: the bound that an edit is held to. */
+/** Size that `zstd -3 --patch-from` makes of it: the bound that an edit is held to. */
 function patchBytes(before: string, after: string): number {
   const patch = sandbox.path("patch.zst");
   execFileSync("zstd", ["-3", "-q", "-f", "--long=27", `--patch-from=${before}`, after, "-o", patch]);

@@ -11,7 +11,7 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 const READ_BYTES = 4 * KiB;
 const READS = 7;
-/** What is said around the bytes. */
+/** Bytes that are said around the content. */
 const AROUND_BYTES = 2 * KiB;
 const SLOW_MS = 60_000;
 const SPARSE_FROM = 300 * MiB;
@@ -55,7 +55,7 @@ function shownAt(path: string, offset: number): string {
   return createHash("sha1").update(bytes).digest("hex");
 }
 
-/** What reads at random places of a range of a file cost each. */
+/** Costs of each of several reads at random places of a range of a file. */
 async function readHereAndThere(path: string, from: number, length: number): Promise<Cost[]> {
   const random = new SeededRandom(3);
   const costs: Cost[] = [];

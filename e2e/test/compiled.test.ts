@@ -1,4 +1,4 @@
-// What was compiled at one start is there at the next.
+// Code that was compiled at one start is there at the next.
 import { readdirSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Sandbox } from "../src/harness/index.ts";

@@ -1,4 +1,5 @@
-// What the simulation of consistency.test.ts is worth: many more seeds, fresh each time; and each fault that a rule prevents, put into the product on purpose, is noticed.
+// Shows the worth of the simulation of consistency.test.ts: many more seeds, fresh each time; and each fault that a
+// rule prevents, put into the product on purpose, is noticed.
 import { expect, test } from "@jest/globals";
 import { MUTANTS, planOf } from "../src/consistency/index.ts";
 import { shrunk, simulated } from "../src/consistency/simulated.ts";

@@ -46,7 +46,7 @@ test.each(readdirSync(PLANS))("%s failed once", async (name) => {
 });
 
 test("the product has what the known faults replace", () => {
-  // In this process, where nothing else of the product runs.
+  // Applies them in this process, where nothing else of the product runs.
   for (const { name, apply } of MUTANTS) expect({ name, error: thrownBy(apply) }).toEqual({ name, error: undefined });
 });
 

@@ -6,7 +6,7 @@ import { CrashRig, type Stop, type Work } from "../src/crash/index.ts";
 import { isAlive, run, waitFor } from "../src/harness/index.ts";
 
 const LONG = process.env["RUNNEL_LONG"] === "1";
-/** How much closer the stops of a long run lie: there are thousands of changes, and each stop takes seconds. */
+/** Factor by which the stops of a long run lie closer: there are thousands of changes, and each stop takes seconds. */
 const LONG_FINER = 9;
 const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
 /** A program with a dead drive is told at once. */
@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 afterEach(() => rig.cleanup(), 60_000);
 
-/** One process that is to end by a stop. */
+/** A process that is to end by a stop. */
 interface Victim {
   start(stop: Stop): Promise<void>;
   kill(): Promise<void>;
@@ -137,7 +137,7 @@ describe("programs that stand in a drive whose agent was killed", () => {
     await rig.mount();
     await run("touch", [gone ?? ""]);
     expect((await standing).code).toBe(0);
-    // What the kernel had already queued when the agent went is "aborted"; all after that is "not connected".
+    // Requests that the kernel had already queued when the agent went are "aborted"; all after that is "not connected".
     expect(told()[1]).toMatch(
       /^read: (ENOTCONN|ECONNABORTED) list: (ENOTCONN|ECONNABORTED) make: (ENOTCONN|ECONNABORTED)$/,
     );

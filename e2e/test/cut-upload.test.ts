@@ -7,7 +7,7 @@ import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.t
 
 const MB = 1_000_000;
 const SIZE_BYTES = 40 * MB;
-/** What one end has sent and the other not yet stored: some runs of a megabyte. */
+/** Bytes that one end has sent and the other not yet stored: some runs of a megabyte. */
 const IN_FLIGHT_BYTES = 4 * 1024 * 1024;
 const OVERHEAD = 1.01;
 const SLOW_MS = 120_000;

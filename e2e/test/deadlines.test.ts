@@ -1,4 +1,5 @@
-// What hangs nobody: a sample of the matrix of operations and conditions, programs that are interrupted, and verbs while nothing is heard of the server.
+// Nothing hangs: a sample of the matrix of operations and conditions, programs that are interrupted, and verbs while
+// nothing is heard of the server.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -60,7 +61,7 @@ test(`some operations under one condition answer or fail in time (all of them: t
   }
 }, 180_000);
 
-/** What is promised, and a loaded machine. */
+/** The promised time, and more for a loaded machine. */
 const GONE_MS = 1_000 + 1_500;
 const INSERT = "insert into t values (1)";
 
@@ -123,7 +124,7 @@ describe("while nothing is heard of the server", () => {
       expect(await endBy(holder, signal)).toBeLessThan(GONE_MS);
       expect(await woken).toEqual([0, null]);
       expect(performance.now() - startMs).toBeLessThan(GONE_MS);
-      // What was written is not lost with its program.
+      // Bytes that were written are not lost with their program.
       await link.restore();
       await place.waitForStatus((status) => status.state === "connected", "the link");
       await waitFor(() => readFileSync(join(served, "locked"), "utf8") === "changed\n", READY_MS, "what was written");
@@ -172,7 +173,8 @@ describe("a machine that sleeps", () => {
     await waitForMount(device, ({ state }) => state === "connected", READY_MS, "the whole tree");
     expect(await onMount('cat "$1/shared"', [drive])).toBe("before");
     const pid = device.agentPid();
-    // As suspend does: nothing runs, and the boot clock goes on. The commit waits for the sleeper's lease to run out.
+    // Stops the agent as suspend does: nothing runs, and the boot clock goes on. The commit waits for the sleeper's
+    // lease to run out.
     process.kill(pid, "SIGSTOP");
     try {
       await onMount('echo after > "$1/shared"; echo new > "$1/new"; rm "$1/shared"; echo again > "$1/shared"', [

@@ -78,7 +78,7 @@ async function problems(): Promise<string> {
   return (mount?.problems ?? []).join("\n");
 }
 
-/** What a program is told that does this; it must come to an end. */
+/** Runs a script, which must come to an end, and returns what its program is told. */
 async function told(script: string): Promise<string> {
   const { code, stderr, isOverdue } = await run("bash", ["-c", script, "bash", drive], { deadlineMs: 40_000 });
   expect(isOverdue).toBe(false);
@@ -118,14 +118,14 @@ describe("a full disk", () => {
           (await told('cp "$1/../huge" "$1/old"')).includes("No space left on device");
         await waitFor(refused, 20_000, "the disk to be full for programs");
         expect(await problems()).toContain(sentence);
-        // In place, and synced: whatever call it is, one of them says so.
+        // Writes in place, and syncs: whatever call it is, one of them says so.
         expect(await told('dd if="$1/../huge" of="$1/old" bs=100k conv=notrunc,fsync status=none')).toContain(
           "No space left",
         );
         expect(await told('cp "$1/../huge" "$1/new"')).toContain("No space left on device");
-        // What the server refused is kept, and shown here.
+        // Content that the server refused is kept, and shown here.
         expect(await on(place === "home" ? 'cat "$1/old"' : 'cmp "$1/old" "$1/../huge" && echo old')).toBe("old\n");
-        // What was cached may have given way, and then there is no room to fetch it.
+        // Cached content may have given way, and then there is no space to fetch it.
         expect(await told('cmp "$1/kept" "$1/../small"')).toMatch(place === "home" ? /^$|No space left/ : /^$/);
         expect(readFileSync(join(sandbox.path("served"), "old"), "utf8")).toBe("old\n");
         // Whatever it says, the agent lives on: what it would say of this stands on the same disk.
@@ -152,7 +152,7 @@ describe("a full disk", () => {
     await server.kill();
     disk.empty();
     server = await sandbox.startServer({ ...volumes(), listen: `127.0.0.1:${server.port}` });
-    // By the agent itself: a flush would have saved what the program has open.
+    // Waits for the agent itself: a flush would have saved what the program has open.
     const isUp = (): boolean =>
       readFileSync(join(sandbox.path("served"), "appended"), "utf8") === "one ".repeat(10_000);
     await waitFor(async () => isUp(), 20_000, "what could not be saved to be sent");
@@ -189,7 +189,7 @@ describe("a full disk", () => {
     await on(compare);
     expect(await problems()).toContain("has no room for what a program reads");
     await on(`${compare} & first=$!; ${compare} -i 20M & second=$!; ${compare}; wait $first && wait $second`);
-    // What was read of it before is gone, for what comes last: that is here.
+    // Content that was read of it before is gone, for what comes last: that is here.
     await on('cmp "$1/kept" "$1/../small"; echo more >> "$1/larger"; tail -c 5 "$1/larger" | grep -q more');
   }, 120_000);
 

@@ -32,7 +32,7 @@ test.each<[string, Step[]]>([
   const outcome = await cutRun({ ...settings, steps });
   expect(outcome.uploadedBytes).toBeLessThan(2 * SENT_BYTES);
   expect(outcome.downloadedBytes).toBeLessThan(FETCHED_BYTES);
-  // What it shows is put together of what is here and what is fetched when it is read.
+  // The drive shows what is put together of what is here and what is fetched when it is read.
   expect(shown(outcome.drive)).toEqual(shown(modelOf({ early: bytes }, steps)));
   expect(shown(outcome.served)).toEqual(shown(modelOf({ early: bytes }, steps)));
 });
@@ -44,7 +44,7 @@ test.each<[string, Step[]]>([
 ])("%s, it sends what differs", async (_how, steps) => {
   const all = [read("early", bytes), ...steps];
   const outcome = await cutRun({ ...settings, steps: all });
-  // As raw ranges: it came without a recipe.
+  // All came as raw ranges, without a recipe.
   expect(outcome.rawBytes).toBe(bytes.length);
   expect(outcome.uploadedBytes).toBeLessThan(2 * SENT_BYTES);
   expect(shown(outcome.served)).toEqual(shown(modelOf({ early: bytes }, all)));

@@ -24,7 +24,7 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
   let accepted: Socket[];
   let clients: Socket[];
   let emulator: LinkEmulator;
-  /** What the server does with what it gets. */
+  /** Handles what the server gets. */
   let serve: (socket: Socket, bytes: Buffer) => void;
 
   beforeEach(async () => {
@@ -133,7 +133,7 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
     client.socket.write(Buffer.alloc(1_000_000));
     await waitFor(async () => (await emulator.counts()).up.sentBytes > 64 * KiB, 5000, "a full queue");
     const { up } = await emulator.counts();
-    // One read (64 KiB) may pass the bound.
+    // A read (64 KiB) may pass the bound.
     expect(up.sentBytes - up.deliveredBytes).toBeLessThanOrEqual(128 * KiB);
     await emulator.setShape({ upBitsPerSecond: Infinity });
   });

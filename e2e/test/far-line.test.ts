@@ -68,7 +68,7 @@ test("[W130] a mount costs a flight after the upgrade, and the lease one more", 
   await place.open({ a: bytes("text") });
   expect(place.mountingMs).toBe(MOUNT_ROUND_TRIPS * 100);
   const asked = await took(async () => place.drive.program().readdir(""));
-  // Nobody else is to be waited for: it is the lease that is still under way.
+  // The lease is still under way; nobody else is to be waited for.
   expect(asked).toEqual({ result: ["a"], ms: 100 });
 });
 

@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.cleanup(), 60_000);
 
-/** What a program on the drive prints. */
+/** Runs a program on the drive and returns what it prints. */
 function on(script: string, ...args: string[]): Promise<string> {
   return onMount(script, [drive, ...args]);
 }

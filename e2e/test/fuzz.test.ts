@@ -7,7 +7,7 @@ import { EVERY_TARGET } from "../src/fuzz/every-target.ts";
 const PLANTED = new URL("../../shared/test/fuzz/planted.ts", import.meta.url);
 const SEED = 1;
 const INPUTS = 100_000;
-/** Of each target. */
+/** Count of inputs of each target. */
 const SHORT = 250;
 const ROOT = new URL("../..", import.meta.url).href;
 const MODULES = [...new Set(EVERY_TARGET.map(({ module }) => module.href.slice(ROOT.length)))];

@@ -45,7 +45,7 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.cleanup(), SLOW_MS);
 
-/** What the same program makes and says on a local disk. */
+/** Output and result of the same program on a local disk. */
 async function expected(): Promise<{ bytes: Buffer; said: string }> {
   const local = sandbox.path("local");
   writeFileSync(local, content);

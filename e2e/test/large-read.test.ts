@@ -8,7 +8,7 @@ import type { LinkEmulator } from "../src/emulator/index.ts";
 
 const SHAPE = { upBitsPerSecond: 20e6, downBitsPerSecond: 20e6, rttMs: 30 };
 const FILE_BYTES = 24_000_000;
-/** Of its recipe, and what is said around all that comes. */
+/** Bytes of its recipe, and of what is said around all that comes. */
 const AROUND_BYTES = 400_000;
 
 let sandbox: Sandbox;
@@ -54,6 +54,6 @@ test("a program that reads all of it gets what it is, hardly any of it twice", a
   const [digest] = (await onMount('sha256sum "$1"', [join(drive, "large")], { deadlineMs: 60_000 })).split(" ");
   expect(digest).toBe(createHash("sha256").update(content).digest("hex"));
   await quiet(link);
-  // What lies on the border of two windows may come with both.
+  // Bytes on the border of two windows may come with both.
   expect(await downBytes()).toBeLessThan(1.05 * FILE_BYTES);
 }, 120_000);

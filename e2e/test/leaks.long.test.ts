@@ -1,4 +1,4 @@
-// What a thousand mounts and a thousand attachments leave behind: nothing.
+// A thousand mounts and a thousand attachments leave nothing behind.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
@@ -7,7 +7,7 @@ import { Control, Sandbox, descriptorCount, mountsBelow, onMount, waitFor } from
 import { bareConnection } from "../src/harness/wire-client.ts";
 
 const CYCLES = 1000;
-/** What is made once and kept (threads, statements, sockets that wait to be reused) is there by then. */
+/** Everything that is made once and kept (threads, statements, sockets that wait to be reused) is there by then. */
 const WARM_CYCLES = 20;
 const TEST_MS = 30 * 60_000;
 const SETTLED_MS = 30_000;
@@ -29,7 +29,7 @@ function heldBy(pid: number): Held {
   return { descriptors: descriptorCount(pid), threads: readdirSync(`/proc/${pid}/task`).length };
 }
 
-/** What the last cycle used is let go of a moment later. */
+/** Waits a moment: resources of the last cycle are released a little later. */
 async function expectNoMore(pid: number, before: Held, who: string): Promise<void> {
   const isBack = (): boolean => {
     const { descriptors, threads } = heldBy(pid);

@@ -45,7 +45,7 @@ async function costOf(on: Client, script: string, ...args: string[]): Promise<{ 
   return { roundTrips: down.turnarounds, bytes: up.sentBytes + down.sentBytes };
 }
 
-/** What crossed the wire since the figures were reset. */
+/** Counts what crossed the wire since the figures were reset. */
 async function wireOf({ device, drive }: Client): Promise<{ sent: Record<"data" | "recipes" | "metadata", number> }> {
   const { mounts } = (await device.stats(drive)) as { mounts: { statistics: Awaited<ReturnType<typeof wireOf>> }[] };
   const [mount] = mounts;

@@ -75,7 +75,7 @@ describe("memory", () => {
     async () => {
       const budget = 1 * GiB;
       const { bavail, bsize } = statfsSync(tmpdir());
-      // What was removed stays in the trash for a while.
+      // Removed files stay in the trash for a while.
       expect(bavail * bsize).toBeGreaterThan(24 * GiB);
       const place = await mounted(sandbox.makeFolder("served"), ["--cache-size", "1G"]);
       const { device, drive } = place;

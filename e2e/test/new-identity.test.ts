@@ -18,7 +18,7 @@ const WORDS =
   "static const size_t return if else for while int unsigned char void struct frame block literals sequence offset match length table dictionary context stream output input error".split(
     " ",
   );
-/** What one file may cost. Each name that is made, moved or removed is a round trip of its own. */
+/** Costs that a file may have. Each name that is made, moved or removed is a round trip of its own. */
 const BUDGETS = new Map([
   ["vim", 3_100],
   ["sed", 1_350],
@@ -56,7 +56,7 @@ interface Source {
   after: string;
 }
 
-/** One for each editor. */
+/** Makes a file for each editor. */
 const generated = (): Source[] =>
   [...BUDGETS.keys()].map((editor, file) => ({
     name: `${editor}.c`,
@@ -83,7 +83,7 @@ function edited(): Source[] {
   });
 }
 
-/** What `zstd -19 --patch-from` makes of all of them. */
+/** Size that `zstd -19 --patch-from` makes of all of them. */
 function patchesBytes(sources: readonly Source[]): number {
   const [before, after] = [sandbox.path("before.c"), sandbox.path("after.c")];
   let bytes = 0;

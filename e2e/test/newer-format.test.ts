@@ -1,4 +1,5 @@
-// What a newer Runnel has left on disk, or speaks on the wire, is refused by name and left as it is; so is another protocol.
+// Stores that a newer Runnel has left on disk, and a newer protocol on the wire, are refused by name and left as they
+// are; so is another protocol.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readFileSync, readdirSync, writeFileSync, writeSync } from "node:fs";

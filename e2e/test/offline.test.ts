@@ -1,4 +1,5 @@
-// What a drive does without its server: it answers within its deadlines, keeps what was written, and goes on when the server is back.
+// A drive without its server: it answers within its deadlines, keeps what was written, and goes on when the server is
+// back.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomFillSync } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -71,7 +72,7 @@ describe("a cut link", () => {
       expect((await attempt(change)).text).toContain("Read-only file system");
     }
     expect((await status()).sentence).toContain("Offline");
-    // What another client makes and fills meanwhile comes in one batch.
+    // Changes that another client makes meanwhile come in one batch.
     const other = sandbox.makeFolder("elsewhere");
     await sandbox.device("other").mount(`${server.url}/docs`, other);
     await onMount('echo content > "$1/made"; mkdir "$1/folder"; echo more > "$1/folder/made"', [other]);

@@ -21,8 +21,9 @@ afterEach(() => sandbox.cleanup(), 60_000);
 type Took = [operation: string, from: number, to: number];
 
 /**
- * Whether a change by one client reached the other while that was in the middle of something: it was there one round trip after it began at the
- * earliest, and one before it ended at the latest, since its answer waited for the other's acknowledgement.
+ * Returns true when a change by one client reached the other while that was in the middle of something: it was there
+ * one round trip after it began at the earliest, and one before it ended at the latest, since its answer waited for the
+ * other's acknowledgement.
  */
 function met([, from, to]: Took, other: Took): boolean {
   const [earliest, latest] = [from + RTT_MS, to - RTT_MS];

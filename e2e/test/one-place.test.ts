@@ -10,7 +10,7 @@ function setImmutable(folder: string, isImmutable: boolean): boolean {
   return spawnSync("chattr", [isImmutable ? "+i" : "-i", folder]).status === 0;
 }
 
-/** Whether the file system takes it from this user. */
+/** Returns true when the file system takes the flag from this user. */
 function canBeImmutable(): boolean {
   const folder = mkdtempSync(join(tmpdir(), "runnel-immutable-"));
   const can = setImmutable(folder, true);

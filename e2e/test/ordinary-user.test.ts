@@ -1,5 +1,6 @@
-// As a user who is not root: drives come and go through fusermount3, and what this user may not do is said in one sentence. Everything runs
-// in a mount namespace of its own, in which the user exists and /dev/fuse is as on a desktop; needs root to make that.
+// Runs as a user who is not root: drives come and go through fusermount3, and what this user may not do is said in one
+// sentence. Everything runs in a mount namespace of its own, in which the user exists and /dev/fuse is as on a desktop;
+// needs root to make that.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   chmodSync,

@@ -47,7 +47,7 @@ async function expectShown(deadlineMs = SHOWN_MS): Promise<void> {
   expect(got).toBe(wanted);
 }
 
-/** What a program does in the served folder. */
+/** Scripts of programs in the served folder. */
 const DOINGS: [what: string, script: string][] = [
   [
     "writes in place",
@@ -126,7 +126,7 @@ for i in $(seq 200); do mkdir -p src/$((i % 20)); echo "source $i" > src/$((i % 
   }, 120_000);
 });
 
-/** Of eight characters each, in 4096. */
+/** Tags of eight characters each, in 4096. */
 const TAGS_OF_BLOCK = 512;
 
 /** A program that goes on in the served folder until it is told to end. */
@@ -213,7 +213,8 @@ with open(sys.argv[1], "r+b", buffering=0) as file:
           .trim()
           .split("\n")
           .map((line) => line.trim().split(/ +/).map(Number));
-        // Of one round; or of two, where the program was kept waiting between two of its blocks: the newer one in front.
+        // Blocks are of the same round; or of two, where the program was kept waiting between two of its blocks: the
+        // newer one in front.
         const [[blocks = 0, round = 0] = [], [, before = round - 1] = []] = runs;
         expect([runs.length <= 2, round - before, blocks % TAGS_OF_BLOCK]).toEqual([true, 1, 0]);
       }

@@ -36,7 +36,7 @@ describe("plain ws", () => {
       listen,
       args,
     });
-  /** Who looks for secrets elsewhere, as another user does. */
+  /** A device that looks for secrets elsewhere, as another user does. */
   const stranger = (): Device => sandbox.device("stranger", { XDG_RUNTIME_DIR: sandbox.makeFolder("elsewhere") });
 
   test("is for programs of the user who runs the server; guests come with TLS to the same port, before and after a restart", async () => {

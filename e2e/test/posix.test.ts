@@ -1,4 +1,4 @@
-// What a local disk does, the drive does: the same real system calls on both, and the same outcomes.
+// The drive does what a local disk does: the same real system calls on both, and the same outcomes.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -201,7 +201,8 @@ describe("a sparse file", () => {
       .trim()
       .split("\n")
       .map((blocks) => Number(blocks) * 512);
-    // Of the first on the drive, its copy there, and both on the server. File systems set some room aside where a file grows: eight times what is there is not it.
+    // Space of the first on the drive, its copy there, and both on the server. File systems set some space aside where
+    // a file grows: eight times what is there is not it.
     const found = bytes.map((taken) => (taken >= 100_000 && taken <= 1024 * KiB ? "its data" : taken));
     expect(found).toEqual(["its data", "its data", "its data", "its data"]);
   });

@@ -1,4 +1,4 @@
-// What someone waits for does not wait behind a large upload on a slow line.
+// Reads that someone waits for do not wait behind a large upload on a slow line.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";

@@ -26,7 +26,7 @@ function sh(folder: string, script: string): Promise<RunResult> {
 
 interface Proxy {
   port: number;
-  /** Where it has made tunnels to. */
+  /** Addresses that it has made tunnels to. */
   tunnels: string[];
   child: ChildProcess;
 }

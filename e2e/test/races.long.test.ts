@@ -1,4 +1,4 @@
-// As races.test.ts, thousands of times, and of large files.
+// The same as races.test.ts, thousands of times, and of large files.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
@@ -60,7 +60,7 @@ describe("a server that is killed as a save is acknowledged, and a program that 
     const file = openSync(join(served, "big"), "r+");
     writeSync(file, randomBytes(20 * MB), 0, 20 * MB, 5 * MB);
     closeSync(file);
-    // What the killed server had begun to make of it is gone too.
+    // Files that the killed server had begun to make of it are gone too.
     for (const name of readdirSync(join(served, ".runnel-store/temp")))
       if (name.endsWith(".new")) rmSync(join(served, ".runnel-store/temp", name));
     restart = () => sandbox.startServer({ volumes: { docs: served }, data, listen: `127.0.0.1:${server.port}` });

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { runRaces } from "../src/races/run-races.ts";
 
 const RACES_MS = 90_000;
-/** Of 200, three in four of files that the drive has read before. */
+/** Least count among 200, three in four of files that the drive has read before. */
 const ACKNOWLEDGED = 130;
 
 test(

@@ -10,10 +10,10 @@ const ROOT = join(import.meta.dirname, "../..");
 const TEST_MS = 20 * 60_000;
 const STEP_MS = 10 * 60_000;
 const FILES = 5000;
-/** One of a package; typical ones have less, and one of our addons' alone has more than all others. */
+/** Largest size of a package; typical ones have less, and one of our addons' alone has more than all others. */
 const PACKAGE_KIB_MAX = 20_000;
 
-/** Whether the test that needs this can run here; the title says what was missing. */
+/** Registers a test that can run here only when what it needs is there; else the title says what was missing. */
 function when(isThere: boolean, title: string, missing: string, body: () => Promise<void>): void {
   const run = isThere ? test : test.skip;
   run(isThere ? title : `${title} (skipped: ${missing})`, body, TEST_MS);

@@ -1,4 +1,5 @@
-// What people and programs do with a folder, done on a drive: the same comes out on the drive, in the server's folder and at a second client.
+// Work of people and programs with a folder, done on a drive: the same comes out on the drive, in the server's folder
+// and at a second client.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
@@ -83,7 +84,7 @@ describe("a copy of a tree, attributes and all", () => {
   );
 });
 
-/** How programs save `f`, whose old content they have read; the new one is in `$NEW`. */
+/** Scripts that save `f` as programs do, whose old content they have read; the new one is in `$NEW`. */
 const SAVES: [string, string][] = [
   ["temp, fsync, rename", 'cp "$NEW" .f.tmp; sync .f.tmp; mv -f .f.tmp f'],
   ["truncate and rewrite", 'cat "$NEW" > f'],

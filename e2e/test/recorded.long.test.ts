@@ -1,5 +1,5 @@
-// What recorded.test.ts is worth: more of it; and each fault that a rule prevents, put into real agents and servers on purpose, is noticed by the same checker,
-// while the same run without it is not.
+// Shows the worth of recorded.test.ts: more of it; and each fault that a rule prevents, put into real agents and
+// servers on purpose, is noticed by the same checker, while the same run without it is not.
 import { describe, expect, test } from "@jest/globals";
 import { LEAST, NEEDS, record, settingsOf, wordsOf, worthOf } from "../src/recorded/index.ts";
 

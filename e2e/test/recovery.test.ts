@@ -1,4 +1,5 @@
-// What is acknowledged survives: killed servers and agents, a lost or wrong index, lost metadata. And reuse is shown from every place it may come from.
+// Acknowledged work survives: killed servers and agents, a lost or wrong index, lost metadata. And reuse is shown from
+// every place it may come from.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

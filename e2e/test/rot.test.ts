@@ -191,7 +191,7 @@ describe("a rotten byte of the agent", () => {
     await waitFor(said, RESUME_MS, "the rotten one to be told");
     expect(texts().filter((text) => text === before).length).toBe(1);
     expect(texts().filter((text) => ["first\n", "one line\n"].includes(text)).length).toBe(1);
-    // Its bytes are still there for a person.
+    // The bytes are still there for a person.
     expect(readFileSync(rotten).length).toBe(before.length);
   }, 400_000);
 });

@@ -1,4 +1,5 @@
-// What crosses the wire, counted by the emulator between the processes (TCP payload both ways, headers and leases included).
+// Bytes that cross the wire, counted by the emulator between the processes (TCP payload both ways, headers and leases
+// included).
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// What a person can do while nothing is heard of the server: every verb answers in its time, and what is unsent is kept, said, and sent later.
+// Verbs while nothing is heard of the server: every one answers in its time, and what is unsent is kept, said, and sent
+// later.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -41,7 +42,7 @@ describe("while nothing is heard of the server", () => {
       expect(unmounted.text).toContain("1 file was not sent; kept here");
       expect(unmounted.tookMs).toBeLessThan(15_000);
       expect(isMounted(drive)).toBe(false);
-      // Not reachable: shown as it was.
+      // Shown as it was, although it cannot be reached.
       await place.mount();
       expect(await onMount('ls "$1"; cat "$1/held"', [drive])).toContain("held\nunseen\n");
       await place.waitForStatus(({ state, unsentFiles }) => state === "offline" && unsentFiles === 1, "it");

@@ -1,4 +1,4 @@
-// What `npm start` runs after set-up, in a copy of the project: what it says works, and nothing of it stays.
+// Runs what `npm start` runs after set-up, in a copy of the project: what it says works, and nothing of it stays.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -36,7 +36,7 @@ test("serves ./demo and maps it at ./drive until Ctrl-C", async () => {
 
   const commands = said.split("\n").filter((line) => line.startsWith("  "));
   expect(commands).toHaveLength(6);
-  // As when they are all pasted at once.
+  // Runs them as when they are all pasted at once.
   const shown = await onMount(`cd "$1"\n${commands.join("\n")}`, [project]);
   expect(shown).toMatch(/\n\/\* changed \*\/\n[^]*Saved: \d+ %/);
   await waitFor(() => /Programs wrote \d+.* MiB, .* saved\n/.test(said), 10_000, "the live line");

@@ -225,7 +225,7 @@ describe("a content that could not be sent", () => {
   test(
     "whose base another program has destroyed, where it is not here, leaves no empty file beside it",
     async () => {
-      // Of the version that this makes its recipe is here, and little else.
+      // The recipe of the version that this makes is here, and little else.
       expect(await save("large", EDIT_AT, EDIT)).toBe("saved");
       await place.settle();
       const fd = await place.run(program.open("large", constants.O_RDWR));

@@ -1,4 +1,4 @@
-// What another client changes in a file that was open lately comes with the feed: opening it again costs no round trip.
+// Changes by another client in a file that was open lately come with the feed: opening it again costs no round trip.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { writeFileSync } from "node:fs";
 import { Sandbox, noise, onMount, quiet, waitFor } from "../src/harness/index.ts";
@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.cleanup(), 60_000);
 
-/** What a script on the reader's drive costs: its answers that something waited for, and all bytes. */
+/** Costs of a script on the reader's drive: its answers that something waited for, and all bytes. */
 async function costOf(script: string): Promise<{ roundTrips: number; bytes: number; output: string }> {
   const { device, link, drive } = reader;
   await quiet(link);

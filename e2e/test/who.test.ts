@@ -261,7 +261,7 @@ describe("a server for others", () => {
   }, 90_000);
 });
 
-/** One connection that tries tokens: in no time more than are forgiven while a command starts. */
+/** Tries tokens on one connection: in no time more than are allowed while a command starts. */
 async function failOften(): Promise<void> {
   const link = await new WsDialer(() => ({ fingerprint: server.fingerprint ?? "" })).dial(url());
   const connection = bareConnection(link);
