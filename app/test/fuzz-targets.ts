@@ -1,10 +1,11 @@
-// What the agent reads: lines of its control socket, from either side, records of its journal, and the folder's own files.
+// Targets in the agent: lines of its control socket, from either side, records of its journal, and the folder's own
+// files.
 import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
 import { AgentMessage, CONTROL_LIMITS, FaceMessage, RESULTS, parseLine } from "../src/agent/control/messages.ts";
 import { LineSplitter } from "../src/agent/control/line-splitter.ts";
 import { type JournalRecord, decodeJournalRecord, encodeJournalRecord } from "../src/agent/journal/records.ts";
 
-/** What comes on the socket, in pieces: the first byte says how long they are. */
+/** Reads what comes on the socket, in pieces: the first byte says how long they are. */
 function control(): FuzzTarget {
   const lines = [
     { hello: { control: 1, version: "0.1.0" } },

@@ -1,4 +1,4 @@
-// What a mount writes into agent.log.
+// Lines that a mount writes into agent.log.
 import { expect, test } from "@jest/globals";
 import { ERROR_KINDS, RunnelError } from "@runnel/shared";
 import { pino } from "pino";

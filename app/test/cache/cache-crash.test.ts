@@ -54,7 +54,7 @@ async function work(cache: Cache, volume: Volume, random: SeededRandom): Promise
   if (random.coin(0.3)) await volume.machine.clock.advance(1500);
 }
 
-/** As a commit does: the changed bytes over those of the base. */
+/** Edits as a commit does: the changed bytes over those of the base. */
 async function edit(
   cache: Cache,
   found: CachedContent | undefined,
@@ -147,7 +147,7 @@ async function scenario(seed: number, isPowerCut: boolean): Promise<number> {
     }
     if (life === 0) await cache.close();
     else {
-      // What SQLite had on disk: all of it after a kill, some earlier state after a power cut.
+      // The state that SQLite had on disk: all of it after a kill, some earlier state after a power cut.
       const last = join(machine.folder, `${life}-last.sqlite`);
       copyIndex(path, last);
       path = isPowerCut ? (copies[random.below(copies.length)] ?? last) : last;
@@ -194,7 +194,7 @@ test("[F51] an index that a power cut threw back behind an edit gives none of it
     await cache.write(content, 0, old.bytes);
     cache.setRecipe(content, old.recipe, old.oid);
     cache.release(content);
-    // As long ago: the names are on disk too.
+    // The names are as old: they are on disk too.
     await machine.root.syncFolder("contents/01");
     await machine.root.syncFolder("contents");
     await cache.close();

@@ -159,7 +159,7 @@ test("whoever makes a version's content may use it, whenever a file is taken in 
   }
 });
 
-/** Nobody else uses it. */
+/** Held by nobody else. */
 const ALONE = { holds: 0, letGo: () => true };
 
 /** The edit's bytes, in a file beside the cache. */
@@ -598,7 +598,7 @@ test("[F140] what came in part is proved by what the server described, and by th
   expect(cache.present(found)).toEqual([]);
   await cache.prove(found);
   expect(cache.present(found)).toEqual([second]);
-  // Its own word is not enough any more.
+  // The file's own word is not enough any more.
   cache.setRecipe(found, sample.recipe, sample.oid);
   expect(cache.missing(found, second)).toEqual([second]);
   expect(cache.absent(found, second)).toEqual([]);

@@ -1,4 +1,4 @@
-// What the cache's index is asked for: no question reads more rows than it finds, however many contents there are.
+// Questions to the cache's index: none reads more rows than it finds, however many contents there are.
 import { expect, test } from "@jest/globals";
 import Database from "better-sqlite3";
 import { CACHE_FORMAT, prepareContentStatements } from "../../src/agent/cache/content-index.ts";

@@ -200,7 +200,7 @@ describe("a drive", () => {
     expect(await runnel(home, "unsent", mountpoint, "--discard")).toMatchObject({ code: 1, stdout: "" });
     const folder = join(home, "rescued");
     const both = jsonOf(await runnel(home, "unsent", "--export", folder, "--discard", "--all", "--json"));
-    // What could not be copied is kept.
+    // Files that could not be copied are kept.
     expect(both).toMatchObject({
       unsent: [
         { path: "a.txt", url, mountpoint, exportedTo: join(folder, "a.txt"), isWhole: true, isDiscarded: true },

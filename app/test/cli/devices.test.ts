@@ -1,4 +1,4 @@
-// How the list of devices looks, and how long invites may last.
+// The list of devices as it is printed, and how long invites may last.
 import { expect, test } from "@jest/globals";
 import { parseDuration } from "../../src/cli/duration.ts";
 import { type Device, describeDevices } from "../../src/cli/verbs/devices.ts";

@@ -1,4 +1,4 @@
-// What `runnel status` says of a drive's conflicts: each names a path that is there.
+// Conflicts of a drive in `runnel status`: each names a path that is there.
 import { expect, test } from "@jest/globals";
 import { describeStatus } from "../../src/cli/verbs/status.ts";
 import { FakeMount } from "../control/fake-mount.ts";

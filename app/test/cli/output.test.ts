@@ -1,4 +1,4 @@
-// What a person sees of something that takes long.
+// Output that a person sees of something that takes long.
 import { expect, test } from "@jest/globals";
 import { Output } from "../../src/cli/output.ts";
 import { progressBar } from "../../src/cli/progress-bar.ts";

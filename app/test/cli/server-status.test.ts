@@ -1,4 +1,4 @@
-// What a server says of its folder, as a person reads it.
+// Status of a server's folder, as a person reads it.
 import { describe, expect, test } from "@jest/globals";
 import { describeServer } from "../../src/cli/server-status.ts";
 

@@ -167,7 +167,7 @@ describe("the control socket", () => {
     const { home } = makePlace();
     await startFakeAgent(home).firstLine;
     const said = await sayUntilClosed(join(home, "agent.sock"), bytes);
-    // Its own hello, and no answer.
+    // The agent said its own hello, and gave no answer.
     expect(said.filter((line) => line !== "").map((line) => Object.keys(JSON.parse(line) as object))).toEqual([
       ["hello"],
     ]);

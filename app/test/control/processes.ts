@@ -32,7 +32,7 @@ export function makeFolder(): string {
 
 export interface TestProcess {
   child: ChildProcess;
-  /** Its first line on stdout; empty when it ended without one. */
+  /** The first line on its stdout; empty when it ended without one. */
   firstLine: Promise<string>;
   exitCode: Promise<number | null>;
 }

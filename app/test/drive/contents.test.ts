@@ -13,7 +13,7 @@ function contentOf(id: number, version: VersionId): CachedContent {
   return { id, version, sizeBytes: SIZE_BYTES, path: `content-${id}` } as unknown as CachedContent;
 }
 
-/** One program has the file open; what it reads has not come. */
+/** A place where one program has the file open; what it reads has not come. */
 class Place {
   readonly contents = new Map<number, CachedContent>();
   readonly copied: number[] = [];

@@ -1,4 +1,4 @@
-// What a rename does to the file whose name it takes; which attributes are waited for.
+// A rename and the file whose name it takes; and attributes that are waited for.
 import { describe, expect, test } from "@jest/globals";
 import type { NodeState } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
@@ -9,7 +9,7 @@ import { makeState } from "../replica/model-tree.ts";
 const MOVER = 3;
 const VICTIM = 4;
 
-/** Which files a rename of "b" to "a" lets go of. */
+/** Files that a rename of "b" to "a" releases. */
 async function letGo(isVictimNamed: boolean): Promise<number[]> {
   const names = new Map<string, NodeState>([
     ["b", makeState(MOVER, "file", 3)],
@@ -58,7 +58,7 @@ describe("attributes that are set to what they are", () => {
   const STATE: NodeState = { ...makeState(MOVER, "file", 3), mode: 0o640, uid: 5, gid: 6 };
   const NOW_NS = 7_000_000_000n;
 
-  /** Whether the program is answered before the server has answered, and the ctime that it is shown then. */
+  /** Says if the program is answered before the server has answered, and the ctime that it is shown then. */
   async function answered(
     change: Partial<RequestOfOp<"setattr">>,
     { hasLease = true, isBeingMade = false, isCrowded = false } = {},

@@ -48,6 +48,6 @@ test("while a line has just broken a question waits for it as for a silence, and
   expect(await lookUp(0)).toBe("answered at 0");
   expect(await lookUp(300)).toBe("answered at 300");
   expect(await lookUp(9000)).toBe("offline, answered at 2000");
-  // What a lease still vouches for is known.
+  // Names that a lease still vouches for are known.
   expect(await lookUp(9000, true)).toBe("answered at 0");
 });

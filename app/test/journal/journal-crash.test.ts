@@ -21,7 +21,7 @@ class History {
   }
 }
 
-/** One life; ends when the disk dies. */
+/** Works as one process; ends when the disk dies. */
 async function live(machine: JournalMachine, history: History, random: SeededRandom): Promise<void> {
   const journal = await machine.open();
   await journal.sweep();
@@ -70,7 +70,7 @@ async function crashAt(seed: number): Promise<boolean> {
       if (!wasCut) throw error;
     });
     await lived;
-    // What was under way in the dead machine ends in errors that nobody hears.
+    // Calls that were under way in the dead machine end in errors that nobody hears.
     machine.disk.fault = undefined;
     await machine.cutPower();
   }

@@ -38,7 +38,7 @@ export class JournalMachine {
     this.root = await this.disk.openRoot("/state", { permissions: 0o700 });
   }
 
-  /** As the drive writes an overlay. */
+  /** Writes as the drive writes an overlay. */
   async writeData(file: string, bytes: Uint8Array): Promise<void> {
     const open = await this.root.open(`journal/data/${file}`, "create");
     try {

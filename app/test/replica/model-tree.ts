@@ -8,7 +8,7 @@ export interface Tree {
   states: Map<number, NodeState>;
 }
 
-/** One step: `pick` chooses among what is possible now. */
+/** A step: `pick` chooses among what is possible now. */
 export interface Step {
   what: "file" | "folder" | "link" | "remove" | "rename" | "chmod";
   pick: [number, number, number];
@@ -47,7 +47,7 @@ export class ModelHistory {
     return this.tree(seq).states.get(node);
   }
 
-  /** As a server lists it. */
+  /** Lists a folder as a server does. */
   listing(seq: number, folder: number): Entry[] | undefined {
     const tree = this.tree(seq);
     const names = tree.names.get(folder);

@@ -13,7 +13,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   pick: fc.tuple(fc.nat(12), fc.nat(12), fc.nat(12)),
 });
 
-/** What may come next, chosen by number among what is left. */
+/** A part of the history that may come next, chosen by number among what is left. */
 interface Part {
   folder: number;
   asOf: number;
@@ -21,7 +21,7 @@ interface Part {
   isLast: boolean;
 }
 
-/** For each folder that ever was, one or two listings as of some seq of its life, cut into parts. */
+/** Makes a listing or two of each folder that ever was, as of some seq of its life, cut into parts. */
 function listings(history: ModelHistory, random: (below: number) => number): Part[][] {
   const folders = new Set(history.trees.flatMap((_, seq) => history.folders(seq)));
   const all: Part[][] = [];

@@ -196,7 +196,7 @@ test("[F48] after a kill all is there; after a power cut folders are to be liste
   replica.advance(8);
   const killed = openReplica(path, "boot 1");
   expect(killed.listing(ROOT_NODE)?.asOf).toBe(8);
-  // Its own end is not a clean one either: the file is copied while it is open.
+  // An end that is not clean either: the file is copied while it is open.
   for (const suffix of ["", "-wal"]) writeFileSync(`${path}2${suffix}`, readFileSync(path + suffix));
   killed.close();
   const cut = openReplica(`${path}2`, "boot 2");

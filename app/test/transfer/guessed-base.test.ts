@@ -1,4 +1,5 @@
-// Which old version the new bytes of a file without a base are compressed against: the cheapest of those that it may resemble, if any pays.
+// Chooses the old version that the new bytes of a file without a base are compressed against: the cheapest of those
+// that it may resemble, if any pays.
 import { expect, test } from "@jest/globals";
 import { threadExecutor } from "@runnel/native";
 import { DIGEST_BYTES, RunnelError } from "@runnel/shared";

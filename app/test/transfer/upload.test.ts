@@ -1,4 +1,4 @@
-// What is sent of a content, and when: before all of it has been cut where nothing is gained by waiting.
+// Sends a content: which parts of it, and when: before all of it has been cut where nothing is gained by waiting.
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createCipheriv } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

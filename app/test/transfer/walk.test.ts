@@ -1,4 +1,4 @@
-// What a walk wants, from what is opened.
+// Files that a walk wants, from what is opened.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
 import type { FileType, NodeState } from "@runnel/shared";
@@ -95,7 +95,7 @@ describe("a walk", () => {
     expect(walk.opened(files[2] as NodeState)).toEqual([]);
     here.add(files[2]?.node ?? 0);
     const wanted = walk.opened(files[3] as NodeState);
-    // What was passed comes last: who goes in an order of its own will be there too.
+    // Files that were passed come last: a program with an order of its own will be there too.
     expect(wanted).toEqual([...files.slice(4), ...files.slice(0, 2)]);
   });
 

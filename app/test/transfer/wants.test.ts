@@ -1,4 +1,5 @@
-// Which files are told of as wanted, and what becomes of the changes that then come with the feed; the server is played by the test.
+// Subscriptions to files, and what becomes of the changes that then come with the feed; the server is played by the
+// test.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import type { Change, Difference, Recipe, VersionId } from "@runnel/shared";
@@ -213,7 +214,7 @@ describe("a change that comes with the feed", () => {
     const came = await difference();
     wants.came(NEXT, came);
     await arrival;
-    // Its bytes count as data.
+    // Pushed bytes count as data.
     expect(contentBytes.received).toBe(came[3].reduce((sum, [, , , rawBytes]) => sum + rawBytes, 0));
     expect(contentBytes.received).toBeGreaterThan(0);
     const content = await cache.create(NEXT, NEW.length);

@@ -1,4 +1,4 @@
-// What a server that turns can do with a client's connection.
+// Attacks of a server that turns on a client's connection.
 import { expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import {

@@ -1,4 +1,4 @@
-// What the server is told to forget of this instance's operations.
+// Numbers of this instance's operations that the server is told to forget.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
 import { receivedOf } from "../../src/agent/wire/received.ts";

@@ -29,7 +29,10 @@ server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => console.log(serv
 `;
 /** More than a queue of one takes. */
 const FILLERS = 4;
-/** So many have begun before the line is back: TCP has just asked for the first again after 7 s, and does so next seconds later. */
+/**
+ * Count of attempts that have begun before the line is back: TCP has just asked for the first again after 7 s, and does
+ * so next seconds later.
+ */
 const BEGUN = 14;
 
 const endings: (() => unknown)[] = [];
@@ -124,7 +127,7 @@ test("who was not let in does not come again soon, and who is let go of does not
   connecting.catch(() => undefined);
   await clock.advance(29_000);
   expect(begun).toBe(0);
-  // As many as there may be at once, however long they hang.
+  // Count of attempts that there may be at once, however long they hang.
   await clock.advance(60_000);
   expect(begun).toBe(18);
   ending.abort(new Error("no more"));

@@ -283,7 +283,7 @@ describe("a server that is busy with a change for minutes", () => {
       resolve("done");
       await clock.advance(1);
       expect(said).toBe("done");
-      // Who reads is told when nothing comes, once nobody else uses the drive.
+      // A reader is told when nothing comes, once nobody else uses the drive.
       const read = session.whileItComes(new Promise<never>(() => undefined), "fetch");
       read.catch((error: Error) => (said = error.message));
       await clock.advance(termMs + 3 * TIMING.patienceMs);

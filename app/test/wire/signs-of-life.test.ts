@@ -26,7 +26,10 @@ beforeEach(() => {
   signs = new SignsOfLife(clock, () => connection);
 });
 
-/** How a promise ends while the clock moves on: after so many milliseconds, with this kind of error or none. */
+/**
+ * Resolves to the end of a promise while the clock moves on: after so many milliseconds, with this kind of error or
+ * none.
+ */
 async function outcome(answer: Promise<unknown>, everyMs = 100, hears: () => void = () => undefined): Promise<string> {
   const startMs = clock.bootMs();
   let said = "";
@@ -139,7 +142,10 @@ test("after a sleep of hours the first question has its whole time, since nothin
 });
 
 describe("while this process is late", () => {
-  /** Its timers fire in the first `awakeMs` of each `everyMs` only, as one that is stopped for the rest of them. */
+  /**
+   * A clock whose timers fire in the first `awakeMs` of each `everyMs` only, as one that is stopped for the rest of
+   * them.
+   */
   function starved(awakeMs: number, everyMs: number): Clock {
     return {
       bootMs: () => clock.bootMs(),

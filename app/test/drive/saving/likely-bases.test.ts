@@ -1,4 +1,4 @@
-// Which files a new one is compared with.
+// Chooses the files that a new one is compared with.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { NodeState } from "@runnel/shared";
 import { EMPTY_RECIPE, ROOT_NODE } from "@runnel/shared";

@@ -17,7 +17,7 @@ export const NODE = 5;
 export const VERSION = 7;
 const COPY_NODE = 600;
 
-/** One thing that the server was asked. */
+/** A thing that the server was asked. */
 export type Asked = { is: "write"; n: number; node: number } | { is: "make"; n: number; node: number; name: string };
 
 export class SaveRig {
@@ -28,7 +28,7 @@ export class SaveRig {
   commits!: Commits;
   operations!: Operations;
   epoch = EPOCH;
-  /** As the server says, by node. */
+  /** States as the server says them, by node. */
   readonly states = new Map<number, NodeState>([
     [ROOT_NODE, { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 }],
     [NODE, { ...makeState(NODE, "file", VERSION), version: VERSION }],
@@ -38,10 +38,10 @@ export class SaveRig {
   readonly problems: string[] = [];
   readonly conflicts: string[] = [];
   readonly committed: number[] = [];
-  /** What the next requests come to; the last is repeated. */
+  /** Outcomes of the next requests; the last is repeated. */
   writes: (() => Promise<void>)[] = [async () => undefined];
   makes: (() => Promise<void>)[] = [async () => undefined];
-  /** What taking a committed content into the cache waits for. */
+  /** Promise that taking a committed content into the cache waits for. */
   keeping: Promise<void> = Promise.resolve();
   private seq = VERSION;
   private readonly executed = new Map<number, { node: number; version: number }>();

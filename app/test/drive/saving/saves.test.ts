@@ -1,4 +1,4 @@
-// What becomes of saves: every state with every event, and which of them takes the place of which.
+// Saves in every state with every event, and which of them takes the place of which.
 import { describe, expect, test } from "@jest/globals";
 import type { Lineage, Save, SaveEvent, SaveState } from "../../../src/agent/drive/saving/saves.ts";
 import { NEXT_STATES, Saves } from "../../../src/agent/drive/saving/saves.ts";

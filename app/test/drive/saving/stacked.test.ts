@@ -1,4 +1,4 @@
-// One edit over another: what a reader sees of both is what it sees of the two one after the other.
+// An edit over another: what a reader sees of both is what it sees of the two one after the other.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Edit } from "../../../src/agent/drive/saving/stacked.ts";
@@ -15,7 +15,7 @@ function shown(base: string, { baseBytes, sizeBytes, layers }: Edit): string {
   return bytes.join("");
 }
 
-/** Of a content of that size, by a program: what is cut off is gone also where the file grows again. */
+/** Edits of a content of that size by a program: what is cut off is gone also where the file grows again. */
 function edits(files: string): fc.Arbitrary<(baseSize: number) => Edit> {
   const layer = (file: string) =>
     fc.array(fc.tuple(fc.nat(20), fc.integer({ min: 1, max: 6 })), { maxLength: 3 }).map((ranges) => ({

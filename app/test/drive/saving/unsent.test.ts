@@ -4,14 +4,14 @@ import { ROOT_NODE } from "@runnel/shared";
 import { makeState } from "../../replica/model-tree.ts";
 import { NODE, SaveRig, VERSION } from "./save-rig.ts";
 
-/** Of an answer that never came. */
+/** Time after which an answer that never came is given up. */
 const LATER = 40_000;
 
 function numbersOf(rig: SaveRig): number[] {
   return rig.unsent.list().map(({ n }) => n);
 }
 
-/** What the next request would say of the number. */
+/** Returns true when the next request would say that the number's answer has arrived. */
 function isReceived(rig: SaveRig, n: number): boolean {
   rig.operations.answered(rig.operations.begin());
   const { received, but = [] } = rig.operations.received;
