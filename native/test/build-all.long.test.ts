@@ -17,7 +17,7 @@ const NATIVE = fileURLToPath(new URL("..", import.meta.url));
 const BUILD_MS = 60 * 60_000;
 const WINDOWS_MS = 10 * 60_000;
 
-/** What Node and SQLite look for in an addon. */
+/** Symbols that Node and SQLite look for in an addon. */
 const SHOWN = ["napi_register_module_v1", "node_api_module_get_api_version_v1", "sqlite3_extension_init"];
 const HEADERS = dirname(createRequire(import.meta.url).resolve("node-api-headers"));
 const NODE_API = new Set(readFileSync(join(HEADERS, "def", "node_api.def"), "utf8").split(/\s+/));
@@ -110,7 +110,7 @@ describe.each([
   });
 });
 
-/** What fails there because something is missing, each with what. A test that matches must fail. */
+/** Tests that fail there because something is missing, each with what. A test that matches must fail. */
 const ABSENT: readonly [title: RegExp, why: string][] = [
   [/opens regular files only|lists every name once|may itself be reached by symlinks/, "no symlinks are made"],
   [/keeps symlinks as they are|changes a final symlink itself|lists no folder through/, "no symlinks are made"],

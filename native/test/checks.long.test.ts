@@ -15,7 +15,7 @@ interface Fault {
   file: string;
   from: string;
   to: string;
-  /** What check.mjs is asked to do. */
+  /** Arguments of check.mjs. */
   check: readonly string[];
   /** Part of what it then says. */
   told: RegExp;

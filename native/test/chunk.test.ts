@@ -44,7 +44,7 @@ function cut(
 
 const presets = fc.constantFrom<ChunkPreset>(0, 1, 2);
 
-/** Where chunks end. */
+/** Positions where chunks end. */
 function ends(lengths: readonly number[]): number[] {
   let at = 0;
   return lengths.map((length) => (at += length));

@@ -1,4 +1,5 @@
-// What the disk contract cannot ask of Windows in one test with what Windows lacks; run under Wine by windows.long.test.ts.
+// Windows and the disk contract: what it cannot ask in one test with what Windows lacks; run under Wine by
+// windows.long.test.ts.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

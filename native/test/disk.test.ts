@@ -78,7 +78,7 @@ describe("another file system on the way", () => {
 
 const PYTHON_XATTRS = `import os, sys
 for name in os.listxattr(sys.argv[1]): print(name)`;
-/** Of a program that may bind any port (capabilities(7), VFS_CAP_REVISION_2). */
+/** Capability of a program that may bind any port (capabilities(7), VFS_CAP_REVISION_2). */
 const PYTHON_CAPABLE = `import os, sys
 os.setxattr(sys.argv[1], "security.capability", bytes.fromhex("0100000200040000000000000000000000000000"))
 os.setxattr(sys.argv[1], "user.kept", b"yes")`;
@@ -88,7 +88,7 @@ os.setxattr(sys.argv[1], "user.kept", b"yes")`;
   const root = await realDisk().openRoot(folder);
   try {
     for (const name of ["from", "to"]) await writeFile(join(folder, name), "");
-    // Not every container may.
+    // Some containers may not.
     if (spawnSync("python3", ["-c", PYTHON_CAPABLE, join(folder, "from")]).status !== 0) return;
     await root.copyXattrs("from", "to");
     const { stdout } = spawnSync("python3", ["-c", PYTHON_XATTRS, join(folder, "to")], { encoding: "utf8" });

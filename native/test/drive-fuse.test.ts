@@ -12,7 +12,7 @@ const { O_RDONLY, O_RDWR, O_CREAT } = constants;
 const EFBIG = 27;
 const STALL_MS = 5_000;
 
-/** What a file holds after so many changes: every one of another length. */
+/** Content of a file after so many changes: every one of another length. */
 const contentOf = (round: number): string => `${round} `.repeat(1 + ((round * 37) % 400));
 
 async function refusal(mountpoint: string): Promise<string> {
@@ -21,7 +21,7 @@ async function refusal(mountpoint: string): Promise<string> {
   return message;
 }
 
-// Where /dev/fuse is not for this user, the suite below says that it was skipped.
+// The suite below says that it was skipped where /dev/fuse is not for this user.
 if (canMount()) driveContract("fuse drive", fuseRig);
 
 (canMount() ? describe : describe.skip)("a mount", () => {

@@ -161,7 +161,7 @@ describe("what the kernel may still believe", () => {
         expect(error).toBe(0);
         await drive.request("release", { ...open(thread), handle });
       }
-      // One that comes by the old name.
+      // A request that comes by the old name.
       expect((await drive.request("open", open(14))).error).toBe(ESTALE);
     }));
 
@@ -188,7 +188,7 @@ describe("what the kernel may still believe", () => {
           expect(error).toBe(0);
           if (op === "open") await drive.request("release", { id: mover, ...caller(thread), handle });
         }
-        // One that comes by the name of before.
+        // A request that comes by the name of before.
         expect((await drive.request(op, { id: mover, ...caller(14) })).error).toBe(ESTALE);
       }),
   );

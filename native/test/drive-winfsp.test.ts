@@ -326,7 +326,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
       expect(rig.double.entryAt("a")).toMatchObject({ mode: 0o400 });
       expect(await tryOpen(rig, "\\a", ACCESS.read)).toBe(0);
       expect(await tryOpen(rig, "\\a", ACCESS.writeData)).toBe(STATUS.accessDenied);
-      // Its owner may give them back.
+      // The owner may give them back.
       await rig.program.chmod("a", 0o640);
       expect(rig.double.entryAt("a")).toMatchObject({ mode: 0o640 });
       expect(await tryOpen(rig, "\\a", ACCESS.read | ACCESS.write)).toBe(0);

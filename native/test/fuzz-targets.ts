@@ -1,4 +1,4 @@
-// What the addon is given that came from outside: bytes to cut, edits to find, and compressed bytes.
+// Targets in the addon, which are given what came from outside: bytes to cut, edits to find, and compressed bytes.
 import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
 import { type ChunkPreset, type ChunkedRange, type Piece, rechunkedRecipe } from "@runnel/shared";

@@ -1,4 +1,4 @@
-// How the addons that were built here are protected against what a mistake in them could be used for.
+// Protection of the addons that were built here against what a mistake in them could be used for.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

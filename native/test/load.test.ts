@@ -1,4 +1,4 @@
-// Which of the addons that may be there is loaded, and what is said when none is.
+// Loads that of several addons which fits, and says why when none does.
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -26,7 +26,7 @@ console.log(first.prepare("SELECT runnel_wrong_page() AS page, a FROM t").get())
 `;
 
 test("is for one SQLite library of a process: another one is refused, and both go on", async () => {
-  // In a process of its own: two in one are what this is about.
+  // Runs in a process of its own: two in one are what this is about.
   const folder = await mkdtemp(join(tmpdir(), "runnel-pages-"));
   const args = ["--input-type=module", "-e", SCRIPT, pageChecks(), folder];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, timeout: 20_000 });

@@ -67,7 +67,7 @@ function apply({ bytes, dirty }: Edited, one: Edit): Edited {
   }
 }
 
-/** What was cut off and comes back is not the base's any more. */
+/** Bytes that were cut off and come back are not the base's any more. */
 function withCut(dirty: Edited["dirty"], to: number): Edited["dirty"] {
   return [...dirty, { offset: Math.floor(to), length: Number.MAX_SAFE_INTEGER }];
 }

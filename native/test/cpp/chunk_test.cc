@@ -18,7 +18,7 @@ ChunkList Cut(const std::vector<uint8_t>& bytes, const ChunkPreset& preset) {
   return stream.Finish();
 }
 
-// So many zeros are from there on, at most `most`.
+// Counts the zeros from there on, at most `most`.
 size_t ZerosFrom(const std::vector<uint8_t>& bytes, size_t at, size_t most) {
   const auto first = bytes.begin() + static_cast<ptrdiff_t>(at);
   const auto last = first + static_cast<ptrdiff_t>(std::min(most, bytes.size() - at));

@@ -43,7 +43,7 @@ TEST_CASE("every engine digests pieces of any sizes, in batches of any size, som
       for (size_t i = 1; i < count; i += 2) {
         pieces[i] = {pieces[i].stream, contents[i].data() + splits[i], contents[i].size() - splits[i], true};
       }
-      // Those that ended before have started anew.
+      // Streams that ended before have started anew.
       for (size_t i = 0; i < count; i += 2) pieces[i] = {pieces[i].stream, contents[i].data(), contents[i].size(), true};
       DigestAll(pieces, {&engine, 1});
       for (size_t i = 0; i < count; ++i) CHECK(pieces[i].digest == DigestOf(contents[i]));

@@ -15,7 +15,7 @@ std::string NamesOf(std::span<const Engine> engines) {
   return names;
 }
 
-// What the environment's variable says they are; `found` where it says nothing.
+// Engines that the environment's variable names; `found` where it says nothing.
 inline std::string ExpectedEngines(const char* variable, const std::string& found) {
   const char* expected = std::getenv(variable);
   return expected == nullptr ? found : expected;

@@ -194,7 +194,7 @@ class Numbers {
   size_t at_ = 0;
 };
 
-// What the bytes say is done to a file, and looked at after each step.
+// Does to a file what the bytes say, and looks at it after each step.
 inline void PlayOverlay(const std::string& folder, const uint8_t* data, size_t size) {
   Numbers numbers(data, size);
   // Offsets in eighths of a block, so that borders of blocks are met.

@@ -97,7 +97,7 @@ struct Heard {
   std::string data;
 };
 
-// One request of a program, which waits for it.
+// The request of a program, which waits for it.
 class WaitingReply : public Reply {
  public:
   Heard Await() { return promise_.get_future().get(); }

@@ -1,5 +1,5 @@
-// What test files take from @jest/globals, without jest: tests are gathered here and run by run.ts, one after the other. For
-// systems where only a bundle of plain JavaScript runs.
+// Gives test files what they take from @jest/globals, without jest: tests are gathered here and run by run.ts, one
+// after the other. For systems where only a bundle of plain JavaScript runs.
 import { expect } from "expect";
 
 export { expect };

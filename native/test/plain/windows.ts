@@ -11,7 +11,7 @@ import type { PlainResult } from "./run.ts";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const RUNNER = "native/test/plain/run";
 
-/** What libraries that are CommonJS count on. */
+/** Variables that libraries which are CommonJS count on. */
 const COMMON_JS = [
   'import { createRequire as createRequireOfBundle } from "node:module";',
   "const require = createRequireOfBundle(import.meta.url), __dirname = import.meta.dirname;",

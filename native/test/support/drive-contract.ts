@@ -20,7 +20,7 @@ const ENAMETOOLONG = 36;
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 const bytes = (what: string): Buffer => Buffer.from(what);
 
-/** By which a content is known that the server does not have. */
+/** Version of a content that the server does not have. */
 const UNSENT_VERSION = 2 ** 52 + 1;
 /** The kernel may answer names and attributes itself for so long. */
 const KERNEL_MS = 1_000;
@@ -669,7 +669,7 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       // Nothing is known of what others wrote but its size.
       await agent.remoteWrite("b", Buffer.alloc(size));
       expect((await program.stat("b")).allocatedBytes).toBe(size);
-      // Its content is sparse here.
+      // The content is sparse here.
       await agent.setKnobs({ cacheWhole: true });
       await program.close(await program.open("b", O_RDONLY));
       await rig.until(async () => (await program.stat("b")).allocatedBytes === 0);

@@ -66,9 +66,9 @@ export class DriveDouble {
   #nextContent = 1;
   #seq = 1;
   #hasLease = false;
-  /** How much of a content is put when it is opened: nothing, so that reads fetch, or all of it. */
+  /** Puts all of a content when it is opened; else nothing, so that reads fetch. */
   cacheWhole = false;
-  /** Whether committed layers are merged into a new content at once. */
+  /** Merges committed layers into a new content at once. */
   rebases = true;
   /** A file of the root that another client moves over the next one that is made there, before its program has the answer. */
   movedOverNext = "";
@@ -105,7 +105,7 @@ export class DriveDouble {
     this.setLease(true);
   }
 
-  /** For an hour, or not at all. */
+  /** Gives a lease for an hour, or takes it. */
   setLease(has: boolean, forMs = 3_600_000): void {
     this.#hasLease = has;
     this.drive.setLease(has ? this.#bootMs() + forMs : 0);
@@ -131,7 +131,7 @@ export class DriveDouble {
     return this.drive.commitDirty();
   }
 
-  /** Those that wait are being worked on. */
+  /** Says that the requests which wait are being worked on. */
   prolong(): void {
     for (const { id } of this.#held) this.drive.prolong(id);
   }
@@ -593,7 +593,7 @@ export class DriveDouble {
     }
   }
 
-  /** What the drive's own view of a cached file says, for tests of eviction. */
+  /** Drops a cached file, and returns what the drive's own view of it says, for tests of eviction. */
   drop(path: string): boolean {
     const node = this.#resolve(path);
     for (const cached of this.#contents.values()) {
@@ -605,7 +605,10 @@ export class DriveDouble {
     return true;
   }
 
-  /** Whether nobody but the file that was saved last (or nobody at all) has the current content of this path open; it is not opened again then. */
+  /**
+   * Returns true when nobody but the file that was saved last (or nobody at all) has the current content of this path
+   * open; it is not opened again then.
+   */
   letGo(path: string, isBySaved: boolean): boolean {
     const node = this.#resolve(path);
     const saved = this.log.findLast((request) => "op" in request && request.op === "commit") as RequestOf<"commit">;

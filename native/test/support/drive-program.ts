@@ -44,7 +44,7 @@ function plain(stat: fs.BigIntStats): Stat {
 
 const seconds = (ns: bigint): number => Number(ns) / 1e9;
 
-/** What Node has no call for; `fd` is Python's 3. */
+/** Calls what Node has no call for; `fd` is Python's 3. */
 function python(script: string, args: readonly string[], fd?: number): Promise<string> {
   const caught = `import ctypes, os, sys\ntry:\n ${script}\nexcept OSError as e:\n sys.exit(e.errno)`;
   const child = spawn("python3", ["-c", caught, ...args], { stdio: ["ignore", "pipe", "inherit", fd ?? "ignore"] });
@@ -67,7 +67,9 @@ for line in sys.stdin:
   except OSError as error: said = {"errno": error.errno}
   print(json.dumps(said), flush=True)`;
 
-/** One Python for all of them, since there may be hundreds: calls are made one after the other. */
+/**
+ * Calls on extended attributes. All share a Python, since there may be hundreds: calls are made one after the other.
+ */
 class XattrCalls {
   readonly #child = spawn("python3", ["-c", XATTR_CALLS], { stdio: ["pipe", "pipe", "inherit"] });
   readonly #answers = createInterface(this.#child.stdout)[Symbol.asyncIterator]();

@@ -1,5 +1,5 @@
-// What the drive contract needs of an engine: the agent's double, and programs that use the drive. In the memory engine both live in the
-// test's process; on a mount each is a process of its own (fuse-rig.ts).
+// The rig that the drive contract needs of an engine: the agent's double, and programs that use the drive. In the
+// memory engine both live in the test's process; on a mount each is a process of its own (fuse-rig.ts).
 import type { Program } from "../../drive.ts";
 import type { DriveDouble } from "./drive-double.ts";
 

@@ -11,7 +11,7 @@ import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings, type 
 const CALL_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 5_000;
 
-/** Whether this machine and user can mount. */
+/** Returns true where this machine and user can mount. */
 export function canMount(): boolean {
   try {
     accessSync("/dev/fuse", constants.R_OK | constants.W_OK);

@@ -39,7 +39,7 @@ struct Listed {
   FSP_FSCTL_FILE_INFO info;
 };
 
-// What a program asks; which fields mean something depends on the call.
+// A program's request; which fields mean something depends on the call.
 struct Asked {
   std::wstring path;
   std::wstring to;  // of rename, of a link's target
@@ -124,7 +124,7 @@ class Driver {
   Told GetVolume(const Asked& asked);
 
   NTSTATUS OpenOnce(const Asked& asked, std::wstring* path, Told* told);
-  // As WinFsp checks: the file's own descriptor, or for a removal that of its folder.
+  // Checks access as WinFsp does: the file's own descriptor, or for a removal that of its folder.
   NTSTATUS Check(std::wstring path, UINT32 access, UINT32 options, bool checks_folder, UINT32* link_at);
   // Gives `run` an operation context, and waits when it answers STATUS_PENDING.
   NTSTATUS Transact(UINT32 kind, const std::function<NTSTATUS()>& run, ULONG* transferred);

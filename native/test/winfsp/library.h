@@ -1,4 +1,4 @@
-// What the library's functions and the driver share: the context of the operation that a thread is in.
+// Shared by the library's functions and the driver: the context of the operation that a thread is in.
 #ifndef RUNNEL_TEST_WINFSP_LIBRARY_H_
 #define RUNNEL_TEST_WINFSP_LIBRARY_H_
 

@@ -19,7 +19,7 @@ runnel::ChunkList Cut(const std::vector<uint8_t>& bytes, const runnel::ChunkPres
   return stream.Finish();
 }
 
-// Where the chunk with this byte ends; the byte itself behind the last chunk.
+// End of the chunk with this byte; the byte itself behind the last chunk.
 size_t NextCut(const runnel::ChunkList& chunks, size_t offset) {
   size_t end = 0;
   for (const uint32_t length : chunks.lengths) {
