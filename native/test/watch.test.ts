@@ -8,7 +8,9 @@ import type { DiskRoot, DiskStat, WatchEvent } from "@runnel/shared";
 import { generator } from "@runnel/shared/vectors/content.ts";
 import { realDisk } from "../index.ts";
 
-/** What a consumer knows of a path. Of a folder only what its own events tell: its times follow from the names in it. */
+/**
+ * A consumer's knowledge of a path. Of a folder only what its own events tell: its times follow from the names in it.
+ */
 interface State {
   handle: string;
   stat: Partial<DiskStat>;
@@ -71,7 +73,7 @@ async function follow(root: DiskRoot, take: (event: WatchEvent) => Promise<void>
   return { close: () => watch.close(), untilMarker: () => marker.promise };
 }
 
-/** One random operation on a small tree, so that names collide often. Failures are part of it. */
+/** Does a random operation on a small tree, so that names collide often. Failures are part of it. */
 function disturb(folder: string, next: () => number): void {
   const name = (): string => String.fromCharCode(97 + (next() % 4));
   const path = (): string => join(folder, ...Array.from({ length: 1 + (next() % 4) }, name));

@@ -8,7 +8,7 @@ import { driveAt } from "./busy-addons.ts";
 
 const EARLY_ROUND = 20;
 const USED_EVERY = 10;
-/** How long the threads of a mount that has ended may still be listed. */
+/** Time for which the threads of a mount that has ended may still be listed. */
 const SETTLE_MS = 10_000;
 
 const [rounds = "", folder = ""] = process.argv.slice(2);

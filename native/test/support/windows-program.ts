@@ -121,7 +121,7 @@ export class WindowsProgram implements TestProgram {
     this.#standIn = standIn;
   }
 
-  /** One request. @throws StatusError when it fails. */
+  /** Makes a request. @throws StatusError when it fails. */
   async ask(call: string, args: object): Promise<Told> {
     const told = await this.#standIn.ask(call, args);
     if (told.status !== 0) throw new StatusError(call, told.status);
@@ -235,7 +235,7 @@ export class WindowsProgram implements TestProgram {
     );
   }
 
-  /** As a list of access rights for the owner, the group and everyone. */
+  /** Sets the mode as a list of access rights for the owner, the group and everyone. */
   async chmod(path: string, mode: number): Promise<void> {
     const access = ACCESS.readControl | ACCESS.writeRights;
     await this.with({ path: windowsPath(path), access }, async ({ handle }) => {

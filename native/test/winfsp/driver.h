@@ -25,7 +25,7 @@
 
 namespace runnel::test {
 
-// One handle of a program.
+// A handle of a program.
 struct FileObject {
   void* context = nullptr;  // UserContext2
   std::wstring path;        // as the file system spells it
