@@ -1,4 +1,4 @@
-// What every Clock does, real or simulated.
+// The contract of every Clock, real or simulated.
 import { describe, expect, test } from "@jest/globals";
 import type { Clock } from "../../src/host/clock.ts";
 import { sleep } from "../../src/host/clock.ts";

@@ -1,5 +1,5 @@
-// What every engine of Disk must do. Each engine's test file calls diskContract; the suites are one file per side of the
-// interface: files, names and paths, watching.
+// The contract of every engine of Disk. Each engine's test file calls diskContract; the suites are one file per side of
+// the interface: files, names and paths, watching.
 import { afterEach, beforeEach, describe } from "@jest/globals";
 import type { Disk, DiskRoot } from "../../src/host/disk.ts";
 import { describeFiles } from "./disk-files.ts";
@@ -17,7 +17,7 @@ export interface DiskUnderTest {
   dispose(): Promise<void>;
 }
 
-/** What a suite works with; `root` is the folder, opened anew for each test. */
+/** The context of a suite; `root` is the folder, opened anew for each test. */
 export interface DiskContext {
   readonly disk: Disk;
   readonly root: DiskRoot;

@@ -161,7 +161,7 @@ export function describeFiles(context: DiskContext): void {
       process.on("SIGIO", handle).off("SIGIO", handle);
       expect(await file.takeLease(wanted.resolve)).toBe("taken");
       let isOpen = false;
-      // One that must not wait is refused, as the real disk's own opening.
+      // A call that must not wait is refused, as the real disk's own opening.
       const tryOpening = (): Promise<DiskFile> => context.root.open("a", "write").catch(tryOpening);
       const opening = tryOpening().then((opened) => {
         isOpen = true;

@@ -93,7 +93,7 @@ export function describePaths(context: DiskContext): void {
       await put(context.root, `${deepest}/a`, "deep");
       expect((await context.root.stat(`${deepest}/a`)).sizeBytes).toBe(4);
       expect(await namesIn(context.root, deepest)).toEqual(["a"]);
-      // By the disk itself: other means of cleaning up may not reach so deep.
+      // Removed through the disk itself: other means of cleaning up may not reach so deep.
       await context.root.removeFile(`${deepest}/a`);
       for (const path of paths.toReversed()) await context.root.removeFolder(path);
     });

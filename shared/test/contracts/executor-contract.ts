@@ -1,4 +1,4 @@
-// What every engine of Executor must do.
+// The contract of every engine of Executor.
 import { createHash, randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { CHUNK_PRESETS, presetOf } from "../../src/model/chunk-presets.ts";

@@ -1,4 +1,4 @@
-// What every engine of Link must do.
+// The contract of every engine of Link.
 import { expect, test } from "@jest/globals";
 import type { Link } from "../../src/host/link.ts";
 
@@ -9,13 +9,13 @@ export interface LinkPair {
   /** Lets the line do its work until the condition holds; fails the test when it does not. */
   until(condition: () => boolean): Promise<void>;
   dispose(): Promise<void>;
-  /** What crosses the line is some more than what is counted here. */
+  /** Encrypted: some more crosses the line than is counted here. */
   isEncrypted?: true;
 }
 
 const message = (number: number, length = 4): Uint8Array => new Uint8Array(length).fill(number);
 
-/** What a receiver heard, in order. */
+/** Records what a receiver heard, in order. */
 export class Ear {
   readonly messages: Uint8Array[] = [];
   readonly closings: { code: number; reason: string }[] = [];

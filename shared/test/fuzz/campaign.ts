@@ -1,5 +1,5 @@
-// One target under fuzzed inputs: those that run something new are kept, and the next are made of them. Runs in a process of its own (child.ts), since
-// what it finds may be a crash or a loop without end.
+// A target under fuzzed inputs: those that run something new are kept, and the next are made of them. Runs in a process
+// of its own (child.ts), since what it finds may be a crash or a loop without end.
 import { getHeapStatistics } from "node:v8";
 import { isRunnelError } from "../../src/errors.ts";
 import { SeededRandom } from "../../src/host/seeded-random.ts";
@@ -10,7 +10,7 @@ import type { FuzzTarget } from "./target.ts";
 const BATCH_MAX = 512;
 /** An input of 64 KiB has no reason to make this much of it. */
 const ALLOCATION_BYTES_MAX = 64 * 2 ** 20;
-/** Of the processor, for one input. */
+/** Processor time for one input. */
 const CPU_MS_MAX = 2_000;
 const RECENT = 8;
 
@@ -27,7 +27,7 @@ export interface CampaignReport {
   kept: number;
   /** Source positions that ran. */
   covered: number;
-  /** Of the process, after the first fifth of the inputs. */
+  /** Growth of the process, after the first fifth of the inputs. */
   grewBytes: number;
   finding: Finding | undefined;
 }
@@ -70,7 +70,7 @@ export class Campaign {
     while (this.#inputs < this.#choice.inputs && this.#finding === undefined) {
       const inputs = Array.from({ length: batch }, () => this.#mutator.mutate(this.#parent(), this.#parent()));
       await this.#all(inputs);
-      // What was left rejected is told of between turns of the loop.
+      // Promises that were left rejected are reported between turns of the loop.
       await new Promise(setImmediate);
       const hasNew = this.#coverage?.take(false) === true;
       if (hasNew) await this.#keep(inputs);

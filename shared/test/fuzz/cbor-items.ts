@@ -1,4 +1,4 @@
-// Where the items of a CBOR message lie, for making mistakes in it that keep it well-formed. Stops at what is no item.
+// Finds the items of a CBOR message, for making mistakes in it that keep it well-formed. Stops at what is no item.
 const MAJOR_BYTES = 2;
 const MAJOR_TEXT = 3;
 const MAJOR_ARRAY = 4;

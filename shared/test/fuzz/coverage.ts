@@ -1,7 +1,7 @@
-// Which of our code has run: V8's precise coverage by block, as a set of source positions that only grows.
+// Records which of our code has run: V8's precise coverage by block, as a set of source positions that only grows.
 import { type Profiler, Session } from "node:inspector";
 
-/** Of this project: sources, and the bugs that are planted in tests. */
+/** Files of this project: sources, and the bugs that are planted in tests. */
 const OURS = /\/(shared|native|server|app)\/src\/|\/planted/;
 
 export class Coverage {
@@ -19,7 +19,7 @@ export class Coverage {
     this.#session.disconnect();
   }
 
-  /** Whether what ran since the last call ran something that never ran before. `keep`: it has been seen then. */
+  /** Returns true when code that ran since the last call had never run before. `keep`: it counts as run then. */
   take(keep: boolean): boolean {
     let fresh = 0;
     this.#session.post("Profiler.takePreciseCoverage", (error, { result }) => {

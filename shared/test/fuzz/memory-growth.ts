@@ -1,6 +1,7 @@
-// How much more memory this process has in use in the course of a campaign: what is given inputs again and again must not keep something of each.
+// Measures how much more memory this process has in use in the course of a campaign: what is given inputs again and
+// again must not keep something of each.
 
-/** By then all is loaded, and most of what is kept of the inputs is there. */
+/** Share of a campaign after which all is loaded, and most of what is kept of the inputs is there. */
 const SETTLED = 0.2;
 
 export class MemoryGrowth {

@@ -79,7 +79,7 @@ export class Mutator {
     }
   }
 
-  /** One message, or a whole input of CBOR. */
+  /** Mutates a message, or a whole input of CBOR. */
   #part(input: Uint8Array, other: Uint8Array, headBytes: number): Uint8Array {
     if (headBytes > 0 && this.#random.below(6) === 0)
       return changedAt(input, this.#random.below(headBytes), () => this.#random.below(HEAD_VALUES));
@@ -101,7 +101,7 @@ export class Mutator {
     return this.#elements(input, this.#pick(items.filter(({ elements }) => elements !== undefined)) ?? item);
   }
 
-  /** One element more, or fewer, of a list or map. */
+  /** Adds an element to a list or map, or takes some. */
   #elements(input: Uint8Array, { start, elements = [], isMap }: CborItem): Uint8Array {
     const step = isMap ? 2 : 1;
     const which = step * this.#random.below(Math.max(1, elements.length / step));

@@ -1,4 +1,4 @@
-// What shared/ takes from outside: frames, messages, recipes, invites, connections, and logs from a disk.
+// Targets in shared/, which takes from outside: frames, messages, recipes, invites, connections, and logs from a disk.
 import { crc32, zstdCompressSync } from "node:zlib";
 import { SimulatedClock } from "../../src/host/simulated-clock.ts";
 import { SimulatedDisk } from "../../src/host/simulated-disk.ts";
@@ -185,7 +185,7 @@ function invites(): FuzzTarget {
   };
 }
 
-/** What a client says, frame by frame, to a server's connection. */
+/** Feeds a server's connection what a client says, frame by frame. */
 function connections(): FuzzTarget {
   const packed = encodeMessage(["list", ["x".repeat(3000)]]);
   const head = encodeFrame({

@@ -1,8 +1,8 @@
-// What is fuzzed: something that takes bytes from outside.
+// A fuzz target: something that takes bytes from outside.
 
 /**
- * How its inputs are made of parts, so that mistakes are made in them and not only in their bytes: one CBOR item, a list of messages (message-list.ts), or
- * nothing but bytes.
+ * Parts of its inputs, so that mistakes are made in them and not only in their bytes: one CBOR item, a list of messages
+ * (message-list.ts), or nothing but bytes.
  */
 export type Structure = "bytes" | "cbor" | "messages";
 
@@ -10,16 +10,16 @@ export interface FuzzTarget {
   structure: Structure;
   /** Recorded inputs that keep all rules. */
   seeds: readonly Uint8Array[];
-  /** Of "cbor", and of each message: bytes before the item. */
+  /** Bytes before the item of "cbor", and of each message. */
   headBytes?: number;
   /** Returns, or throws a RunnelError: all else is a finding. */
   run(input: Uint8Array): void | Promise<void>;
 }
 
-/** What a module of targets exports as `targets`, by name. */
+/** The export `targets` of a module of targets, by name. */
 export type Targets = Readonly<Record<string, () => FuzzTarget | Promise<FuzzTarget>>>;
 
-/** What a target says of an invariant that does not hold. */
+/** Throws when an invariant of a target does not hold. */
 export function must(isSo: boolean, what: string): void {
   if (!isSo) throw new Error(`Broken: ${what}`);
 }

@@ -1,4 +1,4 @@
-// Who makes room in a crowd of strangers.
+// Makes room in a crowd of unauthenticated connections.
 import { expect, test } from "@jest/globals";
 import { Crowd, networkOf } from "../../src/host/crowd.ts";
 
@@ -19,7 +19,7 @@ test("who takes the time of a handshake mostly stays, however many of the same a
   let out = 0;
   for (let count = 0; count < 200; count++) {
     const leave = crowd.enter("192.0.2.1", () => out++);
-    // As many as come meanwhile.
+    // Fills the crowd with as many as come meanwhile.
     for (let silent = 0; silent < 20; silent++) crowd.enter("192.0.2.1", () => undefined);
     leave();
   }

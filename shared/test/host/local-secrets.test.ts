@@ -1,4 +1,4 @@
-// Where the secret of a local server lies, and who may say it. A real disk.
+// Secrets of a local server: where they lie, and who may say them. A real disk.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   chmodSync,
@@ -79,7 +79,7 @@ describe("the secret of a place", () => {
     chownSync(temp.folder, 65_534, 65_534);
     expect(temp.secrets.find(PLACE)).toEqual([]);
     const { port } = PLACE;
-    // Of a port that nobody has.
+    // A port that nobody has.
     const place = { address: "127.0.0.1", port: -port };
     temp.secrets.keep(place);
     expect(readdirSync(temp.folder)).not.toContain("runnel");

@@ -8,7 +8,7 @@ export interface TempSecrets {
   folder: string;
   /** A server's at each place. */
   secrets: LocalSecrets;
-  /** One for all places. */
+  /** Secrets for all places. */
   named: LocalSecrets;
   remove(): void;
 }

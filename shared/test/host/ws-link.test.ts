@@ -46,7 +46,7 @@ async function open(port: number, count: number): Promise<Socket[]> {
   return sockets;
 }
 
-/** Not, when the server did not take the connection. */
+/** Resolves to false when the server did not take the connection. */
 async function isAnswered(socket: Socket): Promise<boolean> {
   socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   return new Promise((resolve) => {
@@ -138,7 +138,7 @@ describe("a link over WebSocket", () => {
     const left = await dialer.dial(`ws://127.0.0.1:${port}`);
     for (let count = 0; count < 64; count++) left.send(new Uint8Array(LIMITS.frameBytes));
     await until(() => right !== undefined);
-    // What the kernel's buffers and one socket take is far below 64 MiB.
+    // Bytes that the kernel's buffers and one socket take are far below 64 MiB.
     expect(left.bufferedBytes).toBeGreaterThan(16 * LIMITS.frameBytes);
     const ear = new Ear();
     right?.listen(ear);

@@ -19,7 +19,7 @@ class Life {
   readonly machine: LogMachine;
   /** Every record whose write was acknowledged, in order, with its segment. */
   accepted: { number: number; segment: number }[] = [];
-  /** How many of them were acknowledged as durable. */
+  /** Count of those that were acknowledged as durable. */
   durable = 0;
   /** Offered when the power went: may be there or not, behind the accepted ones. */
   undecided = new Set<number>();
@@ -87,7 +87,10 @@ class Life {
     }
   }
 
-  /** What is in the log: the accepted records as far as they were durable and perhaps further, without a gap, and nothing refused. */
+  /**
+   * Checks the log's records: the accepted ones as far as they were durable and perhaps further, without a gap, and
+   * nothing refused.
+   */
   async check(opened: OpenedLog): Promise<void> {
     const records: { number: number; segment: number }[] = [];
     await opened.log.replay(({ place, payload }) => {

@@ -1,4 +1,4 @@
-// Which preset a content is cut with, and which one a recipe shows.
+// Presets that a content is cut with, and that a recipe shows.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "../../src/limits.ts";
 import { CHUNK_PRESETS, presetFor, presetOf } from "../../src/model/chunk-presets.ts";

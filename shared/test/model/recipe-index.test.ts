@@ -1,4 +1,4 @@
-// What two recipes have in common, against a look at every pair of their chunks.
+// Chunks that two recipes have in common, against a look at every pair of their chunks.
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { RecipeIndex, chunkPlaces, firstPlaceOf, sameRun } from "../../src/model/recipe-index.ts";

@@ -35,7 +35,7 @@ interface Attempt {
   headers?: Record<string, string>;
 }
 
-/** What becomes of an attempt: the HTTP status, or what was agreed on. */
+/** Resolves to the outcome of an attempt: the HTTP status, or what was agreed on. */
 function attempt({ path = "/wire", protocols = ["runnel.1"], origin, headers = {} }: Attempt): Promise<unknown> {
   const socket = new WebSocket(
     `ws://127.0.0.1:${listener.port}${path}`,

@@ -47,7 +47,7 @@ class HandLink implements Link {
   close(): void {}
 }
 
-/** What was heard on one channel when an answer on another came after it. */
+/** Collects what was heard on one channel when an answer on another came after it. */
 async function heardBeforeAnswer(hear: (feed: Channel, heard: unknown[]) => void): Promise<number> {
   const link = new HandLink();
   const clock = new SimulatedClock();
@@ -97,7 +97,7 @@ async function bringTo(pair: Connected, state: State): Promise<{ ours: Channel; 
   return { ours, theirs };
 }
 
-/** What the caller sees; for what returns nothing, what the other side hears. */
+/** Results that the caller sees; of what returns nothing, what the other side hears. */
 const OPERATIONS: Record<string, (pair: Connected, ours: Channel, theirs: Channel) => Promise<unknown>> = {
   send: async (pair, ours, theirs) => {
     ours.send("hello");

@@ -138,7 +138,7 @@ export function connected(
 
 export interface RawPeer {
   clock: SimulatedClock;
-  /** What the peer heard: the frames of the connection under test, and how it was closed. */
+  /** Link of the peer, which heard the frames of the connection under test, and how it was closed. */
   link: WatchedLink;
   heard: Frame[];
   server: End;
@@ -169,7 +169,7 @@ export async function quiet({ clock }: { clock: SimulatedClock }, turns = 12): P
   for (let turn = 0; turn < turns; turn++) await clock.advance(0);
 }
 
-/** How a promise stands: its kind of error, "waits", or what it resolved to. */
+/** State of a promise: its kind of error, "waits", or what it resolved to. */
 export async function outcome(pair: Connected, promise: Promise<unknown>): Promise<unknown> {
   let found: unknown = "waits";
   promise.then(

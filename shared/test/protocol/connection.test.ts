@@ -179,7 +179,8 @@ describe("bulk", () => {
     }
     expect(bulkBytes(pair.client.frames)).toBeLessThan(3 * MiB);
     expect(bulkBytes(pair.client.frames)).toBeGreaterThan(1.5 * MiB);
-    // One way 15 ms, half a round trip of queue, a frame of 20 ms; right after the pause that measures the round trip, a whole window.
+    // Delay of 15 ms one way, half a round trip of queue, a frame of 20 ms; right after the pause that measures the
+    // round trip, a whole window.
     const sorted = delays.toSorted((a, b) => a - b);
     expect(sorted[15]).toBeLessThan(15 + 25 + 20);
     expect(sorted.at(-1)).toBeLessThan(15 + 1.5 * 50 + 20);
@@ -254,7 +255,7 @@ describe("bulk", () => {
     await peer.clock.advance(0.1);
     expect(acknowledged()).toEqual([10_000, 26_384]);
     await peer.clock.advance(1);
-    // Of a channel that is gone, too: the count is the connection's.
+    // Bulk of a channel that is gone counts, too: the count is the connection's.
     peer.say(FRAME.cancel, 1, new Uint8Array(0));
     peer.say(FRAME.bulk, 1, new Uint8Array(20_000));
     await quiet(peer);

@@ -1,4 +1,4 @@
-// Which old bytes are taken for which new ones.
+// Old bytes that are taken for new ones.
 import { describe, expect, it } from "@jest/globals";
 import { LIMITS } from "../../src/limits.ts";
 import type { Recipe } from "../../src/model/recipe.ts";

@@ -55,7 +55,7 @@ class DirectLink implements Link {
   }
 }
 
-/** What a server does with a channel: reads items and the bulk they announce, answers, and ends as the client does. */
+/** Serves a channel: reads items and the bulk they announce, answers, and ends as the client does. */
 async function serve(channel: Channel, report: FuzzReport): Promise<void> {
   for (let item = await channel.next(); item !== undefined; item = await channel.next()) {
     report.handled++;

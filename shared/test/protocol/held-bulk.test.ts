@@ -25,7 +25,7 @@ async function sayBulk(peer: RawPeer, id: number, bytes: number): Promise<void> 
   await quiet(peer);
 }
 
-/** Of the last acknowledgement. */
+/** Count in the last acknowledgement. */
 function acknowledged({ heard }: RawPeer): number {
   const last = heard.findLast(({ kind }) => kind === FRAME.ack);
   return last === undefined ? 0 : decodeVarint(last.payload, 0).value;

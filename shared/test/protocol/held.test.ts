@@ -1,4 +1,4 @@
-// What a connection holds of what the other side says, and what a client lets a server hold.
+// Memory that a connection holds of what the other side says, and that a client lets a server hold.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "../../src/limits.ts";
 import { decodeMessage, decodeRequest, encodeCbor } from "../../src/protocol/cbor.ts";

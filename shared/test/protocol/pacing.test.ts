@@ -4,7 +4,7 @@ import { LIMITS } from "../../src/limits.ts";
 import { Pacing } from "../../src/protocol/pacing.ts";
 
 interface Seen {
-  /** Of the line's rate. */
+  /** Share of the line's rate. */
   goodput: number;
   windowBytes: number;
   frameBytes: number;
@@ -160,10 +160,10 @@ describe("pacing", () => {
     "[W52] on %s takes a burst of late acknowledgements for no faster line: a small save waits for little",
     (_name, rate, roundTripMs) => {
       const line = new SimulatedLine(rate, roundTripMs);
-      // Of what was sent before anything was known.
+      // Runs until what was sent before anything was known has come.
       line.run(2 * roundTripMs + (40 * 1024 * 1000) / rate);
       for (let second = 0; second < 8; second++) {
-        // One that reads, cuts and compresses what it uploads.
+        // A client that reads, cuts and compresses what it uploads.
         line.busyUntilMs = line.nowMs + 300;
         expect(line.run(1_000).queueMsMax).toBeLessThan(3 * (roundTripMs + 5 + (1024 * 1000) / rate) + 50);
       }

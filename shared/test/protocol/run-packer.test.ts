@@ -1,4 +1,4 @@
-// How runs are compressed: by what the line can take, and not again and again in vain.
+// Compresses runs by what the line can take, and not again and again in vain.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Executor } from "../../src/host/executor.ts";
 import { RunPacker } from "../../src/protocol/run-packer.ts";
@@ -15,7 +15,7 @@ interface Tried {
 }
 
 let tried: Tried[];
-/** What a run is compressed to, as a part of it; none: it does not shrink. */
+/** Share of its size that a run is compressed to; undefined when it does not shrink. */
 let shrinksTo: number | undefined;
 let ratePerSecond: number;
 let packer: RunPacker<"delta">;

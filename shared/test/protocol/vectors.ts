@@ -6,7 +6,7 @@ export interface FrameVector {
   name: string;
   kind: number;
   channel: number;
-  /** Of frames with CBOR in them. */
+  /** Message of a frame with CBOR in it. */
   message?: unknown;
   /** Hex, of the others. */
   payload?: string;
