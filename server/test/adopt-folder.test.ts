@@ -35,7 +35,7 @@ function adopt(): Promise<Adoption> {
   return rig.run(adoptFolder(SETTINGS, host()));
 }
 
-/** Whether the folder can be served with the data that are there now. */
+/** Returns true when the folder can be served with the data that are there now. */
 async function isFit(): Promise<boolean> {
   return lookAtFolder(SETTINGS, host()).then(
     () => true,
@@ -43,7 +43,7 @@ async function isFit(): Promise<boolean> {
   );
 }
 
-/** As after the loss of the data: what they were goes away, and the index with them. */
+/** Loses the data: what they were goes away, and the index with them. */
 async function loseData(): Promise<void> {
   await (await rig.disk.openRoot("/var/runnel")).rename("docs", "elsewhere", "keep");
   rig.loseMeta();
@@ -103,7 +103,7 @@ describe("[F113] a folder that is taken in anew", () => {
     expect(await names(`${DATA_FOLDER}/_set-aside/${time}/docs`)).toEqual(["log", "volume"]);
     expect(await openAgain()).not.toBe(epoch);
     expect(await rig.tree()).toEqual(new Map([["kept", "file content"]]));
-    // What the next start finds is one volume.
+    // The next start finds one volume.
     expect((await adopt()).isAdopted).toBe(false);
   });
 

@@ -1,4 +1,5 @@
-// What the server takes from outside: requests on a connection, the items of a write, records of its log, its trash and its list of devices.
+// Targets in the server: requests on a connection, the items of a write, records of its log, its trash and its list of
+// devices.
 import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
 import {
@@ -29,7 +30,7 @@ import { ConnectionHandler } from "../src/wire/connection-handler.ts";
 import { Server, dataItems, executor, instanceOf, noise, oidOf } from "./feed/conversation.ts";
 
 const LINE = { delayMs: 0, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
-/** What inputs leave behind is theirs for so long. */
+/** Count of inputs for which a server is kept, with what they leave behind. */
 const INPUTS_PER_SERVER = 100;
 const FILE = 2;
 const CONTENT = noise(4, 30_000);
@@ -60,7 +61,7 @@ function said(kind: FrameKind, channel: number, message: unknown): Uint8Array {
   return encodeFrame({ kind, channel, isCompressed: false, payload });
 }
 
-/** What a client says that keeps all rules. */
+/** Frames of a client that keeps all rules. */
 async function conversation(): Promise<Uint8Array[]> {
   const to = { attachment: 3 };
   const numbered = (n: number): object => ({ ...to, n, received: 0 });
@@ -155,7 +156,7 @@ async function requests(): Promise<FuzzTarget> {
   };
 }
 
-/** Those that the client ends with an error: the server fails them with the same. */
+/** Channels that the client ends with an error: the server fails them with the same. */
 function failedChannels(frames: readonly Uint8Array[]): Set<number> {
   const failed = new Set<number>();
   for (const bytes of frames) {

@@ -6,12 +6,12 @@ import { type OpenedVolume, ServedVolume } from "../src/served-volume.ts";
 const NOT_THERE = "The folder is not there: is its disk mounted?";
 
 let clock: SimulatedClock;
-/** What is wrong with the folder; undefined: nothing. */
+/** Fault of the folder; undefined when nothing is wrong. */
 let fault: RunnelError | undefined;
 let isNew: boolean;
 let looked: PromiseWithResolvers<void>;
 let gone: (reason: string) => void;
-/** What opening meets. */
+/** Called by opening. */
 let opens: () => void;
 let events: string[];
 let warnings: string[];

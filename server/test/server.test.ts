@@ -136,7 +136,7 @@ describe("connections whose device is not known yet", () => {
       expect(closed()).toEqual([4005, 4005]);
       if (isEarly) await ground.opened();
 
-      // Those that say nothing go by themselves.
+      // Connections that say nothing go by themselves.
       await ground.clock.advance(TIMING.strangerMs);
       expect(closed()).toHaveLength(taken.length);
       expect(connection.isOpen).toBe(true);

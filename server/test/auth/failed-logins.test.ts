@@ -1,4 +1,4 @@
-// How often an address may fail.
+// Counts of logins of an address that may fail.
 import { expect, test } from "@jest/globals";
 import { LIMITS, SimulatedClock, TIMING } from "@runnel/shared";
 import { FailedLogins } from "../../src/auth/failed-logins.ts";

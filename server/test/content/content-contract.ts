@@ -1,4 +1,4 @@
-// What every engine of ContentStore does, whatever lies beneath it.
+// The contract of every engine of ContentStore, whatever lies beneath it.
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import type { OpenStore } from "./folder/test-volume.ts";

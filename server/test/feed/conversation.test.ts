@@ -446,7 +446,7 @@ describe("a write", () => {
   });
 });
 
-/** So many chunks of 100 bytes, all alike. */
+/** A recipe of so many chunks of 100 bytes, all alike. */
 function many(count: number): Recipe {
   return { lengths: new Uint32Array(count).fill(100), digests: new Uint8Array(32 * count).fill(3) };
 }

@@ -101,7 +101,7 @@ export function edited(seq: number, node: number): Change {
   return { seq, bindings: [], nodes: [state(node)], replaces: undefined };
 }
 
-/** One name of a file that has others: `nlink` is what it has afterwards. */
+/** A name of a file that has others: `nlink` is what it has afterwards. */
 export function relinked(seq: number, folder: number, node: number, nlink: number, isMade: boolean): Change {
   return {
     ...made(seq, folder, node),

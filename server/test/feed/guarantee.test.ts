@@ -10,7 +10,7 @@ import { TERM_MS, made } from "./followers.ts";
 const FOLDERS = 4;
 const STEPS = 1500;
 
-/** In order, late, and gone when the line is cut. */
+/** A wire that delivers in order, late, and nothing once the line is cut. */
 class Wire {
   isCut = false;
   private readonly world: World;
@@ -132,7 +132,7 @@ class Client {
 
   private wake(): void {
     this.isAsleep = false;
-    // Its timer may ask before what has come is read.
+    // The timer may ask before what has come is read.
     if (this.world.random.coin()) this.ask();
     for (const message of this.inbox.splice(0)) this.take(message);
   }
@@ -251,7 +251,7 @@ class World {
     this.attached.add(instance);
     const holder = feed.attach({ instance, who: instance, device: "" }, attached, seq);
     attached.holder = holder;
-    // As in attaching for real, things happen between the two.
+    // Things happen between the two, as in attaching for real.
     this.clock.after(this.random.below(60), () => {
       if (holder.sender !== attached || feed !== this.feed) return;
       const isResumed = this.random.coin(0.8);

@@ -1,4 +1,5 @@
-// What the tests of meta stores share: one operation as a batch of its own, with the numbers, log places and clock that a volume would give.
+// Shared by the tests of meta stores: an operation as a batch of its own, with the numbers, log places and clock that a
+// volume would give.
 import type { Change, ErrorDetail, ErrorKind, NewAttributes, NodeState, Recipe } from "@runnel/shared";
 import type {
   DiskRow,
@@ -18,13 +19,13 @@ export const START_NS = 1_795_230_542_500_000_000n;
 export const FILE: NewAttributes = { type: "file", mode: 0o644, uid: 1, gid: 2, mtimeNs: 7n, rdev: 0, target: "" };
 export const FOLDER: NewAttributes = { ...FILE, type: "folder", mode: 0o755 };
 
-/** Where an engine keeps one store: it can be opened, closed and opened again. */
+/** A place where an engine keeps one store: it can be opened, closed and opened again. */
 export interface Place {
   open(options?: { create?: { epoch: string } }): Promise<MetaStore>;
   discard(): void;
 }
 
-/** One chunk whose digest is made of its name. */
+/** A recipe of one chunk whose digest is made of its name. */
 export function recipeNamed(name: string, sizeBytes: number): Recipe {
   const digests = new Uint8Array(32);
   digests.set(Buffer.from(name).subarray(0, 32));
@@ -167,7 +168,7 @@ export class Harness {
     return (await this.run(operation)).result.node;
   }
 
-  /** As bringing up would record it: the tree's binding and version are on disk. */
+  /** Records what applying a commit would: the tree's binding and version are on disk. */
   async up(folder: number, name: string): Promise<void> {
     const state = await this.state(folder, name);
     const { seq } = await this.store.facts();

@@ -1,4 +1,4 @@
-// How many unfinished writes a volume keeps, whoever's they are, and which go.
+// Unfinished writes that a volume keeps, whoever's they are, and those that go.
 import { expect, test } from "@jest/globals";
 import { SimulatedClock } from "@runnel/shared";
 import type { StagedFile } from "../../src/content/content-store.ts";

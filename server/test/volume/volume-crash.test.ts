@@ -21,7 +21,7 @@ function writeStep(path: string, bytes: Uint8Array): Step {
   return { path, isNumbered: true, act: async (rig, n) => rig.write(await rig.nodeAt(path), bytes, n) };
 }
 
-/** One after another, each acknowledged before the next. */
+/** Steps, each acknowledged before the next. */
 const STEPS: Step[] = [
   writeStep("docs/a", Buffer.from("a second")),
   { path: "docs/b", act: async (rig) => rig.prepend(await rig.nodeAt("docs/b"), Buffer.from("in front of it")) },
@@ -131,7 +131,7 @@ describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => 
   );
 });
 
-/** What a repetition of the operation is answered; those of steps that used the number. */
+/** Result stored for a number, as a repetition of the operation is answered; for steps that used the number. */
 async function stored(rig: VolumeRig, n: number): Promise<unknown> {
   const { instance, digest } = rig.id(n);
   return rig.volume.commit({ op: "setAttr", node: ROOT_NODE, change: {} }, { instance, n, digest }, undefined);

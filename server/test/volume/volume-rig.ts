@@ -121,7 +121,7 @@ export class VolumeRig {
     };
   }
 
-  /** What a volume without power still does makes nothing durable. */
+  /** Drops what a volume without power still does: it makes nothing durable. */
   private whilePowered(meta: MetaStore): MetaStore {
     const { checkpoint } = meta;
     meta.checkpoint = async () => {
@@ -298,7 +298,7 @@ export class VolumeRig {
     return { folder: at < 0 ? ROOT_NODE : await this.nodeAt(path.slice(0, at)), name: path.slice(at + 1) };
   }
 
-  /** What the volume answers: path → content. */
+  /** Answers of the volume: path → content. */
   async tree(): Promise<Map<string, string>> {
     const tree = new Map<string, string>();
     const walk = async (folder: number, path: string): Promise<void> => {

@@ -158,7 +158,7 @@ describe("an index behind the log", () => {
       async (rig: VolumeRig) => {
         rig.loseMeta();
         await (await openMemoryMetaStore(rig.image, { create: { epoch: "f".repeat(32) } })).close();
-        // As if an older copy had been put back: the log's first segments are gone.
+        // An older copy has been put back: the log's first segments are gone.
         (rig.image.tables as unknown as { putFacts(facts: unknown): void }).putFacts({
           ...rig.image.tables.facts(),
           seq: -5,

@@ -146,7 +146,7 @@ describe("an attachment", () => {
     await rig.clock.advance(100);
     const { meta } = rig.volume;
     const setAttached = meta.setAttached.bind(meta);
-    // Those that are gone are forgotten once a term: here while the disk takes its time.
+    // Instances that are gone are forgotten once a term: here while the disk takes its time.
     meta.setAttached = async (instance, termMs) => {
       const done = setAttached(instance, termMs);
       if (termMs > 0) await rig.clock.advance(TERM_MS + 10);

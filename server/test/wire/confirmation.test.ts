@@ -1,5 +1,6 @@
-// What a server confirms to whom: a client that has no right on a volume learns nothing of what is stored there by naming it, in none of the ways
-// in which chunks can be named (LBFS §3.2.4). The contents are the same in both volumes' histories or in one only; the answers must not differ.
+// The server's confirmations: a client that has no right on a volume learns nothing of what is stored there by naming
+// it, in none of the ways in which chunks can be named (LBFS §3.2.4). The contents are the same in both volumes'
+// histories or in one only; the answers must not differ.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { REQUESTS, ROOT_NODE, type Recipe, type RequestName, RunnelError } from "@runnel/shared";
 import { Access } from "../../src/auth/access.ts";
@@ -12,7 +13,7 @@ const TOKEN = "t".repeat(43);
 
 let wire: WireRig;
 let other: WireRig;
-/** Who has the right on the volume "other". */
+/** Client that has the right on the volume "other". */
 let owner: Attached;
 let guest: Attached;
 /** The content's version in the volume that the guest has no right on, and its recipe. */
@@ -42,7 +43,7 @@ afterEach(async () => {
   await other.close();
 });
 
-/** What the server says to a write of this content that names its chunks by `name`, and sends none. */
+/** Answer to a write of this content that names its chunks by `name`, and sends none. */
 async function answerTo(
   bytes: Uint8Array,
   name: (upload: ReturnType<Attached["openWrite"]>, recipe: Recipe) => void,
@@ -57,7 +58,10 @@ async function answerTo(
   return reply;
 }
 
-/** What names a node and a version in each kind of request; undefined where nothing does. What is missing does not compile. */
+/**
+ * Names of a node and a version in each kind of request; undefined where nothing names one. A missing kind does not
+ * compile.
+ */
 type Names = (node: number, seq: number, n: number) => object;
 const before = (n: number): object => ({ n, received: 0 });
 const NAMES: Record<Exclude<RequestName, "hello" | "join" | "attach">, Names | undefined> = {
@@ -67,7 +71,7 @@ const NAMES: Record<Exclude<RequestName, "hello" | "join" | "attach">, Names | u
   fetch: (node, seq) => ({ version: [node, seq], held: [], hasRecipe: false, offset: 0, length: 10 }),
   findGet: (node, seq) => ({ versions: [[node, seq]] }),
   xattrs: (node) => ({ node }),
-  // Its node is one that nothing has yet.
+  // A make's node is one that nothing has yet.
   make: undefined,
   link: (node, _seq, n) => ({ ...before(n), node, folder: ROOT_NODE, name: "linked" }),
   rename: (node, _seq, n) => ({
@@ -107,7 +111,7 @@ async function saidTo(name: RequestName, body: object): Promise<unknown> {
   });
 }
 
-/** As text, but for these numbers: what is said names what was asked for. */
+/** The message as text without these numbers: what is said names what was asked for. */
 function leaving(said: unknown, ...numbers: number[]): string {
   const text = JSON.stringify(said, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
   return numbers.reduce((rest, number) => rest.replaceAll(String(number), "…"), text);

@@ -21,7 +21,7 @@ async function small(name: string, bytes: Uint8Array): Promise<[number, number]>
   return [node, version];
 }
 
-/** What came, by index, and in how many runs. */
+/** Contents that came, by index, and in how many runs. */
 async function findGet(versions: [number, number][]): Promise<{ came: Map<number, Uint8Array>; runs: number[] }> {
   const channel = one.client.connection.ask("findGet", one.request({ versions }));
   const came = new Map<number, Uint8Array>();

@@ -1,5 +1,5 @@
-// What a save copies from the version that it began with is not lost, whenever a program writes to the file: between the item that names it and the answer, between
-// the answer and the plain file, and after the exchange.
+// Content that a save copies from the version that it began with is not lost, whenever a program writes to the file:
+// between the item that names it and the answer, between the answer and the plain file, and after the exchange.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, concatRecipes } from "@runnel/shared";
 import type { FeedFromServer, Recipe, VersionId } from "@runnel/shared";

@@ -94,7 +94,7 @@ async function restart(how: End): Promise<void> {
   await openAgain();
 }
 
-/** Where the server says that the write goes on. */
+/** Resumes the write, and returns the item from which the server says that it continues. */
 async function resumed(opening: object, n = N): Promise<{ upload: Upload; from: number }> {
   const upload = one.openWrite({ ...opening, isResumed: true }, n);
   const reply = await upload.reply();
@@ -265,13 +265,13 @@ describe("what is left of a write", () => {
     const plan = await planned();
     for (const n of [N, N + 1]) await begin(plan, 3, n);
     await restart("kill");
-    // What is left counts: a third has room, a fourth has not.
+    // Suspended writes count: a third has space, a fourth has not.
     await begin(plan, 3, N + 2);
     const fourth = await begin(plan, 3, N + 3);
     await expect(fourth.result()).rejects.toMatchObject({ kind: "Quota" });
     expect((await resumed(plan.opening, N + 1)).from).toBe(3);
     await wire.close();
-    // As many as are kept, of one file's worth of bytes each.
+    // Begins as many as are kept, of one file's worth of bytes each.
     await start();
     const small = await planned();
     for (let n = N; n < N + 66; n++) {
@@ -362,7 +362,7 @@ test("[F33] is synced as it grows: a power cut takes the last of it only", async
   expect(from).toBeGreaterThanOrEqual(30);
 }, 60_000);
 
-/** Of the first whole chunks, up to so many bytes. */
+/** Size of the first whole chunks, up to so many bytes. */
 function sizeOfFirst(recipe: Recipe, bytesMax: number): number {
   return chunkOffsets(recipe).findLast((offset) => offset <= bytesMax) ?? 0;
 }

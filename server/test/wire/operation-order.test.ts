@@ -103,7 +103,7 @@ describe("an operation after others", () => {
     for (const outcome of await wire.rig.run(Promise.all(outcomes)))
       expect(outcome).toMatchObject({ kind: "Exists", detail: { node: there } });
     expect((await wire.rig.volume.meta.node(there))?.mode).toBe(0o644);
-    // Also one that comes once it has been answered.
+    // The same holds for one that comes once it has been answered.
     const late = one.change("setAttr", { node: there, change: { mode: 0o600 }, after: [10] }, 13);
     expect(await kindOf(late)).toBe("Exists");
   });

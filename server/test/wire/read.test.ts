@@ -144,7 +144,7 @@ describe("find", () => {
 });
 
 const FIRST = bytesOf(1, 300_000);
-/** Its recipe comes to more than is said unasked. */
+/** A content whose recipe comes to more than is said unasked. */
 const LONG = bytesOf(6, 900_000);
 
 async function twoVersions(
@@ -228,7 +228,7 @@ describe("fetch", () => {
   });
 
   test("[W30] reads raw ranges of a file that has no recipe yet, up to its end", async () => {
-    // One of so many that none is cut at once, and too young for it to be done besides.
+    // A log among so many that none is cut at once, and too young for it to be done besides.
     for (let other = 0; other < 100; other++) await wire.rig.writeFile(`log ${other}`, "x");
     await wire.rig.writeFile("log", bytesOf(4, 5_000));
     await wire.rig.clock.advance(1_200);
@@ -270,7 +270,7 @@ describe("fetch", () => {
     const [shortHead, run] = (await one.fetch({ node: short, seq: version }, part)).items;
     expect(shortHead?.[0] === "v" && shortHead[2] !== null).toBe(true);
     expect(run?.[0]).toBe("d");
-    // Who has it, is not told.
+    // A client that has it, is not told.
     const [known, chunks] = (await one.fetch({ node, seq: first }, { ...range, hasRecipe: true })).items;
     expect([known?.[2], chunks?.[0]]).toEqual([null, "d"]);
   });
@@ -314,7 +314,7 @@ describe("fetch", () => {
     const ofSecond = follow("second", ask({ length: 60_000, asked: 60_000 }));
     const beganMs = wire.rig.clock.bootMs();
     await wire.rig.run(ofSecond);
-    // As if it were alone: shared, the line would take twice as long.
+    // The fetch is as fast as if it were alone: shared, the line would take twice as long.
     expect(wire.rig.clock.bootMs() - beganMs).toBeLessThan(900);
     await wire.rig.run(ofFirst);
     // The second was asked for in the middle of the first, and is there before the rest of that.

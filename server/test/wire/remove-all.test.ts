@@ -117,7 +117,7 @@ describe("removing a whole tree", () => {
       expect(error).toMatchObject({ kind: "Stale", detail: { nodes: [changed] } });
       expect(await wire.rig.tree()).toEqual(before);
     }
-    // What went away is no change of what is left.
+    // A removal is no change of what is left.
     const asOf = seq();
     await other.change("remove", { folder: sub, name: "file", node: file, isFolder: false });
     expect(await kindOf(removeAll(top, asOf))).toBe("done");

@@ -1,4 +1,4 @@
-// Who finds room that connections of a device share, and in which order.
+// Budget that connections of a device share, and the order in which they get it.
 import { expect, test } from "@jest/globals";
 import { SharedRoom } from "../../src/wire/shared-room.ts";
 

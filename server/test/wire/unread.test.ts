@@ -6,7 +6,7 @@ import { type Client, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
 const REQUESTS = 200;
 /** 64 kbit/s. */
 const SLOW = { bytesPerSecond: 8_000 };
-/** Of a tenth of a second: all of them take a quarter of an hour. */
+/** Turns of a tenth of a second: all of them take a quarter of an hour. */
 const TURNS = 10_000;
 
 let wire: WireRig;
@@ -68,7 +68,7 @@ describe("[W163] answers that are not read", () => {
   });
 });
 
-/** As the target, but for this method. */
+/** Behaves as the target, but for this method. */
 function withMethod<T extends object>(target: T, name: keyof T, method: unknown): T {
   return new Proxy(target, {
     get: (_target, key) => {
@@ -282,7 +282,7 @@ describe("[W7] what is not handled", () => {
       "A client was cut off: More was said than can be handled: wait for the answers.",
     ]);
     expect([last, ...before].map(({ closed }) => closed !== undefined)).toEqual([true, false, false]);
-    // What it held is free again.
+    // Everything that it held is free again.
     await say(await wire.greeted(), 3);
     expect(wire.handlers.size).toBe(3);
   });

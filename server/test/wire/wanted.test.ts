@@ -51,7 +51,7 @@ function edited(bytes: Uint8Array, at: number, text: string): Uint8Array {
   return copy;
 }
 
-/** What a client makes of it that holds `before`. */
+/** The content that a client makes of it which holds `before`. */
 async function applied([, sizeBytes, parts, runs]: Difference, before: Uint8Array): Promise<Buffer> {
   const { executor } = wire.rig;
   const held = await executor.chunkBytes(before);
@@ -132,7 +132,7 @@ describe("a wanted file", () => {
     await want([file, version]);
     const large = await write(author, Buffer.concat([FIRST, bytesOf(2, LIMITS.wantedBytes)]));
     expect(contents(reader)).toEqual([["content", large, null]]);
-    // What is held is still the first version: half of that fits.
+    // The client still holds the first version: half of that fits.
     const small = await write(author, Buffer.concat([FIRST, bytesOf(2, LIMITS.wantedBytes / 2)]));
     const [, told, difference] = contents(reader).at(-1) as Content;
     expect([told, difference?.[0]]).toEqual([small, version]);

@@ -1,4 +1,5 @@
-// Whose a connection is, and what that lets it do: hello with a token, join, rights, limits of strangers, and being cut off.
+// Authentication of connections, and what it lets them do: hello with a token, join, rights, limits of the
+// unauthenticated, and being cut off.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, REQUESTS, ROOT_NODE, type RequestName, RunnelError, SeededRandom, TIMING } from "@runnel/shared";
 import { encodeCbor, encodeFrame, encodeVarint, FRAME } from "@runnel/shared";

@@ -49,7 +49,7 @@ export class WireRig {
   readonly failedLogins: FailedLogins;
   /** Volumes that the server has besides "docs". */
   readonly others = new Map<string, Volume>();
-  /** So many connections were known whose they are. */
+  /** Count of connections that were authenticated. */
   known = 0;
   /** Why no volume can be served now. */
   private away: RunnelError | undefined;
@@ -98,7 +98,7 @@ export class WireRig {
     return client;
   }
 
-  /** As when its folder goes. */
+  /** Ends the volume, as when its folder goes. */
   end(error: RunnelError): void {
     this.away = error;
     for (const handler of this.handlers) handler.volumeEnded(this.rig.volume, error);
@@ -153,7 +153,7 @@ export class Attached {
   readonly facts: Facts;
   readonly instance: string;
   readonly feed: FeedFromServer[] = [];
-  /** What ended the feed. */
+  /** The error that ended the feed. */
   ended: unknown;
   acks = true;
   n = 0;
@@ -259,7 +259,7 @@ export class Attached {
     );
   }
 
-  /** One run of new data. */
+  /** Writes a run of new data. */
   async write(node: number, base: number, bytes: Uint8Array, n?: number): Promise<Result> {
     const upload = this.openWrite({ node, base, sizeBytes: bytes.length }, n);
     await upload.data(bytes);
@@ -356,7 +356,7 @@ export class Upload {
     this.channel.send(["e", await this.attached.rig.executor.digest([encodeRecipe(recipe)])]);
   }
 
-  /** So many items are taken, each time that the server says so. */
+  /** Counts of items that the server says it has accepted. */
   readonly taken: number[] = [];
 
   /** The next thing that the server says besides; undefined when it has ended. */

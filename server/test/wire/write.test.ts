@@ -83,7 +83,7 @@ describe("a write", () => {
     ];
     const { version } = await one.change("write", { ...opening, items });
     expect(Buffer.from(await fileAt("small")).toString()).toBe("a few words");
-    // What is wrong with an item in it is refused as in a stream, and changes nothing.
+    // A wrong item in it is refused as in a stream, and changes nothing.
     const wrongs: [unknown[], string][] = [
       [
         [
@@ -321,7 +321,7 @@ describe("a write", () => {
       for (let times = 0; times < 2; times++) upload.copy(version, 0, count);
       return kindOf(upload.finish(EMPTY_RECIPE));
     };
-    // What is copied from, and two items with their chunks.
+    // Chunks that are copied from, and two items with their chunks.
     const held = count + 2 * (count + 8);
     others.describe(LIMITS.unfinishedDescriptors - held + 1);
     expect(await copy()).toBe("Busy");
@@ -338,7 +338,7 @@ describe("a write", () => {
 
   test("[W21] [limit neededItems] asks for so many items at once, and for the others after the next end", async () => {
     const at = await base("a", bytesOf(1, 3));
-    // Of the right length, and of no chunk that the volume has.
+    // Chunks of the right length, none of which the volume has.
     const items = LIMITS.neededItems + 1;
     const upload = one.openWrite({ node: at.node, base: at.version.seq, sizeBytes: items });
     for (let item = 0; item < items; item++) {

@@ -108,7 +108,7 @@ describe("a commit and another program's change at the same moment", () => {
       await volume.settle();
       await meanwhile(
         async () => {
-          // Those behind wait for it, and are not begun.
+          // Commits behind wait for it, and are not begun.
           await volume.file(ROOT_NODE, "first", "1");
           await act(node);
         },

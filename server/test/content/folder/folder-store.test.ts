@@ -32,7 +32,7 @@ async function namesIn(root: DiskRoot, path: string): Promise<string[]> {
   return names.sort();
 }
 
-/** As `cp -a` makes one, of what was moved away, in the folder's place. */
+/** Makes a copy, as `cp -a` does, of what was moved away, in the folder's place. */
 async function copyOf({ disk }: TestVolume): Promise<void> {
   const [from, to] = [await disk.openRoot("/srv/away"), await disk.openRoot(FOLDER)];
   const copy = async (path: string): Promise<void> => {
@@ -581,7 +581,7 @@ describe("reading", () => {
       Promise.all(ranges.map(({ offset, length }) => opened.isSettled(offset, length)));
     expect(await settled()).toEqual([true, true, true, true]);
     await opened.close();
-    // Its tuple is young.
+    // Makes the file's tuple young.
     await volume.other.setStat("file", { mode: 0o600 });
     await volume.clock.advance(1_500);
     const anew = await volume.store.open({ node, seq: version });

@@ -174,7 +174,7 @@ describe("the folder engine on a real disk", () => {
     const { first: node } = await meta.allocateNodes(1);
     await commit([{ op: "make", folder: ROOT_NODE, name: "late", node, attributes: FILE }]);
     await store.whenApplied(await write(node, "content"));
-    // In the year 3058: ext4 ends in 2446.
+    // A time in the year 3058: ext4 ends in 2446.
     await commit([{ op: "setAttr", node, change: { mtimeNs: 2n ** 35n * 1_000_000_000n } }]);
     const [removed] = await commit([{ op: "remove", folder: ROOT_NODE, name: "late", node, isFolder: false }]);
     await store.whenApplied(removed?.ok === true ? removed.result.seq : 0);

@@ -107,7 +107,7 @@ class Simulation {
     await this.volume.restart(this.fault);
   }
 
-  /** One place refuses what is put or removed there, or does so no more. */
+  /** Makes a place refuse what is put or removed there, or lets it again. */
   lock(isLocked: boolean): void {
     if (!isLocked && this.fault === undefined) return;
     const place = this.pick(NAMES.flatMap((name) => [name, `${name}/`]));
@@ -116,7 +116,7 @@ class Simulation {
     this.history.push(isLocked ? `*** locked ${place}` : "*** unlocked");
   }
 
-  /** Nobody else is there, and what is told, looked at and brought up comes in any order, many commits to a batch. */
+  /** Runs with nobody else there: what is reported, scanned and applied comes in any order, many commits to a batch. */
   async runAlone(locks: boolean): Promise<void> {
     const { volume } = this;
     await volume.start();

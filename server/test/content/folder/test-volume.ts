@@ -75,11 +75,11 @@ export class TestVolume implements ContentCallbacks {
   readonly clock = new SimulatedClock();
   readonly disk: SimulatedDisk;
   readonly log: LogRecord[] = [];
-  /** What was told, in order. */
+  /** Seqs that were reported as applied, in order. */
   readonly appliedSeqs: number[] = [];
   readonly externals: ExternalOperation[][] = [];
   readonly absences: string[] = [];
-  /** What comes between a look and what it tells. */
+  /** Called between a scan and what it reports. */
   beforeExternal: ((operations: readonly ExternalOperation[]) => Promise<void>) | undefined;
   /** Staged files that an earlier life left. */
   readonly resumableFiles: ResumableFile[] = [];
@@ -278,7 +278,7 @@ export class TestVolume implements ContentCallbacks {
     this.log.push({ kind: "wait", seqs });
   }
 
-  /** Nobody who could have it. */
+  /** Asks nobody: there is no committer who could have it. */
   async askCommitter(): Promise<void> {}
 
   async readLog(place: { offset: number }, offset: number, length: number): Promise<Uint8Array> {
@@ -393,7 +393,7 @@ export class TestVolume implements ContentCallbacks {
     this.#life += 1;
     this.disk.fault = () => "Io";
     const { store } = this;
-    // Its promises end in errors that nobody waits for.
+    // The promises end in errors that nobody waits for.
     void store.close().catch(() => undefined);
   }
 

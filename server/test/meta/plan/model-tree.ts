@@ -7,7 +7,7 @@ interface ModelNode {
   /** undefined for a file. */
   names: Map<string, number> | undefined;
   text: string;
-  /** Where the last name was taken, and by whom. */
+  /** Place where the last name was taken, and by whom. */
   taken: { folder: number; name: string; instance: string } | undefined;
 }
 

@@ -141,7 +141,7 @@ test("client operations do to a tree what they do to a plain one, and refuse for
   await fc.assert(property, runs);
 });
 
-/** What one history did: batches that were committed, and what was brought up. */
+/** Work of one history: batches that were committed, and what was applied. */
 type Done = { planned: { request: PlanRequest; planned: Planned }[] } | { up: Parameters<MetaStore["broughtUp"]>[0] };
 
 class Pair {

@@ -1,4 +1,5 @@
-// What only a store on disk can meet: damage, other formats, a killed process, and the chunk index as a file that may vanish.
+// Tests for a store on disk alone: damage, other formats, a killed process, and the chunk index as a file that may
+// vanish.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
@@ -55,7 +56,7 @@ describe("formats", () => {
         handle: digestOf("made 1/seen"),
         stat: { ino: 1000 },
       });
-      // Of before terms were kept.
+      // Attached before terms were kept.
       expect(await h.store.attached()).toEqual([{ instance: "here", termMs: 0 }]);
       expect(await h.store.changesAfter(6, 9)).toMatchObject([
         { seq: 7 },

@@ -1,4 +1,4 @@
-// What other programs do to the served folder.
+// Changes by other programs in the served folder.
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import { ROOT_NODE } from "@runnel/shared";
@@ -198,7 +198,7 @@ describe("changes by other programs", () => {
       expect(after?.mtimeNs).not.toBe(before?.mtimeNs);
       expect(await volume.store.notices()).toEqual([]);
       await expectInStep();
-      // What has the same size and other bytes is a version of its own.
+      // A file with the same size and other bytes is a version of its own.
       await replaced("a", "CONTENT");
       await volume.settle();
       expect(await volume.notices("lost")).toMatchObject([{ path: "a", seq: before?.version }]);
@@ -233,7 +233,7 @@ describe("changes by other programs", () => {
     await volume.clock.advance(100_000);
     expect(volume.store.status().look).toMatchObject({ why: "missed", stuck: { path: "bad", kind: "Io" } });
     expect(volume.isUncertain).toBe(true);
-    // Not once a second for hours.
+    // Fewer than once a second for hours.
     expect(lists).toBeLessThan(12);
     volume.disk.fault = undefined;
     // A reason to look again does not wait for the next try.

@@ -1,11 +1,11 @@
-// What a program does in the served folder × what the volume is doing there at that moment: in the end the tree shows the folder, and neither the program's
-// bytes nor a client's committed ones are missing from it [F29].
+// A program's change in the served folder × what the volume is doing there at that moment: in the end the tree shows
+// the folder, and neither the program's bytes nor a client's committed ones are missing from it [F29].
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { TestVolume } from "../test-volume.ts";
 
 const LONG = process.env["RUNNEL_LONG"] === "1";
-/** How far bringing up a commit has come when the program acts, in disk operations. */
+/** Disk operations that applying a commit has done when the program acts. */
 const MOMENTS = LONG ? Array.from({ length: 24 }, (_, index) => index) : [0, 3, 6, 9];
 const PROGRAMS = "by the program";
 const COMMITTED = "committed by a client";
@@ -93,7 +93,7 @@ async function after(moment: number, commit: Promise<unknown>): Promise<() => Pr
   return nothing;
 }
 
-/** What goes on when the program comes; resolves to what ends it. */
+/** Work that goes on when the program comes; resolves to what ends it. */
 const STATES: Record<string, State> = {
   idle: async () => nothing,
   ...Object.fromEntries(
@@ -165,7 +165,7 @@ describe.each(Object.entries(STATES))("[F29] %s, and a program that", (state, be
     expect(await volume.tree()).toEqual(files);
     expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined, isScanning: false });
     const texts = [...files.values()].join("\n");
-    // What it wrote to a file that a commit had just replaced went to the trash with it [F27].
+    // Bytes that it wrote to a file that a commit had just replaced went to the trash with it [F27].
     if (writes === true) expect(texts + (await trashed())).toContain(PROGRAMS);
     if (isCommitKept && state !== "idle") expect(texts).toContain(COMMITTED);
   });

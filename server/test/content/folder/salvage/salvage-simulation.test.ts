@@ -11,7 +11,7 @@ const STEPS = 24;
 const OPERATIONS_MAX = 700;
 const NAMES = ["a", "b", "c", "sub", "sub/a", "sub/b"];
 
-/** What a path is bound to: two names of one file share it. */
+/** The thing that a path is bound to: two names of one file share it. */
 interface Shown {
   type: "file" | "folder";
   text: string;
@@ -53,7 +53,7 @@ function moved(tree: Tree, moves: readonly (readonly [string, string])[]): Tree 
   return new Map((isExchange ? [...tree] : kept).map(([path, shown]) => [at(path), shown]));
 }
 
-/** One that the tree allows, or undefined when what was drawn is none. */
+/** Draws a step that the tree allows, or undefined when what was drawn is none. */
 function draw(tree: Tree, random: SeededRandom, count: number): Step | undefined {
   const path = NAMES[random.below(NAMES.length)] as string;
   const to = NAMES[random.below(NAMES.length)] as string;

@@ -203,7 +203,7 @@ describe("a meta store lost while commits were not up", () => {
     await rig.rename("docs/b", "docs/a");
     await rig.rename("docs/c", "docs/b", "keep");
     const before = await rig.tree();
-    // As if each note had been torn off by a power cut.
+    // Writes no notes, as if each had been torn off by a power cut.
     const { log } = rig.volume as unknown as { log: { write: unknown } };
     log.write = async () => [];
     await rig.settle();

@@ -57,7 +57,7 @@ test("[F160] so many files are open at most: what is beyond is copied", async ()
   expect(await keep(257)).toBe(true);
   expect(await copies(root)).toEqual(["base-2.257"]);
   expect(Buffer.from((await holds.get({ node: 2, seq: 257 })?.read(5, 4)) ?? []).toString()).toBe("is c");
-  // One that ends makes room.
+  // A hold that ends makes space.
   await holds.release({ node: 2, seq: 1 });
   expect(await keep(258)).toBe(true);
   expect(await copies(root)).toEqual(["base-2.257"]);

@@ -1,4 +1,5 @@
-// What a save soon after another copies from is not digested again: the file is as this server has just put it in place. Anything else young is.
+// A save soon after another copies without digesting it again: the file is as this server has just put it in place.
+// Anything else young is digested.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import type { VersionId } from "@runnel/shared";
@@ -36,7 +37,7 @@ async function isSettled(version: VersionId): Promise<boolean> {
   }
 }
 
-/** In place, and the bytes are as many as before. */
+/** Writes in place, as many bytes as before. */
 async function writeElsewhere(mtimeNs?: bigint): Promise<void> {
   const file = await rig.other.open("a", "write");
   await file.write(50, Buffer.from("another program"));
