@@ -40,7 +40,7 @@ export interface CampaignChoice {
   /** Called before each input. */
   begins(input: Uint8Array): void;
   /** Called after each batch. */
-  goesOn(inputs: number): void;
+  goesOn(inputs: number): Promise<void>;
 }
 
 export class Campaign {
@@ -75,7 +75,7 @@ export class Campaign {
       const hasNew = this.#coverage?.take(false) === true;
       if (hasNew) await this.#keep(inputs);
       batch = hasNew ? Math.max(8, batch >> 1) : Math.min(BATCH_MAX, batch << 1);
-      this.#choice.goesOn(this.#inputs);
+      await this.#choice.goesOn(this.#inputs);
     }
     this.#coverage?.close();
     return {

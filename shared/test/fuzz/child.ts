@@ -33,8 +33,8 @@ for (const [name, make] of Object.entries(targets)) {
       length[0] = input.length;
       writevSync(file, [length, input], 0);
     },
-    goesOn: (inputs) => {
-      memory.look(inputs / order.inputs);
+    goesOn: async (inputs) => {
+      await memory.look(inputs / order.inputs);
       console.log(JSON.stringify({ name, inputs: whole.inputs + inputs }));
     },
   });
@@ -45,6 +45,6 @@ for (const [name, make] of Object.entries(targets)) {
   whole.finding = finding && { ...finding, says: `${name}: ${finding.says}` };
   if (finding !== undefined) break;
 }
-whole.grewBytes = memory.bytes;
+whole.grewBytes = await memory.bytes();
 console.log(JSON.stringify({ report: whole }));
 process.exit(0);
