@@ -104,7 +104,7 @@ async function greet({ clock }: Ground, link: SimulatedLink, token?: string): Pr
   return connection;
 }
 
-test("[W73] [limit deviceConnections] a device has at most 64 connections: with one more its oldest is closed, and nobody else's", async () => {
+test("[W73] [W172] [limit deviceConnections] a device has at most 64 connections: with one more its oldest is closed, and nobody else's", async () => {
   const ground = await start(SECURITY);
   await ground.opened();
   const [mine, theirs] = ["a".repeat(43), "b".repeat(43)];

@@ -50,7 +50,7 @@ async function meet(): Promise<Met> {
   return { clock, client: connection, closed, asked };
 }
 
-test("[W7] [limit clientHeldBytes] what it says to nobody who listens is held up to 128 MiB, then the client leaves", async () => {
+test("[W7] [W169] [limit clientHeldBytes] what it says to nobody who listens is held up to 128 MiB, then the client leaves", async () => {
   const { clock, closed, asked } = await meet();
   const item = new Uint8Array(MiB - 16);
   for (let count = 0; count < LIMITS.clientHeldBytes / MiB; count++) asked.get("hello")?.send(item);
@@ -62,7 +62,7 @@ test("[W7] [limit clientHeldBytes] what it says to nobody who listens is held up
 });
 
 test.each(["find", "fetch", "findGet"])(
-  "[W8] it sends bulk on a channel of %s where there is some, else the client leaves",
+  "[W8] [W170] it sends bulk on a channel of %s where there is some, else the client leaves",
   async (operation) => {
     const { clock, client, closed, asked } = await meet();
     client.open(operation, {});

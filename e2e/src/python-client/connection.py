@@ -1,4 +1,5 @@
-"""One connection: channels of control items and bulk, credit and acknowledgements. (PROTOCOL.md: Carrier, Channels, Errors, hello)
+"""One connection: channels of control items and bulk, credit and acknowledgements.
+(PROTOCOL.md: Carrier, Channels, Errors, hello and login)
 
 Single-threaded: whoever waits for something on a channel takes in all that comes meanwhile, for every channel.
 """

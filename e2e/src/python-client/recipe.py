@@ -1,4 +1,4 @@
-"""Chunks, descriptors and recipes: where a content is cut, and what is said of the pieces. (PROTOCOL.md: Writing, W4)"""
+"""Chunks, descriptors and recipes: where a content is cut, and what is said of the pieces. (PROTOCOL.md: Contents, W4)"""
 
 import hashlib
 import struct

@@ -1,4 +1,4 @@
-"""A volume as a client uses it: attach, find, fetch, make, save. (PROTOCOL.md: attach, Listing, Changes, Writing, Reading)"""
+"""A volume as a client uses it: attach, find, fetch, make, save. (PROTOCOL.md: attach, Listing, Changing the tree, Saving, Reading)"""
 
 import os
 import secrets

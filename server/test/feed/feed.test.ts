@@ -34,7 +34,7 @@ describe("a change", () => {
     ["a file's last name removed", relinked(1, 9, 50, 0, false), false],
     ["a new file's only name", relinked(1, 9, 50, 1, true), false],
   ])(
-    "[W13] that may concern a file listed under another folder goes to whoever follows any: %s",
+    "[W13] [W177] that may concern a file listed under another folder goes to whoever follows any: %s",
     async (_what, change, isTold) => {
       const scene = new Scene();
       const one = scene.follower("one", [1]);
@@ -326,7 +326,7 @@ describe("a lease", () => {
     expect(third.renew()).toBe(true);
   });
 
-  test("[W18] counts for a device that calls itself another instance each time: it costs three terms, and then none for ten", async () => {
+  test("[W18] [W174] counts for a device that calls itself another instance each time: it costs three terms, and then none for ten", async () => {
     const scene = new Scene();
     const writer = scene.follower("writer");
     let waited = 0;

@@ -57,7 +57,7 @@ function asking(
 }
 
 describe("a connection", () => {
-  test("[W11] [W75] with a token that is none is Denied, without one may only join", async () => {
+  test("[W11] [W75] [W173] with a token that is none is Denied, without one may only join", async () => {
     const client = wire.connect();
     expect(await kindOf(client.call("hello", { ...HELLO, token: tokenOf("z") }))).toBe("Denied");
     expect(await kindOf(client.call("attach", attachTo("docs")))).toBe("Invalid");

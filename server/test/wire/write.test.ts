@@ -72,7 +72,7 @@ async function tempFiles(): Promise<string[]> {
 }
 
 describe("a write", () => {
-  test("[W20] of a small file is one call: its items come in the opening", async () => {
+  test("[W20] [W175] of a small file is one call: its items come in the opening", async () => {
     const node = await one.make(ROOT_NODE, "small");
     const bytes = Buffer.from("a few words");
     const oid = await wire.rig.executor.digest([encodeRecipe(await chunks(bytes))]);
@@ -129,7 +129,7 @@ describe("a write", () => {
     expect(upload.taken).toEqual([16, 32]);
   });
 
-  test("[W20] [W21] begun in its opening goes on with items, also with what is needed", async () => {
+  test("[W20] [W21] [W175] begun in its opening goes on with items, also with what is needed", async () => {
     const { node, version, recipe } = await base();
     const tail = bytesOf(9, 5_000);
     const whole = Buffer.concat([OLD, tail]);
@@ -537,7 +537,7 @@ describe("a write whose link broke", () => {
     }
   });
 
-  test("[W24] [W26] that had been executed is answered with the stored result; another content by the number is refused", async () => {
+  test("[W24] [W26] [W176] that had been executed is answered with the stored result; another content by the number is refused", async () => {
     const node = await one.make(ROOT_NODE, "a");
     const big = bytesOf(5, 1_200_000);
     const result = await one.write(node, 0, big, 50);

@@ -61,7 +61,11 @@ export function checkPredicate(value: unknown): Predicate {
     const [kind, ...rest] = part as unknown[];
     if (kind === "and" || kind === "or") return [kind, ...rest.map(check)];
     if (kind === "not" && rest.length === 1) return ["not", check(rest[0])];
-    const test = checkTest(kind, rest);
+    // A number of more than 32 bits may come as either (W2).
+    const test = checkTest(
+      kind,
+      rest.map((each) => (typeof each === "bigint" ? Number(each) : each)),
+    );
     if (typeof test[1] === "string" && (budget.bytes -= Buffer.byteLength(test[1])) < 0) {
       throw tooLarge(LIMITS.predicateBytes, "bytes of text");
     }

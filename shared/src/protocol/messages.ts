@@ -149,6 +149,8 @@ export function packChange(of: Change): unknown[] {
   ];
 }
 
+/** A byte string is an object, too, and would be taken for a map without any fields. */
+const isMap = z.custom<object>((value) => !(value instanceof Uint8Array), "not a map");
 const attributeChange = z.object({
   mode: mode.optional(),
   uid: id32.optional(),
@@ -270,14 +272,14 @@ export const REQUESTS = {
     /** Of what is below as much as one operation removes; the folder itself once that is all. */
     isPart: z.boolean().optional(),
   }),
-  setAttr: z.object({ ...numbered, node: nodeOrResult, change: settable }),
+  setAttr: z.object({ ...numbered, node: nodeOrResult, change: isMap.pipe(settable) }),
   xattrs: z.object({ ...attached, node: nodeId }),
   write: z.object({
     ...numbered,
     node: nodeOrResult,
     base: countOrResult,
     sizeBytes: count.pipe(z.number().max(LIMITS.fileBytes)),
-    attributes: attributeChange,
+    attributes: isMap.pipe(attributeChange),
     /** What its runs are cut with (CHUNK_PRESETS). */
     preset: z.literal([0, 1, 2]).optional(),
     /** A repetition: the server says first from which item on it needs them. */

@@ -126,6 +126,13 @@ describe("a predicate", () => {
     expect(matches(parsePredicate(["-name", "Café"]), composed)).toBe(false);
   });
 
+  test("[W2] [W41] has numbers of whichever width CBOR gave them", () => {
+    expect(checkPredicate(["newerTime", 1_700_000_000_000n])).toEqual(["newerTime", 1_700_000_000_000]);
+    expect(checkPredicate(["not", ["newerSeq", 5n]])).toEqual(["not", ["newerSeq", 5]]);
+    expect(checkPredicate(["size", "+", 7n, "k"])).toEqual(["size", "+", 7, "k"]);
+    expect(() => checkPredicate(["newerSeq", 2n ** 64n])).toThrow(expect.objectContaining({ kind: "Invalid" }));
+  });
+
   test("survives JSON", () => {
     const predicate = parsePredicate("-name a* ( -size +1M or not -newer 2026-03-01 ) -newer 5");
     expect(checkPredicate(JSON.parse(JSON.stringify(predicate)))).toEqual(predicate);

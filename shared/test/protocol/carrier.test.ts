@@ -72,7 +72,7 @@ describe("a WebSocket", () => {
     ["the same, in its newer form", { headers: { Forwarded: "for=192.0.2.1" } }],
     ["the same, in a form of its own", { headers: { "CF-Connecting-IP": "192.0.2.1" } }],
     ["a name that somebody has had bound to this machine", { headers: { Host: "rebound.example" } }],
-  ])("[W50] of %s is refused before the upgrade", async (_what, how) => {
+  ])("[W50] [W167] of %s is refused before the upgrade", async (_what, how) => {
     const before = accepted.length;
     expect([400, 403, 426]).toContain(await attempt(how));
     expect(accepted).toHaveLength(before);
@@ -162,7 +162,7 @@ describe("without TLS", () => {
 
 describe("beyond loopback", () => {
   test.each(["192.0.2.1", "runnel.example", "[2001:db8::1]"])(
-    "[W50] %s is neither dialed nor listened on",
+    "[W50] [W168] %s is neither dialed nor listened on",
     async (host) => {
       await expect((async () => new WsDialer().dial(`ws://${host}:9/docs`))()).rejects.toMatchObject({
         kind: "Denied",

@@ -32,7 +32,7 @@ function acknowledged({ heard }: RawPeer): number {
 }
 
 describe("bulk that nobody has read", () => {
-  test("[W7] [limit heldBulkBytes] counts for all channels of a connection until it is read, or nobody reads there any more; then the connection ends", async () => {
+  test("[W7] [W169] [limit heldBulkBytes] counts for all channels of a connection until it is read, or nobody reads there any more; then the connection ends", async () => {
     const peer = rawPeer(() => NEVER, ofServer);
     const channels: Channel[] = [];
     for (let id = 1; channels.length < LIMITS.heldBulkBytes / LIMITS.channelCreditBytes; id += 2) {
@@ -53,7 +53,7 @@ describe("bulk that nobody has read", () => {
     expect(closings).toMatchObject([{ kind: "TooLarge", detail: { rule: "W7" } }]);
   });
 
-  test("[W8] ends the connection where none is ever read", async () => {
+  test("[W8] [W170] ends the connection where none is ever read", async () => {
     const peer = rawPeer(() => NEVER, { takesBulk: (operation) => operation === "write" });
     peer.say(FRAME.open, 1, encodeCbor(["write", null]));
     peer.say(FRAME.open, 3, encodeCbor(["attach", null]));

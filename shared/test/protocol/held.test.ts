@@ -36,7 +36,7 @@ describe("what waits on a channel", () => {
     expect(peer.server.connection.heldBytes).toBe(opened);
   });
 
-  test("[W7] [limit heldBytes] of frames that are to be unfolded no more are taken than may be held, and the connection ends", async () => {
+  test("[W7] [W169] [limit heldBytes] of frames that are to be unfolded no more are taken than may be held, and the connection ends", async () => {
     const peer = rawPeer(() => NEVER, { mayHold: (bytes) => bytes <= LIMITS.heldBytes });
     peer.say(FRAME.open, 1, encodeCbor(["test", null]));
     const item = await folded(large());
@@ -62,7 +62,7 @@ describe("what waits on a channel", () => {
     expect(peer.server.closings).toMatchObject([{ kind: "Invalid", detail: { rule: "W2" } }]);
   });
 
-  test("[W7] a request counts until it is answered", async () => {
+  test("[W7] [W169] a request counts until it is answered", async () => {
     let answer: () => void = () => undefined;
     const peer = rawPeer(() => new Promise<void>((resolve) => (answer = resolve)));
     peer.say(FRAME.open, 1, encodeCbor(["test", new Uint8Array(1000)]));
