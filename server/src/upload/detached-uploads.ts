@@ -2,7 +2,7 @@
 import type { Clock, Timer } from "@runnel/shared";
 import { TIMING, isRunnelError, recipeSize } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
-import type { Allowance } from "./staged-writes.ts";
+import type { Allowance } from "./resumable-uploads.ts";
 import type { WriteSession } from "./write-session.ts";
 import type { WriteOpening } from "./write-notes.ts";
 import { decodeItem, decodeOpening } from "./write-notes.ts";

@@ -1,6 +1,6 @@
 // The bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will have.
 import { RunnelError } from "@runnel/shared";
-import { fullFolder } from "./data-room.ts";
+import { fullFolder } from "../commit-log/free-space.ts";
 import type { ContentStore, StagedFile, ResumedFile } from "../content/content-store.ts";
 import type { Run } from "../meta/meta-store.ts";
 import type { Allowance } from "./resumable-uploads.ts";

@@ -3,8 +3,8 @@
 import type { Clock, Timer } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
-import { LeftWrites } from "./left-writes.ts";
-import type { LeftParts } from "./left-writes.ts";
+import { LeftWrites } from "./detached-uploads.ts";
+import type { LeftParts } from "./detached-uploads.ts";
 import type { WriteSession } from "./write-session.ts";
 
 /** Of one device, or of one instance where devices are not known. */
