@@ -3,11 +3,11 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isRunnelError, RunnelError } from "@runnel/shared";
-import { ControlClient, type PartOf } from "../app/src/agent/control/index.ts";
+import { type CallClient, isRunnelError, type PartOf, RunnelError } from "@runnel/shared";
 import { withAgent } from "../app/src/cli/agent-connection.ts";
 import { formatBytes, formatSaved } from "../app/src/cli/format.ts";
-import { wireTotal } from "../app/src/cli/verbs/stats.ts";
+import { AGENT_VERBS } from "../app/src/verbs/index.ts";
+import { wireTotal } from "../app/src/verbs/stats.ts";
 import { makeDemo } from "./demo.ts";
 import { type DemoServer, startDemoServer } from "./demo-server.ts";
 
@@ -16,6 +16,8 @@ const DEMO = join(ROOT, "demo");
 const DRIVE = join(ROOT, "drive");
 const SETUP = join(ROOT, ".setup");
 const LIVE_MS = 1000;
+
+type AgentClient = CallClient<typeof AGENT_VERBS>;
 
 const toEnd = new AbortController();
 let signals = 0;
@@ -35,12 +37,12 @@ async function run(): Promise<number> {
       console.log("Making ./demo from files of this project and its packages.");
       makeDemo(ROOT, DEMO);
     }
-    await withAgent(clearDrive);
+    await withAgent(AGENT_VERBS, clearDrive);
     makeMountPoint();
     server = await startDemoServer(ROOT, DEMO, SETUP);
     const { url, ended } = server;
     void ended.then(() => toEnd.abort());
-    await withAgent((client) => show(client, url));
+    await withAgent(AGENT_VERBS, (client) => show(client, url));
     return 0;
   } catch (error) {
     console.error(isRunnelError(error) ? error.message : error);
@@ -51,10 +53,10 @@ async function run(): Promise<number> {
 }
 
 /** A run that was killed may have left its agent, and the drive in it. */
-async function clearDrive(client: ControlClient): Promise<void> {
-  const { mounts, lost } = await client.ask<"status">({ verb: "status" });
+async function clearDrive(client: AgentClient): Promise<void> {
+  const { mounts, lost } = await client.ask("status", {});
   for (const { mountpoint } of [...mounts, ...lost]) {
-    await client.ask<"unmount">({ verb: "unmount", mountpoint, force: true });
+    await client.ask("unmount", { mountpoint, force: true });
   }
 }
 
@@ -67,14 +69,15 @@ function makeMountPoint(): void {
   }
 }
 
-async function show(client: ControlClient, url: string): Promise<void> {
+async function show(client: AgentClient, url: string): Promise<void> {
   if (toEnd.signal.aborted) return;
-  await client.ask<"mount">({ verb: "mount", url, mountpoint: DRIVE, mode: "sync" });
+  await client.ask("mount", { url, mountpoint: DRIVE, mode: "sync" });
   try {
     console.log(INTRODUCTION);
     const live = new LiveLine();
-    await client.ask<"watch">(
-      { verb: "watch", mountpoint: DRIVE, intervalMs: LIVE_MS },
+    await client.ask(
+      "watch",
+      { mountpoint: DRIVE, intervalMs: LIVE_MS },
       (part) => live.show(describe(part)),
       toEnd.signal,
     );
@@ -84,13 +87,13 @@ async function show(client: ControlClient, url: string): Promise<void> {
   }
 }
 
-async function unmountAndStop(client: ControlClient): Promise<void> {
+async function unmountAndStop(client: AgentClient): Promise<void> {
   try {
-    await client.ask<"unmount">({ verb: "unmount", mountpoint: DRIVE, force: false });
+    await client.ask("unmount", { mountpoint: DRIVE, force: false });
   } catch (error) {
     if (isRunnelError(error, "Busy")) console.log("Programs still use ./drive. It is unmounted all the same.");
   }
-  await client.ask<"stop">({ verb: "stop", force: true });
+  await client.ask("stop", { force: true });
   console.log("Unmounted ./drive and ended server and agent. ./demo stays.");
 }
 
@@ -100,14 +103,14 @@ const INTRODUCTION = `
   cp drive/large/sqlite3.c drive/large/copy.c           # 9 MB copied, hardly a byte sent
   sed -i '1i /* changed */' drive/large/sqlite3.c       # 9 MB saved, a few KB sent
   export RUNNEL_HOME=.setup/home
-  node_modules/.bin/runnel flush --up drive             # the server has it: now in its plain files too
+  node_modules/.bin/runnel flush --applied drive        # the server has it: now in its plain files too
   head -1 demo/large/sqlite3.c                          # and there it is
   node_modules/.bin/runnel stats
 
 Ctrl-C unmounts and ends everything.
 `;
 
-function describe({ mounts }: PartOf<"watch">): string {
+function describe({ mounts }: PartOf<(typeof AGENT_VERBS)["watch"]>): string {
   const [mount] = mounts;
   if (mount === undefined) throw new RunnelError("NotFound", "start", "The drive is gone.");
   const { applications, sent, received, savedPercent } = mount.statistics;

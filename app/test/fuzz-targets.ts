@@ -1,14 +1,18 @@
-// Targets in the agent: lines of its control socket, from either side, records of its journal, and the folder's own
-// files.
+// Feeds the agent what comes from outside: lines of its control socket, at either end, records of its journal, and the folder's own files.
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import { CallClient, CallServer, isRunnelError, LineCarrier, SimulatedClock } from "@runnel/shared";
 import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
-import { AgentMessage, CONTROL_LIMITS, FaceMessage, RESULTS, parseLine } from "../src/agent/control/messages.ts";
-import { LineSplitter } from "../src/agent/control/line-splitter.ts";
+import { CONTROL_LIMITS, CONTROL_VERSION } from "../src/agent/control/protocol.ts";
 import { type JournalRecord, decodeJournalRecord, encodeJournalRecord } from "../src/agent/journal/records.ts";
+import { AGENT_VERBS } from "../src/verbs/index.ts";
+
+const HELLO = { protocol: CONTROL_VERSION, version: "0.1.0", features: ["views"] };
 
 /** Reads what comes on the socket, in pieces: the first byte says how long they are. */
 function control(): FuzzTarget {
   const lines = [
-    { hello: { control: 1, version: "0.1.0" } },
+    { hello: HELLO },
     {
       id: 1,
       request: { verb: "mount", url: "ws://127.0.0.1:7473/docs", mountpoint: "/mnt", mode: "sync", mapOwner: true },
@@ -18,36 +22,57 @@ function control(): FuzzTarget {
     { id: 4, request: { verb: "watch", intervalMs: 500 } },
     { id: 5, request: { verb: "login", invite: "runnel://a:1/docs#s", name: "laptop" } },
     { cancel: 4 },
-    { id: 6, error: { kind: "Denied", operation: "mount", message: "No.", detail: { limit: 5 } } },
-    { id: 7, result: { ok: true } },
-    { id: 8, part: [1, "two"] },
+    { id: 1, part: [1, "two"] },
+    { id: 1, result: { ok: true } },
+    { id: 2, error: { kind: "Denied", operation: "mount", message: "No.", detail: { limit: 5 } } },
   ];
   const texts = lines.map((line) => `${JSON.stringify(line)}\n`);
   return {
     structure: "bytes",
     seeds: [texts.join(""), ...texts].map((text) => Buffer.concat([Uint8Array.of(30), Buffer.from(text)])),
-    run: (input) => {
-      const splitter = new LineSplitter(CONTROL_LIMITS.requestLineBytes);
+    run: async (input) => {
+      const problems: unknown[] = [];
+      const [agent, face] = [new SocketDouble(), new SocketDouble()];
+      startServer(agent, (problem) => problems.push(problem));
+      const asked = askFrom(face);
       const step = 1 + (input[0] ?? 0);
-      for (let at = 1; at < input.length; at += step) {
-        for (const line of splitter.push(input.subarray(at, at + step))) {
-          must(!line.includes("\n"), "a line is one line");
-          taken(() => parseLine(FaceMessage, line, "hear a face"));
-          taken(() => parseLine(AgentMessage, line, "hear the agent"));
-          for (const schema of Object.values(RESULTS)) schema.safeParse(line);
-        }
-      }
+      for (let at = 1; at < input.length; at += step)
+        for (const socket of [agent, face]) socket.emit("data", input.subarray(at, at + step));
+      for (const socket of [agent, face]) socket.emit("close");
+      await asked;
+      must(
+        problems.every((problem) => isRunnelError(problem)),
+        "what a face sends is refused, and no fault of the agent",
+      );
     },
   };
 }
 
-/** A line that is refused ends a connection; here the next is looked at, too. */
-function taken(parse: () => unknown): void {
-  try {
-    parse();
-  } catch (error) {
-    if ((error as { kind?: unknown }).kind !== "Invalid") throw error;
+class SocketDouble extends EventEmitter {
+  readonly writable = true;
+  write(): boolean {
+    return true;
   }
+  destroySoon(): void {}
+}
+
+function startServer(socket: SocketDouble, problem: (error: unknown) => void): void {
+  const carrier = new LineCarrier(socket as unknown as Socket, CONTROL_LIMITS.requestLineBytes);
+  const limits = { helloMs: CONTROL_LIMITS.helloMs, requestsMax: CONTROL_LIMITS.requests };
+  const handle = async (): Promise<unknown> => ({});
+  const server = { hello: HELLO, clock: new SimulatedClock(), table: AGENT_VERBS, handle, problem, ...limits };
+  void new CallServer(carrier, server);
+}
+
+async function askFrom(socket: SocketDouble): Promise<void> {
+  const carrier = new LineCarrier(socket as unknown as Socket, CONTROL_LIMITS.answerLineBytes);
+  const sentences = { silent: "Silent.", ended: "Ended.", notUnderstood: "Not understood." };
+  const clock = new SimulatedClock();
+  const settings = { hello: HELLO, clock, deadlineMs: 1000, operation: "ask", sentences };
+  const opened = await CallClient.open(carrier, AGENT_VERBS, settings);
+  const asked = [opened?.client.ask("status", {}), opened?.client.ask("find", { target: "/mnt", words: [] })];
+  for (const ask of await Promise.allSettled(asked))
+    if (ask.status === "rejected") must(isRunnelError(ask.reason), "an answer is understood, or fails the request");
 }
 
 const INSTANCE = "ab".repeat(16);

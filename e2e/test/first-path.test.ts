@@ -39,7 +39,7 @@ describe("a mounted folder", () => {
     );
   });
 
-  test("a file that was closed is in the server's folder after flush --up, and the same bytes", async () => {
+  test("a file that was closed is in the server's folder after flush --applied, and the same bytes", async () => {
     await on(
       'head -c 3000000 /dev/urandom > "$1/../random"; cp "$1/../random" "$1/copy.bin"; echo hello > "$1/folder/hello.txt"',
     );

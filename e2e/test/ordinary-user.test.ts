@@ -85,7 +85,7 @@ grep -q " $PWD/drive fuse.runnel .*user_id=${USER}" /proc/mounts
 mkdir -p drive/a/b; echo hello > drive/a/b/file; ln -s b drive/a/link; chmod 640 drive/a/b/file; mv drive/a/b/file drive/a/moved
 seq 100000 > drive/big; cp -a drive/big drive/copy; cmp drive/big drive/copy
 stat -c '%u:%g %a' drive/a/moved
-runnel flush --up drive > flushed
+runnel flush --applied drive > flushed
 (cd drive; runnel unmount . 2>&1 || true; runnel unmount "$PWD" 2>&1 || true)
 runnel unmount drive; ! grep -q "$PWD/drive" /proc/mounts
 runnel mount "$URL" drive > again; cat drive/a/moved

@@ -1,27 +1,15 @@
-// The agent: the drives of one user. It opens, keeps and ends mounts and answers the control API; how a mount works is behind
-// the interface Mount. One process builds one agent (main.ts).
-import { join } from "node:path";
-import {
-  addressOf,
-  type Clock,
-  fromSystemError,
-  isRunnelMount,
-  placeOf,
-  type Predicate,
-  RunnelError,
-  type Timer,
-} from "@runnel/shared";
+// The agent: the drives of one user. It opens, keeps and ends mounts, and finds the one that a path leads into. What it is asked is in src/verbs/; how a
+// mount works is behind the interface Mount. One process builds one agent (main.ts).
+import { type Clock, fromSystemError, isRunnelMount, type Predicate, RunnelError } from "@runnel/shared";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
 import type { FolderView } from "./control/host/folder-view.ts";
 import type { MountTable } from "./control/host/mount-table.ts";
-import type { Call } from "./control/control-server.ts";
-import { CONTROL_LIMITS, type Request, type RequestOf, type ResultOf } from "./control/messages.ts";
 import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } from "./control/mount-point.ts";
 import { quoted } from "./control/quoted.ts";
-import { isUrl, volumeUrl } from "./control/volume-url.ts";
-import type { FoundEntry, Mount, MountSettings, UnsentFile } from "./mount.ts";
-import { serverPlace } from "./servers/server-place.ts";
+import type { FoundEntry, Mount, MountSettings } from "./mount.ts";
+import type { LoggedIn, LoginRequest } from "./servers/login.ts";
+import type { LoggedOut } from "./servers/logout.ts";
 
 export interface AgentSettings {
   version: string;
@@ -32,30 +20,43 @@ export interface AgentSettings {
   folders: FolderView;
   openMount(settings: MountSettings): Promise<Mount>;
   /** Makes this device known to a server. */
-  login(request: RequestOf<"login">): Promise<ResultOf<"login">>;
+  login(request: LoginRequest): Promise<LoggedIn>;
   /** Forgets the server at host:port. */
-  logout(place: string): Promise<ResultOf<"logout">>;
+  logout(place: string): Promise<LoggedOut>;
   /** Asks a volume that need not be mounted. */
   findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;
-  /** The mounts came to be none, or are some again. */
+  /** Called when the mounts came to be none, or are some again. */
   changed?(): void;
+  /** Called when all was unmounted since a face asked for the agent's end. */
+  stopped(): void;
+}
+
+/** Settings of a mount that are the asker's; `cacheFolder` is followed to where it leads. */
+export type MountRequest = Omit<MountSettings, "stateFolder" | "replacesDead">;
+
+/** How drives ended. */
+export interface DrivesEnded {
+  unmounted: MountRecord[];
+  /** Files that are kept here, and sent when their drive is mounted at the same place again. */
+  unsentFiles: number;
 }
 
 export class Agent {
-  readonly #settings: AgentSettings;
-  readonly #startedMs: number;
+  readonly settings: AgentSettings;
+  /** Wall clock. */
+  readonly startedMs: number;
   readonly #mounts = new Map<string, Mount>();
   /** Mount points that are being mounted or unmounted now. */
   readonly #busy = new Map<string, Promise<unknown>>();
-  /** Being mounted: may be there already. */
-  #coming: MountRecord[] = [];
+  /** Drives that are being mounted: they may be there already. */
+  #mounting: MountRecord[] = [];
   #lost: MountRecord[];
   #isClosing = false;
 
   constructor(settings: AgentSettings) {
-    this.#settings = settings;
-    this.#startedMs = Number(settings.clock.wallNs() / 1_000_000n);
+    this.settings = settings;
+    this.startedMs = Number(settings.clock.wallNs() / 1_000_000n);
     // The lock is ours, so whoever recorded these is dead, and so are they.
     this.#lost = settings.home.readMounts();
   }
@@ -65,36 +66,18 @@ export class Agent {
     return this.#mounts.size === 0 && this.#busy.size === 0;
   }
 
-  /** Answers all requests but `stop`, which ends the process and is its owner's. */
-  async handle(request: Exclude<Request, { verb: "stop" }>, call: Call): Promise<unknown> {
-    switch (request.verb) {
-      case "mount":
-        return this.#mount(request);
-      case "login":
-        return this.#settings.login(request);
-      case "logout":
-        return this.#logout(request);
-      case "unmount":
-        return this.#unmount(request);
-      case "flush":
-        return this.#flush(request);
-      case "unsent":
-        return this.#unsent(request);
-      case "status":
-        return this.#status(request);
-      case "statistics":
-        return this.#statistics(request);
-      case "find":
-        return this.#find(request, call);
-      case "remove":
-        return this.#remove(request, call);
-      case "watch":
-        return this.#watch(request, call);
-    }
+  /** Drives that are mounted or being mounted. */
+  get drives(): readonly MountRecord[] {
+    return [...[...this.#mounts.values()].map(recordOf), ...this.#mounting];
+  }
+
+  /** Drives of an agent that ended without unmounting them. */
+  get lost(): readonly MountRecord[] {
+    return this.#lost;
   }
 
   /** Ends every mount; those that programs use stay and are Busy, unless forced. @throws RunnelError the first failure */
-  async close(force: boolean): Promise<ResultOf<"stop">> {
+  async close(force: boolean): Promise<DrivesEnded> {
     this.#isClosing = true;
     // What is on its way has a deadline of its own; ended in the middle it would be left behind as a dead mount.
     await Promise.allSettled(this.#busy.values());
@@ -112,19 +95,16 @@ export class Agent {
       throw failed.reason;
     }
     return {
-      unmounted: mounts.map(({ settings: { url, mountpoint } }) => ({ url, mountpoint })),
+      unmounted: mounts.map(recordOf),
       unsentFiles: ends.reduce((sum, end) => sum + (end.status === "fulfilled" ? end.value.unsentFiles : 0), 0),
     };
   }
 
-  async #mount(request: RequestOf<"mount">): Promise<ResultOf<"mount">> {
-    const { home } = this.#settings;
-    if (request.mode === "async") {
-      throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");
-    }
+  /** @throws RunnelError Busy, Exists; of checkMountPoint and openMount */
+  async mount(request: MountRequest): Promise<Mount> {
     if (this.#isClosing) throw new RunnelError("Busy", "mount", "The agent is ending. Try again in a moment.");
-    const url = volumeUrl(request.url);
-    const { path: mountpoint } = await this.#resolve(request.mountpoint);
+    const { url } = request;
+    const { path: mountpoint } = await this.resolve(request.mountpoint);
     return this.#exclusively(mountpoint, async () => {
       const mounted = this.#mounts.get(mountpoint)?.settings.url;
       if (mounted === url) throw new RunnelError("Exists", "mount", `${url} is already mounted at ${mountpoint}.`);
@@ -134,66 +114,45 @@ export class Agent {
       }
       // What is dead stays until the drive takes its place: meanwhile nobody writes into the folder beneath.
       const replacesDead = await this.#isDead(mountpoint);
-      const cacheFolder = await this.#check(mountpoint, request.cache ?? home.cacheFolder, replacesDead);
-      const stateFolder = home.mountFolder(url, mountpoint);
+      const cacheFolder = await this.#check(mountpoint, request.cacheFolder, replacesDead);
+      const stateFolder = this.settings.home.mountFolder(url, mountpoint);
       makeFolder(cacheFolder);
       makeFolder(stateFolder);
-      const {
-        cacheBytes = CACHE_BYTES,
-        mode: writeMode,
-        mapOwner = process.getuid?.() !== 0,
-        usesFsKit = false,
-        secret,
-      } = request;
-      const how = {
-        writeMode,
-        mapOwner,
-        usesFsKit,
-        replacesDead,
-        ...(secret === undefined ? {} : { secretPath: secret }),
-      };
-      const mount = await this.#open({ url, mountpoint, cacheFolder, cacheBytes, stateFolder, ...how });
-      return { mount: await mount.status(false) };
+      return this.#open({ ...request, mountpoint, cacheFolder, stateFolder, replacesDead });
     });
-  }
-
-  /** A drive could not connect again without what is forgotten. */
-  async #logout({ server }: RequestOf<"logout">): Promise<ResultOf<"logout">> {
-    const place = serverPlace(server);
-    const mounted = [...[...this.#mounts.values()].map(({ settings }) => settings), ...this.#coming];
-    const drive = mounted.find(({ url }) => placeOf(addressOf(url)) === place && addressOf(url).isSecure);
-    if (drive === undefined) return this.#settings.logout(place);
-    const next = `Unmount it first: runnel unmount ${quoted(drive.mountpoint)}`;
-    throw new RunnelError("Busy", "logout", `${drive.mountpoint} is a drive of ${place}. ${next}`);
   }
 
   async #open(settings: MountSettings): Promise<Mount> {
     const { url, mountpoint } = settings;
     // Recorded before it is there: a crash on the way leaves a mount that the next agent knows of.
     this.#lost = this.#lost.filter((record) => record.mountpoint !== mountpoint);
-    const coming = { url, mountpoint };
-    this.#coming.push(coming);
+    const mounting = { url, mountpoint };
+    this.#mounting.push(mounting);
     this.#record();
     try {
-      const mount = await this.#settings.openMount(settings);
+      const mount = await this.settings.openMount(settings);
       this.#mounts.set(mountpoint, mount);
-      this.#settings.log.info({ url, mountpoint }, "mounted");
+      this.settings.log.info({ url, mountpoint }, "mounted");
       void mount.ended.then((reason) => this.#forget(mount, reason));
       return mount;
     } finally {
-      this.#coming = this.#coming.filter((record) => record !== coming);
+      this.#mounting = this.#mounting.filter((record) => record !== mounting);
       this.#recordIfPossible();
     }
   }
 
-  async #unmount(request: RequestOf<"unmount">): Promise<ResultOf<"unmount">> {
-    const mountpoint = this.#lost.some((record) => record.mountpoint === request.mountpoint)
-      ? request.mountpoint // its folder may be gone
-      : (await this.#resolve(request.mountpoint)).path;
+  /** Also takes away what an earlier agent left at a mount point (`wasLost`). @throws RunnelError Busy, NotFound, Denied */
+  async unmount(
+    asked: string,
+    force: boolean,
+  ): Promise<{ unmounted: MountRecord; wasLost: boolean; unsentFiles: number | null }> {
+    const mountpoint = this.#lost.some((record) => record.mountpoint === asked)
+      ? asked // its folder may be gone
+      : (await this.resolve(asked)).path;
     return this.#exclusively(mountpoint, async () => {
       const mount = this.#mounts.get(mountpoint);
       if (mount !== undefined) {
-        const { unsentFiles } = await mount.unmount(request.force);
+        const { unsentFiles } = await mount.unmount(force);
         this.#forget(mount, "unmounted");
         await this.#detachIfDead(mountpoint);
         return { unmounted: { url: mount.settings.url, mountpoint }, wasLost: false, unsentFiles };
@@ -207,137 +166,15 @@ export class Agent {
     });
   }
 
-  async #flush({ mountpoint, up }: RequestOf<"flush">): Promise<ResultOf<"flush">> {
-    const mount = await this.#mountAt("flush", mountpoint);
-    const unsent = (await mount.flush(up)).map(({ id: _id, ...shown }) => shown);
-    return { flushed: { url: mount.settings.url, mountpoint: mount.settings.mountpoint, up, unsent } };
-  }
-
-  async #unsent({ paths, exportTo, discards, all }: RequestOf<"unsent">): Promise<ResultOf<"unsent">> {
-    const chosen = await this.#chooseUnsent(paths, discards && !all);
-    const folder = exportTo === undefined ? undefined : await this.#outside(exportTo);
-    const unsent: ResultOf<"unsent">["unsent"] = [];
-    for (const [mount, files] of chosen) {
-      const { url, mountpoint } = mount.settings;
-      const ids = files.map(({ id }) => id);
-      const exported = folder === undefined ? [] : await mount.unsentFiles.exportTo(folder, ids);
-      for (const [index, { id, ...shown }] of files.entries()) {
-        const copy = exported[index];
-        const exportedTo = copy?.path == null ? null : join(folder ?? "", copy.path);
-        const reason = copy?.reason ?? shown.reason;
-        // What should be kept first, and could not be, is kept here.
-        const isDiscarded = discards && (folder === undefined || exportedTo !== null);
-        if (isDiscarded) await mount.unsentFiles.discard([id]);
-        unsent.push({ ...shown, reason, url, mountpoint, exportedTo, isWhole: copy?.isWhole ?? null, isDiscarded });
-      }
-    }
-    return { unsent };
-  }
-
-  /** `byName`: each path is that of a file. @throws Invalid, NotFound. */
-  async #chooseUnsent(paths: readonly string[], byName: boolean): Promise<Map<Mount, UnsentFile[]>> {
-    if (byName && paths.length === 0)
-      throw new RunnelError("Invalid", "discard", "Name the files to be given up, or say --all for all of a drive.");
-    const chosen = new Map<Mount, UnsentFile[]>();
-    if (paths.length === 0) for (const mount of this.#mounts.values()) chosen.set(mount, mount.unsentFiles.list());
-    for (const asked of paths) {
-      const { path, runnelMount } = await this.#resolve(asked);
-      const mount = await this.#mountAt("unsent", path);
-      const inDrive = path.slice((runnelMount ?? path).length + 1);
-      const isMeant = (file: UnsentFile): boolean =>
-        file.path === inDrive || (!byName && (inDrive === "" || file.path.startsWith(`${inDrive}/`)));
-      const found = mount.unsentFiles.list().filter(isMeant);
-      if (byName && found.length === 0)
-        throw new RunnelError("NotFound", "discard", `${asked} is no file that is unsent. List them: runnel unsent`);
-      const before = chosen.get(mount) ?? [];
-      chosen.set(mount, [...before, ...found.filter(({ id }) => !before.some((each) => each.id === id))]);
-    }
-    return chosen;
-  }
-
-  /** The agent would wait for itself on a drive. */
-  async #outside(asked: string): Promise<string> {
-    const { path, runnelMount } = await this.#resolve(asked);
-    if (runnelMount === undefined) return path;
-    throw new RunnelError("Invalid", "export", `${asked} lies inside the drive ${runnelMount}. Choose another folder.`);
-  }
-
-  async #status({ asksServer }: RequestOf<"status">): Promise<ResultOf<"status">> {
-    const { version, home } = this.#settings;
-    return {
-      agent: { pid: process.pid, version, home: home.folder, startedMs: this.#startedMs },
-      mounts: await Promise.all([...this.#mounts.values()].map((mount) => mount.status(asksServer === true))),
-      lost: this.#lost,
-    };
-  }
-
-  async #statistics(request: RequestOf<"statistics">): Promise<ResultOf<"statistics">> {
-    const mounts = await this.#mountsAt("stats", request.mountpoint);
-    const measured = measure(mounts);
-    if (request.reset) for (const mount of mounts) mount.resetStatistics();
-    return measured;
-  }
-
-  async #find({ target, words, secret }: RequestOf<"find">, call: Call): Promise<ResultOf<"find">> {
-    const predicate = this.#settings.parsePredicate(words);
-    const found = isUrl(target)
-      ? this.#settings.findByUrl(volumeUrl(target), predicate, secret)
-      : (await this.#mountAt("find", target)).find(predicate);
-    let entries: FoundEntry[] = [];
-    let bytes = 0;
-    for await (const entry of found) {
-      if (call.signal.aborted) throw new RunnelError("Interrupted", "find", "The search was ended before it was done.");
-      entries.push(entry);
-      bytes += entry.path.length;
-      if (bytes < CONTROL_LIMITS.partBytes && entries.length < PART_ENTRIES) continue;
-      await call.part({ entries });
-      entries = [];
-      bytes = 0;
-    }
-    if (entries.length > 0) await call.part({ entries });
-    return {};
-  }
-
-  async #remove({ path: asked }: RequestOf<"remove">, call: Call): Promise<ResultOf<"remove">> {
-    const { path, runnelMount } = await this.#resolve(asked);
-    const mount = await this.#mountAt("remove", path);
-    const { url, mountpoint } = mount.settings;
-    const inDrive = path.slice((runnelMount ?? path).length + 1);
-    // Who does not read them loses nothing.
-    await mount.remove(inDrive, (removed, all) => void call.part({ removed, all }).catch(() => undefined));
-    return { removed: { url, mountpoint, path: inDrive } };
-  }
-
-  async #watch({ mountpoint, intervalMs }: RequestOf<"watch">, call: Call): Promise<ResultOf<"watch">> {
-    while (!call.signal.aborted) {
-      await call.part(measure(await this.#mountsAt("watch", mountpoint)));
-      await this.#pause(intervalMs, call.signal);
-    }
-    return {};
-  }
-
-  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
-    return new Promise((done) => {
-      let timer: Timer | undefined;
-      const end = (): void => {
-        timer?.cancel();
-        signal.removeEventListener("abort", end);
-        done();
-      };
-      timer = this.#settings.clock.after(delayMs, end);
-      signal.addEventListener("abort", end);
-      if (signal.aborted) end();
-    });
-  }
-
-  async #resolve(path: string): Promise<ResolvedPath> {
+  /** Follows an absolute path up to the first drive on it. @throws RunnelError of resolvePath */
+  async resolve(path: string): Promise<ResolvedPath> {
     if (!path.startsWith("/")) throw new RunnelError("Invalid", "read a path", `${path} is not an absolute path.`);
-    return resolvePath(path, await this.#settings.mountTable.read(), this.#settings.folders);
+    return resolvePath(path, await this.settings.mountTable.read(), this.settings.folders);
   }
 
   /** Resolves to the folder of the cache. */
   async #check(mountpoint: string, askedCache: string, isDead: boolean): Promise<string> {
-    const { folders, home, mountTable } = this.#settings;
+    const { folders, home, mountTable } = this.settings;
     const mounts = await mountTable.read();
     const point = await resolvePath(mountpoint, mounts, folders);
     const cache = await resolveOwnFolder(askedCache, mounts, folders);
@@ -347,14 +184,14 @@ export class Agent {
 
   /** Whether a dead agent's drive is on top at a mount point. */
   async #isDead(mountpoint: string): Promise<boolean> {
-    const { mountTable } = this.#settings;
+    const { mountTable } = this.settings;
     const top = (await mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
     return top !== undefined && isRunnelMount(top) && (await mountTable.probe(mountpoint)) === "dead";
   }
 
   /** What dead agents left at a mount point goes; resolves to undefined when there was no such thing. */
   async #detachIfDead(mountpoint: string): Promise<true | undefined> {
-    const { mountTable, log } = this.#settings;
+    const { mountTable, log } = this.settings;
     // Several may lie one over another.
     let detached: true | undefined;
     for (;;) {
@@ -375,25 +212,35 @@ export class Agent {
     }
     const working = work();
     this.#busy.set(mountpoint, working);
-    this.#settings.changed?.();
+    this.settings.changed?.();
     try {
       return await working;
     } finally {
       this.#busy.delete(mountpoint);
-      this.#settings.changed?.();
+      this.settings.changed?.();
     }
   }
 
-  async #mountAt(operation: string, asked: string): Promise<Mount> {
-    const { path, runnelMount } = await this.#resolve(asked);
-    // Any place in a drive names the drive.
-    const mount = this.#mounts.get(runnelMount ?? path);
-    if (mount === undefined) throw await this.#notOurs(operation, runnelMount ?? path);
-    return mount;
+  /** Any place in a drive names the drive. @throws RunnelError NotFound, Denied */
+  async mountAt(operation: string, asked: string): Promise<Mount> {
+    return (await this.locate(operation, asked)).mount;
+  }
+
+  /** The drive that a path leads into, and the path in it; "" is the drive itself. @throws RunnelError NotFound, Denied */
+  async locate(operation: string, asked: string): Promise<{ mount: Mount; path: string }> {
+    const { path, runnelMount = path } = await this.resolve(asked);
+    const mount = this.#mounts.get(runnelMount);
+    if (mount === undefined) throw await this.#notOurs(operation, runnelMount);
+    return { mount, path: path.slice(runnelMount.length + 1) };
+  }
+
+  /** The mount at a path, or all. @throws RunnelError NotFound, Denied */
+  async mountsAt(operation: string, asked?: string): Promise<Mount[]> {
+    return asked === undefined ? [...this.#mounts.values()] : [await this.mountAt(operation, asked)];
   }
 
   async #notOurs(operation: string, mountpoint: string): Promise<RunnelError> {
-    const top = (await this.#settings.mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
+    const top = (await this.settings.mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
     if (top === undefined || !isRunnelMount(top)) {
       const next = 'Run "runnel status" to see the drives there are.';
       return new RunnelError("NotFound", operation, `Runnel has no drive at ${mountpoint}. ${next}`);
@@ -402,17 +249,13 @@ export class Agent {
     return new RunnelError("Denied", operation, sentence);
   }
 
-  async #mountsAt(operation: string, asked: string | undefined): Promise<Mount[]> {
-    return asked === undefined ? [...this.#mounts.values()] : [await this.#mountAt(operation, asked)];
-  }
-
   #forget(mount: Mount, reason: string): void {
     const { mountpoint, url } = mount.settings;
     if (this.#mounts.get(mountpoint) !== mount) return;
     this.#mounts.delete(mountpoint);
     this.#recordIfPossible();
-    this.#settings.log.info({ url, mountpoint, reason }, "mount ended");
-    this.#settings.changed?.();
+    this.settings.log.info({ url, mountpoint, reason }, "mount ended");
+    this.settings.changed?.();
   }
 
   /** A record with a mount too many does no harm: whoever reads it looks whether the mount is there. */
@@ -420,7 +263,7 @@ export class Agent {
     try {
       this.#record();
     } catch (error) {
-      this.#settings.log.warn(
+      this.settings.log.warn(
         { kind: fromSystemError(error, "write down mounts").kind },
         "the mounts were not recorded",
       );
@@ -429,22 +272,10 @@ export class Agent {
 
   /** Writes down what the next agent has to know of if this one dies now. */
   #record(): void {
-    const mounted = [...this.#mounts.values()].map(({ settings: { url, mountpoint } }) => ({ url, mountpoint }));
-    this.#settings.home.writeMounts([...mounted, ...this.#coming, ...this.#lost]);
+    this.settings.home.writeMounts([...this.drives, ...this.#lost]);
   }
 }
 
-/** Entries of one part of a find. */
-const PART_ENTRIES = 1000;
-/** What cached contents may take unless a person says otherwise. */
-const CACHE_BYTES = 20 * 1024 ** 3;
-
-function measure(mounts: readonly Mount[]): ResultOf<"statistics"> {
-  return {
-    mounts: mounts.map((mount) => ({
-      url: mount.settings.url,
-      mountpoint: mount.settings.mountpoint,
-      statistics: mount.statistics(),
-    })),
-  };
+function recordOf({ settings: { url, mountpoint } }: Mount): MountRecord {
+  return { url, mountpoint };
 }

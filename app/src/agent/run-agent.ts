@@ -1,23 +1,32 @@
 // The life of an agent's process: one per home, found through agent.json and its socket, ended by a signal, by `stop`, or by
 // itself when it has had nothing to do for a while. What an agent does is in agent.ts.
-import { type Clock, isRunnelError, type Predicate, RealClock, RunnelError, sleep, type Timer } from "@runnel/shared";
+import {
+  type CallSchemas,
+  type Clock,
+  isRunnelError,
+  type Predicate,
+  RealClock,
+  RunnelError,
+  sleep,
+  type Timer,
+} from "@runnel/shared";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentSettings } from "./agent.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import {
   AgentHome,
   type AgentLock,
-  type Call,
-  ControlClient,
+  connectAgent,
   ControlServer,
   homeFolder,
   LinuxMountTable,
   LogFile,
   prepareHome,
-  type Request,
   systemFolders,
   takeLock,
 } from "./control/index.ts";
+import { AGENT_VERBS } from "../verbs/index.ts";
+import type { AgentVerb } from "../verbs/verb.ts";
 
 /** Time for a person to mount again without a new start, and for tests to leave nothing behind. */
 const IDLE_MS = 60_000;
@@ -84,9 +93,9 @@ async function waitForLock(home: AgentHome, clock: Clock, version: string): Prom
 
 async function answers(socket: string, version: string, clock: Clock): Promise<boolean> {
   try {
-    const reached = await ControlClient.connect(socket, { version, clock, deadlineMs: LOCK_WAIT_MS });
-    reached?.client.close();
-    return reached !== undefined;
+    const client = await connectAgent(socket, {}, { version, clock, deadlineMs: LOCK_WAIT_MS });
+    client?.close();
+    return client !== undefined;
   } catch (error) {
     return isRunnelError(error, "Version");
   }
@@ -128,11 +137,16 @@ class AgentProcess implements RunningAgent {
     const mountTable = new LinuxMountTable(clock);
     const openMount = (mount: MountSettings): Promise<Mount> => engines.openMount(mount, log);
     const host = { home, clock, log, mountTable, folders: systemFolders };
-    this.#agent = new Agent({ ...engines, ...host, openMount, version, changed });
+    // The server closes a connection only when its last answer is out, so that of `stop` still arrives.
+    const stopped = (): void => void this.end("stop");
+    const agent = new Agent({ ...engines, ...host, openMount, version, changed, stopped });
+    const table: Record<string, CallSchemas & AgentVerb> = AGENT_VERBS;
+    this.#agent = agent;
     this.#server = new ControlServer({
       version,
       clock,
-      handle: (request, call) => this.#handle(request, call),
+      table,
+      handle: async (verb, request, call) => table[verb]?.handle(agent, request, call),
       changed,
       problem: (error) => log.warn({ err: error }, "a control connection failed"),
     });
@@ -150,14 +164,6 @@ class AgentProcess implements RunningAgent {
   async end(reason: string): Promise<void> {
     this.#ending ??= this.#end(reason);
     await this.#ending;
-  }
-
-  async #handle(request: Request, call: Call): Promise<unknown> {
-    if (request.verb !== "stop") return this.#agent.handle(request, call);
-    const result = await this.#agent.close(request.force);
-    // The server closes a connection only when its last answer is out, so this one still arrives.
-    void this.end("stop");
-    return result;
   }
 
   async #end(reason: string): Promise<void> {

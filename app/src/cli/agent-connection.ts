@@ -1,8 +1,19 @@
-// The way to the agent: the one that runs, or one that is started now.
+// Reaches the agent: the one that runs, or one that is started now.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { type Clock, RealClock, RunnelError, sleep } from "@runnel/shared";
-import { AgentHome, ControlClient, closeLog, openLog, prepareHome } from "../agent/control/index.ts";
+import {
+  type CallClient,
+  type CallSchemas,
+  type CallTable,
+  type Clock,
+  type Given,
+  type PartOf,
+  RealClock,
+  RunnelError,
+  sleep,
+} from "@runnel/shared";
+import type { z } from "zod";
+import { AgentHome, closeLog, connectAgent, openLog, prepareHome } from "../agent/control/index.ts";
 import { VERSION } from "../agent/version.ts";
 
 const START_MS = 10_000;
@@ -10,23 +21,57 @@ const POLL_MS = 20;
 const AGENT_PROGRAM = fileURLToPath(new URL("../agent/main.ts", import.meta.url));
 
 /** Runs `work` with the agent, which is started when none runs. */
-export async function withAgent<T>(work: (client: ControlClient) => Promise<T>): Promise<T> {
+export async function withAgent<T extends CallTable, R>(
+  table: T,
+  work: (client: CallClient<T>) => Promise<R>,
+): Promise<R> {
   const clock = new RealClock();
   const home = new AgentHome();
-  return use((await reach(home, clock)) ?? (await start(home, clock)), work);
+  return use((await reach(home, clock, table)) ?? (await start(home, clock, table)), work);
 }
 
-/** The same, but resolves to undefined when no agent runs and none left anything behind. */
-export async function withRunningAgent<T>(work: (client: ControlClient) => Promise<T>): Promise<T | undefined> {
+/** Asks the agent, which is started when none runs; `part` takes what comes before the result. */
+export function askAgent<C extends CallSchemas>(
+  verb: string,
+  schemas: C,
+  request: z.input<C["asks"]>,
+  part?: (part: PartOf<C>) => void,
+): Promise<Given<C>> {
+  checkLengths(schemas, request);
+  return withAgent({ [verb]: schemas }, (client) => client.ask(verb, request, part));
+}
+
+/**
+ * Asks the agent that runs, or starts one to speak for another that crashed.
+ * @returns undefined when no agent runs and none left anything behind.
+ */
+export async function askRunningAgent<C extends CallSchemas>(
+  verb: string,
+  schemas: C,
+  request: z.input<C["asks"]>,
+): Promise<Given<C> | undefined> {
+  checkLengths(schemas, request);
+  const table = { [verb]: schemas };
   const clock = new RealClock();
   const home = new AgentHome();
-  const client = await reach(home, clock);
-  if (client !== undefined) return use(client, work);
-  // An agent that ended cleanly takes its record along; what a crashed one left is told by its successor.
-  return home.readRecord() === undefined ? undefined : use(await start(home, clock), work);
+  const ask = (client: CallClient<Record<string, C>>): Promise<Given<C>> => client.ask(verb, request);
+  const client = await reach(home, clock, table);
+  if (client !== undefined) return use(client, ask);
+  // An agent that ended cleanly takes its record along; what a crashed one left is reported by its successor.
+  return home.readRecord() === undefined ? undefined : use(await start(home, clock, table), ask);
 }
 
-async function use<T>(client: ControlClient, work: (client: ControlClient) => Promise<T>): Promise<T> {
+/** Only lengths can be wrong with what a command asks. */
+function checkLengths({ asks }: CallSchemas, request: unknown): void {
+  if (asks.safeParse(request).success) return;
+  const sentence = "A path, an address or a search is too long. Use shorter ones.";
+  throw new RunnelError("Invalid", "ask the agent", sentence);
+}
+
+async function use<T extends CallTable, R>(
+  client: CallClient<T>,
+  work: (client: CallClient<T>) => Promise<R>,
+): Promise<R> {
   try {
     return await work(client);
   } finally {
@@ -34,20 +79,19 @@ async function use<T>(client: ControlClient, work: (client: ControlClient) => Pr
   }
 }
 
-async function reach(home: AgentHome, clock: Clock): Promise<ControlClient | undefined> {
+async function reach<T extends CallTable>(home: AgentHome, clock: Clock, table: T): Promise<CallClient<T> | undefined> {
   const record = home.readRecord();
   if (record === undefined) return undefined;
-  const reached = await ControlClient.connect(record.socket, { version: VERSION, clock, deadlineMs: START_MS });
-  return reached?.client;
+  return connectAgent(record.socket, table, { version: VERSION, clock, deadlineMs: START_MS });
 }
 
-async function start(home: AgentHome, clock: Clock): Promise<ControlClient> {
+async function start<T extends CallTable>(home: AgentHome, clock: Clock, table: T): Promise<CallClient<T>> {
   await prepareHome(home);
   const program = spawnAgent(home);
   const untilMs = clock.bootMs() + START_MS;
   // An exit code of 0 says that another agent was there first: that one answers.
   while (clock.bootMs() < untilMs && !program.hasFailed()) {
-    const client = await reach(home, clock);
+    const client = await reach(home, clock, table);
     if (client !== undefined) return client;
     await sleep(clock, POLL_MS);
   }

@@ -2,27 +2,18 @@
 import { EXIT_CODE_OF_KIND, fromSystemError, isRunnelError, RunnelError } from "@runnel/shared";
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../agent/version.ts";
+import { AGENT_VERBS } from "../verbs/index.ts";
+import type { AgentVerb } from "../verbs/verb.ts";
 import { Output, type Sinks } from "./output.ts";
 import { usageError } from "./usage-error.ts";
 import { addAgent } from "./verbs/agent.ts";
 import { addCompletion } from "./verbs/completion.ts";
 import { addDevices } from "./verbs/devices.ts";
-import { addFind } from "./verbs/find.ts";
-import { addFlush } from "./verbs/flush.ts";
 import { addInvite } from "./verbs/invite.ts";
 import { addInvites } from "./verbs/invites.ts";
-import { addLogin } from "./verbs/login.ts";
-import { addLogout } from "./verbs/logout.ts";
-import { addMount } from "./verbs/mount.ts";
-import { addRemove } from "./verbs/remove.ts";
 import { addRevoke } from "./verbs/revoke.ts";
 import { addRight } from "./verbs/right.ts";
 import { addServe } from "./verbs/serve.ts";
-import { addStats } from "./verbs/stats.ts";
-import { addStatus } from "./verbs/status.ts";
-import { addStop } from "./verbs/stop.ts";
-import { addUnmount } from "./verbs/unmount.ts";
-import { addUnsent } from "./verbs/unsent.ts";
 
 /** In the order of the help. */
 const VERBS = [
@@ -32,17 +23,9 @@ const VERBS = [
   addDevices,
   addRight,
   addRevoke,
-  addLogin,
-  addLogout,
-  addMount,
-  addUnmount,
-  addFlush,
-  addUnsent,
-  addStatus,
-  addStats,
-  addFind,
-  addRemove,
-  addStop,
+  ...Object.values<AgentVerb>(AGENT_VERBS).map(
+    (verb) => (program: Command, output: Output) => verb.addCommand?.(program, output),
+  ),
   addCompletion,
   addAgent,
 ];

@@ -179,7 +179,7 @@ describe("a drive", () => {
     expect((await runnel(home, "status")).stdout).toBe(
       `${mountpoint}  ${url}\n  Connected. Everything is on the server.\n`,
     );
-    expect(await runnel(home, "flush", mountpoint, "--up")).toMatchObject({ code: 0 });
+    expect(await runnel(home, "flush", mountpoint, "--applied")).toMatchObject({ code: 0 });
     const stats = await runnel(home, "stats", mountpoint);
     expect(stats.stdout).toContain("Saved: 90 %");
     expect(await runnel(home, "unmount", mountpoint)).toMatchObject({ code: 0, stdout: `Unmounted ${mountpoint}.\n` });
@@ -223,7 +223,7 @@ describe("a drive", () => {
       lost: [],
     });
     expect(jsonOf(await runnel(home, "flush", mountpoint, "--json"))).toEqual({
-      flushed: { ...place, up: false, unsent: [] },
+      flushed: { ...place, applied: false, unsent: [] },
     });
     const reset = jsonOf(await runnel(home, "stats", "--reset", "--json"));
     expect(reset).toMatchObject({ mounts: [{ ...place, statistics: { applications: { writtenBytes: 1000 } } }] });
@@ -366,7 +366,7 @@ describe("the agent", () => {
     agentHome.make();
     const { child, exitCode } = startSleeper(home);
     agentHome.writeRecord({ pid: child.pid ?? 0, socket: agentHome.socketPath(), started: "", version: "9.0.0" });
-    const server = createServer((socket) => socket.end(`{"hello":{"control":2,"version":"9.0.0"}}\n`));
+    const server = createServer((socket) => socket.end(`{"hello":{"protocol":2,"version":"9.0.0"}}\n`));
     await new Promise<void>((done) => {
       server.listen(agentHome.socketPath(), done);
     });

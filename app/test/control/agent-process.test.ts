@@ -3,11 +3,12 @@ import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync 
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { RealClock } from "@runnel/shared";
-import { AgentHome, CONTROL_LIMITS, ControlClient } from "../../src/agent/control/index.ts";
+import { type CallClient, RealClock } from "@runnel/shared";
+import { AgentHome, connectAgent, CONTROL_LIMITS } from "../../src/agent/control/index.ts";
+import { AGENT_VERBS } from "../../src/verbs/index.ts";
 import { makePlace, startFakeAgent } from "./processes.ts";
 
-const HELLO = `${JSON.stringify({ hello: { control: 1, version: "0.0.0" } })}\n`;
+const HELLO = `${JSON.stringify({ hello: { protocol: 1, version: "0.0.0" } })}\n`;
 const clock = new RealClock();
 
 /** Sends bytes and resolves with what came back when the agent has closed the connection. */
@@ -24,11 +25,11 @@ function sayUntilClosed(socketPath: string, bytes: string): Promise<string[]> {
   });
 }
 
-async function connectTo(home: string): Promise<ControlClient> {
+async function connectTo(home: string): Promise<CallClient<typeof AGENT_VERBS>> {
   const socket = new AgentHome(home).readRecord()?.socket ?? "";
-  const reached = await ControlClient.connect(socket, { version: "0.0.0", clock, deadlineMs: 5000 });
-  if (reached === undefined) throw new Error("No agent answers.");
-  return reached.client;
+  const client = await connectAgent(socket, AGENT_VERBS, { version: "0.0.0", clock, deadlineMs: 5000 });
+  if (client === undefined) throw new Error("No agent answers.");
+  return client;
 }
 
 describe("the agent's process", () => {
@@ -93,20 +94,20 @@ setTimeout(() => process.exit(7), 20);`;
     const first = startFakeAgent(home);
     await first.firstLine;
     const client = await connectTo(home);
-    await client.ask<"mount">({ verb: "mount", url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
+    await client.ask("mount", { url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
     first.child.kill("SIGKILL");
     await first.exitCode;
     const second = startFakeAgent(home);
     await second.firstLine;
     const next = await connectTo(home);
     const lost = { url: "ws://127.0.0.1:1/docs", mountpoint };
-    expect((await next.ask<"status">({ verb: "status" })).lost).toEqual([lost]);
-    expect(await next.ask<"unmount">({ verb: "unmount", mountpoint, force: false })).toEqual({
+    expect((await next.ask("status", {})).lost).toEqual([lost]);
+    expect(await next.ask("unmount", { mountpoint, force: false })).toEqual({
       unmounted: lost,
       wasLost: true,
       unsentFiles: null,
     });
-    expect((await next.ask<"status">({ verb: "status" })).lost).toEqual([]);
+    expect((await next.ask("status", {})).lost).toEqual([]);
     next.close();
   });
 
@@ -115,7 +116,7 @@ setTimeout(() => process.exit(7), 20);`;
     const { firstLine, child, exitCode } = startFakeAgent(home);
     await firstLine;
     const client = await connectTo(home);
-    await client.ask<"mount">({ verb: "mount", url: "ws://127.0.0.1:1/busy", mountpoint, mode: "sync" });
+    await client.ask("mount", { url: "ws://127.0.0.1:1/busy", mountpoint, mode: "sync" });
     client.close();
     child.kill("SIGTERM");
     expect(await exitCode).toBe(0);
@@ -136,12 +137,12 @@ setTimeout(() => process.exit(7), 20);`;
     const { firstLine, exitCode } = startFakeAgent(home, 500);
     await firstLine;
     const client = await connectTo(home);
-    await client.ask<"mount">({ verb: "mount", url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
+    await client.ask("mount", { url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
     client.close();
     // Each takes some 200 ms to start.
     for (let run = 0; run < 4; run += 1) expect(await startFakeAgent(home).firstLine).toBe("elsewhere");
     const again = await connectTo(home);
-    await again.ask<"unmount">({ verb: "unmount", mountpoint, force: false });
+    await again.ask("unmount", { mountpoint, force: false });
     again.close();
     expect(await exitCode).toBe(0);
   });
@@ -159,8 +160,7 @@ setTimeout(() => process.exit(7), 20);`;
 describe("the control socket", () => {
   test.each<[string, string]>([
     ["is not JSON", `${HELLO}hello\n`],
-    ["has an unknown verb", `${HELLO}{"id":1,"request":{"verb":"dance"}}\n`],
-    ["lacks a field", `${HELLO}{"id":1,"request":{"verb":"flush","up":true}}\n`],
+    ["is no message", `${HELLO}{"id":1,"question":{"verb":"status"}}\n`],
     ["comes before the hello", `{"id":1,"request":{"verb":"status"}}\n`],
     ["is too long", `${HELLO}${" ".repeat(CONTROL_LIMITS.requestLineBytes + 1)}`],
   ])("is closed when a line %s", async (_, bytes) => {
@@ -174,22 +174,37 @@ describe("the control socket", () => {
     (await connectTo(home)).close();
   });
 
+  test.each([
+    ["an unknown verb", `{"id":1,"request":{"verb":"dance"}}\n`, "Unsupported"],
+    ["a request that lacks a field", `{"id":1,"request":{"verb":"flush","applied":true}}\n`, "Invalid"],
+  ])("answers %s, and the next request", async (_, bytes, kind) => {
+    const { home } = makePlace();
+    await startFakeAgent(home).firstLine;
+    const next = `{"id":2,"request":{"verb":"stop","force":false}}\n`;
+    const said = await sayUntilClosed(join(home, "agent.sock"), `${HELLO}${bytes}${next}`);
+    expect(said.slice(1).map((line) => JSON.parse(line) as unknown)).toEqual([
+      { id: 1, error: expect.objectContaining({ kind }) },
+      { id: 2, result: { unmounted: [], unsentFiles: 0 } },
+    ]);
+  });
+
   test("is closed for a face of another control version, after the agent's hello", async () => {
     const { home } = makePlace();
     await startFakeAgent(home).firstLine;
-    const said = await sayUntilClosed(join(home, "agent.sock"), `{"hello":{"control":2,"version":"9.0.0"}}\n`);
-    expect(JSON.parse(said[0] ?? "")).toMatchObject({ hello: { control: 1, version: "0.0.0" } });
+    const said = await sayUntilClosed(join(home, "agent.sock"), `{"hello":{"protocol":2,"version":"9.0.0"}}\n`);
+    expect(JSON.parse(said[0] ?? "")).toMatchObject({ hello: { protocol: 1, version: "0.0.0" } });
   });
 
   test("sends statistics until they are cancelled", async () => {
     const { home, mountpoint } = makePlace();
     await startFakeAgent(home).firstLine;
     const client = await connectTo(home);
-    await client.ask<"mount">({ verb: "mount", url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
+    await client.ask("mount", { url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
     const enough = new AbortController();
     let parts = 0;
-    await client.ask<"watch">(
-      { verb: "watch", intervalMs: 100 },
+    await client.ask(
+      "watch",
+      { intervalMs: 100 },
       ({ mounts }) => {
         expect(mounts[0]?.statistics.savedPercent).toBe(90);
         parts += 1;

@@ -89,7 +89,7 @@ export class CrashRig {
   async settle(): Promise<void> {
     const untilMs = performance.now() + SETTLE_MS;
     for (;;) {
-      const asked = await this.device.runnel(["flush", this.drive, "--up"], { deadlineMs: SETTLE_MS });
+      const asked = await this.device.runnel(["flush", this.drive, "--applied"], { deadlineMs: SETTLE_MS });
       if (asked.code === 0) return;
       if (performance.now() > untilMs)
         throw new Error(`Nothing settles: ${asked.stderr}\n${JSON.stringify(await this.view())}`);

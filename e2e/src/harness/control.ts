@@ -37,7 +37,7 @@ export class Control {
     const { socket: path } = JSON.parse(readFileSync(join(device.home, "agent.json"), "utf8")) as { socket: string };
     const socket = connect(path);
     await once(socket, "connect");
-    socket.write(`${JSON.stringify({ hello: { control: CONTROL_VERSION, version: "test" } })}\n`);
+    socket.write(`${JSON.stringify({ hello: { protocol: CONTROL_VERSION, version: "test" } })}\n`);
     return new Control(socket);
   }
 

@@ -184,7 +184,7 @@ export class Device {
   /** Returns when all that was written is durable on the server; with `up`, when its plain files show it. */
   flush(mountpoint: string, options: { up?: boolean; deadlineMs?: number } = {}): Promise<Json> {
     const { up = false, deadlineMs = 60_000 } = options;
-    return this.ask(["flush", mountpoint, ...(up ? ["--up"] : [])], { deadlineMs });
+    return this.ask(["flush", mountpoint, ...(up ? ["--applied"] : [])], { deadlineMs });
   }
 
   stats(mountpoint?: string, options: { reset?: boolean } = {}): Promise<Json> {

@@ -154,7 +154,7 @@ export class RecordedClient {
   /** Until all that was written is at the server and in the plain files. */
   async settle(deadlineMs: number): Promise<void> {
     await waitFor(
-      async () => (await this.device.runnel(["flush", this.drive, "--up"], { deadlineMs })).code === 0,
+      async () => (await this.device.runnel(["flush", this.drive, "--applied"], { deadlineMs })).code === 0,
       deadlineMs,
       `${this.name} to have sent all`,
     );

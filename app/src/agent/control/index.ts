@@ -1,6 +1,6 @@
 // The control API: what the agent offers its faces (command line, tray) and how they reach it.
-export { ControlClient } from "./control-client.ts";
-export { type Call, ControlServer, type ControlServerSettings } from "./control-server.ts";
+export { connectAgent } from "./connect-agent.ts";
+export { ControlServer } from "./control-server.ts";
 export { AgentHome, type AgentRecord, homeFolder, type MountRecord } from "./host/agent-home.ts";
 export { type AgentLock, takeLock } from "./host/agent-lock.ts";
 export { type FolderView, systemFolders } from "./host/folder-view.ts";
@@ -10,4 +10,4 @@ export { checkMountPoint, resolvePath } from "./mount-point.ts";
 export { prepareHome } from "./prepare-home.ts";
 export { quoted } from "./quoted.ts";
 export { isUrl, volumeOf, volumeUrl } from "./volume-url.ts";
-export * from "./messages.ts";
+export * from "./protocol.ts";

@@ -1,6 +1,6 @@
 // Conflicts of a drive in `runnel status`: each names a path that is there.
 import { expect, test } from "@jest/globals";
-import { describeStatus } from "../../src/cli/verbs/status.ts";
+import { describeStatus } from "../../src/verbs/status.ts";
 import { FakeMount } from "../control/fake-mount.ts";
 
 test.each([

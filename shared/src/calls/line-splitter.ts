@@ -1,5 +1,5 @@
 // Cuts a stream of bytes into lines, with a bound on their length. Pure; the socket is elsewhere.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "../errors.ts";
 
 const NEWLINE = 0x0a;
 
@@ -29,7 +29,7 @@ export class LineSplitter {
   #keep(part: Uint8Array): void {
     this.#partBytes += part.length;
     if (this.#partBytes > this.#lineBytesMax) {
-      throw new RunnelError("TooLarge", "read a control message", "A control message is too long.", {
+      throw new RunnelError("TooLarge", "read a call's message", "A message is too long.", {
         detail: { limit: this.#lineBytesMax },
       });
     }
@@ -43,7 +43,7 @@ export class LineSplitter {
     try {
       return this.#decoder.decode(line);
     } catch (error) {
-      throw new RunnelError("Invalid", "read a control message", "A control message is not UTF-8.", { cause: error });
+      throw new RunnelError("Invalid", "read a call's message", "A message is not UTF-8.", { cause: error });
     }
   }
 }

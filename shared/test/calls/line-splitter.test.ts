@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { array, assert, nat, property, string } from "fast-check";
-import { LineSplitter } from "../../src/agent/control/line-splitter.ts";
+import { LineSplitter } from "../../src/calls/line-splitter.ts";
 
 describe("LineSplitter", () => {
   test("gives the same lines however the bytes are cut", () => {

@@ -1,6 +1,6 @@
 // What a server says of its folder, in sentences: what happened, then what to do.
 import type { ServerStatus, Stuck } from "../agent/mount.ts";
-import { formatCount, formatPercent } from "./format.ts";
+import { formatCount, formatPercent } from "../cli/format.ts";
 
 /** More are counted; --json has them all. */
 const SHOWN_MAX = 5;

@@ -1,0 +1,91 @@
+// runnel mount: maps a volume as a drive.
+import { RunnelError } from "@runnel/shared";
+import { z } from "zod";
+import { volumeUrl } from "../agent/control/volume-url.ts";
+import { askAgent } from "../cli/agent-connection.ts";
+import { parseSize } from "../cli/size.ts";
+import { absolutePath, addVerb } from "../cli/verb.ts";
+import { MountStatusSchema } from "./mount-status.ts";
+import { text } from "./schemas.ts";
+import { agentVerb } from "./verb.ts";
+
+const schemas = {
+  asks: z.object({
+    url: text,
+    mountpoint: text,
+    cache: text.optional(),
+    cacheBytes: z.int().nonnegative().optional(),
+    mode: z.enum(["sync", "async"]),
+    /** Show everything as the mounting user's; left out: for an ordinary user. */
+    mapOwner: z.boolean().optional(),
+    /** macOS: through FSKit. */
+    usesFsKit: z.boolean().optional(),
+    /** Path of the server's secret, without TLS. */
+    secret: text.optional(),
+  }),
+  gives: z.object({ mount: MountStatusSchema }),
+};
+
+/** Bytes that cached contents may take unless a person says otherwise. */
+const CACHE_BYTES = 20 * 1024 ** 3;
+
+interface MountOptions {
+  cache?: string;
+  cacheSize?: string;
+  mode: "sync" | "async";
+  mapOwner?: boolean;
+  secret?: string;
+  fskit?: true;
+}
+
+export const mount = agentVerb(schemas, {
+  async handle(agent, { url, mountpoint, cache, cacheBytes = CACHE_BYTES, mode, mapOwner, usesFsKit, secret }) {
+    if (mode === "async")
+      throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");
+    const mounted = await agent.mount({
+      url: volumeUrl(url),
+      mountpoint,
+      cacheFolder: cache ?? agent.settings.home.cacheFolder,
+      cacheBytes,
+      writeMode: mode,
+      mapOwner: mapOwner ?? process.getuid?.() !== 0,
+      usesFsKit: usesFsKit ?? false,
+      ...(secret === undefined ? {} : { secretPath: secret }),
+    });
+    return { mount: await mounted.status(false) };
+  },
+
+  addCommand(program, output) {
+    addVerb(program, "mount", "Maps a volume of a server as a drive at an empty folder.", [
+      "mount ws://127.0.0.1:7473/docs ~/Docs",
+    ])
+      .argument("<url>", "ws://HOST:PORT/VOLUME")
+      .argument("<mountpoint>", "an existing empty folder")
+      .option("--cache <dir>", "where contents are cached (default: in the agent's home)")
+      .option("--cache-size <size>", "how much cached contents may take: 500M, 20G (default: 20G)")
+      .addOption(
+        program
+          .createOption("--mode <mode>", "when a close returns: sync = the server has it")
+          .choices(["sync", "async"])
+          .default("sync"),
+      )
+      .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
+      .option("--no-map-owner", "show the owners that the server has")
+      .option("--secret <file>", "the secret of a server without TLS that was started with --secret")
+      .option("--fskit", "on macOS: without a kernel extension, at a folder below /Volumes")
+      .action(async (url: string, mountpoint: string, options: MountOptions) => {
+        const { cache, cacheSize, mode, mapOwner, secret, fskit } = options;
+        const result = await askAgent("mount", schemas, {
+          url,
+          mountpoint: absolutePath(mountpoint),
+          mode,
+          cache: cache === undefined ? undefined : absolutePath(cache),
+          cacheBytes: cacheSize === undefined ? undefined : parseSize(cacheSize),
+          mapOwner,
+          secret: secret === undefined ? undefined : absolutePath(secret),
+          usesFsKit: fskit,
+        });
+        output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
+      });
+  },
+});

@@ -1,0 +1,81 @@
+// runnel status: the drives there are and how they do.
+import { z } from "zod";
+import { quoted } from "../agent/control/quoted.ts";
+import type { MountStatus } from "../agent/mount.ts";
+import { askRunningAgent } from "../cli/agent-connection.ts";
+import { formatBytes, formatCount } from "../cli/format.ts";
+import { addVerb } from "../cli/verb.ts";
+import { MountStatusSchema } from "./mount-status.ts";
+import { count, Place, text } from "./schemas.ts";
+import { describeServer } from "./server-status.ts";
+import { agentVerb } from "./verb.ts";
+
+const schemas = {
+  /** `asksServer`: each drive's server says how it stands with its folder. */
+  asks: z.object({ asksServer: z.boolean().optional() }),
+  /** `lost`: drives that an earlier agent of this home did not end: it crashed or was killed. */
+  gives: z.object({
+    agent: z.object({ pid: z.int(), version: text, home: text, startedMs: count }),
+    mounts: z.array(MountStatusSchema),
+    lost: z.array(Place),
+  }),
+};
+
+type AgentStatus = z.infer<typeof schemas.gives>;
+
+export const status = agentVerb(schemas, {
+  async handle(agent, { asksServer }) {
+    const { version, home } = agent.settings;
+    const mounts = await agent.mountsAt("status");
+    return {
+      agent: { pid: process.pid, version, home: home.folder, startedMs: agent.startedMs },
+      mounts: await Promise.all(mounts.map((mount) => mount.status(asksServer === true))),
+      lost: [...agent.lost],
+    };
+  },
+
+  addCommand(program, output) {
+    addVerb(program, "status", "Shows the drives of this user and how they do.", ["status"]).action(async () => {
+      const shown = (await askRunningAgent("status", schemas, { asksServer: true })) ?? {
+        agent: null,
+        mounts: [],
+        lost: [],
+      };
+      output.result(shown, () => describeStatus(shown));
+    });
+  },
+});
+
+export function describeStatus({ mounts, lost }: Pick<AgentStatus, "mounts" | "lost">): string[] {
+  const lines = mounts.flatMap(describeMount);
+  for (const { url, mountpoint } of lost) {
+    lines.push(
+      mountpoint,
+      `  The agent ended without unmounting. Map it again: runnel mount ${url} ${quoted(mountpoint)}`,
+      `  Or forget it: runnel unmount ${quoted(mountpoint)}`,
+    );
+  }
+  return lines.length > 0 ? lines : ["No drives are mounted. Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT"];
+}
+
+function describeConflict(path: string, keptBeside: string): string {
+  if (path === keptBeside)
+    return `${path} was changed here and removed or replaced elsewhere. It is kept under this name.`;
+  return `${path} was changed here and elsewhere. Both are kept; the other is ${keptBeside}.`;
+}
+
+function describeMount(mount: MountStatus): string[] {
+  const lines = [`${mount.mountpoint}  ${mount.url}`, `  ${mount.sentence}`];
+  if (mount.unsentFiles > 0) {
+    lines.push(
+      `  ${formatCount(mount.unsentFiles, "file", "files")} (${formatBytes(mount.unsentBytes)}) not yet on the server.`,
+    );
+  }
+  for (const { operation, for: whom } of mount.waiting) lines.push(`  Waiting for ${whom.join(", ")}: ${operation}.`);
+  for (const { path, keptBeside } of mount.conflicts) {
+    lines.push(`  ${describeConflict(path, keptBeside)}`);
+  }
+  for (const problem of mount.problems) lines.push(`  ${problem}`);
+  if (mount.server !== null) lines.push(...describeServer(mount.server).map((line) => `  ${line}`));
+  return lines;
+}

@@ -1,0 +1,51 @@
+// runnel stop: unmounts all drives and ends the agent, also one of another version.
+import { isRunnelError } from "@runnel/shared";
+import { z } from "zod";
+import { AgentHome } from "../agent/control/host/agent-home.ts";
+import { askRunningAgent } from "../cli/agent-connection.ts";
+import { formatCount, unsentLines } from "../cli/format.ts";
+import { addVerb } from "../cli/verb.ts";
+import { count, Place } from "./schemas.ts";
+import { agentVerb } from "./verb.ts";
+
+const schemas = {
+  asks: z.object({ force: z.boolean() }),
+  gives: z.object({ unmounted: z.array(Place), unsentFiles: count }),
+};
+
+export const stop = agentVerb(schemas, {
+  async handle(agent, { force }) {
+    const ended = await agent.close(force);
+    agent.settings.stopped();
+    return ended;
+  },
+
+  addCommand(program, output) {
+    addVerb(program, "stop", "Unmounts all drives and ends the agent. The next mount starts a new one.", ["stop"])
+      .option("--force", "also drives that programs use")
+      .action(async (options: { force?: true }) => {
+        const ended = await stopAgent(options.force ?? false);
+        const { unmounted, unsentFiles } = ended ?? NOTHING;
+        output.result({ stopped: ended !== undefined, unmounted, unsentFiles }, () => [
+          ended === undefined
+            ? "No agent runs."
+            : `The agent has ended; ${formatCount(unmounted.length, "drive was", "drives were")} unmounted.`,
+          ...unsentLines(unsentFiles),
+        ]);
+      });
+  },
+});
+
+const NOTHING: z.infer<typeof schemas.gives> = { unmounted: [], unsentFiles: 0 };
+
+async function stopAgent(force: boolean): Promise<z.infer<typeof schemas.gives> | undefined> {
+  try {
+    return await askRunningAgent("stop", schemas, { force });
+  } catch (error) {
+    const pid = new AgentHome().readRecord()?.pid;
+    if (!isRunnelError(error, "Version") || pid === undefined) throw error;
+    // It answered just now, so the pid is its own. On this signal every version unmounts and ends.
+    process.kill(pid, "SIGTERM");
+    return NOTHING;
+  }
+}

@@ -1,0 +1,36 @@
+// watch: statistics again and again until it is cancelled, for programs that show them.
+import type { Clock, Timer } from "@runnel/shared";
+import { z } from "zod";
+import { MeasuredMounts, text } from "./schemas.ts";
+import { measure } from "./stats.ts";
+import { agentVerb } from "./verb.ts";
+
+const schemas = {
+  asks: z.object({ mountpoint: text.optional(), intervalMs: z.int().min(100).max(60_000) }),
+  part: MeasuredMounts,
+  gives: z.object({}),
+};
+
+export const watch = agentVerb(schemas, {
+  async handle(agent, { mountpoint, intervalMs }, call) {
+    while (!call.signal.aborted) {
+      await call.part(measure(await agent.mountsAt("watch", mountpoint)));
+      await pause(agent.settings.clock, intervalMs, call.signal);
+    }
+    return {};
+  },
+});
+
+function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    let timer: Timer | undefined;
+    const end = (): void => {
+      timer?.cancel();
+      signal.removeEventListener("abort", end);
+      done();
+    };
+    timer = clock.after(delayMs, end);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+  });
+}
