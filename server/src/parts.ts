@@ -1,8 +1,8 @@
 // The parts of a server for whoever composes one on other ground than this machine's: a simulation.
 export type { AcceptedCommit } from "./content/content-store.ts";
 export { BaseHolds } from "./content/folder/versions/base-holds.ts";
-export { Overtaken } from "./content/folder/apply/superseded-versions.ts";
-export { Presence } from "./content/folder/disk/root-guard.ts";
+export { SupersededVersions } from "./content/folder/apply/superseded-versions.ts";
+export { RootGuard } from "./content/folder/disk/root-guard.ts";
 export { Feed } from "./feed/feed.ts";
 export { Holder } from "./feed/holder.ts";
 export type { RunningServer } from "./index.ts";

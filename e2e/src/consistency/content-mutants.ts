@@ -2,13 +2,13 @@
 // nobody has put anything in its place, and nothing is accepted without the volume's own folder and data. What is replaced is as in mutants.ts.
 import { Saves } from "@runnel/app/parts";
 import type { AcceptedCommit } from "@runnel/server/parts";
-import { BaseHolds, Overtaken, Presence, ServedVolume, ServingLock, Supplies } from "@runnel/server/parts";
+import { BaseHolds, SupersededVersions, RootGuard, ServedVolume, ServingLock, Supplies } from "@runnel/server/parts";
 import type { Disk, DiskRoot } from "@runnel/shared";
 import type { Mutant } from "./mutants.ts";
 import { replace } from "./replace.ts";
 import { FOLDER } from "./simulated-server.ts";
 
-type Find = Parameters<Overtaken["find"]>;
+type Find = Parameters<SupersededVersions["find"]>;
 type Lineage = ReturnType<Saves["lineage"]>;
 
 const MARKER = ".runnel-store/volume";
@@ -21,8 +21,8 @@ export const CONTENT_MUTANTS: readonly Mutant[] = [
     name: "the loser of a conflict forgotten before it is up",
     settings: { powers: ["large"], isLarge: true, faults: ["serverDiskSlow"] },
     apply: () =>
-      replace<Overtaken, Find>(
-        Overtaken.prototype,
+      replace<SupersededVersions, Find>(
+        SupersededVersions.prototype,
         "find",
         (original) =>
           function (batch, isNeeded) {
@@ -85,8 +85,8 @@ export const CONTENT_MUTANTS: readonly Mutant[] = [
     settings: { powers: ["unavailable"], faults: ["folderAway"] },
     apply: () => {
       const found = new WeakSet<object>();
-      replace<Presence, []>(
-        Presence.prototype,
+      replace<RootGuard, []>(
+        RootGuard.prototype,
         "check",
         (original) =>
           async function () {

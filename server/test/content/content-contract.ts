@@ -19,7 +19,7 @@ export function contentContract(name: string, open: OpenStore): void {
   });
 
   describe(`ContentStore (${name})`, () => {
-    it("reads a version from log data, at once and when it is up", async () => {
+    it("reads a version from log data, at once and when it is applied", async () => {
       await started();
       const node = await volume.make(ROOT_NODE, "file");
       const { version, seq } = await volume.write(node, "from the log");
@@ -129,7 +129,7 @@ export function contentContract(name: string, open: OpenStore): void {
       }
     });
 
-    it("goes on reading an open version while newer ones are brought up", async () => {
+    it("goes on reading an open version while newer ones are applied", async () => {
       await started();
       const node = await volume.make(ROOT_NODE, "file");
       const { version } = await volume.write(node, "the first one");
@@ -145,7 +145,7 @@ export function contentContract(name: string, open: OpenStore): void {
       await opened.close();
     });
 
-    it("says in order of seq what is up", async () => {
+    it("says in order of seq what is applied", async () => {
       await started();
       const seqs: number[] = [];
       for (let index = 0; index < 200; index++) {
@@ -158,7 +158,7 @@ export function contentContract(name: string, open: OpenStore): void {
       expect((await volume.meta.facts()).upSeq).toBe(seqs.at(-1));
     });
 
-    it("sets room aside, and refuses what it has no room for", async () => {
+    it("sets space aside, and refuses what it has no space for", async () => {
       await started();
       const { availableBytes } = await volume.store.space();
       const release = await volume.store.reserve(availableBytes / 2);

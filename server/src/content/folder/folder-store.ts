@@ -15,13 +15,13 @@ import type { Ownership } from "./disk/attributes.ts";
 import { OWNED_BY_ROOT } from "./disk/attributes.ts";
 import { FileSource } from "./versions/file-source.ts";
 import { BaseHolds } from "./versions/base-holds.ts";
-import { BringUp } from "./apply/applier.ts";
+import { Applier } from "./apply/applier.ts";
 import { BusyNames } from "./disk/busy-names.ts";
-import { Comparing } from "./detect/folder-reconciler.ts";
+import { FolderReconciler } from "./detect/folder-reconciler.ts";
 import { DiskRows, ROOT_ROW } from "./disk/disk-rows.ts";
-import { healFolder } from "./apply/repair-folder.ts";
-import { Lane } from "./disk/serial-queue.ts";
-import { LeftOut } from "./disk/excluded-names.ts";
+import { repairFolder } from "./apply/repair-folder.ts";
+import { SerialQueue } from "./disk/serial-queue.ts";
+import { ExcludedNames } from "./disk/excluded-names.ts";
 import { LateWriters } from "./apply/late-writers.ts";
 import { LiveTree } from "./apply/live-tree.ts";
 import { makeStoreFolders } from "./disk/marker.ts";
@@ -30,7 +30,7 @@ import { NO_NAME_LIMITS, checkHeld, findNameLimits } from "./disk/name-limits.ts
 import { Notices } from "./disk/notices.ts";
 import { OwnPlacings } from "./versions/own-placings.ts";
 import { PendingContents, contentOf, sourcesOf } from "./versions/pending-contents.ts";
-import { Presence } from "./disk/root-guard.ts";
+import { RootGuard } from "./disk/root-guard.ts";
 import type { FilledTemp } from "./staging/filled-temp.ts";
 import { Reservations } from "./staging/reservations.ts";
 import { baseName } from "./disk/store-layout.ts";
@@ -78,23 +78,23 @@ export function openFolderStore(options: FolderOptions): ContentStore {
 class FolderStore implements ContentStore {
   readonly #options: FolderOptions;
   readonly #rows: DiskRows;
-  readonly #lane = new Lane();
+  readonly #serialQueue = new SerialQueue();
   readonly #busy = new BusyNames();
   readonly #pending = new PendingContents();
   readonly #placings: OwnPlacings;
-  readonly #excluded = new LeftOut();
+  readonly #excluded = new ExcludedNames();
   readonly #holds: BaseHolds;
   readonly #notices: Notices;
   readonly #versions: Versions;
   readonly #staged: StagedFiles;
   readonly #reservations: Reservations;
-  #presence: Presence | undefined;
+  #rootGuard: RootGuard | undefined;
   #trash: Trash | undefined;
   #lateWriters: LateWriters | undefined;
   #tree: LiveTree | undefined;
-  #bringUp: BringUp | undefined;
-  #comparing: Comparing | undefined;
-  #kept: { seqs: Set<number>; temps: Set<string> } = { seqs: new Set(), temps: new Set() };
+  #applier: Applier | undefined;
+  #reconciler: FolderReconciler | undefined;
+  #stillNeeded: { seqs: Set<number>; temps: Set<string> } = { seqs: new Set(), temps: new Set() };
   #timer: Timer | undefined;
   #nameLimits = NO_NAME_LIMITS;
   #isClosed = false;
@@ -128,15 +128,15 @@ class FolderStore implements ContentStore {
       callbacks,
       executor,
       wallNs: () => clock.wallNs(),
-      steady: async () => this.#bringUp?.steady(),
-      suspect: (path) => this.#comparing?.lookAt({ paths: [path], folders: [], moves: [] }),
+      steady: async () => this.#applier?.steady(),
+      suspect: (path) => this.#reconciler?.probeLater({ paths: [path], folders: [], moves: [] }),
       lose: async (version) => {
         await meta.setPlace(version, { at: "lost" });
         this.#notices.addLost(version, "");
       },
       reportMismatch: (version) => this.#reportMismatch(version),
-      unavailable: () => this.#presence?.reason,
-      hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
+      unavailable: () => this.#rootGuard?.reason,
+      hasPending: () => (this.#applier?.pendingCommits ?? 0) > 0,
     });
   }
 
@@ -146,20 +146,20 @@ class FolderStore implements ContentStore {
     const recorded = await meta.diskRow(ROOT_ROW.folder, ROOT_ROW.name);
     // In a copy of the folder no file is the one that was noted: what was begun is begun anew [F112].
     const isCopy = recorded !== undefined && isOther(recorded.handle, await root.handle(""));
-    this.#makeParts(facts, recorded !== undefined, isCopy ? new Map() : handles);
+    this.#compose(facts, recorded !== undefined, isCopy ? new Map() : handles);
     await this.checkRoot();
     for (const commit of commits) {
-      if (!isCopy) this.#kept.seqs.add(commit.seq);
+      if (!isCopy) this.#stillNeeded.seqs.add(commit.seq);
       const content = contentOf(commit);
       if (content === undefined) continue;
-      this.#kept.temps.add(content.temp);
-      for (const { version } of sourcesOf(content)) this.#kept.temps.add(baseName(version));
+      this.#stillNeeded.temps.add(content.temp);
+      for (const { version } of sourcesOf(content)) this.#stillNeeded.temps.add(baseName(version));
     }
     await this.#begin();
     await this.#findHolds(commits);
-    for (const commit of commits) this.#bringUp?.accept(commit, !isCopy);
-    this.#bringUp?.go();
-    this.#presence?.watch();
+    for (const commit of commits) this.#applier?.accept(commit, !isCopy);
+    this.#applier?.go();
+    this.#rootGuard?.watch();
   }
 
   /** What an earlier process had copied for commits that are not in the folder yet. */
@@ -170,14 +170,14 @@ class FolderStore implements ContentStore {
     }
   }
 
-  #makeParts(
+  #compose(
     facts: { epoch: string; seq: number; upSeq: number; passedSeq: number },
     wasServed: boolean,
     handles: ReadonlyMap<number, Uint8Array>,
   ): void {
     const { disk, root, meta, clock, callbacks, settings, executor } = this.#options;
     const rows = this.#rows;
-    const presence = new Presence({
+    const rootGuard = new RootGuard({
       disk,
       root,
       rows,
@@ -194,7 +194,7 @@ class FolderStore implements ContentStore {
       epoch: facts.epoch,
       settings: settings.trash ?? {},
       isNeeded: (version) => this.#versions.isOpen(version) || this.#pending.isCopied(version),
-      took: (version, name, stat) => this.#lateWriters?.watch(version, name, stat),
+      fileAdded: (version, name, stat) => this.#lateWriters?.watch(version, name, stat),
     });
     const tree = new LiveTree({
       root,
@@ -207,47 +207,47 @@ class FolderStore implements ContentStore {
       lost: (version, path) => this.#notices.addLost(version, path),
       destroyed: (path, seq) => this.#notices.addDestroyed(path, seq),
       incomplete: (path, keptBeside, missing) => this.#notices.addIncomplete(path, keptBeside, missing),
-      tempOf: (handle) => this.#bringUp?.tempOf(handle),
-      notedHandle: (seq) => this.#bringUp?.notedHandle(seq),
+      tempOf: (handle) => this.#applier?.tempOf(handle),
+      intentHandle: (seq) => this.#applier?.intentHandle(seq),
       holdPlaced: (version, temp) => this.#holdPlaced(version, temp),
-      laterNames: (node) => this.#bringUp?.laterNames(node) ?? [],
+      laterNames: (node) => this.#applier?.laterNames(node) ?? [],
       placed: (version, stat) => {
         // Without an executor nothing is proved.
         if (executor !== undefined) this.#placings.note(version, stat);
       },
     });
-    this.#presence = presence;
+    this.#rootGuard = rootGuard;
     this.#lateWriters = new LateWriters({
       root,
       rows,
       meta,
       clock,
-      lane: this.#lane,
+      serialQueue: this.#serialQueue,
       trash,
       tree,
-      lookAt: (looks) => this.#comparing?.lookAt(looks),
+      probeLater: (probes) => this.#reconciler?.probeLater(probes),
     });
     this.#tree = tree;
     this.#trash = trash;
-    this.#bringUp = new BringUp(
+    this.#applier = new Applier(
       {
         tree,
         rows,
         pending: this.#pending,
         versions: this.#versions,
         holds: this.#holds,
-        lane: this.#lane,
+        serialQueue: this.#serialQueue,
         busy: this.#busy,
         clock,
         meta,
         callbacks,
         executor,
-        unavailable: () => presence.reason,
-        makeRoom: (bytes) => this.#makeRoom(bytes),
-        lookAt: (looks) => this.#comparing?.lookAt(looks),
-        recovered: () => void this.#comparing?.heal(),
-        checkRoot: () => presence.check(),
-        doubt: () => presence.doubt(),
+        unavailable: () => rootGuard.reason,
+        reclaim: (bytes) => this.#reclaim(bytes),
+        probeLater: (probes) => this.#reconciler?.probeLater(probes),
+        recovered: () => void this.#reconciler?.repairRows(),
+        checkRoot: () => rootGuard.check(),
+        checkLater: () => rootGuard.checkLater(),
       },
       facts,
       handles,
@@ -257,12 +257,12 @@ class FolderStore implements ContentStore {
   /** The row gets a tuple that no file has, so that the next look proves what lies there. */
   async #reportMismatch(version: VersionId): Promise<void> {
     const { meta } = this.#options;
-    await this.#lane.run(async () => {
+    await this.#serialQueue.run(async () => {
       for (const row of await this.#rows.ofNode(version.node)) {
         if (row.version !== version.seq) continue;
         this.#rows.put({ ...row, stat: { ...row.stat, ctimeNs: -1n } });
         const path = await this.#rows.pathOfName(row.folder, row.name);
-        if (path !== undefined) this.#comparing?.lookAt({ paths: [path], folders: [], moves: [] });
+        if (path !== undefined) this.#reconciler?.probeLater({ paths: [path], folders: [], moves: [] });
       }
       if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).upSeq);
     });
@@ -291,28 +291,28 @@ class FolderStore implements ContentStore {
   }
 
   async checkRoot(): Promise<void> {
-    await this.#presence?.check();
+    await this.#rootGuard?.check();
   }
 
   /** @throws Unavailable in place of what `work` does in a folder that is gone. */
   async #inFolder<T>(work: Promise<T>): Promise<T> {
-    return this.#presence === undefined ? work : this.#presence.during(work);
+    return this.#rootGuard === undefined ? work : this.#rootGuard.during(work);
   }
 
   /** The folder is there: cleans the store, then watches and scans. */
   async #begin(): Promise<void> {
     const { root, clock, callbacks, meta, executor } = this.#options;
     await makeStoreFolders(root);
-    callbacks.resumable(await this.#staged.clean(this.#kept.seqs, this.#kept.temps));
+    callbacks.resumable(await this.#staged.clean(this.#stillNeeded.seqs, this.#stillNeeded.temps));
     this.#nameLimits = await findNameLimits(root);
     await this.#trash?.start();
     await this.#lateWriters?.start();
     const { dev } = await root.stat("");
-    this.#comparing = new Comparing(
+    this.#reconciler = new FolderReconciler(
       {
         root,
         rows: this.#rows,
-        lane: this.#lane,
+        serialQueue: this.#serialQueue,
         busy: this.#busy,
         clock,
         callbacks,
@@ -320,32 +320,32 @@ class FolderStore implements ContentStore {
         executor,
         excluded: this.#excluded,
         checkRoot: () => this.checkRoot(),
-        noteExternal: async (seq) => this.#bringUp?.noteExternal(seq),
-        hasPending: () => (this.#bringUp?.pendingCommits ?? 0) > 0,
+        noteExternal: async (seq) => this.#applier?.noteExternal(seq),
+        hasPending: () => (this.#applier?.pendingCommits ?? 0) > 0,
         lost: (version, path) => this.#notices.addLost(version, path),
-        heal: (folder) => this.#heal(folder),
+        repairRows: (folder) => this.#repairRows(folder),
       },
       dev,
     );
-    await this.#comparing.start();
+    await this.#reconciler.start();
     this.#cutTrashLater();
   }
 
-  async #heal(folder: number): Promise<void> {
+  async #repairRows(folder: number): Promise<void> {
     const { meta } = this.#options;
     if (this.#tree === undefined) return;
-    const isHealed = await healFolder(
+    const isRepaired = await repairFolder(
       this.#tree,
       folder,
       (name) => this.#busy.isPending(folder, name),
-      async () => (await meta.facts()).seq > (this.#bringUp?.seenSeq ?? 0),
+      async () => (await meta.facts()).seq > (this.#applier?.lastSeq ?? 0),
     );
-    if (!isHealed) void this.#comparing?.heal();
+    if (!isRepaired) void this.#reconciler?.repairRows();
     if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).upSeq);
   }
 
   async scan(): Promise<void> {
-    await this.#comparing?.scan();
+    await this.#reconciler?.scan();
   }
 
   async open(version: VersionId): Promise<OpenVersion> {
@@ -361,11 +361,11 @@ class FolderStore implements ContentStore {
   }
 
   accept(commit: AcceptedCommit): void {
-    this.#bringUp?.accept(commit);
+    this.#applier?.accept(commit);
   }
 
   async whenApplied(seq: number): Promise<void> {
-    await this.#bringUp?.whenApplied(seq);
+    await this.#applier?.whenApplied(seq);
   }
 
   async space(): Promise<DiskSpace> {
@@ -373,11 +373,11 @@ class FolderStore implements ContentStore {
   }
 
   async #cutTrash(missing: () => Promise<number>): Promise<void> {
-    await this.#lane.run(async () => this.#trash?.cut(await missing()));
+    await this.#serialQueue.run(async () => this.#trash?.cut(await missing()));
   }
 
   /** It may be another disk that is full, on which no old version lies. */
-  async #makeRoom(bytes: number): Promise<void> {
+  async #reclaim(bytes: number): Promise<void> {
     const missing = async (): Promise<number> => bytes - (await this.#options.root.space()).availableBytes;
     if ((await missing()) > 0) await this.#cutTrash(missing);
   }
@@ -404,10 +404,10 @@ class FolderStore implements ContentStore {
 
   status(): ContentStatus {
     return {
-      pendingCommits: this.#bringUp?.pendingCommits ?? 0,
-      stuck: this.#bringUp?.stuck,
-      isScanning: this.#comparing?.isScanning ?? false,
-      look: this.#comparing?.progress,
+      pendingCommits: this.#applier?.pendingCommits ?? 0,
+      stuck: this.#applier?.stuck,
+      isScanning: this.#reconciler?.isScanning ?? false,
+      look: this.#reconciler?.progress,
       excluded: this.#excluded.status(),
     };
   }
@@ -419,11 +419,11 @@ class FolderStore implements ContentStore {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
-    this.#presence?.close();
-    await this.#bringUp?.close();
+    this.#rootGuard?.close();
+    await this.#applier?.close();
     await this.#lateWriters?.close();
-    await this.#comparing?.close();
-    await this.#lane.idle();
+    await this.#reconciler?.close();
+    await this.#serialQueue.idle();
     await this.#holds.close();
     await this.#notices.close();
   }

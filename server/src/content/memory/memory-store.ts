@@ -142,13 +142,13 @@ class MemoryStore implements ContentStore {
   accept(commit: AcceptedCommit): void {
     this.#pending += 1;
     this.#work = this.#work
-      .then(() => this.#bringUp(commit))
+      .then(() => this.#apply(commit))
       .catch((error: unknown) => {
         this.#stuck = { path: "", kind: "Io", sentence: String(error) };
       });
   }
 
-  async #bringUp(commit: AcceptedCommit): Promise<void> {
+  async #apply(commit: AcceptedCommit): Promise<void> {
     const { operation, result, seq } = commit;
     const version = { node: result.node, seq: result.version };
     const places: Parameters<MetaStore["broughtUp"]>[0]["places"] = [];
@@ -180,7 +180,7 @@ class MemoryStore implements ContentStore {
   async #run(commit: AcceptedCommit, temp: string, run: Run, at: number): Promise<Uint8Array> {
     if (run.from === "temp") return (this.#staged.get(temp) ?? NO_BYTES).subarray(at, at + run.length);
     if (run.from === "version") return (await this.#bytesOf(run.version)).subarray(run.offset, run.offset + run.length);
-    if (commit.data === undefined) throw new RunnelError("Corrupt", "bring up", "A commit has no data for its runs.");
+    if (commit.data === undefined) throw new RunnelError("Corrupt", "apply", "A commit has no data for its runs.");
     return this.#callbacks.readLog(commit.data, run.at, run.length);
   }
 

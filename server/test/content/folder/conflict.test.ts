@@ -48,7 +48,7 @@ async function shown(): Promise<Record<string, string>> {
 }
 
 describe("a commit and another program's change at the same moment", () => {
-  it.each(["file", "too"])("[F29] write and removal of one of its names (%s): no content diverged", async (gone) => {
+  it.each(["file", "too"])("[F29] write and removal of one of its names (%s): no content diverged", async (removed) => {
     await served();
     const node = await nodeOf(ROOT_NODE, "file");
     const old = (await volume.meta.lookup(ROOT_NODE, "file"))?.version ?? 0;
@@ -56,7 +56,7 @@ describe("a commit and another program's change at the same moment", () => {
     await volume.settle();
     await meanwhile(
       async () => void (await volume.write(node, "committed")),
-      () => volume.other.removeFile(gone),
+      () => volume.other.removeFile(removed),
     );
     expect(await shown()).toMatchObject({ file: "file committed", too: "file committed" });
     expect([...(await volume.files()).keys()].filter((path) => path.includes("conflict"))).toEqual([]);
@@ -65,7 +65,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("[F29] write and write in place: the program's content is kept beside", async () => {
+  it("[F29] write and write in place: the program's content is kept as a conflict copy", async () => {
     await served();
     const node = await nodeOf(ROOT_NODE, "file");
     const old = (await volume.meta.lookup(ROOT_NODE, "file"))?.version ?? 0;
@@ -81,7 +81,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("[F29] write and save by rename: the program's file is kept beside", async () => {
+  it("[F29] write and save by rename: the program's file is kept as a conflict copy", async () => {
     await served();
     await meanwhile(
       async () => void (await volume.write(await nodeOf(ROOT_NODE, "file"), "committed")),
@@ -143,7 +143,7 @@ describe("a commit and another program's change at the same moment", () => {
     expect(Object.values(await shown())).toContain("file committed");
   });
 
-  it("[F29] make and make: the program's file is kept beside", async () => {
+  it("[F29] make and make: the program's file is kept as a conflict copy", async () => {
     await served();
     await meanwhile(
       async () => void (await volume.file(ROOT_NODE, "new", "committed")),
@@ -218,7 +218,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("rename over and write to what is replaced: the program's content is kept beside", async () => {
+  it("rename over and write to what is replaced: the program's content is kept as a conflict copy", async () => {
     await served();
     const other = await volume.file(ROOT_NODE, "source", "moved");
     await volume.settle();
@@ -235,7 +235,7 @@ describe("a commit and another program's change at the same moment", () => {
     ["what else there is of it lies beside", "incomplete", " end"],
     ["nothing of it is left", "destroyed", ""],
   ])(
-    "copied bytes that a program destroys before the commit is up are lost, and the program's content is current: %s, which is told",
+    "copied bytes that a program destroys before the commit is applied are lost, and the program's content is current: %s, which is told",
     async (_what, kind, text) => {
       await served();
       const node = await nodeOf(ROOT_NODE, "file");
@@ -252,8 +252,8 @@ describe("a commit and another program's change at the same moment", () => {
         () => volume.writeFile("file", ""),
       );
       await volume.settle(20_000);
-      const told = (await volume.store.notices()).filter((notice) => notice.kind !== "lost");
-      expect(told).toMatchObject([{ kind, path: "file" }]);
+      const reported = (await volume.store.notices()).filter((notice) => notice.kind !== "lost");
+      expect(reported).toMatchObject([{ kind, path: "file" }]);
       // The version before it, which had been in its plain file, is another matter.
       expect(await volume.notices("lost")).toMatchObject([{ path: "file", node, seq: base }]);
       await expect(volume.readVersion(node, seq)).rejects.toMatchObject({ kind: "Lost" });
@@ -263,8 +263,8 @@ describe("a commit and another program's change at the same moment", () => {
   );
 });
 
-describe("what a look has found", () => {
-  it("[F30] is not told of a name that a commit has bound since, though another has freed it again", async () => {
+describe("what a probe has found", () => {
+  it("[F30] does not report a name that a commit has bound since, though another has freed it again", async () => {
     await served();
     volume.beforeExternal = async () => {
       volume.beforeExternal = undefined;

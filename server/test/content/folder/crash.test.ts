@@ -123,7 +123,7 @@ async function disturbed(at: number, how: "kill" | "cutPower"): Promise<{ volume
 const LONG = process.env["RUNNEL_LONG"] === "1";
 
 describe.each(["kill", "cutPower"] as const)("a server stopped by %s", (how) => {
-  it("[F28] at any step of bringing up ends where an undisturbed one does", async () => {
+  it("[F28] at any step of applying ends where an undisturbed one does", async () => {
     const { end, operations } = await undisturbed();
     expect(end.tree).toEqual(end.files);
     expect([...end.history.values()].filter((text) => text.startsWith("?"))).toEqual([]);

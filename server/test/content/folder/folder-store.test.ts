@@ -55,7 +55,7 @@ async function copyOf({ disk }: TestVolume): Promise<void> {
   await copy("");
 }
 
-describe("commits brought up", () => {
+describe("applied commits", () => {
   it("are plain files, folders and symlinks, and no other program's changes", async () => {
     await started();
     const folder = await volume.make(ROOT_NODE, "docs", { type: "folder", mode: 0o755 });
@@ -209,7 +209,7 @@ describe("commits brought up", () => {
     expect(await volume.store.notices()).toEqual([]);
   });
 
-  it("overtaken by a later one of a large file are not copied for nothing", async () => {
+  it("superseded by a later one of a large file are not copied for nothing", async () => {
     await started();
     const node = await volume.make(ROOT_NODE, "large");
     const text = "x".repeat(1024 * 1024);
@@ -272,7 +272,7 @@ describe("a folder that may be another one", () => {
     await volume.write(node, "while away");
     await volume.clock.advance(5000);
     await expect(volume.store.checkRoot()).rejects.toMatchObject({ kind: "Unavailable" });
-    expect(volume.absences).toEqual([expect.stringContaining("marker")]);
+    expect(volume.removals).toEqual([expect.stringContaining("marker")]);
     expect([...(await volume.tree()).keys()]).toEqual(["file", "gone"]);
     await expect(volume.store.open({ node, seq: 3 })).rejects.toMatchObject({ kind: "Unavailable" });
     expect(volume.store.status()).toMatchObject({ pendingCommits: 1, stuck: { path: "file", kind: "Unavailable" } });
@@ -318,7 +318,7 @@ describe("a folder that may be another one", () => {
       await volume.other.removeFile("file");
       await volume.clock.advance(2000);
       await expect(volume.store.checkRoot()).rejects.toMatchObject({ kind: "Unavailable" });
-      expect(volume.absences).toHaveLength(1);
+      expect(volume.removals).toHaveLength(1);
       expect([...(await volume.tree()).keys()]).toEqual(["file"]);
       await volume.store.close();
       if (instead === "nothing") {
@@ -334,7 +334,7 @@ describe("a folder that may be another one", () => {
     },
   );
 
-  it("[F111] tells nothing as up, and nothing staged as saved, that went into a folder moved away a moment before", async () => {
+  it("[F111] reports nothing as applied, and nothing staged as saved, that went into a folder moved away a moment before", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "text");
     await volume.settle();
@@ -377,7 +377,7 @@ describe("a folder that may be another one", () => {
     expect(await namesIn(volume.other, ".runnel-store/temp")).toEqual([]);
   });
 
-  it("[F23] is left out by name when it is a volume inside this one", async () => {
+  it("[F23] is excluded by name when it is a volume inside this one", async () => {
     await started();
     await volume.other.makeFolder("nested");
     await volume.other.makeFolder("nested/.runnel-store");
@@ -441,8 +441,8 @@ describe("the trash", () => {
       await volume.settle(3000);
     }
     const [one, two, three, four] = versions as [number, number, number, number];
-    for (const gone of [one, two])
-      await expect(volume.store.open({ node, seq: gone })).rejects.toMatchObject({ kind: "Gone" });
+    for (const removed of [one, two])
+      await expect(volume.store.open({ node, seq: removed })).rejects.toMatchObject({ kind: "Gone" });
     const opened = await volume.store.open({ node, seq: three });
     await volume.write(node, "six..");
     await volume.settle(3000);
@@ -555,7 +555,7 @@ describe("reading", () => {
     expect((await volume.tree()).get("file")).toBe("file bbbbbbbbbb");
   });
 
-  it("digests what waits to be brought up wherever it lies, and trusts what only the store writes to and what is settled there", async () => {
+  it("digests what waits to be applied wherever it lies, and trusts what only the store writes to and what is settled there", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "0123456789");
     const older = { node, seq: (await volume.meta.node(node))?.version ?? 0 };

@@ -147,7 +147,7 @@ afterEach(async () => {
 });
 
 describe("the folder engine on a real disk", () => {
-  it("serves what lies there, and puts commits beside it", async () => {
+  it("serves what lies there, and applies commits next to it", async () => {
     mkdirSync(join(folder, "sub"));
     writeFileSync(join(folder, "sub", "file"), "content");
     writeFileSync(join(folder, "a"), "one");
@@ -182,7 +182,7 @@ describe("the folder engine on a real disk", () => {
     expect(readdirSync(folder)).toEqual([".runnel-store"]);
   });
 
-  it("makes holes of zeros, also of those that a save copies from one that it has overtaken", async () => {
+  it("makes holes of zeros, also of those that a save copies from one that it has superseded", async () => {
     await serve();
     const [first, sparse] = [(await meta.allocateNodes(1)).first, (await meta.allocateNodes(1)).first];
     const made = (name: string, node: number): Operation => ({

@@ -132,8 +132,8 @@ class Simulation {
     await volume.settle(40_000);
     volume.disk.delayMs = () => 0;
     expect(await volume.store.notices()).toEqual([]);
-    const told = volume.externals.flat().filter(({ op }) => op !== "setRecipe" && op !== "externalAttributes");
-    expect(told).toEqual([]);
+    const reported = volume.externals.flat().filter(({ op }) => op !== "setRecipe" && op !== "externalAttributes");
+    expect(reported).toEqual([]);
   }
 
   async run(disturbs: boolean, locks = false): Promise<void> {

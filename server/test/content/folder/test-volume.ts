@@ -78,7 +78,7 @@ export class TestVolume implements ContentCallbacks {
   /** Seqs that were reported as applied, in order. */
   readonly appliedSeqs: number[] = [];
   readonly externals: ExternalOperation[][] = [];
-  readonly absences: string[] = [];
+  readonly removals: string[] = [];
   /** Called between a scan and what it reports. */
   beforeExternal: ((operations: readonly ExternalOperation[]) => Promise<void>) | undefined;
   /** Staged files that an earlier life left. */
@@ -139,11 +139,11 @@ export class TestVolume implements ContentCallbacks {
       clock: this.clock,
       callbacks: this.#callbacks(),
     });
-    const isUp = await whatIsUp(this.#meta);
-    const commits = this.#commitsToCome(isUp);
+    const isApplied = await whatIsUp(this.#meta);
+    const commits = this.#commitsToCome(isApplied);
     const handles = new Map<number, Uint8Array>();
     for (const record of this.log)
-      if (record.kind === "handle" && !isUp(record.seq)) handles.set(record.seq, record.handle);
+      if (record.kind === "handle" && !isApplied(record.seq)) handles.set(record.seq, record.handle);
     await this.#store.start(commits, handles);
   }
 
@@ -197,10 +197,10 @@ export class TestVolume implements ContentCallbacks {
     }
   }
 
-  #commitsToCome(isUp: (seq: number) => boolean): AcceptedCommit[] {
+  #commitsToCome(isApplied: (seq: number) => boolean): AcceptedCommit[] {
     const commits: AcceptedCommit[] = [];
     for (const [index, record] of this.log.entries()) {
-      if (record.kind !== "commit" || record.change === undefined || isUp(record.change.seq)) continue;
+      if (record.kind !== "commit" || record.change === undefined || isApplied(record.change.seq)) continue;
       const commit = accepted(index, record);
       if (commit !== undefined) commits.push(commit);
     }
@@ -304,7 +304,7 @@ export class TestVolume implements ContentCallbacks {
   }
 
   unavailable(reason: string): void {
-    this.absences.push(reason);
+    this.removals.push(reason);
   }
 
   /** Commits an operation. @throws the planner's refusal. */

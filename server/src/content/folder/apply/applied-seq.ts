@@ -1,37 +1,41 @@
-// UpSeq: up to which commit the folder is, and who waits for one.
-export class UpSeq {
-  readonly #tell: (seq: number) => void;
+// AppliedSeq: the commit up to which the folder has all, and the callers that wait for one.
+export class AppliedSeq {
+  readonly #onAdvance: (seq: number) => void;
   /** In the order of their seqs. */
   readonly #waiters: { seq: number; resolve: () => void }[] = [];
-  #up: number;
+  #applied: number;
+  #lastSeq: number;
+
+  /** `lastSeq`: the last commit of the volume. `onAdvance`: called once for each step. */
+  constructor(lastSeq: number, applied: number, onAdvance: (seq: number) => void) {
+    this.#lastSeq = lastSeq;
+    this.#applied = applied;
+    this.#onAdvance = onAdvance;
+  }
+
+  get applied(): number {
+    return this.#applied;
+  }
+
   /** The last commit known, of clients or of other programs. */
-  seen: number;
-
-  /** `seq`: the last of the volume. `tell`: called once for each step. */
-  constructor(seq: number, upSeq: number, tell: (seq: number) => void) {
-    this.seen = seq;
-    this.#up = upSeq;
-    this.#tell = tell;
+  get lastSeq(): number {
+    return this.#lastSeq;
   }
 
-  get up(): number {
-    return this.#up;
-  }
-
-  see(seq: number): void {
-    this.seen = Math.max(this.seen, seq);
+  noteSeq(seq: number): void {
+    this.#lastSeq = Math.max(this.#lastSeq, seq);
   }
 
   advanceTo(seq: number): void {
-    if (seq <= this.#up) return;
-    this.#up = seq;
-    this.#tell(seq);
+    if (seq <= this.#applied) return;
+    this.#applied = seq;
+    this.#onAdvance(seq);
     const end = this.#waiters.findIndex((waiter) => waiter.seq > seq);
     for (const { resolve } of this.#waiters.splice(0, end < 0 ? this.#waiters.length : end)) resolve();
   }
 
-  when(seq: number): Promise<void> {
-    if (seq <= this.#up) return Promise.resolve();
+  whenApplied(seq: number): Promise<void> {
+    if (seq <= this.#applied) return Promise.resolve();
     // Nearly always the last.
     const before = this.#waiters.findLastIndex((waiter) => waiter.seq <= seq);
     return new Promise((resolve) => this.#waiters.splice(before + 1, 0, { seq, resolve }));

@@ -12,21 +12,21 @@ import { BatchPreparer, beingChanged } from "./batch-preparer.ts";
 import type { BusyNames } from "../disk/busy-names.ts";
 import { pathOfCommit } from "./commit-path.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { Lane } from "../disk/serial-queue.ts";
+import type { SerialQueue } from "../disk/serial-queue.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { Looks } from "../disk/found.ts";
-import { NotedHandles } from "./intent-records.ts";
-import { Overtaken } from "./superseded-versions.ts";
+import type { Probes } from "../disk/found.ts";
+import { IntentRecords } from "./intent-records.ts";
+import { SupersededVersions } from "./superseded-versions.ts";
 import type { PendingContents } from "../versions/pending-contents.ts";
 import { contentOf } from "../versions/pending-contents.ts";
 import type { Prepared } from "./prepare.ts";
 import { closePrepared } from "./prepare.ts";
-import { raise } from "./apply-commit.ts";
+import { applyCommit } from "./apply-commit.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 import { TEMP_FOLDER, TRASH_FOLDER } from "../disk/store-layout.ts";
-import { UpSeq } from "./applied-seq.ts";
+import { AppliedSeq } from "./applied-seq.ts";
 import type { Versions } from "../versions/versions.ts";
-import { Waiting, isOfOnePlace } from "./waiting-commits.ts";
+import { WaitingCommits, isOfOnePlace } from "./waiting-commits.ts";
 
 /** Commits to one sync; as many bytes as are copied in a fraction of a second. */
 const BATCH_COMMITS = 64;
@@ -36,13 +36,13 @@ const SPARE_BYTES = 1024 * 1024;
 /** Of many that wait: to try them again does not take up all of the time. */
 const RETRY_MS_EACH = 10;
 
-export interface BringUpContext {
+export interface ApplierDeps {
   tree: LiveTree;
   rows: DiskRows;
   pending: PendingContents;
   versions: Versions;
   holds: BaseHolds;
-  lane: Lane;
+  serialQueue: SerialQueue;
   busy: BusyNames;
   clock: Clock;
   meta: MetaStore;
@@ -50,37 +50,37 @@ export interface BringUpContext {
   executor: Executor | undefined;
   unavailable(): string | undefined;
   /** On the disk of the folder, of old versions. */
-  makeRoom(bytes: number): Promise<void>;
+  reclaim(bytes: number): Promise<void>;
   /** To be compared with the rows. */
-  lookAt(looks: Looks): void;
+  probeLater(probes: Probes): void;
   /** What was pending when the server started is up. */
   recovered(): void;
   /** @throws Unavailable when the folder is not the volume's any more, or not at its path. */
   checkRoot(): Promise<void>;
   /** The file system refused or failed in a way that may mean that it is gone. */
-  doubt(): void;
+  checkLater(): void;
 }
 
-export class BringUp {
-  readonly #context: BringUpContext;
+export class Applier {
+  readonly #deps: ApplierDeps;
   /** To be tried, in seq order. */
   #queue: AcceptedCommit[] = [];
   /** Being tried. */
   #batch: AcceptedCommit[] = [];
   /** Tried without success, or behind one of those. */
-  readonly #waiting = new Waiting();
+  readonly #waiting = new WaitingCommits();
   /** Those of them that are of this batch. */
-  #failed = new Waiting();
+  #failed = new WaitingCommits();
   /** Those of which the log says that later ones may overtake them, and those of which it is to say so. */
-  readonly #overtakable = new Set<number>();
+  readonly #bypassable = new Set<number>();
   #toBeNoted: number[] = [];
   /** Up to here all is up but what waits. */
   #passed: number;
   /** In place, not yet stored. */
-  #raised: AcceptedCommit[] = [];
-  readonly #noted: NotedHandles;
-  readonly #overtaken = new Overtaken();
-  readonly #upSeq: UpSeq;
+  #inPlace: AcceptedCommit[] = [];
+  readonly #intents: IntentRecords;
+  readonly #superseded = new SupersededVersions();
+  readonly #appliedSeq: AppliedSeq;
   readonly #preparer: BatchPreparer;
   /** Begun before. */
   readonly #begun = new Set<number>();
@@ -103,32 +103,32 @@ export class BringUp {
    * overtaken.
    */
   constructor(
-    context: BringUpContext,
+    deps: ApplierDeps,
     { seq, upSeq, passedSeq }: { seq: number; upSeq: number; passedSeq: number },
     handles: ReadonlyMap<number, Uint8Array>,
   ) {
-    this.#context = context;
+    this.#deps = deps;
     this.#passed = passedSeq;
-    this.#stop = new Backoff(context.clock, () => this.go());
-    this.#again = new Backoff(context.clock, () => {
+    this.#stop = new Backoff(deps.clock, () => this.go());
+    this.#again = new Backoff(deps.clock, () => {
       this.#isDue = true;
       this.go();
     });
-    this.#upSeq = new UpSeq(seq, upSeq, (up) => context.callbacks.applied(up));
-    this.#noted = new NotedHandles(handles);
-    const { tree, versions, meta, callbacks, pending, executor } = context;
+    this.#appliedSeq = new AppliedSeq(seq, upSeq, (applied) => deps.callbacks.applied(applied));
+    this.#intents = new IntentRecords(handles);
+    const { tree, versions, meta, callbacks, pending, executor } = deps;
     const isApplying = (): boolean => this.#applying !== undefined;
-    const parts = { tree, versions, meta, callbacks, executor, isApplying, noted: this.#noted.bySeq };
-    this.#preparer = new BatchPreparer(parts, pending, this.#overtaken, (one) => this.#begun.has(one));
+    const preparerDeps = { tree, versions, meta, callbacks, executor, isApplying, intents: this.#intents.bySeq };
+    this.#preparer = new BatchPreparer(preparerDeps, pending, this.#superseded, (one) => this.#begun.has(one));
   }
 
   get pendingCommits(): number {
-    return this.#queue.length + this.#batch.length + this.#waiting.size + this.#raised.length;
+    return this.#queue.length + this.#batch.length + this.#waiting.size + this.#inPlace.length;
   }
 
   /** The last commit that was given to it, or noted. */
-  get seenSeq(): number {
-    return this.#upSeq.seen;
+  get lastSeq(): number {
+    return this.#appliedSeq.lastSeq;
   }
 
   get stuck(): ContentStatus["stuck"] {
@@ -136,7 +136,7 @@ export class BringUp {
   }
 
   /** Not in place; not in any order. */
-  *#unraised(): Generator<AcceptedCommit> {
+  *#notInPlace(): Generator<AcceptedCommit> {
     yield* this.#waiting.commits;
     yield* this.#batch;
     yield* this.#queue;
@@ -144,45 +144,45 @@ export class BringUp {
 
   /** There is something to do now. */
   get #hasWork(): boolean {
-    return this.#isDue || this.#queue.length + this.#raised.length > 0;
+    return this.#isDue || this.#queue.length + this.#inPlace.length > 0;
   }
 
   /** `wasBegun`: it may have been, before a crash. */
   accept(commit: AcceptedCommit, wasBegun = false): void {
     const content = contentOf(commit);
-    if (content !== undefined) this.#context.pending.add(content);
-    this.#context.busy.add(commit);
+    if (content !== undefined) this.#deps.pending.add(content);
+    this.#deps.busy.add(commit);
     if (wasBegun) {
       this.#begin(commit);
       this.#recovering = commit.seq;
     }
     this.#queue.push(commit);
-    this.#upSeq.see(commit.seq);
+    this.#appliedSeq.noteSeq(commit.seq);
     this.go();
   }
 
   #begin(commit: AcceptedCommit): void {
     if (this.#begun.has(commit.seq)) return;
     this.#begun.add(commit.seq);
-    this.#context.busy.begin(commit);
+    this.#deps.busy.begin(commit);
   }
 
   /** Another program's change was committed as `seq`: it is on disk. */
   async noteExternal(seq: number): Promise<void> {
-    this.#upSeq.see(seq);
+    this.#appliedSeq.noteSeq(seq);
     await this.#advance();
   }
 
   /** With nothing left to bring up, all is up. */
   async #advance(): Promise<void> {
-    const { seen, up } = this.#upSeq;
-    if (this.pendingCommits > 0 || seen <= up) return;
-    await this.#context.rows.store(seen);
-    this.#upSeq.advanceTo(seen);
+    const { lastSeq, applied } = this.#appliedSeq;
+    if (this.pendingCommits > 0 || lastSeq <= applied) return;
+    await this.#deps.rows.store(lastSeq);
+    this.#appliedSeq.advanceTo(lastSeq);
   }
 
   whenApplied(seq: number): Promise<void> {
-    return this.#upSeq.when(seq);
+    return this.#appliedSeq.whenApplied(seq);
   }
 
   /** Resolves when no batch is just being put in place. */
@@ -205,17 +205,17 @@ export class BringUp {
     await Promise.resolve();
     try {
       while (this.#hasWork && !this.#isClosed) await this.#round();
-      if (!this.#isClosed) await this.#context.lane.run(() => this.#advance());
+      if (!this.#isClosed) await this.#deps.serialQueue.run(() => this.#advance());
     } catch (error) {
       await this.#fail(error);
     }
   }
 
   async #fail(error: unknown): Promise<void> {
-    this.#stopped = await this.#describe(this.#queue[0] ?? this.#raised[0], error);
-    this.#context.doubt();
+    this.#stopped = await this.#describe(this.#queue[0] ?? this.#inPlace[0], error);
+    this.#deps.checkLater();
     const { kind } = this.#stopped;
-    if (kind === "NoSpace") await this.#makeRoom();
+    if (kind === "NoSpace") await this.#reclaim();
     if (!this.#isClosed) this.#stop.wait();
   }
 
@@ -226,7 +226,7 @@ export class BringUp {
       if (this.#waitsFor?.cause !== cause)
         this.#waitsFor = { cause, stuck: await this.#describe(cause.commit, cause.error) };
       if (this.#again.isWaiting || this.#isClosed) return;
-      this.#context.doubt();
+      this.#deps.checkLater();
       this.#again.wait(RETRY_MS_EACH * size);
     } else if (this.#queue.length === 0) {
       this.#waitsFor = undefined;
@@ -235,39 +235,39 @@ export class BringUp {
   }
 
   async #describe(commit: AcceptedCommit | undefined, error: unknown): Promise<NonNullable<ContentStatus["stuck"]>> {
-    const { kind, message: sentence } = fromSystemError(error, "bring up");
+    const { kind, message: sentence } = fromSystemError(error, "apply");
     try {
-      return { path: commit === undefined ? "" : await pathOfCommit(this.#context.meta, commit), kind, sentence };
+      return { path: commit === undefined ? "" : await pathOfCommit(this.#deps.meta, commit), kind, sentence };
     } catch {
       return { path: "", kind, sentence };
     }
   }
 
-  async #makeRoom(): Promise<void> {
+  async #reclaim(): Promise<void> {
     const first = this.#queue[0];
     const content = first && contentOf(first);
     try {
-      await this.#context.makeRoom((content?.sizeBytes ?? 0) + SPARE_BYTES);
+      await this.#deps.reclaim((content?.sizeBytes ?? 0) + SPARE_BYTES);
     } catch {
       // Tried again with the commit.
     }
   }
 
   async #round(): Promise<void> {
-    const reason = this.#context.unavailable();
-    if (reason !== undefined) throw new RunnelError("Unavailable", "bring up", reason);
-    if (this.#raised.length > 0) await this.#inLane(() => this.#store());
+    const reason = this.#deps.unavailable();
+    if (reason !== undefined) throw new RunnelError("Unavailable", "apply", reason);
+    if (this.#inPlace.length > 0) await this.#inSerialQueue(() => this.#store());
     if (this.#isDue) this.#queue = [...this.#waiting.takeAll(), ...this.#queue];
     this.#isDue = false;
     this.#takeBatch();
-    this.#failed = new Waiting();
+    this.#failed = new WaitingCommits();
     let preparations: Preparation[] = [];
     try {
       preparations = await this.#preparer.prepare(this.#batch);
       const end = preparations.findIndex((each) => each.kind === "failed" && !isOfOnePlace(each.error));
       const [usable, stopping] = end < 0 ? [preparations] : [preparations.slice(0, end), preparations[end]];
-      await this.#noted.note(this.#context.tree.root, this.#context.callbacks, this.#batch, usable);
-      await this.#inLane(() => this.#apply(usable));
+      await this.#intents.note(this.#deps.tree.root, this.#deps.callbacks, this.#batch, usable);
+      await this.#inSerialQueue(() => this.#apply(usable));
       if (stopping?.kind === "failed") throw stopping.error;
     } finally {
       for (const each of preparations) if (each.kind !== "failed") await closePrepared(each);
@@ -282,18 +282,18 @@ export class BringUp {
   #passOver(commit: AcceptedCommit, error?: unknown): void {
     this.#waiting.add(commit, error);
     this.#failed.add(commit, error);
-    if (!this.#overtakable.has(commit.seq)) {
+    if (!this.#bypassable.has(commit.seq)) {
       this.#toBeNoted.push(commit.seq);
-      this.#overtakable.add(commit.seq);
+      this.#bypassable.add(commit.seq);
       // What has failed for the first time may be over soon.
       if (error !== undefined) this.#again.reset();
       if (error !== undefined) this.#again.cancel();
     }
-    for (const { node, seq } of this.#overtaken.take(commit.seq)) {
-      for (const list of [this.#raised, this.#batch]) {
+    for (const { node, seq } of this.#superseded.take(commit.seq)) {
+      for (const list of [this.#inPlace, this.#batch]) {
         const at = list.findIndex(({ result }) => result.node === node && result.version === seq);
-        const [overtaken] = at < 0 ? [] : list.splice(at, 1);
-        if (overtaken !== undefined) this.#passOver(overtaken);
+        const [superseded] = at < 0 ? [] : list.splice(at, 1);
+        if (superseded !== undefined) this.#passOver(superseded);
       }
     }
   }
@@ -302,12 +302,12 @@ export class BringUp {
   async #recordWaiting(): Promise<void> {
     const seqs = this.#toBeNoted.toSorted((a, b) => a - b);
     if (seqs.length === 0) return;
-    await this.#context.callbacks.recordWaiting(seqs);
+    await this.#deps.callbacks.recordWaiting(seqs);
     this.#toBeNoted = this.#toBeNoted.slice(seqs.length);
   }
 
-  async #inLane(task: () => Promise<void>): Promise<void> {
-    await this.#context.lane.run(async () => {
+  async #inSerialQueue(task: () => Promise<void>): Promise<void> {
+    await this.#deps.serialQueue.run(async () => {
       const applying = task();
       this.#applying = applying.catch(() => undefined);
       try {
@@ -322,7 +322,7 @@ export class BringUp {
   #takeBatch(): void {
     let [taken, bytes] = [0, 0];
     for (const commit of this.#queue) {
-      if (this.#waiting.holdsUp(commit)) this.#passOver(commit);
+      if (this.#waiting.blocks(commit)) this.#passOver(commit);
       else {
         bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
         const [first] = this.#batch;
@@ -340,7 +340,7 @@ export class BringUp {
   }
 
   async #apply(preparations: readonly Preparation[]): Promise<void> {
-    const { tree } = this.#context;
+    const { tree } = this.#deps;
     let isRetried = false;
     let problem: unknown;
     for (const each of preparations) {
@@ -352,10 +352,10 @@ export class BringUp {
         continue;
       }
       isRetried ||= this.#begun.has(commit.seq);
-      problem = await this.#raise(commit, each);
+      problem = await this.#applyCommit(commit, each);
       if (problem !== undefined && !isOfOnePlace(problem)) break;
       this.#batch.shift();
-      if (problem === undefined) this.#raised.push(commit);
+      if (problem === undefined) this.#inPlace.push(commit);
       else this.#passOver(commit, problem);
       problem = undefined;
     }
@@ -366,18 +366,18 @@ export class BringUp {
 
   /** Why it is not to be put in place; without an error for the sake of others of the batch. */
   #failureOf(commit: AcceptedCommit, each: Preparation): { error?: unknown } | undefined {
-    if (this.#failed.holdsUp(commit)) return {};
+    if (this.#failed.blocks(commit)) return {};
     if (each.kind === "failed") return each;
     if (each.kind !== "lost") return undefined;
     // What it lacked may be there now that those before it are in place.
-    const before = new Waiting();
-    for (const raised of this.#raised) before.add(raised);
-    return before.holdsUp(commit) ? { error: beingChanged() } : undefined;
+    const before = new WaitingCommits();
+    for (const inPlace of this.#inPlace) before.add(inPlace);
+    return before.blocks(commit) ? { error: beingChanged() } : undefined;
   }
 
   /** @returns what it failed by; then all but what is on disk is as it was. */
-  async #raise(commit: AcceptedCommit, first: Prepared): Promise<unknown> {
-    const { tree, rows } = this.#context;
+  async #applyCommit(commit: AcceptedCommit, first: Prepared): Promise<unknown> {
+    const { tree, rows } = this.#deps;
     const mark = rows.mark();
     const resetTree = tree.mark();
     tree.isRetry = this.#begun.has(commit.seq);
@@ -388,12 +388,12 @@ export class BringUp {
       // One that was in place may have been put back since, for the sake of an earlier one.
       if (tree.isRetry && isPlaced(first)) each = await this.#preparer.one(commit);
       this.#begin(commit);
-      await raise(tree, commit, each);
+      await applyCommit(tree, commit, each);
       return undefined;
     } catch (error) {
       rows.reset(mark);
       resetTree();
-      await this.#unraise(each);
+      await this.#releaseTemp(each);
       return error ?? new Error("It failed without a reason.");
     } finally {
       if (each !== first) await closePrepared(each);
@@ -402,58 +402,58 @@ export class BringUp {
 
   /** Where a file was before it was put in place, by its logged handle. */
   tempOf(handle: Uint8Array): string | undefined {
-    return this.#noted.tempOf(handle, this.#unraised());
+    return this.#intents.tempOf(handle, this.#notInPlace());
   }
 
-  notedHandle(seq: number): Uint8Array | undefined {
-    return this.#noted.bySeq.get(seq);
+  intentHandle(seq: number): Uint8Array | undefined {
+    return this.#intents.bySeq.get(seq);
   }
 
   /** Names that renames still queued give to a node. */
   laterNames(node: number): { folder: number; name: string }[] {
     const names: { folder: number; name: string }[] = [];
-    for (const { operation } of this.#unraised())
+    for (const { operation } of this.#notInPlace())
       if (operation.op === "rename" && operation.node === node)
         names.push({ folder: operation.toFolder, name: operation.toName });
     return names;
   }
 
   /** Its temp can be read from again if it is still there. */
-  async #unraise(prepared: Prepared): Promise<void> {
+  async #releaseTemp(prepared: Prepared): Promise<void> {
     if (prepared.kind !== "filled") return;
     const { content, temp } = prepared;
     try {
-      content.isRaising = !isSameHandle((await this.#context.tree.find(temp.path))?.handle, temp.handle);
+      content.isBeingApplied = !isSameHandle((await this.#deps.tree.find(temp.path))?.handle, temp.handle);
     } catch {
-      content.isRaising = true;
+      content.isBeingApplied = true;
     }
   }
 
   /** What was put in place becomes durable and known. */
   async #store(): Promise<void> {
-    const { tree, rows, lookAt } = this.#context;
-    if (this.#raised.length === 0) return;
+    const { tree, rows, probeLater } = this.#deps;
+    if (this.#inPlace.length === 0) return;
     await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
     // What went into a folder that was moved away meanwhile is not up: it stays in the log for the folder that is served then [F111].
-    await this.#context.checkRoot();
+    await this.#deps.checkRoot();
     const { upSeq, passed } = this.#progress();
     await rows.store(upSeq, passed);
     this.#passed = Math.max(this.#passed, passed?.seq ?? upSeq);
-    const raised = this.#raised;
-    this.#raised = [];
-    for (const commit of raised) await this.#settle(commit);
-    this.#upSeq.advanceTo(upSeq);
+    const inPlace = this.#inPlace;
+    this.#inPlace = [];
+    for (const commit of inPlace) await this.#settle(commit);
+    this.#appliedSeq.advanceTo(upSeq);
     if (this.#recovering > 0 && upSeq >= this.#recovering) {
       this.#recovering = 0;
-      this.#context.recovered();
+      this.#deps.recovered();
     }
-    if (tree.context.trash.isOver) await tree.context.trash.cut();
-    lookAt(tree.takeLooks());
+    if (tree.deps.trash.isOver) await tree.deps.trash.cut();
+    probeLater(tree.takeProbes());
   }
 
   /** How far all is up with what is in place now, and what is up beyond. */
   #progress(): { upSeq: number; passed: Passed | undefined } {
-    const seq = this.#raised.reduce((last, one) => Math.max(last, one.seq), this.#passed);
+    const seq = this.#inPlace.reduce((last, one) => Math.max(last, one.seq), this.#passed);
     const waiting: number[] = [];
     let next = Infinity;
     for (const commits of [this.#waiting.commits, this.#batch, this.#queue]) {
@@ -464,24 +464,25 @@ export class BringUp {
         else if (commits === this.#queue) break;
       }
     }
-    const upSeq = next === Infinity ? this.#upSeq.seen : next - 1;
+    const upSeq = next === Infinity ? this.#appliedSeq.lastSeq : next - 1;
     if (next > seq) return { upSeq, passed: undefined };
     return { upSeq, passed: { seq, waiting: waiting.sort((a, b) => a - b) } };
   }
 
   async #settle(commit: AcceptedCommit): Promise<void> {
-    const { pending, meta, holds } = this.#context;
+    const { pending, meta, holds } = this.#deps;
     const content = contentOf(commit);
     const copied: VersionId[] = [];
-    for (const version of this.#overtaken.take(commit.seq)) {
+    for (const version of this.#superseded.take(commit.seq)) {
       copied.push(...pending.delete(version));
       await meta.forgetVersion(version);
     }
-    if (content !== undefined && !this.#overtaken.has(content.version)) copied.push(...pending.delete(content.version));
-    for (const version of copied) await holds.letGo(version);
-    this.#noted.bySeq.delete(commit.seq);
-    this.#overtakable.delete(commit.seq);
-    this.#context.busy.delete(commit, this.#begun.delete(commit.seq));
+    if (content !== undefined && !this.#superseded.has(content.version))
+      copied.push(...pending.delete(content.version));
+    for (const version of copied) await holds.evict(version);
+    this.#intents.bySeq.delete(commit.seq);
+    this.#bypassable.delete(commit.seq);
+    this.#deps.busy.delete(commit, this.#begun.delete(commit.seq));
     this.#preparer.forget(commit.seq);
   }
 

@@ -11,7 +11,7 @@ import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
 import { keepShown } from "../disk/shown.ts";
 import { STORE_FILE_MODE, tempPath } from "../disk/store-layout.ts";
 import { removeIfThere } from "../disk/found.ts";
-import { raiseXattr } from "../disk/xattrs.ts";
+import { applyXattr } from "../disk/xattrs.ts";
 
 type SetAttr = Extract<Operation, { op: "setAttr" }>;
 
@@ -71,7 +71,7 @@ async function asStored(
   }
 }
 
-export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, operation: SetAttr): Promise<void> {
+export async function applyAttributes(tree: LiveTree, commit: AcceptedCommit, operation: SetAttr): Promise<void> {
   const { node } = operation;
   const { xattr, xattrs: _none, ...settable } = operation.change;
   const rows = await rowsOf(tree, node);
@@ -80,7 +80,8 @@ export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, op
   const state = stateAfter(commit, node);
   if (path === undefined || state === undefined) return;
   const before = await tree.find(path);
-  if (before === undefined || (row !== undefined && !isSameHandle(before.handle, row.handle))) return tree.lookAt(path);
+  if (before === undefined || (row !== undefined && !isSameHandle(before.handle, row.handle)))
+    return tree.probeLater(path);
   // Whose the served folder is, is the server's own business.
   const wanted: SetStat = node === ROOT_NODE ? timeOf(settable) : settable;
   await tree.setAttributes(path, state, wanted, { mode: before.stat.mode, owner: undefined });
@@ -88,7 +89,7 @@ export async function raiseAttributes(tree: LiveTree, commit: AcceptedCommit, op
   if (mode !== undefined || uid !== undefined || gid !== undefined) await keepShown(tree.root, path, state, false);
   // What an earlier commit of this batch said about the folder's time must not come back at its end.
   if (state.type === "folder" && settable.mtimeNs !== undefined) tree.touch(node, state);
-  const xattrs = xattr === undefined ? row?.xattrs : await raiseXattr(tree.root, path, xattr, row?.xattrs);
+  const xattrs = xattr === undefined ? row?.xattrs : await applyXattr(tree.root, path, xattr, row?.xattrs);
   const after = await tree.find(path);
   if (row === undefined || after === undefined || !isSameHandle(after.handle, row.handle)) return;
   const stored = await asStored(tree, commit.seq, settable, before.stat, after.stat);

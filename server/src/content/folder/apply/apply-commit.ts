@@ -4,30 +4,30 @@ import type { AcceptedCommit } from "../../content-store.ts";
 import { pathOfCommit } from "./commit-path.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { Prepared } from "./prepare.ts";
-import { raiseAttributes } from "./apply-attributes.ts";
-import { lookAtRows, raiseLink, raiseMake } from "./apply-make.ts";
-import { raiseRemove } from "./apply-remove.ts";
-import { raiseRename } from "./apply-rename.ts";
-import { raiseWrite } from "./apply-write.ts";
+import { applyAttributes } from "./apply-attributes.ts";
+import { probeRows, applyLink, applyMake } from "./apply-make.ts";
+import { applyRemove } from "./apply-remove.ts";
+import { applyRename } from "./apply-rename.ts";
+import { applyWrite } from "./apply-write.ts";
 import { removeIfThere } from "../disk/found.ts";
 
-export async function raise(tree: LiveTree, commit: AcceptedCommit, prepared: Prepared): Promise<void> {
+export async function applyCommit(tree: LiveTree, commit: AcceptedCommit, prepared: Prepared): Promise<void> {
   const { operation } = commit;
   switch (operation.op) {
     case "make":
-      if (prepared.kind === "made") await raiseMake(tree, commit, operation, prepared.handle, prepared.isPlaced);
+      if (prepared.kind === "made") await applyMake(tree, commit, operation, prepared.handle, prepared.isPlaced);
       return;
     case "link":
-      return raiseLink(tree, commit, operation, prepared.kind === "made" ? prepared : undefined);
+      return applyLink(tree, commit, operation, prepared.kind === "made" ? prepared : undefined);
     case "rename":
-      return raiseRename(tree, commit, operation);
+      return applyRename(tree, commit, operation);
     case "remove":
-      return raiseRemove(tree, commit, operation);
+      return applyRemove(tree, commit, operation);
     case "setAttr":
-      return raiseAttributes(tree, commit, operation);
+      return applyAttributes(tree, commit, operation);
     case "write":
-      if (prepared.kind === "filled") await raiseWrite(tree, commit, prepared.content, prepared.temp);
-      if (prepared.kind === "lost") await raiseLost(tree, commit, prepared);
+      if (prepared.kind === "filled") await applyWrite(tree, commit, prepared.content, prepared.temp);
+      if (prepared.kind === "lost") await applyLost(tree, commit, prepared);
   }
 }
 
@@ -35,7 +35,7 @@ export async function raise(tree: LiveTree, commit: AcceptedCommit, prepared: Pr
  * The commit copied bytes that another program has destroyed, and nobody has them: the version is lost. What it brought itself, and what could be had, is put
  * beside. The rows say that the version is what lies there, so the next look tells the program's content as one that came after it.
  */
-async function raiseLost(
+async function applyLost(
   tree: LiveTree,
   commit: AcceptedCommit,
   { content, path, missing }: Prepared & { kind: "lost" },
@@ -66,6 +66,6 @@ async function raiseLost(
     });
   }
   tree.rows.setPlace(version, { at: "lost" });
-  if (!isKept) tree.context.destroyed(await pathOfCommit(tree.context.meta, commit), version.seq);
-  await lookAtRows(tree, [...rows, ...made]);
+  if (!isKept) tree.deps.destroyed(await pathOfCommit(tree.deps.meta, commit), version.seq);
+  await probeRows(tree, [...rows, ...made]);
 }

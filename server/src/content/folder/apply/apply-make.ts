@@ -86,7 +86,7 @@ async function syncTemp(root: DiskRoot, temp: string, state: NodeState): Promise
 }
 
 /** `isPlaced`: it is in the tree since before an interruption. */
-export async function raiseMake(
+export async function applyMake(
   tree: LiveTree,
   commit: AcceptedCommit,
   operation: Op<"make">,
@@ -135,7 +135,7 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: Node
     ? found.stat
     : { ...like, type: typeOnDisk(state.type), sizeBytes: 0, mtimeNs: state.mtimeNs, ctimeNs: -1n };
   await tree.bind({ ...key, stat });
-  if (!isAsMade) tree.lookAt(path);
+  if (!isAsMade) tree.probeLater(path);
 }
 
 /**
@@ -156,7 +156,7 @@ export async function prepareLink(
 }
 
 /** `made`: the link in temp/, undefined when no file was found that it could be of. */
-export async function raiseLink(
+export async function applyLink(
   tree: LiveTree,
   commit: AcceptedCommit,
   operation: Op<"link">,
@@ -174,7 +174,7 @@ export async function raiseLink(
   const recorded = tree.recorded(first, before?.found && withoutLink(before.found, first), after);
   for (const row of [...rows, { ...first, folder, name }]) await tree.bind({ ...row, ...recorded });
   // What another program took away meanwhile is for the next look to find.
-  if (recorded.stat === first.stat) await lookAtRows(tree, [...rows, { folder, name }]);
+  if (recorded.stat === first.stat) await probeRows(tree, [...rows, { folder, name }]);
 }
 
 /** The tuple before: the link in temp/ has changed the ctime already. */
@@ -204,9 +204,9 @@ async function sourceOfLink(
   return undefined;
 }
 
-export async function lookAtRows(tree: LiveTree, rows: readonly Pick<DiskRow, "folder" | "name">[]): Promise<void> {
+export async function probeRows(tree: LiveTree, rows: readonly Pick<DiskRow, "folder" | "name">[]): Promise<void> {
   for (const { folder, name } of rows) {
     const path = await tree.rows.pathOfName(folder, name);
-    if (path !== undefined) tree.lookAt(path);
+    if (path !== undefined) tree.probeLater(path);
   }
 }

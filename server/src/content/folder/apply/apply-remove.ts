@@ -10,7 +10,7 @@ import { moveOut, settleTakenOut } from "./take-out.ts";
 
 type Remove = Extract<Operation, { op: "remove" }>;
 
-export async function raiseRemove(
+export async function applyRemove(
   tree: LiveTree,
   commit: AcceptedCommit,
   { folder, name, node }: Remove,
@@ -19,7 +19,7 @@ export async function raiseRemove(
   const row = await tree.rows.get(folder, name);
   const path = await tree.rows.pathOfName(folder, name);
   if (path === undefined) return;
-  if (row === undefined || row.node !== node) return tree.lookAt(path);
+  if (row === undefined || row.node !== node) return tree.probeLater(path);
   if (row.stat.type === "folder") return removeFolder(tree, row, path);
   const hasOtherNames = (await tree.rows.ofNode(node)).length > 1;
   const temp = tempPath(commit.seq, "old");
@@ -35,7 +35,7 @@ export async function refreshOtherNames(tree: LiveTree, removed: DiskRow, wasRec
   const first = rows[0];
   const path = first && (await tree.rows.pathOfName(first.folder, first.name));
   if (path === undefined) return;
-  if (!wasRecorded) return tree.lookAt(path);
+  if (!wasRecorded) return tree.probeLater(path);
   const found = await tree.find(path);
   // What was just seen at the removed name was the recorded file, so size and mtime tell whether it still is.
   const before = found && { handle: found.handle, stat: removed.stat };
@@ -53,9 +53,9 @@ async function removeFolder(tree: LiveTree, row: DiskRow, path: string): Promise
       await tree.root.removeFolder(path);
     } catch (error) {
       if (!isRunnelError(error, "NotFound", "NotEmpty", "Exists", "NotFolder")) throw error;
-      tree.lookAt(path);
+      tree.probeLater(path);
     }
-  } else if (found !== undefined) tree.lookAt(path);
+  } else if (found !== undefined) tree.probeLater(path);
   tree.rows.remove(row);
   tree.foldersMoved();
 }

@@ -24,7 +24,7 @@ interface Move {
   before: Found | undefined;
 }
 
-export async function raiseRename(tree: LiveTree, commit: AcceptedCommit, operation: Rename): Promise<void> {
+export async function applyRename(tree: LiveTree, commit: AcceptedCommit, operation: Rename): Promise<void> {
   const { folder, name, node, toFolder, toName } = operation;
   tree.touch(folder, stateAfter(commit, folder));
   tree.touch(toFolder, stateAfter(commit, toFolder));
@@ -33,7 +33,7 @@ export async function raiseRename(tree: LiveTree, commit: AcceptedCommit, operat
   const to = await tree.rows.pathOfName(toFolder, toName);
   if (from === undefined || to === undefined) return;
   if (source === undefined || source.node !== node) {
-    tree.lookAt(from);
+    tree.probeLater(from);
     return tree.bindUnknown(node, toFolder, toName);
   }
   const over = await tree.rows.get(toFolder, toName);
@@ -55,8 +55,8 @@ async function recordMoved(tree: LiveTree, { operation, source, from, to, before
   else for (const row of await tree.rows.ofNode(source.node)) tree.rows.put({ ...row, ...recorded });
   // Another program took or replaced it: the next look finds out.
   if (!isSameHandle(after?.handle, source.handle) || recorded.stat === source.stat) {
-    tree.lookAt(from);
-    tree.lookAt(to);
+    tree.probeLater(from);
+    tree.probeLater(to);
   }
 }
 
@@ -124,7 +124,7 @@ async function removeReplacedFolder(tree: LiveTree, { from, source, operation }:
   } catch (error) {
     if (!isRunnelError(error, "NotEmpty", "Exists")) throw error;
   }
-  await tree.keepBeside(from, operation.toFolder, operation.toName, true);
+  await tree.keepConflictCopy(from, operation.toFolder, operation.toName, true);
 }
 
 async function exchange(tree: LiveTree, move: Move, over: DiskRow): Promise<void> {
@@ -143,6 +143,6 @@ async function exchange(tree: LiveTree, move: Move, over: DiskRow): Promise<void
     tree.rows.put({ ...row, ...recorded });
     if (isFolder) tree.folderMoved(path === to ? from : to, path);
     if (!isFolder) for (const name of await tree.rows.ofNode(row.node)) tree.rows.put({ ...name, ...recorded });
-    if (!isSameHandle(after?.handle, row.handle) || recorded.stat === row.stat) tree.lookAt(path);
+    if (!isSameHandle(after?.handle, row.handle) || recorded.stat === row.stat) tree.probeLater(path);
   }
 }

@@ -7,14 +7,14 @@ import type { FilledTemp } from "../staging/filled-temp.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { Found } from "../disk/found.ts";
 import type { PendingContent } from "../versions/pending-contents.ts";
-import { lookAtRows, stateAfter } from "./apply-make.ts";
+import { probeRows, stateAfter } from "./apply-make.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 import { keepShown } from "../disk/shown.ts";
 import { tempPath } from "../disk/store-layout.ts";
 import { removeIfThere } from "../disk/found.ts";
 import { settleTakenOut } from "./take-out.ts";
 
-export async function raiseWrite(
+export async function applyWrite(
   tree: LiveTree,
   commit: AcceptedCommit,
   content: PendingContent,
@@ -24,18 +24,18 @@ export async function raiseWrite(
   const rows = await firstThere(tree, await rowsOf(tree, version.node), temp.handle);
   const made = commit.change.bindings.find(({ node }) => node === version.node);
   const first = rows[0];
-  content.isRaising = true;
+  content.isBeingApplied = true;
   if (first !== undefined && first.version > version.seq) {
     // Another program overwrote it before the interruption, which the log knows and the rows say already.
     return tree.rows.setPlace(version, { at: "lost" });
   }
-  await tree.context.holdPlaced(version, temp);
+  await tree.deps.holdPlaced(version, temp);
   if (first !== undefined) await exchange(tree, commit, temp, first, rows);
-  else if (made !== undefined) await placeBeside(tree, commit, temp, made);
+  else if (made !== undefined) await placeConflictCopy(tree, commit, temp, made);
   else return keepNameless(tree, content, temp);
   const names = first === undefined && made !== undefined ? [made] : rows;
   const stat = await recordedStat(tree, temp, sizeBytes, names);
-  if (temp.open !== undefined && stat.ctimeNs >= 0n && content.recipe !== undefined) tree.context.placed(version, stat);
+  if (temp.open !== undefined && stat.ctimeNs >= 0n && content.recipe !== undefined) tree.deps.placed(version, stat);
   for (const { folder, name } of names) {
     const kept = first?.xattrs === undefined ? {} : { xattrs: first.xattrs };
     await tree.bind({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq, ...kept });
@@ -45,14 +45,14 @@ export async function raiseWrite(
     );
   }
   if (sizeBytes > 0) tree.rows.setPlace(version, { at: "disk" });
-  if (stat.ctimeNs < 0n) await lookAtRows(tree, names);
+  if (stat.ctimeNs < 0n) await probeRows(tree, names);
 }
 
 /** A node that has names in the tree and no row has lost them with the index: what lies there is unknown. */
 async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
   const rows = await tree.rows.ofNode(node);
   if (rows.length > 0 || !tree.isRetry) return rows;
-  const names = await tree.context.meta.namesOf(node);
+  const names = await tree.deps.meta.namesOf(node);
   const free = [];
   for (const name of names) if ((await tree.rows.get(name.folder, name.name)) === undefined) free.push(name);
   if (free.length === 0) return [];
@@ -73,7 +73,7 @@ async function firstThere(tree: LiveTree, rows: DiskRow[], handle: Uint8Array): 
 }
 
 /** A node that lost its name: its content goes to a new one. */
-async function placeBeside(
+async function placeConflictCopy(
   tree: LiveTree,
   commit: AcceptedCommit,
   temp: FilledTemp,
@@ -88,7 +88,7 @@ async function placeBeside(
 /** Unlinked while a program has it open: nobody finds it in the tree, the content is kept as an old one. */
 async function keepNameless(tree: LiveTree, { version, sizeBytes }: PendingContent, temp: FilledTemp): Promise<void> {
   if (sizeBytes === 0) return removeIfThere(tree.root, temp.path);
-  const { trash } = tree.context;
+  const { trash } = tree.deps;
   const place =
     temp.open === undefined
       ? await trash.find(version, temp.handle)
@@ -108,8 +108,8 @@ async function exchange(
   for (const row of rows.slice(1)) await relink(tree, commit.seq, first, temp.handle, row, wasRecorded);
   const { folder, name } = first;
   // Rolling the log forward can have put this file's handle or a later one's into the old version's row: its own is what was logged for it.
-  const isNewer = tree.isRetry && tree.context.tempOf(first.handle) !== undefined;
-  const row = isNewer ? { ...first, handle: tree.context.notedHandle(first.version) ?? first.handle } : first;
+  const isNewer = tree.isRetry && tree.deps.tempOf(first.handle) !== undefined;
+  const row = isNewer ? { ...first, handle: tree.deps.intentHandle(first.version) ?? first.handle } : first;
   await settleTakenOut(tree, { temp: temp.path, row, wasRecorded, hasOtherNames: false, folder, name });
 }
 

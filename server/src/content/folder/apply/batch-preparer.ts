@@ -3,10 +3,10 @@ import type { VersionId } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import { eachOf } from "../../../host/each-of.ts";
-import type { Overtaken } from "./superseded-versions.ts";
+import type { SupersededVersions } from "./superseded-versions.ts";
 import type { PendingContents } from "../versions/pending-contents.ts";
 import { contentOf } from "../versions/pending-contents.ts";
-import type { PrepareContext, Prepared } from "./prepare.ts";
+import type { PrepareDeps, Prepared } from "./prepare.ts";
 import { prepare } from "./prepare.ts";
 
 /** Preparations at once: their fsyncs share journal commits. */
@@ -19,45 +19,45 @@ const LOST_TRIES = 4;
 export type Preparation = Prepared | { kind: "failed"; error: unknown };
 
 export function beingChanged(): RunnelError {
-  return new RunnelError("Stale", "bring up", "A file that it copies from is being changed by another program.");
+  return new RunnelError("Stale", "apply", "A file that it copies from is being changed by another program.");
 }
 
 export class BatchPreparer {
-  readonly #parts: PrepareContext;
+  readonly #deps: PrepareDeps;
   readonly #pending: PendingContents;
-  readonly #overtaken: Overtaken;
+  readonly #superseded: SupersededVersions;
   readonly #hasBegun: (seq: number) => boolean;
   readonly #lostTries = new Map<number, number>();
 
   constructor(
-    parts: PrepareContext,
+    deps: PrepareDeps,
     pending: PendingContents,
-    overtaken: Overtaken,
+    superseded: SupersededVersions,
     hasBegun: (seq: number) => boolean,
   ) {
-    this.#parts = parts;
+    this.#deps = deps;
     this.#pending = pending;
-    this.#overtaken = overtaken;
+    this.#superseded = superseded;
     this.#hasBegun = hasBegun;
   }
 
   async prepare(batch: readonly AcceptedCommit[]): Promise<Preparation[]> {
     const seqs = new Set(batch.map(({ seq }) => seq));
-    const overtakers = this.#overtaken.find(batch, (commit, version) => this.#isNeeded(commit, version, seqs));
+    const successors = this.#superseded.find(batch, (commit, version) => this.#isNeeded(commit, version, seqs));
     const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
     const results: Preparation[] = [];
     await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
       try {
-        results[index] = await this.one(commit, overtakers.has(index), written.has(commit.result.node));
+        results[index] = await this.one(commit, successors.has(index), written.has(commit.result.node));
       } catch (error) {
         results[index] = { kind: "failed", error };
       }
     });
     // One that was overtaken by what could not be prepared has not been overtaken yet.
-    for (const [index, overtaker] of overtakers) {
-      const later = results[overtaker];
+    for (const [index, successor] of successors) {
+      const later = results[successor];
       if (later?.kind === "failed") results[index] = later;
-      else this.#overtaken.remember(batch[index] as AcceptedCommit, batch[overtaker] as AcceptedCommit);
+      else this.#superseded.remember(batch[index] as AcceptedCommit, batch[successor] as AcceptedCommit);
     }
     return results;
   }
@@ -66,10 +66,10 @@ export class BatchPreparer {
   async one(commit: AcceptedCommit, isSuperseded = false, isReplaced = false): Promise<Prepared> {
     const content = contentOf(commit);
     const known = content && (this.#pending.get(content.version) ?? content);
-    if (isSuperseded && known !== undefined) return { kind: "overtaken", content: known };
+    if (isSuperseded && known !== undefined) return { kind: "superseded", content: known };
     const tries = (this.#lostTries.get(commit.seq) ?? 0) + 1;
     const isLastTry = tries >= LOST_TRIES;
-    const prepared = await prepare(this.#parts, commit, known, isReplaced, isLastTry);
+    const prepared = await prepare(this.#deps, commit, known, isReplaced, isLastTry);
     if (prepared.kind !== "lost" || !prepared.mayComeBack || isLastTry) return prepared;
     this.#lostTries.set(commit.seq, tries);
     throw beingChanged();
@@ -82,7 +82,7 @@ export class BatchPreparer {
 
   /** It is in place already, open, or copied from by a commit that is not in the batch. */
   #isNeeded(commit: AcceptedCommit, version: VersionId, seqs: ReadonlySet<number>): boolean {
-    if (this.#hasBegun(commit.seq) || this.#parts.versions.isOpen(version)) return true;
+    if (this.#hasBegun(commit.seq) || this.#deps.versions.isOpen(version)) return true;
     return this.#pending.isNeeded(version, seqs);
   }
 }

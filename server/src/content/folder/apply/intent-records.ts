@@ -1,4 +1,4 @@
-// NotedHandles: the handles logged for commits that are about to put a file in place, until they are up. After an interruption they tell our own
+// IntentRecords: the handles logged for commits that are about to put a file in place, until they are up. After an interruption they tell our own
 // files from other programs', wherever a later commit has moved them [F28].
 import type { DiskRoot } from "@runnel/shared";
 import type { AcceptedCommit, ContentCallbacks } from "../../content-store.ts";
@@ -8,7 +8,7 @@ import { pathOfTemp } from "./prepare.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 import { TEMP_FOLDER, tempPath } from "../disk/store-layout.ts";
 
-export class NotedHandles {
+export class IntentRecords {
   readonly bySeq: Map<number, Uint8Array>;
 
   constructor(handles: ReadonlyMap<number, Uint8Array>) {
@@ -35,10 +35,10 @@ export class NotedHandles {
   }
 
   /** Where a file was before it was put in place. */
-  tempOf(handle: Uint8Array, unraised: Iterable<AcceptedCommit>): string | undefined {
-    for (const [seq, noted] of this.bySeq) {
-      if (!isSameHandle(noted, handle)) continue;
-      const commit = Iterator.from(unraised).find((one) => one.seq === seq);
+  tempOf(handle: Uint8Array, notInPlace: Iterable<AcceptedCommit>): string | undefined {
+    for (const [seq, intent] of this.bySeq) {
+      if (!isSameHandle(intent, handle)) continue;
+      const commit = Iterator.from(notInPlace).find((one) => one.seq === seq);
       const content = commit && contentOf(commit);
       return content === undefined ? tempPath(seq, "new") : pathOfTemp(seq, content);
     }

@@ -4,9 +4,9 @@ import type { Clock, DiskRoot, DiskStat, Timer, VersionId } from "@runnel/shared
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { Lane } from "../disk/serial-queue.ts";
+import type { SerialQueue } from "../disk/serial-queue.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { Looks } from "../disk/found.ts";
+import type { Probes } from "../disk/found.ts";
 import { isSameContent } from "../disk/same-file.ts";
 import { TRASH_FOLDER, joinPath, splitPath } from "../disk/store-layout.ts";
 import type { Trash } from "../versions/trash.ts";
@@ -21,15 +21,15 @@ const FILES_MAX = 65_536;
 /** Looked at when the server starts: a crash may have come before they were. */
 const NEWEST = 256;
 
-export interface LateWritersContext {
+export interface LateWritersDeps {
   root: DiskRoot;
   rows: DiskRows;
   meta: MetaStore;
   clock: Clock;
-  lane: Lane;
+  serialQueue: SerialQueue;
   trash: Trash;
   tree: LiveTree;
-  lookAt(looks: Looks): void;
+  probeLater(probes: Probes): void;
 }
 
 interface Watched {
@@ -43,28 +43,28 @@ interface Watched {
 }
 
 export class LateWriters {
-  readonly #context: LateWritersContext;
+  readonly #deps: LateWritersDeps;
   /** By name in the trash. */
   readonly #watched = new Map<string, Watched>();
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(context: LateWritersContext) {
-    this.#context = context;
+  constructor(deps: LateWritersDeps) {
+    this.#deps = deps;
   }
 
   /** Looks at what came to the trash last. */
   async start(): Promise<void> {
-    for (const { name, version } of this.#context.trash.newest(NEWEST)) {
-      const place = (await this.#context.meta.version(version))?.place;
+    for (const { name, version } of this.#deps.trash.newest(NEWEST)) {
+      const place = (await this.#deps.meta.version(version))?.place;
       if (place?.at === "trash" && place.file === name) this.watch(version, name, place.stat);
     }
   }
 
   /** A file came to the trash, with this tuple. */
   watch(version: VersionId, name: string, stat: DiskStat): void {
-    const nowMs = this.#context.clock.bootMs();
+    const nowMs = this.#deps.clock.bootMs();
     this.#watched.set(name, { version, name, stat, sinceMs: nowMs, waitMs: FIRST_MS, nextMs: nowMs + FIRST_MS });
     const [oldest] = this.#watched.keys();
     if (this.#watched.size > FILES_MAX && oldest !== undefined) this.#watched.delete(oldest);
@@ -73,7 +73,7 @@ export class LateWriters {
 
   #wait(): void {
     if (this.#timer !== undefined || this.#isClosed || this.#watched.size === 0) return;
-    this.#timer = this.#context.clock.after(FIRST_MS, () => {
+    this.#timer = this.#deps.clock.after(FIRST_MS, () => {
       this.#running = this.#look().finally(() => {
         this.#timer = undefined;
         this.#wait();
@@ -82,7 +82,7 @@ export class LateWriters {
   }
 
   async #look(): Promise<void> {
-    const nowMs = this.#context.clock.bootMs();
+    const nowMs = this.#deps.clock.bootMs();
     for (const watched of this.#watched.values()) {
       if (watched.nextMs > nowMs || this.#isClosed) continue;
       watched.waitMs = Math.min(2 * watched.waitMs, WAIT_MS_MAX);
@@ -97,7 +97,7 @@ export class LateWriters {
 
   /** Nobody writes to it any more, or it is in the tree again. */
   async #isOver(watched: Watched, nowMs: number): Promise<boolean> {
-    const { root } = this.#context;
+    const { root } = this.#deps;
     const path = joinPath(TRASH_FOLDER, watched.name);
     try {
       const file = await root.open(path, "read");
@@ -118,15 +118,15 @@ export class LateWriters {
   }
 
   async #putBack({ version, name }: Watched, path: string): Promise<void> {
-    const { lane, trash, tree, rows, meta, lookAt } = this.#context;
-    await lane.run(async () => {
+    const { serialQueue, trash, tree, rows, meta, probeLater } = this.#deps;
+    await serialQueue.run(async () => {
       const was = splitPath(await trash.pathOf(name));
-      await tree.keepBeside(path, await this.#folderAt(was.folder), was.name, true);
-      await trash.left(name);
+      await tree.keepConflictCopy(path, await this.#folderAt(was.folder), was.name, true);
+      await trash.forget(name);
       if ((await meta.version(version))?.place.at === "trash") rows.setPlace(version, { at: "lost" });
       await tree.finish([]);
       await rows.store((await meta.facts()).upSeq);
-      lookAt(tree.takeLooks());
+      probeLater(tree.takeProbes());
     });
   }
 
@@ -134,7 +134,7 @@ export class LateWriters {
   async #folderAt(path: string): Promise<number> {
     let folder = ROOT_NODE;
     for (const name of path === "" ? [] : path.split("/")) {
-      const row = await this.#context.rows.get(folder, name);
+      const row = await this.#deps.rows.get(folder, name);
       if (row?.stat.type !== "folder") return ROOT_NODE;
       folder = row.node;
     }

@@ -11,7 +11,7 @@ import { conflictName } from "../../../meta/conflict-name.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { Found, Looks } from "../disk/found.ts";
+import type { Found, Probes } from "../disk/found.ts";
 import { findAt } from "../disk/found.ts";
 import { ROOT_ROW } from "../disk/disk-rows.ts";
 import type { FilledTemp } from "../staging/filled-temp.ts";
@@ -22,7 +22,7 @@ import type { Trash } from "../versions/trash.ts";
 /** Other programs may take a name again and again; after this it is their fault. */
 const ATTEMPTS = 8;
 
-export interface LiveTreeContext {
+export interface LiveTreeDeps {
   root: DiskRoot;
   rows: DiskRows;
   trash: Trash;
@@ -41,7 +41,7 @@ export interface LiveTreeContext {
   /** Where the file of a logged handle was before it was put in place. */
   tempOf(handle: Uint8Array): string | undefined;
   /** The handle logged for a commit, while that is not forgotten. */
-  notedHandle(seq: number): Uint8Array | undefined;
+  intentHandle(seq: number): Uint8Array | undefined;
   /** Called before a version's file gets its place in the tree. */
   holdPlaced(version: VersionId, temp: FilledTemp): Promise<void>;
   /** Names that commits not yet stored give to the node. */
@@ -49,7 +49,7 @@ export interface LiveTreeContext {
 }
 
 export class LiveTree {
-  readonly context: LiveTreeContext;
+  readonly deps: LiveTreeDeps;
   /** The commit was begun before: some of it may be done already, by us. */
   isRetry = false;
   /** Commits behind this one are in the folder already. */
@@ -59,23 +59,23 @@ export class LiveTree {
   /** Those of them that a late commit changed: a later one has given them their time. */
   #touchedLate = new Set<number>();
   /** Paths to be looked at when the batch is stored. */
-  readonly #looks = new Set<string>();
+  readonly #probes = new Set<string>();
   /** Folders to be listed then. */
   readonly #lists = new Set<number>();
-  readonly #moves: Looks["moves"] = [];
+  readonly #moves: Probes["moves"] = [];
   /** Folders seen to be in their places by this batch. */
   readonly #present = new Set<number>();
 
-  constructor(context: LiveTreeContext) {
-    this.context = context;
+  constructor(deps: LiveTreeDeps) {
+    this.deps = deps;
   }
 
   get root(): DiskRoot {
-    return this.context.root;
+    return this.deps.root;
   }
 
   get rows(): DiskRows {
-    return this.context.rows;
+    return this.deps.rows;
   }
 
   find(path: string): Promise<Found | undefined> {
@@ -95,7 +95,7 @@ export class LiveTree {
   /** The folder's path; the folder is there. One that another program removed is made again, since a commit puts something into it. */
   async folder(node: number): Promise<string> {
     const path = await this.rows.pathOf(node);
-    if (path === undefined) throw new RunnelError("Corrupt", "bring up", `Folder ${node} has no place on disk.`);
+    if (path === undefined) throw new RunnelError("Corrupt", "apply", `Folder ${node} has no place on disk.`);
     if (node === ROOT_NODE || this.#present.has(node)) return path;
     const row = (await this.rows.ofNode(node))[0] as DiskRow;
     let found = await this.find(path);
@@ -107,7 +107,7 @@ export class LiveTree {
     }
     await this.folder(row.folder);
     if (found === undefined && this.isRetry && (await this.#moveBack(row, path))) return path;
-    if (found !== undefined) await this.keepBeside(path, row.folder, row.name, true);
+    if (found !== undefined) await this.keepConflictCopy(path, row.folder, row.name, true);
     await this.root.makeFolder(path, row.stat.mode);
     this.touch(row.folder);
     const made = await this.find(path);
@@ -117,7 +117,7 @@ export class LiveTree {
 
   /** After a power cut a later rename of the folder can be in place without what an earlier commit put into it: its turn comes again. */
   async #moveBack(row: DiskRow, path: string): Promise<boolean> {
-    for (const { folder, name } of this.context.laterNames(row.node)) {
+    for (const { folder, name } of this.deps.laterNames(row.node)) {
       const later = await this.rows.pathOfName(folder, name);
       const found = later === undefined ? undefined : await this.find(later);
       if (later === undefined || !isSameHandle(found?.handle, row.handle)) continue;
@@ -162,8 +162,8 @@ export class LiveTree {
     };
   }
 
-  lookAt(path: string): void {
-    this.#looks.add(path);
+  probeLater(path: string): void {
+    this.#probes.add(path);
   }
 
   /** A folder has moved, and with it what events may still name by its old path. */
@@ -176,27 +176,27 @@ export class LiveTree {
     this.#lists.add(folder);
   }
 
-  takeLooks(): Looks {
-    const looks = { paths: [...this.#looks], folders: [...this.#lists], moves: this.#moves.splice(0) };
-    this.#looks.clear();
+  takeProbes(): Probes {
+    const probes = { paths: [...this.#probes], folders: [...this.#lists], moves: this.#moves.splice(0) };
+    this.#probes.clear();
     this.#lists.clear();
-    return looks;
+    return probes;
   }
 
   /** Moves what another program put at `from` out of the way, to a free name beside `name`. */
-  async keepBeside(from: string, folder: number, name: string, isDivergence: boolean): Promise<void> {
-    const { path, beside } = await this.#moveBeside(from, folder, name);
-    if (isDivergence) this.context.conflict(path, beside);
+  async keepConflictCopy(from: string, folder: number, name: string, isDivergence: boolean): Promise<void> {
+    const { path, beside } = await this.#moveToConflictCopy(from, folder, name);
+    if (isDivergence) this.deps.conflict(path, beside);
   }
 
   /** Puts what there is of a committed content beside the name that it was for. */
   async keepIncomplete(from: string, folder: number, name: string, missing: readonly ByteRange[]): Promise<void> {
-    const { path, beside } = await this.#moveBeside(from, folder, name);
-    this.context.incomplete(path, beside, missing);
+    const { path, beside } = await this.#moveToConflictCopy(from, folder, name);
+    this.deps.incomplete(path, beside, missing);
   }
 
-  async #moveBeside(from: string, folder: number, name: string): Promise<{ path: string; beside: string }> {
-    const wallNs = this.context.clock.wallNs();
+  async #moveToConflictCopy(from: string, folder: number, name: string): Promise<{ path: string; beside: string }> {
+    const wallNs = this.deps.clock.wallNs();
     const inFolder = (await this.rows.pathOf(folder)) ?? "";
     for (let count = 1; ; count++) {
       const path = joinPath(inFolder, conflictName(name, wallNs, count));
@@ -207,7 +207,7 @@ export class LiveTree {
         throw error;
       }
       this.touch(folder);
-      this.lookAt(path);
+      this.probeLater(path);
       return { path: joinPath(inFolder, name), beside: path };
     }
   }
@@ -232,13 +232,13 @@ export class LiveTree {
       if (found === undefined) continue;
       if (this.isRetry && (await this.#putBack(path, found))) continue;
       if (await adopts(found)) return found;
-      await this.keepBeside(path, folder, name, true);
+      await this.keepConflictCopy(path, folder, name, true);
     }
   }
 
   /** After a power cut a later commit of ours can be in place without an earlier one: its turn comes again. */
   async #putBack(path: string, found: Found): Promise<boolean> {
-    const temp = this.context.tempOf(found.handle);
+    const temp = this.deps.tempOf(found.handle);
     if (temp === undefined || (await this.find(temp)) !== undefined) return false;
     await this.root.rename(path, temp, "keep");
     return true;
@@ -251,7 +251,7 @@ export class LiveTree {
     wanted: SetStat,
     kept: KeptOnDisk = NOTHING_KEPT,
   ): Promise<void> {
-    await setAttributes((change) => this.root.setStat(path, change), type, wanted, kept, this.context.ownership);
+    await setAttributes((change) => this.root.setStat(path, change), type, wanted, kept, this.deps.ownership);
   }
 
   /**
@@ -308,7 +308,7 @@ export class LiveTree {
     const left = await this.rows.get(row.folder, row.name);
     if (left !== undefined && left.node !== row.node) {
       // Rolling the log forward put a later change of another program here; ours went on, and is found where the tree has it (heal.ts).
-      if (this.isRetry && (await this.context.meta.lookup(row.folder, row.name))?.node === left.node) return;
+      if (this.isRetry && (await this.deps.meta.lookup(row.folder, row.name))?.node === left.node) return;
       this.rows.remove(left);
       if ((await this.rows.ofNode(left.node)).length === 0) await this.lose(left);
     }
@@ -317,23 +317,23 @@ export class LiveTree {
 
   /** A name that the tree binds and whose file is unknown: the next look says what is there, or that nothing is. */
   async bindUnknown(node: number, folder: number, name: string): Promise<void> {
-    const state = await this.context.meta.node(node);
+    const state = await this.deps.meta.node(node);
     if (state === undefined || this.isRetry) return;
     const { type, sizeBytes, mtimeNs, version } = state;
     const stat = { ...(await this.root.stat("")), type, sizeBytes, mtimeNs, ctimeNs: -1n };
     await this.bind({ node, folder, name, handle: new Uint8Array(0), stat, version: type === "file" ? version : 0 });
     const path = await this.rows.pathOfName(folder, name);
-    if (path !== undefined) this.lookAt(path);
+    if (path !== undefined) this.probeLater(path);
   }
 
   /** The bytes of a version that was a file of the tree are gone. */
   async lose(row: DiskRow): Promise<void> {
     const version = { node: row.node, seq: row.version };
-    const stored = await this.context.meta.version(version);
+    const stored = await this.deps.meta.version(version);
     const place = this.rows.placeOf(version) ?? stored?.place;
     if (place?.at !== "disk") return;
     this.rows.setPlace(version, { at: "lost" });
-    this.context.lost(version, (await this.rows.pathOfName(row.folder, row.name)) ?? "");
+    this.deps.lost(version, (await this.rows.pathOfName(row.folder, row.name)) ?? "");
   }
 
   async #finishFolder(node: number, mtimeNs: bigint | undefined): Promise<void> {
@@ -342,7 +342,7 @@ export class LiveTree {
     const row =
       node === ROOT_NODE ? await this.rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await this.rows.ofNode(node))[0];
     try {
-      const last = this.#touchedLate.has(node) ? (await this.context.meta.node(node))?.mtimeNs : mtimeNs;
+      const last = this.#touchedLate.has(node) ? (await this.deps.meta.node(node))?.mtimeNs : mtimeNs;
       const wanted = last ?? row?.stat.mtimeNs;
       if (wanted !== undefined && wanted >= 0n) await ignoreDenied(this.root.setStat(path, { mtimeNs: wanted }));
       await this.root.syncFolder(path);

@@ -3,7 +3,7 @@
 import type { DiskFile } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ByteRange } from "../../content-store.ts";
-import type { FillContext } from "../staging/fill.ts";
+import type { FillDeps } from "../staging/fill.ts";
 import { askCommitter, fill } from "../staging/fill.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { PendingContent } from "../versions/pending-contents.ts";
@@ -18,13 +18,13 @@ export type Prepared =
   /** Some of its bytes cannot be had any more; what there is lies at the path, if it is there still. */
   | { kind: "lost"; content: PendingContent; path: string; missing: readonly ByteRange[]; mayComeBack: boolean }
   /** Overtaken by a later commit of the batch. */
-  | { kind: "overtaken"; content: PendingContent }
+  | { kind: "superseded"; content: PendingContent }
   | { kind: "nothing" };
 
-export interface PrepareContext extends FillContext {
+export interface PrepareDeps extends FillDeps {
   tree: LiveTree;
   /** Handles logged for commits that were begun before. */
-  noted: ReadonlyMap<number, Uint8Array>;
+  intents: ReadonlyMap<number, Uint8Array>;
 }
 
 export function pathOfTemp(seq: number, content: PendingContent): string {
@@ -36,52 +36,52 @@ const ALL: ByteRange = { offset: 0, length: Infinity };
 
 /** `isReplaced`: of a make, the same batch has the node's first content. `isLastTry`: what is missing now is asked of whoever committed it. */
 export async function prepare(
-  context: PrepareContext,
+  deps: PrepareDeps,
   commit: AcceptedCommit,
   content: PendingContent | undefined,
   isReplaced = false,
   isLastTry = true,
 ): Promise<Prepared> {
-  if (content !== undefined) return prepareWrite(context, commit, content, isLastTry);
+  if (content !== undefined) return prepareWrite(deps, commit, content, isLastTry);
   const { operation } = commit;
   if (operation.op !== "make" && operation.op !== "link") return { kind: "nothing" };
-  const noted = context.noted.get(commit.seq);
-  if (noted !== undefined) {
-    const left = await context.tree.find(tempPath(commit.seq, "new"));
-    return { kind: "made", handle: noted, isPlaced: !isSameHandle(left?.handle, noted) };
+  const intent = deps.intents.get(commit.seq);
+  if (intent !== undefined) {
+    const left = await deps.tree.find(tempPath(commit.seq, "new"));
+    return { kind: "made", handle: intent, isPlaced: !isSameHandle(left?.handle, intent) };
   }
   const handle = await (operation.op === "make"
-    ? prepareMake(context.tree, commit, isReplaced)
-    : prepareLink(context.tree, commit, operation));
+    ? prepareMake(deps.tree, commit, isReplaced)
+    : prepareLink(deps.tree, commit, operation));
   return handle === undefined ? { kind: "nothing" } : { kind: "made", handle, isPlaced: false };
 }
 
 async function prepareWrite(
-  context: PrepareContext,
+  deps: PrepareDeps,
   commit: AcceptedCommit,
   content: PendingContent,
   isLastTry: boolean,
 ): Promise<Prepared> {
   const path = pathOfTemp(commit.seq, content);
   const mtimeNs = stateAfter(commit, content.version.node)?.mtimeNs ?? 0n;
-  const noted = context.noted.get(commit.seq);
-  if (noted !== undefined) {
-    const left = await context.tree.find(path);
-    if (isSameHandle(left?.handle, noted))
-      return filled(context, content, path, mtimeNs, await context.tree.root.open(path, "write"));
-    if (!(await isTempGone(context, content, noted, left?.handle))) {
-      return { kind: "filled", content, temp: { path, handle: noted, open: undefined, mtimeNs } };
+  const intent = deps.intents.get(commit.seq);
+  if (intent !== undefined) {
+    const left = await deps.tree.find(path);
+    if (isSameHandle(left?.handle, intent))
+      return filled(deps, content, path, mtimeNs, await deps.tree.root.open(path, "write"));
+    if (!(await isTempGone(deps, content, intent, left?.handle))) {
+      return { kind: "filled", content, temp: { path, handle: intent, open: undefined, mtimeNs } };
     }
   }
   let file: DiskFile | undefined;
   try {
-    file = await openTemp(context, content, path);
-    const { missing: lacked, mayComeBack } = await fill(context, file, content);
+    file = await openTemp(deps, content, path);
+    const { missing: lacked, mayComeBack } = await fill(deps, file, content);
     const isAsked = lacked.length > 0 && (isLastTry || !mayComeBack);
-    const missing = isAsked ? await askCommitter(context, file, content, lacked) : lacked;
-    await setAttributes(context.tree, commit, content, path);
+    const missing = isAsked ? await askCommitter(deps, file, content, lacked) : lacked;
+    await setAttributes(deps.tree, commit, content, path);
     await file.sync();
-    if (missing.length === 0) return await filled(context, content, path, mtimeNs, file);
+    if (missing.length === 0) return await filled(deps, content, path, mtimeNs, file);
     await file.close();
     return { kind: "lost", content, path, missing, mayComeBack };
   } catch (error) {
@@ -93,9 +93,9 @@ async function prepareWrite(
 
 /** The handle was logged, and what has it is neither in temp/ nor in the tree, since the old file still is: someone cleared temp/. */
 async function isTempGone(
-  { tree }: PrepareContext,
+  { tree }: PrepareDeps,
   { version }: PendingContent,
-  noted: Uint8Array,
+  intent: Uint8Array,
   left: Uint8Array | undefined,
 ): Promise<boolean> {
   const row = (await tree.rows.ofNode(version.node))[0];
@@ -103,11 +103,11 @@ async function isTempGone(
   if (row === undefined || path === undefined || left !== undefined) return false;
   const handle = (await tree.find(path))?.handle;
   // A later commit's file lies there: the rows, rolled forward with the log, may know it already.
-  if (handle === undefined || isSameHandle(handle, noted) || tree.context.tempOf(handle) !== undefined) return false;
+  if (handle === undefined || isSameHandle(handle, intent) || tree.deps.tempOf(handle) !== undefined) return false;
   return isSameHandle(handle, row.handle);
 }
 
-async function openTemp({ tree }: PrepareContext, content: PendingContent, path: string): Promise<DiskFile> {
+async function openTemp({ tree }: PrepareDeps, content: PendingContent, path: string): Promise<DiskFile> {
   if (content.temp === "") {
     try {
       return await tree.root.open(path, "createNew", STORE_FILE_MODE);
@@ -122,7 +122,7 @@ async function openTemp({ tree }: PrepareContext, content: PendingContent, path:
     return await tree.root.open(path, "write");
   } catch (error) {
     if (!isRunnelError(error, "NotFound")) throw error;
-    throw new RunnelError("Lost", "bring up", "A staged file is gone.", { cause: error });
+    throw new RunnelError("Lost", "apply", "A staged file is gone.", { cause: error });
   }
 }
 
@@ -141,7 +141,7 @@ async function setAttributes(
 }
 
 async function filled(
-  context: PrepareContext,
+  deps: PrepareDeps,
   content: PendingContent,
   path: string,
   mtimeNs: bigint,

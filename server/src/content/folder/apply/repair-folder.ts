@@ -20,14 +20,14 @@ function isCurrent(state: NodeState, { stat }: Found): boolean {
  * In the lane. `isPending`: a commit to come binds the name. `isAhead`: the tree has a commit that is not yet known to be one to come; false is returned
  * then, and it is to be tried again. The changed rows are for the caller to store.
  */
-export async function healFolder(
+export async function repairFolder(
   tree: LiveTree,
   folder: number,
   isPending: (name: string) => boolean,
   isAhead: () => Promise<boolean>,
 ): Promise<boolean> {
   const left = new Map((await tree.rows.ofFolder(folder)).map((row) => [row.name, row]));
-  const { meta } = tree.context;
+  const { meta } = tree.deps;
   for (let after = ""; ;) {
     const entries = await meta.list(folder, after, PAGE_ENTRIES);
     if (await isAhead()) return false;

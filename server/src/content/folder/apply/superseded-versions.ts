@@ -6,7 +6,7 @@ import { contentOf } from "../versions/pending-contents.ts";
 import { versionKey } from "../disk/store-layout.ts";
 
 /** Copying a smaller file costs less than the loss of an old version. */
-const OVERTAKEN_BYTES_MIN = 1024 * 1024;
+const SUPERSEDED_BYTES_MIN = 1024 * 1024;
 
 /** The later save began with this content, on the same machine. Of a conflict both contents stay, and of two people's work each step. */
 function isContainedIn(commit: AcceptedCommit, later: AcceptedCommit | undefined): boolean {
@@ -14,7 +14,7 @@ function isContainedIn(commit: AcceptedCommit, later: AcceptedCommit | undefined
   return later.operation.base === commit.result.version && later.instance === commit.instance;
 }
 
-export class Overtaken {
+export class SupersededVersions {
   /** By the seq of the commit that overtook them. */
   readonly #versions = new Map<number, VersionId[]>();
   readonly #keys = new Set<string>();
@@ -25,18 +25,18 @@ export class Overtaken {
     isNeeded: (commit: AcceptedCommit, version: VersionId) => boolean,
   ): Map<number, number> {
     const later = new Map<number, number>();
-    const overtakers = new Map<number, number>();
+    const successors = new Map<number, number>();
     for (const [index, commit] of [...batch.entries()].toReversed()) {
       const content = contentOf(commit);
       if (content === undefined) continue;
       const { node } = content.version;
-      const overtaker = later.get(node);
+      const successor = later.get(node);
       later.set(node, index);
-      if (overtaker === undefined || content.temp !== "" || content.sizeBytes < OVERTAKEN_BYTES_MIN) continue;
-      if (!isContainedIn(commit, batch[overtaker])) continue;
-      if (!isNeeded(commit, content.version)) overtakers.set(index, overtaker);
+      if (successor === undefined || content.temp !== "" || content.sizeBytes < SUPERSEDED_BYTES_MIN) continue;
+      if (!isContainedIn(commit, batch[successor])) continue;
+      if (!isNeeded(commit, content.version)) successors.set(index, successor);
     }
-    return overtakers;
+    return successors;
   }
 
   remember(commit: AcceptedCommit, { seq: by }: AcceptedCommit): void {

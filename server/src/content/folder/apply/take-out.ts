@@ -39,13 +39,13 @@ export async function settleTakenOut(tree: LiveTree, out: TakenOut): Promise<voi
   const version = { node: row.node, seq: row.version };
   if (found === undefined) {
     // Before a crash it went its way; or another program had removed it first.
-    const place = await tree.context.trash.find(version, row.handle);
+    const place = await tree.deps.trash.find(version, row.handle);
     if (place !== undefined) tree.rows.setPlace(version, place);
     else if (!out.hasOtherNames) await tree.lose(row);
     return;
   }
   if (!isOldFile(out, found) && !isOwnEmpty(tree, row, found)) {
-    await tree.keepBeside(temp, out.folder, out.name, true);
+    await tree.keepConflictCopy(temp, out.folder, out.name, true);
     if (!out.hasOtherNames) await tree.lose(row);
     return;
   }
@@ -56,7 +56,7 @@ export async function settleTakenOut(tree: LiveTree, out: TakenOut): Promise<voi
     return;
   }
   const folder = (await tree.rows.pathOf(row.folder)) ?? "";
-  const place = await tree.context.trash.take(temp, version, joinPath(folder, row.name), row.handle);
+  const place = await tree.deps.trash.take(temp, version, joinPath(folder, row.name), row.handle);
   if (!isEmpty) tree.rows.setPlace(version, place);
 }
 
@@ -67,7 +67,7 @@ export async function moveOut(tree: LiveTree, path: string, temp: string, row: D
   if (before === undefined) return false;
   // The recorded file has gone its way before; a later commit or another program has used the name since.
   if (tree.isRetry && !isSameHandle(before.handle, row.handle)) {
-    tree.lookAt(path);
+    tree.probeLater(path);
     return true;
   }
   try {

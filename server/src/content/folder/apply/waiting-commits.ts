@@ -46,7 +46,7 @@ function isMovedFolder({ node, type }: { node: number; type: string }, folders: 
   return type === "folder" && !folders.has(node);
 }
 
-export class Waiting {
+export class WaitingCommits {
   #commits: AcceptedCommit[] = [];
   #touched = noFootprint();
   #cause: { commit: AcceptedCommit; error: unknown } | undefined;
@@ -66,7 +66,7 @@ export class Waiting {
   }
 
   /** One that comes behind those here cannot be put in place before one of them is. */
-  holdsUp(commit: AcceptedCommit): boolean {
+  blocks(commit: AcceptedCommit): boolean {
     if (this.size === 0) return false;
     const [one, touched] = [footprintOf(commit), this.#touched];
     return (

@@ -1,34 +1,34 @@
-// TellBatch: hands operations of other programs to the volume, some at a time, and draws what follows from its answers.
+// ChangeBatch: hands operations of other programs to the volume, some at a time, and draws what follows from its answers.
 import type { Clock, DiskRoot, Executor, Recipe, VersionId } from "@runnel/shared";
 import type { DiskRow, ExternalOperation, MetaStore, Planned } from "../../../meta/meta-store.ts";
 import type { ContentCallbacks } from "../../content-store.ts";
 import type { BusyNames } from "../disk/busy-names.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { LeftOut } from "../disk/excluded-names.ts";
-import type { Seen } from "./observation.ts";
+import type { ExcludedNames } from "../disk/excluded-names.ts";
+import type { Observation } from "./observation.ts";
 import { isLinked } from "./observation.ts";
 
 /** Operations to one batch of the volume. */
 const BATCH_OPERATIONS = 1000;
 
-export interface Telling {
+export interface ExternalChange {
   operation: ExternalOperation;
   /** The name it is about. */
-  seen: Seen | undefined;
+  observed: Observation | undefined;
   /** The row that a removal is about. */
   removed?: DiskRow;
   /** Of what was written: made at once, since the file goes on changing. */
   recipe?: Recipe | undefined;
 }
 
-export interface TellerContext {
+export interface ExternalChangesDeps {
   root: DiskRoot;
   rows: DiskRows;
   meta: MetaStore;
   clock: Clock;
   executor: Executor | undefined;
   callbacks: Pick<ContentCallbacks, "externalChanges">;
-  excluded: LeftOut;
+  excluded: ExcludedNames;
   busy: BusyNames;
   /** A commit of other programs is on disk by nature. */
   noteExternal(seq: number): Promise<void>;
@@ -36,7 +36,7 @@ export interface TellerContext {
   /** `path`: that it had. */
   lost(version: VersionId, path: string): void;
   /** A commit not yet up stands in the way: to be looked at when it is up. */
-  overtaken(path: string): void;
+  superseded(path: string): void;
   /** To be looked at later. */
   again(path: string, delayMs: number): void;
   /** Its tuple is another one, through a change elsewhere. */
@@ -46,17 +46,17 @@ export interface TellerContext {
   unsettled(path: string): void;
 }
 
-export class TellBatch {
-  readonly #context: TellerContext;
-  #waiting: Telling[] = [];
+export class ChangeBatch {
+  readonly #deps: ExternalChangesDeps;
+  #waiting: ExternalChange[] = [];
   #folders: number[] = [];
 
-  constructor(context: TellerContext) {
-    this.#context = context;
+  constructor(deps: ExternalChangesDeps) {
+    this.#deps = deps;
   }
 
-  async add(...tellings: Telling[]): Promise<void> {
-    this.#waiting.push(...tellings);
+  async add(...changes: ExternalChange[]): Promise<void> {
+    this.#waiting.push(...changes);
     if (this.#waiting.length >= BATCH_OPERATIONS) await this.flush();
   }
 
@@ -64,7 +64,7 @@ export class TellBatch {
   async flush(): Promise<void> {
     const batch = this.#waiting;
     this.#waiting = [];
-    if (batch.length > 0) await this.#tell(batch);
+    if (batch.length > 0) await this.#report(batch);
   }
 
   /** Folders made since the last call. */
@@ -81,56 +81,60 @@ export class TellBatch {
     for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
       if (top.row.stat.type === "folder" && !top.isEmptied) {
         stack.push({ row: top.row, isEmptied: true });
-        for (const inside of await this.#context.rows.ofFolder(top.row.node))
+        for (const inside of await this.#deps.rows.ofFolder(top.row.node))
           stack.push({ row: inside, isEmptied: false });
         continue;
       }
       const { folder, name, node } = top.row;
-      await this.add({ operation: { op: "externalRemove", folder, name, node }, seen: undefined, removed: top.row });
+      await this.add({
+        operation: { op: "externalRemove", folder, name, node },
+        observed: undefined,
+        removed: top.row,
+      });
     }
     await this.flush();
-    this.#context.rows.movedFolders();
-    for (const { node, stat } of removed) if (isLinked({ stat })) await this.lookAtOtherNames(node);
+    this.#deps.rows.movedFolders();
+    for (const { node, stat } of removed) if (isLinked({ stat })) await this.probeOtherNames(node);
   }
 
   /** The link count and ctime of a file's other names have changed. */
-  async lookAtOtherNames(node: number): Promise<void> {
-    for (const { folder, name } of await this.#context.rows.ofNode(node)) {
-      const path = await this.#context.rows.pathOfName(folder, name);
-      if (path !== undefined) this.#context.affected(path);
+  async probeOtherNames(node: number): Promise<void> {
+    for (const { folder, name } of await this.#deps.rows.ofNode(node)) {
+      const path = await this.#deps.rows.pathOfName(folder, name);
+      if (path !== undefined) this.#deps.affected(path);
     }
   }
 
-  async #tell(batch: readonly Telling[]): Promise<void> {
-    const planned = await this.#context.callbacks.externalChanges(
+  async #report(batch: readonly ExternalChange[]): Promise<void> {
+    const planned = await this.#deps.callbacks.externalChanges(
       batch.map(({ operation }) => operation),
       (operation) => this.#isSuperseded(operation),
     );
     let seq = 0;
-    const hasPending = this.#context.hasPending();
+    const hasPending = this.#deps.hasPending();
     const recipes: ExternalOperation[] = [];
-    for (const [index, told] of batch.entries()) {
+    for (const [index, reported] of batch.entries()) {
       const answer = planned[index];
       if (answer === undefined) continue;
-      if (told.removed !== undefined && answer.ok && answer.change === undefined)
-        await this.#unremoved(told.removed, hasPending);
+      if (reported.removed !== undefined && answer.ok && answer.change === undefined)
+        await this.#unremoved(reported.removed, hasPending);
       if (answer.ok && answer.change !== undefined) {
         seq = Math.max(seq, answer.change.seq);
-        if (isNewFolder(told)) this.#folders.push(answer.result.node);
+        if (isNewFolder(reported)) this.#folders.push(answer.result.node);
         const { node, version } = answer.result;
-        if (told.recipe !== undefined)
-          recipes.push({ op: "setRecipe", version: { node, seq: version }, recipe: told.recipe });
+        if (reported.recipe !== undefined)
+          recipes.push({ op: "setRecipe", version: { node, seq: version }, recipe: reported.recipe });
       }
-      await this.#settle(told, answer, hasPending);
+      await this.#settle(reported, answer, hasPending);
     }
-    if (recipes.length > 0) await this.#context.callbacks.externalChanges(recipes, () => false);
-    if (this.#context.rows.hasChanges) await this.#context.rows.store((await this.#context.meta.facts()).upSeq);
-    if (seq > 0) await this.#context.noteExternal(seq);
+    if (recipes.length > 0) await this.#deps.callbacks.externalChanges(recipes, () => false);
+    if (this.#deps.rows.hasChanges) await this.#deps.rows.store((await this.#deps.meta.facts()).upSeq);
+    if (seq > 0) await this.#deps.noteExternal(seq);
   }
 
   /** A commit since the look has bound or unbound the name, and what lies there may be on its way elsewhere. */
   #isSuperseded(operation: ExternalOperation): boolean {
-    const { busy } = this.#context;
+    const { busy } = this.#deps;
     if (!("name" in operation)) return false;
     const isMoved = operation.op === "externalRename" && busy.isPending(operation.toFolder, operation.toName);
     return isMoved || busy.isPending(operation.folder, operation.name);
@@ -139,12 +143,12 @@ export class TellBatch {
   /** The tree does not bind the name. When no commit to come does, the row is a leftover. */
   async #unremoved(row: DiskRow, hasPending: boolean): Promise<void> {
     if (!hasPending) return this.#dropRow(row);
-    const path = await this.#context.rows.pathOfName(row.folder, row.name);
-    if (path !== undefined) this.#context.overtaken(path);
+    const path = await this.#deps.rows.pathOfName(row.folder, row.name);
+    if (path !== undefined) this.#deps.superseded(path);
   }
 
   async #dropRow(row: DiskRow): Promise<void> {
-    const { rows, meta, lost } = this.#context;
+    const { rows, meta, lost } = this.#deps;
     rows.remove(row);
     const version = { node: row.node, seq: row.version };
     if ((await rows.ofNode(row.node)).length > 0 || (await meta.version(version))?.place.at !== "disk") return;
@@ -152,24 +156,24 @@ export class TellBatch {
     lost(version, (await rows.pathOfName(row.folder, row.name)) ?? "");
   }
 
-  async #settle({ operation, seen }: Telling, answer: Planned, hasPending: boolean): Promise<void> {
-    if (seen === undefined) return;
+  async #settle({ operation, observed }: ExternalChange, answer: Planned, hasPending: boolean): Promise<void> {
+    if (observed === undefined) return;
     if (!answer.ok && answer.error.kind === "BadName")
-      this.#context.excluded.add(seen.folder, `${seen.path} (${answer.error.kind})`);
+      this.#deps.excluded.add(observed.folder, `${observed.path} (${answer.error.kind})`);
     else if (
       !answer.ok &&
       operation.op === "externalWrite" &&
       answer.error.kind === "Invalid" &&
-      seen.row !== undefined
+      observed.row !== undefined
     ) {
       // A device that a program has made a file of.
-      await this.removed([seen.row]);
-      this.#context.again(seen.path, 0);
+      await this.removed([observed.row]);
+      this.#deps.again(observed.path, 0);
     } else if (!answer.ok || answer.change === undefined) {
-      if (!hasPending) await this.#reconcile(seen);
-      this.#context.overtaken(seen.path);
-    } else if (operation.op === "externalWrite" && seen.row !== undefined && seen.row.stat.sizeBytes > 0) {
-      this.#context.lost({ node: seen.row.node, seq: seen.row.version }, seen.path);
+      if (!hasPending) await this.#reconcile(observed);
+      this.#deps.superseded(observed.path);
+    } else if (operation.op === "externalWrite" && observed.row !== undefined && observed.row.stat.sizeBytes > 0) {
+      this.#deps.lost({ node: observed.row.node, seq: observed.row.version }, observed.path);
     }
   }
 
@@ -177,8 +181,8 @@ export class TellBatch {
    * The tree did not take what was told, and no commit is to come that could be the reason: row and tree disagree about the name, after a power cut
    * that the index did not survive whole. The row follows the tree; the next look then tells the difference.
    */
-  async #reconcile({ folder, name, found }: Seen): Promise<void> {
-    const { rows, meta } = this.#context;
+  async #reconcile({ folder, name, found }: Observation): Promise<void> {
+    const { rows, meta } = this.#deps;
     const row = await rows.get(folder, name);
     const bound = await meta.lookup(folder, name);
     if (row !== undefined && row.node !== bound?.node) await this.#dropRow(row);
@@ -192,6 +196,6 @@ export class TellBatch {
   }
 }
 
-function isNewFolder({ operation }: Telling): boolean {
+function isNewFolder({ operation }: ExternalChange): boolean {
   return operation.op === "externalMake" && operation.attributes.type === "folder";
 }

@@ -13,7 +13,7 @@ const PATHS_MAX = 50_000;
 /** A look that failed is repeated. */
 const RETRY_MS = 1000;
 /** One that takes longer comes too late for what it looks at. */
-const LOOKING_MS_MAX = 1000;
+const PROBING_MS_MAX = 1000;
 
 interface Gathered {
   firstMs: number;
@@ -35,27 +35,27 @@ export interface Due {
 
 export class Gatherer {
   readonly #clock: Clock;
-  readonly #look: (due: Due) => Promise<void>;
+  readonly #probe: (due: Due) => Promise<void>;
   readonly #overflow: () => void;
   /** Something else that is due, on the boot clock. */
   readonly #otherDueMs: () => number | undefined;
   readonly #paths = new Map<string, Gathered>();
   #timer: Timer | undefined;
   #timerMs = Infinity;
-  #isLooking = false;
-  #lookingSinceMs = 0;
-  #lookingAt = 0;
+  #isProbing = false;
+  #probingSinceMs = 0;
+  #probingCount = 0;
   #isClosed = false;
 
   /** `look` gets what is due, also when that is only the other thing. */
   constructor(
     clock: Clock,
-    look: (due: Due) => Promise<void>,
+    probe: (due: Due) => Promise<void>,
     overflow: () => void,
     otherDueMs: () => number | undefined,
   ) {
     this.#clock = clock;
-    this.#look = look;
+    this.#probe = probe;
     this.#overflow = overflow;
     this.#otherDueMs = otherDueMs;
   }
@@ -112,7 +112,7 @@ export class Gatherer {
 
   /** Runs when the first is due. */
   #arm(): void {
-    if (this.#isLooking || this.#isClosed) return;
+    if (this.#isProbing || this.#isClosed) return;
     let dueMs = this.#otherDueMs() ?? Infinity;
     for (const gathered of this.#paths.values()) dueMs = Math.min(dueMs, gathered.dueMs);
     if (dueMs === this.#timerMs && this.#timer !== undefined) return;
@@ -122,14 +122,14 @@ export class Gatherer {
     if (dueMs === Infinity) return;
     this.#timer = this.#clock.after(Math.max(0, dueMs - this.#clock.bootMs()), () => {
       this.#timer = undefined;
-      void this.#lookAtDue();
+      void this.#probeDue();
     });
   }
 
   /** How many paths wait for a look that is late; 0 when none is. */
   get late(): number {
-    const isLate = this.#isLooking && this.#clock.bootMs() - this.#lookingSinceMs > LOOKING_MS_MAX;
-    return isLate ? this.#lookingAt + this.#paths.size : 0;
+    const isLate = this.#isProbing && this.#clock.bootMs() - this.#probingSinceMs > PROBING_MS_MAX;
+    return isLate ? this.#probingCount + this.#paths.size : 0;
   }
 
   /** Something may have come due besides. */
@@ -137,11 +137,11 @@ export class Gatherer {
     this.#arm();
   }
 
-  async #lookAtDue(): Promise<void> {
-    if (this.#isLooking || this.#isClosed) return;
-    this.#isLooking = true;
+  async #probeDue(): Promise<void> {
+    if (this.#isProbing || this.#isClosed) return;
+    this.#isProbing = true;
     const nowMs = this.#clock.bootMs();
-    this.#lookingSinceMs = nowMs;
+    this.#probingSinceMs = nowMs;
     const paths: string[] = [];
     const named: string[] = [];
     const written = new Map<string, bigint>();
@@ -152,18 +152,18 @@ export class Gatherer {
       if (writtenNs !== undefined) written.set(path, writtenNs);
     }
     for (const path of paths) this.#paths.delete(path);
-    this.#lookingAt = paths.length;
+    this.#probingCount = paths.length;
     try {
-      await this.#look({ paths, named, written });
+      await this.#probe({ paths, named, written });
     } catch {
       // The disk or the volume failed for now; what was to be seen still is.
-      this.#lookAgain(paths, written);
+      this.#probeAgain(paths, written);
     }
-    this.#isLooking = false;
+    this.#isProbing = false;
     this.#arm();
   }
 
-  #lookAgain(paths: readonly string[], written: ReadonlyMap<string, bigint>): void {
+  #probeAgain(paths: readonly string[], written: ReadonlyMap<string, bigint>): void {
     this.again(paths, RETRY_MS);
     for (const [path, writtenNs] of written) {
       const gathered = this.#paths.get(path);

@@ -9,15 +9,15 @@ import { cutChanging } from "./cut-changing.ts";
 import { eachOf } from "../../../host/each-of.ts";
 import type { Found } from "../disk/found.ts";
 import { handleKey, isSameContent, isSettled } from "../disk/same-file.ts";
-import type { Arrival, Known, Seen, Settable } from "./observation.ts";
+import type { Arrival, Known, Observation, Settable } from "./observation.ts";
 import { changedAttributes, isArrival, isFolderChanged, isKnown, isLinked } from "./observation.ts";
-import type { Telling, TellerContext } from "./change-batch.ts";
-import { TellBatch } from "./change-batch.ts";
+import type { ExternalChange, ExternalChangesDeps } from "./change-batch.ts";
+import { ChangeBatch } from "./change-batch.ts";
 import { decodeShown } from "../disk/shown.ts";
 import { diskXattrs, foundXattrs, readXattrs } from "../disk/xattrs.ts";
 import { folderTimes } from "./folder-times.ts";
 import { Moves } from "./moves.ts";
-import { PROVED_BYTES_MAX, hasRecordedBytes } from "./unchanged-bytes.ts";
+import { VERIFIED_BYTES_MAX, hasRecordedBytes } from "./unchanged-bytes.ts";
 
 const NS_PER_MS = 1_000_000n;
 /** A file that is written in place all the time is taken in so often. */
@@ -25,88 +25,89 @@ const AGAIN_NS = 1_000_000_000n;
 /** One that changes again within this is one that goes on changing. */
 const GOES_ON_NS = 10n * AGAIN_NS;
 /** Young files get their recipes at once while there are few: of many they would keep the others waiting. */
-const CUT_SEEN_MAX = 64;
+const CUT_OBSERVATIONS_MAX = 64;
 const CUT_BYTES = 16 * 1024 * 1024;
 /** New names whose attributes are in memory before they are told; read at once. */
 const FRESH_AT_ONCE = 1000;
 const READ_AT_ONCE = 16;
 
-export interface Told {
+export interface ReportOutcome {
   /** New folders and those that have moved, to be listed. */
   folders: number[];
-  absent: Seen[];
+  absent: Observation[];
 }
 
-export class Teller {
-  readonly #context: TellerContext;
-  readonly #batch: TellBatch;
+export class ExternalChanges {
+  readonly #deps: ExternalChangesDeps;
+  readonly #batch: ChangeBatch;
   readonly #moves: Moves;
   /** So much may be chunked at once of files that perhaps rest. */
   #cutBytes = 0;
   /** So much may be read to see whether it is what was recorded. */
-  #provedBytes = 0;
+  #verifiableBytes = 0;
 
-  constructor(context: TellerContext) {
-    this.#context = context;
-    this.#batch = new TellBatch(context);
-    this.#moves = new Moves(context, this.#batch);
+  constructor(deps: ExternalChangesDeps) {
+    this.#deps = deps;
+    this.#batch = new ChangeBatch(deps);
+    this.#moves = new Moves(deps, this.#batch);
   }
 
   /** `isFirst`: nothing was recorded when the scan began, so nothing can have been renamed. */
-  async tell(seen: readonly Seen[], isFirst = false): Promise<Told> {
-    const told: Told = { folders: [], absent: [] };
-    this.#cutBytes = seen.length <= CUT_SEEN_MAX ? CUT_BYTES : 0;
-    this.#provedBytes = PROVED_BYTES_MAX;
-    const mayHaveMoved = isFirst ? seen.filter(hasFurtherNames) : seen;
-    let rest = await this.#moves.tell(mayHaveMoved, told.folders);
-    if (isFirst) rest = [...seen.filter((one) => !hasFurtherNames(one)), ...rest];
+  async report(observed: readonly Observation[], isFirst = false): Promise<ReportOutcome> {
+    const reported: ReportOutcome = { folders: [], absent: [] };
+    this.#cutBytes = observed.length <= CUT_OBSERVATIONS_MAX ? CUT_BYTES : 0;
+    this.#verifiableBytes = VERIFIED_BYTES_MAX;
+    const mayHaveMoved = isFirst ? observed.filter(hasFurtherNames) : observed;
+    let rest = await this.#moves.report(mayHaveMoved, reported.folders);
+    if (isFirst) rest = [...observed.filter((one) => !hasFurtherNames(one)), ...rest];
     while (rest.length > 0) {
       const { now, later } = splitLinks(rest);
-      await this.#tellRest(now, told);
-      rest = later.length > 0 ? await this.#moves.tell(later, told.folders) : [];
+      await this.#reportRest(now, reported);
+      rest = later.length > 0 ? await this.#moves.report(later, reported.folders) : [];
     }
     // Commits that are to be brought up set them.
-    if (!this.#context.hasPending()) {
-      await this.#batch.add(...(await folderTimes(this.#context, seen)));
+    if (!this.#deps.hasPending()) {
+      await this.#batch.add(...(await folderTimes(this.#deps, observed)));
       await this.#batch.flush();
     }
-    for (const folder of this.#batch.takeFolders()) told.folders.push(folder);
-    return told;
+    for (const folder of this.#batch.takeFolders()) reported.folders.push(folder);
+    return reported;
   }
 
   /** Tells the removal of names, of a folder with all that was recorded in it. */
-  async tellRemoved(removed: readonly DiskRow[]): Promise<void> {
+  async reportRemoved(removed: readonly DiskRow[]): Promise<void> {
     await this.#batch.removed(removed);
   }
 
-  async #tellRest(seen: readonly Seen[], told: Told): Promise<void> {
+  async #reportRest(observed: readonly Observation[], reported: ReportOutcome): Promise<void> {
     const fresh: Arrival[] = [];
-    for (const one of seen) {
+    for (const one of observed) {
       if (isKnown(one)) await this.#batch.add(...(await this.#changes(one)));
       else if (isArrival(one) && one.row === undefined) fresh.push(one);
       else if (isArrival(one)) await this.#batch.add(...(await this.#arrival(one)));
-      else if (one.row !== undefined) told.absent.push(one);
+      else if (one.row !== undefined) reported.absent.push(one);
     }
-    for (let at = 0; at < fresh.length; at += FRESH_AT_ONCE) await this.#tellFresh(fresh.slice(at, at + FRESH_AT_ONCE));
+    for (let at = 0; at < fresh.length; at += FRESH_AT_ONCE)
+      await this.#reportFresh(fresh.slice(at, at + FRESH_AT_ONCE));
     await this.#batch.flush();
   }
 
   /** Names that take no other's place: they are read several at once. */
-  async #tellFresh(fresh: readonly Arrival[]): Promise<void> {
-    const tellings: Telling[][] = [];
+  async #reportFresh(fresh: readonly Arrival[]): Promise<void> {
+    const changes: ExternalChange[][] = [];
     await eachOf(fresh, READ_AT_ONCE, async (one, index) => {
-      tellings[index] = await this.#arrival(one);
+      changes[index] = await this.#arrival(one);
     });
-    for (const each of tellings) await this.#batch.add(...each);
+    for (const each of changes) await this.#batch.add(...each);
   }
 
   /** Something new at the name. */
-  async #arrival(one: Arrival): Promise<Telling[]> {
+  async #arrival(one: Arrival): Promise<ExternalChange[]> {
     const { row, found, folder, name } = one;
     const disk: DiskRow = { node: 0, folder, name, version: 0, ...found };
     if (row !== undefined) {
       const isReplaced = row.stat.type === "file" && found.stat.type === "file";
-      if (isReplaced && (await this.#context.rows.ofNode(row.node)).length === 1) {
+      if (isReplaced && (await this.#deps.rows.ofNode(row.node)).length === 1) {
         const known = { ...one, row };
         if (await this.#isUnchanged(known)) return [await this.#touched(known)];
         return [{ ...(await this.#written(known)), recipe: await this.#recipeOfYoung(one) }];
@@ -116,7 +117,7 @@ export class Teller {
     const attributes = await this.#attributes(one);
     if (attributes === undefined) return [];
     const { xattrs, shown } = mayHaveXattrs(found.stat)
-      ? await readXattrs(this.#context.root, one.path)
+      ? await readXattrs(this.#deps.root, one.path)
       : { xattrs: [], shown: undefined };
     const kept = diskXattrs(xattrs);
     if (kept !== undefined) disk.xattrs = kept;
@@ -132,12 +133,12 @@ export class Teller {
       sizeBytes,
       disk,
     };
-    return [{ operation, seen: one, recipe: await this.#recipeOfYoung(one) }];
+    return [{ operation, observed: one, recipe: await this.#recipeOfYoung(one) }];
   }
 
   /** One that is perhaps still being written to, whose tuple tells nothing of it soon. */
   async #recipeOfYoung({ path, found }: Arrival): Promise<Recipe | undefined> {
-    const { root, clock, executor } = this.#context;
+    const { root, clock, executor } = this.#deps;
     const { stat } = found;
     const isAsked = stat.type === "file" && stat.sizeBytes <= this.#cutBytes && !isSettled(stat, clock.wallNs());
     if (!isAsked || executor === undefined) return undefined;
@@ -149,7 +150,7 @@ export class Teller {
     let target = "";
     if (stat.type === "symlink") {
       try {
-        target = await this.#context.root.readSymlink(path);
+        target = await this.#deps.root.readSymlink(path);
       } catch {
         // Replaced since: an event tells.
         return undefined;
@@ -169,20 +170,20 @@ export class Teller {
   /** Touched, or copied over itself: its bytes are those of the recorded version. */
   async #isUnchanged({ path, found, row }: Known): Promise<boolean> {
     const { sizeBytes } = found.stat;
-    if (sizeBytes > this.#provedBytes) return false;
-    if (sizeBytes === row.stat.sizeBytes) this.#provedBytes -= sizeBytes;
-    return hasRecordedBytes(this.#context, path, found, row);
+    if (sizeBytes > this.#verifiableBytes) return false;
+    if (sizeBytes === row.stat.sizeBytes) this.#verifiableBytes -= sizeBytes;
+    return hasRecordedBytes(this.#deps, path, found, row);
   }
 
   /** The recorded version with a new time, and perhaps other attributes. */
-  async #touched(one: Known): Promise<Telling> {
+  async #touched(one: Known): Promise<ExternalChange> {
     const { row, found } = one;
     const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, found.stat));
     this.#noteYoung(one);
-    return attributesTold(one, { ...change, mtimeNs: found.stat.mtimeNs }, { ...disk, handle: found.handle });
+    return attributesChange(one, { ...change, mtimeNs: found.stat.mtimeNs }, { ...disk, handle: found.handle });
   }
 
-  async #written(one: Known): Promise<Telling> {
+  async #written(one: Known): Promise<ExternalChange> {
     const { row, found } = one;
     const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, found.stat));
     this.#noteYoung(one);
@@ -193,12 +194,12 @@ export class Teller {
       change: { ...change, mtimeNs: found.stat.mtimeNs },
       disk: { ...disk, handle: found.handle },
     };
-    return { operation, seen: one };
+    return { operation, observed: one };
   }
 
   /** The change, with the extended attributes when they have changed too. */
   async #withXattrs({ row, found, path }: Known, change: Settable): Promise<{ change: Settable; disk: DiskRow }> {
-    const { meta, root } = this.#context;
+    const { meta, root } = this.#deps;
     const news = mayHaveXattrs(found.stat)
       ? await foundXattrs(root, path, row.xattrs, () => meta.xattrs(row.node))
       : undefined;
@@ -212,9 +213,9 @@ export class Teller {
    * Written in place. What was taken in less than a second ago waits until then. What goes on changing gets its recipe at once, however much there is to
    * tell: soon nothing else will tell this version from the next one.
    */
-  async #changing(one: Known): Promise<Telling[]> {
+  async #changing(one: Known): Promise<ExternalChange[]> {
     const { row, found, path } = one;
-    const { root, clock, executor, again } = this.#context;
+    const { root, clock, executor, again } = this.#deps;
     const sinceNs = clock.wallNs() - row.stat.ctimeNs;
     if (row.stat.ctimeNs >= 0n && sinceNs >= 0n && sinceNs < AGAIN_NS) {
       again(path, Number((AGAIN_NS - sinceNs) / NS_PER_MS) + 1);
@@ -230,21 +231,21 @@ export class Teller {
   }
 
   /** The recorded file, with another tuple. */
-  async #changes(one: Known): Promise<Telling[]> {
+  async #changes(one: Known): Promise<ExternalChange[]> {
     const { row, found } = one;
     const { stat } = found;
     const { change, disk } = await this.#withXattrs(one, changedAttributes(row.stat, stat));
     const isChanged = Object.keys(change).length > 0;
     if (stat.type === "folder") {
       if (isChanged || isFolderChanged(row.stat, stat))
-        return [attributesTold(one, { ...change, mtimeNs: stat.mtimeNs }, disk)];
+        return [attributesChange(one, { ...change, mtimeNs: stat.mtimeNs }, disk)];
       return [];
     }
     if (stat.type !== "file") {
       if (row.stat.mtimeNs !== stat.mtimeNs) change.mtimeNs = stat.mtimeNs;
-      if (Object.keys(change).length > 0) return [attributesTold(one, change, disk)];
+      if (Object.keys(change).length > 0) return [attributesChange(one, change, disk)];
     } else if (!isSameContent(row.stat, stat)) return this.#changing(one);
-    else if (isChanged) return [attributesTold(one, change, disk)];
+    else if (isChanged) return [attributesChange(one, change, disk)];
     // A ctime that no change of names explains: a write whose mtime was set back.
     else if (row.stat.nlink === stat.nlink && row.stat.ctimeNs !== stat.ctimeNs)
       return [(await this.#isUnchanged(one)) ? await this.#touched(one) : await this.#written(one)];
@@ -254,18 +255,18 @@ export class Teller {
 
   /** Names elsewhere came or went: nothing that the tree shows, but the tuple is a new one. */
   async #refresh(row: DiskRow, { stat }: Found): Promise<void> {
-    const put = (await this.#context.rows.ofNode(row.node)).map((each) => ({ ...each, stat }));
-    const { upSeq } = await this.#context.meta.facts();
-    await this.#context.meta.broughtUp({ put, removed: [], places: [], upSeq });
+    const put = (await this.#deps.rows.ofNode(row.node)).map((each) => ({ ...each, stat }));
+    const { upSeq } = await this.#deps.meta.facts();
+    await this.#deps.meta.broughtUp({ put, removed: [], places: [], upSeq });
   }
 
   #noteYoung({ path, found: { stat } }: Arrival): void {
-    if (stat.type === "file" && !isSettled(stat, this.#context.clock.wallNs())) this.#context.unsettled(path);
+    if (stat.type === "file" && !isSettled(stat, this.#deps.clock.wallNs())) this.#deps.unsettled(path);
   }
 
   /** The root's own attributes; its row is made by the first look. */
-  async tellRoot(): Promise<void> {
-    const { rows, root } = this.#context;
+  async reportRoot(): Promise<void> {
+    const { rows, root } = this.#deps;
     const row = await rows.get(ROOT_ROW.folder, ROOT_ROW.name);
     const stat = await root.stat("");
     if (row !== undefined && !isFolderChanged(row.stat, stat)) return;
@@ -274,21 +275,24 @@ export class Teller {
     const disk: DiskRow = { ...ROOT_ROW, node: ROOT_NODE, version: 0, stat, handle: await root.handle("") };
     const change =
       row === undefined ? { mode, uid, gid, mtimeNs, ...shown } : { ...changedAttributes(row.stat, stat), mtimeNs };
-    await this.#batch.add({ operation: { op: "externalAttributes", node: ROOT_NODE, change, disk }, seen: undefined });
+    await this.#batch.add({
+      operation: { op: "externalAttributes", node: ROOT_NODE, change, disk },
+      observed: undefined,
+    });
     await this.#batch.flush();
   }
 }
 
-function hasFurtherNames(one: Seen): boolean {
+function hasFurtherNames(one: Observation): boolean {
   return one.found !== undefined && isLinked(one.found);
 }
 
 /** Of several new names of one file in one look only the first is made; the others then are links to it. */
-function splitLinks(seen: readonly Seen[]): { now: Seen[]; later: Seen[] } {
+function splitLinks(observed: readonly Observation[]): { now: Observation[]; later: Observation[] } {
   const made = new Set<string>();
-  const now: Seen[] = [];
-  const later: Seen[] = [];
-  for (const one of seen) {
+  const now: Observation[] = [];
+  const later: Observation[] = [];
+  for (const one of observed) {
     const key = isArrival(one) && hasFurtherNames(one) ? handleKey(one.found.handle) : undefined;
     (key !== undefined && made.has(key) ? later : now).push(one);
     if (key !== undefined) made.add(key);
@@ -300,6 +304,6 @@ function mayHaveXattrs({ type }: DiskStat): boolean {
   return type === "file" || type === "folder";
 }
 
-function attributesTold(one: Known, change: Settable, disk: DiskRow): Telling {
-  return { operation: { op: "externalAttributes", node: one.row.node, change, disk }, seen: one };
+function attributesChange(one: Known, change: Settable, disk: DiskRow): ExternalChange {
+  return { operation: { op: "externalAttributes", node: one.row.node, change, disk }, observed: one };
 }

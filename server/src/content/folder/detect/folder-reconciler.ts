@@ -3,18 +3,18 @@
 import type { Clock, DiskRoot, Timer, Watch } from "@runnel/shared";
 import { fromSystemError } from "@runnel/shared";
 import type { ContentCallbacks, ContentStatus, Stuck } from "../../content-store.ts";
-import { Absences } from "./pending-removals.ts";
+import { PendingRemovals } from "./pending-removals.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { Lane } from "../disk/serial-queue.ts";
-import type { LeftOut } from "../disk/excluded-names.ts";
-import { lookAtPaths } from "./probe-paths.ts";
-import type { Seen } from "./observation.ts";
-import { Looker } from "./prober.ts";
-import type { Looks } from "../disk/found.ts";
+import type { SerialQueue } from "../disk/serial-queue.ts";
+import type { ExcludedNames } from "../disk/excluded-names.ts";
+import { probePaths } from "./probe-paths.ts";
+import type { Observation } from "./observation.ts";
+import { Prober } from "./prober.ts";
+import type { Probes } from "../disk/found.ts";
 import { MovedFolders } from "./moved-folders.ts";
 import { Scanner } from "./scanner.ts";
-import type { TellerContext } from "./change-batch.ts";
-import { Teller } from "./external-changes.ts";
+import type { ExternalChangesDeps } from "./change-batch.ts";
+import { ExternalChanges } from "./external-changes.ts";
 import { Gatherer } from "./event-gatherer.ts";
 import type { Due } from "./event-gatherer.ts";
 
@@ -22,34 +22,34 @@ import type { Due } from "./event-gatherer.ts";
 const RESCAN_MS_MIN = 1000;
 const RESCAN_MS_MAX = 30_000;
 /** What a pending commit stood in the way of is looked at again when it is up, at the latest then. */
-const OVERTAKEN_MS = 1000;
+const BLOCKED_PROBE_MS = 1000;
 
-export interface ComparingContext extends Omit<
-  TellerContext,
-  "overtaken" | "again" | "affected" | "unsettled" | "folderMoved"
+export interface FolderReconcilerDeps extends Omit<
+  ExternalChangesDeps,
+  "superseded" | "again" | "affected" | "unsettled" | "folderMoved"
 > {
   root: DiskRoot;
   rows: DiskRows;
-  lane: Lane;
+  serialQueue: SerialQueue;
   clock: Clock;
-  excluded: LeftOut;
+  excluded: ExcludedNames;
   callbacks: Pick<ContentCallbacks, "externalChanges" | "uncertain" | "scanned">;
   checkRoot(): Promise<void>;
-  heal(folder: number): Promise<void>;
+  repairRows(folder: number): Promise<void>;
 }
 
-export class Comparing {
-  readonly #context: ComparingContext;
-  readonly #teller: Teller;
-  readonly #absences: Absences;
+export class FolderReconciler {
+  readonly #deps: FolderReconcilerDeps;
+  readonly #externalChanges: ExternalChanges;
+  readonly #pendingRemovals: PendingRemovals;
   readonly #scanner: Scanner;
-  readonly #looker: Looker;
+  readonly #prober: Prober;
   readonly #gatherer: Gatherer;
   readonly #moved: MovedFolders;
   #watch: Watch | undefined;
   #scan: Promise<void> | undefined;
   #isScanWanted = false;
-  #isHealing = false;
+  #isRepairing = false;
   /** Why the scan cannot end. */
   #stuck: Stuck | undefined;
   #rescanMs = RESCAN_MS_MIN;
@@ -59,33 +59,38 @@ export class Comparing {
   #isClosed = false;
 
   /** `dev`: of the root. */
-  constructor(context: ComparingContext, dev: number) {
-    this.#context = context;
-    const { root, rows, excluded, clock } = context;
+  constructor(deps: FolderReconcilerDeps, dev: number) {
+    this.#deps = deps;
+    const { root, rows, excluded, clock } = deps;
     this.#moved = new MovedFolders(clock);
     this.#gatherer = new Gatherer(
       clock,
-      (due) => this.#look(due),
+      (due) => this.#probe(due),
       () => void this.scan(),
-      () => this.#absences.nextDueMs(),
+      () => this.#pendingRemovals.nextDueMs(),
     );
-    this.#teller = new Teller({
-      ...context,
+    this.#externalChanges = new ExternalChanges({
+      ...deps,
       again: (path, delayMs) => this.#gatherer.again([path], delayMs),
-      overtaken: (path) => this.#gatherer.again([path], OVERTAKEN_MS),
+      superseded: (path) => this.#gatherer.again([path], BLOCKED_PROBE_MS),
       affected: (path) => this.#gatherer.again([path], 0),
       folderMoved: (from, to) => this.#folderMoved(from, to),
       unsettled: (path) => this.#gatherer.unsettled(path),
     });
-    const defer = (path: string): void => this.#gatherer.again([path], OVERTAKEN_MS);
-    this.#looker = new Looker({ root, rows, excluded, busy: context.busy, defer, dev });
+    const defer = (path: string): void => this.#gatherer.again([path], BLOCKED_PROBE_MS);
+    this.#prober = new Prober({ root, rows, excluded, busy: deps.busy, defer, dev });
     const affected = (path: string): void => this.#gatherer.again([path], 0);
-    this.#absences = new Absences({ ...context, looker: this.#looker, teller: this.#teller, affected });
+    this.#pendingRemovals = new PendingRemovals({
+      ...deps,
+      prober: this.#prober,
+      externalChanges: this.#externalChanges,
+      affected,
+    });
     this.#scanner = new Scanner({
-      ...context,
-      looker: this.#looker,
-      teller: this.#teller,
-      absences: this.#absences,
+      ...deps,
+      prober: this.#prober,
+      externalChanges: this.#externalChanges,
+      pendingRemovals: this.#pendingRemovals,
       isClosed: () => this.#isClosed,
     });
   }
@@ -107,13 +112,13 @@ export class Comparing {
 
   /** Begins to watch; resolves before the first scan ends. */
   async start(): Promise<void> {
-    this.#watch = await this.#context.root.watch((events) => this.#gatherer.add(events));
-    void this.heal();
+    this.#watch = await this.#deps.root.watch((events) => this.#gatherer.add(events));
+    void this.repairRows();
   }
 
   /** A whole scan that mends rows which the tree contradicts. */
-  async heal(): Promise<void> {
-    this.#isHealing = true;
+  async repairRows(): Promise<void> {
+    this.#isRepairing = true;
     await this.scan();
   }
 
@@ -122,7 +127,7 @@ export class Comparing {
     this.#isScanWanted = true;
     // There is a new reason: what failed may be over.
     this.#endPause();
-    this.#context.callbacks.uncertain();
+    this.#deps.callbacks.uncertain();
     this.#scan ??= this.#scanUntilDone().finally(() => {
       this.#scan = undefined;
     });
@@ -132,14 +137,14 @@ export class Comparing {
   async #scanUntilDone(): Promise<void> {
     while (this.#isScanWanted && !this.#isClosed) {
       this.#isScanWanted = false;
-      const heals = this.#isHealing;
-      this.#isHealing = false;
+      const repairs = this.#isRepairing;
+      this.#isRepairing = false;
       try {
-        await this.#scanner.scanAll(heals);
+        await this.#scanner.scanAll(repairs);
         this.#stuck = undefined;
         this.#rescanMs = RESCAN_MS_MIN;
       } catch (error) {
-        this.#isHealing ||= heals;
+        this.#isRepairing ||= repairs;
         // The folder or the log failed for now: begun again, until then leases stay withdrawn.
         this.#isScanWanted = true;
         const { kind, message } = fromSystemError(error, "look through the folder");
@@ -150,13 +155,13 @@ export class Comparing {
     }
     if (this.#isClosed) return;
     this.#hasScanned = true;
-    this.#context.callbacks.scanned();
+    this.#deps.callbacks.scanned();
   }
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
       this.#endPause = resolve;
-      this.#timer = this.#context.clock.after(this.#rescanMs, resolve);
+      this.#timer = this.#deps.clock.after(this.#rescanMs, resolve);
       this.#rescanMs = Math.min(2 * this.#rescanMs, RESCAN_MS_MAX);
     });
   }
@@ -170,7 +175,7 @@ export class Comparing {
   }
 
   /** To be looked at now; bringing up has met something there. */
-  lookAt({ paths, folders, moves }: Looks): void {
+  probeLater({ paths, folders, moves }: Probes): void {
     for (const { from, to } of moves) this.#folderMoved(from, to);
     if (paths.length > 0) this.#gatherer.again(paths, 0);
     // A failure is met again by the next scan.
@@ -181,32 +186,32 @@ export class Comparing {
       );
   }
 
-  async #look({ paths, named, written }: Due): Promise<void> {
-    const { lane, rows } = this.#context;
+  async #probe({ paths, named, written }: Due): Promise<void> {
+    const { serialQueue, rows } = this.#deps;
     const folders: number[] = [];
-    await lane.run(async () => {
+    await serialQueue.run(async () => {
       if (this.#isClosed) return;
-      const { seen, isRootNamed, deeper } = await lookAtPaths(rows, this.#looker, paths, written);
-      if (isRootNamed) await this.#teller.tellRoot();
-      if (seen.length > 0) {
-        if (seen.some(({ found }) => found === undefined)) await this.#context.checkRoot();
-        const told = await this.#teller.tell(seen);
-        this.#absences.hold(told.absent);
-        for (const folder of told.folders) folders.push(folder);
+      const { observed, isRootNamed, deeper } = await probePaths(rows, this.#prober, paths, written);
+      if (isRootNamed) await this.#externalChanges.reportRoot();
+      if (observed.length > 0) {
+        if (observed.some(({ found }) => found === undefined)) await this.#deps.checkRoot();
+        const reported = await this.#externalChanges.report(observed);
+        this.#pendingRemovals.hold(reported.absent);
+        for (const folder of reported.folders) folders.push(folder);
       }
-      await this.#absences.tellDue();
-      for (const one of seen)
-        if (one.found?.stat.type === "folder") await this.#lookDeeper(one, deeper.get(one.path) ?? []);
+      await this.#pendingRemovals.reportDue();
+      for (const one of observed)
+        if (one.found?.stat.type === "folder") await this.#probeBelow(one, deeper.get(one.path) ?? []);
     });
     await this.#scanner.scanFolders(folders);
     this.#gatherer.ledTo(this.#moved.nowOf(named));
   }
 
   /** Paths below a name that was not known: at once when it is now, else when what stood in its way is up. */
-  async #lookDeeper({ folder, name }: Seen, paths: readonly string[]): Promise<void> {
+  async #probeBelow({ folder, name }: Observation, paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
-    const row = await this.#context.rows.get(folder, name);
-    this.#gatherer.again(paths, row?.stat.type === "folder" ? 0 : OVERTAKEN_MS);
+    const row = await this.#deps.rows.get(folder, name);
+    this.#gatherer.again(paths, row?.stat.type === "folder" ? 0 : BLOCKED_PROBE_MS);
   }
 
   async close(): Promise<void> {
@@ -216,6 +221,6 @@ export class Comparing {
     this.#endPause();
     await this.#watch?.close();
     await this.#scan;
-    await this.#context.lane.idle();
+    await this.#deps.serialQueue.idle();
   }
 }

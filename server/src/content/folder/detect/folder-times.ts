@@ -2,32 +2,32 @@
 import type { DiskRoot, DiskStat } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import { ROOT_ROW } from "../disk/disk-rows.ts";
-import type { Seen } from "./observation.ts";
-import type { Telling, TellerContext } from "./change-batch.ts";
+import type { Observation } from "./observation.ts";
+import type { ExternalChange, ExternalChangesDeps } from "./change-batch.ts";
 
 /** What is to be told of the folders of these names. */
 export async function folderTimes(
-  { meta, rows, root }: Pick<TellerContext, "meta" | "rows" | "root">,
-  seen: readonly Seen[],
-): Promise<Telling[]> {
-  const folders = [...new Set(seen.map(({ folder }) => folder))];
+  { meta, rows, root }: Pick<ExternalChangesDeps, "meta" | "rows" | "root">,
+  observed: readonly Observation[],
+): Promise<ExternalChange[]> {
+  const folders = [...new Set(observed.map(({ folder }) => folder))];
   const states = await meta.nodes(folders);
-  const told: Telling[] = [];
+  const reported: ExternalChange[] = [];
   for (const [index, folder] of folders.entries()) {
     const state = states[index];
     const path = await rows.pathOf(folder);
     const row = folder === ROOT_NODE ? await rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await rows.ofNode(folder))[0];
     if (state === undefined || path === undefined || row === undefined) continue;
     const stat = await statIfThere(root, path);
-    const isTold = stat?.mtimeNs === state.mtimeNs && stat.mtimeNs === row.stat.mtimeNs;
-    if (stat === undefined || isTold || stat.ino !== row.stat.ino) continue;
+    const isReported = stat?.mtimeNs === state.mtimeNs && stat.mtimeNs === row.stat.mtimeNs;
+    if (stat === undefined || isReported || stat.ino !== row.stat.ino) continue;
     const disk = { ...row, stat: { ...stat, mode: row.stat.mode, uid: row.stat.uid, gid: row.stat.gid } };
-    told.push({
+    reported.push({
       operation: { op: "externalAttributes", node: folder, change: { mtimeNs: stat.mtimeNs }, disk },
-      seen: undefined,
+      observed: undefined,
     });
   }
-  return told;
+  return reported;
 }
 
 async function statIfThere(root: DiskRoot, path: string): Promise<DiskStat | undefined> {

@@ -5,11 +5,11 @@ import type { DiskRow, ExternalOperation } from "../../../meta/meta-store.ts";
 import { eachOf } from "../../../host/each-of.ts";
 import type { Found } from "../disk/found.ts";
 import { isSameContent, isSameHandle } from "../disk/same-file.ts";
-import type { Arrival, Seen } from "./observation.ts";
+import type { Arrival, Observation } from "./observation.ts";
 import { changedAttributes, isArrival, isLinked } from "./observation.ts";
-import type { TellBatch, TellerContext } from "./change-batch.ts";
+import type { ChangeBatch, ExternalChangesDeps } from "./change-batch.ts";
 
-const LOOKED_UP_AT_ONCE = 32;
+const LOOKUPS_AT_ONCE = 32;
 /** Where names changed places, the first round makes room and the second finds what is a link now. */
 const MOVE_ROUNDS = 3;
 
@@ -22,51 +22,54 @@ interface Move {
 }
 
 export class Moves {
-  readonly #context: TellerContext;
-  readonly #batch: TellBatch;
+  readonly #deps: ExternalChangesDeps;
+  readonly #batch: ChangeBatch;
 
-  constructor(context: TellerContext, batch: TellBatch) {
-    this.#context = context;
+  constructor(deps: ExternalChangesDeps, batch: ChangeBatch) {
+    this.#deps = deps;
     this.#batch = batch;
   }
 
   /** Returns all with their rows as they are afterwards. Folders that moved are added to `movedFolders`. */
-  async tell(seen: readonly Seen[], movedFolders: number[]): Promise<readonly Seen[]> {
-    let rest = seen;
+  async report(observed: readonly Observation[], movedFolders: number[]): Promise<readonly Observation[]> {
+    let rest = observed;
     for (let round = 0; round < MOVE_ROUNDS; round++) {
-      const { left, hasMoves } = await this.#tellOnce(rest, movedFolders);
+      const { left, hasMoves } = await this.#reportOnce(rest, movedFolders);
       rest = left;
       if (!hasMoves) break;
     }
     return rest;
   }
 
-  async #tellOnce(seen: readonly Seen[], movedFolders: number[]): Promise<{ left: Seen[]; hasMoves: boolean }> {
-    const { rows, overtaken } = this.#context;
+  async #reportOnce(
+    observed: readonly Observation[],
+    movedFolders: number[],
+  ): Promise<{ left: Observation[]; hasMoves: boolean }> {
+    const { rows, superseded } = this.#deps;
     const moves: Move[] = [];
-    const rest: Seen[] = [];
+    const rest: Observation[] = [];
     const found: (Move | "busy" | undefined)[] = [];
-    await eachOf(seen, LOOKED_UP_AT_ONCE, async (one, index) => {
+    await eachOf(observed, LOOKUPS_AT_ONCE, async (one, index) => {
       if (isArrival(one)) found[index] = await this.#moveTo(one);
     });
-    for (const [index, one] of seen.entries()) {
+    for (const [index, one] of observed.entries()) {
       const move = found[index];
-      if (move === "busy") overtaken(one.path);
+      if (move === "busy") superseded(one.path);
       else rest.push(one);
       if (move !== undefined && move !== "busy") moves.push(move);
     }
     if (moves.length === 0) return { left: rest, hasMoves: false };
-    for (const move of inOrder(moves)) await this.#tellMove(move, movedFolders);
+    for (const move of inOrder(moves)) await this.#reportMove(move, movedFolders);
     await this.#batch.flush();
     rows.movedFolders();
     for (const { one } of moves)
-      if (one.row !== undefined && isLinked(one.row)) await this.#batch.lookAtOtherNames(one.row.node);
-    const left: Seen[] = [];
+      if (one.row !== undefined && isLinked(one.row)) await this.#batch.probeOtherNames(one.row.node);
+    const left: Observation[] = [];
     for (const one of rest) left.push({ ...one, row: await rows.get(one.folder, one.name) });
     return { left, hasMoves: true };
   }
 
-  async #tellMove({ one, source, isLink }: Move, movedFolders: number[]): Promise<void> {
+  async #reportMove({ one, source, isLink }: Move, movedFolders: number[]): Promise<void> {
     const { row, folder, name, found } = one;
     const disk = { ...source, folder, name, handle: found.handle, stat: statAfterMove(source, found) };
     const isOverFolder = row?.stat.type === "folder" || (row !== undefined && found.stat.type === "folder");
@@ -83,21 +86,21 @@ export class Moves {
       // While it was elsewhere than the rows said, nothing in it could be looked at.
       movedFolders.push(node);
     }
-    await this.#batch.add({ operation, seen: one });
+    await this.#batch.add({ operation, observed: one });
   }
 
   async #noteMoved(source: DiskRow, to: string): Promise<void> {
-    const from = await this.#context.rows.pathOfName(source.folder, source.name);
-    if (from !== undefined) this.#context.folderMoved(from, to);
+    const from = await this.#deps.rows.pathOfName(source.folder, source.name);
+    if (from !== undefined) this.#deps.folderMoved(from, to);
   }
 
   /** The move that brought a file here, if one did; "busy" when a commit is just moving it. */
   async #moveTo(one: Arrival): Promise<Move | "busy" | undefined> {
     const { folder, name, found } = one;
-    const { rows, root } = this.#context;
+    const { rows, root } = this.#deps;
     const source = await rows.byHandle(found.handle);
     if (source === undefined || (source.folder === folder && source.name === name)) return undefined;
-    if (this.#context.busy.has(source.folder, source.name, source.node)) return "busy";
+    if (this.#deps.busy.has(source.folder, source.name, source.node)) return "busy";
     const path = await rows.pathOfName(source.folder, source.name);
     if (path === undefined) return undefined;
     let isStillThere = false;

@@ -5,7 +5,7 @@ import type { Found } from "../disk/found.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 
 /** A name that differs from what was recorded. */
-export interface Seen {
+export interface Observation {
   folder: number;
   name: string;
   path: string;
@@ -16,17 +16,17 @@ export interface Seen {
 }
 
 /** Something is there that was not recorded for this name. */
-export type Arrival = Seen & { found: Found };
+export type Arrival = Observation & { found: Found };
 /** The recorded file, with another tuple. */
 export type Known = Arrival & { row: DiskRow };
 export type Settable = Omit<AttributeChange, "sizeBytes">;
 
-export function isArrival(seen: Seen): seen is Arrival {
-  return seen.found !== undefined && !isSameHandle(seen.row?.handle, seen.found.handle);
+export function isArrival(observed: Observation): observed is Arrival {
+  return observed.found !== undefined && !isSameHandle(observed.row?.handle, observed.found.handle);
 }
 
-export function isKnown(seen: Seen): seen is Known {
-  return seen.found !== undefined && isSameHandle(seen.row?.handle, seen.found.handle);
+export function isKnown(observed: Observation): observed is Known {
+  return observed.found !== undefined && isSameHandle(observed.row?.handle, observed.found.handle);
 }
 
 /** It may have further names, whose tuples change with this one. */

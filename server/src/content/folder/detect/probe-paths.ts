@@ -2,8 +2,8 @@
 // the folder itself is what has to be looked at.
 import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { Looker } from "./prober.ts";
-import type { Seen } from "./observation.ts";
+import type { Prober } from "./prober.ts";
+import type { Observation } from "./observation.ts";
 import { joinPath } from "../disk/store-layout.ts";
 
 /** So many names of one folder are seen faster by listing it. */
@@ -37,20 +37,20 @@ async function nameOf(rows: DiskRows, path: string, known: Map<string, number | 
   return undefined;
 }
 
-export interface LookedAt {
-  seen: Seen[];
+export interface ProbeResult {
+  observed: Observation[];
   isRootNamed: boolean;
   /** Paths whose folder is not known yet, to be looked at when it is; by the path that was looked at instead. */
   deeper: Map<string, string[]>;
 }
 
 /** `written`: paths that a program has written to, with when that was told, on the wall clock. */
-export async function lookAtPaths(
+export async function probePaths(
   rows: DiskRows,
-  looker: Looker,
+  prober: Prober,
   paths: readonly string[],
   written: ReadonlyMap<string, bigint>,
-): Promise<LookedAt> {
+): Promise<ProbeResult> {
   const known = new Map<string, number | undefined>();
   const byFolder = new Map<number, Map<string, Name>>();
   const deeper = new Map<string, string[]>();
@@ -66,13 +66,13 @@ export async function lookAtPaths(
     names.set(name.path, { ...name, writtenNs: written.get(name.path) });
     byFolder.set(name.folder, names);
   }
-  const seen: Seen[] = [];
+  const observed: Observation[] = [];
   const single: Name[] = [];
   for (const [folder, names] of byFolder) {
-    const listed = names.size >= LIST_FROM ? await looker.list(folder, written) : undefined;
+    const listed = names.size >= LIST_FROM ? await prober.list(folder, written) : undefined;
     if (listed === undefined) single.push(...names.values());
-    else for (const one of listed.seen) seen.push(one);
+    else for (const one of listed.observed) observed.push(one);
   }
-  for (const one of await looker.seeAll(single)) seen.push(one);
-  return { seen, isRootNamed, deeper };
+  for (const one of await prober.observeAll(single)) observed.push(one);
+  return { observed, isRootNamed, deeper };
 }

@@ -6,21 +6,21 @@ import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { BusyNames } from "../disk/busy-names.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import { eachOf } from "../../../host/each-of.ts";
-import type { LeftOut } from "../disk/excluded-names.ts";
+import type { ExcludedNames } from "../disk/excluded-names.ts";
 import { isNestedVolume } from "../disk/marker.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
-import type { Seen } from "./observation.ts";
+import type { Observation } from "./observation.ts";
 import { isFolderChanged } from "./observation.ts";
 import { STORE_FOLDER, joinPath } from "../disk/store-layout.ts";
 
 /** Names looked at at once. */
-const LOOKS_AT_ONCE = 16;
+const PROBES_AT_ONCE = 16;
 const NONE_WRITTEN: ReadonlyMap<string, bigint> = new Map();
 
-export interface LookerContext {
+export interface ProberDeps {
   root: DiskRoot;
   rows: DiskRows;
-  excluded: LeftOut;
+  excluded: ExcludedNames;
   busy: BusyNames;
   /** To be looked at later. */
   defer(path: string): void;
@@ -29,7 +29,7 @@ export interface LookerContext {
 }
 
 export interface Listed {
-  seen: Seen[];
+  observed: Observation[];
   /** Folders in it that are as recorded. */
   folders: number[];
   /** How many there are, and how many are gone. */
@@ -58,15 +58,15 @@ function asFound(row: DiskRow | undefined, stat: DiskStat, writtenNs: bigint | u
   return { ...row, stat: { ...row.stat, ctimeNs: -1n } };
 }
 
-export class Looker {
+export class Prober {
   readonly #root: DiskRoot;
   readonly #rows: DiskRows;
-  readonly #excluded: LeftOut;
+  readonly #excluded: ExcludedNames;
   readonly #busy: BusyNames;
   readonly #defer: (path: string) => void;
   readonly #dev: number;
 
-  constructor({ root, rows, excluded, busy, defer, dev }: LookerContext) {
+  constructor({ root, rows, excluded, busy, defer, dev }: ProberDeps) {
     this.#root = root;
     this.#rows = rows;
     this.#excluded = excluded;
@@ -83,7 +83,7 @@ export class Looker {
   }
 
   /** What differs at the name, if anything does. `writtenNs`: when a write to it was told, on the wall clock. */
-  async see(folder: number, name: string, path: string, writtenNs?: bigint): Promise<Seen | undefined> {
+  async observe(folder: number, name: string, path: string, writtenNs?: bigint): Promise<Observation | undefined> {
     if (name === STORE_FOLDER) return undefined;
     const row = await this.#rows.get(folder, name);
     if (this.#isBusy(folder, name, row, path)) return undefined;
@@ -92,7 +92,7 @@ export class Looker {
       stat = await this.#root.stat(path);
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder")) return row && { folder, name, path, row, found: undefined };
-      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(folder, `${path} (another file system)`);
+      if (isRunnelError(error, "Unavailable")) return this.#exclude(folder, `${path} (another file system)`);
       throw error;
     }
     return this.#compare({ folder, name, path, row: asFound(row, stat, writtenNs), found: undefined }, stat, true);
@@ -102,9 +102,9 @@ export class Looker {
    * `name` has its path and row; it is what differs, when something does. `isNamed`: an event names it, so a folder's ctime alone may mean a change of its
    * extended attributes.
    */
-  async #compare(name: Seen, stat: DiskStat, isNamed = false): Promise<Seen | undefined> {
+  async #compare(name: Observation, stat: DiskStat, isNamed = false): Promise<Observation | undefined> {
     const { folder, row, path } = name;
-    if (stat.dev !== this.#dev) return this.#leaveOut(folder, `${path} (another file system)`);
+    if (stat.dev !== this.#dev) return this.#exclude(folder, `${path} (another file system)`);
     const isTouched = isNamed && stat.type === "folder" && row?.stat.ctimeNs !== stat.ctimeNs;
     if (row !== undefined && isSurelySame(row, stat) && !isTouched) return undefined;
     let handle: Uint8Array;
@@ -113,32 +113,32 @@ export class Looker {
     } catch (error) {
       // Gone since: an event tells.
       if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
-      if (isRunnelError(error, "Unavailable")) return this.#leaveOut(folder, `${path} (another file system)`);
+      if (isRunnelError(error, "Unavailable")) return this.#exclude(folder, `${path} (another file system)`);
       throw error;
     }
     if (stat.type === "folder") {
       const isSame = row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat);
       if (isSame && !isTouched) return undefined;
       if (row === undefined && (await isNestedVolume(this.#root, path)))
-        return this.#leaveOut(folder, `${path} (a volume of its own)`);
+        return this.#exclude(folder, `${path} (a volume of its own)`);
     }
     return { ...name, found: { stat, handle } };
   }
 
-  #leaveOut(folder: number, shown: string): undefined {
+  #exclude(folder: number, shown: string): undefined {
     this.#excluded.add(folder, shown);
     return undefined;
   }
 
-  async seeAll(
+  async observeAll(
     names: readonly { folder: number; name: string; path: string; writtenNs?: bigint | undefined }[],
-  ): Promise<Seen[]> {
-    const seen: Seen[] = [];
-    await eachOf(names, LOOKS_AT_ONCE, async ({ folder, name, path, writtenNs }) => {
-      const one = await this.see(folder, name, path, writtenNs);
-      if (one !== undefined) seen.push(one);
+  ): Promise<Observation[]> {
+    const observed: Observation[] = [];
+    await eachOf(names, PROBES_AT_ONCE, async ({ folder, name, path, writtenNs }) => {
+      const one = await this.observe(folder, name, path, writtenNs);
+      if (one !== undefined) observed.push(one);
     });
-    return seen;
+    return observed;
   }
 
   /**
@@ -149,7 +149,7 @@ export class Looker {
     if (inFolder === undefined) return undefined;
     const rows = new Map((await this.#rows.ofFolder(folder)).map((row) => [row.name, row]));
     const folders: number[] = [];
-    const different: { name: Seen; stat: DiskStat }[] = [];
+    const different: { name: Observation; stat: DiskStat }[] = [];
     let isStore = false;
     let strange = 0;
     let names = 0;
@@ -181,19 +181,19 @@ export class Looker {
       throw error;
     }
     if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder)))
-      return this.#leaveOut(folder, `${inFolder} (a volume of its own)`);
+      return this.#exclude(folder, `${inFolder} (a volume of its own)`);
     if (strange > 0) this.#excluded.add(folder, `${joinPath(inFolder, "…")} (too long)`, strange);
-    const seen: Seen[] = [];
-    await eachOf(different, LOOKS_AT_ONCE, async ({ name, stat }) => {
+    const observed: Observation[] = [];
+    await eachOf(different, PROBES_AT_ONCE, async ({ name, stat }) => {
       const one = await this.#compare(name, stat);
-      if (one !== undefined) seen.push(one);
+      if (one !== undefined) observed.push(one);
     });
     for (const row of rows.values()) {
       const path = joinPath(inFolder, row.name);
       if (!this.#isBusy(folder, row.name, row, path))
-        seen.push({ folder, name: row.name, path, row, found: undefined });
+        observed.push({ folder, name: row.name, path, row, found: undefined });
     }
-    return { seen, folders, names: names + rows.size };
+    return { observed, folders, names: names + rows.size };
   }
 
   #unlisted(folder: number, path: string, kind: string): undefined {

@@ -2,62 +2,62 @@
 // one batch of differences, and between two batches other work goes on. The first serve of a folder is a scan against no rows.
 import { ROOT_NODE } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
-import type { Absences } from "./pending-removals.ts";
+import type { PendingRemovals } from "./pending-removals.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { Lane } from "../disk/serial-queue.ts";
-import type { LeftOut } from "../disk/excluded-names.ts";
-import type { Looker } from "./prober.ts";
-import type { Seen } from "./observation.ts";
-import type { Teller } from "./external-changes.ts";
+import type { SerialQueue } from "../disk/serial-queue.ts";
+import type { ExcludedNames } from "../disk/excluded-names.ts";
+import type { Prober } from "./prober.ts";
+import type { Observation } from "./observation.ts";
+import type { ExternalChanges } from "./external-changes.ts";
 
 /** Differences taken together; folders listed together when they are all as recorded. */
-const BATCH_SEEN = 1000;
+const OBSERVATIONS_PER_BATCH = 1000;
 const BATCH_FOLDERS = 64;
 
-export interface ScannerContext {
-  lane: Lane;
+export interface ScannerDeps {
+  serialQueue: SerialQueue;
   rows: DiskRows;
   meta: Pick<MetaStore, "countDiskRows">;
-  looker: Looker;
-  teller: Teller;
-  absences: Absences;
-  excluded: LeftOut;
+  prober: Prober;
+  externalChanges: ExternalChanges;
+  pendingRemovals: PendingRemovals;
+  excluded: ExcludedNames;
   /** @throws Unavailable when the folder is not the one that was served. */
   checkRoot(): Promise<void>;
   isClosed(): boolean;
   /** Makes rows and tree agree about a folder's names. */
-  heal(folder: number): Promise<void>;
+  repairRows(folder: number): Promise<void>;
 }
 
 export class Scanner {
-  readonly #context: ScannerContext;
-  #heals = false;
+  readonly #deps: ScannerDeps;
+  #repairs = false;
   /** The path of the folder that was begun with last. */
   at = "";
   /** Names seen by the scan of the whole tree, and how many there were when it began. */
   readonly progress = { done: 0, total: 0 };
 
-  constructor(context: ScannerContext) {
-    this.#context = context;
+  constructor(deps: ScannerDeps) {
+    this.#deps = deps;
   }
 
   /** The whole tree. Absences are told at its end, when what moved has been found elsewhere. `heals`: rows that the tree contradicts are mended. */
-  async scanAll(heals: boolean): Promise<void> {
-    const { lane, teller, absences, excluded } = this.#context;
+  async scanAll(repairs: boolean): Promise<void> {
+    const { serialQueue, externalChanges, pendingRemovals, excluded } = this.#deps;
     excluded.clear();
-    absences.beginScan();
+    pendingRemovals.beginScan();
     this.at = "";
     this.progress.done = 0;
-    this.progress.total = await this.#context.meta.countDiskRows();
+    this.progress.total = await this.#deps.meta.countDiskRows();
     let isFirst = false;
-    await lane.run(async () => {
-      await this.#context.checkRoot();
-      isFirst = (await this.#context.rows.ofFolder(ROOT_NODE)).length === 0;
-      await teller.tellRoot();
+    await serialQueue.run(async () => {
+      await this.#deps.checkRoot();
+      isFirst = (await this.#deps.rows.ofFolder(ROOT_NODE)).length === 0;
+      await externalChanges.reportRoot();
     });
-    this.#heals = heals;
+    this.#repairs = repairs;
     await this.#descend([ROOT_NODE], true, isFirst);
-    while (!this.#context.isClosed() && (await lane.run(() => absences.tellScanned())));
+    while (!this.#deps.isClosed() && (await serialQueue.run(() => pendingRemovals.reportScanned())));
   }
 
   /** Folders that are new or may have changed, and the new ones in them. */
@@ -66,28 +66,28 @@ export class Scanner {
   }
 
   async #descend(stack: number[], isWhole: boolean, isFirst: boolean): Promise<void> {
-    while (stack.length > 0 && !this.#context.isClosed()) {
-      await this.#context.lane.run(() => this.#step(stack, isWhole, isFirst));
+    while (stack.length > 0 && !this.#deps.isClosed()) {
+      await this.#deps.serialQueue.run(() => this.#step(stack, isWhole, isFirst));
     }
   }
 
   async #step(stack: number[], isWhole: boolean, isFirst: boolean): Promise<void> {
-    const { looker, teller, absences } = this.#context;
-    const seen: Seen[] = [];
-    for (let count = 0; count < BATCH_FOLDERS && seen.length < BATCH_SEEN; count++) {
+    const { prober, externalChanges, pendingRemovals } = this.#deps;
+    const observed: Observation[] = [];
+    for (let count = 0; count < BATCH_FOLDERS && observed.length < OBSERVATIONS_PER_BATCH; count++) {
       const folder = stack.pop();
       if (folder === undefined) break;
-      if (isWhole) this.at = (await this.#context.rows.pathOf(folder)) ?? "";
-      if (isWhole && this.#heals) await this.#context.heal(folder);
-      const listed = await looker.list(folder);
+      if (isWhole) this.at = (await this.#deps.rows.pathOf(folder)) ?? "";
+      if (isWhole && this.#repairs) await this.#deps.repairRows(folder);
+      const listed = await prober.list(folder);
       if (listed === undefined) continue;
       if (isWhole) this.progress.done += listed.names;
       // Not spread: a folder may have more names than a call has arguments.
-      for (const one of listed.seen) seen.push(one);
+      for (const one of listed.observed) observed.push(one);
       if (isWhole) for (const below of listed.folders) stack.push(below);
     }
-    const told = await teller.tell(seen, isFirst);
-    absences.hold(told.absent, isWhole);
-    for (const folder of told.folders) stack.push(folder);
+    const reported = await externalChanges.report(observed, isFirst);
+    pendingRemovals.hold(reported.absent, isWhole);
+    for (const folder of reported.folders) stack.push(folder);
   }
 }

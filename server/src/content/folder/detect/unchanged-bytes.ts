@@ -7,11 +7,11 @@ import type { Found } from "../disk/found.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
 
 /** Of all files that one telling is about. */
-export const PROVED_BYTES_MAX = 256 * 1024 * 1024;
+export const VERIFIED_BYTES_MAX = 256 * 1024 * 1024;
 /** Digested before it is looked whether they are the same: a write mostly shows soon. */
 const STEP_BYTES = 8 * 1024 * 1024;
 
-export interface UnchangedBytesContext {
+export interface UnchangedBytesDeps {
   root: DiskRoot;
   meta: Pick<MetaStore, "recipe">;
   executor: Executor | undefined;
@@ -19,7 +19,7 @@ export interface UnchangedBytesContext {
 
 /** True when the file at `path` is `found`, before and after, and between them had the bytes of the row's version. */
 export async function hasRecordedBytes(
-  { root, meta, executor }: UnchangedBytesContext,
+  { root, meta, executor }: UnchangedBytesDeps,
   path: string,
   found: Found,
   row: DiskRow,

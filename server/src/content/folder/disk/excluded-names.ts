@@ -9,7 +9,7 @@ const NAMES_MAX = 10_000;
 /** Of them as many are named to who wants to remove the folder. */
 const NAMED = 3;
 
-export class LeftOut {
+export class ExcludedNames {
   /** By the node of the folder that they are in: how many names each stands for that is shown. */
   readonly #in = new Map<number, Map<string, number>>();
   #remembered = 0;

@@ -9,7 +9,7 @@ export interface Found {
 }
 
 /** Names to be compared with the rows once a batch is stored. */
-export interface Looks {
+export interface Probes {
   paths: string[];
   /** To be listed. */
   folders: number[];

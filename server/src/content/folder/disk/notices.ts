@@ -10,9 +10,9 @@ import type { DiskRows } from "./disk-rows.ts";
 const KEPT_MS = 30 * 24 * 3_600_000;
 const NS_PER_MS = 1_000_000n;
 /** Ranges that a notice names. */
-const MISSING_TOLD = 16;
+const MISSING_RANGES_MAX = 16;
 
-export interface NoticesContext {
+export interface NoticesDeps {
   root: DiskRoot;
   rows: DiskRows;
   meta: MetaStore;
@@ -22,18 +22,18 @@ export interface NoticesContext {
 }
 
 export class Notices {
-  readonly #context: NoticesContext;
+  readonly #deps: NoticesDeps;
   /** Not yet written, by node. */
   readonly #lost = new Map<number, { seq: number; versions: number; path: string }>();
   #others: Notice[] = [];
   #writing: Promise<void> | undefined;
 
-  constructor(context: NoticesContext) {
-    this.#context = context;
+  constructor(deps: NoticesDeps) {
+    this.#deps = deps;
   }
 
   get #nowMs(): number {
-    return Number(this.#context.clock.wallNs() / NS_PER_MS);
+    return Number(this.#deps.clock.wallNs() / NS_PER_MS);
   }
 
   /** `path`: that it had, as far as that is known. */
@@ -60,20 +60,20 @@ export class Notices {
   }
 
   addIncomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void {
-    const ranges = missing.slice(0, MISSING_TOLD).map(({ offset, length }) => ({ offset, length }));
+    const ranges = missing.slice(0, MISSING_RANGES_MAX).map(({ offset, length }) => ({ offset, length }));
     const missingBytes = missing.reduce((sum, { length }) => sum + length, 0);
     this.#add({ kind: "incomplete", path, keptBeside, missing: ranges, missingBytes, atMs: this.#nowMs });
   }
 
   /** Oldest first, with all that was told before the call. */
   async list(): Promise<Notice[]> {
-    const { meta } = this.#context;
+    const { meta } = this.#deps;
     await this.#write();
     const all = await meta.notices();
     const over: Notice[] = [];
-    const canTell = await this.#context.isThere();
+    const canCheck = await this.#deps.isThere();
     for (const notice of all) {
-      const isOver = "keptBeside" in notice ? canTell && (await this.#isGone(notice.keptBeside)) : this.#isOld(notice);
+      const isOver = "keptBeside" in notice ? canCheck && (await this.#isGone(notice.keptBeside)) : this.#isOld(notice);
       if (isOver) over.push(notice);
     }
     if (over.length > 0) await meta.forgetNotices(over);
@@ -86,7 +86,7 @@ export class Notices {
 
   async #isGone(path: string): Promise<boolean> {
     try {
-      await this.#context.root.stat(path);
+      await this.#deps.root.stat(path);
       return false;
     } catch (error) {
       return isRunnelError(error, "NotFound", "NotFolder");
@@ -103,7 +103,7 @@ export class Notices {
       this.#lost.clear();
       if (others.length + lost.length === 0) return;
       try {
-        await this.#context.meta.note([...others, ...(await this.#lostNotices(lost))]);
+        await this.#deps.meta.note([...others, ...(await this.#lostNotices(lost))]);
       } catch {
         this.#others.unshift(...others);
         for (const [node, { seq, versions, path }] of lost) {
@@ -123,8 +123,8 @@ export class Notices {
   async #lostNotices(lost: readonly [number, { seq: number; versions: number; path: string }][]): Promise<Notice[]> {
     const notices: Notice[] = [];
     for (const [node, { seq, versions, path: had }] of lost) {
-      const [row] = await this.#context.rows.ofNode(node);
-      const path = (row && (await this.#context.rows.pathOfName(row.folder, row.name))) ?? had;
+      const [row] = await this.#deps.rows.ofNode(node);
+      const path = (row && (await this.#deps.rows.pathOfName(row.folder, row.name))) ?? had;
       notices.push({ kind: "lost", path, node, seq, versions, atMs: this.#nowMs });
     }
     return notices;

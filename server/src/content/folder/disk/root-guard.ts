@@ -9,7 +9,7 @@ import { FOLDER_FORMAT, createMarker, markerFault, rootFault, unreadable } from 
 /** A disk that has failed for so long is gone. */
 const FAILING_MS = 900;
 
-export interface PresenceContext {
+export interface RootGuardDeps {
   disk: Disk;
   root: DiskRoot;
   rows: DiskRows;
@@ -23,15 +23,15 @@ export interface PresenceContext {
   gone(reason: string): void;
 }
 
-export class Presence {
-  readonly #context: PresenceContext;
+export class RootGuard {
+  readonly #deps: RootGuardDeps;
   #reason: string | undefined;
   /** Since when the disk has failed, if it does. */
   #failedMs: number | undefined;
   #isWatching = false;
 
-  constructor(context: PresenceContext) {
-    this.#context = context;
+  constructor(deps: RootGuardDeps) {
+    this.#deps = deps;
   }
 
   get reason(): string | undefined {
@@ -48,14 +48,14 @@ export class Presence {
     const found = this.#reason === undefined ? await this.#find() : undefined;
     if (this.#reason === undefined && found?.isSure === true) {
       this.#reason = found.reason;
-      if (this.#isWatching) this.#context.gone(found.reason);
+      if (this.#isWatching) this.#deps.gone(found.reason);
     }
     const reason = this.#reason ?? found?.reason;
     if (reason !== undefined) throw new RunnelError("Unavailable", "check folder", reason);
   }
 
   /** Checks without an answer. */
-  doubt(): void {
+  checkLater(): void {
     this.check().catch(() => undefined);
   }
 
@@ -84,13 +84,13 @@ export class Presence {
   #isSure(kind: ErrorKind): boolean {
     if (GONE_KINDS.includes(kind)) return true;
     if (kind !== "Io") return false;
-    const nowMs = this.#context.clock.bootMs();
+    const nowMs = this.#deps.clock.bootMs();
     this.#failedMs ??= nowMs;
     return nowMs - this.#failedMs >= FAILING_MS;
   }
 
   async #fault(): Promise<string | undefined> {
-    const { disk, root, rows, volume, name, wasServed } = this.#context;
+    const { disk, root, rows, volume, name, wasServed } = this.#deps;
     const stat = await root.stat("");
     const atPath = await statAt(disk, root.path);
     // Held open, its number is not given to another folder.

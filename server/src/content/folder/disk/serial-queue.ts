@@ -1,6 +1,6 @@
 // A lane runs one task at a time, in the order they were given. What changes the served folder and what compares it pass through one lane,
 // so a comparison never sees half of a commit.
-export class Lane {
+export class SerialQueue {
   #tail: Promise<unknown> = Promise.resolve();
 
   run<T>(task: () => Promise<T>): Promise<T> {

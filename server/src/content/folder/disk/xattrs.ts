@@ -22,7 +22,7 @@ function recorded(digest: string, refused: string[]): DiskXattrs | undefined {
  * Sets one on disk. Resolves to what to record: with another program's change in it that was not taken in yet, the record stays behind, so that the next
  * look finds that.
  */
-export async function raiseXattr(
+export async function applyXattr(
   root: DiskRoot,
   path: string,
   change: XattrChange,

@@ -2,22 +2,22 @@
 // in the folder says the same of all before it but those that waited [F65]. Reads only.
 import { isSameHandle } from "../disk/same-file.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
-import { isLike, isNotedAt, leftByExchange, placesSince } from "./places.ts";
+import { isLike, isIntentAt, leftByExchange, placesSince } from "./places.ts";
 import type { SalvageTree } from "./salvage-tree.ts";
-import { tornOf } from "./interrupted-batch.ts";
+import { interruptedOf } from "./interrupted-batch.ts";
 
 export interface ToShow {
   /** The commits that the folder does not show yet. */
   commits: SalvageCommit[];
   /** Those before that are not shown all the same, with the path they belong to now: a power cut need not keep the order of names within a batch. */
-  torn: SalvageCommit[];
+  interrupted: SalvageCommit[];
 }
 
 /** What is brought up with one sync is no more than this. */
 const BATCH_COMMITS = 64;
 
 export async function whatToShow(tree: SalvageTree, { commits, waited }: SalvageLog): Promise<ToShow> {
-  let from = await afterLastNoted(tree, commits);
+  let from = await afterLastIntent(tree, commits);
   // Behind it there is nothing that a file would tell of: names that moved.
   for (let index = from; index < commits.length; index++) {
     const commit = commits[index] as SalvageCommit;
@@ -28,17 +28,17 @@ export async function whatToShow(tree: SalvageTree, { commits, waited }: Salvage
   const isAsked = (commit: SalvageCommit): boolean => batch.has(commit) || waited.has(commit.seq);
   const shown = commits.slice(0, from);
   const first = shown.findIndex(isAsked);
-  const torn = first < 0 ? [] : await tornOf(tree, shown.slice(first), commits.slice(from), isAsked);
-  return { commits: commits.slice(from), torn };
+  const interrupted = first < 0 ? [] : await interruptedOf(tree, shown.slice(first), commits.slice(from), isAsked);
+  return { commits: commits.slice(from), interrupted };
 }
 
 /** Behind the last commit that a noted file tells of: the one it was made for, or the rename that brought it to where it lies. */
-async function afterLastNoted(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<number> {
+async function afterLastIntent(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<number> {
   let after = 0;
   for (const [index, commit] of commits.entries()) {
     if (commit.path === "" || (commit.operation.op !== "make" && commit.operation.op !== "write")) continue;
     for (const [path, renamedBy] of placesSince(commit, commits, index)) {
-      if (await isNotedAt(tree, path, commit)) after = Math.max(after, renamedBy + 1);
+      if (await isIntentAt(tree, path, commit)) after = Math.max(after, renamedBy + 1);
     }
   }
   return after;

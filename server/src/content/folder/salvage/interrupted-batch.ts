@@ -1,29 +1,29 @@
 // What a power cut left out of the batch that was under way: the disk need not keep the order in which its names were changed, so a commit can be
 // shown without one before it [F65]. Reads only.
 import { isSameHandle } from "../disk/same-file.ts";
-import { bindsName, isLike, isNotedAt, nameAfter, placesSince } from "./places.ts";
+import { bindsName, isLike, isIntentAt, nameAfter, placesSince } from "./places.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
 import type { Found, SalvageTree } from "./salvage-tree.ts";
 
 type Rename = Extract<SalvageCommit["operation"], { op: "rename" }>;
 
 /** Those of `shown` that are asked for and not shown all the same, in seq order, with the path they belong to after all of `shown`. */
-export async function tornOf(
+export async function interruptedOf(
   tree: SalvageTree,
   shown: readonly SalvageCommit[],
   rest: readonly SalvageCommit[],
   isAsked: (commit: SalvageCommit) => boolean,
 ): Promise<SalvageCommit[]> {
-  const torn = await tornContents(tree, shown, rest, isAsked);
+  const interrupted = await interruptedContents(tree, shown, rest, isAsked);
   for (const [index, commit] of shown.entries()) {
     if (commit.path === "" || !isAsked(commit)) continue;
-    const name = await tornName(tree, commit, shown.slice(0, index), shown.slice(index + 1));
-    if (name !== undefined) torn.push(name);
+    const name = await interruptedName(tree, commit, shown.slice(0, index), shown.slice(index + 1));
+    if (name !== undefined) interrupted.push(name);
   }
-  return torn.toSorted((a, b) => a.seq - b.seq);
+  return interrupted.toSorted((a, b) => a.seq - b.seq);
 }
 
-async function tornName(
+async function interruptedName(
   tree: SalvageTree,
   commit: SalvageCommit,
   earlier: readonly SalvageCommit[],
@@ -32,20 +32,20 @@ async function tornName(
   switch (commit.operation.op) {
     case "make":
     case "link":
-      return tornMake(tree, commit, later);
+      return interruptedMake(tree, commit, later);
     case "rename":
       return commit.operation.how === "exchange"
-        ? tornExchange(tree, commit, later)
-        : tornRename(tree, commit, commit.operation, earlier, later);
+        ? interruptedExchange(tree, commit, later)
+        : interruptedRename(tree, commit, commit.operation, earlier, later);
     case "remove":
-      return tornRemove(tree, commit, later);
+      return interruptedRemove(tree, commit, later);
     default:
       return undefined;
   }
 }
 
 /** It is nowhere on the way that later commits led it. */
-async function tornMake(
+async function interruptedMake(
   tree: SalvageTree,
   commit: SalvageCommit,
   later: readonly SalvageCommit[],
@@ -67,7 +67,7 @@ async function tornMake(
  * The source has its old name still, which nothing later uses; what later commits put at the new one goes its own way. Or what was replaced has that
  * name: the two change places first.
  */
-async function tornRename(
+async function interruptedRename(
   tree: SalvageTree,
   commit: SalvageCommit,
   { folder, name, node }: Rename,
@@ -106,7 +106,7 @@ function isNodes(tree: SalvageTree, found: Found, commit: SalvageCommit, earlier
   return own.some((each) => isLike(found, each)) || wasOlder;
 }
 
-async function tornExchange(
+async function interruptedExchange(
   tree: SalvageTree,
   commit: SalvageCommit,
   later: readonly SalvageCommit[],
@@ -120,7 +120,7 @@ async function tornExchange(
   return isUnmoved ? commit : undefined;
 }
 
-async function tornRemove(
+async function interruptedRemove(
   tree: SalvageTree,
   commit: SalvageCommit,
   later: readonly SalvageCommit[],
@@ -131,7 +131,7 @@ async function tornRemove(
   return tree.isAnothers(found, result.node) || tree.isNewer(path, found, wallNs) ? undefined : commit;
 }
 
-async function tornContents(
+async function interruptedContents(
   tree: SalvageTree,
   shown: readonly SalvageCommit[],
   rest: readonly SalvageCommit[],
@@ -143,23 +143,23 @@ async function tornContents(
     const gone = change.nodes.filter(({ nlink }) => nlink === 0);
     for (const { node } of gone) last.delete(node);
   }
-  const torn: SalvageCommit[] = [];
+  const interrupted: SalvageCommit[] = [];
   for (const index of last.values()) {
     const commit = shown[index] as SalvageCommit;
     if (!isAsked(commit)) continue;
     const now: string[] = [];
-    let isTorn = false;
+    let isInterrupted = false;
     for (const name of commit.path === "" ? [] : [commit.path, ...commit.names]) {
       const path = nameAfter({ ...commit, path: name }, shown.slice(index + 1));
       if (path === undefined) continue;
       now.push(path);
       const places = placesSince({ ...commit, path: name }, [...shown, ...rest], index).keys();
-      isTorn ||= await lacksContent(tree, commit, path, [...places]);
+      isInterrupted ||= await lacksContent(tree, commit, path, [...places]);
     }
     const [path, ...names] = now;
-    if (isTorn && path !== undefined) torn.push({ ...commit, path, names });
+    if (isInterrupted && path !== undefined) interrupted.push({ ...commit, path, names });
   }
-  return torn;
+  return interrupted;
 }
 
 /** At this name, now at `path`, lies an older content of the node, or nothing. */
@@ -169,7 +169,7 @@ async function lacksContent(
   path: string,
   places: readonly string[],
 ): Promise<boolean> {
-  for (const place of places) if (await isNotedAt(tree, place, commit)) return false;
+  for (const place of places) if (await isIntentAt(tree, place, commit)) return false;
   const found = await tree.find(path);
   return (
     found === undefined || (!tree.isAnothers(found, commit.result.node) && !tree.isNewer(path, found, commit.wallNs))

@@ -56,9 +56,9 @@ export function isLike({ stat }: Found, commit: SalvageCommit): boolean {
 }
 
 /** A file noted for this very commit lies there. */
-export async function isNotedAt(tree: SalvageTree, path: string, commit: SalvageCommit): Promise<boolean> {
+export async function isIntentAt(tree: SalvageTree, path: string, commit: SalvageCommit): Promise<boolean> {
   const found = await tree.find(path);
-  return found !== undefined && tree.notedFor(found)?.seq === commit.seq;
+  return found !== undefined && tree.intentOf(found)?.seq === commit.seq;
 }
 
 /** A rename that took another's name: both were exchanged, and a stop came before what came out was taken away. Its node, when it was so. */

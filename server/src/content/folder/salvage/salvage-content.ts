@@ -28,11 +28,11 @@ export class SalvageContent {
   /** What bringing up has left in temp/. */
   private readonly temps: string[] = [];
 
-  constructor(parts: { root: DiskRoot; log: Log; executor: Executor; tree: SalvageTree }) {
-    this.root = parts.root;
-    this.log = parts.log;
-    this.executor = parts.executor;
-    this.tree = parts.tree;
+  constructor(deps: { root: DiskRoot; log: Log; executor: Executor; tree: SalvageTree }) {
+    this.root = deps.root;
+    this.log = deps.log;
+    this.executor = deps.executor;
+    this.tree = deps.tree;
   }
 
   /** Finds what lies in the store. */

@@ -22,7 +22,7 @@ export interface SalvageCommit {
 }
 
 /** A commit for which a file was put in place, or is about to be. */
-export interface NotedFile {
+export interface IntentFile {
   seq: number;
   node: number;
   /** As the commit left it. */
@@ -36,7 +36,7 @@ export interface SalvageLog {
   /** Commits that later ones may have overtaken. */
   waited: ReadonlySet<number>;
   /** By handle (handleKey). */
-  noted: Map<string, NotedFile>;
+  intents: Map<string, IntentFile>;
   /** Whose file it is, by handle: of those noted, and of those that commits met in the folder. */
   owners: Map<string, number>;
   /** Every path that the commits of the log concern, up or not: the server itself may have touched the files there lately. */
@@ -57,7 +57,7 @@ class Reader {
   readonly ownPaths = new Set<string>();
   readonly waited = new Set<number>();
   readonly handles: { seq: number; handle: Uint8Array }[] = [];
-  readonly made = new Map<number, NotedFile>();
+  readonly made = new Map<number, IntentFile>();
   readonly owners = new Map<string, number>();
   readonly foreign = new Map<number, ForeignChange>();
   readonly renames: { seq: number; from: string; path: string }[] = [];
@@ -128,11 +128,11 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
     for (const commit of commitsOf(record)) reader.take(commit, data);
   });
-  const noted = new Map<string, NotedFile>();
+  const intents = new Map<string, IntentFile>();
   for (const { seq, handle } of reader.handles) {
     const file = reader.made.get(seq);
     if (file === undefined) continue;
-    noted.set(handleKey(handle), file);
+    intents.set(handleKey(handle), file);
     reader.owners.set(handleKey(handle), file.node);
   }
   const lastOwn = new Map(reader.commits.map((commit) => [commit.result.node, commit.seq]));
@@ -148,7 +148,7 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
   return {
     commits,
     waited: reader.waited,
-    noted,
+    intents,
     owners: reader.owners,
     ownPaths: reader.ownPaths,
     foreignAttributes: new Set(foreignAttributes),

@@ -11,7 +11,7 @@ import type { TrashRecord } from "../versions/trash.ts";
 import { encodeTrashRecord } from "../versions/trash.ts";
 import { conflictName } from "../../../meta/conflict-name.ts";
 import { encodeRecord } from "../../../commit-log/record.ts";
-import type { NotedFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
+import type { IntentFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
 
 export interface SalvageReport {
   /** Commits that were not in the folder and are now. */
@@ -37,7 +37,7 @@ export class SalvageTree {
   readonly report: SalvageReport = { shown: 0, keptBeside: [], missing: [] };
   private readonly log: Log;
   private readonly ownership: Ownership;
-  private readonly noted: Map<string, NotedFile>;
+  private readonly intents: Map<string, IntentFile>;
   private readonly owners: Map<string, number>;
   /** Folders whose names changed. */
   private readonly touched = new Set<string>();
@@ -50,7 +50,7 @@ export class SalvageTree {
     this.root = root;
     this.ownership = ownership;
     this.log = log;
-    this.noted = found.noted;
+    this.intents = found.intents;
     this.owners = found.owners;
     this.ownTouches = new Set(found.ownPaths);
   }
@@ -65,8 +65,8 @@ export class SalvageTree {
   }
 
   /** The commit that the file was put in place for, as far as the log tells. */
-  notedFor(found: Found): NotedFile | undefined {
-    return this.noted.get(handleKey(found.handle));
+  intentOf(found: Found): IntentFile | undefined {
+    return this.intents.get(handleKey(found.handle));
   }
 
   /** Durable before the file gets its place: whoever salvages again knows it by that. */
@@ -75,7 +75,7 @@ export class SalvageTree {
     const { seq, result } = commit;
     await this.log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
     this.owners.set(handleKey(handle), result.node);
-    this.noted.set(handleKey(handle), {
+    this.intents.set(handleKey(handle), {
       seq,
       node: result.node,
       sizeBytes: state?.sizeBytes ?? 0,
@@ -107,11 +107,11 @@ export class SalvageTree {
   isNewer(path: string, found: Found, wallNs: bigint): boolean {
     const { stat } = found;
     if (stat.type === "folder") return false;
-    const noted = this.notedFor(found);
+    const intent = this.intentOf(found);
     // One that was just made is empty; its times may not have got onto the disk.
-    const isAsLeft = noted?.sizeBytes === stat.sizeBytes && (noted.mtimeNs === stat.mtimeNs || stat.sizeBytes === 0);
+    const isAsLeft = intent?.sizeBytes === stat.sizeBytes && (intent.mtimeNs === stat.mtimeNs || stat.sizeBytes === 0);
     if (isAsLeft) return false;
-    const hasOwnCtime = noted !== undefined || this.ownTouches.has(path);
+    const hasOwnCtime = intent !== undefined || this.ownTouches.has(path);
     return stat.mtimeNs > wallNs || (!hasOwnCtime && stat.ctimeNs > wallNs);
   }
 
@@ -122,12 +122,12 @@ export class SalvageTree {
     const found = await this.find(folder);
     if (found?.stat.type === "folder") return;
     await this.makeParents(folder, wallNs);
-    if (found !== undefined) await this.keepBeside(folder, wallNs);
+    if (found !== undefined) await this.keepConflictCopy(folder, wallNs);
     await this.root.makeFolder(folder, FOLDER_MODE);
     this.touch(folder);
   }
 
-  async keepBeside(path: string, wallNs: bigint): Promise<void> {
+  async keepConflictCopy(path: string, wallNs: bigint): Promise<void> {
     const { folder, name } = splitPath(path);
     for (let count = 1; ; count++) {
       const beside = joinPath(folder, conflictName(name, wallNs, count));
@@ -185,7 +185,7 @@ export class SalvageTree {
         const { uid, gid } = there.stat;
         if (!this.ownership.keepsOwners) await ignoreDenied(this.root.setStat(temp, { uid, gid }));
         await this.takeOut(path, there, node, seq);
-      } else await this.keepBeside(path, wallNs);
+      } else await this.keepConflictCopy(path, wallNs);
     }
     await this.root.rename(temp, path, "keep");
     this.touch(path);

@@ -8,7 +8,7 @@ import { handleKey, isSameHandle } from "../disk/same-file.ts";
 import { typeOnDisk } from "../disk/shown.ts";
 import { STORE_FILE_MODE, STORE_FOLDER_MODE, TEMP_FOLDER } from "../disk/store-layout.ts";
 import { whatToShow } from "./already-applied.ts";
-import { isNotedAt, leftByExchange } from "./places.ts";
+import { isIntentAt, leftByExchange } from "./places.ts";
 import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
@@ -17,7 +17,7 @@ import { SalvageTree, ignoreRefused, isOfThePlace, stateOf } from "./salvage-tre
 
 export type { SalvageReport } from "./salvage-tree.ts";
 
-export interface SalvageParts {
+export interface SalvageDeps {
   root: DiskRoot;
   log: Log;
   executor: Executor;
@@ -31,28 +31,28 @@ export interface SalvageParts {
  * Resolves when the folder shows, durably, what could be salvaged; the log is as it was, but for notes. Killed anywhere it can be begun again.
  * @throws Unavailable when the folder is not the volume's now, Corrupt for a damaged log, and what the disk throws: nothing is lost by then.
  */
-export async function salvage(parts: SalvageParts): Promise<SalvageReport> {
-  const found = await readForSalvage(parts.log);
-  const tree = new SalvageTree(parts.root, parts.log, parts.ownership, found);
+export async function salvage(deps: SalvageDeps): Promise<SalvageReport> {
+  const found = await readForSalvage(deps.log);
+  const tree = new SalvageTree(deps.root, deps.log, deps.ownership, found);
   if (found.commits.length === 0) return tree.report;
-  const marker = await readMarker(parts.root);
-  if (marker === undefined || (parts.volume !== undefined && marker.volume !== parts.volume)) {
+  const marker = await readMarker(deps.root);
+  if (marker === undefined || (deps.volume !== undefined && marker.volume !== deps.volume)) {
     throw new RunnelError(
       "Unavailable",
       "open volume",
-      `${parts.root.path} is not the volume's folder now: is its disk mounted? Changes wait to be put into it.`,
+      `${deps.root.path} is not the volume's folder now: is its disk mounted? Changes wait to be put into it.`,
     );
   }
-  await makeStoreFolders(parts.root);
-  const content = new SalvageContent({ ...parts, tree });
+  await makeStoreFolders(deps.root);
+  const content = new SalvageContent({ ...deps, tree });
   await content.start();
-  await new Salvage(parts, tree, content, found).run();
+  await new Salvage(deps, tree, content, found).run();
   await tree.sync();
   return tree.report;
 }
 
 class Salvage {
-  private readonly parts: SalvageParts;
+  private readonly deps: SalvageDeps;
   private readonly tree: SalvageTree;
   private readonly content: SalvageContent;
   private readonly found: SalvageLog;
@@ -62,16 +62,16 @@ class Salvage {
   private readonly attributes = new Map<number, { state: NodeState; commit: SalvageCommit }>();
   private readonly xattrs = new Map<number, XattrChange[]>();
 
-  constructor(parts: SalvageParts, tree: SalvageTree, content: SalvageContent, found: SalvageLog) {
-    this.parts = parts;
+  constructor(deps: SalvageDeps, tree: SalvageTree, content: SalvageContent, found: SalvageLog) {
+    this.deps = deps;
     this.tree = tree;
     this.content = content;
     this.found = found;
   }
 
   async run(): Promise<void> {
-    const { commits, torn } = await whatToShow(this.tree, this.found);
-    for (const commit of [...torn, ...commits]) {
+    const { commits, interrupted } = await whatToShow(this.tree, this.found);
+    for (const commit of [...interrupted, ...commits]) {
       // Without a name it shows nowhere.
       if (commit.path === "" && commit.operation.op !== "setAttr") continue;
       try {
@@ -88,7 +88,7 @@ class Salvage {
 
   private miss(commit: SalvageCommit, error?: unknown): void {
     this.tree.report.missing.push({ path: commit.path, seq: commit.seq });
-    this.parts.warn(
+    this.deps.warn(
       `Change ${commit.seq} (${commit.operation.op}) was acknowledged and could not be brought back: ${commit.path}`,
       error,
     );
@@ -119,7 +119,7 @@ class Salvage {
     if (there?.stat.type === "symlink" && type === "symlink" && (await tree.root.readSymlink(path)) === state.target)
       return;
     await tree.makeParents(path, wallNs);
-    if (there !== undefined) await tree.keepBeside(path, wallNs);
+    if (there !== undefined) await tree.keepConflictCopy(path, wallNs);
     const temp = `${TEMP_FOLDER}/salvage-${seq}`;
     await removeAny(tree.root, temp);
     await makeAny(tree.root, temp, state);
@@ -136,7 +136,7 @@ class Salvage {
     if (operation.op !== "write") return false;
     // Stopped between two names of the file, it is at one of them.
     let at: string | undefined;
-    for (const name of [path, ...names]) if (await isNotedAt(tree, name, commit)) at ??= name;
+    for (const name of [path, ...names]) if (await isIntentAt(tree, name, commit)) at ??= name;
     /** Whose bytes are kept already, by handle. */
     const kept = new Set<string>();
     if (at === undefined) {
@@ -223,7 +223,7 @@ class Salvage {
     } else if (node !== undefined && !tree.isAnothers(there, node) && !tree.isNewer(path, there, commit.wallNs)) {
       return tree.takeOut(path, there, node, commit.seq);
     }
-    await tree.keepBeside(path, commit.wallNs);
+    await tree.keepConflictCopy(path, commit.wallNs);
   }
 
   /** Names below a folder that moved. */

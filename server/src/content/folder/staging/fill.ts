@@ -23,7 +23,7 @@ import { writeSparsely } from "../disk/write-sparsely.ts";
 /** What one read from the log or an older version takes into memory. */
 const BUFFER_BYTES = 1024 * 1024;
 
-export interface FillContext {
+export interface FillDeps {
   callbacks: Pick<ContentCallbacks, "readLog" | "askCommitter">;
   versions: Versions;
   meta: MetaStore;
@@ -48,7 +48,7 @@ export interface Filled {
  * Writes the content's runs into the file, which then has its length. Bytes of older versions that are not where they were are looked for by their digests.
  * @throws NoSpace, Io, Unavailable.
  */
-export async function fill(context: FillContext, file: DiskFile, content: PendingContent): Promise<Filled> {
+export async function fill(deps: FillDeps, file: DiskFile, content: PendingContent): Promise<Filled> {
   const copied: ByteRange[] = [];
   const failed: ByteRange[] = [];
   let mayComeBack = false;
@@ -56,11 +56,11 @@ export async function fill(context: FillContext, file: DiskFile, content: Pendin
   // A new temp has the length of its runs, but for zeros that were left out.
   let hasLength = content.temp === "";
   for (const run of content.runs) {
-    if (run.from === "log" && (await copyLog(context, file, content, run.at, at, run.length))) hasLength = false;
+    if (run.from === "log" && (await copyLog(deps, file, content, run.at, at, run.length))) hasLength = false;
     if (run.from === "version") {
       hasLength = false;
       copied.push({ offset: at, length: run.length });
-      const problem = await copyOlder(context, file, run, at);
+      const problem = await copyOlder(deps, file, run, at);
       if (problem !== undefined) failed.push({ offset: at, length: run.length });
       mayComeBack ||= isRunnelError(problem, "Stale");
     }
@@ -68,16 +68,15 @@ export async function fill(context: FillContext, file: DiskFile, content: Pendin
   }
   if (!hasLength) await file.truncate(content.sizeBytes);
   const { recipe } = content;
-  if (recipe === undefined || context.executor === undefined) return { missing: failed, mayComeBack };
-  const wrong = await wrongChunks(context.executor, file, recipe, copied);
-  const missing =
-    wrong.length === 0 ? [] : await repair(context, context.executor, file, { ...content, recipe }, wrong);
+  if (recipe === undefined || deps.executor === undefined) return { missing: failed, mayComeBack };
+  const wrong = await wrongChunks(deps.executor, file, recipe, copied);
+  const missing = wrong.length === 0 ? [] : await repair(deps, deps.executor, file, { ...content, recipe }, wrong);
   return { missing, mayComeBack };
 }
 
 /** The last resort: what is missing is asked of the client that committed it, which may still have it. @returns what is missing then. */
 export async function askCommitter(
-  { callbacks, executor }: FillContext,
+  { callbacks, executor }: FillDeps,
   file: DiskFile,
   content: PendingContent,
   missing: readonly ByteRange[],
@@ -92,26 +91,26 @@ export async function askCommitter(
 
 /** True when zeros were left out. */
 async function copyLog(
-  { callbacks }: FillContext,
+  { callbacks }: FillDeps,
   file: DiskFile,
   content: PendingContent,
   from: number,
   at: number,
   length: number,
 ): Promise<boolean> {
-  let excluded = false;
-  if (content.data === undefined) throw new RunnelError("Corrupt", "bring up", "A commit has no data for its runs.");
+  let hasHoles = false;
+  if (content.data === undefined) throw new RunnelError("Corrupt", "apply", "A commit has no data for its runs.");
   for (let done = 0; done < length; done += BUFFER_BYTES) {
     const count = Math.min(BUFFER_BYTES, length - done);
     const bytes = await callbacks.readLog(content.data, from + done, count);
-    if (await writeSparsely(file, at + done, bytes)) excluded = true;
+    if (await writeSparsely(file, at + done, bytes)) hasHoles = true;
   }
-  return excluded;
+  return hasHoles;
 }
 
 /** @returns why the bytes could not be had, if they could not. */
 async function copyOlder(
-  { versions, isApplying }: FillContext,
+  { versions, isApplying }: FillDeps,
   file: DiskFile,
   run: { version: VersionId; offset: number; length: number },
   at: number,
@@ -169,7 +168,7 @@ function chunksTouching(recipe: Recipe, ranges: readonly ByteRange[]): number[] 
  * @returns what is nowhere.
  */
 async function repair(
-  context: FillContext,
+  deps: FillDeps,
   executor: Executor,
   file: DiskFile,
   content: PendingContent & { recipe: Recipe },
@@ -178,10 +177,10 @@ async function repair(
   const { recipe } = content;
   const offsets = chunkOffsets(recipe);
   const missing: ByteRange[] = [];
-  const changed = new ChangedFiles(context, executor, content);
-  const known = new KnownVersions(context, executor);
+  const changed = new ChangedFiles(deps, executor, content);
+  const known = new KnownVersions(deps, executor);
   try {
-    const hints = await context.meta.findChunks(Buffer.concat(wrong.map((index) => digestAt(recipe, index))));
+    const hints = await deps.meta.findChunks(Buffer.concat(wrong.map((index) => digestAt(recipe, index))));
     for (const [at, index] of wrong.entries()) {
       const offset = offsets[index] ?? 0;
       const chunk = { digest: digestAt(recipe, index), length: recipe.lengths[index] ?? 0 };
@@ -207,13 +206,13 @@ async function isChunk(executor: Executor, bytes: Uint8Array, { digest, length }
 
 /** Versions that the chunk index names, each opened once. */
 class KnownVersions {
-  readonly #context: FillContext;
+  readonly #deps: FillDeps;
   readonly #executor: Executor;
   /** undefined: it cannot be read. */
   readonly #open = new Map<string, FolderVersion | undefined>();
 
-  constructor(context: FillContext, executor: Executor) {
-    this.#context = context;
+  constructor(deps: FillDeps, executor: Executor) {
+    this.#deps = deps;
     this.#executor = executor;
   }
 
@@ -227,7 +226,7 @@ class KnownVersions {
     try {
       if (!this.#open.has(key)) {
         this.#open.set(key, undefined);
-        this.#open.set(key, await this.#context.versions.open(place.version, this.#context.isApplying()));
+        this.#open.set(key, await this.#deps.versions.open(place.version, this.#deps.isApplying()));
       }
       const bytes = await this.#open.get(key)?.read(place.offset, chunk.length);
       return bytes !== undefined && (await isChunk(this.#executor, bytes, chunk)) ? bytes : undefined;
@@ -246,14 +245,14 @@ class KnownVersions {
 
 /** The files of versions as they are now, cut anew: what a program moved within one is found. */
 class ChangedFiles {
-  readonly #context: FillContext;
+  readonly #deps: FillDeps;
   readonly #executor: Executor;
   readonly #content: PendingContent & { recipe: Recipe };
   #places: Map<string, { file: DiskFile; offset: number }> | undefined;
   readonly #files: DiskFile[] = [];
 
-  constructor(context: FillContext, executor: Executor, content: PendingContent & { recipe: Recipe }) {
-    this.#context = context;
+  constructor(deps: FillDeps, executor: Executor, content: PendingContent & { recipe: Recipe }) {
+    this.#deps = deps;
     this.#executor = executor;
     this.#content = content;
   }
@@ -270,7 +269,7 @@ class ChangedFiles {
     const places = new Map<string, { file: DiskFile; offset: number }>();
     const preset = presetOf(this.#content.recipe) ?? presetFor(this.#content.sizeBytes);
     for (const { version } of sourcesOf(this.#content)) {
-      const file = await this.#context.versions.changedFile(version);
+      const file = await this.#deps.versions.changedFile(version);
       if (file === undefined) continue;
       this.#files.push(file);
       const found = await this.#recipeOf(file, preset);

@@ -103,7 +103,7 @@ class OpenStagedFile implements ResumedFile {
   }
 }
 
-class LeftStagedFile implements ResumableFile {
+class ResumableStagedFile implements ResumableFile {
   readonly atMs: number;
   readonly #root: DiskRoot;
   readonly #name: string;
@@ -174,22 +174,24 @@ export class StagedFiles {
    */
   async clean(seqs: ReadonlySet<number>, names: ReadonlySet<string>): Promise<ResumableFile[]> {
     const found: string[] = [];
-    const noted = new Map<string, number>();
+    const notesAtMs = new Map<string, number>();
     await this.#root.list(TEMP_FOLDER, (entries) => {
       for (const { name, stat } of entries) {
         if (name === undefined) continue;
         this.#next = Math.max(this.#next, (countOfStaged(name) ?? 0) + 1);
         if (!seqs.has(seqOfTemp(name) ?? -1) && !names.has(name)) found.push(name);
         const staged = stagedOfNotes(name);
-        if (staged !== undefined && !names.has(staged)) noted.set(staged, Number(stat.mtimeNs / NS_PER_MS));
+        if (staged !== undefined && !names.has(staged)) notesAtMs.set(staged, Number(stat.mtimeNs / NS_PER_MS));
       }
     });
     for (const name of names) this.#next = Math.max(this.#next, (countOfStaged(name) ?? 0) + 1);
-    const left = found.filter((name) => noted.has(name));
-    const isLeft = new Set(left);
+    const resumable = found.filter((name) => notesAtMs.has(name));
+    const isResumable = new Set(resumable);
     for (const name of found)
-      if (!isLeft.has(stagedOfNotes(name) ?? name)) await this.#remove(joinPath(TEMP_FOLDER, name));
-    return left.map((name) => new LeftStagedFile(this.#root, name, noted.get(name) ?? 0, this.#checkRoot));
+      if (!isResumable.has(stagedOfNotes(name) ?? name)) await this.#remove(joinPath(TEMP_FOLDER, name));
+    return resumable.map(
+      (name) => new ResumableStagedFile(this.#root, name, notesAtMs.get(name) ?? 0, this.#checkRoot),
+    );
   }
 
   /** After a power cut a later commit's file can lie in the folder of an earlier one that has lost its place: salvage has taken it from there. */

@@ -5,7 +5,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { ByteRange } from "../../content-store.ts";
 import { joinRanges, rangesWithout } from "../disk/byte-ranges.ts";
 import type { FileSource } from "./file-source.ts";
-import { Lane } from "../disk/serial-queue.ts";
+import { SerialQueue } from "../disk/serial-queue.ts";
 import { STORE_FILE_MODE } from "../disk/store-layout.ts";
 import { removeIfThere } from "../disk/found.ts";
 
@@ -28,7 +28,7 @@ export class BaseHold {
   /** It was made before any other program could see the file. */
   isOwn = false;
   /** Nothing is read from the file while the lease ends. */
-  readonly #lane = new Lane();
+  readonly #serialQueue = new SerialQueue();
 
   private constructor(root: DiskRoot, path: string, sizeBytes: number) {
     this.#root = root;
@@ -44,7 +44,7 @@ export class BaseHold {
     openFile: () => Promise<FileSource | undefined>,
   ): Promise<BaseHold> {
     const hold = new BaseHold(root, path, sizeBytes);
-    await hold.#lane.run(async () => hold.#takeLease(await openFile()));
+    await hold.#serialQueue.run(async () => hold.#takeLease(await openFile()));
     return hold;
   }
 
@@ -90,7 +90,7 @@ export class BaseHold {
 
   /** Keeps these ranges too; `copy` brings what no lease protects. False when it could not. */
   keep(ranges: readonly ByteRange[], copy: CopyRange): Promise<boolean> {
-    return this.#lane.run(async () => {
+    return this.#serialQueue.run(async () => {
       this.#wanted = joinRanges([...this.#wanted, ...ranges]);
       return this.#leased !== undefined || this.#copyRanges(ranges, copy);
     });
@@ -98,7 +98,7 @@ export class BaseHold {
 
   /** Somebody waits for the end of the lease: what is wanted is copied first. */
   #giveWay(): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#serialQueue.run(async () => {
       const leased = this.#leased;
       if (leased === undefined) return;
       this.#isWhole = false;
@@ -146,7 +146,7 @@ export class BaseHold {
 
   /** @returns undefined when it does not have the range. */
   read(offset: number, length: number): Promise<Uint8Array | undefined> {
-    return this.#lane.run(async () => {
+    return this.#serialQueue.run(async () => {
       const bytes = await this.#with([{ offset, length }], (file) => file.read(offset, length));
       return bytes?.length === length ? bytes : undefined;
     });
@@ -154,7 +154,7 @@ export class BaseHold {
 
   /** Copies a range into a file, within the system. False when it does not have it. */
   copyTo(target: DiskFile, offset: number, at: number, length: number): Promise<boolean> {
-    return this.#lane.run(async () => {
+    return this.#serialQueue.run(async () => {
       const copied = await this.#with([{ offset, length }], (file) => target.copyFrom(file, offset, at, length));
       return copied === length;
     });
@@ -162,7 +162,7 @@ export class BaseHold {
 
   /** @throws Stale when it does not have the ranges. */
   digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array> {
-    return this.#lane.run(async () => {
+    return this.#serialQueue.run(async () => {
       const digests = await this.#with(ranges, (file) => executor.digestFile(file, ranges));
       if (digests === undefined) throw new RunnelError("Stale", "read version", "A range is not held.");
       return digests;
@@ -171,7 +171,7 @@ export class BaseHold {
 
   /** The copy stays, for the next process. */
   close(): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#serialQueue.run(async () => {
       await this.#leased?.close();
       this.#leased = undefined;
       this.#copied = [];

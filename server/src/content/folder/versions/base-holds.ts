@@ -9,22 +9,22 @@ import { basePath, versionKey } from "../disk/store-layout.ts";
 /** Each is an open file; what is beyond is copied. */
 const LEASES_MAX = 256;
 
-export interface BaseHoldsContext {
+export interface BaseHoldsDeps {
   root: DiskRoot;
   /** A pending content copies from the version. */
   isCopied(version: VersionId): boolean;
 }
 
 export class BaseHolds {
-  readonly #context: BaseHoldsContext;
+  readonly #deps: BaseHoldsDeps;
   readonly #holds = new Map<string, { version: VersionId; hold: BaseHold }>();
   /** Those whose copy is being removed. */
   readonly #ending = new Map<string, Promise<void>>();
   /** Versions whose bytes somebody was promised, with how often. */
   readonly #promised = new Map<string, number>();
 
-  constructor(context: BaseHoldsContext) {
-    this.#context = context;
+  constructor(deps: BaseHoldsDeps) {
+    this.#deps = deps;
   }
 
   get(version: VersionId): BaseHold | undefined {
@@ -42,11 +42,11 @@ export class BaseHolds {
     const count = (this.#promised.get(key) ?? 1) - 1;
     if (count > 0) this.#promised.set(key, count);
     else this.#promised.delete(key);
-    await this.letGo(version);
+    await this.evict(version);
   }
 
   isNeeded(version: VersionId): boolean {
-    return this.#promised.has(versionKey(version)) || this.#context.isCopied(version);
+    return this.#promised.has(versionKey(version)) || this.#deps.isCopied(version);
   }
 
   /**
@@ -65,7 +65,7 @@ export class BaseHolds {
     if (hold === undefined) {
       await this.#ending.get(key);
       const file = this.#mayLease ? openFile : async () => undefined;
-      const made = await BaseHold.open(this.#context.root, basePath(version), sizeBytes, file);
+      const made = await BaseHold.open(this.#deps.root, basePath(version), sizeBytes, file);
       hold = this.get(version) ?? made;
       // Somebody else was faster.
       if (hold !== made) await made.close();
@@ -77,12 +77,12 @@ export class BaseHolds {
   /** Takes up what an earlier process copied of a version. */
   async find(version: VersionId): Promise<void> {
     if (this.get(version) !== undefined) return;
-    const hold = await BaseHold.find(this.#context.root, basePath(version));
+    const hold = await BaseHold.find(this.#deps.root, basePath(version));
     if (hold !== undefined) this.#holds.set(versionKey(version), { version, hold });
   }
 
   /** Ends the hold, if there is one that nobody needs any more. */
-  async letGo(version: VersionId): Promise<void> {
+  async evict(version: VersionId): Promise<void> {
     const key = versionKey(version);
     const held = this.#holds.get(key);
     if (held === undefined || this.isNeeded(version)) return;

@@ -21,7 +21,7 @@ export interface PendingContent {
   temp: string;
   data: LogPlace | undefined;
   /** Its temp file is being put in place: the name in temp/ may already be another file's. */
-  isRaising: boolean;
+  isBeingApplied: boolean;
 }
 
 /** Bytes in one place, which is no pending version. `temp`: in a staged file, at the offset of the version that it is for. */
@@ -44,7 +44,7 @@ export function contentOf(commit: AcceptedCommit): PendingContent | undefined {
     starts: startsOf(runs),
     temp,
     data,
-    isRaising: false,
+    isBeingApplied: false,
   };
 }
 

@@ -52,7 +52,7 @@ interface Kept {
   sinceNs: bigint;
 }
 
-export interface TrashContext {
+export interface TrashDeps {
   root: DiskRoot;
   meta: MetaStore;
   clock: Clock;
@@ -61,18 +61,18 @@ export interface TrashContext {
   /** Something reads the version or copies from it. */
   isNeeded(version: VersionId): boolean;
   /** A file came, by this name and with this tuple. */
-  took(version: VersionId, name: string, stat: DiskStat): void;
+  fileAdded(version: VersionId, name: string, stat: DiskStat): void;
 }
 
 export class Trash {
-  readonly #context: TrashContext;
+  readonly #deps: TrashDeps;
   /** Oldest first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
   #bytesMax = 10 * GiB;
 
-  constructor(context: TrashContext) {
-    this.#context = context;
+  constructor(deps: TrashDeps) {
+    this.#deps = deps;
   }
 
   get isOver(): boolean {
@@ -80,12 +80,12 @@ export class Trash {
   }
 
   get #filesMax(): number {
-    return this.#context.settings.filesMax ?? FILES_MAX;
+    return this.#deps.settings.filesMax ?? FILES_MAX;
   }
 
   /** Finds what lies there, and removes records that have lost their file. */
   async start(): Promise<void> {
-    const { root, settings } = this.#context;
+    const { root, settings } = this.#deps;
     const { totalBytes } = await root.space();
     this.#bytesMax = settings.bytesMax ?? Math.min(10 * GiB, Math.floor(totalBytes / 5));
     const found: Kept[] = [];
@@ -120,14 +120,14 @@ export class Trash {
 
   /** Moves the file at `from` (in the root) here. The record comes first: a file without one would be nobody's. */
   async take(from: string, version: VersionId, path: string, handle: Uint8Array): Promise<VersionPlace> {
-    const { root } = this.#context;
-    const name = trashName(this.#context.epoch, version);
+    const { root } = this.#deps;
+    const name = trashName(this.#deps.epoch, version);
     const stat = await root.stat(from);
     await this.#writeRecord(name, version, path, handle, stat);
     await root.rename(from, joinPath(TRASH_FOLDER, name), "replace");
     const moved = await root.stat(joinPath(TRASH_FOLDER, name));
     this.#add({ name, sizeBytes: moved.sizeBytes, sinceNs: moved.ctimeNs });
-    this.#context.took(version, name, moved);
+    this.#deps.fileAdded(version, name, moved);
     return { at: "trash", file: name, stat: moved };
   }
 
@@ -140,7 +140,7 @@ export class Trash {
   ): Promise<void> {
     const record: TrashRecord = {
       format: FOLDER_FORMAT,
-      epoch: this.#context.epoch,
+      epoch: this.#deps.epoch,
       node: version.node,
       seq: version.seq,
       path,
@@ -148,7 +148,7 @@ export class Trash {
       mtimeNs: String(stat.mtimeNs),
       handle: Buffer.from(handle).toString("hex"),
     };
-    const file = await this.#context.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "create", STORE_FILE_MODE);
+    const file = await this.#deps.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "create", STORE_FILE_MODE);
     try {
       await file.truncate(0);
       await file.write(0, encodeTrashRecord(record));
@@ -160,14 +160,14 @@ export class Trash {
   /** Those of this epoch that came last. */
   newest(count: number): { name: string; version: VersionId }[] {
     return [...this.#kept.keys()].slice(-count).flatMap((name) => {
-      const version = versionOfTrash(this.#context.epoch, name);
+      const version = versionOfTrash(this.#deps.epoch, name);
       return version === undefined ? [] : [{ name, version }];
     });
   }
 
   /** The path that a file had, by its record. @throws Corrupt. */
   async pathOf(name: string): Promise<string> {
-    const file = await this.#context.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "read");
+    const file = await this.#deps.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "read");
     try {
       return parseTrashRecord(await file.read(0, (await file.stat()).sizeBytes)).path;
     } finally {
@@ -176,15 +176,15 @@ export class Trash {
   }
 
   /** A file has been moved away. */
-  async left(name: string): Promise<void> {
+  async forget(name: string): Promise<void> {
     this.#forget(name);
-    await removeIfThere(this.#context.root, joinPath(TRASH_FOLDER, name + RECORD_ENDING));
+    await removeIfThere(this.#deps.root, joinPath(TRASH_FOLDER, name + RECORD_ENDING));
   }
 
   /** The place of a version that is here already: a crash came after the move. */
   async find(version: VersionId, handle: Uint8Array): Promise<VersionPlace | undefined> {
-    const { root } = this.#context;
-    const file = trashName(this.#context.epoch, version);
+    const { root } = this.#deps;
+    const file = trashName(this.#deps.epoch, version);
     const path = joinPath(TRASH_FOLDER, file);
     try {
       if (!isSameHandle(await root.handle(path), handle)) return undefined;
@@ -197,7 +197,7 @@ export class Trash {
 
   /** Drops the oldest until the budget holds and `freeBytes` more are free. */
   async cut(freeBytes = 0): Promise<void> {
-    const { clock, settings } = this.#context;
+    const { clock, settings } = this.#deps;
     const oldestNs = clock.wallNs() - BigInt(Math.round((settings.daysMax ?? DAYS_MAX) * DAY_MS)) * NS_PER_MS;
     let toFree = freeBytes;
     for (const kept of this.#kept.values()) {
@@ -208,10 +208,10 @@ export class Trash {
   }
 
   async #drop(kept: Kept): Promise<boolean> {
-    const { root, meta, epoch } = this.#context;
+    const { root, meta, epoch } = this.#deps;
     const version = versionOfTrash(epoch, kept.name);
     if (version !== undefined) {
-      if (this.#context.isNeeded(version)) return false;
+      if (this.#deps.isNeeded(version)) return false;
       const row = await meta.version(version);
       if (row?.place.at === "trash" && row.place.file === kept.name) await meta.forgetVersion(version);
     }

@@ -1,10 +1,10 @@
-// ProvenSource: a file that a program goes on writing to, as a log that grows. Its tuple is never the recorded one for long, but a version whose recipe
+// VerifiedSource: a file that a program goes on writing to, as a log that grows. Its tuple is never the recorded one for long, but a version whose recipe
 // was made when it was taken in can still be in it: what is read counts when its digests are the recipe's.
 import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
 import { DIGEST_BYTES, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
 import { isSameHandle } from "../disk/same-file.ts";
 
-export class ProvenSource {
+export class VerifiedSource {
   readonly #file: DiskFile;
   readonly #recipe: Recipe;
   readonly #executor: Executor;
@@ -22,7 +22,7 @@ export class ProvenSource {
     handle: Uint8Array,
     recipe: Recipe,
     executor: Executor,
-  ): Promise<ProvenSource | undefined> {
+  ): Promise<VerifiedSource | undefined> {
     let file: DiskFile;
     try {
       file = await root.open(path, "read");
@@ -30,7 +30,7 @@ export class ProvenSource {
       if (isRunnelError(error, "NotFound", "NotFolder", "IsFolder", "Unsupported")) return undefined;
       throw error;
     }
-    if (isSameHandle(await file.handle(), handle)) return new ProvenSource(file, recipe, executor);
+    if (isSameHandle(await file.handle(), handle)) return new VerifiedSource(file, recipe, executor);
     await file.close();
     return undefined;
   }
@@ -49,11 +49,11 @@ export class ProvenSource {
       indexes.push(index);
     }
     const digests = await this.#executor.digest(parts);
-    const isProven = indexes.every((index, at) => {
+    const isVerified = indexes.every((index, at) => {
       const got = digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
       return Buffer.compare(got, digestAt(this.#recipe, index)) === 0;
     });
-    if (!isProven) return undefined;
+    if (!isVerified) return undefined;
     const skip = offset - (offsets[indexes[0] ?? 0] ?? 0);
     return Buffer.concat(parts).subarray(skip, skip + length);
   }

@@ -10,7 +10,7 @@ import type { DiskRows } from "../disk/disk-rows.ts";
 import { FileSource } from "./file-source.ts";
 import type { OwnPlacings } from "./own-placings.ts";
 import type { PendingContent, PendingContents, Piece } from "./pending-contents.ts";
-import { ProvenSource } from "./verified-source.ts";
+import { VerifiedSource } from "./verified-source.ts";
 import { isSettled } from "../disk/same-file.ts";
 import { TRASH_FOLDER, joinPath, stagedPath, versionKey } from "../disk/store-layout.ts";
 import { writeSparsely } from "../disk/write-sparsely.ts";
@@ -20,7 +20,7 @@ const ATTEMPTS = 4;
 /** What one read takes into memory where a copy within the system cannot be. */
 const COPY_BUFFER_BYTES = 1024 * 1024;
 
-export interface VersionsContext {
+export interface VersionsDeps {
   root: DiskRoot;
   meta: MetaStore;
   rows: DiskRows;
@@ -44,22 +44,22 @@ export interface VersionsContext {
   hasPending(): boolean;
 }
 
-type Source = FileSource | ProvenSource | BaseHold | PendingContent | "empty";
+type Source = FileSource | VerifiedSource | BaseHold | PendingContent | "empty";
 
 function isPending(source: Source | undefined): source is PendingContent {
   return source !== undefined && source !== "empty" && !(source instanceof BaseHold) && !isOpenFile(source);
 }
 
-function isOpenFile(source: Source | undefined): source is FileSource | ProvenSource {
-  return source instanceof FileSource || source instanceof ProvenSource;
+function isOpenFile(source: Source | undefined): source is FileSource | VerifiedSource {
+  return source instanceof FileSource || source instanceof VerifiedSource;
 }
 
 export class Versions {
-  readonly context: VersionsContext;
+  readonly deps: VersionsDeps;
   readonly #openings = new Map<string, number>();
 
-  constructor(context: VersionsContext) {
-    this.context = context;
+  constructor(deps: VersionsDeps) {
+    this.deps = deps;
   }
 
   /** How often the version is open: it is not dropped then. */
@@ -90,7 +90,7 @@ export class Versions {
   }
 
   async row(version: VersionId): Promise<VersionRow> {
-    const row = await this.context.meta.version(version);
+    const row = await this.deps.meta.version(version);
     if (row === undefined) throw gone(version);
     return row;
   }
@@ -102,7 +102,7 @@ export class Versions {
     place: VersionPlace,
     skipsHold: boolean,
   ): Promise<Source | undefined> {
-    const hold = skipsHold || place.at === "pending" ? undefined : this.context.holds.get(version);
+    const hold = skipsHold || place.at === "pending" ? undefined : this.deps.holds.get(version);
     if (hold !== undefined) return hold;
     switch (place.at) {
       case "empty":
@@ -114,35 +114,35 @@ export class Versions {
       case "disk":
         return this.#onDisk(version, sizeBytes);
       case "pending": {
-        const content = this.context.pending.get(version);
+        const content = this.deps.pending.get(version);
         if (content === undefined) throw gone(version);
-        return content.isRaising ? undefined : content;
+        return content.isBeingApplied ? undefined : content;
       }
     }
   }
 
   /** Said to be on disk, and no row knows of it: an index that lost both in a power cut found only one of them again. */
   async isNowhere(version: VersionId): Promise<boolean> {
-    if (this.context.hasPending()) return false;
-    const place = this.context.rows.placeOf(version) ?? (await this.row(version)).place;
+    if (this.deps.hasPending()) return false;
+    const place = this.deps.rows.placeOf(version) ?? (await this.row(version)).place;
     if (place.at !== "disk") return false;
-    const row = (await this.context.rows.ofNode(version.node)).find((name) => name.version === version.seq);
+    const row = (await this.deps.rows.ofNode(version.node)).find((name) => name.version === version.seq);
     if (row === undefined || row.stat.sizeBytes !== (await this.row(version)).sizeBytes) return true;
-    return (await this.context.rows.pathOf(row.folder)) === undefined;
+    return (await this.deps.rows.pathOf(row.folder)) === undefined;
   }
 
   /** The file that holds a version, of the tree or the trash, as it was recorded. */
   async fileOf(version: VersionId): Promise<FileSource | undefined> {
     const row = await this.row(version);
-    const place = this.context.rows.placeOf(version) ?? row.place;
+    const place = this.deps.rows.placeOf(version) ?? row.place;
     if (place.at === "trash") return this.#inTrash(version, place);
     const live = place.at === "disk" ? await this.#liveFile(version, row.sizeBytes) : undefined;
-    return live && FileSource.open(this.context.root, live.path, live.row.stat);
+    return live && FileSource.open(this.deps.root, live.path, live.row.stat);
   }
 
   /** The live file of a version's node, whatever it holds now. */
   async changedFile({ node }: VersionId): Promise<DiskFile | undefined> {
-    const { rows, root } = this.context;
+    const { rows, root } = this.deps;
     const [row] = await rows.ofNode(node);
     const path = row && (await rows.pathOfName(row.folder, row.name));
     if (path === undefined) return undefined;
@@ -155,35 +155,35 @@ export class Versions {
   }
 
   async #liveFile(version: VersionId, sizeBytes: number): Promise<{ row: DiskRow; path: string } | undefined> {
-    const { rows } = this.context;
+    const { rows } = this.deps;
     const row = (await rows.ofNode(version.node)).find((name) => name.version === version.seq);
     const path = row && (await rows.pathOfName(row.folder, row.name));
     if (row === undefined || path === undefined || row.stat.sizeBytes !== sizeBytes) return undefined;
     return { row, path };
   }
 
-  async #onDisk(version: VersionId, sizeBytes: number): Promise<FileSource | ProvenSource | undefined> {
-    const { root, meta, executor } = this.context;
+  async #onDisk(version: VersionId, sizeBytes: number): Promise<FileSource | VerifiedSource | undefined> {
+    const { root, meta, executor } = this.deps;
     const live = await this.#liveFile(version, sizeBytes);
     if (live === undefined) return undefined;
     const { row, path } = live;
     const source = await FileSource.open(root, path, row.stat);
     if (source !== undefined) return source;
-    this.context.suspect(path);
+    this.deps.suspect(path);
     const recipe = executor === undefined ? undefined : await meta.recipe(version);
     if (recipe === undefined || executor === undefined) return undefined;
-    return ProvenSource.open(root, path, row.handle, recipe, executor);
+    return VerifiedSource.open(root, path, row.handle, recipe, executor);
   }
 
   async #inTrash(version: VersionId, place: VersionPlace & { at: "trash" }): Promise<FileSource | undefined> {
-    const source = await FileSource.open(this.context.root, joinPath(TRASH_FOLDER, place.file), place.stat);
+    const source = await FileSource.open(this.deps.root, joinPath(TRASH_FOLDER, place.file), place.stat);
     // Nobody moves it from there: a file with another tuple has been written to [F27].
-    if (source === undefined) await this.context.lose(version);
+    if (source === undefined) await this.deps.lose(version);
     return source;
   }
 
   async readPiece(piece: Piece, opened: Map<string, FolderVersion>): Promise<Uint8Array | undefined> {
-    if (piece.from === "log") return this.context.callbacks.readLog(piece.data, piece.at, piece.length);
+    if (piece.from === "log") return this.deps.callbacks.readLog(piece.data, piece.at, piece.length);
     if (piece.from === "temp") return this.#readStaged(piece);
     return (await this.openOnce(piece.version, opened)).read(piece.at, piece.length);
   }
@@ -196,11 +196,11 @@ export class Versions {
   }
 
   async #readStaged(piece: Piece & { from: "temp" }): Promise<Uint8Array | undefined> {
-    if (piece.content.isRaising) return undefined;
-    const file = await this.context.root.open(stagedPath(piece.content.temp), "read");
+    if (piece.content.isBeingApplied) return undefined;
+    const file = await this.deps.root.open(stagedPath(piece.content.temp), "read");
     try {
       const bytes = await file.read(piece.at, piece.length);
-      return bytes.length === piece.length && !piece.content.isRaising ? bytes : undefined;
+      return bytes.length === piece.length && !piece.content.isBeingApplied ? bytes : undefined;
     } finally {
       await file.close();
     }
@@ -225,7 +225,7 @@ export class FolderVersion implements OpenVersion {
   /** Older versions that a pending one copies from. */
   readonly #older = new Map<string, FolderVersion>();
   /** Replaced files stay open until the version is closed: `file` may have been handed out. */
-  readonly #replaced: (FileSource | ProvenSource)[] = [];
+  readonly #replaced: (FileSource | VerifiedSource)[] = [];
   #isClosed = false;
   /** Its bytes were promised to stay. */
   #isPromised = false;
@@ -242,13 +242,13 @@ export class FolderVersion implements OpenVersion {
 
   async isSettled(offset: number, length: number): Promise<boolean> {
     const source = this.#source;
-    const { pending, holds, placings, wallNs } = this.#versions.context;
+    const { pending, holds, placings, wallNs } = this.#versions.deps;
     const isSettledStat = (stat: DiskStat): boolean =>
       isSettled(stat, wallNs()) || placings.isAsPlaced(this.#version, stat);
     if (source instanceof FileSource) return isSettledStat(source.stat);
     if (source instanceof BaseHold) return source.isSettled(isSettledStat);
     if (!isPending(source)) return false;
-    const isStill = (): boolean => !source.isRaising && pending.get(this.#version) === source;
+    const isStill = (): boolean => !source.isBeingApplied && pending.get(this.#version) === source;
     if (!isStill()) return false;
     for (const piece of pending.pieces(source, offset, length)) {
       if (piece.from !== "version") continue;
@@ -269,19 +269,19 @@ export class FolderVersion implements OpenVersion {
 
   /** Finds where the bytes are now; `skipsHold`: elsewhere than in a hold, which has not all. @throws Gone, Lost, Stale, Unavailable. */
   async find(skipsHold = false): Promise<Source> {
-    const { context } = this.#versions;
-    const reason = context.unavailable();
+    const { deps } = this.#versions;
+    const reason = deps.unavailable();
     if (reason !== undefined) throw new RunnelError("Unavailable", "read version", reason);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const row = await this.#versions.row(this.#version);
       this.sizeBytes = row.sizeBytes;
-      const place = context.rows.placeOf(this.#version) ?? row.place;
+      const place = deps.rows.placeOf(this.#version) ?? row.place;
       const source = await this.#versions.source(this.#version, row.sizeBytes, place, skipsHold);
       if (source !== undefined) return this.#use(source);
-      if (!this.#isWithinBatch) await context.steady();
+      if (!this.#isWithinBatch) await deps.steady();
     }
     if (await this.#versions.isNowhere(this.#version)) {
-      await context.lose(this.#version);
+      await deps.lose(this.#version);
       throw lost(this.#version);
     }
     throw new RunnelError(
@@ -299,7 +299,7 @@ export class FolderVersion implements OpenVersion {
   }
 
   async secure(ranges: readonly ByteRange[]): Promise<boolean> {
-    const { holds } = this.#versions.context;
+    const { holds } = this.#versions.deps;
     // Before it is looked where the bytes are: one that is brought up from now on is held as it gets its place.
     if (!this.#isPromised) holds.promise(this.#version);
     this.#isPromised = true;
@@ -371,11 +371,11 @@ export class FolderVersion implements OpenVersion {
   /** None when it is not pending. */
   #pieces(source: Source, offset: number, length: number): Piece[] {
     if (!isPending(source)) return [];
-    return this.#versions.context.pending.pieces(source, offset, length);
+    return this.#versions.deps.pending.pieces(source, offset, length);
   }
 
   async reportMismatch(): Promise<void> {
-    if (this.#source instanceof FileSource) await this.#versions.context.reportMismatch(this.#version);
+    if (this.#source instanceof FileSource) await this.#versions.deps.reportMismatch(this.#version);
   }
 
   async read(offset: number, length: number): Promise<Uint8Array> {
@@ -404,7 +404,7 @@ export class FolderVersion implements OpenVersion {
     if (!isPending(source)) return source.read(offset, length);
     const bytes = new Uint8Array(length);
     let at = 0;
-    for (const piece of this.#versions.context.pending.pieces(source, offset, length)) {
+    for (const piece of this.#versions.deps.pending.pieces(source, offset, length)) {
       const part = await this.#pieceOrMoved(source, piece);
       if (part === undefined) return undefined;
       bytes.set(part, at);
@@ -415,7 +415,8 @@ export class FolderVersion implements OpenVersion {
 
   /** A piece; undefined when it may have failed only because the version has been brought up meanwhile. */
   async #pieceOrMoved(content: PendingContent, piece: Piece): Promise<Uint8Array | undefined> {
-    const hasMoved = (): boolean => content.isRaising || this.#versions.context.pending.get(this.#version) !== content;
+    const hasMoved = (): boolean =>
+      content.isBeingApplied || this.#versions.deps.pending.get(this.#version) !== content;
     try {
       return await this.#versions.readPiece(piece, this.#older);
     } catch (error) {
@@ -448,7 +449,7 @@ export class FolderVersion implements OpenVersion {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#versions.release(this.#version);
-    if (this.#isPromised) await this.#versions.context.holds.release(this.#version);
+    if (this.#isPromised) await this.#versions.deps.holds.release(this.#version);
     const source = this.#source;
     for (const file of isOpenFile(source) ? [source, ...this.#replaced] : this.#replaced) await file.close();
     for (const older of this.#older.values()) await older.close();

@@ -25,8 +25,8 @@ async function endsWell(): Promise<void> {
   await volume.settle(40_000);
   expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
   expect(await volume.tree()).toEqual(await volume.files());
-  const told = volume.externals.flat();
-  expect(told.filter(({ op }) => op !== "setRecipe" && op !== "externalAttributes")).toEqual([]);
+  const reported = volume.externals.flat();
+  expect(reported.filter(({ op }) => op !== "setRecipe" && op !== "externalAttributes")).toEqual([]);
   expect(await volume.store.notices()).toEqual([]);
 }
 
@@ -38,7 +38,7 @@ async function mtimes(): Promise<[string, bigint, bigint][]> {
 }
 
 describe("[F166] a commit that cannot be put in place", () => {
-  it("lets three behind it come up at once, waits through restarts, and comes up when it can", async () => {
+  it("lets three behind it be applied at once, waits through restarts, and is applied when it can be", async () => {
     await started();
     const shut = await volume.make(ROOT_NODE, "shut", FOLDER);
     const free = await volume.make(ROOT_NODE, "free", FOLDER);
@@ -50,8 +50,8 @@ describe("[F166] a commit that cannot be put in place", () => {
     await volume.file(free, "new", "new");
     await volume.write(old, "newer");
     const { seq } = await volume.remove(free, "gone");
-    const isUp: number[] = [];
-    void volume.store.whenApplied(seq).then(() => isUp.push(seq));
+    const isApplied: number[] = [];
+    void volume.store.whenApplied(seq).then(() => isApplied.push(seq));
     await volume.clock.advance(100);
     const shown = [
       ["free", "folder"],
@@ -73,11 +73,11 @@ describe("[F166] a commit that cannot be put in place", () => {
     await volume.file(free, "later", "later");
     await volume.clock.advance(100);
     expect(await volume.readFile("free/later")).toBe("later");
-    expect(isUp).toEqual([]);
+    expect(isApplied).toEqual([]);
     await endsWell();
   });
 
-  it("lets its folder's other names come up, and does not turn back the folder's time", async () => {
+  it("lets its folder's other names be applied, and does not turn back the folder's time", async () => {
     await started();
     const folder = await volume.make(ROOT_NODE, "folder", FOLDER);
     const fixed = await volume.file(folder, "fixed", "old");
@@ -129,7 +129,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     expect(await volume.readFile("opened/made/in it")).toBe("text");
   });
 
-  it("does not cost the versions of what came up behind it, also through a restart", async () => {
+  it("does not cost the versions of what was applied behind it, also through a restart", async () => {
     await started();
     const shut = await volume.make(ROOT_NODE, "shut", FOLDER);
     const node = await volume.file(ROOT_NODE, "file", "first");
@@ -150,7 +150,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     for (const [version, text] of versions) expect(await volume.readVersion(node, version)).toBe(text);
   });
 
-  it("keeps with it what it has overtaken: the log has the bytes", async () => {
+  it("keeps with it what it has superseded: the log has the bytes", async () => {
     await started();
     const node = await volume.make(ROOT_NODE, "large");
     await volume.settle();
@@ -187,7 +187,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     expect(await volume.readFile("bad")).toBe("some");
   });
 
-  it("tells of the first, and of the next when that is up", async () => {
+  it("reports the first, and the next when that is applied", async () => {
     await started();
     const folders = [];
     for (const name of ["a", "b"]) folders.push(await volume.make(ROOT_NODE, name, FOLDER));

@@ -217,7 +217,7 @@ describe("changes by other programs", () => {
     expect(await volume.notices("lost")).toMatchObject([{ path: "a", node: before?.node, seq: before?.version }]);
   });
 
-  it("are looked for again and again where a folder cannot be read, which the status says", async () => {
+  it("are probed again and again where a folder cannot be read, which the status says", async () => {
     await served(async ({ other }) => {
       await other.makeFolder("bad");
       await volume.writeFile("bad/file", "1");

@@ -89,7 +89,7 @@ describe("[F168] what a client makes", () => {
     expect(await volume.readFile("moved")).toBe("another");
   });
 
-  it("has nothing beside where the disk has it all", async () => {
+  it("has no attribute where the disk has it all", async () => {
     const node = await made("new", { ...SERVER, mode: 0o644 });
     await volume.write(node, "one");
     await change(node, { mode: 0o4644 });

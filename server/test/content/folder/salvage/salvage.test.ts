@@ -104,7 +104,7 @@ describe("records that outlive the ids", () => {
     await rig.open();
   });
 
-  it("[F64] what is up is noted in the log", async () => {
+  it("[F64] what is applied is recorded in the log", async () => {
     const rig = await stuck();
     const { upSeq } = await rig.volume.meta.facts();
     await rig.kill();
@@ -113,7 +113,7 @@ describe("records that outlive the ids", () => {
   });
 });
 
-describe("a meta store lost while commits were not up", () => {
+describe("a meta store lost while commits were not applied", () => {
   it.each(["kill", "cutPower"] as const)("[F167] shows what waited while later commits came up: %s", async (how) => {
     const rig = await stuck();
     const docs = await rig.nodeAt("docs");
@@ -193,7 +193,7 @@ describe("a meta store lost while commits were not up", () => {
     expect((await rig.volume.meta.xattrs(node)).map(([name]) => name)).toEqual(["user.one"]);
   });
 
-  it("[F65] goes by the files when the notes of what is up are gone: nothing is done twice", async () => {
+  it("[F65] goes by the files when the records of what is applied are gone: nothing is done twice", async () => {
     const rig = await VolumeRig.open(6);
     rigs.push(rig);
     const docs = await rig.folder(ROOT_NODE, "docs");
@@ -212,7 +212,7 @@ describe("a meta store lost while commits were not up", () => {
     expect(rig.volume.salvaged).toEqual({ shown: 0, keptBeside: [], missing: [] });
   });
 
-  it("[F66] keeps a newer file of another program beside, and removes none", async () => {
+  it("[F66] keeps a newer file of another program as a conflict copy, and removes none", async () => {
     const rig = await stuck();
     await rig.write(await rig.nodeAt("docs/a"), Buffer.from("a second"));
     await rig.remove("docs/c");
@@ -263,7 +263,7 @@ describe("a meta store lost while commits were not up", () => {
     expect(rig.volume.salvaged?.missing).toEqual([]);
   });
 
-  it("[F68] puts nothing in place that cannot be proved: it is told and listed, the old file stays", async () => {
+  it("[F68] puts nothing in place that cannot be verified: it is reported and listed, the old file stays", async () => {
     const rig = await stuck();
     const big = await rig.nodeAt("docs/big");
     const { seq } = await rig.prepend(big, Buffer.from("in front "));

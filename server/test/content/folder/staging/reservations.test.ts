@@ -22,7 +22,7 @@ function fullDisk(): { reservations: Reservations; cut: number[] } {
   return { reservations: new Reservations(root, new SimulatedClock(), cutTrash), cut };
 }
 
-test("those who want room at once have old versions give way once", async () => {
+test("those who want space at once have old versions give way once", async () => {
   const { reservations, cut } = fullDisk();
   await Promise.all([1, 2, 3].map(() => reservations.take(MiB)));
   // With what is left for the store's own records.

@@ -77,24 +77,24 @@ describe("a file that was just put in place", () => {
     const before = await rig.other.stat("a");
     await rig.clock.advance(5);
     await rig.other.setStat("a", { mode: before.mode ^ 0o100 });
-    const isTold = async (): Promise<boolean> => (await rig.volume.meta.node(node))?.mode !== before.mode;
-    for (let ms = 0; ms < 1_500 && !(await isTold()); ms += 50) await rig.clock.advance(50);
-    expect(await isTold()).toBe(true);
+    const isReported = async (): Promise<boolean> => (await rig.volume.meta.node(node))?.mode !== before.mode;
+    for (let ms = 0; ms < 1_500 && !(await isReported()); ms += 50) await rig.clock.advance(50);
+    expect(await isReported()).toBe(true);
     expect(await isSettled(version)).toBe(false);
   });
 
   test("by another program needs proof", async () => {
     await rig.writeFile("b", bytesOf(3, SIZE));
     await rig.other.setStat("b", { mtimeNs: rig.clock.wallNs() - 1_000_000_000n });
-    const isTold = async (): Promise<number> => (await rig.volume.meta.lookup(ROOT_NODE, "b"))?.version ?? 0;
-    for (let ms = 0; ms < 1_500 && (await isTold()) === 0; ms += 50) await rig.clock.advance(50);
+    const isReported = async (): Promise<number> => (await rig.volume.meta.lookup(ROOT_NODE, "b"))?.version ?? 0;
+    for (let ms = 0; ms < 1_500 && (await isReported()) === 0; ms += 50) await rig.clock.advance(50);
     const state = await rig.volume.meta.lookup(ROOT_NODE, "b");
     expect(state?.version).toBeGreaterThan(0);
     expect(await isSettled({ node: state?.node ?? 0, seq: state?.version ?? 0 })).toBe(false);
   });
 });
 
-test("a content that waits to be brought up needs no proof where what it copies from needs none", async () => {
+test("a content that waits to be applied needs no digest where what it copies from needs none", async () => {
   await save(50);
   const isFull = (operation: string, path: string): "NoSpace" | undefined =>
     operation === "write" && path.includes("temp") ? "NoSpace" : undefined;
