@@ -4,68 +4,17 @@ import type { Clock, Disk } from "@runnel/shared";
 import { LocalSecrets, RealClock, WsAcceptor, isRunnelError } from "@runnel/shared";
 import { serveAdmin } from "./admin/admin-server.ts";
 import { adoptFolder } from "./adopt-folder.ts";
-import { type Guests, type Security, openSecurity } from "./auth/security.ts";
+import { type Security, openSecurity } from "./auth/security.ts";
 import { becomeUser, userNamed } from "./host/other-user.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite/meta-store.ts";
-import { type VolumeHost, type VolumeSettings, lookAtFolder, openVolume } from "./open-volume.ts";
+import { type VolumeHost, lookAtFolder, openVolume } from "./open-volume.ts";
 import { checkAdopted, checkFolders } from "./served-folders.ts";
 import { serve } from "./server.ts";
+import type { RunningServer, ServerSettings } from "./server-api.ts";
 
 export { askServer } from "./admin/admin-client.ts";
 export type { AdminResult } from "./admin/messages.ts";
-export type { VolumeSettings } from "./open-volume.ts";
-
-export interface ServerSettings {
-  volumes: VolumeSettings[];
-  /** Names of those whose folder is taken in anew, at this start, where it is not the volume's [F113]. */
-  adopt?: readonly string[];
-  host: string;
-  /** 0: any free one. */
-  port: number;
-  /** Commit logs, meta stores, chunk indexes. Made if missing. */
-  dataFolder: string;
-  /** What this machine is called, for a certificate of the server's own. */
-  hostname: string;
-  /** Left out: on loopback, where programs of this user need no TLS; guests come with it also there. */
-  tls?: TlsSettings;
-  /** Where the secret lies that such programs prove to know; left out: in the user's folder for what runs. */
-  secretPath?: string;
-  /** Lease term, milliseconds. */
-  termMs?: number;
-  /** Files on disk get the owners that drives show, where the server is root; left out: they are the server's own. */
-  keepsOwners?: boolean;
-  /** Root becomes this user once it listens: the data folder is given to it, and folders are opened as it. */
-  user?: string;
-  /** At once; left out: LIMITS.connections. */
-  connections?: number;
-  /** Told what a person running the server should know; the console by default. */
-  warn?: (message: string, error?: unknown) => void;
-}
-
-export interface TlsSettings {
-  /** PEM files of an administrator's own; left out: the server's own key, made when it is first needed. */
-  given?: { certificatePath: string; keyPath: string };
-}
-
-export interface OfferedVolume {
-  readonly name: string;
-  readonly folder: string;
-  /** undefined: it cannot be served now. */
-  readonly volume: { readonly epoch: string } | undefined;
-  /** Why not. */
-  readonly unavailable: string | undefined;
-}
-
-export interface RunningServer {
-  /** ws://host:port or wss://host:port */
-  readonly url: string;
-  /** Who was let in, and the key that they know the server by; undefined where another server of this user has the guests of its data folder. */
-  readonly guests: Guests | undefined;
-  /** A connection of this device is open. */
-  connected(device: string): boolean;
-  readonly volumes: readonly OfferedVolume[];
-  close(): Promise<void>;
-}
+export type { OfferedVolume, RunningServer, ServerSettings, TlsSettings, VolumeSettings } from "./server-api.ts";
 
 /**
  * Listens and opens the volumes; one whose folder is not there waits for it. @throws RunnelError with a sentence for a person: what cannot be a folder,

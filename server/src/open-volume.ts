@@ -9,18 +9,11 @@ import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openData, openServed } from "./served-folders.ts";
 import type { OpenedVolume } from "./served-volume.ts";
+import type { VolumeSettings } from "./server-api.ts";
 import { ServingLock } from "./volume/serving-lock.ts";
 import { foundVolumeId, knowVolumeId, volumeId } from "./volume/volume-id.ts";
 import type { VolumeId } from "./volume/volume-id.ts";
 import { Volume } from "./volume/volume.ts";
-
-export interface VolumeSettings {
-  name: string;
-  /** Served as it is; while it is not there, the volume waits for it. */
-  folder: string;
-  /** Clients of an earlier life may hold leases still: the first commits wait for a term. */
-  hadClients?: boolean;
-}
 
 export interface VolumeHost {
   clock: Clock;

@@ -5,7 +5,7 @@ export { SupersededVersions } from "./content/folder/apply/superseded-versions.t
 export { RootGuard } from "./content/folder/disk/root-guard.ts";
 export { Feed } from "./feed/feed.ts";
 export { Holder } from "./feed/holder.ts";
-export type { RunningServer } from "./index.ts";
+export type { RunningServer } from "./server-api.ts";
 export { MetaFront } from "./meta/meta-front.ts";
 export { MemoryTables } from "./meta/memory/tables.ts";
 export { MemoryMetaImage, openMemoryMetaStore } from "./meta/memory/meta-store.ts";

@@ -5,10 +5,15 @@ import { RunnelError, driveAbove, fromSystemError, isVolumeName, isWithin, readM
 import { realPath } from "./host/real-path.ts";
 import { OWN_FOLDER, SET_ASIDE_FOLDER } from "./auth/own-folder.ts";
 import { unreadable } from "./content/folder/disk/marker.ts";
-import type { VolumeSettings } from "./open-volume.ts";
+
+export interface ServedFolder {
+  /** The volume's. */
+  name: string;
+  folder: string;
+}
 
 /** @throws RunnelError Invalid with a sentence for a person. No folder is touched. */
-export async function checkFolders(volumes: readonly VolumeSettings[], dataFolder: string): Promise<void> {
+export async function checkFolders(volumes: readonly ServedFolder[], dataFolder: string): Promise<void> {
   const mounts = await readMountTable();
   const data = await offDrives(dataFolder, mounts, "The server's data would lie");
   const seen: { name: string; folder: string; real: string }[] = [];
@@ -35,7 +40,7 @@ function checkName(name: string, seen: readonly { name: string }[]): void {
 }
 
 /** @throws RunnelError Invalid for a name that is not among those served. */
-export function checkAdopted(names: readonly string[], volumes: readonly VolumeSettings[]): void {
+export function checkAdopted(names: readonly string[], volumes: readonly ServedFolder[]): void {
   const served = volumes.map(({ name }) => name);
   for (const name of names)
     if (!served.includes(name))

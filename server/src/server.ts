@@ -5,7 +5,7 @@ import type { Device } from "./auth/access-file.ts";
 import type { Security } from "./auth/security.ts";
 import { FailedLogins } from "./auth/failed-logins.ts";
 import { Seldom } from "./host/seldom.ts";
-import type { RunningServer } from "./index.ts";
+import type { RunningServer } from "./server-api.ts";
 import { type Offer, ServedVolume } from "./served-volume.ts";
 import type { Volume } from "./volume/volume.ts";
 import { ConnectionHandler } from "./wire/connection-handler.ts";

@@ -2,7 +2,7 @@
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { RunnelError, check, formatInvite, fromSystemError } from "@runnel/shared";
 import { listenLocally } from "../host/local-socket.ts";
-import type { RunningServer } from "../index.ts";
+import type { RunningServer } from "../server-api.ts";
 import type { Listed } from "../auth/access.ts";
 import type { Guest, Guests } from "../auth/security.ts";
 import { addressFor } from "./address.ts";
