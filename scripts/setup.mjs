@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { hasCommand, installDebianPackages, isDebian, missingDebianPackages } from "./system-packages.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const NODE_WANTED = [22, 18];
+const NODE_WANTED = 24;
 
 /**
  * Packages that building and testing need from the system: Debian's name, and what shows that another system has it
@@ -119,7 +119,6 @@ function ensureNpmPackages() {
 }
 
 function ensureNode() {
-  const [major, minor] = process.versions.node.split(".").map(Number);
   if (bringsNode()) {
     if (!existsSync(pinnedNode())) {
       stop(
@@ -129,9 +128,9 @@ function ensureNode() {
     }
     return pinnedNode();
   }
-  if (major < NODE_WANTED[0] || (major === NODE_WANTED[0] && minor < NODE_WANTED[1])) {
+  if (Number(process.versions.node.split(".")[0]) < NODE_WANTED) {
     stop(
-      `Runnel needs Node ${NODE_WANTED.join(".")} or newer, this is ${process.versions.node}: install it from https://nodejs.org.`,
+      `Runnel needs Node ${NODE_WANTED} or newer, this is ${process.versions.node}: install it from https://nodejs.org.`,
     );
   }
   return process.execPath;

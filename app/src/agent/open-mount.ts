@@ -11,7 +11,7 @@ import { AgentHome, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
 import { openJournal } from "./journal/log-journal.ts";
 import { MountedVolume } from "./mounted-volume/mounted-volume.ts";
-import type { MountDeps } from "./mounted-volume/wiring.ts";
+import type { MountDeps } from "./mounted-volume/mount-deps.ts";
 import { mountLog } from "./mount-log.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import { KnownServers } from "./servers/known-servers.ts";

@@ -40,11 +40,11 @@ async function work(cache: Cache, volume: Volume, random: SeededRandom): Promise
   const choice = random.below(10);
   const found = cache.find(version);
   if (choice < 5) {
-    const content = await cache.create(version, SIZE);
+    using hold = await cache.create(version, SIZE);
+    const { content } = hold;
     const offset = random.below(SIZE);
     await cache.write(content, offset, sample.bytes.subarray(offset, offset + random.below(SIZE)));
     if (random.coin(0.8)) cache.setRecipe(content, sample.recipe, sample.oid);
-    cache.release(content);
   } else if (choice < 8) {
     await edit(cache, found, volume, random);
   } else if (choice === 8) {
@@ -190,10 +190,11 @@ test("[F51] an index that a power cut threw back behind an edit gives none of it
     const volume = new Volume(machine);
     const [old, next] = [await volume.sample(1, 1), await volume.sample(1, 2)];
     let cache = await machine.open();
-    const content = await cache.create({ node: 1, seq: 1 }, SIZE);
+    const hold = await cache.create({ node: 1, seq: 1 }, SIZE);
+    const { content } = hold;
     await cache.write(content, 0, old.bytes);
     cache.setRecipe(content, old.recipe, old.oid);
-    cache.release(content);
+    hold[Symbol.dispose]();
     // The names are as old: they are on disk too.
     await machine.root.syncFolder("contents/01");
     await machine.root.syncFolder("contents");

@@ -24,9 +24,8 @@ const VERSION = { node: 2 ** 40, seq: 2 ** 35 };
 
 /** A new content that nobody holds. */
 async function made(version: VersionId, sizeBytes: number): Promise<CachedContent> {
-  const content = await cache.create(version, sizeBytes);
-  cache.release(content);
-  return content;
+  using hold = await cache.create(version, sizeBytes);
+  return hold.content;
 }
 
 async function fill(sample: Sample, version = VERSION): Promise<CachedContent> {
@@ -65,11 +64,11 @@ test("a content of another size takes the place of a version's content, which go
   const content = await made(VERSION, 10);
   const told: number[] = [];
   cache.onLeaving((id) => told.push(id) > 0);
-  cache.hold(content);
+  const hold = cache.hold(content);
   const other = await made(VERSION, 11);
   await cache.write(content, 0, new Uint8Array(10));
   expect(cache.find(VERSION)?.id).toBe(other.id);
-  cache.release(content);
+  hold[Symbol.dispose]();
   expect(cache.byId(content.id)).toBeUndefined();
   expect(told).toEqual([content.id]);
   await expect(cache.write(content, 0, new Uint8Array(1))).rejects.toMatchObject({ kind: "Gone" });
@@ -78,19 +77,33 @@ test("a content of another size takes the place of a version's content, which go
 test("a content is started over as an empty one of the same version and recipe; the former goes when its holder lets go", async () => {
   const sample = await machine.sample(3, 300_000);
   const content = await fill(sample);
-  cache.hold(content);
-  const { content: anew, formerGone } = await cache.startOver(content);
+  const hold = cache.hold(content);
+  const { hold: anewHold, formerGone } = await cache.startOver(content);
+  const { content: anew } = anewHold;
   expect(anew).toMatchObject({ version: VERSION, sizeBytes: 300_000, recipe: content.recipe, oid: content.oid });
   expect(cache.find(VERSION)?.id).toBe(anew.id);
   expect(cache.present(anew)).toEqual([]);
   expect(cache.byId(content.id)).toBeDefined();
   await expect(cache.startOver(content)).rejects.toMatchObject({ kind: "Gone" });
-  cache.release(content);
+  hold[Symbol.dispose]();
   await formerGone;
   expect(cache.byId(content.id)).toBeUndefined();
   await cache.write(anew, 0, sample.bytes);
   expect(Buffer.compare(await cache.read(anew, 0, 300_000), sample.bytes)).toBe(0);
-  cache.release(anew);
+  anewHold[Symbol.dispose]();
+});
+
+test("a hold counts once, however often it is disposed of", async () => {
+  const content = await made(VERSION, 10);
+  const [one, other] = [cache.hold(content), cache.hold(content)];
+  await cache.write(content, 0, new Uint8Array(10));
+  one[Symbol.dispose]();
+  one[Symbol.dispose]();
+  await cache.evict(0);
+  expect(cache.byId(content.id)).toBeDefined();
+  other[Symbol.dispose]();
+  await cache.evict(0);
+  expect(cache.byId(content.id)).toBeUndefined();
 });
 
 test("copies are of present bytes only", async () => {
@@ -150,11 +163,12 @@ test("whoever makes a version's content may use it, whenever a file is taken in 
     const version = { ...VERSION, seq };
     const adopting = cache.adopt("/cache/overlay", version, 50_000, sample.recipe, sample.oid);
     for (let turn = 0; turn < seq; turn++) await Promise.resolve();
-    const content = await cache.create(version, 50_000);
+    const hold = await cache.create(version, 50_000);
+    const { content } = hold;
     expect(cache.byId(content.id)?.sizeBytes).toBe(50_000);
     const adopted = await adopting;
     expect(cache.find(version)?.id).toBe(adopted.id);
-    cache.release(content);
+    hold[Symbol.dispose]();
     expect(cache.byId(content.id)?.id).toBe(content.id === adopted.id ? content.id : undefined);
   }
 });
@@ -187,12 +201,12 @@ test("[F55] an edited content has a new id, the new version, and the chunks of b
   edited.set(new Uint8Array(500), 100_000);
   const next = await machine.sampleOf(edited);
   const how = { sample: next, seq: 9, keptBytes: 190_000, at: [{ offset: 100_000, length: 500 }] };
-  cache.hold(content);
+  const hold = cache.hold(content);
   await expect(editWith(content, how)).rejects.toMatchObject({ kind: "Busy" });
   await expect(editWith(content, how, { holds: 1, letGo: () => false })).rejects.toMatchObject({ kind: "Busy" });
   expect(cache.find(VERSION)?.id).toBe(content.id);
   const letGo = (): boolean => {
-    cache.release(content);
+    hold[Symbol.dispose]();
     return true;
   };
   const changed = await editWith(content, how, { holds: 1, letGo });
@@ -320,14 +334,14 @@ test("the least recently used contents are evicted first, held ones never", asyn
   const told: number[] = [];
   cache.onLeaving((id) => told.push(id) > 0);
   cache.find({ ...VERSION, seq: 1 });
-  cache.hold(contents[1] as CachedContent);
+  const hold = cache.hold(contents[1] as CachedContent);
   await cache.evict(200);
   expect(told).toEqual([contents[2]?.id, contents[3]?.id]);
   expect(cache.usedBytes()).toBe(200);
   await cache.evict(0);
   expect(told.length).toBe(3);
   expect((await machine.files()).length).toBe(1);
-  cache.release(contents[1] as CachedContent);
+  hold[Symbol.dispose]();
   await cache.evict(0);
   expect(await machine.files()).toEqual([]);
   expect(cache.usedBytes()).toBe(0);
@@ -337,26 +351,28 @@ test("a content that is still read from stays, until it is let go", async () => 
   const content = await made(VERSION, 10);
   await cache.write(content, 0, new Uint8Array(10));
   let isRead = true;
+  using holds = new DisposableStack();
   cache.onLeaving((id) => {
-    if (isRead) cache.hold(cache.byId(id) as CachedContent);
+    if (isRead) holds.use(cache.hold(cache.byId(id) as CachedContent));
     return !isRead;
   });
   const other = await made(VERSION, 11);
   expect(cache.find(VERSION)?.id).toBe(other.id);
   expect(cache.present(content)).toEqual([{ offset: 0, length: 10 }]);
   isRead = false;
-  cache.release(content);
+  holds.dispose();
   expect(cache.byId(content.id)).toBeUndefined();
 });
 
 test("many held contents leave room for one more", async () => {
   const many = 600;
-  for (let seq = 1; seq <= many; seq++) cache.hold(await made({ ...VERSION, seq }, 10));
+  using holds = new DisposableStack();
+  for (let seq = 1; seq <= many; seq++) holds.use(cache.hold(await made({ ...VERSION, seq }, 10)));
   const one = await made({ node: 7, seq: 8 }, 10);
   await cache.write(one, 0, new Uint8Array(10));
-  cache.hold(one);
-  for (let seq = 1; seq <= many; seq++) cache.release(cache.find({ ...VERSION, seq }) as CachedContent);
-  cache.release(one);
+  const hold = cache.hold(one);
+  holds.dispose();
+  hold[Symbol.dispose]();
   expect(cache.present(one)).toEqual([{ offset: 0, length: 10 }]);
 });
 
@@ -514,10 +530,10 @@ test("[F53] what is doubted counts as missing until it has been digested again, 
   const sample = await machine.sample(8, 100_000);
   const content = await fill(sample);
   const whole = { offset: 0, length: 100_000 };
-  cache.hold(content);
+  const hold = cache.hold(content);
   cache.doubt(content);
   expect(cache.present(content)).toEqual([whole]);
-  cache.release(content);
+  hold[Symbol.dispose]();
   await spoil(content, 60_000, 1);
   cache.doubt(content);
   expect(cache.present(content)).toEqual([]);

@@ -5,7 +5,7 @@ import { CacheMachine } from "./cache-machine.ts";
 const machine = new CacheMachine();
 const cache = await machine.open();
 const sample = await machine.sample(1, 60_000);
-const named = await cache.create({ node: 2 ** 40, seq: 2 ** 35 }, 60_000);
+const { content: named } = await cache.create({ node: 2 ** 40, seq: 2 ** 35 }, 60_000);
 await cache.write(named, 5000, sample.bytes.subarray(5000));
 cache.setRecipe(named, sample.recipe, sample.oid);
 await cache.create({ node: 3, seq: 4 }, 2 ** 45);

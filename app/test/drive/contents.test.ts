@@ -1,7 +1,7 @@
 // Contents that the drive reads from: while another takes their place, and after long.
 import { expect, test } from "@jest/globals";
 import type { NodeState, VersionId } from "@runnel/shared";
-import type { CachedContent } from "../../src/agent/cache/cache.ts";
+import type { CachedContent, Hold } from "../../src/agent/cache/cache.ts";
 import { Contents } from "../../src/agent/drive/contents.ts";
 import type { RequestOfOp } from "../../src/agent/drive/request-of-op.ts";
 import { makeState } from "../replica/model-tree.ts";
@@ -30,6 +30,10 @@ class Place {
 
   constructor() {
     const add = (id: number, by: number): void => void this.holds.set(id, (this.holds.get(id) ?? 0) + by);
+    const hold = (content: CachedContent): Hold => {
+      add(content.id, 1);
+      return { content, [Symbol.dispose]: () => add(content.id, -1) };
+    };
     const parts = {
       drive: {
         putNode: () => undefined,
@@ -46,14 +50,10 @@ class Place {
         find: ({ seq }: VersionId) => [...this.contents.values()].findLast(({ version }) => version.seq === seq),
         byId: (id: number) => this.contents.get(id),
         prove: async (content: CachedContent) => content,
-        create: async (version: VersionId) => {
-          add(1, 1);
-          return this.put(1, version);
-        },
+        create: async (version: VersionId) => hold(this.put(1, version)),
         present: () => [],
         doubt: ({ id }: CachedContent) => this.doubted.push(id),
-        hold: ({ id }: CachedContent) => add(id, 1),
-        release: ({ id }: CachedContent) => add(id, -1),
+        hold,
         copy: async (from: CachedContent, _at: number, to: CachedContent) => void this.copied.push(from.id, to.id),
       },
       downloads: {

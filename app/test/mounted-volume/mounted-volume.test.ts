@@ -5,7 +5,7 @@ import { inlineExecutor } from "@runnel/native";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";
 import { openCache } from "../../src/agent/cache/content-cache.ts";
 import { MountedVolume } from "../../src/agent/mounted-volume/mounted-volume.ts";
-import type { MountDeps } from "../../src/agent/mounted-volume/wiring.ts";
+import type { MountDeps } from "../../src/agent/mounted-volume/mount-deps.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { EPOCH, JournalMachine } from "../journal/journal-machine.ts";
 import { makeState } from "../replica/model-tree.ts";

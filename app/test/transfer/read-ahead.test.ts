@@ -141,7 +141,7 @@ describe("files ahead", () => {
 
   test("are waited for by whoever opens one that comes soon; by nobody when the stream ends without it", async () => {
     const { channel, versions } = await begin();
-    const content = await cache.create({ node: 3 + 1, seq: 1 }, states[2]?.sizeBytes ?? 0);
+    const { content } = await cache.create({ node: 3 + 1, seq: 1 }, states[2]?.sizeBytes ?? 0);
     let waits = "waits";
     void ahead.arrived(content).then(() => (waits = isWhole(states[2] as NodeState) ? "came" : "did not come"));
     await settled();
@@ -149,7 +149,7 @@ describe("files ahead", () => {
     await send(channel, [[0, versions[0]?.[0] ?? 0]]);
     await settled();
     expect(waits).toBe("came");
-    const other = await cache.create({ node: 6, seq: 1 }, states[4]?.sizeBytes ?? 0);
+    const { content: other } = await cache.create({ node: 6, seq: 1 }, states[4]?.sizeBytes ?? 0);
     const waiting = ahead.arrived(other);
     channel.end();
     await settled();
@@ -164,7 +164,7 @@ describe("files ahead", () => {
     ["something else", async (channel: Channel) => channel.send(["d", 0, 1]), "Invalid"],
   ])("are not kept when the server sends %s, and nobody waits any longer", async (_name, lie, kind) => {
     const { channel } = await begin();
-    const content = await cache.create({ node: 4, seq: 1 }, states[2]?.sizeBytes ?? 0);
+    const { content } = await cache.create({ node: 4, seq: 1 }, states[2]?.sizeBytes ?? 0);
     const waiting = ahead.arrived(content);
     await lie(channel);
     await settled();

@@ -87,7 +87,7 @@ function noise(sizeBytes: number): Uint8Array {
 }
 
 async function keep(version: VersionId, bytes: Uint8Array): Promise<CachedContent> {
-  const content = await cache.create(version, bytes.length);
+  const { content } = await cache.create(version, bytes.length);
   const recipe = await executor.chunkBytes(bytes);
   cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
   await cache.write(content, 0, bytes);
@@ -217,7 +217,7 @@ describe("a change that comes with the feed", () => {
     // Pushed bytes count as data.
     expect(contentBytes.received).toBe(came[3].reduce((sum, [, , , rawBytes]) => sum + rawBytes, 0));
     expect(contentBytes.received).toBeGreaterThan(0);
-    const content = await cache.create(NEXT, NEW.length);
+    const { content } = await cache.create(NEXT, NEW.length);
     await downloads.ensure(content, { offset: 0, length: NEW.length }, "none");
     expect(Buffer.compare(await cache.read(content, 0, NEW.length), NEW)).toBe(0);
     expect(logged).toEqual([]);
@@ -252,7 +252,7 @@ describe("a change that comes with the feed", () => {
     const arrival = wants.arrived(NEXT);
     wants.came(NEXT, await make());
     await arrival;
-    const content = await cache.create(NEXT, NEW.length);
+    const { content } = await cache.create(NEXT, NEW.length);
     await expect(downloads.ensure(content, { offset: 0, length: NEW.length }, "none")).rejects.toThrow("is not asked");
     expect(logged).toHaveLength(failures);
   });

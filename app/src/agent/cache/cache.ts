@@ -16,6 +16,11 @@ export interface CachedContent {
   readonly oid: Uint8Array | undefined;
 }
 
+/** Keeps a content from being evicted until it is disposed of (open files, transfers); to dispose of it again does nothing. */
+export interface Hold extends Disposable {
+  readonly content: CachedContent;
+}
+
 /** Where a chunk with this digest is: present bytes of a cached content, and its place in a version known to the server. */
 export interface FoundChunk {
   content: CachedContent;
@@ -63,13 +68,13 @@ export interface Cache {
   byOid(oid: Uint8Array): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
-  /** A new, empty sparse file of that size; the present content of that version where there is one of that size. Held: release it. @throws NoSpace. */
-  create(version: VersionId, sizeBytes: number): Promise<CachedContent>;
+  /** Makes a new, empty sparse file of that size; holds the present content of that version where there is one of that size. @throws NoSpace. */
+  create(version: VersionId, sizeBytes: number): Promise<Hold>;
   /**
-   * A new, empty content of the version in place of this one, which goes when the last holder lets go of it: there is room when `formerGone` resolves. Held:
-   * release it. @throws NoSpace.
+   * Makes a new, empty content of the version in place of this one, which goes when nobody holds it any more: there is space when `formerGone` resolves.
+   * @throws NoSpace.
    */
-  startOver(content: CachedContent): Promise<{ content: CachedContent; formerGone: Promise<void> }>;
+  startOver(content: CachedContent): Promise<{ hold: Hold; formerGone: Promise<void> }>;
   /**
    * Takes in a file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the
    * cache's root, else by a copy within the system. The file stays where it is (the journal removes it with `done`). `path` is absolute,
@@ -115,9 +120,7 @@ export interface Cache {
   /** A chunk for each digest (32 bytes each in `digests`), present or in doubt: a hint. Its bytes are got by `read`. */
   findChunks(digests: Uint8Array): (FoundChunk | undefined)[];
 
-  /** While held, a content is not evicted (open files, transfers). */
-  hold(content: CachedContent): void;
-  release(content: CachedContent): void;
+  hold(content: CachedContent): Hold;
   usedBytes(): number;
   /** Least recently used contents above the budget are removed. */
   evict(budgetBytes: number): Promise<void>;

@@ -8,7 +8,7 @@ import { openDatabase } from "../replica/database.ts";
 import type { IndexDatabase } from "../replica/database.ts";
 import { takeIn } from "./adopt.ts";
 import type { CacheOptions } from "./cache-options.ts";
-import type { Cache, CachedContent, Edit, FoundChunk, VersionContent, Written } from "./cache.ts";
+import type { Cache, CachedContent, Edit, FoundChunk, Hold, VersionContent, Written } from "./cache.ts";
 import { ChunkIndex } from "./chunk-index.ts";
 import { ContentFiles } from "./content-files.ts";
 import { CACHE_FORMAT, prepareContentStatements } from "./content-index.ts";
@@ -105,7 +105,7 @@ class ContentCache implements Cache {
     return [...this.#rows.versionsOf.all(node)].flatMap(({ id }) => this.#contents.get(id)?.view() ?? []);
   }
 
-  async create(version: VersionId, sizeBytes: number): Promise<CachedContent> {
+  async create(version: VersionId, sizeBytes: number): Promise<Hold> {
     for (;;) {
       this.#assertOpen("make cached content");
       const there = this.#lives.byVersion(version);
@@ -114,12 +114,12 @@ class ContentCache implements Cache {
       await content.file;
       await this.#contents.rest(content);
       // A file may have been taken in for the version meanwhile.
-      if (!content.isReplaced) return content.view();
-      this.release(content.view());
+      if (!content.isReplaced) return this.#holdOf(content);
+      this.#release(content.id);
     }
   }
 
-  async startOver(view: CachedContent): Promise<{ content: CachedContent; formerGone: Promise<void> }> {
+  async startOver(view: CachedContent): Promise<{ hold: Hold; formerGone: Promise<void> }> {
     this.#assertOpen("start cached content over");
     const former = this.#contents.require(view);
     const { sizeBytes } = former;
@@ -136,7 +136,7 @@ class ContentCache implements Cache {
     const { node, seq, recipe, oid } = former;
     this.#lives.identify(content, { version: { node, seq }, sizeBytes, recipe: undefined, oid: undefined });
     if (recipe !== undefined && oid !== undefined) this.#lives.name(content, recipe, oid);
-    return { content: content.view(), formerGone: former.removed.promise };
+    return { hold: this.#holdOf(content), formerGone: former.removed.promise };
   }
 
   /** Its file is being made; without one it goes again. */
@@ -324,15 +324,29 @@ class ContentCache implements Cache {
     return this.#chunks.find(digests);
   }
 
-  hold(view: CachedContent): void {
+  hold(view: CachedContent): Hold {
     this.#assertOpen("hold cached content");
-    this.#contents.require(view).holds++;
+    const content = this.#contents.require(view);
+    content.holds++;
+    return this.#holdOf(content);
   }
 
-  release(view: CachedContent): void {
-    const content = this.#contents.get(view.id);
-    if (content === undefined || this.#closing !== undefined) return;
-    if (content.holds === 0) throw new TypeError("A content was released more often than it was held.");
+  /** Returns the hold that the content has just been counted for. */
+  #holdOf(content: Content): Hold {
+    let isHeld = true;
+    return {
+      content: content.view(),
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#release(content.id);
+        isHeld = false;
+      },
+    };
+  }
+
+  #release(id: number): void {
+    if (this.#closing !== undefined) return;
+    const content = this.#contents.get(id);
+    if (content === undefined) return;
     content.holds--;
     this.#contents.touch(content);
     // A failure to close a file loses nothing: what it wrote counts as unsynced.

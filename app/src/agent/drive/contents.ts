@@ -2,7 +2,7 @@
 import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, sleep } from "@runnel/shared";
-import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Cache, CachedContent, Hold } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
@@ -58,7 +58,7 @@ export class Contents {
   /** By content, where programs read on; the last one to begin comes last. */
   private readonly readingOn = new Map<number, ReadingOn[]>();
   /** Contents given to the drive, held against eviction while their node is open. */
-  private readonly held = new Map<number, Set<number>>();
+  private readonly held = new Map<number, Map<number, Hold>>();
   /** How many programs wait for some of it, by content. */
   private readonly fetching = new Map<number, number>();
   /** Of which version another content is read in place of this one: a program that had it open asks for more of that. */
@@ -105,9 +105,9 @@ export class Contents {
     }
     if (!request.wantsWrite) this.readAhead.opened(state);
     this.wants.opened(state.node, state.version);
-    const content = await this.contentOf(state, isOffline);
+    using hold = await this.contentOf(state, isOffline);
+    const { content } = hold;
     this.hold(content);
-    this.cache.release(content);
     this.give(content);
     this.learnRecipe(content);
     this.drive.opened(request.id, { content: content.id, version: state.version });
@@ -192,20 +192,20 @@ export class Contents {
   ): Promise<CachedContent> {
     const { id, version } = content;
     this.stopReadingOn(id);
-    const { content: anew, formerGone } = await making.catch((reason: unknown) => {
+    const { hold, formerGone } = await making.catch((reason: unknown) => {
       throw isRunnelError(reason, "Gone") ? error : reason;
     });
+    using anewHold = hold;
+    const { content: anew } = anewHold;
     this.give(anew);
     this.drive.replaceContent(id, anew.id);
     this.given.delete(id);
     this.becameAnother(id, version);
-    const isHeld = this.held.get(version.node)?.delete(id) === true;
-    if (isHeld) this.hold(anew);
-    if (isHeld) this.cache.release(content);
+    if (this.held.get(version.node)?.has(id) === true) this.hold(anew);
+    this.dropHold(version.node, id);
     // Whoever else still uses what was there may take long.
     await Promise.race([formerGone, sleep(this.clock, ROOM_MS_MAX)]);
     this.makingRoom.set(anew.id, this.clock.bootMs() + ROOM_MS_MAX);
-    this.cache.release(anew);
     return anew;
   }
 
@@ -290,11 +290,10 @@ export class Contents {
   closed(node: number): void {
     const contents = this.held.get(node);
     this.held.delete(node);
-    for (const id of contents ?? []) {
+    for (const [id, hold] of contents ?? []) {
       this.stopReadingOn(id);
       this.makingRoom.delete(id);
-      const content = this.cache.byId(id);
-      if (content !== undefined) this.cache.release(content);
+      hold[Symbol.dispose]();
     }
   }
 
@@ -303,11 +302,16 @@ export class Contents {
   }
 
   private holdFor(node: number, content: CachedContent): void {
-    const contents = this.held.get(node) ?? new Set<number>();
+    const contents = this.held.get(node) ?? new Map<number, Hold>();
     this.held.set(node, contents);
-    if (contents.has(content.id)) return;
-    contents.add(content.id);
-    this.cache.hold(content);
+    if (!contents.has(content.id)) contents.set(content.id, this.cache.hold(content));
+  }
+
+  private dropHold(node: number, id: number): void {
+    const contents = this.held.get(node);
+    const hold = contents?.get(id);
+    contents?.delete(id);
+    hold?.[Symbol.dispose]();
   }
 
   /** The drive opens and reads it from now on, also without asking. */
@@ -347,7 +351,7 @@ export class Contents {
     if (this.fetching.has(id) || !this.drive.dropContentBut(id, file)) return false;
     this.given.delete(id);
     this.becameAnother(id, { node: version.node, seq });
-    if (this.held.get(version.node)?.delete(id) === true) this.cache.release(content);
+    this.dropHold(version.node, id);
     return true;
   }
 
@@ -367,13 +371,11 @@ export class Contents {
   /** A file reads from this content from now on. What it read before is let go, unless the drive has another file over that. */
   rebased(content: CachedContent): void {
     this.hold(content);
-    const contents = this.held.get(content.version.node);
-    for (const id of contents ?? []) {
+    const { node } = content.version;
+    for (const id of this.held.get(node)?.keys() ?? []) {
       if (id === content.id || !this.drive.dropContent(id)) continue;
-      contents?.delete(id);
       this.given.delete(id);
-      const former = this.cache.byId(id);
-      if (former !== undefined) this.cache.release(former);
+      this.dropHold(node, id);
     }
   }
 
@@ -398,17 +400,12 @@ export class Contents {
 
   private async takeFrom(successor: CachedContent, content: CachedContent, range: ByteRange): Promise<void> {
     const { cache } = this;
-    cache.hold(successor);
-    try {
-      await this.downloads.read(successor, range, { isReadingOn: false });
-      await cache.copy(successor, range.offset, content, range.offset, range.length);
-    } finally {
-      cache.release(successor);
-    }
+    using hold = cache.hold(successor);
+    await this.downloads.read(hold.content, range, { isReadingOn: false });
+    await cache.copy(successor, range.offset, content, range.offset, range.length);
   }
 
-  /** Held: release it. */
-  private async contentOf(state: NodeState, isOffline: boolean): Promise<CachedContent> {
+  private async contentOf(state: NodeState, isOffline: boolean): Promise<Hold> {
     const version = { node: state.node, seq: state.version };
     const cached = this.cache.find(version);
     if (cached !== undefined && cached.sizeBytes === state.sizeBytes) {

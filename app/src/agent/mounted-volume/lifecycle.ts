@@ -15,7 +15,7 @@ import type { AttachFacts, Resume } from "../wire/session-parts.ts";
 import type { Session } from "../wire/session.ts";
 import type { WholeListing } from "../wire/whole-listing.ts";
 import type { Incidents } from "./incidents.ts";
-import type { MountDeps } from "./wiring.ts";
+import type { MountDeps } from "./mount-deps.ts";
 
 /** How often the cache is brought down to its budget: a fast line fills so much of a disk meanwhile, and no more. */
 const KEEP_CACHE_EVERY_MS = 1000;

@@ -11,8 +11,9 @@ import type {
   UnsentFile,
   UnsentFiles,
 } from "../mount.ts";
+import type { MountDeps } from "./mount-deps.ts";
 import { statusOf } from "./status.ts";
-import { type MountDeps, type MountServices, wire } from "./wiring.ts";
+import { type MountServices, wire } from "./wiring.ts";
 
 export class MountedVolume implements Mount {
   readonly settings: MountSettings;

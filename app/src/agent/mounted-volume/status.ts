@@ -7,7 +7,7 @@ import { askVolumeStatus } from "../wire/volume-status.ts";
 import type { WaitingChanges } from "../wire/waiting-changes.ts";
 import type { Incidents } from "./incidents.ts";
 import { rightChanged, sentenceOf } from "./sentences.ts";
-import type { MountDeps } from "./wiring.ts";
+import type { MountDeps } from "./mount-deps.ts";
 
 export interface StatusDeps extends Pick<
   MountDeps,

@@ -1,8 +1,6 @@
 // Puts the services of a mount together around a volume and a drive. Each is made once, of those before it; what is made later is reached by a function.
 import { hostname } from "node:os";
-import { type Drive, WINDOWS_PERSON } from "@runnel/native/drive";
-import type { Clock, Dialer, DiskRoot, Executor } from "@runnel/shared";
-import type { Cache } from "../cache/cache.ts";
+import { WINDOWS_PERSON } from "@runnel/native/drive";
 import { Contents } from "../drive/contents.ts";
 import { FeedApplier } from "../drive/feed-applier.ts";
 import { Names } from "../drive/names.ts";
@@ -13,9 +11,7 @@ import { type Owner, Tree } from "../drive/tree.ts";
 import { VolumeSpace } from "../drive/volume-space.ts";
 import { Xattrs } from "../drive/xattrs.ts";
 import { FullDisks } from "../full-disks.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { MountSettings } from "../mount.ts";
-import type { Replica } from "../replica/replica.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
 import { type Transfer, transferOf } from "../transfer/transfer.ts";
 import { Wants } from "../transfer/wants.ts";
@@ -27,36 +23,8 @@ import { WaitingChanges } from "../wire/waiting-changes.ts";
 import { WholeListing } from "../wire/whole-listing.ts";
 import { Incidents } from "./incidents.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import type { MountDeps } from "./mount-deps.ts";
 import { Statistics } from "./statistics.ts";
-
-/** What a mount runs on. */
-export interface MountDeps {
-  settings: MountSettings;
-  volume: string;
-  clock: Clock;
-  dialer: Dialer;
-  executor: Executor;
-  drive: Drive;
-  replica: Replica;
-  cache: Cache;
-  journal: Journal;
-  /** The journal's data folder. */
-  data: DiskRoot;
-  /** The folder below which the cache's contents lie. */
-  cacheRoot: DiskRoot;
-  software: string;
-  /** Returns what makes this device known to the server. */
-  token?(): string | undefined;
-  /** The drive is opened so. */
-  isReadOnly: boolean;
-  /** Called when the server lets this device do something else than before. */
-  rightChanged?(isReadOnly: boolean): void;
-  /** Opens a folder of this computer, made where it is missing. */
-  openFolder(path: string): Promise<DiskRoot>;
-  /** Closes what open-mount opened. */
-  release(): Promise<void>;
-  log(message: string, error?: unknown): void;
-}
 
 interface Connection {
   session: Session;

@@ -129,23 +129,19 @@ export class Arrivals {
     if (recipeSize(recipe) !== sizeBytes)
       throw new RunnelError("Invalid", "take a change", "A recipe has another size than its version.");
     if (sizeBytes === 0) return;
-    cache.hold(base);
-    const content = await cache.create(version, sizeBytes);
-    try {
-      cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
-      for (const [from, count, encoding, rawBytes, encoded] of runs) {
-        this.tookContent(encoded.length);
-        mustFit(recipe, from, count, rawBytes);
-        const bytes =
-          typeof encoding === "string"
-            ? await this.unpack(encoding, rawBytes, encoded)
-            : await this.applyDelta(encoded, rawBytes, [base], encoding);
-        await this.storeChunks(content, recipe, { from, count }, bytes);
-        came(content.id);
-      }
-    } finally {
-      cache.release(content);
-      cache.release(base);
+    using baseHold = cache.hold(base);
+    using hold = await cache.create(version, sizeBytes);
+    const { content } = hold;
+    cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
+    for (const [from, count, encoding, rawBytes, encoded] of runs) {
+      this.tookContent(encoded.length);
+      mustFit(recipe, from, count, rawBytes);
+      const bytes =
+        typeof encoding === "string"
+          ? await this.unpack(encoding, rawBytes, encoded)
+          : await this.applyDelta(encoded, rawBytes, [baseHold.content], encoding);
+      await this.storeChunks(content, recipe, { from, count }, bytes);
+      came(content.id);
     }
   }
 

@@ -12,13 +12,11 @@ export async function bytesOfCommitted(
 ): Promise<Uint8Array | undefined> {
   const content = cache.find(version);
   if (content === undefined) return undefined;
-  cache.hold(content);
+  using hold = cache.hold(content);
   try {
-    return await cache.read(content, offset, length);
+    return await cache.read(hold.content, offset, length);
   } catch (error) {
     if (isRunnelError(error)) return undefined;
     throw error;
-  } finally {
-    cache.release(content);
   }
 }

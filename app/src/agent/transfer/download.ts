@@ -235,7 +235,8 @@ export class Downloads {
       },
       true,
     );
-    for (const one of held) this.cache.hold(one);
+    using holds = new DisposableStack();
+    for (const one of held) holds.use(this.cache.hold(one));
     const stop = (): void => channel.cancel();
     const came = (end: number): void => {
       underway.at = Math.max(underway.at, end);
@@ -251,7 +252,6 @@ export class Downloads {
       await this.bring(this.cache.byId(content.id) ?? content, asking, underway, false, mayCut);
     } finally {
       asking.signal?.removeEventListener("abort", stop);
-      for (const one of held) this.cache.release(one);
     }
   }
 

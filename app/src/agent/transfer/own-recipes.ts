@@ -66,9 +66,9 @@ export class OwnRecipes {
   }
 
   private async take(content: CachedContent): Promise<void> {
-    this.cache.hold(content);
+    using hold = this.cache.hold(content);
     try {
-      const theirs = await this.askServer(content);
+      const theirs = await this.askServer(hold.content);
       if (theirs === undefined) return;
       const file = await this.cache.openFile(content);
       const recipe = await this.executor
@@ -80,8 +80,6 @@ export class OwnRecipes {
     } catch (error) {
       // Offline, or evicted, or no longer kept: it stays as it is.
       if (!isRunnelError(error)) throw error;
-    } finally {
-      this.cache.release(content);
     }
   }
 

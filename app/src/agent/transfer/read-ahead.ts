@@ -191,13 +191,9 @@ export class ReadAhead {
 
   private async store({ node, version, sizeBytes }: NodeState, recipe: Recipe, bytes: Uint8Array): Promise<void> {
     const { cache, executor } = this.parts;
-    const content = await cache.create({ node, seq: version }, sizeBytes);
-    try {
-      cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
-      await cache.write(content, 0, bytes);
-    } finally {
-      cache.release(content);
-    }
+    using hold = await cache.create({ node, seq: version }, sizeBytes);
+    cache.setRecipe(hold.content, recipe, await executor.digest([encodeRecipe(recipe)]));
+    await cache.write(hold.content, 0, bytes);
   }
 }
 

@@ -92,16 +92,12 @@ export class Sender {
     }: { mayStart?: () => boolean; making?: Making | undefined; guesses?: readonly CachedContent[] } = {},
   ): Promise<Sent> {
     const { cache, executor } = this.parts;
-    if (base !== undefined) cache.hold(base);
+    const hold = base && cache.hold(base);
+    const letGo = (): void => hold?.[Symbol.dispose]();
     const content = await this.open(record, base).catch((error: unknown) => {
-      if (base !== undefined) cache.release(base);
+      letGo();
       throw error;
     });
-    let held = base;
-    const letGo = (): void => {
-      if (held !== undefined) cache.release(held);
-      held = undefined;
-    };
     const release = async (): Promise<void> => {
       await content.close();
       letGo();
@@ -118,9 +114,9 @@ export class Sender {
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
       const keep = async (users?: BaseUsers): Promise<CachedContent> => {
-        if (users !== undefined && held?.version.node === version.node) {
+        if (users !== undefined && base?.version.node === version.node) {
           const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
-          const edited = await this.edited(held, content, next, users, letGo);
+          const edited = await this.edited(base, content, next, users, letGo);
           if (edited !== undefined) return edited;
         }
         const [inDoubt, absent] = [content.inDoubt(0, content.sizeBytes), content.absent()];

@@ -67,7 +67,7 @@ export class SaveRig {
     this.operations = new Operations({ session: session as never, journal, clock, answered: () => undefined });
     const { operations } = this;
     const epoch = (): string => this.epoch;
-    const cache = { find: () => undefined, byId: () => undefined, byOid: () => undefined, release: () => undefined };
+    const cache = { find: () => undefined, byId: () => undefined, byOid: () => undefined };
     const tree = {
       real: (node: number) => node,
       known: (node: number) => this.states.get(node),

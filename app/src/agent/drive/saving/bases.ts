@@ -1,7 +1,7 @@
 // The version that a recorded save is an edit of, as cached content: held, wherever it is found.
 import type { VersionId } from "@runnel/shared";
 import { RESULTS, check, isRunnelError } from "@runnel/shared";
-import type { Cache, CachedContent } from "../../cache/cache.ts";
+import type { Cache, CachedContent, Hold } from "../../cache/cache.ts";
 import type { JournalCommit } from "../../journal/journal.ts";
 import type { Session } from "../../wire/session.ts";
 
@@ -17,15 +17,12 @@ export class Bases {
   }
 
   /**
-   * Held: release it. One lost from the cache is a new content, which is fetched as far as it is needed; undefined when there is none, or the server has no
-   * such version any more. @throws Unreachable
+   * Holds the base. One lost from the cache is a new content, which is fetched as far as it is needed. @returns undefined when there is none, or the server has
+   * no such version any more. @throws Unreachable
    */
-  async hold(record: JournalCommit): Promise<CachedContent | undefined> {
+  async hold(record: JournalCommit): Promise<Hold | undefined> {
     const known = this.find(record);
-    if (known !== undefined) {
-      this.cache.hold(known);
-      return known;
-    }
+    if (known !== undefined) return this.cache.hold(known);
     const { node, seq, epoch } = versionOf(record);
     if (record.baseBytes === 0 || epoch !== this.epoch()) return undefined;
     const sizeBytes = await this.sizeOf({ node, seq });

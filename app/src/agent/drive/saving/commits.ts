@@ -3,11 +3,11 @@ import { basename } from "node:path";
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { Cache, CachedContent } from "../../cache/cache.ts";
+import type { Cache } from "../../cache/cache.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import { fullHere } from "../../full-disks.ts";
 import type { BaseUsers, Sender, Sent } from "../../transfer/send-content.ts";
-import type { Making, Operations } from "../../wire/operations.ts";
+import type { Operations } from "../../wire/operations.ts";
 import type { Bases } from "./bases.ts";
 import type { Contents } from "../contents.ts";
 import type { LikelyBases } from "./likely-bases.ts";
@@ -218,7 +218,8 @@ export class Commits {
     const isNew = record.baseBytes === 0 && bases.find(record) === undefined;
     const guesses = isNew ? likelyBases.of({ ...record, readBefore }) : [];
     try {
-      return await this.sendHeld(record, await bases.hold(record), { making, guesses });
+      using base = await bases.hold(record);
+      return await sender.send(record, base?.content, { making, guesses });
     } catch (error) {
       await making?.settled;
       const node = tree.real(record.node);
@@ -228,20 +229,6 @@ export class Commits {
       // The number is this node's for good from here on: after a power cut the record must not say it of the other one.
       await journal.put(save.record, true);
       return sender.send(save.record, undefined);
-    }
-  }
-
-  /** What is sent holds the base from here on, in place of the caller. */
-  private async sendHeld(
-    record: JournalCommit,
-    base: CachedContent | undefined,
-    how: { making?: Making | undefined; guesses?: readonly CachedContent[] } = {},
-  ): Promise<Sent> {
-    const { cache, sender } = this.parts;
-    try {
-      return await sender.send(record, base, how);
-    } finally {
-      if (base !== undefined) cache.release(base);
     }
   }
 
@@ -294,7 +281,7 @@ export class Commits {
 
   /** A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent. */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
-    const { cache, operations, journal, clock, tree, saves } = this.parts;
+    const { operations, clock, saves } = this.parts;
     operations.mayChange("truncate");
     await this.settled(state.node);
     const nowNs = clock.wallNs();
@@ -313,28 +300,9 @@ export class Commits {
       await this.save({ ...over, ...times, baseBytes, sizeBytes }, () => undefined);
       return;
     }
-    const version = { node: state.node, seq: state.version };
-    const base = state.sizeBytes === 0 ? undefined : await cache.create(version, state.sizeBytes);
     const n = operations.begin();
     try {
-      const sent = await this.sendHeld(
-        {
-          n,
-          instance: journal.instance,
-          epoch: this.parts.epoch(),
-          node: state.node,
-          path: tree.pathOf(state.node),
-          baseVersion: state.version,
-          baseOid: base?.oid ?? NO_OID,
-          baseBytes: Math.min(state.sizeBytes, sizeBytes),
-          sizeBytes,
-          mtimeNs: nowNs,
-          ctimeNs: nowNs,
-          layers: [],
-          baseContent: base?.id ?? 0,
-        },
-        base,
-      );
+      const sent = await this.sendCut(state, sizeBytes, n);
       try {
         if (sizeBytes > 0) await sent.keep(this.usersOf(0, sent));
       } finally {
@@ -343,6 +311,30 @@ export class Commits {
     } finally {
       operations.answered(n);
     }
+  }
+
+  /** Sends the content of a file's current version at another length. The hold ends with it: whoever keeps what was sent may write to where the base lies. */
+  private async sendCut({ node, version, sizeBytes: before }: NodeState, sizeBytes: number, n: number): Promise<Sent> {
+    const { cache, journal, clock, tree, sender, epoch } = this.parts;
+    const nowNs = clock.wallNs();
+    using hold = before === 0 ? undefined : await cache.create({ node, seq: version }, before);
+    const base = hold?.content;
+    const record: JournalCommit = {
+      n,
+      instance: journal.instance,
+      epoch: epoch(),
+      node,
+      path: tree.pathOf(node),
+      baseVersion: version,
+      baseOid: base?.oid ?? NO_OID,
+      baseBytes: Math.min(before, sizeBytes),
+      sizeBytes,
+      mtimeNs: nowNs,
+      ctimeNs: nowNs,
+      layers: [],
+      baseContent: base?.id ?? 0,
+    };
+    return await sender.send(record, base);
   }
 }
 

@@ -33,26 +33,22 @@ export async function exportUnsent(parts: ExportParts, record: JournalCommit, fo
   const { bases, cache, downloads, data } = parts;
   const shown = Math.min(record.baseBytes, record.sizeBytes);
   // Without a link, or the version, what is here has to do.
-  const base = shown === 0 ? undefined : await bases.hold(record).catch(() => undefined);
+  using hold = shown === 0 ? undefined : await bases.hold(record).catch(() => undefined);
+  const base = hold?.content;
+  if (base !== undefined) await downloads.ensure(base, { offset: 0, length: shown }, "patient").catch(() => undefined);
+  const file = base && (await cache.openFile(base));
+  const composed = await openComposed(data, { ...record, ...belowOf(cache, base, file, shown) });
   try {
-    if (base !== undefined)
-      await downloads.ensure(base, { offset: 0, length: shown }, "patient").catch(() => undefined);
-    const file = base && (await cache.openFile(base));
-    const composed = await openComposed(data, { ...record, ...belowOf(cache, base, file, shown) });
+    const { path, target } = await freshFile(folder, (record.copy?.of ?? record.path) || "file");
     try {
-      const { path, target } = await freshFile(folder, (record.copy?.of ?? record.path) || "file");
-      try {
-        await composed.copyTo(target);
-        await target.sync();
-      } finally {
-        await target.close();
-      }
-      return { path, isWhole: composed.absent().length === 0 && (base !== undefined || shown === 0) };
+      await composed.copyTo(target);
+      await target.sync();
     } finally {
-      await composed.close();
+      await target.close();
     }
+    return { path, isWhole: composed.absent().length === 0 && (base !== undefined || shown === 0) };
   } finally {
-    if (base !== undefined) cache.release(base);
+    await composed.close();
   }
 }
 

@@ -3,7 +3,7 @@
 // here of that comes when it is read.
 import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { DiskRoot, NodeState } from "@runnel/shared";
-import type { Cache, CachedContent } from "../../cache/cache.ts";
+import type { Cache, Hold } from "../../cache/cache.ts";
 import { addRange, missingIn } from "../../cache/ranges.ts";
 import type { JournalCommit } from "../../journal/journal.ts";
 import { isWholeLayer, openComposed } from "../../transfer/compose.ts";
@@ -35,7 +35,7 @@ interface Given {
   file: string;
   /** It was made for this. */
   isOwnFile: boolean;
-  base: CachedContent | undefined;
+  base: Hold | undefined;
   present: ByteRange[];
 }
 
@@ -88,7 +88,7 @@ export class UnsentContents {
     if (giving === undefined) return false;
     const { drive, cache, downloads, data } = this.parts;
     const given = await giving;
-    const { base } = given;
+    const base = given.base?.content;
     for (const range of missingIn(given.present, request)) {
       if (base === undefined) break;
       await downloads.ensure(base, range, "none");
@@ -177,7 +177,8 @@ export class UnsentContents {
     if (layer !== undefined && isWholeLayer(record))
       return { record, file: layer.file, isOwnFile: false, base: undefined, present: [all] };
     const file = `shown-${version}`;
-    const base = await bases.hold(record);
+    const hold = await bases.hold(record);
+    const base = hold?.content;
     try {
       if (base === undefined && Math.min(record.baseBytes, record.sizeBytes) > 0)
         throw new TypeError("The version that was edited is no longer here.");
@@ -197,20 +198,19 @@ export class UnsentContents {
       try {
         const target = await data.open(file, "createNew", OWN_FILE_MODE);
         await composed.copyTo(target).finally(() => target.close());
-        return { record, file, isOwnFile: true, base, present: missingIn(composed.absent(), all) };
+        return { record, file, isOwnFile: true, base: hold, present: missingIn(composed.absent(), all) };
       } finally {
         await composed.close();
       }
     } catch (error) {
-      await this.free({ record, file, isOwnFile: true, base, present: [] });
+      await this.free({ record, file, isOwnFile: true, base: hold, present: [] });
       throw error;
     }
   }
 
   private async free({ file, isOwnFile, base }: Given): Promise<void> {
-    const { cache, data } = this.parts;
-    if (base !== undefined) cache.release(base);
+    base?.[Symbol.dispose]();
     // What is left there goes at the next start.
-    if (isOwnFile) await data.removeFile(file).catch(() => undefined);
+    if (isOwnFile) await this.parts.data.removeFile(file).catch(() => undefined);
   }
 }

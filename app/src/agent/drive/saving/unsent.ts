@@ -3,7 +3,6 @@
 import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { Cache, CachedContent } from "../../cache/cache.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import type { Sender, Sent } from "../../transfer/send-content.ts";
 import type { Operations } from "../../wire/operations.ts";
@@ -18,7 +17,6 @@ export interface UnsentParts {
   tree: Tree;
   operations: Operations;
   session: Session;
-  cache: Cache;
   journal: Journal;
   sender: Sender;
   saves: Saves;
@@ -243,7 +241,7 @@ export class Unsent {
 
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it becomes a copy. */
   private async send(save: Save): Promise<Sent> {
-    const { journal, epoch, sender } = this.parts;
+    const { journal, epoch } = this.parts;
     const isOfHere = save.record.epoch === epoch() && save.record.instance === journal.instance;
     if (isOfHere && save.record.copy === undefined) {
       try {
@@ -254,7 +252,7 @@ export class Unsent {
     }
     if (!isOfHere || save.record.copy === undefined) await this.plan(save);
     // No file is made for what is not there to be put in.
-    if (isBaseLost(save.failure)) await this.withBase(save.record, (base) => sender.bringBase(save.record, base));
+    if (isBaseLost(save.failure)) await this.bringBase(save.record);
     // Somebody may take a name between its choice and its making.
     for (let count = 1; !(await this.parts.copies.make(save.record)); count++) {
       if (count === PLANS_MAX) throw new RunnelError("Exists", "replay", "No name was free for the conflict copy.");
@@ -282,17 +280,15 @@ export class Unsent {
   }
 
   private async sendOver(record: JournalCommit, mayStart: () => boolean): Promise<Sent> {
-    return this.withBase(record, (base) => this.parts.sender.send(record, base, { mayStart }));
+    const { bases, sender } = this.parts;
+    using base = await bases.hold(record);
+    return await sender.send(record, base?.content, { mayStart });
   }
 
-  private async withBase<T>(record: JournalCommit, act: (base: CachedContent | undefined) => Promise<T>): Promise<T> {
-    const { bases, cache } = this.parts;
-    const base = await bases.hold(record);
-    try {
-      return await act(base);
-    } finally {
-      if (base !== undefined) cache.release(base);
-    }
+  private async bringBase(record: JournalCommit): Promise<void> {
+    const { bases, sender } = this.parts;
+    using base = await bases.hold(record);
+    await sender.bringBase(record, base?.content);
   }
 
   /** The file that was made for it stays empty: it goes, and the next attempt is another one. */

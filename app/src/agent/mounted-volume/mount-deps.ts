@@ -1,0 +1,35 @@
+// Engines, stores and settings that a mount runs on.
+import type { Drive } from "@runnel/native/drive";
+import type { Clock, Dialer, DiskRoot, Executor } from "@runnel/shared";
+import type { Cache } from "../cache/cache.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { MountSettings } from "../mount.ts";
+import type { Replica } from "../replica/replica.ts";
+
+export interface MountDeps {
+  settings: MountSettings;
+  volume: string;
+  clock: Clock;
+  dialer: Dialer;
+  executor: Executor;
+  drive: Drive;
+  replica: Replica;
+  cache: Cache;
+  journal: Journal;
+  /** The journal's data folder. */
+  data: DiskRoot;
+  /** The folder below which the cache's contents lie. */
+  cacheRoot: DiskRoot;
+  software: string;
+  /** Returns what makes this device known to the server. */
+  token?(): string | undefined;
+  /** The drive is opened so. */
+  isReadOnly: boolean;
+  /** Called when the server lets this device do something else than before. */
+  rightChanged?(isReadOnly: boolean): void;
+  /** Opens a folder of this computer, made where it is missing. */
+  openFolder(path: string): Promise<DiskRoot>;
+  /** Closes what open-mount opened. */
+  release(): Promise<void>;
+  log(message: string, error?: unknown): void;
+}
