@@ -18,7 +18,7 @@ const isLong = Boolean(process.env.RUNNEL_LONG);
 process.env.NODE_COMPILE_CACHE ??= `${root}.setup/compiled`;
 
 export default {
-  testEnvironment: "<rootDir>/scripts/jest-told.cjs",
+  testEnvironment: "<rootDir>/scripts/jest-captured-output.cjs",
   testMatch: isLong ? inLongRun() : ["**/test/**/*.test.ts"],
   testPathIgnorePatterns: [
     "/node_modules/",

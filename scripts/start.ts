@@ -73,7 +73,7 @@ async function show(client: AgentClient, url: string): Promise<void> {
   if (toEnd.signal.aborted) return;
   await client.ask("mount", { url, mountpoint: DRIVE, mode: "sync" });
   try {
-    console.log(INTRODUCTION);
+    console.log(OPENING);
     const live = new LiveLine();
     await client.ask(
       "watch",
@@ -97,7 +97,7 @@ async function unmountAndStop(client: AgentClient): Promise<void> {
   console.log("Unmounted ./drive and ended server and agent. ./demo stays.");
 }
 
-const INTRODUCTION = `
+const OPENING = `
 ./demo is served, and mapped at ./drive. Try in another terminal, in this folder:
 
   cp drive/large/sqlite3.c drive/large/copy.c           # 9 MB copied, hardly a byte sent

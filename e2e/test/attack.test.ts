@@ -1,4 +1,4 @@
-// A server under attack: what it costs in memory, and how long others wait. Attackers are processes of their own, strangers and one device with the right to read
+// A server under attack: what it costs in memory, and how long others wait. Attackers are processes of their own, some unauthenticated and one device with the right to read
 // or to write; who waits is another device.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -83,8 +83,8 @@ function percentile99(sorted: readonly number[]): number {
 }
 
 test.each<[string, string, number, string[]]>([
-  ["strangers with messages that grow", "strangers", GROWTH_MB, []],
-  ["strangers who say nothing", "silence", GROWTH_MB, []],
+  ["unauthenticated clients with messages that grow", "unauthenticated", GROWTH_MB, []],
+  ["unauthenticated clients who say nothing", "silence", GROWTH_MB, []],
   ["items that grow", "items", GROWTH_MB, []],
   ["bulk that nobody reads", "bulk", FROM_64_MB, []],
   ["unfinished writes of runs that grow", "runs", FROM_64_MB, []],

@@ -1,7 +1,7 @@
 // Scripts by chance on lines by chance, cut by chance, several times in a step, servers that start again among it: what is executed is the script, once.
 import { expect, test } from "@jest/globals";
 import { SeededRandom } from "@runnel/shared";
-import { cutRun, modelOf, noiseOf, randomSteps, shown } from "../src/simulation/index.ts";
+import { cutRun, modelOf, noiseOf, randomSteps, describeTree } from "../src/simulation/index.ts";
 import type { CutSettings } from "../src/simulation/index.ts";
 
 const SEEDS = 150;
@@ -30,11 +30,11 @@ test.each(Array.from({ length: SEEDS }, (_, index) => index + 1))(
   async (seed) => {
     const settings = settingsOf(seed);
     const whole = await cutRun({ ...settings, cutsAfter: () => [] });
-    const expected = shown(modelOf(settings.files, settings.steps));
-    expect(shown(whole.drive)).toEqual(expected);
+    const expected = describeTree(modelOf(settings.files, settings.steps));
+    expect(describeTree(whole.drive)).toEqual(expected);
     const cut = await cutRun(settings);
-    expect(shown(cut.drive)).toEqual(expected);
-    expect(shown(cut.served)).toEqual(expected);
+    expect(describeTree(cut.drive)).toEqual(expected);
+    expect(describeTree(cut.served)).toEqual(expected);
     expect(cut.changes).toBe(whole.changes);
   },
   DEADLINE_MS,

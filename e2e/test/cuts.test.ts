@@ -2,7 +2,7 @@
 // after it. Nothing is done twice, and nothing that arrived is sent again.
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { cutRun, edit, exchange, link, makeFolder, modelOf, noiseOf, read } from "../src/simulation/index.ts";
-import { remove, rename, save, saveNew, setMode, setXattr, shown, symlink } from "../src/simulation/index.ts";
+import { remove, rename, save, saveNew, setMode, setXattr, describeTree, symlink } from "../src/simulation/index.ts";
 import { together, truncate } from "../src/simulation/index.ts";
 import type { CutSettings, Outcome } from "../src/simulation/index.ts";
 
@@ -48,7 +48,7 @@ const script: CutSettings = {
 };
 
 function bothTrees({ drive, served }: Outcome): { drive: string[]; served: string[] } {
-  return { drive: shown(drive), served: shown(served) };
+  return { drive: describeTree(drive), served: describeTree(served) };
 }
 
 describe("a script of 23 steps", () => {
@@ -59,7 +59,7 @@ describe("a script of 23 steps", () => {
   }, DEADLINE_MS);
 
   test("makes what the model makes", () => {
-    const expected = shown(modelOf(script.files, script.steps));
+    const expected = describeTree(modelOf(script.files, script.steps));
     expect(bothTrees(whole)).toEqual({ drive: expected, served: expected });
     expect(Math.max(...whole.frames)).toBeGreaterThan(30);
   });

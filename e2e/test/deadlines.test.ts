@@ -16,7 +16,7 @@ import {
   fuseOperations,
   listProbes,
   ownProbes,
-  said,
+  output,
   waitsInKernel,
 } from "../src/deadlines/index.ts";
 import { Sandbox, isMounted, noise, onMount, waitFor, waitForMount } from "../src/harness/index.ts";
@@ -99,7 +99,7 @@ describe("while nothing is heard of the server", () => {
       await onMount(prepare, [drive]);
       writeFileSync(sandbox.path("source"), noise(200_000, 5));
       const holder = place.program("python3", "-c", HOLDER, join(drive, "locked"));
-      await said(holder);
+      await output(holder);
       const waiter = place.program("flock", join(drive, "locked"), "true");
       await waitsInKernel(waiter);
       await link.blackHole();
@@ -113,7 +113,7 @@ describe("while nothing is heard of the server", () => {
       };
       await Promise.all(Object.values(programs).map(waitsInKernel));
       holder.stdin?.write("change it\n");
-      await said(holder);
+      await output(holder);
       const ends = Object.entries(programs).map(async ([name, child]) => ({
         name,
         tookMs: await endBy(child, signal),

@@ -153,9 +153,9 @@ describe("a full disk", () => {
     disk.empty();
     server = await sandbox.startServer({ ...volumes(), listen: `127.0.0.1:${server.port}` });
     // Waits for the agent itself: a flush would have saved what the program has open.
-    const isUp = (): boolean =>
+    const isApplied = (): boolean =>
       readFileSync(join(sandbox.path("served"), "appended"), "utf8") === "one ".repeat(10_000);
-    await waitFor(async () => isUp(), 20_000, "what could not be saved to be sent");
+    await waitFor(async () => isApplied(), 20_000, "what could not be saved to be sent");
     // The journal has let go by then of what it lets go of.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     writeFileSync(sandbox.path("go"), "");

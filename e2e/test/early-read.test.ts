@@ -1,6 +1,6 @@
 // A file that was read before the server had cut it into chunks, or that was never read: what is saved of it then is sent as a difference all the same.
 import { expect, test } from "@jest/globals";
-import { cutRun, edit, modelOf, noiseOf, read, rename, save, shown, truncate } from "../src/simulation/index.ts";
+import { cutRun, edit, modelOf, noiseOf, read, rename, save, describeTree, truncate } from "../src/simulation/index.ts";
 import type { CutSettings, Step } from "../src/simulation/index.ts";
 
 const MiB = 1024 * 1024;
@@ -33,8 +33,8 @@ test.each<[string, Step[]]>([
   expect(outcome.uploadedBytes).toBeLessThan(2 * SENT_BYTES);
   expect(outcome.downloadedBytes).toBeLessThan(FETCHED_BYTES);
   // The drive shows what is put together of what is here and what is fetched when it is read.
-  expect(shown(outcome.drive)).toEqual(shown(modelOf({ early: bytes }, steps)));
-  expect(shown(outcome.served)).toEqual(shown(modelOf({ early: bytes }, steps)));
+  expect(describeTree(outcome.drive)).toEqual(describeTree(modelOf({ early: bytes }, steps)));
+  expect(describeTree(outcome.served)).toEqual(describeTree(modelOf({ early: bytes }, steps)));
 });
 
 test.each<[string, Step[]]>([
@@ -47,5 +47,5 @@ test.each<[string, Step[]]>([
   // All came as raw ranges, without a recipe.
   expect(outcome.rawBytes).toBe(bytes.length);
   expect(outcome.uploadedBytes).toBeLessThan(2 * SENT_BYTES);
-  expect(shown(outcome.served)).toEqual(shown(modelOf({ early: bytes }, all)));
+  expect(describeTree(outcome.served)).toEqual(describeTree(modelOf({ early: bytes }, all)));
 });

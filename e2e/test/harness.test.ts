@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Sandbox, isAlive, isMounted, mustRun, onMount, onMountInNode, run, waitFor } from "../src/harness/index.ts";
 import { mountsBelow, parseMountInfo } from "../src/harness/index.ts";
-import { markedProcesses } from "../src/harness/sweep.ts";
+import { markedProcesses } from "../src/harness/cleanup/sweep.ts";
 
 describe("run", () => {
   test("returns what a command says and how it ended", async () => {

@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.cleanup(), 60_000);
 
 /** The version stands at bytes 4 to 7 of the last segment's header in every version of the format. */
-function raiseLog(folder: string): string {
+function bumpLog(folder: string): string {
   const path = join(
     folder,
     readdirSync(folder)
@@ -41,12 +41,12 @@ function raiseLog(folder: string): string {
   return path;
 }
 
-async function raiseDatabase(path: string): Promise<string> {
+async function bumpDatabase(path: string): Promise<string> {
   await changeDatabase(path, `PRAGMA user_version = ${NEWER}`);
   return path;
 }
 
-function raiseMarker(path: string): string {
+function bumpMarker(path: string): string {
   const marker = JSON.parse(readFileSync(path, "utf8")) as object;
   writeFileSync(path, `${JSON.stringify({ ...marker, format: NEWER })}\n`);
   return path;
@@ -58,18 +58,18 @@ function digestOf(path: string): string {
 
 describe("a store of the server", () => {
   test.each<[string, () => string | Promise<string>, string]>([
-    ["commit log", () => raiseLog(sandbox.path("data", "docs", "log")), `This log ${UPDATE}`],
-    ["meta store", () => raiseDatabase(sandbox.path("data", "docs", "meta", "meta.db")), `The meta store ${UPDATE}`],
+    ["commit log", () => bumpLog(sandbox.path("data", "docs", "log")), `This log ${UPDATE}`],
+    ["meta store", () => bumpDatabase(sandbox.path("data", "docs", "meta", "meta.db")), `The meta store ${UPDATE}`],
     [
       "served folder",
-      () => raiseMarker(sandbox.path("served", ".runnel-store", "volume")),
+      () => bumpMarker(sandbox.path("served", ".runnel-store", "volume")),
       `The served folder ${UPDATE.replace("written", "used")}`,
     ],
   ])(
     "that a newer one wrote is refused: %s",
-    async (_, raise, sentence) => {
+    async (_, bump, sentence) => {
       await server.stop();
-      const path = await raise();
+      const path = await bump();
       const before = digestOf(path);
       const args = ["serve", "--volume", `docs=${sandbox.path("served")}`, "--listen", "127.0.0.1:0"];
       const ran = await run(process.execPath, [LAUNCHER, ...args, "--data", sandbox.path("data"), "--json"], {
@@ -93,13 +93,13 @@ describe("a store of the agent", () => {
     return join(caches, readdirSync(caches)[0] ?? "");
   };
   test.each<[string, () => string | Promise<string>, string]>([
-    ["journal", () => raiseLog(join(state(), "log")), `This log ${UPDATE}`],
-    ["replica", () => raiseDatabase(join(state(), "replica.sqlite")), `The replica ${UPDATE}`],
-    ["cache index", () => raiseDatabase(join(cache(), "cache.sqlite")), `The cache index ${UPDATE}`],
+    ["journal", () => bumpLog(join(state(), "log")), `This log ${UPDATE}`],
+    ["replica", () => bumpDatabase(join(state(), "replica.sqlite")), `The replica ${UPDATE}`],
+    ["cache index", () => bumpDatabase(join(cache(), "cache.sqlite")), `The cache index ${UPDATE}`],
   ])(
     "that a newer one wrote is refused: %s",
-    async (_, raise, sentence) => {
-      const path = await raise();
+    async (_, bump, sentence) => {
+      const path = await bump();
       const before = digestOf(path);
       const drive = sandbox.path("drive");
       const ran = await sandbox.device().runnel(["mount", `${server.url}/docs`, drive, "--json"]);

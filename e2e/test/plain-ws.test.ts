@@ -37,32 +37,33 @@ describe("plain ws", () => {
       args,
     });
   /** A device that looks for secrets elsewhere, as another user does. */
-  const stranger = (): Device => sandbox.device("stranger", { XDG_RUNTIME_DIR: sandbox.makeFolder("elsewhere") });
+  const outsider = (): Device => sandbox.device("stranger", { XDG_RUNTIME_DIR: sandbox.makeFolder("elsewhere") });
 
-  test("is for programs of the user who runs the server; guests come with TLS to the same port, before and after a restart", async () => {
+  test("is for programs of the user who runs the server; other devices come with TLS to the same port, before and after a restart", async () => {
     let plain = await servePlain();
     expect(plain.url).toMatch(/^ws:/);
     const { port } = plain;
-    const [own, guest] = [sandbox.makeFolder("own"), sandbox.makeFolder("guest")];
-    const guestDevice = stranger();
+    const [own, joined] = [sandbox.makeFolder("own"), sandbox.makeFolder("guest")];
+    const joinedDevice = outsider();
     await device.mount(`${plain.url}/docs`, own);
-    expect(refusalOf(await guestDevice.runnel(["mount", `${plain.url}/docs`, guest, "--json"]))).toEqual({
+    expect(refusalOf(await joinedDevice.runnel(["mount", `${plain.url}/docs`, joined, "--json"]))).toEqual({
       code: 4,
       kind: "Denied",
       sentence: `No server that this user runs listens at 127.0.0.1:${port}. Ask whoever runs it for an invite, or name its secret with --secret.`,
     });
     const asked = await admin.ask(["invite", "docs", "--data", sandbox.path("plain-data")]);
-    expect(await guestDevice.ask(["login", String(asked["invite"])])).toMatchObject({
+    expect(await joinedDevice.ask(["login", String(asked["invite"])])).toMatchObject({
       url: `wss://127.0.0.1:${port}/docs`,
     });
-    await guestDevice.mount(`wss://127.0.0.1:${port}/docs`, guest);
+    await joinedDevice.mount(`wss://127.0.0.1:${port}/docs`, joined);
     await sh(own, "echo mine > file");
-    expect((await sh(guest, "cat file && echo yours > file")).stdout).toBe("mine\n");
+    expect((await sh(joined, "cat file && echo yours > file")).stdout).toBe("mine\n");
     expect((await sh(own, "cat file")).stdout).toBe("yours\n");
     await plain.kill();
     plain = await servePlain(`127.0.0.1:${port}`);
     await waitFor(
-      async () => (await sh(own, "echo again > more")).code === 0 && (await sh(guest, "cat more")).stdout === "again\n",
+      async () =>
+        (await sh(own, "echo again > more")).code === 0 && (await sh(joined, "cat more")).stdout === "again\n",
       30_000,
       "both to be back",
     );
@@ -72,7 +73,7 @@ describe("plain ws", () => {
   test("with --secret knows whoever was told of the file", async () => {
     const file = sandbox.path("told");
     const plain = await servePlain("127.0.0.1:0", "--secret", file);
-    const [drive, other] = [sandbox.makeFolder("drive"), stranger()];
+    const [drive, other] = [sandbox.makeFolder("drive"), outsider()];
     await other.mount(`${plain.url}/docs`, drive, ["--secret", file]);
     await sh(drive, "echo text > found");
     const found = await other.ask(["find", "--secret", file, `${plain.url}/docs`, "-name", "found"]);

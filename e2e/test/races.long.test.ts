@@ -19,7 +19,7 @@ test.each([
   "a save and a write in the folder at once: both contents are there, %s",
   async (_name, settings, rounds) => {
     for (let seed = 1; seed <= rounds; seed++) {
-      const report = await runRaces({ ...settings, lanes: 10, seed }, RACES_MS);
+      const report = await runRaces({ ...settings, parallel: 10, seed }, RACES_MS);
       expect(report.faults).toEqual([]);
       expect(report.incomplete).toEqual([]);
     }

@@ -10,7 +10,7 @@ test(
   "a save and a write in the folder at once: both contents are there, 200 times",
   async () => {
     const sizesBytes = [64_000, 200_000, 1_000_000, 30_000];
-    const report = await runRaces({ trials: 200, lanes: 20, sizesBytes, seed: 1 }, RACES_MS);
+    const report = await runRaces({ trials: 200, parallel: 20, sizesBytes, seed: 1 }, RACES_MS);
     expect(report.faults).toEqual([]);
     expect(report.incomplete).toEqual([]);
     expect(report.ofCached).toBeGreaterThan(ACKNOWLEDGED);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SilentPlace, said } from "../src/deadlines/index.ts";
+import { SilentPlace, output } from "../src/deadlines/index.ts";
 import { isMounted, onMount } from "../src/harness/index.ts";
 
 describe("while nothing is heard of the server", () => {
@@ -27,7 +27,7 @@ describe("while nothing is heard of the server", () => {
         "bash",
         drive,
       );
-      await said(writer);
+      await output(writer);
       const written = once(writer, "exit");
       if (how === "cut") await link.cut("refuse");
       else if (how === "black hole") await link.blackHole();

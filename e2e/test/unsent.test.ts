@@ -282,7 +282,9 @@ test(
     await place.until(async () => !(await program.readdir("")).includes("other"));
     await place.run(program.close(fd));
     const { conflicts } = await place.run(place.mount.status(false));
-    expect(conflicts).toMatchObject([{ path: "other", keptBeside: expect.stringMatching(/^other \(conflict .*\)$/) }]);
+    expect(conflicts).toMatchObject([
+      { path: "other", conflictCopy: expect.stringMatching(/^other \(conflict .*\)$/) },
+    ]);
   },
   DEADLINE_MS,
 );

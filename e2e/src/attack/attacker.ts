@@ -131,7 +131,7 @@ async function crowd(count: number, act: (bent: Bent) => Promise<void>, isReadin
 
 const ATTACKS: Record<string, () => Promise<void>> = {
   /** Sends messages without having logged in, which would grow when they are unfolded. */
-  async strangers() {
+  async unauthenticated() {
     const large = bomb(ofMaps());
     await crowd(64, async (bent) => {
       bent.say(FRAME.open, 1, encodeMessage(["hello", { protocol: 1, software: "attacker" }]));

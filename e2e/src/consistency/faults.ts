@@ -60,7 +60,7 @@ export class Faults {
   }
 
   /** All that lasts is over, and everybody runs. */
-  async heal(): Promise<void> {
+  async restore(): Promise<void> {
     for (const undo of this.toUndo) undo();
     await Promise.all(this.starting);
   }

@@ -5,7 +5,7 @@
 // Of runs one line of JSON each; of a trace the digest.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { MUTANTS } from "./mutants.ts";
+import { MUTANTS } from "./mutants/mutants.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { shrink } from "./shrink.ts";
 import { type Report, simulate } from "./simulate.ts";

@@ -2,9 +2,9 @@
 // is durable then; each write is put down with what the file held before it and what it holds after it.
 import type { Executor, SeededRandom, SimulatedClock, SimulatedDisk } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
-import type { Call, History } from "./history.ts";
+import type { Call, History } from "./check/history.ts";
 import type { OutsideStep } from "./plan.ts";
-import { keyOf } from "./truth.ts";
+import { keyOf } from "./check/truth.ts";
 
 type Folder = SimulatedDisk["root"];
 type File = Folder & { content: NonNullable<Folder["content"]> };
@@ -72,11 +72,11 @@ export class Outside {
     const hear = (call: Call, what: "begin" | "end"): void => {
       if (call.kind === "write" && what === moment && call.outcome !== "failed") resolve(call);
     };
-    history.told.add(hear);
+    history.listeners.add(hear);
     const timer = clock.after(WAIT_MS, () => resolve(undefined));
     const call = await promise;
     timer.cancel();
-    history.told.delete(hear);
+    history.listeners.delete(hear);
     return call;
   }
 

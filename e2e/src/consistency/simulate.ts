@@ -5,17 +5,17 @@ import { inlineExecutor } from "@runnel/native";
 import type { Program } from "@runnel/native/drive";
 import { type DiskRoot, SeededRandom, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import type { MountStatus } from "@runnel/app/parts";
-import { type Verdict, check } from "./checker.ts";
-import { givenUp, starvedBy } from "./starved.ts";
+import { type Verdict, check } from "./check/checker.ts";
+import { givenUp, starvedBy } from "./check/starvation.ts";
 import { Faults } from "./faults.ts";
-import { type Call, History } from "./history.ts";
-import type { Resting } from "./kept.ts";
+import { type Call, History } from "./check/history.ts";
+import type { Resting } from "./check/durability.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { Outside } from "./outside.ts";
 import type { Plan, Step } from "./plan.ts";
 import { SimulatedClient } from "./simulated-client.ts";
 import { FOLDER, SimulatedServer } from "./simulated-server.ts";
-import { UNKNOWN, keyOf } from "./truth.ts";
+import { UNKNOWN, keyOf } from "./check/truth.ts";
 import { runProgram } from "./workload.ts";
 
 export interface Report extends Verdict {
@@ -36,7 +36,7 @@ export interface Report extends Verdict {
 /** Time that counts as "within one round trip". */
 const CLOSE_MS = 150;
 /** Longer than all that an agent waits for before it tries again. */
-const HEAL_MS = 240_000;
+const REPAIR_MS = 240_000;
 
 export async function simulate(plan: Plan): Promise<Report> {
   const folder = mkdtempSync(join(memoryFolder(), "runnel-simulation-"));
@@ -109,8 +109,8 @@ class World {
     await this.until(this.server.start(), "the server");
     for (const client of clients) await this.until(client.start(), client.name);
     const outside = this.outside.all(plan.outside ?? []);
-    await this.until(Promise.all([this.work(), this.faults.all(plan.faults), outside]), "the programs", 2 * HEAL_MS);
-    await this.heal();
+    await this.until(Promise.all([this.work(), this.faults.all(plan.faults), outside]), "the programs", 2 * REPAIR_MS);
+    await this.restore();
     await this.agree();
     const resting = await this.until(this.resting(), "what lies where");
     const followsUnsent = plan.followsUnsent === true;
@@ -164,7 +164,7 @@ class World {
   }
 
   /** Lets time pass until the promise settles. */
-  private async until<T>(promise: Promise<T>, what: string, withinMs = HEAL_MS): Promise<T> {
+  private async until<T>(promise: Promise<T>, what: string, withinMs = REPAIR_MS): Promise<T> {
     let isDone = false;
     const mark = (): void => {
       isDone = true;
@@ -174,10 +174,10 @@ class World {
     return promise;
   }
 
-  private async heal(): Promise<void> {
+  private async restore(): Promise<void> {
     const { clock, server } = this;
-    await this.until(this.faults.heal(), "everybody again");
-    for (let turn = 0, well = 0; turn < HEAL_MS / 1000; turn++) {
+    await this.until(this.faults.restore(), "everybody again");
+    for (let turn = 0, well = 0; turn < REPAIR_MS / 1000; turn++) {
       await clock.advance(1000);
       const states = await this.states();
       const isWell = states.every((state) => state?.state === "connected" && state.unsentFiles <= hopelessIn(state));

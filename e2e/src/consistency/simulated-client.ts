@@ -11,7 +11,7 @@ import { HostDisk } from "../simulation/host-disk.ts";
 import { LateLink } from "../simulation/late-link.ts";
 import { Machine, type Process } from "../simulation/machine.ts";
 import { ShadowDisk } from "../simulation/shadow-disk.ts";
-import { Kernel } from "./kernel.ts";
+import { Kernel } from "./kernel/kernel.ts";
 import { tellLate } from "./late-drive.ts";
 import { SERVER_URL } from "./simulated-server.ts";
 

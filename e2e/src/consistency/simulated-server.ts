@@ -6,7 +6,7 @@ import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork } from "@runnel
 import { SimulatedDisk } from "@runnel/shared";
 import { Machine, type Process } from "../simulation/machine.ts";
 import { ServerDisks } from "./server-disks.ts";
-import { Truth } from "./truth.ts";
+import { Truth } from "./check/truth.ts";
 
 const PORT = 7473;
 export const VOLUME = "docs";
@@ -111,7 +111,7 @@ export class SimulatedServer {
       openMeta: async (_folder, create) => {
         if (create !== undefined) this.image = new MemoryMetaImage();
         const store = await openMemoryMetaStore(this.image, create === undefined ? {} : { create });
-        return whileAlive(process, this.told(this.lost === undefined ? this.truth.follow(store) : store));
+        return whileAlive(process, this.reporting(this.lost === undefined ? this.truth.follow(store) : store));
       },
     };
     await serve({
@@ -180,7 +180,7 @@ export class SimulatedServer {
   }
 
   /** The store, which puts down what clients' changes it takes that should find no volume. */
-  private told(store: MetaStore): MetaStore {
+  private reporting(store: MetaStore): MetaStore {
     const plan: MetaStore["plan"] = async (batch) => {
       const why = this.whyNowhere();
       for (const { id, operation } of why === undefined ? [] : batch)

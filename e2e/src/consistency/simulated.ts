@@ -18,15 +18,15 @@ export interface Runs {
   /** With this fault in the product, and only until it has been noticed. */
   mutant?: string;
   /** Count of runs at a time; 1 unless said. */
-  lanes?: number;
+  parallel?: number;
 }
 
 /** Runs plans in processes of their own; only the digest of a report's trace comes back. */
-export async function simulated({ seed, count, lastsMs, mutant, lanes = 1 }: Runs): Promise<Report[]> {
+export async function simulated({ seed, count, lastsMs, mutant, parallel = 1 }: Runs): Promise<Report[]> {
   const reports: Report[] = [];
   const untilMs = performance.now() + lastsMs;
   let begun = 0;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (begun < count) {
       const leftMs = untilMs - performance.now();
       if (leftMs <= 0) return;
@@ -39,7 +39,7 @@ export async function simulated({ seed, count, lastsMs, mutant, lanes = 1 }: Run
       if (mutant !== undefined && reports.some(({ violations }) => violations.length > 0)) return;
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: parallel }, worker));
   return reports.toSorted((a, b) => a.seed - b.seed);
 }
 

@@ -3,10 +3,10 @@ import { constants } from "node:fs";
 import type { Program } from "@runnel/native/drive";
 import type { Executor } from "@runnel/shared";
 import { SeededRandom, isRunnelError, sleep } from "@runnel/shared";
-import { type Call, type History, type Seen, isChange } from "./history.ts";
+import { type Call, type History, type Observation, isChange } from "./check/history.ts";
 import type { Step } from "./plan.ts";
 import type { Life, SimulatedClient } from "./simulated-client.ts";
-import { keyOf } from "./truth.ts";
+import { keyOf } from "./check/truth.ts";
 
 const ENOENT = 2;
 const REPEATED_BYTES = 65_536;
@@ -129,7 +129,7 @@ class Doer {
     });
   }
 
-  private async contentOf(path: string): Promise<Seen> {
+  private async contentOf(path: string): Promise<Observation> {
     let fd: number;
     try {
       fd = await this.program.open(path, constants.O_RDONLY);

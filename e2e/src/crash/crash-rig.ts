@@ -1,4 +1,4 @@
-// A server and two devices on the same volume, made to crash: one device works and is killed, the other only looks. What a workload's programs were told is
+// A server and two devices on the same volume, made to crash: one device works and is killed, the other only trees. What a workload's programs were told is
 // compared with the server's folder, the drive and the other drive.
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -9,12 +9,12 @@ import { StopAt } from "./stop-at.ts";
 import type { Stop } from "./stop-at.ts";
 import { type Tree, possibleTrees, stepsOf } from "./workload.ts";
 
-const LOOK = fileURLToPath(new URL("look.ts", import.meta.url));
+const LIST_TREES = fileURLToPath(new URL("list-trees.ts", import.meta.url));
 const PERFORM = fileURLToPath(new URL("perform.ts", import.meta.url));
-const LOOK_MS = 60_000;
+const LIST_TREES_MS = 60_000;
 const PERFORM_MS = 120_000;
 const SETTLE_MS = 90_000;
-const LANES = 3;
+const PROGRAMS = 3;
 
 export const SERVER_PROGRAM = "runnel.mjs serve";
 export const AGENT_PROGRAM = "agent/main.ts";
@@ -80,7 +80,7 @@ export class CrashRig {
 
   /** Runs the programs until each has ended or failed. */
   async perform({ name, log }: Work): Promise<void> {
-    await mustRun(process.execPath, [PERFORM, `${this.drive}/${name}`, name, String(LANES), log], {
+    await mustRun(process.execPath, [PERFORM, `${this.drive}/${name}`, name, String(PROGRAMS), log], {
       deadlineMs: PERFORM_MS,
     });
   }
@@ -109,15 +109,15 @@ export class CrashRig {
   }
 
   private async difference(work: Work): Promise<{ words: string; isOtherOnly: boolean } | undefined> {
-    const [plain, drive, other] = await this.look(
+    const [plain, drive, other] = await this.listTrees(
       [this.served, this.drive, this.otherDrive].map((at) => `${at}/${work.name}`),
     );
-    for (let lane = 0; lane < LANES; lane++) {
-      const { done, failure } = readLog(work.log, lane);
-      const shown = [plain, drive, other].map((tree) => show(within(tree ?? new Map(), lane)));
-      const possible = possibleTrees(`${work.name}/${lane}`, stepsOf(lane), done).map(show);
+    for (let program = 0; program < PROGRAMS; program++) {
+      const { done, failure } = readLog(work.log, program);
+      const shown = [plain, drive, other].map((tree) => show(within(tree ?? new Map(), program)));
+      const possible = possibleTrees(`${work.name}/${program}`, stepsOf(program), done).map(show);
       if (shown.every((one) => one === shown[0] && possible.includes(one))) continue;
-      const words = `Lane ${lane}, ${done} steps acknowledged${failure === undefined ? "" : `, then ${failure}`}:
+      const words = `Lane ${program}, ${done} steps acknowledged${failure === undefined ? "" : `, then ${failure}`}:
 folder\n${shown[0]}\ndrive\n${shown[1]}\nother drive\n${shown[2]}\n${possible.map((one) => `possible\n${one}`).join("\n")}`;
       return { words, isOtherOnly: shown[0] === shown[1] && possible.includes(shown[0] ?? "") };
     }
@@ -126,15 +126,15 @@ folder\n${shown[0]}\ndrive\n${shown[1]}\nother drive\n${shown[2]}\n${possible.ma
 
   /** Lanes that did not come to their end, in words. */
   cutShort({ log }: Work): string[] {
-    return Array.from({ length: LANES }, (_, lane) => lane).flatMap((lane) => {
-      const { done, failure } = readLog(log, lane);
-      return done === stepsOf(lane).length ? [] : [`lane ${lane}, step ${done}: ${failure ?? "no answer"}`];
+    return Array.from({ length: PROGRAMS }, (_, program) => program).flatMap((program) => {
+      const { done, failure } = readLog(log, program);
+      return done === stepsOf(program).length ? [] : [`program ${program}, step ${done}: ${failure ?? "no answer"}`];
     });
   }
 
   /** Reads what lies in each of the folders. */
-  async look(folders: readonly string[]): Promise<Tree[]> {
-    const { stdout } = await mustRun(process.execPath, [LOOK, ...folders], { deadlineMs: LOOK_MS });
+  async listTrees(folders: readonly string[]): Promise<Tree[]> {
+    const { stdout } = await mustRun(process.execPath, [LIST_TREES, ...folders], { deadlineMs: LIST_TREES_MS });
     return (JSON.parse(stdout) as [string, string][][]).map((found) => new Map(found));
   }
 
@@ -144,17 +144,17 @@ folder\n${shown[0]}\ndrive\n${shown[1]}\nother drive\n${shown[2]}\n${possible.ma
 }
 
 /** Reads how many steps of a program the system has acknowledged, and how the next one failed. */
-function readLog(log: string, lane: number): { done: number; failure: string | undefined } {
+function readLog(log: string, program: number): { done: number; failure: string | undefined } {
   const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
-  const own = lines.map((line) => line.split(" ")).filter(([number]) => number === String(lane));
+  const own = lines.map((line) => line.split(" ")).filter(([number]) => number === String(program));
   return {
     done: own.filter((words) => words.length === 2).length,
     failure: own.find((words) => words.length > 2)?.[2],
   };
 }
 
-function within(tree: Tree, lane: number): Tree {
-  const prefix = `${lane}/`;
+function within(tree: Tree, program: number): Tree {
+  const prefix = `${program}/`;
   return new Map(
     [...tree].flatMap(([path, words]) => (path.startsWith(prefix) ? [[path.slice(prefix.length), words]] : [])),
   );

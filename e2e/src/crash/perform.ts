@@ -1,6 +1,6 @@
-// The programs of a workload, in a process of their own: one lane beside the other, each step logged (a line "LANE INDEX") once the system has said that
-// it succeeded. A lane ends at its first failure (a line "LANE INDEX CODE"). argv: FOLDER SEED LANES LOG; a lane's folder is
-// FOLDER/LANE, which it makes.
+// The programs of a workload, in a process of their own: one program beside the other, each step logged (a line "PROGRAM INDEX") once the system has said that
+// it succeeded. A program ends at its first failure (a line "PROGRAM INDEX CODE"). argv: FOLDER SEED PROGRAMS LOG; a program's folder is
+// FOLDER/PROGRAM, which it makes.
 import { writeSync, openSync } from "node:fs";
 import { chmod, link, mkdir, open, rename, rmdir, symlink, truncate, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ async function persistently(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** mkdir -p of Node would hide EROFS: it looks then whether the folder is there, and tells how that failed. */
+/** mkdir -p of Node would hide EROFS: it trees then whether the folder is there, and tells how that failed. */
 async function makeFolder(path: string): Promise<void> {
   await persistently(async () => {
     await mkdir(path).catch((error: NodeJS.ErrnoException) => {
@@ -78,7 +78,7 @@ async function makeFolder(path: string): Promise<void> {
   });
 }
 
-async function lane(folder: string, seed: string, number: number, log: number): Promise<void> {
+async function program(folder: string, seed: string, number: number, log: number): Promise<void> {
   const own = join(folder, String(number));
   let index = -1;
   try {
@@ -94,7 +94,7 @@ async function lane(folder: string, seed: string, number: number, log: number): 
   }
 }
 
-const [folder = "", seed = "", lanes = "1", logPath = ""] = process.argv.slice(2);
+const [folder = "", seed = "", programs = "1", logPath = ""] = process.argv.slice(2);
 process.umask(0o022);
 const log = openSync(logPath, "a");
-await Promise.all(Array.from({ length: Number(lanes) }, (_, number) => lane(folder, seed, number, log)));
+await Promise.all(Array.from({ length: Number(programs) }, (_, number) => program(folder, seed, number, log)));

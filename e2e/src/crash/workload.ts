@@ -30,9 +30,9 @@ const MIDDLE_BYTES = 90_000;
 /** More than a record holds: it is staged. */
 const LARGE_BYTES = 1_300_000;
 
-/** The steps of a lane; sizes differ by lane and round, so that no two contents are alike. */
-export function stepsOf(lane: number): Step[] {
-  const more = 1000 * lane + 17;
+/** The steps of a program; sizes differ by program and round, so that no two contents are alike. */
+export function stepsOf(program: number): Step[] {
+  const more = 1000 * program + 17;
   return [
     { do: "mkdir", path: "a" },
     { do: "save", path: "a/x", bytes: SMALL_BYTES + more, isSynced: false },
@@ -77,7 +77,7 @@ export function written(seed: string, index: number, edit: number, length: numbe
   return bytesOf(`${seed}/${index}/${edit}`, length);
 }
 
-/** Every tree that a lane may leave: the steps up to `done` acknowledged, the next perhaps begun. */
+/** Every tree that a program may leave: the steps up to `done` acknowledged, the next perhaps begun. */
 export function possibleTrees(seed: string, steps: readonly Step[], done: number): Tree[] {
   let tree = new Map<string, Node>();
   for (const [index, step] of steps.slice(0, done).entries()) tree = after(tree, step, seed, index);

@@ -17,7 +17,7 @@ export interface Expected {
 /** A loaded machine with two cores, on top of what is promised. */
 const MARGIN_MS = 2_000;
 const SILENCE_MS = TIMING.silenceMs;
-const PATIENCE_MS = TIMING.patienceMs;
+const REQUEST_TIMEOUT_MS = TIMING.patienceMs;
 /** A call that reads is given up after this, also while bytes come that are not its own. */
 const LISTING_MS = 5_000;
 /** A slow line says that what may be executed goes on. */
@@ -44,16 +44,20 @@ const KINDS: Record<string, Row> = {
   // Opening for reading what is not held: it fails here or when it is read.
   absent: { leased: [SILENCE_MS, ["", "EIO"]], asks: [SILENCE_MS, ["", "EIO"]], offline: [0, FAILED] },
   edit: { leased: [0, ["", "EROFS"]], asks: [SILENCE_MS, ["", "EROFS"]], offline: [0, REFUSED] },
-  fetch: { leased: [PATIENCE_MS, FAILED], asks: [PATIENCE_MS, FAILED], offline: [0, FAILED] },
+  fetch: { leased: [REQUEST_TIMEOUT_MS, FAILED], asks: [REQUEST_TIMEOUT_MS, FAILED], offline: [0, FAILED] },
   // Answered before the server has heard of it.
   create: { leased: [0, ["", "EROFS"]], asks: [SILENCE_MS, ["", "EROFS"]], offline: [0, REFUSED] },
   change: {
-    leased: [PATIENCE_MS, ["EIO", "EROFS"]],
-    asks: [SILENCE_MS + PATIENCE_MS, ["EIO", "EROFS"]],
+    leased: [REQUEST_TIMEOUT_MS, ["EIO", "EROFS"]],
+    asks: [SILENCE_MS + REQUEST_TIMEOUT_MS, ["EIO", "EROFS"]],
     offline: [0, REFUSED],
   },
   // The bytes stay here as unsent.
-  commit: { leased: [PATIENCE_MS, FAILED], asks: [PATIENCE_MS, FAILED], offline: [PATIENCE_MS, FAILED] },
+  commit: {
+    leased: [REQUEST_TIMEOUT_MS, FAILED],
+    asks: [REQUEST_TIMEOUT_MS, FAILED],
+    offline: [REQUEST_TIMEOUT_MS, FAILED],
+  },
 };
 
 /** Under a lease. */
@@ -80,15 +84,15 @@ export function expected(kind: string, knows: Knows, link: Link, isCold: boolean
     // A call that reads may be given up just before the agent goes on; one that changes waits for the other client,
     // which stands still as well.
     const coldMs = isCold ? FULL_LINE_MS : 0;
-    return { withinMs: STALL_MS + PATIENCE_MS / 2 + coldMs + MARGIN_MS, errors: ["", "EIO"] };
+    return { withinMs: STALL_MS + REQUEST_TIMEOUT_MS / 2 + coldMs + MARGIN_MS, errors: ["", "EIO"] };
   }
   // Some answers come: each request may take its time.
-  const isPatient = withinMs >= PATIENCE_MS;
-  const moreMs = isPatient ? SLOW_MS : (REQUESTS_MAX - 1) * SILENCE_MS;
+  const isLongWait = withinMs >= REQUEST_TIMEOUT_MS;
+  const moreMs = isLongWait ? SLOW_MS : (REQUESTS_MAX - 1) * SILENCE_MS;
   const slowMs = withinMs + askedMs === 0 ? 0 : withinMs + askedMs + moreMs;
   return { withinMs: slowMs + MARGIN_MS, errors: [...new Set([...errors, "", ...unknown])] };
 }
 
 export const KIND_NAMES: readonly string[] = Object.keys(KINDS);
 /** Nothing takes longer, whatever its kind. */
-export const LONGEST_MS = PATIENCE_MS + LISTING_MS + SLOW_MS + MARGIN_MS;
+export const LONGEST_MS = REQUEST_TIMEOUT_MS + LISTING_MS + SLOW_MS + MARGIN_MS;

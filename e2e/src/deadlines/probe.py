@@ -315,17 +315,17 @@ def wait_for_line(pipe):
 def act(job, results, go):
     probe_of = PROBES[job["probe"]]
     work = probe_of["run"]()
-    said = {"id": job["id"]}
+    output = {"id": job["id"]}
     try:
         if not probe_of["isCold"]:
             os.chdir(job["folder"])
         next(work)
     except OSError as error:
-        said["unprepared"] = f"{error.strerror}: {error.filename}"
+        output["unprepared"] = f"{error.strerror}: {error.filename}"
     os.write(results, (json.dumps({"id": job["id"], "isPrepared": True}) + "\n").encode())
     if not wait_for_line(go):
         os._exit(0)
-    if "unprepared" not in said:
+    if "unprepared" not in output:
         started = time.monotonic()
         code = 0
         try:
@@ -334,9 +334,9 @@ def act(job, results, go):
             next(work, None)
         except OSError as error:
             code = error.errno
-        said["ms"] = (time.monotonic() - started) * 1000
-        said["error"] = errno.errorcode.get(code, "") if code else ""
-    os.write(results, (json.dumps(said) + "\n").encode())
+        output["ms"] = (time.monotonic() - started) * 1000
+        output["error"] = errno.errorcode.get(code, "") if code else ""
+    os.write(results, (json.dumps(output) + "\n").encode())
     wait_for_line(go)  # what it holds open stays so until all is over
     signal.raise_signal(signal.SIGKILL)
 

@@ -66,7 +66,7 @@ export class SilentPlace {
 }
 
 /** Resolves when a program has said something. */
-export async function said(child: ChildProcess): Promise<void> {
+export async function output(child: ChildProcess): Promise<void> {
   if (child.stdout === null) throw new Error("Its output is not read.");
   await once(child.stdout, "data");
 }

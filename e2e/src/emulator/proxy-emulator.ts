@@ -1,9 +1,9 @@
-// The emulator itself: accepts connections, opens one to the target for each, and joins them by two lanes over the shared link.
+// The emulator itself: accepts connections, opens one to the target for each, and joins them by two pipes over the shared link.
 import { type WriteStream, createWriteStream, mkdirSync } from "node:fs";
 import { type AddressInfo, type Server, type Socket, connect, createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
-import { Lane, type LaneOwner } from "./lane.ts";
+import { Pipe, type PipeOwner } from "./pipe.ts";
 import { LinkDirection } from "./link-direction.ts";
 import {
   type EmulatorSettings,
@@ -15,12 +15,12 @@ import {
 
 interface Connection {
   sockets: [Socket, Socket];
-  lanes: [Lane, Lane];
+  pipes: [Pipe, Pipe];
 }
 
 const HOST = "127.0.0.1";
 
-class ProxyEmulator implements LinkEmulator, LaneOwner {
+class ProxyEmulator implements LinkEmulator, PipeOwner {
   readonly #target: { host: string; port: number };
   readonly #up = new LinkDirection();
   readonly #down = new LinkDirection();
@@ -87,7 +87,7 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
     clearTimeout(this.#flapping);
     this.#isBlackHole = false;
     await this.listen();
-    for (const { lanes } of this.#open.values()) for (const lane of lanes) lane.flush();
+    for (const { pipes } of this.#open.values()) for (const pipe of pipes) pipe.flush();
   }
 
   async counts(): Promise<LinkCounts> {
@@ -105,7 +105,7 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
     this.#connections = 0;
     this.#up.resetCounts();
     this.#down.resetCounts();
-    for (const { lanes } of this.#open.values()) for (const lane of lanes) lane.hasDeliveredSince = false;
+    for (const { pipes } of this.#open.values()) for (const pipe of pipes) pipe.hasDeliveredSince = false;
   }
 
   async close(): Promise<void> {
@@ -132,11 +132,11 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
   }
 
   noticeRoom(direction: LinkDirection): void {
-    for (const { lanes } of this.#open.values()) for (const lane of lanes) if (lane.link === direction) lane.resume();
+    for (const { pipes } of this.#open.values()) for (const pipe of pipes) if (pipe.link === direction) pipe.resume();
   }
 
-  record(lane: Lane, bytes: Uint8Array): void {
-    const { connection, name: direction } = lane;
+  record(pipe: Pipe, bytes: Uint8Array): void {
+    const { connection, name: direction } = pipe;
     this.#recording?.write(
       `${JSON.stringify({ ms: Math.round(this.nowMs()), connection, direction, base64: Buffer.from(bytes).toString("base64") })}\n`,
     );
@@ -158,11 +158,11 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
     this.#connections += 1;
     const server = connect({ ...this.#target, allowHalfOpen: true, noDelay: true });
     const openMs = this.nowMs() + this.#shape.rttMs;
-    const up = new Lane("up", id, this.#up, { from: client, to: server, openMs }, this);
-    const down = new Lane("down", id, this.#down, { from: server, to: client, openMs }, this);
+    const up = new Pipe("up", id, this.#up, { from: client, to: server, openMs }, this);
+    const down = new Pipe("down", id, this.#down, { from: server, to: client, openMs }, this);
     up.opposite = down;
     down.opposite = up;
-    this.#open.set(id, { sockets: [client, server], lanes: [up, down] });
+    this.#open.set(id, { sockets: [client, server], pipes: [up, down] });
     for (const socket of [client, server]) {
       socket.on("close", () => {
         if (client.destroyed && server.destroyed) this.#drop(id);
@@ -174,7 +174,7 @@ class ProxyEmulator implements LinkEmulator, LaneOwner {
     const connection = this.#open.get(id);
     if (connection === undefined) return;
     this.#open.delete(id);
-    for (const lane of connection.lanes) lane.abandon();
+    for (const pipe of connection.pipes) pipe.abandon();
     for (const socket of connection.sockets) if (!socket.destroyed) socket.resetAndDestroy();
     this.#resumeAll();
   }

@@ -7,7 +7,7 @@ export * from "./few-descriptors.ts";
 export * from "./many-files.ts";
 export * from "./memory.ts";
 export * from "./agent-status.ts";
-export * from "./mounts.ts";
+export * from "./cleanup/mounts.ts";
 export * from "./picture.ts";
 export * from "./product.ts";
 export * from "./refusal.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type RunOptions, type RunResult, mustRun, run } from "./run.ts";
-import { willTell } from "./told.ts";
+import { captureOutput } from "./captured-output.ts";
 import { waitFor } from "./wait.ts";
 
 export const LAUNCHER = fileURLToPath(new URL("../../../app/bin/runnel.mjs", import.meta.url));
@@ -57,7 +57,7 @@ export class ServerProcess {
     this.url = said.url;
     this.fingerprint = said.fingerprint;
     this.#stderr = stderr;
-    willTell(() => named(`runnel serve, ${this.url}`, this.stderr));
+    captureOutput(() => named(`runnel serve, ${this.url}`, this.stderr));
   }
 
   get port(): number {
@@ -153,7 +153,7 @@ export class Device {
   constructor(home: string, env: NodeJS.ProcessEnv) {
     this.home = home;
     this.env = { ...env, RUNNEL_HOME: home };
-    willTell(() => named(this.logPath, existsSync(this.logPath) ? readFileSync(this.logPath, "utf8") : ""));
+    captureOutput(() => named(this.logPath, existsSync(this.logPath) ? readFileSync(this.logPath, "utf8") : ""));
   }
 
   get logPath(): string {

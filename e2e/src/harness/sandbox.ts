@@ -11,9 +11,9 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { type LinkEmulator, type LinkShape, startEmulator } from "../emulator/index.ts";
 import { Device, type ServerProcess, serve } from "./product.ts";
-import { SANDBOX_MARK, type Swept } from "./sweep.ts";
+import { SANDBOX_MARK, type Swept } from "./cleanup/sweep.ts";
 
-const WATCHDOG = fileURLToPath(new URL("watchdog.ts", import.meta.url));
+const WATCHDOG = fileURLToPath(new URL("cleanup/watchdog.ts", import.meta.url));
 /** The watchdog's patience with a test process that neither dies nor cleans up. */
 const DEADLINE_MS = 10 * 60_000;
 

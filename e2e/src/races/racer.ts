@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface RaceSettings {
   trials: number;
   /** Files raced at once; each trial has a file of its own. */
-  lanes: number;
+  parallel: number;
   /** Files of these lengths in turn. */
   sizesBytes: readonly number[];
   seed: number;
@@ -31,7 +31,7 @@ const MARK_BYTES = 16;
 /** The program in the served folder begins so much before or after the close of the one on the drive. */
 const BEFORE_MS = 20;
 const AFTER_MS = 30;
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 /** Large contents that a failed close left behind are sent again, and show as empty files until they are whole. */
 const REST_MS = 300_000;
 const SETTLED_MS = 2_100;
@@ -39,7 +39,7 @@ const STORE = ".runnel-store";
 
 const [drive = "", served = "", json = "{}"] = process.argv.slice(2);
 const settings = JSON.parse(json) as RaceSettings;
-const { trials, lanes, sizesBytes } = settings;
+const { trials, parallel, sizesBytes } = settings;
 
 let state = settings.seed;
 function random(below: number): number {
@@ -104,8 +104,8 @@ async function find({ name, base, saved, outside }: Trial): Promise<{ has: Set<s
   return { has, wrong };
 }
 
-async function expectBoth(trial: Trial, patienceMs: number): Promise<string | undefined> {
-  const until = Date.now() + patienceMs;
+async function expectBoth(trial: Trial, timeoutMs: number): Promise<string | undefined> {
+  const until = Date.now() + timeoutMs;
   let last = "";
   while (Date.now() < until) {
     const beganMs = Date.now();
@@ -159,24 +159,24 @@ async function main(): Promise<RaceReport> {
   }
   await sleep(SETTLED_MS);
   for (const { name, isCached, base } of all) {
-    const until = Date.now() + PATIENCE_MS;
+    const until = Date.now() + TIMEOUT_MS;
     while (Date.now() < until && (await stat(join(drive, name)).catch(() => undefined))?.size !== base.length)
       await sleep(20);
     if (isCached) await readFile(join(drive, name));
   }
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (let trial = all[next++]; trial !== undefined; trial = all[next++]) {
       await race(trial);
       if (trial.isAcknowledged) {
         report.acknowledged++;
         if (trial.isCached) report.ofCached++;
       } else report.refused++;
-      const fault = await expectBoth(trial, PATIENCE_MS);
+      const fault = await expectBoth(trial, TIMEOUT_MS);
       if (fault !== undefined) report.faults.push(fault);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: parallel }, worker));
   // Again when all has come to rest.
   for (const trial of all) {
     const fault = await expectBoth(trial, REST_MS);

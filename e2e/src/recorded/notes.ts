@@ -2,7 +2,7 @@
 // file for each machine. And what follows from the notes: who committed what when, which commits waited, which answers
 // were given offline.
 import { existsSync, readFileSync } from "node:fs";
-import { type Decided, Truth } from "../consistency/truth.ts";
+import { type Decided, Truth } from "../consistency/check/truth.ts";
 
 /** CLOCK_MONOTONIC, the same in all processes of a machine. */
 export function monotonicMs(): number {

@@ -6,8 +6,8 @@ import { type FileHandle, link, lstat, mkdir, open, readdir, rename, unlink } fr
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { inlineExecutor } from "@runnel/native";
-import type { Call, Seen } from "../consistency/history.ts";
-import { keyOf } from "../consistency/truth.ts";
+import type { Call, Observation } from "../consistency/check/history.ts";
+import { keyOf } from "../consistency/check/truth.ts";
 import { monotonicMs } from "./notes.ts";
 
 export interface Order {
@@ -24,12 +24,12 @@ export interface Order {
   isSynced?: boolean;
 }
 
-export interface Done {
+export interface CallResult {
   id: number;
   beganMs: number;
   endedMs: number;
   errno?: number;
-  content?: Seen;
+  content?: Observation;
   names?: string[];
 }
 
@@ -78,7 +78,7 @@ async function using<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-async function read(done: Done, path: string): Promise<void> {
+async function read(done: CallResult, path: string): Promise<void> {
   try {
     const file = await unlessMissing(open(path, "r"));
     const bytes = file && (await using(file, () => readAll(file)));
@@ -90,7 +90,7 @@ async function read(done: Done, path: string): Promise<void> {
   }
 }
 
-async function write(done: Done, path: string, { sizeBytes, stamp = "", isSynced }: Order): Promise<void> {
+async function write(done: CallResult, path: string, { sizeBytes, stamp = "", isSynced }: Order): Promise<void> {
   const start = Buffer.from(`${stamp} `);
   const isNew = sizeBytes !== undefined;
   const file = await open(path, isNew ? constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC : constants.O_RDWR);
@@ -130,18 +130,18 @@ function byName(one: { name: string }, other: { name: string }): number {
   return one.name < other.name ? -1 : 1;
 }
 
-async function look(done: Done, path: string): Promise<void> {
+async function look(done: CallResult, path: string): Promise<void> {
   const found = await unlessMissing(lstat(path));
   if (found !== undefined) done.content = found.isDirectory() ? "folder" : String(found.size);
 }
 
-async function list(done: Done, path: string): Promise<void> {
+async function list(done: CallResult, path: string): Promise<void> {
   const names = await unlessMissing(readdir(path));
   done.endedMs = monotonicMs();
   if (names !== undefined) done.names = names.toSorted();
 }
 
-async function act(order: Order, done: Done): Promise<void> {
+async function act(order: Order, done: CallResult): Promise<void> {
   const path = join(folder, order.path);
   const toPath = join(folder, order.toPath ?? "");
   const { kind } = order;
@@ -158,7 +158,7 @@ async function act(order: Order, done: Done): Promise<void> {
 }
 
 async function answer(order: Order): Promise<void> {
-  const done: Done = { id: order.id, beganMs: monotonicMs(), endedMs: 0 };
+  const done: CallResult = { id: order.id, beganMs: monotonicMs(), endedMs: 0 };
   try {
     await act(order, done);
   } catch (error) {

@@ -5,14 +5,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SeededRandom } from "@runnel/shared";
-import { type Verdict, check } from "../consistency/checker.ts";
-import { type Call, folderOf, isChange } from "../consistency/history.ts";
-import { isMadeAgain, starvedBy } from "../consistency/starved.ts";
-import type { Committed, Truth } from "../consistency/truth.ts";
+import { type Verdict, check } from "../consistency/check/checker.ts";
+import { type Call, folderOf, isChange } from "../consistency/check/history.ts";
+import { isMadeAgain, starvedBy } from "../consistency/check/starvation.ts";
+import type { Committed, Truth } from "../consistency/check/truth.ts";
 import { Sandbox } from "../harness/sandbox.ts";
 import { type DisturbanceSettings, Disturbances } from "./disturbances.ts";
 import { type Note, readNotes, truthOf } from "./notes.ts";
-import type { Done } from "./program.ts";
+import type { CallResult } from "./program.ts";
 import { RecordedClient, startPrograms } from "./recorded-client.ts";
 import { RecordedServer } from "./recorded-server.ts";
 import { type Habit, News, Work } from "./work.ts";
@@ -225,7 +225,7 @@ class Recording {
   }
 
   private async treeOf(folder: string): Promise<string[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<Done>();
+    const { promise, resolve, reject } = Promise.withResolvers<CallResult>();
     const programs = startPrograms(this.sandbox, folder, resolve);
     const late = setTimeout(() => reject(new Error("The plain folder cannot be read.")), TREES_MS);
     programs.stdin.write(`${JSON.stringify({ id: 1, kind: "tree", path: "" })}\n`);

@@ -5,10 +5,10 @@ import { rmSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { Call } from "../consistency/history.ts";
+import type { Call } from "../consistency/check/history.ts";
 import { Device, type LinkEmulator, type Sandbox, waitFor } from "../harness/index.ts";
 import { monotonicMs } from "./notes.ts";
-import type { Done, Order } from "./program.ts";
+import type { CallResult, Order } from "./program.ts";
 import { type WitnessSettings, witnessed } from "./witness.ts";
 
 const PROGRAM = fileURLToPath(new URL("program.ts", import.meta.url));
@@ -38,7 +38,7 @@ export class RecordedClient {
   isDisturbed = false;
   private readonly sandbox: Sandbox;
   private readonly witness: WitnessSettings;
-  private readonly waiting = new Map<number, (done: Done | undefined) => void>();
+  private readonly waiting = new Map<number, (done: CallResult | undefined) => void>();
   private programs: Programs | undefined;
   private orders = 0;
   private homes = 0;
@@ -116,9 +116,9 @@ export class RecordedClient {
   }
 
   /** Resolves to undefined when the call does not end. */
-  private async order(order: Omit<Order, "id">): Promise<Done | undefined> {
+  private async order(order: Omit<Order, "id">): Promise<CallResult | undefined> {
     const id = ++this.orders;
-    const { promise, resolve } = Promise.withResolvers<Done | undefined>();
+    const { promise, resolve } = Promise.withResolvers<CallResult | undefined>();
     const late = setTimeout(() => this.settled(id), CALL_MS);
     this.waiting.set(id, resolve);
     this.programs?.stdin.write(`${JSON.stringify({ ...order, id })}\n`);
@@ -127,7 +127,7 @@ export class RecordedClient {
     return done;
   }
 
-  private settled(id: number, done?: Done): void {
+  private settled(id: number, done?: CallResult): void {
     this.waiting.get(id)?.(done);
     this.waiting.delete(id);
   }
@@ -162,19 +162,19 @@ export class RecordedClient {
 }
 
 /** The programs that work in a folder. */
-export function startPrograms(sandbox: Sandbox, folder: string, done: (done: Done) => void): Programs {
+export function startPrograms(sandbox: Sandbox, folder: string, done: (done: CallResult) => void): Programs {
   const programs = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PROGRAM, folder], {
     cwd: "/",
     env: { ...sandbox.env, UV_THREADPOOL_SIZE: THREADS },
     stdio: ["pipe", "pipe", "inherit"],
   });
   programs.stdin.on("error", () => undefined);
-  createInterface({ input: programs.stdout }).on("line", (line) => done(JSON.parse(line) as Done));
+  createInterface({ input: programs.stdout }).on("line", (line) => done(JSON.parse(line) as CallResult));
   return programs;
 }
 
 /** Notes the end of a call; what became of one that was cut off nobody knows. */
-function noteEnd(call: Call, { beganMs, endedMs, errno, content, names }: Done): void {
+function noteEnd(call: Call, { beganMs, endedMs, errno, content, names }: CallResult): void {
   Object.assign(call, { began: beganMs, beganMs });
   if (content !== undefined) call.content = content;
   if (names !== undefined) call.names = names;

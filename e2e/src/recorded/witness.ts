@@ -3,8 +3,8 @@
 import { openSync, writeSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isMainThread } from "node:worker_threads";
-import { replace } from "../consistency/replace.ts";
-import { decidedOf } from "../consistency/truth.ts";
+import { replace } from "../consistency/mutants/replace.ts";
+import { decidedOf } from "../consistency/check/truth.ts";
 import { type Note, monotonicMs } from "./notes.ts";
 
 const SETTINGS = "RUNNEL_WITNESS";
@@ -25,7 +25,7 @@ export function witnessed(settings: WitnessSettings): NodeJS.ProcessEnv {
 
 async function watch(settings: WitnessSettings): Promise<void> {
   if (settings.mutant !== undefined) {
-    const { MUTANTS } = await import("../consistency/mutants.ts");
+    const { MUTANTS } = await import("../consistency/mutants/mutants.ts");
     MUTANTS.find(({ name }) => name === settings.mutant)?.apply();
   }
   if (!isMainThread) return;

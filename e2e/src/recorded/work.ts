@@ -2,7 +2,7 @@
 // somebody else has just changed.
 import { setTimeout as pause } from "node:timers/promises";
 import type { SeededRandom } from "@runnel/shared";
-import { type Call, folderOf, isChange } from "../consistency/history.ts";
+import { type Call, folderOf, isChange } from "../consistency/check/history.ts";
 import type { Asked, RecordedClient } from "./recorded-client.ts";
 
 const FOLDERS = ["", "d/", "e/"];

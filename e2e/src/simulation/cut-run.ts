@@ -80,7 +80,7 @@ export function modelOf(files: Record<string, Uint8Array>, steps: readonly Step[
 }
 
 /** A tree as something to compare and to read. */
-export function shown(tree: Tree): string[] {
+export function describeTree(tree: Tree): string[] {
   return [...tree]
     .map(([path, content]) => (content === undefined ? `${path}/` : `${path} ${content.length}: ${digestOf(content)}`))
     .sort();

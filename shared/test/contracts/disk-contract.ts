@@ -1,29 +1,13 @@
 // The contract of every engine of Disk. Each engine's test file calls diskContract; the suites are one file per side of
 // the interface: files, names and paths, watching.
 import { afterEach, beforeEach, describe } from "@jest/globals";
-import type { Disk, DiskRoot } from "../../src/host/disk.ts";
+import type { DiskRoot } from "../../src/host/disk.ts";
+import type { DiskContext, DiskUnderTest } from "./disk-context.ts";
 import { describeFiles } from "./disk-files.ts";
 import { describeFolders } from "./disk-folders.ts";
 import { describeNames } from "./disk-names.ts";
 import { describePaths } from "./disk-paths.ts";
 import { describeWatching } from "./disk-watching.ts";
-
-export interface DiskUnderTest {
-  disk: Disk;
-  /** Absolute path of an empty folder that is there. */
-  folder: string;
-  /** Makes a file in `folder` whose name is these bytes, by other means than the disk; missing where the engine cannot have one. */
-  makeRawName?: (name: Uint8Array) => Promise<void>;
-  dispose(): Promise<void>;
-}
-
-/** The context of a suite; `root` is the folder, opened anew for each test. */
-export interface DiskContext {
-  readonly disk: Disk;
-  readonly root: DiskRoot;
-  readonly folder: string;
-  readonly makeRawName: DiskUnderTest["makeRawName"];
-}
 
 export function diskContract(name: string, makeDisk: () => Promise<DiskUnderTest>): void {
   describe(`Disk contract: ${name}`, () => {

@@ -1,7 +1,7 @@
 // Disk contract: open files.
 import { describe, expect, it } from "@jest/globals";
 import type { DiskFile } from "../../src/host/disk.ts";
-import type { DiskContext } from "./disk-contract.ts";
+import type { DiskContext } from "./disk-context.ts";
 import { bytesOf, expectKind, get, put, textOf } from "./disk-steps.ts";
 
 export function describeFiles(context: DiskContext): void {

@@ -1,6 +1,6 @@
 // Disk contract: roots, folders and lists.
 import { describe, expect, it } from "@jest/globals";
-import type { DiskContext } from "./disk-contract.ts";
+import type { DiskContext } from "./disk-context.ts";
 import { expectKind, get, listAll, namesIn, put } from "./disk-steps.ts";
 
 const MANY = 5000;

@@ -1,6 +1,6 @@
 // Disk contract: renames, links, symlinks, and handles, which stay with a file whatever it is called.
 import { describe, expect, it } from "@jest/globals";
-import type { DiskContext } from "./disk-contract.ts";
+import type { DiskContext } from "./disk-context.ts";
 import { expectKind, get, namesIn, put } from "./disk-steps.ts";
 
 export function describeNames(context: DiskContext): void {

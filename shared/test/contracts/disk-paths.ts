@@ -1,7 +1,7 @@
 // Disk contract: no path leaves the root, whatever symlinks are in the way and whoever made them.
 import { describe, expect, it } from "@jest/globals";
 import type { DiskRoot } from "../../src/host/disk.ts";
-import type { DiskContext } from "./disk-contract.ts";
+import type { DiskContext } from "./disk-context.ts";
 import { expectKind, listAll, namesIn, put } from "./disk-steps.ts";
 
 /** Every operation with a path, on that path. */

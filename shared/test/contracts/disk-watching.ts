@@ -1,7 +1,7 @@
 // Disk contract: watching a tree. Tests wait for what must be told and never for time.
 import { describe, expect, it } from "@jest/globals";
 import type { DiskRoot, Watch, WatchEvent } from "../../src/host/disk.ts";
-import type { DiskContext } from "./disk-contract.ts";
+import type { DiskContext } from "./disk-context.ts";
 import { bytesOf, put } from "./disk-steps.ts";
 
 /** Everything a watch has told so far, and a way to wait for more. */

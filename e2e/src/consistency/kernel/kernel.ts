@@ -5,8 +5,8 @@ import type { Invalidation, MemoryDrive, ProgramStat, RequestResult } from "@run
 import { Program } from "@runnel/native/drive";
 import type { SeededRandom } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
-import type { Process } from "../simulation/machine.ts";
-import { FolderLock } from "./folder-lock.ts";
+import type { Process } from "../../simulation/machine.ts";
+import { FolderLock } from "../folder-lock.ts";
 import { KernelInode, PAGE_BYTES } from "./kernel-inode.ts";
 
 const ENOENT = 2;

@@ -8,7 +8,7 @@ export const PAGE_BYTES = 4096;
 export class KernelInode {
   readonly id: number;
   /** Attributes as the drive answered last; but its size is `sizeBytes`. */
-  private told: ProgramStat;
+  private attributes: ProgramStat;
   /** The kernel's own: a write moves it on, a read that ends early back. */
   sizeBytes: number;
   attributesUntilMs = -Infinity;
@@ -24,7 +24,7 @@ export class KernelInode {
 
   constructor(id: number, stat: ProgramStat) {
     this.id = id;
-    this.told = stat;
+    this.attributes = stat;
     this.sizeBytes = stat.sizeBytes;
   }
 
@@ -33,12 +33,12 @@ export class KernelInode {
   }
 
   get stat(): ProgramStat {
-    return { ...this.told, id: this.id, sizeBytes: this.sizeBytes };
+    return { ...this.attributes, id: this.id, sizeBytes: this.sizeBytes };
   }
 
   /** Attributes of an answer: another size cuts the pages (and a page that was cut shows zeros when the file grows again). */
   tell(stat: ProgramStat, untilMs: number, order: number): void {
-    this.told = stat;
+    this.attributes = stat;
     this.attributesUntilMs = untilMs;
     this.order = order;
     if (stat.sizeBytes !== this.sizeBytes) this.cut(stat.sizeBytes);

@@ -1,7 +1,7 @@
 // Checks close-to-open ([W14], [W15]): what a program saw is the result of what had returned success before it began, or of something later; and what
 // was told done is in the server's history.
 import { type Call, folderOf, isChange } from "./history.ts";
-import { type KeptParts, goneOf } from "./kept.ts";
+import { type DurabilityDeps, lostContents } from "./durability.ts";
 import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
 
 export interface Verdict {
@@ -17,7 +17,7 @@ export interface Verdict {
 /** Time in which kernels may answer for names and attributes by themselves; they count in ticks. */
 const KERNEL_MS = 1_050;
 /** EIO, ENOSPC: what was not saved then is kept, and sent later. */
-const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
+const UNSAVED_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
 /** Count of the newest commits that a client may not have heard of when it opens a file. */
 const UNHEARD_MAX = 20;
 
@@ -34,7 +34,7 @@ export function check(
   calls: readonly Call[],
   truth: Truth,
   times: Times,
-  kept?: Omit<KeptParts, "calls" | "truth" | "isMixed">,
+  kept?: Omit<DurabilityDeps, "calls" | "truth" | "isMixed">,
 ): Verdict {
   return new Checker(calls, truth, times).run(kept);
 }
@@ -52,7 +52,7 @@ class Checker {
     this.times = times;
   }
 
-  run(kept?: Omit<KeptParts, "calls" | "truth" | "isMixed">): Verdict {
+  run(kept?: Omit<DurabilityDeps, "calls" | "truth" | "isMixed">): Verdict {
     this.eachOnce();
     for (const call of this.calls) {
       if (!isChange(call.kind) || call.outcome !== "ok") continue;
@@ -71,7 +71,7 @@ class Checker {
     }
     const { calls, truth } = this;
     const isMixed = (call: Call): boolean => this.isMixed(call);
-    if (kept !== undefined) this.verdict.violations.push(...goneOf({ calls, truth, isMixed, ...kept }));
+    if (kept !== undefined) this.verdict.violations.push(...lostContents({ calls, truth, isMixed, ...kept }));
     return this.verdict;
   }
 
@@ -162,7 +162,7 @@ class Checker {
 
   /** A name is looked up first, and what it was then bound to is read later, under whatever name by then. */
   private wasReadable({ path, content, lastSeq }: Call, from: number): boolean {
-    const seen = this.truth.readAt(path, from, lastSeq);
+    const seen = this.truth.readableAt(path, from, lastSeq);
     return seen.has(content) || (seen.has(UNKNOWN) && content !== undefined && content !== "folder");
   }
 
@@ -177,7 +177,7 @@ class Checker {
 
   /** A name and attributes that a kernel kept need not be of one moment. */
   private wasLike({ path, content, lastSeq }: Call, from: number): boolean {
-    const seen = [...this.truth.seenAt(path, from, lastSeq)];
+    const seen = [...this.truth.observableAt(path, from, lastSeq)];
     if (seen.includes(UNKNOWN) && content !== undefined && content !== "folder") return true;
     return seen.some((key) => content === (key?.includes(":") === true ? String(sizeOf(key)) : key));
   }
@@ -215,7 +215,7 @@ class Checker {
    */
   private isPendingAt({ kind, outcome, ended, began, errno, content }: Call, call: Call): boolean {
     if (kind === "create" && outcome === undefined) return false;
-    const isSettled = outcome === "ok" || (errno !== undefined && !KEPT_ERRNOS.has(errno));
+    const isSettled = outcome === "ok" || (errno !== undefined && !UNSAVED_ERRNOS.has(errno));
     if (isSettled || kind === "create") return ended > call.began;
     // Nobody can tell which of all the writes that emptied a file it came to.
     const seq = content === undefined || content === EMPTY ? undefined : this.truth.firstWith(content, began);

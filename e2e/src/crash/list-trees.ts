@@ -6,7 +6,7 @@ import { describe } from "./workload.ts";
 
 const PERMISSIONS = 0o7777;
 
-function look(folder: string, path: string, found: [string, string][]): void {
+function listTrees(folder: string, path: string, found: [string, string][]): void {
   for (const name of readdirSync(join(folder, path)).sort()) {
     if (name === ".runnel-store") continue;
     const at = path === "" ? name : `${path}/${name}`;
@@ -16,14 +16,14 @@ function look(folder: string, path: string, found: [string, string][]): void {
     else if (stat.isSymbolicLink()) found.push([at, describe("symlink", 0, readlinkSync(whole), Buffer.alloc(0))]);
     else if (stat.isDirectory()) {
       found.push([at, describe("folder", 0, "", Buffer.alloc(0))]);
-      look(folder, at, found);
+      listTrees(folder, at, found);
     } else throw new Error(`${at} is something else.`);
   }
 }
 
-const looks = process.argv.slice(2).map((folder) => {
+const trees = process.argv.slice(2).map((folder) => {
   const found: [string, string][] = [];
-  if (existsSync(folder)) look(folder, "", found);
+  if (existsSync(folder)) listTrees(folder, "", found);
   return found;
 });
-process.stdout.write(JSON.stringify(looks));
+process.stdout.write(JSON.stringify(trees));

@@ -1,7 +1,7 @@
 // Lists mounts, and takes them away by force. Never touches a mount itself: all comes from /proc and from the FUSE
 // control file system, so that a hanging drive cannot hang whoever cleans up after it.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { run } from "./run.ts";
+import { run } from "../run.ts";
 
 const FUSE_CONNECTIONS = "/sys/fs/fuse/connections";
 

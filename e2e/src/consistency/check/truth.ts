@@ -165,7 +165,7 @@ export class Truth {
    * All that somebody may have taken a path for who put it together from a name and attributes that were each so at
    * some moment of these. Folders on the way are never renamed or removed.
    */
-  seenAt(path: string, fromSeq: number, toSeq: number): Set<string | undefined> {
+  observableAt(path: string, fromSeq: number, toSeq: number): Set<string | undefined> {
     const seen = new Set<string | undefined>();
     const until = Math.min(toSeq, this.seq);
     for (let seq = fromSeq; seq <= until; seq++) {
@@ -181,7 +181,7 @@ export class Truth {
    * All that somebody may have read who found a path bound at some moment of these, and read what it was bound to then
    * or later.
    */
-  readAt(path: string, fromSeq: number, toSeq: number): Set<string | undefined> {
+  readableAt(path: string, fromSeq: number, toSeq: number): Set<string | undefined> {
     const found = new Set<number>();
     const seen = new Set<string | undefined>();
     for (let seq = fromSeq; seq <= Math.min(toSeq, this.seq); seq++) {

@@ -1,7 +1,7 @@
 // The history of a run: all that programs did and saw, each call with the interval in which it was under way.
 
 /** "" for a name that was not there, else the content's key. */
-export type Seen = string | undefined;
+export type Observation = string | undefined;
 
 export interface Call {
   client: string;
@@ -20,7 +20,7 @@ export interface Call {
   /** Undefined when no word came back. */
   outcome: "ok" | "failed" | undefined;
   /** read: the content, "folder" or undefined for nothing there; look: the same with the size for the content; write: what was written. */
-  content?: Seen;
+  content?: Observation;
   /** list; flush: the paths of what it said could not be sent */
   names?: string[] | undefined;
   /** The last commit at the server when it began, and when it ended. */
@@ -51,7 +51,7 @@ export class History {
   readonly calls: Call[] = [];
   step = 0;
   /** Listeners that hear of each call as it begins and ends. */
-  readonly told = new Set<(call: Call, what: "begin" | "end") => void>();
+  readonly listeners = new Set<(call: Call, what: "begin" | "end") => void>();
   private readonly nowMs: () => number;
   private readonly seq: () => number;
 
@@ -73,7 +73,7 @@ export class History {
       wasOffline: false,
     };
     this.calls.push(begun);
-    for (const tell of this.told) tell(begun, "begin");
+    for (const listener of this.listeners) listener(begun, "begin");
     return begun;
   }
 
@@ -82,6 +82,6 @@ export class History {
     call.endedMs = this.nowMs();
     call.lastSeq = this.seq();
     call.outcome = outcome;
-    for (const tell of this.told) tell(call, "end");
+    for (const listener of this.listeners) listener(call, "end");
   }
 }

@@ -4,9 +4,9 @@ import { Saves } from "@runnel/app/parts";
 import type { AcceptedCommit } from "@runnel/server/parts";
 import { BaseHolds, SupersededVersions, RootGuard, ServedVolume, ServingLock, Supplies } from "@runnel/server/parts";
 import type { Disk, DiskRoot } from "@runnel/shared";
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 import { replace } from "./replace.ts";
-import { FOLDER } from "./simulated-server.ts";
+import { FOLDER } from "../simulated-server.ts";
 
 type Find = Parameters<SupersededVersions["find"]>;
 type Lineage = ReturnType<Saves["lineage"]>;

@@ -2,7 +2,7 @@
 // a conflict copy, as an old version, or on the client that could not send it; unless somebody who had it put something
 // else in its place.
 import { type Call, isChange } from "./history.ts";
-import type { OutsideWrite } from "./outside.ts";
+import type { OutsideWrite } from "../outside.ts";
 import { type Committed, EMPTY, type Truth } from "./truth.ts";
 
 /** All that lies somewhere when all is at rest. */
@@ -20,7 +20,7 @@ export interface Resting {
   unsent: ReadonlyMap<string, string>;
 }
 
-export interface KeptParts {
+export interface DurabilityDeps {
   calls: readonly Call[];
   truth: Truth;
   outside: readonly OutsideWrite[];
@@ -31,21 +31,21 @@ export interface KeptParts {
 }
 
 /** EIO, ENOSPC: what was not saved then is kept, and sent later. */
-const KEPT_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
+const UNSAVED_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
 
 /** A sentence for each that is gone. */
-export function goneOf(parts: KeptParts): string[] {
-  return new Kept(parts).all();
+export function lostContents(parts: DurabilityDeps): string[] {
+  return new Durability(parts).all();
 }
 
-class Kept {
-  private readonly parts: KeptParts;
+class Durability {
+  private readonly parts: DurabilityDeps;
   /** Contents that programs on the server wrote over, or put another file in the place of. */
   private readonly written: ReadonlySet<string | undefined>;
   /** node/version, of those that a committed edit started from. */
   private readonly edited: ReadonlySet<string>;
 
-  constructor(parts: KeptParts) {
+  constructor(parts: DurabilityDeps) {
     this.parts = parts;
     this.written = new Set(parts.outside.map(({ before }) => before));
     this.edited = new Set(
@@ -60,7 +60,7 @@ class Kept {
     return [
       ...truth.commits.filter((commit) => !this.isThere(commit)).map(shownCommit),
       ...outside.filter(({ after }) => !this.exists(after)).map(shownWrite),
-      ...(this.parts.followsUnsent ? calls.filter((call) => !this.isKept(call)).map(shownCall) : []),
+      ...(this.parts.followsUnsent ? calls.filter((call) => !this.isSafe(call)).map(shownCall) : []),
     ];
   }
 
@@ -82,10 +82,10 @@ class Kept {
    * Returns true when the bytes of a failed write are still somewhere: that a close or fsync failed is no reason for
    * them to go.
    */
-  private isKept(call: Call): boolean {
+  private isSafe(call: Call): boolean {
     const { kind, outcome, errno = 0, wrote, content } = call;
     if (kind !== "write" || outcome !== "failed" || wrote === undefined || content === undefined) return true;
-    if (!KEPT_ERRNOS.has(errno) || content === EMPTY) return true;
+    if (!UNSAVED_ERRNOS.has(errno) || content === EMPTY) return true;
     const { truth, resting } = this.parts;
     if (resting.isRefused(call)) return true;
     if (truth.firstWith(content) !== undefined || resting.contents.has(content)) return true;

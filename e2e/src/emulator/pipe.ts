@@ -10,7 +10,7 @@ interface Piece {
   what: Uint8Array | "end" | "reset";
 }
 
-export interface LaneOwner {
+export interface PipeOwner {
   nowMs(): number;
   isBlackHole(): boolean;
   /** A byte was taken or delivered. */
@@ -19,21 +19,21 @@ export interface LaneOwner {
   noticeReset(connection: number): void;
   /** A direction that was full has room again. */
   noticeRoom(direction: LinkDirection): void;
-  record(lane: Lane, bytes: Uint8Array): void;
+  record(pipe: Pipe, bytes: Uint8Array): void;
 }
 
-export class Lane {
+export class Pipe {
   readonly name: "up" | "down";
   readonly connection: number;
   readonly link: LinkDirection;
   /** The other direction of the same connection; set once, by whoever makes the pair. */
-  opposite: Lane | undefined;
+  opposite: Pipe | undefined;
   /** Something was delivered to our receiver since it last sent: its next segment is a turnaround. */
   hasDeliveredSince = false;
   readonly #from: Socket;
   readonly #to: Socket;
   readonly #openMs: number;
-  readonly #owner: LaneOwner;
+  readonly #owner: PipeOwner;
   #pieces: Piece[] = [];
   #isReceiverFull = false;
   #isPaused = false;
@@ -44,7 +44,7 @@ export class Lane {
     connection: number,
     link: LinkDirection,
     ends: { from: Socket; to: Socket; openMs: number },
-    owner: LaneOwner,
+    owner: PipeOwner,
   ) {
     this.name = name;
     this.connection = connection;

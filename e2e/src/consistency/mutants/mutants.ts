@@ -15,17 +15,10 @@ import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/se
 import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock, NodeState } from "@runnel/shared";
 import { RunnelError, sleep } from "@runnel/shared";
-import { Process } from "../simulation/machine.ts";
+import { Process } from "../../simulation/machine.ts";
 import { CONTENT_MUTANTS } from "./content-mutants.ts";
-import type { PlanSettings } from "./plan.ts";
+import type { Mutant } from "./mutant.ts";
 import { replace } from "./replace.ts";
-
-export interface Mutant {
-  name: string;
-  /** Settings that give a run a chance to notice the mutant. */
-  settings?: PlanSettings;
-  apply(): void;
-}
 
 const LATE_MS = 400;
 const never = (): boolean => false;

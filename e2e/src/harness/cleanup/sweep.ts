@@ -2,8 +2,8 @@
 // watchdog's process only.
 import { readFileSync, readdirSync } from "node:fs";
 import { mountsBelow, unmountByForce } from "./mounts.ts";
-import { run } from "./run.ts";
-import { waitFor } from "./wait.ts";
+import { run } from "../run.ts";
+import { waitFor } from "../wait.ts";
 
 /**
  * Variable in the environment of every process that a sandbox starts, and so of all that those start: the sandbox's
