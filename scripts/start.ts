@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type CallClient, isRunnelError, type PartOf, RunnelError } from "@runnel/shared";
+import { type CallClient, isRunnelError, type CallPart, RunnelError } from "@runnel/shared";
 import { withAgent } from "../app/src/cli/agent-connection.ts";
 import { formatBytes, formatSaved } from "../app/src/cli/format.ts";
 import { AGENT_VERBS } from "../app/src/verbs/index.ts";
@@ -110,7 +110,7 @@ const OPENING = `
 Ctrl-C unmounts and ends everything.
 `;
 
-function describe({ mounts }: PartOf<(typeof AGENT_VERBS)["watch"]>): string {
+function describe({ mounts }: CallPart<(typeof AGENT_VERBS)["watch"]>): string {
   const [mount] = mounts;
   if (mount === undefined) throw new RunnelError("NotFound", "start", "The drive is gone.");
   const { applications, sent, received, savedPercent } = mount.statistics;

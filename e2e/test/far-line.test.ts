@@ -95,7 +95,7 @@ describe("how much room the server has", () => {
 });
 
 describe("a server that says nothing", () => {
-  test("is asked how it is with a patience of its own: that makes no drive offline", async () => {
+  test("is asked how it is with a timeout of its own: that makes no drive offline", async () => {
     place = new SimulatedPlace(1, { delayMs: 50 });
     await place.open({ a: bytes("text") });
     const program = place.drive.program();

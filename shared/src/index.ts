@@ -3,7 +3,7 @@ export * from "./errors.ts";
 export * from "./limits.ts";
 export { CallClient, type CallClientSettings } from "./calls/call-client.ts";
 export { CallServer, type CallServerSettings } from "./calls/call-server.ts";
-export type { Asked, Call, CallSchemas, CallTable, Given, PartOf } from "./calls/call-table.ts";
+export type { CallRequest, Call, CallSchemas, CallTable, CallResult, CallPart } from "./calls/call-table.ts";
 export type { Carrier } from "./calls/carrier.ts";
 export { LineCarrier } from "./calls/line-carrier.ts";
 export { silent } from "./host/carrier.ts";

@@ -119,8 +119,8 @@ export const TIMING = {
   /** Silence after which an attachment counts as offline for whoever asks, at the least. */
   silenceMs: 2_000,
   /** How long an unanswered change may take before the program gets EIO, at the least. */
-  patienceMs: 10_000,
-  /** Silence, patience and term follow the line's round trip up to this one. */
+  requestTimeoutMs: 10_000,
+  /** Silence, request timeout and term follow the line's round trip up to this one. */
   roundTripMsMax: 10_000,
   /** One step of connecting: TCP, a proxy's answer, TLS, the upgrade. Each takes a round trip of a line that nothing is known of yet. */
   connectStepMs: 12_000,

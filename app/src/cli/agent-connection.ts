@@ -6,8 +6,8 @@ import {
   type CallSchemas,
   type CallTable,
   type Clock,
-  type Given,
-  type PartOf,
+  type CallResult,
+  type CallPart,
   RealClock,
   RunnelError,
   sleep,
@@ -35,8 +35,8 @@ export function askAgent<C extends CallSchemas>(
   verb: string,
   schemas: C,
   request: z.input<C["asks"]>,
-  part?: (part: PartOf<C>) => void,
-): Promise<Given<C>> {
+  part?: (part: CallPart<C>) => void,
+): Promise<CallResult<C>> {
   checkLengths(schemas, request);
   return withAgent({ [verb]: schemas }, (client) => client.ask(verb, request, part));
 }
@@ -49,12 +49,12 @@ export async function askRunningAgent<C extends CallSchemas>(
   verb: string,
   schemas: C,
   request: z.input<C["asks"]>,
-): Promise<Given<C> | undefined> {
+): Promise<CallResult<C> | undefined> {
   checkLengths(schemas, request);
   const table = { [verb]: schemas };
   const clock = new RealClock();
   const home = new AgentHome();
-  const ask = (client: CallClient<Record<string, C>>): Promise<Given<C>> => client.ask(verb, request);
+  const ask = (client: CallClient<Record<string, C>>): Promise<CallResult<C>> => client.ask(verb, request);
   const client = await reach(home, clock, table);
   if (client !== undefined) return use(client, ask);
   // An agent that ended cleanly takes its record along; what a crashed one left is reported by its successor.

@@ -15,7 +15,7 @@ import { addRevoke } from "./verbs/revoke.ts";
 import { addRight } from "./verbs/right.ts";
 import { addServe } from "./verbs/serve.ts";
 
-/** In the order of the help. */
+/** Verbs in the order of the help. */
 const VERBS = [
   addServe,
   addInvite,

@@ -1,4 +1,4 @@
-// How long something lasts, as a person types it.
+// Durations as a person types them.
 import { RunnelError } from "@runnel/shared";
 
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };

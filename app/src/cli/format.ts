@@ -9,7 +9,7 @@ export function formatPercent(percent: number): string {
   return `${Math.round(percent)} %`;
 }
 
-/** Of what programs wrote and read, how much crossed no wire; around little of it more may have. */
+/** Share of what programs wrote and read that crossed no wire; negative when more crossed than was moved. */
 export function formatSaved(percent: number): string {
   return percent < 0 ? "nothing" : formatPercent(percent);
 }
@@ -29,7 +29,7 @@ export function formatCount(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** What an ended drive says about what it could not send; no line when that is nothing. */
+/** Lines of an ended drive about what it could not send; none when that is nothing. */
 export function unsentLines(unsentFiles: number): string[] {
   if (unsentFiles === 0) return [];
   const files = formatCount(unsentFiles, "file was", "files were");

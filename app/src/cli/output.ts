@@ -1,4 +1,4 @@
-// Where a command's words come from and go: results to stdout, failures to stderr; with --json one object to stdout and nothing else there.
+// Reads and writes a command's words: results to stdout, failures to stderr; with --json one object to stdout and nothing else there.
 import { nameOfText } from "@runnel/shared";
 import type { RunnelError } from "@runnel/shared";
 import { printable } from "./printable.ts";
@@ -11,7 +11,7 @@ export interface Sinks {
   stdin?: AsyncIterable<string | Uint8Array> & { isTTY?: boolean };
 }
 
-/** And nothing on the line any more (ECMA-48). */
+/** Moves to the start of the line and clears it (ECMA-48). */
 const TO_LINE_START = "\r\u001B[K";
 
 export class Output {
@@ -37,7 +37,7 @@ export class Output {
     this.#sinks.stdout.write(isShown ? lines : nameOfText(lines));
   }
 
-  /** One line that a person types or a program hands over, without the blanks around it; "" when there is none. At most `charactersMax` are read. */
+  /** Reads a line that a person types or a program hands over, without the blanks around it; "" when there is none. At most `charactersMax` are read. */
   async line(question: string, charactersMax: number): Promise<string> {
     const { stdin, stderr } = this.#sinks;
     if (stdin === undefined) return "";
@@ -52,7 +52,7 @@ export class Output {
     return text.trim().split("\n", 1)[0]?.trim() ?? "";
   }
 
-  /** How far something is that takes long, for who looks at a terminal. */
+  /** Shows how far something is that takes long, where somebody looks at a terminal. */
   progress(done: number, all: number): void {
     if (this.isJson || this.#sinks.stderr.isTTY !== true) return;
     this.#hasBar = true;
@@ -68,8 +68,9 @@ export class Output {
     this.#sinks.stdout.write(text);
   }
 
-  fail({ kind, message: said }: RunnelError): void {
-    const message = printable(said);
+  fail(error: RunnelError): void {
+    const { kind } = error;
+    const message = printable(error.message);
     if (this.isJson) this.print(`${JSON.stringify({ error: { kind, message } })}\n`);
     this.#sinks.stderr.write(`${message}\n`);
   }

@@ -1,8 +1,8 @@
-// What the parser of options found wrong, in the voice of the rest.
+// Says what the parser of options found wrong, in the voice of the rest.
 import { RunnelError } from "@runnel/shared";
 import type { CommanderError } from "commander";
 
-/** By commander's code; `what` is the name it quotes. */
+/** Sentences by commander's code; `what` is the name it quotes. */
 const SENTENCES: Record<string, (what: string) => string> = {
   "commander.missingArgument": (what) => `${what.toUpperCase()} is missing.`,
   "commander.unknownOption": (what) => `There is no option ${what}.`,

@@ -1,12 +1,12 @@
 // A verb that the agent answers: what is asked and given, how the agent answers it, and its command.
-import type { Asked, Call, CallSchemas, Given, PartOf } from "@runnel/shared";
+import type { CallRequest, Call, CallSchemas, CallResult, CallPart } from "@runnel/shared";
 import type { Command } from "commander";
 import type { Agent } from "../agent/agent.ts";
 import type { Output } from "../cli/output.ts";
 
 export interface AgentVerb<C extends CallSchemas = CallSchemas> {
   /** The result of a request. What it throws is sent as an error. */
-  handle(agent: Agent, request: Asked<C>, call: Call<PartOf<C>>): Promise<Given<C>>;
+  handle(agent: Agent, request: CallRequest<C>, call: Call<CallPart<C>>): Promise<CallResult<C>>;
   /** Adds the command to the command line; left out where only programs ask. */
   addCommand?(program: Command, output: Output): void;
 }

@@ -12,7 +12,7 @@ function view(tree: Record<string, string>): FolderView {
     return tree[path];
   };
   return {
-    async look(path) {
+    async probe(path) {
       const what = touch(path);
       if (what === undefined) return { type: "missing" };
       if (what === "/") return { type: "folder" };

@@ -63,7 +63,7 @@ class Place {
       },
       ownRecipes: { of: async () => undefined },
       readAhead: { opened: () => undefined, arrived: async () => undefined },
-      wants: { opened: () => undefined, arrived: async () => undefined },
+      subscriptions: { opened: () => undefined, arrived: async () => undefined },
       clock: { bootMs: () => this.nowMs },
       settled: async () => undefined,
     };

@@ -51,12 +51,12 @@ beforeEach(async () => {
     session: {
       isResponsive: true,
       open: (name, body) => client.ask(name, body),
-      whileHeard: (answer) => answer,
+      whileAlive: (answer) => answer,
     },
     executor,
     clock,
     names: replica,
-    roomBytes: 1_000_000,
+    aheadBytesMax: 1_000_000,
     log: (_message, error) => void logged.push(error),
   });
 });

@@ -7,7 +7,7 @@ import { Walk } from "../../src/agent/transfer/walk.ts";
 import { Walks } from "../../src/agent/transfer/walks.ts";
 
 const FILE_BYTES = 1000;
-const ROOM_BYTES = 1024 * 1024;
+const AHEAD_BYTES_MAX = 1024 * 1024;
 
 class GrowingTree {
   readonly replica = openReplica(":memory:");
@@ -63,7 +63,7 @@ let walk: Walk;
 beforeEach(() => {
   tree = new GrowingTree();
   here = new Set();
-  walk = new Walk(tree.replica, ({ node }) => here.has(node), ROOM_BYTES);
+  walk = new Walk(tree.replica, ({ node }) => here.has(node), AHEAD_BYTES_MAX);
 });
 
 afterEach(() => tree.replica.close());
@@ -146,7 +146,7 @@ describe("a walk", () => {
   test("wants no more than there is room for, nor than one request may name", () => {
     const files = tree.files(1, 200, 100_000);
     open(files[0]);
-    expect(open(files[1])).toBe(Math.floor(ROOM_BYTES / 100_000));
+    expect(open(files[1])).toBe(Math.floor(AHEAD_BYTES_MAX / 100_000));
     const many = tree.files(tree.folder(1, "many"), 4 * LIMITS.findGetVersions, 1);
     walk.stopped();
     let most = 0;
@@ -201,7 +201,7 @@ describe("several walks", () => {
   let walks: Walks;
 
   beforeEach(() => {
-    walks = new Walks(tree.replica, ({ node }) => here.has(node), ROOM_BYTES);
+    walks = new Walks(tree.replica, ({ node }) => here.has(node), AHEAD_BYTES_MAX);
   });
 
   /** A file is opened, which is here from then on, as is what is wanted; whether nothing had brought it. */

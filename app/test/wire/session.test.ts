@@ -14,7 +14,7 @@ import {
 } from "@runnel/shared";
 import { Lease } from "../../src/agent/wire/lease.ts";
 import { Session } from "../../src/agent/wire/session.ts";
-import { SignsOfLife } from "../../src/agent/wire/signs-of-life.ts";
+import { Keepalive } from "../../src/agent/wire/keepalive.ts";
 
 const PORT = 7473;
 const DELAY_MS = 300;
@@ -163,7 +163,7 @@ describe("after an outage in which nobody can be reached", () => {
   );
 });
 
-describe("after an outage that is shorter than the patience", () => {
+describe("after an outage that is shorter than the request timeout", () => {
   const LINE_MS = 50;
   // Dialing takes two round trips, and attaching one; one is waited for a sign of the old connection.
   const DIALED_MS = 8 * LINE_MS;
@@ -176,7 +176,7 @@ describe("after an outage that is shorter than the patience", () => {
       line.isBlackHole = true;
       await clock.advance(1);
       let outcome = "";
-      session.patiently(session.call("stat", {}), "stat").then(
+      session.withRequestTimeout(session.call("stat", {}), "stat").then(
         () => (outcome = "answered"),
         (error: Error) => (outcome = error.message),
       );
@@ -191,16 +191,16 @@ describe("after an outage that is shorter than the patience", () => {
     },
   );
 
-  test("who waits for a server that is silent waits until it says something, and no longer than it has patience", async () => {
+  test("who waits for a server that is silent waits until it says something, and no longer than the request timeout", async () => {
     const { session, clock, line } = await attached(TIMING.leaseTermMs, true, LINE_MS);
     line.isBlackHole = true;
     const asking = session.ask("stat", {}).catch(() => undefined);
     await clock.advance(TIMING.silenceMs + 500);
     await asking;
     expect([session.isConnected, session.isResponsive]).toEqual([true, false]);
-    const waits = async (patienceMs: number): Promise<string> => {
+    const waits = async (requestTimeoutMs: number): Promise<string> => {
       const beganMs = clock.bootMs();
-      const outcome = await session.responsive(patienceMs).then(
+      const outcome = await session.responsive(requestTimeoutMs).then(
         () => "online",
         () => "given up",
       );
@@ -225,7 +225,7 @@ describe("after an outage that is shorter than the patience", () => {
       attempts++;
       return dial(...what);
     };
-    const asking = session.patiently(session.call("stat", {}), "stat").catch(() => undefined);
+    const asking = session.withRequestTimeout(session.call("stat", {}), "stat").catch(() => undefined);
     await clock.advance(9_000);
     expect(attempts).toBe(0);
     const closing = session.close();
@@ -242,7 +242,7 @@ describe("a lease that is given back", () => {
     const connection = { link: { receivedBytes: 0 }, unacknowledgedBytes: 0, isBehind: false, close: () => undefined };
     const lease = new Lease({
       clock,
-      signs: new SignsOfLife(clock, () => undefined),
+      keepalive: new Keepalive(clock, () => undefined),
       connection: () => connection as unknown as Connection,
       feed: () => ({ send: (item: unknown) => void sent.push(item) }) as unknown as Channel,
       isUsed: () => false,
@@ -271,7 +271,7 @@ describe("a server that is busy with a change for minutes", () => {
     async (termMs) => {
       const { session, clock } = await attached(termMs, false);
       const { promise, resolve } = Promise.withResolvers<string>();
-      const change = session.patiently(promise, "write");
+      const change = session.withRequestTimeout(promise, "write");
       let said = "";
       change.then(
         (text) => (said = text),
@@ -286,7 +286,7 @@ describe("a server that is busy with a change for minutes", () => {
       // A reader is told when nothing comes, once nobody else uses the drive.
       const read = session.whileItComes(new Promise<never>(() => undefined), "fetch");
       read.catch((error: Error) => (said = error.message));
-      await clock.advance(termMs + 3 * TIMING.patienceMs);
+      await clock.advance(termMs + 3 * TIMING.requestTimeoutMs);
       expect(said).toMatch(/does not answer/);
       const closing = session.close();
       await clock.advance(10 * DELAY_MS);

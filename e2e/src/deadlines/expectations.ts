@@ -17,7 +17,7 @@ export interface Expected {
 /** A loaded machine with two cores, on top of what is promised. */
 const MARGIN_MS = 2_000;
 const SILENCE_MS = TIMING.silenceMs;
-const REQUEST_TIMEOUT_MS = TIMING.patienceMs;
+const REQUEST_TIMEOUT_MS = TIMING.requestTimeoutMs;
 /** A call that reads is given up after this, also while bytes come that are not its own. */
 const LISTING_MS = 5_000;
 /** A slow line says that what may be executed goes on. */

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { RunnelError } from "../errors.ts";
 import type { Clock } from "../host/clock.ts";
-import type { CallSchemas, CallTable, Given, PartOf } from "./call-table.ts";
+import type { CallSchemas, CallTable, CallResult, CallPart } from "./call-table.ts";
 import type { Carrier } from "./carrier.ts";
 import { fromCallError, type Hello, parseMessage, ServerMessage } from "./envelope.ts";
 
@@ -71,9 +71,9 @@ export class CallClient<T extends CallTable> {
   async ask<V extends keyof T & string>(
     verb: V,
     request: z.input<T[V]["asks"]>,
-    part?: (part: PartOf<T[V]>) => void,
+    part?: (part: CallPart<T[V]>) => void,
     signal?: AbortSignal,
-  ): Promise<Given<T[V]>> {
+  ): Promise<CallResult<T[V]>> {
     const schemas = this.#table[verb];
     if (this.#lost !== undefined) throw this.#lost;
     const id = this.#nextId++;
@@ -84,7 +84,7 @@ export class CallClient<T extends CallTable> {
     const cancel = (): void => this.#send({ cancel: id });
     signal?.addEventListener("abort", cancel);
     try {
-      return (await result) as Given<T[V]>;
+      return (await result) as CallResult<T[V]>;
     } finally {
       signal?.removeEventListener("abort", cancel);
     }

@@ -9,9 +9,9 @@ export interface CallSchemas {
 
 export type CallTable = Readonly<Record<string, CallSchemas>>;
 
-export type Asked<C extends CallSchemas> = z.output<C["asks"]>;
-export type Given<C extends CallSchemas> = z.output<C["gives"]>;
-export type PartOf<C extends CallSchemas> = C extends { part: z.ZodType } ? z.output<C["part"]> : never;
+export type CallRequest<C extends CallSchemas> = z.output<C["asks"]>;
+export type CallResult<C extends CallSchemas> = z.output<C["gives"]>;
+export type CallPart<C extends CallSchemas> = C extends { part: z.ZodType } ? z.output<C["part"]> : never;
 
 /** One request that is being answered. */
 export interface Call<Part = unknown> {

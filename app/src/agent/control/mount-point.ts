@@ -1,4 +1,4 @@
-// Whether a folder can become a mount point, and where a path leads, found out without ever touching a mount of Runnel: the
+// Finds out whether a folder can become a mount point, and where a path leads, without ever touching a mount of Runnel: the
 // path is walked part by part, and the mount table is asked before each part is looked at.
 import { dirname, join, resolve } from "node:path";
 import { isRunnelMount, isWithin, type MountTableEntry, RunnelError } from "@runnel/shared";
@@ -49,7 +49,7 @@ export async function resolvePath(
       const path = join(next, ...left);
       return { path, runnelMount: next, type: "folder", above: [...above, at] };
     }
-    const found = await folders.look(next);
+    const found = await folders.probe(next);
     if (found.type === "symlink") {
       symlinks += 1;
       if (symlinks > SYMLINKS_MAX) refuse("NotFolder", `${asked} is a circle of symlinks. Choose another path.`);
@@ -111,7 +111,7 @@ export async function checkMountPoint(
   if (isWithin(path, own.cache))
     refuse("Invalid", `${path} lies in the cache. Choose a folder outside of ${own.cache}.`);
   for (const folder of isDead ? point.above : [...point.above, path]) {
-    if ((await folders.look(join(folder, STORE_FOLDER))).type === "folder") {
+    if ((await folders.probe(join(folder, STORE_FOLDER))).type === "folder") {
       refuse("Invalid", `${path} lies in ${folder}, which a server serves. Choose a folder outside of it.`);
     }
   }

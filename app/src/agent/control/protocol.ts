@@ -9,9 +9,9 @@ export const CONTROL_FEATURES: readonly string[] = [];
 
 /** Bounds of what one side accepts from the other. */
 export const CONTROL_LIMITS = {
-  /** One line from a face. */
+  /** A line from a face. */
   requestLineBytes: 256 * 1024,
-  /** One line from the agent: a status with all its conflicts, or a part. */
+  /** A line from the agent: a status with all its conflicts, or a part. */
   answerLineBytes: 16 * 1024 * 1024,
   /** A part of a find is sent when its entries reach this. */
   partBytes: 128 * 1024,

@@ -6,7 +6,7 @@ import type { Cache, CachedContent, Hold } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
-import type { Wants } from "../transfer/wants.ts";
+import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { Tree } from "./tree.ts";
 
@@ -50,7 +50,7 @@ export class Contents {
   private readonly downloads: Downloads;
   private readonly ownRecipes: OwnRecipes;
   private readonly readAhead: ReadAhead;
-  private readonly wants: Wants;
+  private readonly subscriptions: PushSubscriptions;
   private readonly clock: Clock;
   private readonly settled: (node: number) => Promise<void>;
   /** By content. */
@@ -77,7 +77,7 @@ export class Contents {
     downloads: Downloads;
     ownRecipes: OwnRecipes;
     readAhead: ReadAhead;
-    wants: Wants;
+    subscriptions: PushSubscriptions;
     clock: Clock;
     settled(node: number): Promise<void>;
   }) {
@@ -87,7 +87,7 @@ export class Contents {
     this.downloads = parts.downloads;
     this.ownRecipes = parts.ownRecipes;
     this.readAhead = parts.readAhead;
-    this.wants = parts.wants;
+    this.subscriptions = parts.subscriptions;
     this.clock = parts.clock;
     this.settled = parts.settled;
     this.cache.onLeaving((id) => this.mayGo(id));
@@ -104,7 +104,7 @@ export class Contents {
       return;
     }
     if (!request.wantsWrite) this.readAhead.opened(state);
-    this.wants.opened(state.node, state.version);
+    this.subscriptions.opened(state.node, state.version);
     using hold = await this.contentOf(state, isOffline);
     const { content } = hold;
     this.hold(content);
@@ -151,7 +151,7 @@ export class Contents {
     this.fetching.set(content.id, (this.fetching.get(content.id) ?? 0) + 1);
     try {
       await this.readAhead.arrived(content);
-      await this.wants.arrived(content.version);
+      await this.subscriptions.arrived(content.version);
       const successor = this.successorOf(content);
       if (successor !== content) await this.takeFrom(successor, content, needed);
       else {

@@ -10,8 +10,8 @@ import type { Unsent } from "../drive/saving/unsent.ts";
 import type { Tree } from "../drive/tree.ts";
 import type { VolumeSpace } from "../drive/volume-space.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
-import type { Wants } from "../transfer/wants.ts";
-import type { AttachFacts, Resume } from "../wire/session-parts.ts";
+import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
+import type { AttachFacts, Resume } from "../wire/session-deps.ts";
 import type { Session } from "../wire/session.ts";
 import type { WholeListing } from "../wire/whole-listing.ts";
 import type { Incidents } from "./incidents.ts";
@@ -25,7 +25,7 @@ export interface LifecycleDeps extends MountDeps {
   tree: Tree;
   wholeListing: WholeListing;
   readAhead: ReadAhead;
-  wants: Wants;
+  subscriptions: PushSubscriptions;
   contents: Contents;
   commits: Commits;
   unsent: Unsent;
@@ -122,24 +122,24 @@ export class Lifecycle {
   }
 
   linked(isConnected: boolean, why: string): void {
-    const { wants, volumeSpace, unsent, replica, log } = this.deps;
+    const { subscriptions, volumeSpace, unsent, replica, log } = this.deps;
     if (!isConnected) {
-      wants.disconnected();
+      subscriptions.disconnected();
       if (this.wasConnected) log(`offline: ${why}`);
       this.wasConnected = false;
       return;
     }
     this.wasConnected = true;
-    wants.connected();
+    subscriptions.connected();
     volumeSpace.refresh();
     unsent.replay().catch((error: unknown) => log("Unsent changes could not be sent.", error));
     if (replica.facts()?.isWhole !== true) this.list();
   }
 
-  changes(changes: readonly Change[], comingSeqs: readonly number[]): void {
-    const { feedApplier, wants } = this.deps;
+  changes(changes: readonly Change[], incomingSeqs: readonly number[]): void {
+    const { feedApplier, subscriptions } = this.deps;
     feedApplier.apply(changes);
-    if (comingSeqs.length > 0) wants.announced(changes, comingSeqs);
+    if (incomingSeqs.length > 0) subscriptions.announced(changes, incomingSeqs);
   }
 
   listAgain(): void {
@@ -164,10 +164,10 @@ export class Lifecycle {
   }
 
   private async closeAll(reason: string): Promise<void> {
-    const { commits, readAhead, wants, unsent, session, release } = this.deps;
+    const { commits, readAhead, subscriptions, unsent, session, release } = this.deps;
     await commits.idle();
     readAhead.close();
-    wants.close();
+    subscriptions.close();
     unsent.close();
     await session.close();
     await release();
@@ -184,10 +184,10 @@ export class Lifecycle {
   }
 
   private closed({ file, node }: DriveNotice & { op: "closed" }): void {
-    const { tree, contents, wants, replica, commits, unsentContents, log } = this.deps;
+    const { tree, contents, subscriptions, replica, commits, unsentContents, log } = this.deps;
     const real = tree.real(node);
     contents.closed(real);
-    wants.closed(real, replica.node(real)?.version ?? 0);
+    subscriptions.closed(real, replica.node(real)?.version ?? 0);
     commits
       .closed(file)
       .then(() => unsentContents.clean())

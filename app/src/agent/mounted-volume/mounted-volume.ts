@@ -57,7 +57,7 @@ export class MountedVolume implements Mount {
     if (wasEmpty && errno !== 0)
       throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (errno ${errno}).`);
     await operations.idle();
-    if (up) await session.patiently(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");
+    if (up) await session.withRequestTimeout(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");
     return unsentFiles.list();
   }
 

@@ -14,10 +14,10 @@ import { FullDisks } from "../full-disks.ts";
 import type { MountSettings } from "../mount.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
 import { type Transfer, transferOf } from "../transfer/transfer.ts";
-import { Wants } from "../transfer/wants.ts";
+import { PushSubscriptions } from "../transfer/push-subscriptions.ts";
 import { Listings } from "../wire/listings.ts";
 import { Operations } from "../wire/operations.ts";
-import type { SessionEvents, SessionParts } from "../wire/session-parts.ts";
+import type { SessionEvents, SessionDeps } from "../wire/session-deps.ts";
 import { Session } from "../wire/session.ts";
 import { WaitingChanges } from "../wire/waiting-changes.ts";
 import { WholeListing } from "../wire/whole-listing.ts";
@@ -40,7 +40,7 @@ interface Reading {
   tree: Tree;
   transfer: Transfer;
   readAhead: ReadAhead;
-  wants: Wants;
+  subscriptions: PushSubscriptions;
   contents: Contents;
 }
 
@@ -76,7 +76,7 @@ export function wire(deps: MountDeps): MountServices {
     events: {
       attached: (facts) => lifecycle.attached(facts),
       changes: (changes, coming) => lifecycle.changes(changes, coming),
-      content: (version, difference) => reading.wants.came(version, difference),
+      content: (version, difference) => reading.subscriptions.received(version, difference),
       current: (seq) => replica.advance(seq),
       listAgain: () => lifecycle.listAgain(),
       lease: (untilMs) => drive.setLease(untilMs),
@@ -98,7 +98,7 @@ export function wire(deps: MountDeps): MountServices {
     likelyBases,
     epoch: () => lifecycle.epoch,
     saved: (version, sizeBytes) => {
-      reading.wants.made(version);
+      reading.subscriptions.made(version);
       answering.volumeSpace.saved(sizeBytes);
     },
     conflict: (path, node) => incidents.addConflict(path, node),
@@ -110,7 +110,7 @@ export function wire(deps: MountDeps): MountServices {
   return { ...services, lifecycle };
 }
 
-interface ConnectionCallbacks extends Pick<SessionParts, "wasUsed" | "resume"> {
+interface ConnectionCallbacks extends Pick<SessionDeps, "wasUsed" | "resume"> {
   events: SessionEvents;
   /** Called when more of a folder's listing has come. */
   progress(folder: number): void;
@@ -163,12 +163,29 @@ function wireReading(
   };
   const tree = new Tree(replica, ask, ownerOf(settings));
   const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused });
-  const roomBytes = settings.cacheBytes / AHEAD_OF_CACHE;
-  const readAhead = new ReadAhead({ cache, session, executor, clock, names: replica, roomBytes, log });
+  const aheadBytesMax = settings.cacheBytes / AHEAD_OF_CACHE;
+  const readAhead = new ReadAhead({ cache, session, executor, clock, names: replica, aheadBytesMax, log });
   const { downloads, ownRecipes } = transfer;
-  const wants = new Wants({ cache, downloads, session, clock, isOpen: (node) => contents.isOpen(node), log });
-  const contents = new Contents({ drive, tree, cache, downloads, ownRecipes, readAhead, wants, clock, settled });
-  return { tree, transfer, readAhead, wants, contents };
+  const subscriptions = new PushSubscriptions({
+    cache,
+    downloads,
+    session,
+    clock,
+    isOpen: (node) => contents.isOpen(node),
+    log,
+  });
+  const contents = new Contents({
+    drive,
+    tree,
+    cache,
+    downloads,
+    ownRecipes,
+    readAhead,
+    subscriptions,
+    clock,
+    settled,
+  });
+  return { tree, transfer, readAhead, subscriptions, contents };
 }
 
 function wireAnswering(

@@ -11,7 +11,7 @@ export type Value = number | bigint | string | Uint8Array | null;
 type Row = Record<string, unknown>;
 
 export interface DatabaseFormat {
-  /** For messages: "replica", "cache index". */
+  /** Name in messages: "replica", "cache index". */
   what: string;
   /** Stands in user_version. A file with a greater number is refused, one with a smaller number is begun anew. */
   version: number;
@@ -19,7 +19,7 @@ export interface DatabaseFormat {
   schema: string;
 }
 
-/** How the last life of the file ended. Killed: the process died, the system went on, so all that was written is there. */
+/** End of the last process that had the file open. Killed: the process died, the system went on, so all that was written is there. */
 export type LastEnd = "none" | "closed" | "killed" | "powerCut";
 
 /** Pages kept in memory, KiB. */
@@ -60,7 +60,7 @@ export class Query<R = Row> {
   }
 
   #do<T>(work: () => T): T {
-    return this.#owner.withRoom(() => {
+    return this.#owner.orInMemory(() => {
       if (!this.#owner.has(this.#statement)) this.#statement = this.#owner.prepare(this.#sql);
       return work();
     });
@@ -68,16 +68,16 @@ export class Query<R = Row> {
 }
 
 export class IndexDatabase {
-  /** What the last life left; "none" for a new file, also where a damaged one was dropped. */
+  /** End of the last process that had it open; "none" for a new file, also where a damaged one was dropped. */
   readonly lastEnd: LastEnd;
-  /** What was found damaged and dropped at opening: a sentence. */
+  /** A sentence when the file was found damaged and dropped at opening. */
   readonly dropped: string | undefined;
   #db: Database.Database;
   readonly #path: string;
   readonly #what: string;
   #isInTransaction = false;
   #isInMemory = false;
-  #wasDamageTold = false;
+  #wasDamageReported = false;
   readonly #damageListeners: ((sentence: string) => void)[] = [];
 
   constructor(db: Database.Database, path: string, what: string, lastEnd: LastEnd, dropped: string | undefined) {
@@ -96,15 +96,15 @@ export class IndexDatabase {
     return this.#db.prepare(sql);
   }
 
-  /** False for a statement of the file, once all is in memory. */
+  /** @returns false for a statement of the file, once all is in memory. */
   has(statement: Database.Statement): boolean {
     return statement.database === this.#db;
   }
 
-  /** Runs `work` in one transaction; nested calls join the outer one. A throw undoes all. For want of room it is run again. */
+  /** Runs `work` in one transaction; nested calls join the outer one. A throw undoes all. It is run again when the disk is full. */
   atomic<T>(work: () => T): T {
     if (this.#isInTransaction) return work();
-    return this.withRoom(() => {
+    return this.orInMemory(() => {
       this.#isInTransaction = true;
       try {
         return this.#db.transaction(work)();
@@ -115,39 +115,39 @@ export class IndexDatabase {
   }
 
   /** Runs `work`; when the disk has no room for it, goes on in memory and runs it again. Nothing in these files is precious. */
-  withRoom<T>(work: () => T): T {
+  orInMemory<T>(work: () => T): T {
     try {
       if (!this.#db.open) throw closed(this.#what);
       return work();
     } catch (error) {
       if (!this.#db.open) throw closed(this.#what);
       const failure = databaseError(error, this.#what);
-      if (failure.kind === "Corrupt") this.#tellDamage();
+      if (failure.kind === "Corrupt") this.#reportDamage();
       if (failure.kind !== "NoSpace" || this.#isInTransaction || this.#isInMemory) throw failure;
     }
     this.#moveToMemory();
-    return this.withRoom(work);
+    return this.orInMemory(work);
   }
 
   /** Called with a sentence for a person when the file turns out to be damaged: at once for what was found at opening. */
-  onDamage(tell: (sentence: string) => void): void {
-    this.#damageListeners.push(tell);
-    if (this.dropped !== undefined) tell(this.dropped);
+  onDamage(report: (sentence: string) => void): void {
+    this.#damageListeners.push(report);
+    if (this.dropped !== undefined) report(this.dropped);
   }
 
-  /** What is read of it fails from here on; the next opening begins it anew. */
-  #tellDamage(): void {
-    if (this.#wasDamageTold) return;
-    this.#wasDamageTold = true;
+  /** Makes all reads fail from here on; the next opening begins the file anew. */
+  #reportDamage(): void {
+    if (this.#wasDamageReported) return;
+    this.#wasDamageReported = true;
     const sentence = `Damaged on this computer's disk: the ${this.#what}. Unmount and mount again: it is then made anew.`;
     for (const tell of this.#damageListeners) tell(sentence);
   }
 
-  /** Marks the end of this life and closes. Harmless when closed. */
+  /** Marks a clean end and closes. Harmless when closed. */
   close(): void {
     if (!this.#db.open) return;
     try {
-      this.withRoom(() => this.#db.prepare("UPDATE life SET isClosed = 1").run());
+      this.orInMemory(() => this.#db.prepare("UPDATE life SET isClosed = 1").run());
       if (this.#isInMemory) this.#putBack();
     } catch (error) {
       // A damaged file is dropped at the next opening.
@@ -175,7 +175,7 @@ export class IndexDatabase {
       for (const suffix of ["-wal", "-shm"]) rmSync(this.#path + suffix, { force: true });
       renameSync(`${this.#path}.new`, this.#path);
     } catch {
-      // Still no room: the next life begins with what the file had.
+      // The disk is still full: the next process begins with what the file had.
       rmSync(`${this.#path}.new`, { force: true });
     }
   }

@@ -10,7 +10,7 @@ export interface ReplicaFacts {
   isWhole: boolean;
 }
 
-/** What is known of a name. */
+/** Knowledge of a name. */
 export type Known = { is: "bound"; state: NodeState } | { is: "absent"; asOf: number } | { is: "unknown" };
 
 /** A name whose meaning changed; 0 = bound to nothing that is known. */
@@ -58,6 +58,6 @@ export interface Replica {
   /** The feed was interrupted: every folder is unknown until listed again; states are kept as the best guess for offline use. */
   forgetCompleteness(): void;
   /** Called with a sentence for a person when its file turns out to be damaged: at once for what was found, and dropped, at opening. */
-  onDamage(tell: (sentence: string) => void): void;
+  onDamage(report: (sentence: string) => void): void;
   close(): void;
 }

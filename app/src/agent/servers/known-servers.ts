@@ -1,4 +1,4 @@
-// The servers that know this device: by what it tells them from others, and what it shows them. Read anew whenever it is asked, so that a
+// Keeps the servers that know this device: by what it tells them from others, and what it shows them. Read anew whenever it is asked, so that a
 // login is used from the next connection on.
 import { addressOf, placeOf, type ServerTrust } from "@runnel/shared";
 import { volumeOf } from "../control/index.ts";
@@ -28,13 +28,13 @@ export class KnownServers {
     };
   }
 
-  /** For the server of a mount URL; plain ws, which stays on this machine, gets none. */
+  /** Token for the server of a mount URL; plain ws, which stays on this machine, gets none. */
   tokenFor(url: string): string | undefined {
     const address = addressOf(url);
     return address.isSecure ? this.find(placeOf(address))?.token : undefined;
   }
 
-  /** As the server said at the login, or at a drive since. */
+  /** Right that the server gave at the login, or at a drive since. */
   isReadOnly(url: string): boolean {
     const address = addressOf(url);
     if (!address.isSecure) return false;
@@ -42,7 +42,7 @@ export class KnownServers {
     return this.find(placeOf(address))?.volumes.find(({ name }) => name === volume)?.isReadOnly ?? false;
   }
 
-  /** What the server lets this device do there is another right than before. */
+  /** Keeps another right than before, which the server has given this device there. */
   learnRight(url: string, isReadOnly: boolean): void {
     const server = this.find(placeOf(addressOf(url)));
     if (server === undefined) return;

@@ -15,14 +15,14 @@ export interface LoginRequest {
 }
 
 export interface LoggedIn {
-  /** Of the volume, for mount. */
+  /** Address of the volume, for mount. */
   url: string;
-  /** What the server calls this device. */
+  /** Name that the server has for this device. */
   device: string;
   isReadOnly: boolean;
 }
 
-export interface LoginParts {
+export interface LoginDeps {
   servers: KnownServers;
   clock: Clock;
   executor: Executor;
@@ -40,11 +40,11 @@ const TOKEN_BYTES = 32;
 const TRIES = 3;
 
 /** @throws RunnelError with a sentence for a person: Invalid, Denied, Unreachable, Busy. */
-export async function login(request: LoginRequest, parts: LoginParts): Promise<LoggedIn> {
+export async function login(request: LoginRequest, parts: LoginDeps): Promise<LoggedIn> {
   const invite = parseInvite(request.invite);
   const { place, volume, fingerprint } = invite;
   const url = `wss://${place}/${encodeURIComponent(volume)}`;
-  // One with another key is another server, to which nothing of before is shown.
+  // A server with another key is another server, to which nothing of before is shown.
   const before = parts.servers.find(place);
   const same = before?.fingerprint === fingerprint ? before : undefined;
   const trust = trustOf(invite, request, same);
@@ -69,7 +69,7 @@ function newToken(): string {
   return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
-/** What is not said now stays as it was. */
+/** Keeps what is not said now as it was. */
 function trustOf({ fingerprint }: Invite, request: LoginRequest, same: KnownServer | undefined): ServerTrust {
   const proxy = request.proxy ?? same?.proxy;
   const authorities = request.caFile === undefined ? same?.authorities : readAuthorities(request.caFile);
@@ -86,7 +86,7 @@ async function askToJoin(
   trust: ServerTrust,
   token: string,
   name: string,
-  { clock, executor, software }: LoginParts,
+  { clock, executor, software }: LoginDeps,
 ): Promise<Joined> {
   const dialer = new WsDialer(() => trust);
   for (let tries = 1; ; tries++) {
@@ -94,10 +94,10 @@ async function askToJoin(
     const parts = { url, clock, dialer, executor, software };
     const { link, roundTripMs } = await dial(parts, ending.signal);
     const { connection, greeted } = greet(parts, link, () => {});
-    // What is known of the line by now: hello and join go in one flight (W130).
+    // The line is known by dialing alone: hello and join go in one flight (W130).
     const line = new LineTimes();
     line.begin(roundTripMs);
-    const overdue = clock.after(line.patienceMs, () => connection.close(lost()));
+    const overdue = clock.after(line.requestTimeoutMs, () => connection.close(lost()));
     try {
       const joining = connection.call("join", { secret, token, name });
       joining.catch(() => undefined);

@@ -5,7 +5,7 @@ import type { KnownServers } from "./known-servers.ts";
 export interface LoggedOut {
   /** host:port */
   server: string;
-  /** What the server called this device. */
+  /** Name that the server had for this device. */
   device: string;
 }
 

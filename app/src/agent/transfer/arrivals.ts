@@ -31,7 +31,7 @@ import {
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 
-/** What did not need to be fetched. */
+/** Chunks and bytes that did not need to be fetched. */
 export interface ReuseCounts {
   base: number;
   cache: number;
@@ -43,31 +43,31 @@ export class Arrivals {
   private readonly cache: Cache;
   private readonly executor: Executor;
   private readonly reused: ReuseCounts;
-  private readonly tookRecipe: (bytes: number) => void;
-  private readonly tookContent: (bytes: number) => void;
+  private readonly countRecipe: (bytes: number) => void;
+  private readonly countContent: (bytes: number) => void;
 
-  /** `tookRecipe` and `tookContent` are told of bytes that came in control items: of recipes, and of contents. */
+  /** `countRecipe` and `countContent` are given the bytes of recipes and of contents that came in control items. */
   constructor(parts: {
     cache: Cache;
     executor: Executor;
     reused: ReuseCounts;
-    tookRecipe(bytes: number): void;
-    tookContent(bytes: number): void;
+    countRecipe(bytes: number): void;
+    countContent(bytes: number): void;
   }) {
     this.cache = parts.cache;
     this.executor = parts.executor;
     this.reused = parts.reused;
-    this.tookRecipe = (bytes) => parts.tookRecipe(bytes);
-    this.tookContent = (bytes) => parts.tookContent(bytes);
+    this.countRecipe = (bytes) => parts.countRecipe(bytes);
+    this.countContent = (bytes) => parts.countContent(bytes);
   }
 
-  /** Takes what a fetch brings; `came` is told up to where that is, whenever some of it is in the cache. @throws Invalid, Corrupt, Stale, Gone, NoSpace. */
+  /** Takes what a fetch brings; `stored` is called with the end of it, whenever some of it is in the cache. @throws Invalid, Corrupt, Stale, Gone, NoSpace. */
   async receive(
     channel: Channel,
     content: CachedContent,
     held: readonly CachedContent[],
     span: ByteRange,
-    came: (end: number) => void,
+    stored: (end: number) => void,
   ): Promise<void> {
     const first = await nextItem(channel);
     if (first === undefined || first[0] !== "v")
@@ -77,7 +77,7 @@ export class Arrivals {
     if (first[2] !== null && recipe === undefined) {
       recipe = await this.receiveRecipe(channel, first[2], content.sizeBytes, held);
       this.cache.setRecipe(content, recipe, await this.executor.digest([encodeRecipe(recipe)]));
-      // What came before it is compared with it.
+      // Bytes that came before it are compared with it.
       await this.cache.prove(content);
       await this.reuse(content, recipe, held, span);
     }
@@ -87,7 +87,7 @@ export class Arrivals {
       else if (item[0] === "s") end = await this.takeDescribed(channel, content, held, item);
       else if (item[0] === "raw") end = await this.takeRaw(channel, content, item);
       else throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
-      came(end);
+      stored(end);
     }
     await channel.result();
   }
@@ -102,7 +102,7 @@ export class Arrivals {
     const recipes = held.map((one) => one.recipe ?? EMPTY_RECIPE);
     let recipe = EMPTY_RECIPE;
     for (let parts = first; ;) {
-      for (const part of parts) if (part instanceof Uint8Array) this.tookRecipe(part.length);
+      for (const part of parts) if (part instanceof Uint8Array) this.countRecipe(part.length);
       recipe = concatRecipes([recipe, decodeRecipeDelta(parts, recipes)]);
       const size = recipeSize(recipe);
       if (size === sizeBytes) return recipe;
@@ -113,18 +113,18 @@ export class Arrivals {
   }
 
   /**
-   * What a version differs by from one that is here: its recipe, and the chunks that that one lacks. The others are copied when they are read. @throws Gone
+   * Takes what a version differs by from one that is here: its recipe, and the chunks that that one lacks. The others are copied when they are read. @throws Gone
    * without that one; Invalid, Corrupt, NoSpace.
    */
   async takeDifference(
     version: VersionId,
     [seq, sizeBytes, parts, runs]: Difference,
-    came: (id: number) => void,
+    stored: (id: number) => void,
   ): Promise<void> {
     const { cache, executor } = this;
     const base = cache.find({ node: version.node, seq });
     if (base?.recipe === undefined) throw new RunnelError("Gone", "take a change", "The version before is not here.");
-    for (const part of parts) if (part instanceof Uint8Array) this.tookRecipe(part.length);
+    for (const part of parts) if (part instanceof Uint8Array) this.countRecipe(part.length);
     const recipe = decodeRecipeDelta(parts, [base.recipe]);
     if (recipeSize(recipe) !== sizeBytes)
       throw new RunnelError("Invalid", "take a change", "A recipe has another size than its version.");
@@ -134,14 +134,14 @@ export class Arrivals {
     const { content } = hold;
     cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
     for (const [from, count, encoding, rawBytes, encoded] of runs) {
-      this.tookContent(encoded.length);
+      this.countContent(encoded.length);
       mustFit(recipe, from, count, rawBytes);
       const bytes =
         typeof encoding === "string"
           ? await this.unpack(encoding, rawBytes, encoded)
           : await this.applyDelta(encoded, rawBytes, [baseHold.content], encoding);
       await this.storeChunks(content, recipe, { from, count }, bytes);
-      came(content.id);
+      stored(content.id);
     }
   }
 
@@ -163,7 +163,7 @@ export class Arrivals {
     }
   }
 
-  /** undefined: a cache on disk may rot. */
+  /** @returns undefined when it is not there any more: a cache on disk may rot. */
   private async readHeld(content: CachedContent, offset: number, length: number): Promise<Uint8Array | undefined> {
     try {
       return await this.cache.read(content, offset, length);
@@ -195,7 +195,7 @@ export class Arrivals {
     item: Extract<FetchItem, ["s", ...unknown[]]>,
   ): Promise<number> {
     const [, offset, descriptors, encoding, rawBytes, encodedBytes] = item;
-    this.tookRecipe(descriptors.length);
+    this.countRecipe(descriptors.length);
     const chunks = decodeRecipe(descriptors);
     if (recipeSize(chunks) !== rawBytes || rawBytes > LIMITS.runBytes || offset + rawBytes > content.sizeBytes)
       throw new RunnelError("Invalid", "fetch", "Chunks came that do not fit into their version.");

@@ -1,4 +1,4 @@
-// What is still here of a version that was committed from here, for a server that has lost bytes of it.
+// Reads what is still here of a version that was committed from here, for a server that has lost bytes of it.
 import type { VersionId } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";

@@ -23,13 +23,13 @@ export interface BaseProof {
 export interface Composition {
   base: DiskFile | undefined;
   proof?: BaseProof;
-  /** How much of the base shows through. */
+  /** Bytes of the base that show through. */
   baseBytes: number;
   sizeBytes: number;
   layers: readonly Layer[];
 }
 
-/** Its files are open until `close`; the base's is closed with them. */
+/** Keeps its files open until `close`; the base's is closed with them. */
 export class ComposedContent {
   readonly pieces: readonly Piece[];
   readonly sizeBytes: number;
@@ -78,7 +78,7 @@ export class ComposedContent {
     return this.ofBase(offset, length).flatMap((piece) => this.base?.proof.inDoubt(piece) ?? []);
   }
 
-  /** What is not here, of the whole: zeros stand for it. */
+  /** Ranges of the whole that are not here: zeros stand for them. */
   absent(): ByteRange[] {
     return this.ofBase(0, this.sizeBytes).flatMap((piece) => this.base?.proof.absent(piece) ?? []);
   }
@@ -105,7 +105,7 @@ export class ComposedContent {
     return pieces;
   }
 
-  /** What makes it of its base, where it has one: zeros are only behind what shows of that. */
+  /** The edit that makes it of its base, where it has one: zeros are only behind what shows of that. */
   asEdit(): Edit {
     let keptBytes = 0;
     const pieces: Edit["pieces"][number][] = [];
@@ -176,7 +176,7 @@ export async function openComposed(data: DiskRoot, of: Composition): Promise<Com
   }
 }
 
-/** Where the content may differ from the base. */
+/** Ranges in which the content may differ from the base. */
 export function dirtyRanges(of: Omit<Composition, "base">): ByteRange[] {
   const shown = Math.min(of.baseBytes, of.sizeBytes);
   return [{ offset: shown, length: of.sizeBytes - shown }, ...of.layers.flatMap((layer) => layer.extents)];

@@ -42,7 +42,7 @@ export class CutContent {
     return this.content.sizeBytes;
   }
 
-  /** In order; those that were cut before come at once. @throws what cutting throws. */
+  /** Yields the windows in order; those that were cut before come at once. @throws what cutting throws. */
   async *windows(): AsyncGenerator<Window> {
     for (let index = 0; ; index++) {
       const wanted = this.window(index);
@@ -53,7 +53,7 @@ export class CutContent {
     }
   }
 
-  /** Of a content that is not empty. */
+  /** The first window; the content must not be empty. */
   async firstWindow(): Promise<Window> {
     for await (const window of this.windows()) return window;
     throw new TypeError("Nothing has no window.");
@@ -81,7 +81,7 @@ export class CutContent {
   private async make(): Promise<{ recipe: Recipe; oid: Uint8Array }> {
     const windows = await Array.fromAsync(this.windows());
     const recipe = concatRecipes(windows.map((window) => window.recipe));
-    // One copy is enough.
+    // A single copy is enough.
     this.keepWhole(recipe);
     return { recipe, oid: await this.executor.digest([encodeRecipe(recipe)]) };
   }

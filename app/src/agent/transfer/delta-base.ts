@@ -4,7 +4,7 @@ import type { OldBytes, Recipe, SentRunEncoding, VersionId } from "@runnel/share
 import { DeltaRegions, chunkOffsets, isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 
-/** How a write says which old bytes. */
+/** Encoding by which a write names old bytes. */
 export type Delta = Exclude<SentRunEncoding, string>;
 
 /** A version that the server has, and this cache its bytes. */
@@ -42,7 +42,7 @@ export class DeltaBase {
     this.offsets = chunkOffsets(base.recipe);
   }
 
-  /** For the chunks [from, from + count) of the new recipe; undefined when there are none here. */
+  /** Old bytes for the chunks [from, from + count) of the new recipe. @returns undefined when there are none here. */
   async oldBytes(from: number, count: number): Promise<OldBytes<Delta> | undefined> {
     const region = this.regions.regionFor(from, count);
     if (region === undefined) return undefined;
@@ -53,7 +53,7 @@ export class DeltaBase {
       const bytes = await this.cache.read(content, offset, length);
       return { bytes, encoding: [[version.node, version.seq], region.from, region.count] };
     } catch (error) {
-      // Not all of it is here, or it has been evicted.
+      // Some of it is not here, or it has been evicted.
       if (isRunnelError(error, "Gone")) return undefined;
       throw error;
     }

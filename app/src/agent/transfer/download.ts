@@ -1,5 +1,6 @@
 // Brings ranges of a version into the cache: what older cached versions hold is copied there, the rest is fetched, one request for recipe and data together.
-// Who only reads does without the recipe of a large file, and is not kept waiting by what is read ahead. Here is who waits for what; arrivals.ts takes what comes.
+// Whoever only reads does without the recipe of a large file, and is not kept waiting by what is read ahead. This file decides who waits for what;
+// arrivals.ts takes what comes.
 import type { ByteRange } from "@runnel/native/drive";
 import type { Clock, Difference, Executor, VersionId } from "@runnel/shared";
 import { CHUNK_PRESETS, LIMITS, RunnelError, isRunnelError, presetFor } from "@runnel/shared";
@@ -10,10 +11,10 @@ import type { ReuseCounts } from "./arrivals.ts";
 
 const HELD_MAX = 8;
 
-/** What who comes while offline does: what only reads is told at once, what changes something is as patient as its change. */
-export type Wait = "none" | "patient";
+/** Waiting while offline: what only reads fails at once, what changes something waits for the request timeout, like its change. */
+export type OfflineWait = "none" | "requestTimeout";
 
-/** Of a file with long chunks, which are not brought for a few bytes, what is asked for here and there goes from and to multiples of this. */
+/** Multiple that ranges are rounded out to in a file with long chunks, which are not brought for a few bytes. */
 const ROUND_BYTES = 16 * 1024;
 /** Someone who waits for what an unasked stream brings within so much waits for that; else it is asked for. */
 const NEAR_BYTES = 64 * 1024;
@@ -30,13 +31,13 @@ export interface Reading {
   signal?: AbortSignal;
 }
 
-/** How a range is asked for. */
+/** A range that is asked for, and how. */
 interface Asking {
   range: ByteRange;
-  wait: Wait;
+  wait: OfflineWait;
   /** The recipe is wanted, too. */
   wantsRecipe: boolean;
-  /** What follows the range and would be welcome. */
+  /** Bytes that follow the range and would be welcome. */
   aheadBytes: number;
   isReadingOn: boolean;
   /** Ends what is read ahead, not what is asked for. */
@@ -58,7 +59,7 @@ export class Downloads {
   private readonly session: Session;
   private readonly clock: Clock;
   private readonly arrivals: Arrivals;
-  /** What is being fetched, by content; whoever waits for one of them looks again at what is missing. */
+  /** Fetches under way by content; whoever waits for one of them then checks again what is missing. */
   private readonly underway = new Map<number, Set<Underway>>();
   private stored: (id: number) => void = () => {};
 
@@ -67,31 +68,31 @@ export class Downloads {
     this.session = parts.session;
     this.clock = parts.clock;
     const { session } = parts;
-    const tookRecipe = (bytes: number): void => void (session.recipeBytes.received += bytes);
-    const tookContent = (bytes: number): void => void (session.contentBytes.received += bytes);
-    this.arrivals = new Arrivals({ ...parts, tookRecipe, tookContent });
+    const countRecipe = (bytes: number): void => void (session.recipeBytes.received += bytes);
+    const countContent = (bytes: number): void => void (session.contentBytes.received += bytes);
+    this.arrivals = new Arrivals({ ...parts, countRecipe, countContent });
   }
 
-  /** `tell` is called with the content's id whenever some of it has come. */
-  onStored(tell: (id: number) => void): void {
-    this.stored = tell;
+  /** `stored` is called with the content's id whenever some of it has come. */
+  onStored(stored: (id: number) => void): void {
+    this.stored = stored;
   }
 
   /** Resolves when the range is here, though it may be in doubt. @throws as `ensure`. */
-  async bringAbsent(content: CachedContent, range: ByteRange, wait: Wait): Promise<CachedContent> {
+  async bringAbsent(content: CachedContent, range: ByteRange, wait: OfflineWait): Promise<CachedContent> {
     let current = content;
     for (const part of this.cache.absent(content, range)) current = await this.ensure(current, part, wait);
     return current;
   }
 
   /** Resolves when the range is present; what has to be fetched for that comes with the recipe. @throws Unreachable, Gone, Lost, Stale, NoSpace. */
-  ensure(content: CachedContent, range: ByteRange, wait: Wait): Promise<CachedContent> {
+  ensure(content: CachedContent, range: ByteRange, wait: OfflineWait): Promise<CachedContent> {
     const how = { wantsRecipe: true, aheadBytes: 0, isReadingOn: false, signal: undefined };
     return this.bringAll(content, { ...how, range, wait });
   }
 
   /** Has its recipe here, where the server has one: none of its bytes. @throws as `ensure`. */
-  async bringRecipe(content: CachedContent, wait: Wait): Promise<CachedContent> {
+  async bringRecipe(content: CachedContent, wait: OfflineWait): Promise<CachedContent> {
     const range = { offset: 0, length: 0 };
     const how = { wantsRecipe: true, aheadBytes: 0, isReadingOn: false, signal: undefined };
     for (const one of this.underway.get(content.id) ?? [])
@@ -103,7 +104,7 @@ export class Downloads {
   }
 
   /**
-   * For a program that waits for the range: it goes ahead of all that is read ahead. Resolves when the range and `aheadBytes` more are present; these are
+   * Brings the range to a program that waits: it goes before all that is read ahead. Resolves when the range and `aheadBytes` more are present; these are
    * fetched until `signal`. @throws as `ensure`.
    */
   async read(content: CachedContent, range: ByteRange, how: Reading): Promise<void> {
@@ -112,14 +113,14 @@ export class Downloads {
     await this.bringAll(content, { range: asked, wait: "none", wantsRecipe: false, aheadBytes, isReadingOn, signal });
   }
 
-  /** For nobody yet. @throws as `ensure`. */
+  /** Brings a range that nobody waits for yet. @throws as `ensure`. */
   async readAhead(content: CachedContent, { offset, length }: ByteRange, signal: AbortSignal): Promise<void> {
     const range = { offset, length: 0 };
     const how = { wait: "none" as const, wantsRecipe: false, isReadingOn: true };
     await this.bringAll(content, { ...how, range, aheadBytes: length, signal });
   }
 
-  /** Whether an older version is here that it may share most with. */
+  /** An older version is here that it may share most with. */
   holdsOlder(content: CachedContent): boolean {
     return this.heldVersions(content).length > 0;
   }
@@ -127,7 +128,7 @@ export class Downloads {
   private async bringAll(content: CachedContent, asking: Asking): Promise<CachedContent> {
     const { range, aheadBytes, signal } = asking;
     let wanted = { offset: range.offset, length: range.length + aheadBytes };
-    // What a held version should have and does not (a cache on disk may rot), and what turns out wrong, is asked for in a second round.
+    // A second round asks for what a held version should have and does not (a cache on disk may rot), and for what turns out wrong.
     for (let asked = 0; ;) {
       if (asked > 0 || signal?.aborted === true) wanted = range;
       const current = (await this.cache.prove(this.cache.byId(content.id) ?? content, wanted)) ?? content;
@@ -146,7 +147,7 @@ export class Downloads {
     const askedEnd = Math.min(endOf(asking.range), endOf(span));
     for (const one of this.underway.get(content.id) ?? []) {
       if (one.bringsRecipe && this.bringsRecipe(content, asking)) return one;
-      // What it has passed it brings no more.
+      // It does not bring again what it has passed.
       if (span.offset < one.at || span.offset >= endOf(one.span)) continue;
       if (askedEnd <= one.askedEnd || askedEnd - one.at <= nearBytes) return one;
     }
@@ -187,15 +188,15 @@ export class Downloads {
     const { session, cache } = this;
     const beganMs = session.nowMs;
     for (;;) {
-      const isPatient = asking.wait === "patient" || session.isResponsive;
+      const mayWait = asking.wait === "requestTimeout" || session.isResponsive;
       try {
         await this.bring(cache.byId(content.id) ?? content, asking, underway, isFirst, isFirst);
         return;
       } catch (error) {
-        // What is asked for with it is asked for again, alone.
+        // The range is asked for again, without what was to be read ahead.
         if (asking.signal?.aborted === true && isRunnelError(error, "Interrupted", "Unreachable")) return;
         if (!isRunnelError(error, "Unreachable")) throw error;
-        const waitMs = isPatient ? session.patienceLeftMs(beganMs) : session.silenceLeftMs;
+        const waitMs = mayWait ? session.timeoutLeftMs(beganMs) : session.silenceLeftMs;
         if (waitMs === 0) throw error;
         await session.responsive(waitMs);
         if (asking.signal?.aborted === true) return;
@@ -238,13 +239,13 @@ export class Downloads {
     using holds = new DisposableStack();
     for (const one of held) holds.use(this.cache.hold(one));
     const stop = (): void => channel.cancel();
-    const came = (end: number): void => {
+    const stored = (end: number): void => {
       underway.at = Math.max(underway.at, end);
       this.stored(content.id);
     };
     asking.signal?.addEventListener("abort", stop);
     try {
-      await this.session.whileItComes(this.arrivals.receive(channel, content, held, underway.span, came), "fetch");
+      await this.session.whileItComes(this.arrivals.receive(channel, content, held, underway.span, stored), "fetch");
     } catch (error) {
       channel.cancel();
       // A cache on disk may rot: what came of the bytes of a held version is asked for once more, without it.
@@ -268,7 +269,7 @@ export class Downloads {
   }
 }
 
-/** Who reads some of a file does without its recipe; chunks up to this come whole [W141]: all of a file that is not very large. */
+/** Bytes up to which chunks come whole: who reads some of a file does without its recipe; chunks up to this come whole [W141]: all of a file that is not very large. */
 function partBytes(sizeBytes: number): number {
   return presetFor(sizeBytes) === 0 ? CHUNK_PRESETS[0].maxBytes : ROUND_BYTES;
 }

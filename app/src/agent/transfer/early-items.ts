@@ -1,7 +1,7 @@
 // The items of a small write, gathered before its channel is opened: when they are few bytes, they go in the opening frame, and a small file is one frame.
 import type { Channel } from "@runnel/shared";
 
-/** What a write sends its items to. */
+/** The channel that a write sends its items to, or what stands for it. */
 export type ItemSink = Pick<Channel, "send" | "sendBulk">;
 
 /** More would keep other control messages of a narrow line waiting: it goes as bulk. */
@@ -24,7 +24,7 @@ export class EarlyItems implements ItemSink {
     this.gathered.push({ bulk: bytes.slice() });
   }
 
-  /** For the opening frame; undefined when they are too much for it. */
+  /** The items of the opening frame. @returns undefined when they are too much for it. */
   get forOpening(): readonly unknown[] | undefined {
     if (this.hasBulk || this.bytes > OPENING_BYTES) return undefined;
     return this.gathered.flatMap((one) => ("item" in one ? [one.item] : []));

@@ -45,7 +45,7 @@ export class GuessedBase {
     return this.cheapest(cut, closest, others);
   }
 
-  /** By what a sample comes to against each. */
+  /** The version against which a sample comes to least. */
   private async cheapest(
     cut: CutContent,
     closest: KnownVersion | undefined,

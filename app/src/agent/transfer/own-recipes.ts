@@ -16,7 +16,7 @@ import {
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
 
-/** Of less nothing is known by its chunks. */
+/** Size up to which nothing is known by its chunks. */
 const WORTH_BYTES = CHUNK_PRESETS[0].maxBytes;
 /** The server waits a second for itself each time, but for a file that somebody has just changed. */
 const TRIES = 6;

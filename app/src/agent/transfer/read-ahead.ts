@@ -1,5 +1,5 @@
-// Reads ahead for a program that walks a tree: the small files that it is likely to open next come in one stream, before it asks for each. What they are
-// is the walks' business (walks.ts); here they are asked for, proved, and put into the cache, in the background of what is asked for by name.
+// Reads ahead for a program that walks a tree: the small files that it is likely to open next come in one stream, before it asks for each. The walks choose
+// them (walks.ts); here they are asked for, verified, and put into the cache, in the background of what is asked for by name.
 import type { Channel, Clock, Executor, FindGetItem, Recipe, Timer } from "@runnel/shared";
 import {
   FIND_GET_ITEM,
@@ -19,15 +19,15 @@ import type { Session } from "../wire/session.ts";
 import type { Names } from "./walk.ts";
 import { Walks } from "./walks.ts";
 
-/** Nobody opened what came ahead for so long: the walk has stopped. */
+/** Time after which a walk has stopped, when nobody opens what came ahead. */
 const STOPPED_MS = 5_000;
 /** Someone who waits for a file that comes behind more than this asks for it by name. */
 const NEAR_BYTES = 512 * 1024;
 const STORED_AT_ONCE = 8;
-const ROOM_BYTES_MAX = 64 * 1024 * 1024;
+const AHEAD_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A small file asked for ahead. */
-interface Coming {
+interface IncomingFile {
   state: NodeState;
   /** Bytes of the stream up to its end. */
   upTo: number;
@@ -37,33 +37,33 @@ interface Coming {
 
 interface Stream {
   channel: Channel;
-  files: Coming[];
-  takenBytes: number;
+  files: IncomingFile[];
+  receivedBytes: number;
 }
 
-export interface ReadAheadParts {
+export interface ReadAheadDeps {
   cache: Cache;
-  session: Pick<Session, "isResponsive" | "open" | "whileHeard">;
+  session: Pick<Session, "isResponsive" | "open" | "whileAlive">;
   executor: Executor;
   clock: Clock;
   names: Names;
-  /** What may lie in the cache for nobody yet. */
-  roomBytes: number;
+  /** Bytes that may lie in the cache for nobody yet. */
+  aheadBytesMax: number;
   log(message: string, error: unknown): void;
 }
 
 export class ReadAhead {
-  private readonly parts: ReadAheadParts;
+  private readonly parts: ReadAheadDeps;
   private readonly walks: Walks;
   private readonly streams = new Set<Stream>();
-  private readonly coming = new Map<string, { stream: Stream; file: Coming }>();
+  private readonly incoming = new Map<string, { stream: Stream; file: IncomingFile }>();
   private timer: Timer | undefined;
   private isUnsupported = false;
 
-  constructor(parts: ReadAheadParts) {
+  constructor(parts: ReadAheadDeps) {
     this.parts = parts;
-    const roomBytes = Math.min(parts.roomBytes, ROOM_BYTES_MAX);
-    this.walks = new Walks(parts.names, (state) => this.isHere(state), roomBytes);
+    const aheadBytesMax = Math.min(parts.aheadBytesMax, AHEAD_BYTES_MAX);
+    this.walks = new Walks(parts.names, (state) => this.isHere(state), aheadBytesMax);
   }
 
   /** A program opens a file to read it. */
@@ -76,8 +76,8 @@ export class ReadAhead {
 
   /** Resolves when a content that comes ahead, and soon, has come or will not; at once for all others. */
   async arrived({ version }: CachedContent): Promise<void> {
-    const found = this.coming.get(keyOf(version.node, version.seq));
-    if (found === undefined || found.file.upTo - found.stream.takenBytes > NEAR_BYTES) return;
+    const found = this.incoming.get(keyOf(version.node, version.seq));
+    if (found === undefined || found.file.upTo - found.stream.receivedBytes > NEAR_BYTES) return;
     await found.file.arrived;
   }
 
@@ -87,7 +87,7 @@ export class ReadAhead {
   }
 
   private isHere({ node, version, sizeBytes }: NodeState): boolean {
-    if (this.coming.has(keyOf(node, version))) return true;
+    if (this.incoming.has(keyOf(node, version))) return true;
     const content = this.parts.cache.find({ node, seq: version });
     return content !== undefined && this.parts.cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
   }
@@ -102,7 +102,7 @@ export class ReadAhead {
 
   private bring(wanted: readonly NodeState[]): void {
     const { session, log } = this.parts;
-    const files: Coming[] = [];
+    const files: IncomingFile[] = [];
     let upTo = 0;
     for (const state of wanted) {
       const { promise: arrived, resolve: settle } = Promise.withResolvers<void>();
@@ -111,14 +111,14 @@ export class ReadAhead {
     let stream: Stream;
     try {
       const versions = wanted.map(({ node, version }) => [node, version]);
-      stream = { channel: session.open("findGet", { versions }, true), files, takenBytes: 0 };
+      stream = { channel: session.open("findGet", { versions }, true), files, receivedBytes: 0 };
     } catch (error) {
       // No link, or too many requests: whoever opens the files asks for them.
       if (!isRunnelError(error)) throw error;
       return;
     }
     this.streams.add(stream);
-    for (const file of files) this.coming.set(keyOf(file.state.node, file.state.version), { stream, file });
+    for (const file of files) this.incoming.set(keyOf(file.state.node, file.state.version), { stream, file });
     this.receive(stream)
       .catch((error: unknown) => {
         if (isRunnelError(error, "Unsupported")) this.isUnsupported = true;
@@ -131,8 +131,8 @@ export class ReadAhead {
       });
   }
 
-  private settle({ state, settle }: Coming): void {
-    this.coming.delete(keyOf(state.node, state.version));
+  private settle({ state, settle }: IncomingFile): void {
+    this.incoming.delete(keyOf(state.node, state.version));
     settle();
   }
 
@@ -140,10 +140,10 @@ export class ReadAhead {
     const { session } = this.parts;
     const { channel } = stream;
     for (;;) {
-      const message = await session.whileHeard(channel.next(), "findGet");
+      const message = await session.whileAlive(channel.next(), "findGet");
       if (message === undefined) return;
       const item = check(FIND_GET_ITEM, message, "findGet item");
-      const encoded = await session.whileHeard(channel.readBulk(item[4]), "findGet");
+      const encoded = await session.whileAlive(channel.readBulk(item[4]), "findGet");
       await this.take(stream, item, encoded);
     }
   }
@@ -151,7 +151,7 @@ export class ReadAhead {
   private async take(stream: Stream, [, named, encoding, rawBytes]: FindGetItem, encoded: Uint8Array): Promise<void> {
     const { executor } = this.parts;
     const bytes = encoding === "zstd" ? await executor.decompress(encoded, rawBytes) : encoded;
-    const came: { file: Coming; recipe: Recipe; bytes: Uint8Array }[] = [];
+    const came: { file: IncomingFile; recipe: Recipe; bytes: Uint8Array }[] = [];
     let at = 0;
     for (const [index, descriptors] of named) {
       const file = stream.files[index];
@@ -167,7 +167,7 @@ export class ReadAhead {
       const some = came.slice(from, from + STORED_AT_ONCE);
       await Promise.all(some.map(({ file, recipe, bytes: content }) => this.store(file.state, recipe, content)));
       for (const { file } of some) {
-        stream.takenBytes = Math.max(stream.takenBytes, file.upTo);
+        stream.receivedBytes = Math.max(stream.receivedBytes, file.upTo);
         this.settle(file);
       }
     }

@@ -1,4 +1,4 @@
-// What a name says of the file that another one is made to replace: programs write the new content under a name made of the old one, or one that says only
+// Reads from a name which file it is made to replace: programs write the new content under a name made of the old one, or one that says only
 // that it will not stay. Pure; a wrong answer costs a look at a file.
 
 export interface ReplacedName {
@@ -30,7 +30,7 @@ const DERIVED: readonly RegExp[] = [
   /^\.?(?:tmp|temp)[._-](.+)$/i,
 ];
 
-/** Of these alone the name says that the file stays no longer than it is written. */
+/** Names that say only that the file stays no longer than it is written. */
 const TEMPORARY: readonly RegExp[] = [
   /^sed\w{6}$/,
   /^\.goutputstream-\w{6}$/,

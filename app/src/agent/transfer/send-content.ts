@@ -30,7 +30,7 @@ import type { References } from "./upload-plan.ts";
 import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
 import { fewerReferences } from "./upload.ts";
 
-export interface SenderParts {
+export interface SenderDeps {
   operations: Operations;
   session: Session;
   cache: Cache;
@@ -52,7 +52,7 @@ export interface BaseUsers {
   letGo(content: CachedContent): boolean;
 }
 
-export interface Sent {
+export interface SentContent {
   result: WriteResult;
   /** Takes the content into the cache, as the version it became. What was edited is written to where it lies, if its users let it go; else it is copied. */
   keep(users?: BaseUsers): Promise<CachedContent>;
@@ -71,16 +71,16 @@ const LARGE_BYTES = 1024 * 1024;
 const PLACES_MAX = 8;
 
 export class Sender {
-  private readonly parts: SenderParts;
+  private readonly parts: SenderDeps;
   private composed = 0;
 
-  constructor(parts: SenderParts) {
+  constructor(parts: SenderDeps) {
     this.parts = parts;
   }
 
   /**
    * Commits a recorded content over `base`; with `making`, of a file whose make is not answered yet. Without a base it may resemble one of `guesses`. With `mayStart` it may have been executed before: it is settled by its number, and begun only if that says so
-   * (else Stale). @throws Unreachable when the patience is over, and the server's refusals.
+   * (else Stale). @throws Unreachable when the request timeout is over, and the server's refusals.
    */
   async send(
     record: JournalCommit,
@@ -90,7 +90,7 @@ export class Sender {
       making,
       guesses = [],
     }: { mayStart?: () => boolean; making?: Making | undefined; guesses?: readonly CachedContent[] } = {},
-  ): Promise<Sent> {
+  ): Promise<SentContent> {
     const { cache, executor } = this.parts;
     const hold = base && cache.hold(base);
     const letGo = (): void => hold?.[Symbol.dispose]();
@@ -137,7 +137,7 @@ export class Sender {
     const shown = shownBytes(record);
     if (shown === 0) return;
     if (base === undefined) throw noBase();
-    await downloads.bringAbsent(cache.byId(base.id) ?? base, { offset: 0, length: shown }, "patient");
+    await downloads.bringAbsent(cache.byId(base.id) ?? base, { offset: 0, length: shown }, "requestTimeout");
   }
 
   /** A content saved as it was: its times are new, and no version. undefined: it is another, or no longer the current one. @throws Unreachable. */
@@ -175,7 +175,7 @@ export class Sender {
     const proof: BaseProof = {
       inDoubt: (range) => cache.missing(now, range),
       absent: (range) => cache.absent(now, range),
-      prove: (range) => downloads.ensure(now, range, "patient"),
+      prove: (range) => downloads.ensure(now, range, "requestTimeout"),
     };
     return openComposed(data, { ...record, base: await cache.openFile(now), proof });
   }
@@ -188,7 +188,7 @@ export class Sender {
     if (cache.absent(now, { offset: 0, length: sizeBytes }).length === 0) return;
     await ownRecipes.prepare(now);
     try {
-      await downloads.bringRecipe(now, "patient");
+      await downloads.bringRecipe(now, "requestTimeout");
     } catch (error) {
       // Without the old version more is sent.
       if (!isRunnelError(error) || error.kind === "Unreachable") throw error;
@@ -202,12 +202,12 @@ export class Sender {
     const needed = aroundEdits(dirtyRanges(record), shown);
     let now = cache.byId(base.id) ?? base;
     if (needed.length > PLACES_MAX || cache.absent(now, all).length === 0)
-      return downloads.bringAbsent(now, all, "patient");
+      return downloads.bringAbsent(now, all, "requestTimeout");
     if (now.recipe === undefined) await ownRecipes.prepare(now);
-    for (const range of needed) now = await downloads.bringAbsent(now, range, "patient");
+    for (const range of needed) now = await downloads.bringAbsent(now, range, "requestTimeout");
     // All that is needed may have been read before, without the recipe.
-    now = await downloads.bringRecipe(now, "patient");
-    return now.recipe === undefined ? downloads.bringAbsent(now, all, "patient") : now;
+    now = await downloads.bringRecipe(now, "requestTimeout");
+    return now.recipe === undefined ? downloads.bringAbsent(now, all, "requestTimeout") : now;
   }
 
   /** The recipe of an edit is known by reading only around it, of anything else by cutting all. A file keeps the preset of its base. */
@@ -279,15 +279,15 @@ export class Sender {
   private async toldOf(delivery: Promise<WriteResult>): Promise<WriteResult> {
     try {
       const result = await delivery;
-      this.parts.operations.tell(undefined);
+      this.parts.operations.report(undefined);
       return result;
     } catch (error) {
-      this.parts.operations.tell(error);
+      this.parts.operations.report(error);
       throw error;
     }
   }
 
-  /** Tries until committed, refused, or the patience is over. */
+  /** Tries until committed, refused, or the request timeout is over. */
   private async deliver(
     record: JournalCommit,
     { cut, guessed }: Pick<Outgoing, "cut" | "guessed">,
@@ -320,7 +320,7 @@ export class Sender {
           ...(making === undefined || isResumed ? {} : { after: making.n }),
           ...(mayStart === undefined ? {} : { mayStart }),
         });
-        return await session.patiently(sending, "write");
+        return await session.withRequestTimeout(sending, "write");
       } catch (error) {
         const isRefused = mayStart !== undefined && isRunnelError(error, "Stale");
         const fewer: References | undefined = isRefused ? undefined : fewerReferences(references, error);
@@ -331,7 +331,7 @@ export class Sender {
         } else if (isRunnelError(error, "Unreachable")) {
           // On another connection what makes the file may be asked for after this.
           await making?.settled;
-          await session.responsive(session.patienceLeftMs(beganMs));
+          await session.responsive(session.timeoutLeftMs(beganMs));
           isResumed = true;
         } else throw error;
       }

@@ -1,4 +1,4 @@
-// What moves contents between server, cache and drive, made of one set of parts.
+// Makes all that moves contents between server, cache and drive, of one set of dependencies.
 import type { Clock, Executor, VersionId } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
@@ -16,7 +16,7 @@ export interface Transfer {
   bytesOfCommitted(version: VersionId, offset: number, length: number): Promise<Uint8Array | undefined>;
 }
 
-export function transferOf(parts: {
+export function transferOf(deps: {
   cache: Cache;
   session: Session;
   executor: Executor;
@@ -24,9 +24,9 @@ export function transferOf(parts: {
   reused: ReuseCounts;
 }): Transfer {
   return {
-    downloads: new Downloads(parts),
-    ownRecipes: new OwnRecipes(parts),
-    uploads: new Uploads(parts),
-    bytesOfCommitted: (version, offset, length) => bytesOfCommitted(parts.cache, version, offset, length),
+    downloads: new Downloads(deps),
+    ownRecipes: new OwnRecipes(deps),
+    uploads: new Uploads(deps),
+    bytesOfCommitted: (version, offset, length) => bytesOfCommitted(deps.cache, version, offset, length),
   };
 }

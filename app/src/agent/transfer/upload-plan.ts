@@ -1,4 +1,4 @@
-// What a write consists of: chunks that the server has, named, and the others as runs of data. Planned window by window; the items are the
+// Plans what a write consists of: chunks that the server has, named, and the others as runs of data. Goes window by window; the items are the
 // same whatever the windows are, so that a broken write can be resumed at the item that the server names. Pure but for looking chunks up.
 import type { Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, LIMITS, chunkPlaces, digestAt, firstPlaceOf, sameRun } from "@runnel/shared";
@@ -6,7 +6,7 @@ import type { Cache, FoundChunk } from "../cache/cache.ts";
 import type { Window } from "./cut-content.ts";
 
 /**
- * How much is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, of the base's only, and descriptors of the
+ * The part that is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, of the base's only, and descriptors of the
  * others' chunks (found by digest, or asked for); if that is not kept either, descriptors only; if what came was not right, nothing.
  */
 export type References = "copies" | "base" | "digests" | "none";
@@ -24,13 +24,13 @@ export interface DataItem {
   repeats: string | undefined;
 }
 
-/** Of a content this torn the rest goes as data: naming the pieces would cost more than it saves. */
+/** References after which the rest goes as data: naming more pieces would cost more than it saves. */
 const REFERENCES_MAX = LIMITS.channelItems / 2;
 
 /** Copied chunks between two runs of data that are sent as a delta: up to here they cost less in the delta than as items of their own. */
 const BRIDGE_BYTES_MAX = 128 * 1024;
 
-export interface PlanParts {
+export interface UploadPlanDeps {
   cache: Pick<Cache, "findChunks">;
   /** The version the edit started from, when the server has it. */
   base: { version: VersionId; recipe: Recipe } | undefined;
@@ -42,15 +42,15 @@ export interface PlanParts {
 export class UploadPlan {
   /** All that is known so far; the last may still grow. */
   readonly items: Item[] = [];
-  private readonly parts: PlanParts;
+  private readonly parts: UploadPlanDeps;
   private references = 0;
   /** The chunk is the one before it again, of a hole mostly: as data it costs less than another reference. */
   private isRepeated = false;
-  /** Of the last chunk of the window before. */
+  /** Key of the last chunk of the window before. */
   private lastKey: string | undefined;
-  private taken = 0;
+  private handedOut = 0;
 
-  constructor(parts: PlanParts) {
+  constructor(parts: UploadPlanDeps) {
     this.parts = parts;
   }
 
@@ -62,7 +62,7 @@ export class UploadPlan {
     const keyAt = (index: number): string | undefined => (index < 0 ? this.lastKey : keyOf(recipe, index));
     let { offset } = window;
     for (let index = 0; index < lengths.length;) {
-      let count = this.goOn(recipe, index);
+      let count = this.extendCopy(recipe, index);
       if (count === 0) {
         count = 1;
         const key = keyOf(recipe, index);
@@ -78,7 +78,7 @@ export class UploadPlan {
     return this.parts.hasDeltas ? [] : this.take(this.items.length - 1);
   }
 
-  /** Where chunks are that the base does not have, by their index. */
+  /** Places of chunks that the base does not have, by their index. */
   private known(recipe: Recipe): Map<number, FoundChunk> {
     const known = new Map<number, FoundChunk>();
     const { base, cache, references } = this.parts;
@@ -93,7 +93,7 @@ export class UploadPlan {
     return known;
   }
 
-  /** What is left after the last window. */
+  /** The items that are left after the last window. */
   end(): Item[] {
     if (this.parts.hasDeltas) this.bridge();
     return this.take(this.items.length);
@@ -121,13 +121,13 @@ export class UploadPlan {
   }
 
   private take(to: number): Item[] {
-    const items = this.items.slice(this.taken, to);
-    this.taken = Math.max(this.taken, to);
+    const items = this.items.slice(this.handedOut, to);
+    this.handedOut = Math.max(this.handedOut, to);
     return items;
   }
 
-  /** How many chunks a copy of the base that is the last item goes on for. */
-  private goOn(recipe: Recipe, index: number): number {
+  /** Chunks that a copy of the base, where it is the last item, goes on for. */
+  private extendCopy(recipe: Recipe, index: number): number {
     const { base } = this.parts;
     const last = this.items.at(-1);
     if (base === undefined || last?.is !== "copy" || !isSameVersion(last.version, base.version)) return 0;
@@ -146,7 +146,7 @@ export class UploadPlan {
     return true;
   }
 
-  /** Of equal chunks the index knows one place; a copy of a run of them, a hole, still goes on from chunk to chunk. */
+  /** Adds a chunk that a known version has. Of equal chunks the index knows one place; a copy of a run of them, a hole, still goes on from chunk to chunk. */
   private addKnown(found: FoundChunk | undefined, recipe: Recipe, index: number, from: number): boolean {
     if (found === undefined || found.length !== recipe.lengths[index]) return false;
     const { version, recipe: theirs } = found.content;

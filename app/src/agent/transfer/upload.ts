@@ -28,15 +28,15 @@ import { EarlyItems } from "./early-items.ts";
 import type { ItemSink } from "./early-items.ts";
 import type { GuessedBase } from "./guessed-base.ts";
 import { UploadPlan, isSameVersion } from "./upload-plan.ts";
-import { Untaken } from "./untaken.ts";
+import { Unaccepted } from "./unaccepted.ts";
 import type { DataItem, Item, References } from "./upload-plan.ts";
 
-/** What is to be sent. */
+/** A content that is to be sent. */
 export interface Outgoing {
   cut: CutContent;
   /** The version the edit started from, when the server has it. */
   base: KnownVersion | undefined;
-  /** What it may be made of where there is no base. */
+  /** Version that it may be made of where there is no base. */
   guessed?: GuessedBase | undefined;
   references: References;
   /** A long content that begins as nothing of the base does is sent while it is being cut. The same for all attempts: what is sent depends on it. */
@@ -45,14 +45,14 @@ export interface Outgoing {
 
 export interface WriteRequest {
   n: number;
-  /** Asked when the request goes: what another one has told since must not be taken back, or the server no longer keeps what `after` names. */
+  /** Asked when the request goes: what another one has said since must not be taken back, or the server no longer keeps what `after` names. */
   received: () => Received;
   node: number;
   base: number;
   mtimeNs: bigint;
   ctimeNs: bigint;
   isResumed: boolean;
-  /** To be executed after this operation, and only if it was. */
+  /** Operation that must be executed before, or this one is not. */
   after?: number;
   /** Asked when it turns out that a resumed write was not executed before: false = do not send it (Stale). */
   mayStart?: () => boolean;
@@ -71,21 +71,21 @@ const INLINE_BYTES = 16 * 1024;
 const PACKED_AHEAD = 3;
 const SENT_AHEAD = 3;
 
-/** One write under way. */
+/** A write under way. */
 interface Stream {
   sink: ItemSink;
-  /** What the server says, and what it has not taken by that; undefined for few items. */
+  /** Answers of the server, which say what it has accepted; undefined for few items. */
   replies: Pick<Channel, "next"> | undefined;
-  untaken: Untaken;
+  unaccepted: Unaccepted;
   outgoing: Outgoing;
   packer: RunPacker<Delta>;
-  /** The last run that repeats one chunk: a large hole is many of the same. */
+  /** Last run that repeats one chunk: a large hole is many of the same. */
   repeated: { chunk: string; length: number; packed: Promise<PackedRun<Delta>> } | undefined;
   deltas: DeltaBase | undefined;
 }
 
 /** An item on its way, data being packed. */
-interface Coming {
+interface QueuedItem {
   item: Item;
   packed: Promise<PackedRun<Delta>> | undefined;
 }
@@ -105,7 +105,7 @@ export class Uploads {
   }
 
   /**
-   * One attempt. @throws Unreachable when the link broke (try again with isResumed), Gone when a version copied from is no longer kept (try again
+   * Makes one attempt. @throws Unreachable when the link broke (try again with isResumed), Gone when a version copied from is no longer kept (try again
    * without base), and the server's refusals.
    */
   async send(outgoing: Outgoing, request: WriteRequest): Promise<WriteResult> {
@@ -117,7 +117,7 @@ export class Uploads {
       request.isResumed || outgoing.cut.sizeBytes > CHUNK_PRESETS[0].maxBytes
         ? undefined
         : await this.gather(
-            { outgoing, replies: undefined, untaken: new Untaken(0), packer, repeated: undefined, deltas },
+            { outgoing, replies: undefined, unaccepted: new Unaccepted(0), packer, repeated: undefined, deltas },
             plan,
           );
     const opening = early?.forOpening;
@@ -151,7 +151,7 @@ export class Uploads {
         const stream: Stream = {
           sink: channel,
           replies: channel,
-          untaken: new Untaken(from),
+          unaccepted: new Unaccepted(from),
           outgoing,
           packer,
           repeated: undefined,
@@ -171,7 +171,7 @@ export class Uploads {
     }
   }
 
-  /** undefined: it has been executed before, the result comes. */
+  /** @returns undefined when it has been executed before: then the result comes. */
   private async resumeAt(channel: Channel): Promise<number | undefined> {
     const message = await channel.next();
     if (message === undefined) return undefined;
@@ -200,44 +200,44 @@ export class Uploads {
 
   private async sendItems(stream: Stream, plan: UploadPlan, from: number): Promise<void> {
     const { sink, outgoing } = stream;
-    const coming: Coming[] = [];
+    const queue: QueuedItem[] = [];
     const sending: Promise<void>[] = [];
     let index = 0;
     const put = async (items: readonly Item[]): Promise<void> => {
       for (const item of items) {
         if (index++ < from) continue;
-        coming.push({ item, packed: item.is === "data" ? this.packItem(stream, item) : undefined });
-        while (coming.length > PACKED_AHEAD) await this.announceFirst(stream, coming, sending);
+        queue.push({ item, packed: item.is === "data" ? this.packItem(stream, item) : undefined });
+        while (queue.length > PACKED_AHEAD) await this.announceFirst(stream, queue, sending);
       }
     };
     for await (const window of outgoing.cut.windows()) await put(plan.add(window));
     await put(plan.end());
-    while (coming.length > 0) await this.announceFirst(stream, coming, sending);
+    while (queue.length > 0) await this.announceFirst(stream, queue, sending);
     await Promise.all(sending);
     sink.send(["e", (await outgoing.cut.whole()).oid]);
   }
 
   /** @throws what the server refused the write with, or a connection that broke. */
-  private async untilTaken({ replies, untaken }: Stream): Promise<void> {
+  private async untilAccepted({ replies, unaccepted }: Stream): Promise<void> {
     if (replies === undefined) return;
-    while (untaken.mustWait) {
+    while (unaccepted.mustWait) {
       const message = await replies.next();
       if (message === undefined) throw unexpected("ended a write before its end");
       const reply = check(WRITE_REPLY, message, "write reply");
       if (reply[0] !== "took") throw unexpected("asked for something before the end");
-      untaken.took(reply[1]);
+      unaccepted.accepted(reply[1]);
     }
   }
 
-  private async announceFirst(stream: Stream, coming: Coming[], sending: Promise<void>[]): Promise<void> {
-    const first = coming.shift();
+  private async announceFirst(stream: Stream, queue: QueuedItem[], sending: Promise<void>[]): Promise<void> {
+    const first = queue.shift();
     if (first === undefined) return;
     const { item, packed } = first;
-    await this.untilTaken(stream);
+    await this.untilAccepted(stream);
     if (item.is !== "data") await this.sendReference(stream, item);
     else if (packed !== undefined) {
       const run = await packed;
-      stream.untaken.sent(isInline(run) ? run.encoded.length : 0);
+      stream.unaccepted.sent(isInline(run) ? run.encoded.length : 0);
       const announced =
         item.repeats === undefined ? this.announceOnce(stream.sink, run) : this.announce(stream.sink, run);
       announced.catch(() => undefined);
@@ -246,16 +246,19 @@ export class Uploads {
     if (sending.length > SENT_AHEAD) await sending.shift();
   }
 
-  private async sendReference({ sink, outgoing, untaken }: Stream, item: Exclude<Item, { is: "data" }>): Promise<void> {
+  private async sendReference(
+    { sink, outgoing, unaccepted }: Stream,
+    item: Exclude<Item, { is: "data" }>,
+  ): Promise<void> {
     const { node, seq } = item.version;
     if (item.is === "copy") {
-      untaken.sent(0);
+      unaccepted.sent(0);
       sink.send(["c", [node, seq], item.at, item.count]);
       return;
     }
     const descriptors = encodeRecipe(await outgoing.cut.slice(item.from, item.from + item.count));
     this.session.recipeBytes.sent += descriptors.length;
-    untaken.sent(descriptors.length);
+    unaccepted.sent(descriptors.length);
     // A content kept from another epoch: by digest alone.
     sink.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
   }
@@ -271,10 +274,10 @@ export class Uploads {
 
   private packRun({ outgoing, packer, deltas }: Stream, item: DataItem): Promise<PackedRun<Delta>> {
     const pack = async (): Promise<PackedRun<Delta>> => {
-      // What is sent again and again has no end at which its memory would be free.
+      // Bytes that are sent again and again have no end at which their memory would be free.
       const bytes = item.repeats === undefined ? this.memory.take(item.length) : new Uint8Array(item.length);
       await outgoing.cut.content.read(item.offset, bytes);
-      // One chunk again and again shrinks without old bytes, and is the same run then wherever it stands.
+      // A chunk that repeats shrinks without old bytes, and is the same run then wherever it stands.
       const mayBeOld = item.repeats === undefined || item.count === 1;
       const packed = await packer.pack(
         bytes,
@@ -353,7 +356,6 @@ function unexpected(what: string): RunnelError {
   return new RunnelError("Invalid", "write", `The server ${what}.`);
 }
 
-/** A refusal ends the work at once: bulk that the server reads no more would wait for credit for ever. */
 function isInline({ encoded }: PackedRun<Delta>): boolean {
   return encoded.length <= INLINE_BYTES;
 }
@@ -364,6 +366,7 @@ function sendRun(sink: ItemSink, encoded: Uint8Array): Promise<void> {
   return sent;
 }
 
+/** Ends the work at once when the server refuses: bulk that it reads no more would wait for credit for ever. */
 async function unlessRefused(answer: Promise<unknown>, work: Promise<void>): Promise<void> {
   work.catch(() => undefined);
   const refused = new Promise<never>((_resolve, reject) => {
@@ -372,7 +375,7 @@ async function unlessRefused(answer: Promise<unknown>, work: Promise<void>): Pro
   await Promise.race([work, refused]);
 }
 
-/** What to leave to the server in the next attempt, after this failure; undefined when that does not mend it. */
+/** References of the next attempt, after this failure. @returns undefined when fewer would not mend it. */
 export function fewerReferences(before: References, error: unknown): References | undefined {
   if (before === "none" || !isRunnelError(error, "Gone", "Lost", "Corrupt", "Stale")) return undefined;
   if (error.kind !== "Gone" || before === "digests") return "none";

@@ -8,7 +8,7 @@ import type { Entry, NodeState } from "@runnel/shared";
 /** The tree as far as it is known here. */
 export interface Names {
   namesOf(node: number): readonly { folder: number; name: string }[];
-  /** In the order of the names; undefined: not known. */
+  /** Entries in the order of the names. @returns undefined when they are not known. */
   listing(folder: number): { entries: readonly Entry[] } | undefined;
 }
 
@@ -34,7 +34,7 @@ interface Place {
 export class Walk {
   private readonly names: Names;
   private readonly isHere: (state: NodeState) => boolean;
-  private readonly roomBytes: number;
+  private readonly aheadBytesMax: number;
   /** The last file that nothing had brought. */
   private last: Place | undefined;
   /** The folder it is in last, before it those above. */
@@ -47,21 +47,21 @@ export class Walk {
   /** Wanted and not opened yet, with their sizes. */
   private readonly ahead = new Map<number, number>();
   private aheadBytes = 0;
-  /** How many were wanted at once; 0: there is no walk. */
+  /** Number of files that were wanted at once; 0: there is no walk. */
   private window = 0;
 
-  /** `isHere`: it need not be brought. `roomBytes`: the most that is wanted and not opened. */
-  constructor(names: Names, isHere: (state: NodeState) => boolean, roomBytes: number) {
+  /** `isHere`: it need not be brought. `aheadBytesMax`: the most that is wanted and not opened. */
+  constructor(names: Names, isHere: (state: NodeState) => boolean, aheadBytesMax: number) {
     this.names = names;
     this.isHere = isHere;
-    this.roomBytes = roomBytes;
+    this.aheadBytesMax = aheadBytesMax;
   }
 
   get isWalking(): boolean {
     return this.window > 0;
   }
 
-  /** It is wanted, and was not opened yet. */
+  /** Says that the file is wanted, and was not opened yet. */
   expects(node: number): boolean {
     return this.ahead.has(node);
   }
@@ -109,7 +109,7 @@ export class Walk {
     const goesOn = before !== undefined && this.goesOn(before, here);
     this.steps = goesOn ? this.steps + 1 : 0;
     if (!goesOn || (this.isAcross && this.steps < STEPS_ACROSS && !this.isWalking)) return [];
-    // What was wanted and passed over is not wanted any more.
+    // Files that were wanted and passed over are not wanted any more.
     const opened = this.window - this.ahead.size;
     this.pass();
     return this.next(Math.max(FIRST_FILES, opened * GROWTH));
@@ -120,7 +120,7 @@ export class Walk {
     this.aheadBytes = 0;
   }
 
-  /** Whether the program has gone on from one file to another; then the levels are those behind that. */
+  /** Says whether the program has gone on from one file to another; then the levels are those behind that. */
   private goesOn(before: Place, here: Place): boolean {
     if (before.folder === here.folder) {
       if (here.name < before.name) this.isByNode = here.node > before.node;
@@ -159,7 +159,7 @@ export class Walk {
       const [folder, below] = [down[index], down[index - 1]];
       if (folder !== undefined && below !== undefined) levels.push(this.levelBehind(folder, below));
     }
-    // Its own branch lies in front of where the program is now: it has been there.
+    // The branch of `from` lies in front of where the program is now: it has been there.
     const branch = up[up.indexOf(down[common] ?? 0) - 1];
     const isBack = branch !== undefined && levels[0]?.left.some(({ state }) => state.node === branch) === true;
     return isBack ? undefined : levels;
@@ -181,7 +181,7 @@ export class Walk {
     return this.isByNode ? entries.sort((one, other) => one.state.node - other.state.node) : entries;
   }
 
-  /** What is likely to be opened next: at most so many, within the room and what one request may name. */
+  /** Files that are likely to be opened next: at most so many, within the bytes and what one request may name. */
   private next(filesMax: number): NodeState[] {
     const found: NodeState[] = [];
     let folders = 0;
@@ -196,7 +196,7 @@ export class Walk {
         this.levels.push({ folder: entry.state.node, left: this.ordered(entry.state.node) });
         folders++;
       } else if (isSmall(entry.state) && !this.ahead.has(entry.state.node) && !this.isHere(entry.state)) {
-        if (this.aheadBytes + entry.state.sizeBytes > this.roomBytes) {
+        if (this.aheadBytes + entry.state.sizeBytes > this.aheadBytesMax) {
           level.left.unshift(entry);
           break;
         }

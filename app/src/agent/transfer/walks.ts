@@ -10,15 +10,15 @@ const WALKS_MAX = 4;
 export class Walks {
   private readonly names: Names;
   private readonly isHere: (state: NodeState) => boolean;
-  private readonly roomBytes: number;
-  /** What was used last comes last. Each begins with a file that goes on nothing. */
+  private readonly aheadBytesMax: number;
+  /** Walks by use, the last one last. Each begins with a file that goes on nothing. */
   private walks: Walk[] = [];
 
-  /** As of a walk; the room is divided among them. */
-  constructor(names: Names, isHere: (state: NodeState) => boolean, roomBytes: number) {
+  /** Takes what a walk takes; the bytes are divided among them. */
+  constructor(names: Names, isHere: (state: NodeState) => boolean, aheadBytesMax: number) {
     this.names = names;
     this.isHere = isHere;
-    this.roomBytes = Math.max(LIMITS.smallFileBytes, Math.floor(roomBytes / WALKS_MAX));
+    this.aheadBytesMax = Math.max(LIMITS.smallFileBytes, Math.floor(aheadBytesMax / WALKS_MAX));
   }
 
   get isWalking(): boolean {
@@ -54,6 +54,6 @@ export class Walks {
       const given = this.walks.find((walk) => !walk.isWalking) ?? this.walks[0];
       this.walks = this.walks.filter((walk) => walk !== given);
     }
-    return new Walk(this.names, this.isHere, this.roomBytes);
+    return new Walk(this.names, this.isHere, this.aheadBytesMax);
   }
 }

@@ -1,20 +1,20 @@
-// The lease on what is followed: asked for while programs use the drive, counted from asking, given back after a term without use. Each answer that
-// nothing delayed measures the line.
+// Keeps the lease on what is followed: asks for it while programs use the drive, counts it from asking, gives it back after a term without use. Each
+// answer that nothing delayed measures the line.
 import type { Channel, Clock, Connection, RunnelError, Timer } from "@runnel/shared";
 import { TIMING } from "@runnel/shared";
-import { type SignsOfLife, unanswered } from "./signs-of-life.ts";
+import { type Keepalive, unanswered } from "./keepalive.ts";
 
-export interface LeaseParts {
+export interface LeaseDeps {
   clock: Clock;
-  signs: SignsOfLife;
+  keepalive: Keepalive;
   connection(): Connection | undefined;
-  /** Undefined while there is none. */
+  /** @returns undefined while there is none. */
   feed(): Channel | undefined;
   /** Programs use the drive, or somebody waits for an answer. */
   isUsed(): boolean;
-  /** Until this boot time; 0: none. */
+  /** Called with the boot time that it now lasts until; 0: none. */
   changed(untilMs: number): void;
-  /** The line is another than was thought. */
+  /** Called when the line was measured anew. */
   measured(): void;
 }
 
@@ -22,20 +22,20 @@ interface Question {
   /** On the boot clock: the lease counts from it. In own time: for how long it has been waited for. */
   sentMs: number;
   askedMs: number;
-  /** What had come by then; undefined when what was sent before may delay it. */
+  /** Bytes that had come by then; undefined when what was sent before may delay it. */
   receivedBytes: number | undefined;
   answered(isCurrent: boolean): void;
   failed(error: RunnelError): void;
 }
 
-/** More than an answer and what comes with it: the answer has waited behind that. */
+/** Bytes of an answer and what comes with it at the most: behind more the answer has waited. */
 const ANSWER_BYTES_MAX = 1024;
 const RENEWALS_A_TERM = 3;
-/** However long the term: a living server shows itself to who waits for it within the patience. */
-const RENEWED_MS = 0.7 * TIMING.patienceMs;
+/** Interval of renewals, however long the term: a living server shows itself within the request timeout to whoever waits. */
+const RENEWED_MS = 0.7 * TIMING.requestTimeoutMs;
 
 export class Lease {
-  private readonly parts: LeaseParts;
+  private readonly parts: LeaseDeps;
   private question = 0;
   private readonly asked = new Map<number, Question>();
   private termMs: number = TIMING.leaseTermMs;
@@ -45,7 +45,7 @@ export class Lease {
   private timer: Timer | undefined;
   private isEnded = false;
 
-  constructor(parts: LeaseParts) {
+  constructor(parts: LeaseDeps) {
     this.parts = parts;
   }
 
@@ -53,13 +53,13 @@ export class Lease {
     return this.untilMs > this.parts.clock.bootMs();
   }
 
-  /** How long the oldest question has been waited for, in own time; 0: none is. */
+  /** Own time for which the oldest question has been waited for; 0: there is none. */
   get oldestMs(): number {
     const [oldest] = this.asked.values();
-    return oldest === undefined ? 0 : this.parts.signs.time.nowMs - oldest.askedMs;
+    return oldest === undefined ? 0 : this.parts.keepalive.time.nowMs - oldest.askedMs;
   }
 
-  /** An attachment. `isResumed`: what was promised of the tree of before still counts. */
+  /** Called for an attachment. `isResumed`: what was promised of the tree of before still counts. */
   attached(termMs: number, isResumed: boolean): void {
     this.termMs = termMs;
     if (!isResumed) this.untilMs = 0;
@@ -72,7 +72,7 @@ export class Lease {
     this.asked.clear();
   }
 
-  /** For good. */
+  /** Gives the lease up for good. */
   end(): void {
     this.isEnded = true;
     this.timer?.cancel();
@@ -87,25 +87,25 @@ export class Lease {
     this.schedule(0);
   }
 
-  /** One question. @throws Unreachable when it is not answered soon; `otherwise` while there is no feed. */
+  /** Asks the server once. @throws Unreachable when it is not answered soon; `otherwise` while there is no feed. */
   async ask(otherwise: RunnelError): Promise<void> {
-    const { clock, signs } = this.parts;
+    const { clock, keepalive } = this.parts;
     const feed = this.parts.feed();
     const connection = this.parts.connection();
     if (feed === undefined || connection === undefined) throw otherwise;
     const question = ++this.question;
-    const [sentMs, askedMs] = [clock.bootMs(), signs.time.nowMs];
+    const [sentMs, askedMs] = [clock.bootMs(), keepalive.time.nowMs];
     const receivedBytes = connection.unacknowledgedBytes > 0 ? undefined : connection.link.receivedBytes;
     const answer = new Promise<boolean>((answered, failed) => {
       this.asked.set(question, { sentMs, askedMs, receivedBytes, answered, failed });
     });
     feed.send(["current", question]);
-    await signs.soon(answer, "current");
+    await keepalive.soon(answer, "current");
   }
 
   answered(question: number, isCurrent: boolean): void {
     const asked = this.asked.get(question);
-    // None, or one from before it was given back: the server has released the lease by then.
+    // It is of nobody, or from before the lease was given back: the server has released it by then.
     if (asked === undefined) return;
     this.asked.delete(question);
     this.measure(asked);
@@ -114,13 +114,13 @@ export class Lease {
     asked.answered(isCurrent);
   }
 
-  /** What came in between, or went out before, was in the way of the answer and says nothing of the line. */
+  /** Measures the line, unless something came in between or went out before: that was in the way of the answer. */
   private measure({ askedMs, receivedBytes }: Question): void {
-    const { signs } = this.parts;
+    const { keepalive } = this.parts;
     const connection = this.parts.connection();
     if (connection === undefined || receivedBytes === undefined || connection.unacknowledgedBytes > 0) return;
     if (connection.link.receivedBytes - receivedBytes > ANSWER_BYTES_MAX) return;
-    signs.line.measured(signs.time.nowMs - askedMs);
+    keepalive.line.measured(keepalive.time.nowMs - askedMs);
     this.parts.measured();
   }
 
@@ -136,9 +136,9 @@ export class Lease {
     this.timer = this.parts.clock.after(delayMs, () => this.renew());
   }
 
-  /** At least three questions a term while programs use the drive; none after a term without use (the lease is given back then). */
+  /** Asks at least three times a term while programs use the drive; gives the lease back after a term without use. */
   private renew(): void {
-    const { clock, signs } = this.parts;
+    const { clock, keepalive } = this.parts;
     const connection = this.parts.connection();
     const feed = this.parts.feed();
     if (connection === undefined || feed === undefined) return;
@@ -154,9 +154,10 @@ export class Lease {
     }
     const error = unanswered("renew lease");
     this.ask(error).catch(() => {
-      // A question without any sign of life for long: the line is dead although nobody said so.
+      // Nothing at all has come for long: the line is dead although nobody said so.
       const isHere = connection === this.parts.connection();
-      if (isHere && signs.time.nowMs - signs.lastHeardMs > signs.line.patienceMs) connection.close(error);
+      if (isHere && keepalive.time.nowMs - keepalive.lastReceivedMs > keepalive.line.requestTimeoutMs)
+        connection.close(error);
     });
     this.schedule(Math.min(this.termMs / RENEWALS_A_TERM, RENEWED_MS));
   }

@@ -1,20 +1,20 @@
-// How long to wait on this line: what the protocol says is the least, a slow line is given more (W131).
+// Says how long to wait on this line: what the protocol says at the least, on a slow line more (W131).
 import { TIMING } from "@runnel/shared";
 
-/** Silence and patience in round trips of the line. */
+/** Silence and request timeout in round trips of the line. */
 const SILENCE_ROUND_TRIPS = 3;
-const PATIENCE_ROUND_TRIPS = 5;
+const TIMEOUT_ROUND_TRIPS = 5;
 
 export class LineTimes {
   private samples: readonly number[] = [];
 
-  /** A new line; 0: not measured. */
+  /** Begins with a new line; 0: it was not measured. */
   begin(roundTripMs: number): void {
     this.samples = [];
     if (roundTripMs > 0) this.measured(roundTripMs);
   }
 
-  /** One that nothing else delayed. */
+  /** Takes a round trip that nothing else delayed. */
   measured(roundTripMs: number): void {
     this.samples = [...this.samples.slice(-1), Math.min(roundTripMs, TIMING.roundTripMsMax)];
   }
@@ -28,7 +28,7 @@ export class LineTimes {
     return Math.max(TIMING.silenceMs, SILENCE_ROUND_TRIPS * this.roundTripMs);
   }
 
-  get patienceMs(): number {
-    return Math.max(TIMING.patienceMs, PATIENCE_ROUND_TRIPS * this.roundTripMs);
+  get requestTimeoutMs(): number {
+    return Math.max(TIMING.requestTimeoutMs, TIMEOUT_ROUND_TRIPS * this.roundTripMs);
   }
 }

@@ -10,7 +10,7 @@ export class Listings {
   private readonly replica: Replica;
   private readonly progress: (folder: number) => void;
 
-  /** `progress`: another part of this folder that a program waits for has come. */
+  /** `progress` is called when another part of a folder that a program waits for has come. */
   constructor(parts: { session: Session; replica: Replica; progress(folder: number): void }) {
     this.session = parts.session;
     this.replica = parts.replica;
@@ -42,9 +42,9 @@ export class Listings {
 
   private async take(folder: number, isDeep: boolean, asked?: Channel, rootListed?: () => void): Promise<void> {
     const channel = asked ?? this.session.open("find", { folder, isDeep, follow: true }, true);
-    // A program waits for one folder; nobody does for the whole volume.
+    // A program waits for a single folder; nobody does for the whole volume.
     const next = (): Promise<FindItem[] | undefined> =>
-      isDeep ? nextItems(channel) : this.session.whileHeard(nextItems(channel), "list");
+      isDeep ? nextItems(channel) : this.session.whileAlive(nextItems(channel), "list");
     try {
       for (let items = await next(); items !== undefined; items = await next()) {
         for (const [listed, asOf, isLast, entries] of items) {
@@ -59,7 +59,7 @@ export class Listings {
   }
 }
 
-/** What matches below the root, as the server finds it. */
+/** Yields what matches below the root, as the server finds it. */
 export async function* findBelow(session: Session, predicate: Predicate): AsyncGenerator<FoundEntry> {
   const channel = session.open("find", { folder: ROOT_NODE, isDeep: true, follow: false, predicate }, true);
   try {

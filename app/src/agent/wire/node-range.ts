@@ -17,7 +17,7 @@ export class NodeRange {
     return this.next >= this.end;
   }
 
-  /** What an attach brought; ids of another epoch mean nothing in this one. */
+  /** Takes the range that an attach brought; ids of another epoch mean nothing in this one. */
   attached(epoch: string, given: readonly [first: number, count: number] | null): void {
     if (given !== null) this.take(given);
     else if (epoch !== this.epoch) this.take([0, 0]);

@@ -2,21 +2,21 @@
 import type { Clock, Dialer, Executor, Link } from "@runnel/shared";
 import { BULK_OF_SERVER, Connection, LIMITS, PROTOCOL_VERSION, RESULTS, RunnelError, check } from "@runnel/shared";
 
-export interface ConnectionParts {
+export interface ConnectionDeps {
   url: string;
   clock: Clock;
   dialer: Dialer;
   executor: Executor;
   /** "Runnel 0.1.0 on ada-laptop": what others read when they wait for this client. */
   software: string;
-  /** What makes this device known to the server. */
+  /** Token that makes this device known to the server. */
   token?(): string | undefined;
 }
 
 /** A link to a server. */
 export interface Dialed {
   link: Link;
-  /** How long one round trip took while dialing, about. */
+  /** Approximate time of a round trip, as measured while dialing. */
   roundTripMs: number;
 }
 
@@ -31,14 +31,14 @@ export interface Greeting {
 const DIAL_ROUND_TRIPS = 2;
 
 /** @throws RunnelError Unreachable when nobody listens there or answers in time; Interrupted by `ending`. */
-export async function dial({ clock, dialer, url }: ConnectionParts, ending: AbortSignal): Promise<Dialed> {
+export async function dial({ clock, dialer, url }: ConnectionDeps, ending: AbortSignal): Promise<Dialed> {
   const startMs = clock.bootMs();
   const link = await dialer.dial(url, ending);
   return { link, roundTripMs: (clock.bootMs() - startMs) / DIAL_ROUND_TRIPS };
 }
 
-/** Of one that came too late, or beside another. */
-export function letGo({ link }: Dialed): void {
+/** Closes a link that came too late, or besides another. */
+export function closeUnused({ link }: Dialed): void {
   link.close(CLOSE_NORMAL, "");
 }
 
@@ -46,7 +46,7 @@ export function letGo({ link }: Dialed): void {
 const CLOSE_NORMAL = 1000;
 
 /** Says hello over a link. */
-export function greet(parts: ConnectionParts, link: Link, closed: (error: RunnelError) => void): Greeting {
+export function greet(parts: ConnectionDeps, link: Link, closed: (error: RunnelError) => void): Greeting {
   const { clock, executor, software } = parts;
   const connection = new Connection({
     link,

@@ -9,7 +9,7 @@ import type { Session } from "./session.ts";
 
 /** Changes under way at once, of the channels that a connection may have; the next ones wait their turn, in order. */
 const UNDER_WAY_MAX = LIMITS.channels / 2;
-/** From here on a program that makes files faster than they can be told waits for its answers. */
+/** From so many on a program that makes files faster than they can be sent waits for its answers. */
 const CROWDED = UNDER_WAY_MAX / 2;
 
 /** A make that is not answered yet. */
@@ -26,8 +26,8 @@ export class Operations {
   private readonly session: Session;
   private readonly journal: Journal;
   private readonly clock: Clock;
-  /** How the server answered a change: undefined = it was done. */
-  readonly tell: (error: unknown) => void;
+  /** Reports how the server answered a change: undefined = it was done. */
+  readonly report: (error: unknown) => void;
   /** Numbers sent and not answered. */
   private readonly outstanding = new Set<number>();
   /** Numbers whose results may still be asked for: of changes that are to be sent again, or would be after a power cut. */
@@ -40,13 +40,13 @@ export class Operations {
   private readonly ownNames = new Map<string, number>();
 
   constructor(parts: { session: Session; journal: Journal; clock: Clock; answered(error: unknown): void }) {
-    this.tell = parts.answered;
+    this.report = parts.answered;
     this.session = parts.session;
     this.journal = parts.journal;
     this.clock = parts.clock;
   }
 
-  /** What the server need not keep for a repetition. */
+  /** Answers that the server need not keep for a repetition. */
   get received(): Received {
     return receivedOf(this.highest, new Set([...this.outstanding, ...this.unsettled()]));
   }
@@ -57,7 +57,7 @@ export class Operations {
     await new Promise<void>((resolve) => this.idleWaiters.push({ upTo: this.highest, resolve }));
   }
 
-  /** Another client's change of such a name in that moment is none of its own. */
+  /** Tells apart another client's change of such a name in the same moment. */
   isOwnName(...name: OwnName): boolean {
     return this.ownNames.has(name.join("/"));
   }
@@ -99,7 +99,7 @@ export class Operations {
 
   /**
    * A change of names or attributes; `begun`: the number that `begin` gave for it. @throws ReadOnly when offline before it was sent; Unreachable when it was sent and could not be settled within the
-   * patience (shown as not confirmed); the server's refusals.
+   * request timeout (shown as not confirmed); the server's refusals.
    */
   async change(name: RequestName, body: object, names: readonly OwnName[], begun?: number): Promise<unknown> {
     this.mayChange(name);
@@ -109,10 +109,10 @@ export class Operations {
       const timeNs = this.clock.wallNs();
       await this.turn();
       const result = await this.settle(name, { n, ...this.received, timeNs, ...body });
-      this.tell(undefined);
+      this.report(undefined);
       return result;
     } catch (error) {
-      this.tell(error);
+      this.report(error);
       throw error;
     } finally {
       this.endTurn();
@@ -136,7 +136,7 @@ export class Operations {
     const beganMs = this.session.nowMs;
     for (;;) {
       try {
-        return await this.session.patiently(this.session.call(name, request), name);
+        return await this.session.withRequestTimeout(this.session.call(name, request), name);
       } catch (error) {
         if (!isRunnelError(error, "Unreachable")) throw error;
         const leftMs = this.session.leftMs(beganMs);

@@ -1,9 +1,9 @@
-// Time as it counts for whoever waits for the server: it stands still while this process does not get on itself, being stopped, starved of its processor, busy in
+// Counts time for whoever waits for the server: it stands still while this process does not get on itself, being stopped, starved of its processor, busy in
 // one turn, or asleep. What has arrived meanwhile is not read yet, and must not be taken for silence.
 import type { Clock, Timer } from "@runnel/shared";
 
-/** How closely it is looked at while somebody waits. */
-const LOOK_EVERY_MS = 50;
+/** Interval at which lateness is measured while somebody waits. */
+const MEASURE_EVERY_MS = 50;
 
 export class OwnTime {
   private readonly clock: Clock;
@@ -11,7 +11,7 @@ export class OwnTime {
   private lateMs = 0;
   private watchers = 0;
   private timer: Timer | undefined;
-  private lookedMs = 0;
+  private measuredMs = 0;
   private wasBehind = false;
 
   /** `isBehind`: messages wait for threads of ours. */
@@ -20,19 +20,19 @@ export class OwnTime {
     this.isBehind = isBehind;
   }
 
-  /** Only what it differs by between two moments says something. */
+  /** Means something only as a difference between two moments. */
   get nowMs(): number {
     return this.clock.bootMs() - this.totalLateMs;
   }
 
-  /** How long this process has not got on, as far as somebody watched. */
+  /** Time for which this process has not got on, as far as somebody watched. */
   get totalLateMs(): number {
     return this.lateMs + (this.timer === undefined ? 0 : this.overdueMs);
   }
 
-  /** Lateness is seen from now on, until the function is called that this returns. */
+  /** Measures lateness from now on, until the function is called that this returns. */
   watch(): () => void {
-    if (this.watchers++ === 0) this.look();
+    if (this.watchers++ === 0) this.measure();
     let isEnded = false;
     return () => {
       if (isEnded) return;
@@ -45,20 +45,20 @@ export class OwnTime {
   }
 
   private get overdueMs(): number {
-    return Math.max(0, this.clock.bootMs() - this.lookedMs - LOOK_EVERY_MS);
+    return Math.max(0, this.clock.bootMs() - this.measuredMs - MEASURE_EVERY_MS);
   }
 
   private count(): void {
     this.lateMs += this.overdueMs;
-    if (this.wasBehind && this.isBehind()) this.lateMs += LOOK_EVERY_MS;
+    if (this.wasBehind && this.isBehind()) this.lateMs += MEASURE_EVERY_MS;
   }
 
-  private look(): void {
-    this.lookedMs = this.clock.bootMs();
+  private measure(): void {
+    this.measuredMs = this.clock.bootMs();
     this.wasBehind = this.isBehind();
-    this.timer = this.clock.after(LOOK_EVERY_MS, () => {
+    this.timer = this.clock.after(MEASURE_EVERY_MS, () => {
       this.count();
-      this.look();
+      this.measure();
     });
   }
 }

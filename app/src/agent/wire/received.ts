@@ -1,13 +1,13 @@
-// Which answers have come, for the server to forget: all up to a number, but for a few that lag far behind, like that of a large upload.
+// Says which answers have come, for the server to forget: all up to a number, but for a few that lag far behind, like that of a large upload.
 import { LIMITS } from "@runnel/shared";
 
-/** As changes say it on the wire; `received` 0 says nothing. */
+/** Fields of a change on the wire; `received` 0 says nothing. */
 export interface Received {
   received: number;
   but?: number[];
 }
 
-/** Those that lag by no more are not named: the server keeps some thousands of results. */
+/** Lag up to which an answer is not named: the server keeps some thousands of results. */
 const LAG_MAX = LIMITS.outstandingOperations / 4;
 
 /** `highest`: the last number used. `outstanding`: those not answered, in any order. */
@@ -20,7 +20,7 @@ export function receivedOf(highest: number, outstanding: ReadonlySet<number>): R
   return { received: (open[lagging.length] ?? highest + 1) - 1, but: lagging };
 }
 
-/** Infinity of none. */
+/** @returns Infinity when there are none. */
 export function lowest(numbers: Iterable<number>): number {
   let found = Infinity;
   for (const n of numbers) found = Math.min(found, n);

@@ -2,23 +2,23 @@
 // gets siblings, and the first that connects wins. None is given up because another has begun.
 import type { Timer } from "@runnel/shared";
 import { TIMING, isRunnelError } from "@runnel/shared";
-import { type ConnectionParts, type Dialed, dial, letGo } from "./open-connection.ts";
+import { type ConnectionDeps, type Dialed, dial, closeUnused } from "./open-connection.ts";
 
-/** What a short outage breaks off is tried again often, since that is cheap; a long one seldom. Each time at random within these, so that many clients do not come at once. */
+/** Pauses between attempts: short ones in a short outage, since that is cheap, long ones in a long one. Chosen at random within these, so that many clients do not come at once. */
 const RETRY_MS = [100, 700] as const;
 const RETRY_LONG_MS = [4_000, 9_000] as const;
 const LONG_OUTAGE_MS = 60_000;
 /** An attempt that has neither connected nor failed by then gets a sibling, on a slow line after the round trips that it takes to connect. */
 const SIBLING_MS = [500, 700] as const;
 const SIBLING_ROUND_TRIPS = 2;
-/** As many as begin while one is given the time for its first step. */
+/** Attempts that begin while one is given the time for its first step. */
 const ATTEMPTS_MAX = Math.ceil(TIMING.connectStepMs / SIBLING_MS[1]);
-/** Only a person can change that it is not let in. */
+/** Pause after a refusal, which only a person can change. */
 const REFUSED_MS = 30_000;
 
-/** One outage. */
+/** Connects again after a single outage. */
 export class Redial {
-  private readonly parts: ConnectionParts;
+  private readonly parts: ConnectionDeps;
   private readonly instance: string;
   private readonly roundTripMs: number;
   private readonly failed: (error: unknown) => void;
@@ -26,7 +26,7 @@ export class Redial {
   private chances = 0;
 
   /** `instance`: no two clients come at the same times. `roundTripMs`: of the line as it was; 0: unknown. `failed`: one attempt of many did. */
-  constructor(parts: ConnectionParts, instance: string, roundTripMs: number, failed: (error: unknown) => void) {
+  constructor(parts: ConnectionDeps, instance: string, roundTripMs: number, failed: (error: unknown) => void) {
     this.parts = parts;
     this.instance = instance;
     this.roundTripMs = roundTripMs;
@@ -34,7 +34,7 @@ export class Redial {
     this.lostMs = parts.clock.bootMs();
   }
 
-  /** The next connection, after a pause. @throws Denied, Revoked when that is the answer; Interrupted by `ending`. */
+  /** Resolves to the next connection, after a pause. @throws Denied, Revoked when that is the answer; Interrupted by `ending`. */
   async next(wasRefused: boolean, ending: AbortSignal): Promise<Dialed> {
     const { clock } = this.parts;
     const over = new AbortController();
@@ -54,7 +54,7 @@ export class Redial {
       const attempt = ++newest;
       dial(this.parts, either).then(
         (dialed) => {
-          if (either.aborted) letGo(dialed);
+          if (either.aborted) closeUnused(dialed);
           over.abort();
           resolve(dialed);
         },
@@ -105,5 +105,5 @@ function chanceOf(instance: string, attempt: number): number {
 
 const HEX_OF_32_BITS = 8;
 const TWO_TO_32 = 2 ** 32;
-/** Of 2^32: its multiples are spread evenly. */
+/** Golden section of 2^32: its multiples are spread evenly. */
 const GOLDEN_RATIO = 0x9e3779b9;

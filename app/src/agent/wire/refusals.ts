@@ -1,4 +1,4 @@
-// What a server that does not let this device attach has said by that.
+// Sorts the refusals of a server that does not let this device attach.
 import { RunnelError } from "@runnel/shared";
 
 /** Kinds that say that this device, or a volume of that name, is none of the server's: only a person can change that. */

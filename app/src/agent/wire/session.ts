@@ -14,18 +14,18 @@ import {
 } from "@runnel/shared";
 import { Lease } from "./lease.ts";
 import { NodeRange } from "./node-range.ts";
-import { type Dialed, type Greeting, dial, greet, letGo } from "./open-connection.ts";
+import { type Dialed, type Greeting, dial, greet, closeUnused } from "./open-connection.ts";
 import type { OwnTime } from "./own-time.ts";
 import { Redial } from "./redial.ts";
-import type { SessionParts } from "./session-parts.ts";
+import type { SessionDeps } from "./session-deps.ts";
 import { NOT_LET_IN, NOT_NOW, unreachable } from "./refusals.ts";
-import { SignsOfLife, unanswered } from "./signs-of-life.ts";
-import { dialedBeside } from "./stuck-connection.ts";
+import { Keepalive, unanswered } from "./keepalive.ts";
+import { dialReplacement } from "./stuck-connection.ts";
 import { supply } from "./supply.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
 
 export class Session {
-  private readonly parts: SessionParts;
+  private readonly parts: SessionDeps;
   private connection: Connection | undefined;
   private feed: Channel | undefined;
   private isEnding = false;
@@ -33,17 +33,17 @@ export class Session {
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
   private readonly nodes = new NodeRange(() => this.ask("newNodes", {}));
 
-  /** Who waits patiently. */
+  /** Callers of `withRequestTimeout` that wait. */
   private waiting = 0;
   private readonly lease: Lease;
   private running: Promise<void> | undefined;
   private ackPending = 0;
-  /** As the server said last; before that, as the drive is. */
+  /** Right that the server said last; before that, the drive's. */
   mayOnlyRead: boolean;
-  private readonly signs: SignsOfLife;
-  private isLookingBeside = false;
+  private readonly keepalive: Keepalive;
+  private isReplacing = false;
   /** Takes the place of the connection that was given up for it. */
-  private beside: Dialed | undefined;
+  private replacement: Dialed | undefined;
   /** Set by `close`: ends what is being waited for on the way to a connection. */
   private readonly ending = new AbortController();
 
@@ -56,24 +56,24 @@ export class Session {
   contentBytes = { sent: 0, received: 0 };
   private readonly traffic = new Traffic();
 
-  constructor(parts: SessionParts) {
+  constructor(parts: SessionDeps) {
     this.parts = parts;
     this.mayOnlyRead = parts.isReadOnly ?? false;
     const { clock, events } = parts;
-    this.signs = new SignsOfLife(
+    this.keepalive = new Keepalive(
       clock,
       () => this.connection,
-      () => void this.lookBeside(),
+      () => void this.replaceIfStuck(),
     );
-    const { signs } = this;
+    const { keepalive } = this;
     this.lease = new Lease({
       clock,
-      signs,
+      keepalive,
       connection: () => (this.isConnected ? this.connection : undefined),
       feed: () => this.feed,
       isUsed: () => this.waiting > 0 || parts.wasUsed(),
       changed: (untilMs) => events.lease(untilMs),
-      measured: () => events.silence(signs.line.silenceMs),
+      measured: () => events.silence(keepalive.line.silenceMs),
     });
   }
 
@@ -98,34 +98,34 @@ export class Session {
 
   /** Connected, and not known to be silent: what counts as online. */
   get isResponsive(): boolean {
-    return this.isConnected && !this.signs.isSilent;
+    return this.isConnected && !this.keepalive.isSilent;
   }
 
-  /** Own time, for `patienceLeftMs`. */
+  /** Own time: what `timeoutLeftMs` counts in. */
   get nowMs(): number {
-    return this.signs.time.nowMs;
+    return this.keepalive.time.nowMs;
   }
 
   /** The time that this process was late in all, while somebody waits (`watch`). */
   get ownTime(): OwnTime {
-    return this.signs.time;
+    return this.keepalive.time;
   }
 
-  /** How much of the patience is left for what began at `beganMs` of own time: none without any sign of the server for so long. */
-  patienceLeftMs(beganMs: number): number {
-    const { offlineSinceMs, lastHeardMs } = this.signs;
-    const sinceMs = Math.min(offlineSinceMs ?? Infinity, Math.max(beganMs, lastHeardMs));
+  /** Rest of the request timeout for what began at `beganMs` of own time, counted from the last byte of the server. */
+  timeoutLeftMs(beganMs: number): number {
+    const { offlineSinceMs, lastReceivedMs } = this.keepalive;
+    const sinceMs = Math.min(offlineSinceMs ?? Infinity, Math.max(beganMs, lastReceivedMs));
     return this.leftMs(sinceMs);
   }
 
-  /** The same, whatever is heard meanwhile. */
+  /** Rest of the request timeout, whatever comes meanwhile. */
   leftMs(beganMs: number): number {
-    return Math.max(0, beganMs + this.signs.line.patienceMs - this.nowMs);
+    return Math.max(0, beganMs + this.keepalive.line.requestTimeoutMs - this.nowMs);
   }
 
-  /** How much is left of the silence in which a line that has just broken does not count as offline yet: 0 while it is there. */
+  /** Rest of the silence in which a line that has just broken does not count as offline yet: 0 while it is there. */
   get silenceLeftMs(): number {
-    return this.signs.silenceLeftMs;
+    return this.keepalive.silenceLeftMs;
   }
 
   /** @throws Unreachable unless it counts as online: who reads does not wait for the next silence. */
@@ -150,14 +150,14 @@ export class Session {
   }
 
   /**
-   * Proves that the replica of followed folders is current: at once under the lease, else by one question. @throws Unreachable after
+   * Verifies that the replica of followed folders is current: at once under the lease, else by one question. @throws Unreachable after
    * a silence without an answer, or at once while offline, or while an earlier question has waited for so long.
    */
   async current(): Promise<void> {
     this.used();
     if (this.hasLease) return;
     this.mustRespond();
-    if (this.lease.oldestMs >= this.signs.line.silenceMs) throw unanswered("current");
+    if (this.lease.oldestMs >= this.keepalive.line.silenceMs) throw unanswered("current");
     this.roundTrips++;
     await this.remember(this.lease.ask(this.lastError));
   }
@@ -167,8 +167,8 @@ export class Session {
     this.lease.used();
   }
 
-  /** Small changes of these files are to come with the feed: versions that are here; 0: no more. False: there is no feed. */
-  want(files: readonly (readonly [number, number])[]): boolean {
+  /** Subscribes to small changes of these files, which then come with the feed: versions that are here; 0: no more. @returns false when there is no feed. */
+  subscribe(files: readonly (readonly [number, number])[]): boolean {
     if (!this.isConnected) return false;
     this.feed?.send(["want", files]);
     return true;
@@ -187,39 +187,39 @@ export class Session {
     return connection.call(name, { attachment, ...body });
   }
 
-  /** For what only reads. @throws Unreachable at once while offline, else after a silence. */
+  /** Asks something that only reads. @throws Unreachable at once while offline, else after a silence. */
   async ask(name: RequestName, body: object): Promise<unknown> {
     this.mustRespond();
-    return this.whileHeard(this.call(name, body), name);
+    return this.whileAlive(this.call(name, body), name);
   }
 
   /**
-   * For what may have been executed, or may wait for other clients, or keeps the server busy for long: who waits uses the drive, so that the lease is asked
-   * for and a living server shows itself. @throws Unreachable after the patience without any sign of the server.
+   * Waits for what may have been executed, or may wait for other clients, or keeps the server busy for long. Whoever waits uses the drive, so that the lease
+   * is asked for and a living server shows itself. @throws Unreachable after the request timeout without a byte of the server.
    */
-  async patiently<T>(answer: Promise<T>, what: string): Promise<T> {
+  async withRequestTimeout<T>(answer: Promise<T>, what: string): Promise<T> {
     this.waiting++;
     this.used();
     try {
-      return await this.remember(this.signs.patiently(answer, what));
+      return await this.remember(this.keepalive.withRequestTimeout(answer, what));
     } finally {
       this.waiting--;
     }
   }
 
-  /** For what only reads, and comes in parts. @throws Unreachable as `patiently`; nobody asks for signs. */
+  /** Waits for what only reads, and comes in parts. @throws Unreachable as `withRequestTimeout`; the lease is not asked for. */
   async whileItComes<T>(answer: Promise<T>, what: string): Promise<T> {
-    return this.remember(this.signs.patiently(answer, what));
+    return this.remember(this.keepalive.withRequestTimeout(answer, what));
   }
 
   /** @throws Unreachable after a silence. */
-  async whileHeard<T>(answer: Promise<T>, what: string): Promise<T> {
-    return this.remember(this.signs.whileHeard(answer, what));
+  async whileAlive<T>(answer: Promise<T>, what: string): Promise<T> {
+    return this.remember(this.keepalive.whileAlive(answer, what));
   }
 
-  /** For what nobody's work waits for: it is no round trip of theirs, and the server does not count as offline when it is not answered. @throws Unreachable */
+  /** Waits for what nobody's work depends on: it is no round trip of theirs, and the server does not count as offline when it is not answered. @throws Unreachable */
   async aside<T>(answer: Promise<T>, what: string): Promise<T> {
-    return this.signs.aside(answer, what);
+    return this.keepalive.aside(answer, what);
   }
 
   /** Opens a stream. The caller ends it. */
@@ -230,23 +230,23 @@ export class Session {
     return isCall ? connection.ask(name, request) : connection.open(name, request);
   }
 
-  /** Resolves when the server counts as online; rejects with Unreachable after `patienceMs` of own time. */
-  async responsive(patienceMs: number): Promise<void> {
-    const end = this.signs.time.watch();
-    const untilMs = this.nowMs + patienceMs;
+  /** Resolves when the server counts as online; rejects with Unreachable after `timeoutMs` of own time. */
+  async responsive(timeoutMs: number): Promise<void> {
+    const end = this.keepalive.time.watch();
+    const untilMs = this.nowMs + timeoutMs;
     try {
       while (!this.isResponsive) {
         const leftMs = untilMs - this.nowMs;
         if (this.isEnding || leftMs <= 0) throw this.lastError;
         if (this.isConnected) {
-          // Nobody else may be asking it anything.
-          void this.lookBeside();
-          await sleep(this.parts.clock, Math.min(leftMs, LOOK_EVERY_MS));
+          // Perhaps nobody else is asking it anything.
+          void this.replaceIfStuck();
+          await sleep(this.parts.clock, Math.min(leftMs, POLL_MS));
           continue;
         }
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         this.whenConnected.push({ resolve, reject });
-        await this.signs.connected(promise, leftMs, () => this.lastError);
+        await this.keepalive.connected(promise, leftMs, () => this.lastError);
       }
     } finally {
       end();
@@ -271,7 +271,7 @@ export class Session {
       await Promise.race([this.feed?.result().catch(() => undefined), sleep(this.parts.clock, GOODBYE_MS)]);
     }
     this.connection?.close(error);
-    if (this.beside !== undefined) letGo(this.beside);
+    if (this.replacement !== undefined) closeUnused(this.replacement);
     for (const waiter of this.whenConnected.splice(0)) waiter.reject(error);
     await this.running;
   }
@@ -284,7 +284,7 @@ export class Session {
   private async connect({ link, roundTripMs }: Dialed): Promise<void> {
     const greeting = greet(this.parts, link, (error) => this.lost(greeting.connection, error));
     const { connection } = greeting;
-    this.signs.line.begin(roundTripMs);
+    this.keepalive.line.begin(roundTripMs);
     try {
       await this.attach(greeting);
     } catch (error) {
@@ -297,15 +297,17 @@ export class Session {
   /** hello, attach and the listing go in one flight (W130). */
   private async attach({ connection, greeted }: Greeting): Promise<void> {
     const { volume, listsAll, events } = this.parts;
-    const { signs } = this;
+    const { keepalive } = this;
     const from = this.parts.resume();
-    const sentMs = signs.time.nowMs;
+    const sentMs = keepalive.time.nowMs;
     const feed = connection.open("attach", {
       volume,
       instance: this.parts.instance(),
       ...(from === undefined ? {} : { epoch: from.epoch, seq: from.seq, follows: from.follows }),
       wantsNodes: this.nodes.isEmpty,
-      ...(signs.line.roundTripMs < ROUND_TRIP_TOLD_MS ? {} : { roundTripMs: Math.ceil(signs.line.roundTripMs) }),
+      ...(keepalive.line.roundTripMs < ROUND_TRIP_REPORTED_MS
+        ? {}
+        : { roundTripMs: Math.ceil(keepalive.line.roundTripMs) }),
     });
     const whole = { attachment: feed.id, folder: ROOT_NODE, isDeep: true, follow: true };
     const listing = listsAll && from === undefined ? connection.ask("find", whole) : undefined;
@@ -315,9 +317,9 @@ export class Session {
     attaching.catch(() => undefined);
     let answer: unknown;
     try {
-      await signs.atFirst(greeted, silent(new URL(this.parts.url).host, undefined));
-      signs.line.measured(signs.time.nowMs - sentMs);
-      answer = await signs.atFirst(attaching, unanswered("attach"));
+      await keepalive.atFirst(greeted, silent(new URL(this.parts.url).host, undefined));
+      keepalive.line.measured(keepalive.time.nowMs - sentMs);
+      answer = await keepalive.atFirst(attaching, unanswered("attach"));
     } finally {
       this.ending.signal.removeEventListener("abort", end);
     }
@@ -334,8 +336,8 @@ export class Session {
       listing,
     });
     this.mayOnlyRead = attached.isReadOnly;
-    events.silence(signs.line.silenceMs);
-    this.signs.changed();
+    events.silence(keepalive.line.silenceMs);
+    this.keepalive.changed();
     this.refusal = undefined;
     this.connection = connection;
     this.feed = feed;
@@ -345,10 +347,10 @@ export class Session {
     for (const waiter of this.whenConnected.splice(0)) waiter.resolve();
   }
 
-  /** Whoever gets the answer to a change finds it applied: the feed told of it before, and is heard in the order of the connection. */
+  /** Takes the feed in the order of the connection: whoever gets the answer to a change finds it applied. */
   private follow(connection: Connection, feed: Channel): void {
     const end = (error: unknown): void => {
-      // What waits on the connection is asked again on the next one, whyever the server ended this feed.
+      // Requests that wait on the connection are asked again on the next one, whyever the server ended this feed.
       const known = fromSystemError(error, "feed");
       connection.close(isRunnelError(known, "Invalid") ? known : unreachable("feed", known));
     };
@@ -418,7 +420,7 @@ export class Session {
   private lost(connection: Connection, error: RunnelError): void {
     if (this.connection !== connection) return;
     this.traffic.ended(connection);
-    this.signs.changed();
+    this.keepalive.changed();
     this.connection = undefined;
     this.feed = undefined;
     this.lastError = unreachable("connection", error);
@@ -443,9 +445,9 @@ export class Session {
       let isShutOut = false;
       while (!this.isEnding && !this.isConnected) {
         try {
-          const { beside } = this;
-          this.beside = undefined;
-          await this.connect(beside ?? (await redial.next(isShutOut, this.ending.signal)));
+          const { replacement } = this;
+          this.replacement = undefined;
+          await this.connect(replacement ?? (await redial.next(isShutOut, this.ending.signal)));
         } catch (error) {
           if (this.isEnding) return;
           isShutOut = isRunnelError(error, ...NOT_LET_IN);
@@ -456,30 +458,30 @@ export class Session {
   }
 
   private redial(failed: (error: unknown) => void): Redial {
-    return new Redial(this.parts, this.parts.instance(), this.signs.line.roundTripMs, failed);
+    return new Redial(this.parts, this.parts.instance(), this.keepalive.line.roundTripMs, failed);
   }
 
-  /** The server is silent to somebody who waits: perhaps only this connection is. */
-  private async lookBeside(): Promise<void> {
+  /** Dials a replacement while the server is silent to somebody who waits: perhaps only this connection is stuck. */
+  private async replaceIfStuck(): Promise<void> {
     const { connection } = this;
-    if (this.isLookingBeside || !this.isConnected || connection === undefined) return;
-    this.isLookingBeside = true;
+    if (this.isReplacing || !this.isConnected || connection === undefined) return;
+    this.isReplacing = true;
     try {
       const { clock } = this.parts;
       const error = new RunnelError("Unreachable", "connection", "The line is there again, the connection was not.");
-      this.beside = await dialedBeside({
+      this.replacement = await dialReplacement({
         clock,
-        signs: this.signs,
+        keepalive: this.keepalive,
         isInUse: () => this.connection === connection && !this.isEnding,
         ask: async () => {
           await this.lease.ask(error);
-          if (this.waiting === 0) this.signs.showedItself();
+          if (this.waiting === 0) this.keepalive.answered();
         },
         dial: (ending) => this.redial(() => undefined).next(false, AbortSignal.any([ending, this.ending.signal])),
       });
-      if (this.beside !== undefined) connection.close(error);
+      if (this.replacement !== undefined) connection.close(error);
     } finally {
-      this.isLookingBeside = false;
+      this.isReplacing = false;
     }
   }
 
@@ -492,6 +494,6 @@ export class Session {
 }
 
 const GOODBYE_MS = 1_000;
-const LOOK_EVERY_MS = 50;
+const POLL_MS = 50;
 /** A shorter one makes no lease's term longer: none is below a second (W162). */
-const ROUND_TRIP_TOLD_MS = 250;
+const ROUND_TRIP_REPORTED_MS = 250;

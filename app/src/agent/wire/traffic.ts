@@ -1,4 +1,4 @@
-// What a session has moved, over all its connections.
+// Counts what a session has moved, over all its connections.
 import type { Connection } from "@runnel/shared";
 
 /** TCP payload by direction; bulk and control frames within. */
@@ -21,7 +21,7 @@ export class Traffic {
     receivedControl: 0,
   };
 
-  /** Of connections that have ended, and of this one. */
+  /** Sums of the connections that have ended, and of this one. */
   upTo(connection: Connection | undefined): WireTraffic {
     const { past } = this;
     if (connection === undefined) return { ...past };

@@ -1,10 +1,10 @@
-// What the server says of a mounted volume, asked when somebody wants to know.
+// Asks the server for the status of a mounted volume.
 import { STATUS_ITEM, VOLUME_STATUS, check } from "@runnel/shared";
 import type { StatusEntry } from "@runnel/shared";
 import type { ServerStatus } from "../mount.ts";
 import type { Session } from "./session.ts";
 
-/** Asks with a patience of its own: that nothing comes makes no drive offline. @throws Unreachable at once while offline, else after a silence; Unsupported by a server that cannot tell. */
+/** Asks with a timeout of its own: that nothing comes makes no drive offline. @throws Unreachable at once while offline, else after a silence; Unsupported by a server that cannot tell. */
 export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
   session.mustRespond();
   const channel = session.open("status", {}, true);

@@ -2,7 +2,7 @@
 
 export class WaitingChanges {
   readonly #isOutstanding: (n: number) => boolean;
-  /** By number. */
+  /** Waiting changes by number. */
   readonly #waiting = new Map<number, { for: readonly string[]; untilMs: number }>();
 
   constructor(isOutstanding: (n: number) => boolean) {
@@ -13,7 +13,7 @@ export class WaitingChanges {
     return this.#waiting.size;
   }
 
-  /** Of those that have been answered nothing is kept. */
+  /** Notes a change that waits; what has been answered is dropped. */
   note(n: number, whom: readonly string[], untilMs: number): void {
     this.#clean();
     this.#waiting.set(n, { for: [...whom], untilMs });

@@ -3,48 +3,48 @@ import { type Channel, type RunnelError, fromSystemError, isRunnelError } from "
 import type { Listings } from "./listings.ts";
 import type { Session } from "./session.ts";
 
-export interface WholeListingParts {
+export interface WholeListingDeps {
   session: Session;
   listings: Listings;
   failed(error: RunnelError): void;
 }
 
 export class WholeListing {
-  private readonly parts: WholeListingParts;
+  private readonly parts: WholeListingDeps;
   private asked: Channel | undefined;
   /** While it runs: the root has come, or it has ended without. */
-  private rootComes: Promise<void> | undefined;
+  private rootListed: Promise<void> | undefined;
 
-  constructor(parts: WholeListingParts) {
+  constructor(parts: WholeListingDeps) {
     this.parts = parts;
   }
 
-  /** Is to be read by the next `begin`. */
+  /** Hands over a listing for the next `begin` to read. */
   ask(asked: Channel | undefined): void {
     this.asked = asked;
   }
 
   /** Lists the whole tree and follows it, unless that is being done. */
   begin(): void {
-    if (this.rootComes !== undefined) return;
+    if (this.rootListed !== undefined) return;
     const { listings, failed } = this.parts;
     const { asked } = this;
     this.asked = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.rootComes = promise;
+    this.rootListed = promise;
     listings
       .listAll(asked, resolve)
       .catch((error: unknown) => {
         if (!isRunnelError(error, "Unreachable")) failed(fromSystemError(error, "list"));
       })
       .finally(() => {
-        this.rootComes = undefined;
+        this.rootListed = undefined;
         resolve();
       });
   }
 
   /** Resolves when the root is listed, which comes first, or the listing has ended without it. @throws Unreachable after a silence. */
   async root(): Promise<void> {
-    if (this.rootComes !== undefined) await this.parts.session.whileHeard(this.rootComes, "list");
+    if (this.rootListed !== undefined) await this.parts.session.whileAlive(this.rootListed, "list");
   }
 }

@@ -8,7 +8,7 @@ import type { RequestOfOp } from "../../../src/agent/drive/request-of-op.ts";
 import { Saves } from "../../../src/agent/drive/saving/saves.ts";
 import { Unsent } from "../../../src/agent/drive/saving/unsent.ts";
 import type { Journal, JournalCommit } from "../../../src/agent/journal/journal.ts";
-import type { Sent } from "../../../src/agent/transfer/send-content.ts";
+import type { SentContent } from "../../../src/agent/transfer/send-content.ts";
 import { Operations } from "../../../src/agent/wire/operations.ts";
 import { EPOCH, JournalMachine, dataOf } from "../../journal/journal-machine.ts";
 import { makeState } from "../../replica/model-tree.ts";
@@ -58,7 +58,7 @@ export class SaveRig {
       isResponsive: true,
       isConnected: true,
       newNode: async () => COPY_NODE + this.asked.length,
-      patiently: <T>(answer: Promise<T>): Promise<T> => answer,
+      withRequestTimeout: <T>(answer: Promise<T>): Promise<T> => answer,
       call: async (_name: string, body: { n: number; node: number; name: string }) => this.make(body),
       ask: async () => {
         throw new RunnelError("Gone", "getHash", "It is gone.");
@@ -150,7 +150,7 @@ export class SaveRig {
     return { ...done, seq: this.seq, conflict: false };
   }
 
-  private async write(record: JournalCommit, { mayStart }: { mayStart?: () => boolean }): Promise<Sent> {
+  private async write(record: JournalCommit, { mayStart }: { mayStart?: () => boolean }): Promise<SentContent> {
     const { n, node } = record;
     this.asked.push({ is: "write", n, node });
     const outcome = next(this.writes);

@@ -39,7 +39,7 @@ export type MountRecord = z.infer<typeof MountRecords>[number];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where the home is: RUNNEL_HOME, else the place that the system has for such state. */
+/** Folder of the home: RUNNEL_HOME, else the place that the system has for such state. */
 export function homeFolder(
   environment: Environment = process.env,
   platform: NodeJS.Platform = process.platform,
@@ -92,7 +92,7 @@ export class AgentHome {
     const operation = "make the agent's home";
     makeFolder(this.folder);
     if (process.platform === "win32") return;
-    // Who owns it decides what lies in it, whatever its mode.
+    // The owner decides what lies in it, whatever its mode.
     if ([lstatSync(this.folder), statSync(this.folder)].some(({ uid }) => uid !== process.getuid?.())) {
       const sentence = `${this.folder} belongs to another user. Set RUNNEL_HOME to a folder of your own.`;
       throw new RunnelError("Denied", operation, sentence);
@@ -106,7 +106,7 @@ export class AgentHome {
     chmodSync(this.folder, 0o700);
   }
 
-  /** Where the agent is to listen. Makes the folder of a socket that cannot lie in the home. @throws RunnelError Denied */
+  /** Path at which the agent is to listen. Makes the folder of a socket that cannot lie in the home. @throws RunnelError Denied */
   socketPath(): string {
     if (process.platform === "win32") return `\\\\.\\pipe\\runnel-${this.#digest()}`;
     const here = join(this.folder, "agent.sock");
@@ -127,7 +127,7 @@ export class AgentHome {
     );
   }
 
-  /** The agent that said it runs here; undefined when none did, or when the file is not whole. */
+  /** Record of the agent that said it runs here. @returns undefined when none did, or when the file is not whole. */
   readRecord(): AgentRecord | undefined {
     return readJson(this.recordPath, AgentRecord);
   }
@@ -148,7 +148,7 @@ export class AgentHome {
     writeJson(join(this.folder, "mounts.json"), mounts);
   }
 
-  /** What was logged last, for a person: the message of a structured line, or the line. */
+  /** Last line of the log, for a person: the message of a structured line, or the line. */
   lastLogLine(): string | undefined {
     let log: string;
     try {
@@ -174,7 +174,7 @@ export class AgentHome {
 /** Makes a folder and those above it, open to this user only; leaves alone what is there. @throws RunnelError */
 export function makeFolder(folder: string): void {
   const missing: string[] = [];
-  // Not mkdir's own `recursive`, which never returns where a folder lets nothing be made in it (/proc).
+  // mkdir's own `recursive` never returns where a folder lets nothing be made in it (/proc).
   for (let at = folder; !makeOne(at, folder); at = dirname(at)) {
     if (at === dirname(at)) throw cannotMake("NotFound", folder);
     missing.push(at);
@@ -182,7 +182,7 @@ export function makeFolder(folder: string): void {
   for (const path of missing.toReversed()) if (!makeOne(path, folder)) throw cannotMake("NotFound", folder);
 }
 
-/** False when the folder above is missing. */
+/** @returns false when the folder above is missing. */
 function makeOne(path: string, asked: string): boolean {
   try {
     mkdirSync(path, { mode: 0o700 });

@@ -1,18 +1,20 @@
-// What the check of a mount point asks about folders that lie outside all mounts of Runnel.
+// Answers what the check of a mount point asks about folders that lie outside all mounts of Runnel.
 import { access, constants, lstat, readdir, readlink } from "node:fs/promises";
 import { fromSystemError, RunnelError } from "@runnel/shared";
 
 export interface FolderView {
-  /** What is at a path, the last symlink not followed. @throws RunnelError Denied, BadName */
-  look(path: string): Promise<{ type: "folder" } | { type: "symlink"; target: string } | { type: "other" | "missing" }>;
+  /** Says what is at a path, the last symlink not followed. @throws RunnelError Denied, BadName */
+  probe(
+    path: string,
+  ): Promise<{ type: "folder" } | { type: "symlink"; target: string } | { type: "other" | "missing" }>;
   /** @throws RunnelError Denied */
   isEmpty(folder: string): Promise<boolean>;
-  /** Whether this user has the rights to; a file system that nobody can write is another matter. */
+  /** Says whether this user has the rights to; a file system that nobody can write is another matter. */
   mayWrite(folder: string): Promise<boolean>;
 }
 
 export const systemFolders: FolderView = {
-  async look(path) {
+  async probe(path) {
     try {
       const stat = await lstat(path);
       if (stat.isSymbolicLink()) return { type: "symlink", target: await readlink(path) };

@@ -5,7 +5,7 @@ import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 /** Some weeks of an ordinary agent. */
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Where pino writes. Synchronous: the lines are few, and the last one before a crash is the one that counts. */
+/** File that pino writes to. Synchronous: the lines are few, and the last one before a crash is the one that counts. */
 export class LogFile {
   readonly #path: string;
   readonly #bytesMax: number;

@@ -1,9 +1,9 @@
-// What is mounted where, as the system says, without touching any mount: the agent must never touch its own (the kernel would
+// Reads what is mounted where, as the system says, without touching any mount: the agent must never touch its own (the kernel would
 // wait for the agent, and the agent for the kernel), and a dead one answers nothing but errors.
 import { spawn } from "node:child_process";
 import { type Clock, isRunnelMount, type MountTableEntry, readMountTable, RunnelError } from "@runnel/shared";
 
-/** What a mount of Runnel answers: dead = the agent behind it has ended; alive also when it cannot be asked or is slow. */
+/** Answer of a mount of Runnel: dead = the agent behind it has ended; alive also when it cannot be asked or is slow. */
 export type Life = "alive" | "dead";
 
 export interface MountTable {

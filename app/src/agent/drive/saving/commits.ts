@@ -6,7 +6,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Cache } from "../../cache/cache.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import { fullHere } from "../../full-disks.ts";
-import type { BaseUsers, Sender, Sent } from "../../transfer/send-content.ts";
+import type { BaseUsers, Sender, SentContent } from "../../transfer/send-content.ts";
 import type { Operations } from "../../wire/operations.ts";
 import type { Bases } from "./bases.ts";
 import type { Contents } from "../contents.ts";
@@ -127,7 +127,7 @@ export class Commits {
     const { tree, operations, saves } = this.parts;
     const n = operations.begin();
     let save: Save | undefined;
-    let sent: Sent;
+    let sent: SentContent;
     try {
       save = await this.record(lineage, change, n);
       sent = await this.send(save, change);
@@ -208,7 +208,7 @@ export class Commits {
     return saves.add(record, change.file, replaces);
   }
 
-  private async send(save: Save, { readBefore }: Change): Promise<Sent> {
+  private async send(save: Save, { readBefore }: Change): Promise<SentContent> {
     const { saves, tree, journal, sender, unsent, bases, likelyBases, epoch } = this.parts;
     saves.step(save, "send");
     const { record } = save;
@@ -245,7 +245,7 @@ export class Commits {
   }
 
   /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal lets go of the layers. Whatever fails, it is saved. */
-  private async settle(file: number, save: Save, sent: Sent): Promise<void> {
+  private async settle(file: number, save: Save, sent: SentContent): Promise<void> {
     const { contents, drive, journal, saves } = this.parts;
     const { record } = save;
     // After `committed`: the drive rebases a file onto a version that it has.
@@ -271,7 +271,7 @@ export class Commits {
     await sent.release().catch((error: unknown) => this.parts.log("What was sent could not be closed.", error));
   }
 
-  private usersOf(file: number, { result }: Sent): BaseUsers {
+  private usersOf(file: number, { result }: SentContent): BaseUsers {
     const { contents } = this.parts;
     return {
       holdsOf: (content) => contents.holdsOf(content),
@@ -314,7 +314,11 @@ export class Commits {
   }
 
   /** Sends the content of a file's current version at another length. The hold ends with it: whoever keeps what was sent may write to where the base lies. */
-  private async sendCut({ node, version, sizeBytes: before }: NodeState, sizeBytes: number, n: number): Promise<Sent> {
+  private async sendCut(
+    { node, version, sizeBytes: before }: NodeState,
+    sizeBytes: number,
+    n: number,
+  ): Promise<SentContent> {
     const { cache, journal, clock, tree, sender, epoch } = this.parts;
     const nowNs = clock.wallNs();
     using hold = before === 0 ? undefined : await cache.create({ node, seq: version }, before);

@@ -35,7 +35,8 @@ export async function exportUnsent(parts: ExportParts, record: JournalCommit, fo
   // Without a link, or the version, what is here has to do.
   using hold = shown === 0 ? undefined : await bases.hold(record).catch(() => undefined);
   const base = hold?.content;
-  if (base !== undefined) await downloads.ensure(base, { offset: 0, length: shown }, "patient").catch(() => undefined);
+  if (base !== undefined)
+    await downloads.ensure(base, { offset: 0, length: shown }, "requestTimeout").catch(() => undefined);
   const file = base && (await cache.openFile(base));
   const composed = await openComposed(data, { ...record, ...belowOf(cache, base, file, shown) });
   try {

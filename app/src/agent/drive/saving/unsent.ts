@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
-import type { Sender, Sent } from "../../transfer/send-content.ts";
+import type { Sender, SentContent } from "../../transfer/send-content.ts";
 import type { Operations } from "../../wire/operations.ts";
 import type { Session } from "../../wire/session.ts";
 import type { Bases } from "./bases.ts";
@@ -196,7 +196,7 @@ export class Unsent {
     const { saves, contents, journal, log } = this.parts;
     const { node } = save.record;
     saves.step(save, "send");
-    let sent: Sent;
+    let sent: SentContent;
     try {
       if (!(await journal.prove(save.record))) return this.damage(save);
       sent = await this.send(save);
@@ -230,7 +230,7 @@ export class Unsent {
     await this.end(save.record);
   }
 
-  private tell({ copy, path }: JournalCommit, { result }: Sent): void {
+  private tell({ copy, path }: JournalCommit, { result }: SentContent): void {
     const { conflict, problem } = this.parts;
     if (copy !== undefined && path !== copy.of)
       problem(
@@ -240,7 +240,7 @@ export class Unsent {
   }
 
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it becomes a copy. */
-  private async send(save: Save): Promise<Sent> {
+  private async send(save: Save): Promise<SentContent> {
     const { journal, epoch } = this.parts;
     const isOfHere = save.record.epoch === epoch() && save.record.instance === journal.instance;
     if (isOfHere && save.record.copy === undefined) {
@@ -268,7 +268,7 @@ export class Unsent {
     contents.changed(node);
   }
 
-  private async sendAsEdit(record: JournalCommit): Promise<Sent> {
+  private async sendAsEdit(record: JournalCommit): Promise<SentContent> {
     const isCurrent = await this.isCurrent(record);
     return this.sendOver(record, () => isCurrent);
   }
@@ -279,7 +279,7 @@ export class Unsent {
     return state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
   }
 
-  private async sendOver(record: JournalCommit, mayStart: () => boolean): Promise<Sent> {
+  private async sendOver(record: JournalCommit, mayStart: () => boolean): Promise<SentContent> {
     const { bases, sender } = this.parts;
     using base = await bases.hold(record);
     return await sender.send(record, base?.content, { mayStart });

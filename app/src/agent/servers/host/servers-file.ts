@@ -12,10 +12,10 @@ const PRIVATE_MODE = 0o600;
 const KnownServer = z.object({
   /** host:port */
   place: z.string(),
-  /** Of the server's key; left out when an authority vouches for it. */
+  /** Fingerprint of the server's key; undefined when an authority vouches for it. */
   fingerprint: z.string().optional(),
   token: z.string(),
-  /** What the server calls this device. */
+  /** Name that the server has for this device. */
   device: z.string(),
   /** The proxy's URL, or "direct". */
   proxy: z.string().optional(),

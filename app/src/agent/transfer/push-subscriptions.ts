@@ -1,68 +1,68 @@
-// Which files the server sends small changes of with the feed (W65): those that programs had open or used in the last term, and that are here whole. What
-// comes so is in the cache when a program opens the file again: it need not be asked for.
+// Subscribes to the small changes of files, which the server then sends with the feed (W65): of files that programs had open or used in the last term, and
+// that are here whole. Pushed content is in the cache when a program opens the file again: it need not be asked for.
 import type { Change, Clock, Difference, Timer, VersionId } from "@runnel/shared";
 import { LIMITS, TIMING, isRunnelError } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
 import type { Downloads } from "./download.ts";
 
-/** Whoever reads a tree uses many files once: they are said together, and of many only the last. */
-const SAY_AFTER_MS = 1_000;
-const SAID_AT_ONCE = 64;
+/** Delay before files are subscribed to: whoever reads a tree uses many once, which go together, and of many only the last. */
+const SUBSCRIBE_AFTER_MS = 1_000;
+const SUBSCRIBED_AT_ONCE = 64;
 
-interface Wanted {
+interface Subscription {
   version: number;
-  /** The version that the server has been told of; 0: none. */
-  said: number;
+  /** Version that the server knows of; 0: none. */
+  known: number;
   /** Made here and not opened since: a program that makes many files need not hear of each. */
   isOwn: boolean;
   usedMs: number;
 }
 
-export interface WantsParts {
+export interface PushSubscriptionsDeps {
   cache: Cache;
   downloads: Downloads;
-  session: Pick<Session, "want">;
+  session: Pick<Session, "subscribe">;
   clock: Clock;
   isOpen(node: number): boolean;
   log(message: string, error: unknown): void;
 }
 
-export class Wants {
-  private readonly parts: WantsParts;
-  /** By node; what was used last comes last. */
-  private readonly files = new Map<number, Wanted>();
-  /** Contents that the server has said are coming. */
-  private readonly coming = new Map<string, PromiseWithResolvers<void>>();
+export class PushSubscriptions {
+  private readonly parts: PushSubscriptionsDeps;
+  /** Subscriptions by node; what was used last comes last. */
+  private readonly files = new Map<number, Subscription>();
+  /** Contents that the server has announced. */
+  private readonly incoming = new Map<string, PromiseWithResolvers<void>>();
   private timer: { timer: Timer; dueMs: number } | undefined;
   private isClosed = false;
 
-  constructor(parts: WantsParts) {
+  constructor(parts: PushSubscriptionsDeps) {
     this.parts = parts;
   }
 
   opened(node: number, version: number): void {
-    this.put(node, version, this.files.get(node)?.said ?? 0, false);
+    this.put(node, version, this.files.get(node)?.known ?? 0, false);
   }
 
   closed(node: number, version: number): void {
     const file = this.files.get(node);
-    this.put(node, version, file?.said ?? 0, file?.isOwn ?? false);
+    this.put(node, version, file?.known ?? 0, file?.isOwn ?? false);
   }
 
   /** A save from here made the version: the server knows that it is here. */
   made({ node, seq }: VersionId): void {
-    const isKnown = (this.files.get(node)?.said ?? 0) > 0;
+    const isKnown = (this.files.get(node)?.known ?? 0) > 0;
     this.put(node, seq, isKnown ? seq : 0, !isKnown);
   }
 
-  private put(node: number, version: number, said: number, isOwn: boolean): void {
+  private put(node: number, version: number, known: number, isOwn: boolean): void {
     if (version === 0) return;
     this.files.delete(node);
-    this.files.set(node, { version, said, isOwn, usedMs: this.parts.clock.bootMs() });
+    this.files.set(node, { version, known, isOwn, usedMs: this.parts.clock.bootMs() });
     const [oldest] = this.files.keys();
     if (this.files.size > LIMITS.wantedFiles && oldest !== undefined) this.files.delete(oldest);
-    if (said !== version) this.arm(SAY_AFTER_MS);
+    if (known !== version) this.arm(SUBSCRIBE_AFTER_MS);
   }
 
   /** Feed items came; the contents of those with these seqs come next. */
@@ -70,14 +70,14 @@ export class Wants {
     for (const { seq, nodes } of changes) {
       if (!seqs.includes(seq)) continue;
       for (const { node, version } of nodes)
-        if (version === seq) this.coming.set(keyOf({ node, seq }), Promise.withResolvers<void>());
+        if (version === seq) this.incoming.set(keyOf({ node, seq }), Promise.withResolvers<void>());
     }
   }
 
-  /** One of them has come, or will not. */
-  came(version: VersionId, difference: Difference | null): void {
-    const taken = difference === null ? Promise.resolve() : this.take(version, difference);
-    taken
+  /** Takes pushed content; null: an announced one that does not come. */
+  received(version: VersionId, difference: Difference | null): void {
+    const storing = difference === null ? Promise.resolve() : this.take(version, difference);
+    storing
       .catch((error: unknown) => {
         // Whoever opens the file asks for it.
         if (!isRunnelError(error, "Gone")) this.parts.log("A change that came with the feed could not be kept.", error);
@@ -88,36 +88,36 @@ export class Wants {
   private async take(version: VersionId, difference: Difference): Promise<void> {
     const { node, seq } = version;
     const file = this.files.get(node);
-    if (file !== undefined) this.files.set(node, { ...file, said: 0 });
+    if (file !== undefined) this.files.set(node, { ...file, known: 0 });
     await this.parts.downloads.takeDifference(version, difference);
     const now = this.files.get(node);
-    if (now !== undefined && now.version <= seq) this.files.set(node, { ...now, version: seq, said: seq });
+    if (now !== undefined && now.version <= seq) this.files.set(node, { ...now, version: seq, known: seq });
   }
 
   /** Resolves when a content that is coming with the feed has come or will not; at once for all others. */
   async arrived(version: VersionId): Promise<void> {
-    await this.coming.get(keyOf(version))?.promise;
+    await this.incoming.get(keyOf(version))?.promise;
   }
 
   connected(): void {
-    if (this.files.size > 0) this.arm(SAY_AFTER_MS);
+    if (this.files.size > 0) this.arm(SUBSCRIBE_AFTER_MS);
   }
 
-  /** The server has forgotten what it was told. */
+  /** Forgets what the server knew, as the server has. */
   disconnected(): void {
-    for (const key of this.coming.keys()) this.settle(key);
-    for (const [node, file] of this.files) this.files.set(node, { ...file, said: 0 });
+    for (const key of this.incoming.keys()) this.settle(key);
+    for (const [node, file] of this.files) this.files.set(node, { ...file, known: 0 });
   }
 
   close(): void {
     this.isClosed = true;
     this.timer?.timer.cancel();
-    for (const key of this.coming.keys()) this.settle(key);
+    for (const key of this.incoming.keys()) this.settle(key);
   }
 
   private settle(key: string): void {
-    this.coming.get(key)?.resolve();
-    this.coming.delete(key);
+    this.incoming.get(key)?.resolve();
+    this.incoming.delete(key);
   }
 
   private arm(delayMs: number): void {
@@ -127,34 +127,34 @@ export class Wants {
     this.timer?.timer.cancel();
     const timer = this.parts.clock.after(delayMs, () => {
       this.timer = undefined;
-      this.say();
+      this.subscribe();
       if (this.files.size > 0) this.arm(TIMING.leaseTermMs);
     });
     this.timer = { timer, dueMs };
   }
 
-  private say(): void {
+  private subscribe(): void {
     const { clock, session, isOpen } = this.parts;
     const unusedMs = clock.bootMs() - TIMING.leaseTermMs;
-    const said: [number, number][] = [];
+    const changed: [number, number][] = [];
     for (const [node, file] of this.files) {
       if (file.usedMs > unusedMs || isOpen(node)) continue;
       this.files.delete(node);
-      if (file.said > 0) said.push([node, 0]);
+      if (file.known > 0) changed.push([node, 0]);
     }
-    for (const [node, file] of this.lastToSay()) {
-      said.push([node, file.version]);
-      this.files.set(node, { ...file, said: file.version });
+    for (const [node, file] of this.lastUsed()) {
+      changed.push([node, file.version]);
+      this.files.set(node, { ...file, known: file.version });
     }
-    if (said.length > 0 && !session.want(said)) this.disconnected();
+    if (changed.length > 0 && !session.subscribe(changed)) this.disconnected();
   }
 
-  /** Those used last, in the order of their use. No more are looked up in the cache than are said: it takes its time. */
-  private lastToSay(): [number, Wanted][] {
-    const found: [number, Wanted][] = [];
+  /** Files used last that the server does not know of, in the order of their use. No more are looked up in the cache than are subscribed to: it takes its time. */
+  private lastUsed(): [number, Subscription][] {
+    const found: [number, Subscription][] = [];
     for (const [node, file] of [...this.files].toReversed()) {
-      if (found.length === SAID_AT_ONCE) break;
-      if (file.said === file.version || file.isOwn || !this.isWhole({ node, seq: file.version })) continue;
+      if (found.length === SUBSCRIBED_AT_ONCE) break;
+      if (file.known === file.version || file.isOwn || !this.isWhole({ node, seq: file.version })) continue;
       found.push([node, file]);
     }
     return found.toReversed();

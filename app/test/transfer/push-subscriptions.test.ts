@@ -15,7 +15,7 @@ import {
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { Downloads } from "../../src/agent/transfer/download.ts";
-import { Wants } from "../../src/agent/transfer/wants.ts";
+import { PushSubscriptions } from "../../src/agent/transfer/push-subscriptions.ts";
 import type { Session } from "../../src/agent/wire/session.ts";
 import { CacheMachine } from "../cache/cache-machine.ts";
 
@@ -30,7 +30,7 @@ let machine: CacheMachine;
 let cache: Cache;
 let clock: SimulatedClock;
 let downloads: Downloads;
-let wants: Wants;
+let subscriptions: PushSubscriptions;
 let said: (readonly [number, number])[][];
 let isConnected: boolean;
 let open: Set<number>;
@@ -55,14 +55,14 @@ beforeEach(async () => {
     mustRespond: () => {
       throw new RunnelError("Unreachable", "fetch", "The server is not asked.");
     },
-    want: (files: readonly (readonly [number, number])[]) => {
+    subscribe: (files: readonly (readonly [number, number])[]) => {
       if (isConnected) said.push([...files]);
       return isConnected;
     },
   } as unknown as Session;
   const reused = { base: 0, cache: 0, server: 0, bytes: 0 };
   downloads = new Downloads({ cache, session, executor, clock, reused });
-  wants = new Wants({
+  subscriptions = new PushSubscriptions({
     cache,
     downloads,
     session,
@@ -73,7 +73,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  wants.close();
+  subscriptions.close();
   await cache.close();
   machine.clean();
 });
@@ -96,7 +96,7 @@ async function keep(version: VersionId, bytes: Uint8Array): Promise<CachedConten
 
 function announce(): void {
   const state = { node: NEXT.node, version: NEXT.seq } as Change["nodes"][number];
-  wants.announced([{ seq: NEXT.seq, bindings: [], nodes: [state], replaces: undefined }], [NEXT.seq]);
+  subscriptions.announced([{ seq: NEXT.seq, bindings: [], nodes: [state], replaces: undefined }], [NEXT.seq]);
 }
 
 /** NEW against OLD, its runs raw. */
@@ -124,11 +124,11 @@ describe("files in use", () => {
   test("are told of a second after their use, together, once, and only when they are here whole", async () => {
     for (const node of [5, 6]) await keep({ node, seq: 7 }, OLD);
     await cache.create({ node: 8, seq: 7 }, 1_000);
-    for (const node of [5, 6, 8]) wants.opened(node, 7);
+    for (const node of [5, 6, 8]) subscriptions.opened(node, 7);
     await clock.advance(999);
     expect(said).toEqual([]);
     await clock.advance(1);
-    wants.opened(5, 7);
+    subscriptions.opened(5, 7);
     await clock.advance(5_000);
     expect(said).toEqual([
       [
@@ -141,7 +141,7 @@ describe("files in use", () => {
   test("are many when a program reads a tree: the last are told of", async () => {
     for (let node = 100; node < 200; node++) {
       await keep({ node, seq: 1 }, Buffer.from(`${node}`));
-      wants.opened(node, 1);
+      subscriptions.opened(node, 1);
     }
     await clock.advance(1_000);
     expect(said.map((files) => files.map(([node]) => node))).toEqual([
@@ -152,7 +152,7 @@ describe("files in use", () => {
   test("are wanted no more a term after their last use, unless they are open", async () => {
     for (const node of [5, 6]) {
       await keep({ node, seq: 7 }, OLD);
-      wants.opened(node, 7);
+      subscriptions.opened(node, 7);
     }
     open.add(5);
     await clock.advance(1_000 + TIMING.leaseTermMs);
@@ -164,34 +164,34 @@ describe("files in use", () => {
 
   test("are told of again after another connection, and not without one; what was saved here the server knows of", async () => {
     await keep(HELD, OLD);
-    wants.opened(5, 7);
+    subscriptions.opened(5, 7);
     await clock.advance(1_000);
     await keep(NEXT, NEW);
-    wants.made(NEXT);
+    subscriptions.made(NEXT);
     await clock.advance(5_000);
     expect(said).toHaveLength(1);
     isConnected = false;
-    wants.disconnected();
+    subscriptions.disconnected();
     await clock.advance(5_000);
     isConnected = true;
-    wants.connected();
+    subscriptions.connected();
     await clock.advance(1_000);
     expect(said.slice(1)).toEqual([[[5, 9]]]);
   });
 
   test("made here are told of once a program opens them again", async () => {
     await keep(HELD, OLD);
-    wants.made(HELD);
-    wants.closed(5, 7);
+    subscriptions.made(HELD);
+    subscriptions.closed(5, 7);
     await clock.advance(5_000);
     expect(said).toEqual([]);
-    wants.opened(5, 7);
+    subscriptions.opened(5, 7);
     await clock.advance(1_000);
     expect(said).toEqual([[[5, 7]]]);
   });
 
   test("are at most as many as the server remembers", async () => {
-    for (let node = 1; node <= LIMITS.wantedFiles + 1; node++) wants.opened(node, 1);
+    for (let node = 1; node <= LIMITS.wantedFiles + 1; node++) subscriptions.opened(node, 1);
     await keep({ node: 1, seq: 1 }, OLD);
     await clock.advance(1_000);
     expect(said).toEqual([]);
@@ -201,18 +201,18 @@ describe("files in use", () => {
 describe("a change that comes with the feed", () => {
   beforeEach(async () => {
     await keep(HELD, OLD);
-    wants.opened(HELD.node, HELD.seq);
+    subscriptions.opened(HELD.node, HELD.seq);
     await clock.advance(1_000);
   });
 
   test("[W65] is waited for by who opens the file, and is whole without a question", async () => {
     announce();
     let hasArrived = false;
-    const arrival = wants.arrived(NEXT).then(() => (hasArrived = true));
+    const arrival = subscriptions.arrived(NEXT).then(() => (hasArrived = true));
     await clock.advance(10);
     expect(hasArrived).toBe(false);
     const came = await difference();
-    wants.came(NEXT, came);
+    subscriptions.received(NEXT, came);
     await arrival;
     // Pushed bytes count as data.
     expect(contentBytes.received).toBe(came[3].reduce((sum, [, , , rawBytes]) => sum + rawBytes, 0));
@@ -222,7 +222,7 @@ describe("a change that comes with the feed", () => {
     expect(Buffer.compare(await cache.read(content, 0, NEW.length), NEW)).toBe(0);
     expect(logged).toEqual([]);
     // The server knows that it is here.
-    wants.opened(NEXT.node, NEXT.seq);
+    subscriptions.opened(NEXT.node, NEXT.seq);
     await clock.advance(5_000);
     expect(said).toHaveLength(1);
   });
@@ -249,8 +249,8 @@ describe("a change that comes with the feed", () => {
     ],
   ])("%s keeps nobody waiting: the file is asked for", async (_title, make, failures) => {
     announce();
-    const arrival = wants.arrived(NEXT);
-    wants.came(NEXT, await make());
+    const arrival = subscriptions.arrived(NEXT);
+    subscriptions.received(NEXT, await make());
     await arrival;
     const { content } = await cache.create(NEXT, NEW.length);
     await expect(downloads.ensure(content, { offset: 0, length: NEW.length }, "none")).rejects.toThrow("is not asked");
@@ -259,8 +259,8 @@ describe("a change that comes with the feed", () => {
 
   test("that is lost with the connection keeps nobody waiting", async () => {
     announce();
-    const arrival = wants.arrived(NEXT);
-    wants.disconnected();
+    const arrival = subscriptions.arrived(NEXT);
+    subscriptions.disconnected();
     await arrival;
   });
 });

@@ -1,21 +1,21 @@
-// What a session needs of the agent, and what it tells.
+// Dependencies of a session, and the events that it reports.
 import type { Change, Channel, Clock, Dialer, Difference, Executor, NodeState, VersionId } from "@runnel/shared";
 
 export interface SessionEvents {
   /** Attached anew or resumed. Called before any feed item of this attachment; when it resolves, operations may go. */
   attached(facts: AttachFacts): Promise<void>;
   /** Applies feed items; acknowledged when it returns. Must not wait for the kernel. */
-  changes(changes: readonly Change[], comingSeqs: readonly number[]): void;
-  /** A content that was said to come; null: it does not. */
+  changes(changes: readonly Change[], incomingSeqs: readonly number[]): void;
+  /** Takes a content that was announced; null: it does not come. */
   content(version: VersionId, difference: Difference | null): void;
-  /** What is followed is current as of this seq. */
+  /** Everything followed is current as of this seq. */
   current(seq: number): void;
   /** The backlog was too long: everything is unknown. */
   listAgain(): void;
-  /** Until this boot time what is followed is current; 0 = no lease. */
+  /** Everything followed is current until this boot time; 0 = no lease. */
   lease(untilBootMs: number): void;
   waiting(n: number, whom: readonly string[], untilMs: number): void;
-  /** So long what only reads may go without an answer here: the line's silence has changed. */
+  /** The line's silence, after which reads go without an answer, has changed. */
   silence(ms: number): void;
   /** Bytes of a version that was committed from here, if they are still here. */
   lack(version: VersionId, offset: number, length: number): Promise<Uint8Array | undefined>;
@@ -29,7 +29,7 @@ export interface AttachFacts {
   root: NodeState;
   isResumed: boolean;
   isReadOnly: boolean;
-  /** The whole volume's listing, if it was asked for in the same flight. Whoever takes it ends it. */
+  /** Listing of the whole volume, if it was asked for in the same flight. Whoever takes it ends it. */
   listing: Channel | undefined;
 }
 
@@ -39,22 +39,22 @@ export interface Resume {
   follows: "all" | number[];
 }
 
-export interface SessionParts {
+export interface SessionDeps {
   url: string;
   volume: string;
   clock: Clock;
   dialer: Dialer;
   executor: Executor;
-  /** Of the journal; asked at each attach. */
+  /** The journal's instance; asked at each attach. */
   instance(): string;
   software: string;
   /** The drive is opened so. */
   isReadOnly?: boolean;
-  /** What makes this device known to the server; asked at each connection. */
+  /** Token that makes this device known to the server; asked at each connection. */
   token?(): string | undefined;
   /** Programs used the drive since the last call, answered without this side hearing of it. */
   wasUsed(): boolean;
-  /** What a new attachment resumes from. */
+  /** State that a new attachment resumes from. */
   resume(): Resume | undefined;
   /** The whole volume is to be listed and followed where it is not resumed: that is asked for with the attachment. */
   listsAll: boolean;

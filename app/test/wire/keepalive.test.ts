@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type Clock, type Connection, SimulatedClock, TIMING } from "@runnel/shared";
-import { SignsOfLife } from "../../src/agent/wire/signs-of-life.ts";
+import { Keepalive } from "../../src/agent/wire/keepalive.ts";
 
 const NEVER = new Promise<never>(() => undefined);
 
@@ -9,7 +9,7 @@ let link: { receivedBytes: number };
 let isBehind: boolean;
 let closings: string[];
 let connection: Connection | undefined;
-let signs: SignsOfLife;
+let keepalive: Keepalive;
 
 beforeEach(() => {
   clock = new SimulatedClock();
@@ -23,7 +23,7 @@ beforeEach(() => {
       return isBehind;
     },
   } as unknown as Connection;
-  signs = new SignsOfLife(clock, () => connection);
+  keepalive = new Keepalive(clock, () => connection);
 });
 
 /**
@@ -47,23 +47,23 @@ async function outcome(answer: Promise<unknown>, everyMs = 100, hears: () => voi
 
 describe("a line that has just broken", () => {
   test("counts as offline once a question has met a whole silence, and a silence later when it was found to be there beside", async () => {
-    expect(signs.silenceLeftMs).toBe(0);
-    const asked = outcome(signs.soon(NEVER, "current"));
+    expect(keepalive.silenceLeftMs).toBe(0);
+    const asked = outcome(keepalive.soon(NEVER, "current"));
     expect(await asked).toBe(`Unreachable after ${TIMING.silenceMs} ms`);
-    expect(signs.silenceLeftMs).toBe(0);
-    signs.answeredBeside();
-    expect(signs.silenceLeftMs).toBe(TIMING.silenceMs);
+    expect(keepalive.silenceLeftMs).toBe(0);
+    keepalive.answeredElsewhere();
+    expect(keepalive.silenceLeftMs).toBe(TIMING.silenceMs);
     await clock.advance(500);
-    expect(signs.silenceLeftMs).toBe(TIMING.silenceMs - 500);
+    expect(keepalive.silenceLeftMs).toBe(TIMING.silenceMs - 500);
     // The connection itself is as silent as before.
-    expect(signs.isSilent).toBe(true);
+    expect(keepalive.isSilent).toBe(true);
   });
 });
 
 describe("what only reads", () => {
   test("[limit silenceMs] waits for one silence", async () => {
-    expect(await outcome(signs.whileHeard(NEVER, "list"))).toBe(`Unreachable after ${TIMING.silenceMs} ms`);
-    expect(signs.isSilent).toBe(true);
+    expect(await outcome(keepalive.whileAlive(NEVER, "list"))).toBe(`Unreachable after ${TIMING.silenceMs} ms`);
+    expect(keepalive.isSilent).toBe(true);
     expect(closings).toEqual([]);
   });
 
@@ -72,43 +72,43 @@ describe("what only reads", () => {
     const hears = (): void => {
       if (count++ < 50) link.receivedBytes++;
     };
-    expect(await outcome(signs.whileHeard(NEVER, "list"), 100, hears)).toMatch(/^Unreachable after 7\d00 ms$/);
+    expect(await outcome(keepalive.whileAlive(NEVER, "list"), 100, hears)).toMatch(/^Unreachable after 7\d00 ms$/);
   });
 
-  test("[limit patienceMs] waits for the patience while the server says that it is there, and for a silence after it last did", async () => {
+  test("[limit requestTimeoutMs] waits for the request timeout while the server says that it is there, and for a silence after it last did", async () => {
     let count = 0;
     const isThere = (lasts: number) => (): void => {
       if (count++ < lasts) {
         link.receivedBytes += 20;
-        signs.showedItself();
+        keepalive.answered();
       }
     };
-    expect(await outcome(signs.whileHeard(NEVER, "list"), 100, isThere(1000))).toBe(
-      `Unreachable after ${TIMING.patienceMs} ms`,
+    expect(await outcome(keepalive.whileAlive(NEVER, "list"), 100, isThere(1000))).toBe(
+      `Unreachable after ${TIMING.requestTimeoutMs} ms`,
     );
     count = 0;
-    expect(await outcome(signs.whileHeard(NEVER, "list"), 100, isThere(30))).toBe(
+    expect(await outcome(keepalive.whileAlive(NEVER, "list"), 100, isThere(30))).toBe(
       `Unreachable after ${3_000 + TIMING.silenceMs} ms`,
     );
   });
 
   test("is silent until something is heard", async () => {
-    await outcome(signs.soon(NEVER, "current"));
-    expect(signs.isSilent).toBe(true);
-    expect(signs.offlineSinceMs).toBe(clock.bootMs() - TIMING.silenceMs);
+    await outcome(keepalive.soon(NEVER, "current"));
+    expect(keepalive.isSilent).toBe(true);
+    expect(keepalive.offlineSinceMs).toBe(clock.bootMs() - TIMING.silenceMs);
     link.receivedBytes++;
-    expect(signs.isSilent).toBe(false);
-    expect(signs.offlineSinceMs).toBeUndefined();
+    expect(keepalive.isSilent).toBe(false);
+    expect(keepalive.offlineSinceMs).toBeUndefined();
   });
 });
 
 describe("what may have been executed", () => {
-  test("[limit patienceMs] waits for the patience, then closes the connection; whoever comes after the first silence knows of it", async () => {
-    const waiting = outcome(signs.patiently(NEVER, "write"));
-    expect(signs.isSilent).toBe(false);
-    expect(await waiting).toBe(`Unreachable after ${TIMING.patienceMs} ms`);
+  test("[limit requestTimeoutMs] waits for the request timeout, then closes the connection; whoever comes after the first silence knows of it", async () => {
+    const waiting = outcome(keepalive.withRequestTimeout(NEVER, "write"));
+    expect(keepalive.isSilent).toBe(false);
+    expect(await waiting).toBe(`Unreachable after ${TIMING.requestTimeoutMs} ms`);
     expect(closings).toEqual(["The server does not answer."]);
-    expect(signs.isSilent).toBe(true);
+    expect(keepalive.isSilent).toBe(true);
   });
 
   test("gets its answer when it comes late, and nothing is closed", async () => {
@@ -118,27 +118,29 @@ describe("what may have been executed", () => {
         resolve("late");
       });
     });
-    expect(await outcome(signs.patiently(late, "write"))).toBe("answered after 9000 ms");
+    expect(await outcome(keepalive.withRequestTimeout(late, "write"))).toBe("answered after 9000 ms");
     expect(closings).toEqual([]);
-    expect(signs.isSilent).toBe(false);
+    expect(keepalive.isSilent).toBe(false);
   });
 
   test("does not begin to wait anew in every call while the server is gone", async () => {
     connection = undefined;
-    signs.changed();
+    keepalive.changed();
     await clock.advance(6000);
-    expect(signs.offlineSinceMs).toBe(clock.bootMs() - 6000);
-    await outcome(signs.patiently(NEVER, "write")).then((said) => expect(said).toBe("Unreachable after 4000 ms"));
+    expect(keepalive.offlineSinceMs).toBe(clock.bootMs() - 6000);
+    await outcome(keepalive.withRequestTimeout(NEVER, "write")).then((said) =>
+      expect(said).toBe("Unreachable after 4000 ms"),
+    );
   });
 });
 
 test("after a sleep of hours the first question has its whole time, since nothing was asked in vain", async () => {
   link.receivedBytes++;
-  void signs.lastHeardMs;
+  void keepalive.lastReceivedMs;
   // Suspended: the clock has moved, and no timer of ours was there to fire.
   await clock.advance(4 * 3_600_000);
-  expect(signs.isSilent).toBe(false);
-  expect(await outcome(signs.patiently(NEVER, "write"))).toBe("Unreachable after 10000 ms");
+  expect(keepalive.isSilent).toBe(false);
+  expect(await outcome(keepalive.withRequestTimeout(NEVER, "write"))).toBe("Unreachable after 10000 ms");
 });
 
 describe("while this process is late", () => {
@@ -159,15 +161,15 @@ describe("while this process is late", () => {
   }
 
   test("[W131] at a fifth of a processor nothing counts as silence but that fifth", async () => {
-    signs = new SignsOfLife(starved(50, 250), () => connection);
-    const said = await outcome(signs.whileHeard(NEVER, "list"), 10);
+    keepalive = new Keepalive(starved(50, 250), () => connection);
+    const said = await outcome(keepalive.whileAlive(NEVER, "list"), 10);
     const [, ms] = /^Unreachable after (\d+) ms$/.exec(said) ?? [];
     expect(Number(ms)).toBeGreaterThanOrEqual(4.5 * TIMING.silenceMs);
     expect(Number(ms)).toBeLessThanOrEqual(5.5 * TIMING.silenceMs);
   });
 
   test("[W131] one long turn, or a sleep, takes nothing of the time that a question has", async () => {
-    for (const ask of [() => signs.soon(NEVER, "current"), () => signs.whileHeard(NEVER, "list")]) {
+    for (const ask of [() => keepalive.soon(NEVER, "current"), () => keepalive.whileAlive(NEVER, "list")]) {
       const asked = ask();
       asked.catch(() => undefined);
       await clock.advance(1_000);
@@ -178,7 +180,7 @@ describe("while this process is late", () => {
 
   test("[W131] because messages wait for its threads, the server is not silent", async () => {
     isBehind = true;
-    const asked = signs.soon(NEVER, "current");
+    const asked = keepalive.soon(NEVER, "current");
     asked.catch(() => undefined);
     await clock.advance(30_000);
     isBehind = false;
@@ -189,21 +191,21 @@ describe("while this process is late", () => {
 });
 
 describe("a line whose round trip is long", () => {
-  test("[W131] gets three of them before it is silent, and five of patience", async () => {
-    signs.line.begin(3_000);
-    expect(await outcome(signs.whileHeard(NEVER, "list"))).toBe("Unreachable after 9000 ms");
-    signs.changed();
-    expect(await outcome(signs.patiently(NEVER, "write"))).toBe("Unreachable after 15000 ms");
+  test("[W131] gets three of them before it is silent, and five before its request timeout", async () => {
+    keepalive.line.begin(3_000);
+    expect(await outcome(keepalive.whileAlive(NEVER, "list"))).toBe("Unreachable after 9000 ms");
+    keepalive.changed();
+    expect(await outcome(keepalive.withRequestTimeout(NEVER, "write"))).toBe("Unreachable after 15000 ms");
   });
 
   test("[W131] [limit roundTripMsMax] is one that two measurements in a row say so of, ten seconds at the most", () => {
-    const { line } = signs;
+    const { line } = keepalive;
     line.begin(100);
     line.measured(60_000);
     expect(line.silenceMs).toBe(TIMING.silenceMs);
     line.measured(60_000);
     expect(line.silenceMs).toBe(3 * TIMING.roundTripMsMax);
     line.measured(100);
-    expect(line.patienceMs).toBe(TIMING.patienceMs);
+    expect(line.requestTimeoutMs).toBe(TIMING.requestTimeoutMs);
   });
 });
