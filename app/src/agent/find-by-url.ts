@@ -11,8 +11,6 @@ import { VERSION } from "./version.ts";
 import { findBelow } from "./wire/listings.ts";
 import { Session } from "./wire/session.ts";
 
-const nothing = (): void => undefined;
-
 export async function* findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncGenerator<FoundEntry> {
   const instance = randomBytes(16).toString("hex");
   const servers = new KnownServers(new AgentHome().serversPath);
@@ -28,18 +26,7 @@ export async function* findByUrl(url: string, predicate: Predicate, secretPath?:
     wasUsed: () => false,
     resume: () => undefined,
     listsAll: false,
-    events: {
-      attached: () => Promise.resolve(),
-      changes: nothing,
-      current: nothing,
-      content: nothing,
-      listAgain: nothing,
-      lease: nothing,
-      waiting: nothing,
-      silence: nothing,
-      lack: () => Promise.resolve(undefined),
-      link: nothing,
-    },
+    events: {},
   });
   await session.start();
   try {

@@ -64,13 +64,13 @@ export interface ServerStatus {
   /** Why they do not get there, and which path waits first; it is tried again. */
   stuck: Stuck | null;
   /** What programs there changed may not show yet: so many names were looked at, of so many or more; `stuck` where that fails. */
-  look: { why: LookWhy; done: number; total: number; stuck: Stuck | null } | null;
+  scan: { why: LookWhy; done: number; total: number; stuck: Stuck | null } | null;
   /** Changed there and from a drive at once; both are kept. */
-  conflicts: { path: string; keptBeside: string; atMs: number }[];
+  conflicts: { path: string; conflictCopy: string; atMs: number }[];
   /** Saves that lack bytes which programs there destroyed; what there is of them lies beside. */
   incomplete: {
     path: string;
-    keptBeside: string;
+    conflictCopy: string;
     missing: { offset: number; length: number }[];
     missingBytes: number;
     atMs: number;
@@ -83,7 +83,7 @@ export interface ServerStatus {
   missing: { path: string; seq: number; atMs: number }[];
   salvaged: { changes: number; atMs: number }[];
   /** Names that cannot be offered; of many the first. */
-  leftOut: { count: number; paths: string[] };
+  excluded: { count: number; paths: string[] };
 }
 
 export interface MountStatus {
@@ -91,7 +91,7 @@ export interface MountStatus {
   volume: string;
   mountpoint: string;
   /** listing: connected, the tree is still being filled. */
-  state: "connecting" | "listing" | "connected" | "offline";
+  state: "listing" | "connected" | "offline";
   hasLease: boolean;
   /** The server lets this device read only: the drive is mounted so. */
   isReadOnly: boolean;
@@ -103,7 +103,7 @@ export interface MountStatus {
   unsentBytes: number;
   /** Whom a commit waits for now, and until when (wall clock, ms). */
   waiting: { operation: string; for: string[]; untilMs: number }[];
-  conflicts: { path: string; keptBeside: string }[];
+  conflicts: { path: string; conflictCopy: string }[];
   /** What went wrong lately and was shown to no program: a sentence each. */
   problems: string[];
   cacheBytes: number;

@@ -10,12 +10,12 @@ const Server: z.ZodType<ServerStatus> = z.object({
   seq: count,
   pending: count,
   stuck: Stuck.nullable(),
-  look: z.object({ why: z.enum(LOOKS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
-  conflicts: z.array(z.object({ path: z.string(), keptBeside: z.string(), atMs: count })),
+  scan: z.object({ why: z.enum(LOOKS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
+  conflicts: z.array(z.object({ path: z.string(), conflictCopy: z.string(), atMs: count })),
   incomplete: z.array(
     z.object({
       path: z.string(),
-      keptBeside: z.string(),
+      conflictCopy: z.string(),
       missing: z.array(z.object({ offset: count, length: count })),
       missingBytes: count,
       atMs: count,
@@ -25,7 +25,7 @@ const Server: z.ZodType<ServerStatus> = z.object({
   destroyed: z.array(z.object({ path: z.string(), seq: count, atMs: count })),
   missing: z.array(z.object({ path: z.string(), seq: count, atMs: count })),
   salvaged: z.array(z.object({ changes: count, atMs: count })),
-  leftOut: z.object({ count, paths: z.array(z.string()) }),
+  excluded: z.object({ count, paths: z.array(z.string()) }),
 });
 
 export const MountStatusSchema: z.ZodType<MountStatus> = z.object({
@@ -41,7 +41,7 @@ export const MountStatusSchema: z.ZodType<MountStatus> = z.object({
   unsentFiles: count,
   unsentBytes: count,
   waiting: z.array(z.object({ operation: z.string(), for: z.array(z.string()), untilMs: count })),
-  conflicts: z.array(z.object({ path: z.string(), keptBeside: z.string() })),
+  conflicts: z.array(z.object({ path: z.string(), conflictCopy: z.string() })),
   problems: z.array(z.string()),
   cacheBytes: count,
   pid: z.int(),

@@ -1,4 +1,4 @@
-// What a server says of its folder, in sentences: what happened, then what to do.
+// Says in sentences how a server stands with its folder: what happened, then what to do.
 import type { ServerStatus, Stuck } from "../agent/mount.ts";
 import { formatCount, formatPercent } from "../cli/format.ts";
 
@@ -6,9 +6,9 @@ import { formatCount, formatPercent } from "../cli/format.ts";
 const SHOWN_MAX = 5;
 
 export function describeServer(server: ServerStatus): string[] {
-  const { look, salvaged, destroyed, missing, incomplete, conflicts, lost, leftOut } = server;
+  const { scan, salvaged, destroyed, missing, incomplete, conflicts, lost, excluded } = server;
   const lines: string[] = [];
-  if (look !== null) lines.push(describeLook(look));
+  if (scan !== null) lines.push(describeScan(scan));
   lines.push(...describePending(server));
   for (const { changes, atMs } of salvaged) {
     const were = formatCount(changes, "change that was saved was", "changes that were saved were");
@@ -21,15 +21,15 @@ export function describeServer(server: ServerStatus): string[] {
     ...newest(missing, ({ path, seq }) => {
       return `${path} (change ${seq}) was saved and could not be brought back when the server lost its index. Save it again from a copy.`;
     }),
-    ...newest(incomplete, ({ path, keptBeside, missing: ranges, missingBytes }) => {
-      return `A save of ${path} lacks ${formatCount(missingBytes, "byte", "bytes")} that a program on the server overwrote meanwhile (${describeRanges(ranges)}). What there is of it is ${keptBeside}.`;
+    ...newest(incomplete, ({ path, conflictCopy, missing: ranges, missingBytes }) => {
+      return `A save of ${path} lacks ${formatCount(missingBytes, "byte", "bytes")} that a program on the server overwrote meanwhile (${describeRanges(ranges)}). What there is of it is ${conflictCopy}.`;
     }),
-    ...newest(conflicts, ({ path, keptBeside }) => {
-      return `${path} was changed on the server and from a drive at once. Both are kept; the server's is ${keptBeside}. Remove or rename that one to settle it.`;
+    ...newest(conflicts, ({ path, conflictCopy }) => {
+      return `${path} was changed on the server and from a drive at once. Both are kept; the server's is ${conflictCopy}. Remove or rename that one to settle it.`;
     }),
   );
   if (lost.length > 0) lines.push(describeLost(lost));
-  if (leftOut.count > 0) lines.push(describeLeftOut(leftOut));
+  if (excluded.count > 0) lines.push(describeExcluded(excluded));
   return lines;
 }
 
@@ -40,7 +40,7 @@ function describeRanges(ranges: readonly { offset: number; length: number }[]): 
   );
 }
 
-function describeLook({ why, done, total, stuck }: NonNullable<ServerStatus["look"]>): string {
+function describeScan({ why, done, total, stuck }: NonNullable<ServerStatus["scan"]>): string {
   const until = "Until then files may show as they were.";
   if (why === "behind") return `Programs on the server changed much at once: ${names(total)} to look at. ${until}`;
   const began = why === "start" ? "The server has started" : "The server may have missed changes of programs there";
@@ -83,7 +83,7 @@ function named(path: string): string {
   return path === "" ? "A file without a name" : path;
 }
 
-function describeLeftOut({ count, paths }: ServerStatus["leftOut"]): string {
+function describeExcluded({ count, paths }: ServerStatus["excluded"]): string {
   const left = formatCount(count, "name on the server is", "names on the server are");
   return `${left} left out, since drives cannot show such names: ${list(paths, count)}.`;
 }

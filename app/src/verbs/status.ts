@@ -58,10 +58,10 @@ export function describeStatus({ mounts, lost }: Pick<AgentStatus, "mounts" | "l
   return lines.length > 0 ? lines : ["No drives are mounted. Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT"];
 }
 
-function describeConflict(path: string, keptBeside: string): string {
-  if (path === keptBeside)
+function describeConflict(path: string, conflictCopy: string): string {
+  if (path === conflictCopy)
     return `${path} was changed here and removed or replaced elsewhere. It is kept under this name.`;
-  return `${path} was changed here and elsewhere. Both are kept; the other is ${keptBeside}.`;
+  return `${path} was changed here and elsewhere. Both are kept; the other is ${conflictCopy}.`;
 }
 
 function describeMount(mount: MountStatus): string[] {
@@ -72,8 +72,8 @@ function describeMount(mount: MountStatus): string[] {
     );
   }
   for (const { operation, for: whom } of mount.waiting) lines.push(`  Waiting for ${whom.join(", ")}: ${operation}.`);
-  for (const { path, keptBeside } of mount.conflicts) {
-    lines.push(`  ${describeConflict(path, keptBeside)}`);
+  for (const { path, conflictCopy } of mount.conflicts) {
+    lines.push(`  ${describeConflict(path, conflictCopy)}`);
   }
   for (const problem of mount.problems) lines.push(`  ${problem}`);
   if (mount.server !== null) lines.push(...describeServer(mount.server).map((line) => `  ${line}`));

@@ -9,14 +9,14 @@ const FINE: ServerStatus = {
   seq: 7,
   pending: 0,
   stuck: null,
-  look: null,
+  scan: null,
   conflicts: [],
   incomplete: [],
   lost: [],
   destroyed: [],
   missing: [],
   salvaged: [],
-  leftOut: { count: 0, paths: [] },
+  excluded: { count: 0, paths: [] },
 };
 
 test("a server that has nothing to tell says nothing", () => {
@@ -28,7 +28,7 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
     "a save of which bytes were destroyed",
     {
       incomplete: [
-        { path: "a/b", keptBeside: "a/b (c)", missing: [{ offset: 10, length: 5 }], missingBytes: 5, atMs: AT_MS },
+        { path: "a/b", conflictCopy: "a/b (c)", missing: [{ offset: 10, length: 5 }], missingBytes: 5, atMs: AT_MS },
       ],
     },
     [
@@ -37,32 +37,32 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
   ],
   [
     "a scan after lost events",
-    { look: { why: "missed", done: 1200, total: 5000, stuck: null } },
+    { scan: { why: "missed", done: 1200, total: 5000, stuck: null } },
     [
       "The server may have missed changes of programs there and is looking through its folder: 24 % so far. Until then files may show as they were.",
     ],
   ],
   [
     "the first scan, of a folder never seen before",
-    { look: { why: "start", done: 1, total: 0, stuck: null } },
+    { scan: { why: "start", done: 1, total: 0, stuck: null } },
     [
       "The server has started and is looking through its folder: 1 name so far. Until then files may show as they were.",
     ],
   ],
   [
     "a scan that is nearly done",
-    { look: { why: "start", done: 5000, total: 5000, stuck: null } },
+    { scan: { why: "start", done: 5000, total: 5000, stuck: null } },
     ["The server has started and is looking through its folder: 99 % so far. Until then files may show as they were."],
   ],
   [
     "more changes than it takes in at once",
-    { look: { why: "behind", done: 0, total: 9000, stuck: null } },
+    { scan: { why: "behind", done: 0, total: 9000, stuck: null } },
     ["Programs on the server changed much at once: 9000 names to look at. Until then files may show as they were."],
   ],
   [
     "a scan that fails",
     {
-      look: { why: "start", done: 7, total: 0, stuck: { path: "photos", kind: "Io", sentence: "The disk failed." } },
+      scan: { why: "start", done: 7, total: 0, stuck: { path: "photos", kind: "Io", sentence: "The disk failed." } },
     },
     [
       "The server has started and is looking through its folder: 7 names so far. It stops at photos: The disk failed. It is tried again. Until then files may show as they were.",
@@ -100,7 +100,7 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
   ],
   [
     "a conflict",
-    { conflicts: [{ path: "a", keptBeside: "a (conflict)", atMs: AT_MS }] },
+    { conflicts: [{ path: "a", conflictCopy: "a (conflict)", atMs: AT_MS }] },
     [
       "a was changed on the server and from a drive at once. Both are kept; the server's is a (conflict). Remove or rename that one to settle it.",
     ],
@@ -126,7 +126,7 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
   ],
   [
     "names that no drive can show",
-    { leftOut: { count: 8, paths: ["a", "b", "c", "d", "e", "f"] } },
+    { excluded: { count: 8, paths: ["a", "b", "c", "d", "e", "f"] } },
     ["8 names on the server are left out, since drives cannot show such names: a, b, c, d, e and 3 more."],
   ],
 ])("%s", (_what, more, lines) => {
@@ -135,7 +135,7 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
 
 describe("of many conflicts", () => {
   test("the newest are shown, the others counted", () => {
-    const conflicts = Array.from({ length: 7 }, (_, index) => ({ path: `${index}`, keptBeside: "x", atMs: AT_MS }));
+    const conflicts = Array.from({ length: 7 }, (_, index) => ({ path: `${index}`, conflictCopy: "x", atMs: AT_MS }));
     const lines = describeServer({ ...FINE, conflicts });
     expect(lines.map((line) => line.slice(0, 6))).toEqual(["6 was ", "5 was ", "4 was ", "3 was ", "2 was ", "And 2 "]);
     expect(lines.at(-1)).toBe("And 2 more: runnel status --json lists them.");

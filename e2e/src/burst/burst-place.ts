@@ -28,7 +28,7 @@ if [ $((n % 3)) = 0 ]; then mv "$1/mine/$n" "$1/mine/moved $n"; elif [ $((n % 7)
 
 /** The part of `status` (docs/cli.md) about the server, when it can be asked. */
 interface ServerView {
-  look: { why: string; done: number; total: number } | null;
+  scan: { why: string; done: number; total: number } | null;
   conflicts: unknown[];
 }
 
@@ -76,8 +76,8 @@ export class BurstPlace {
     const isQuiet = async (): Promise<boolean> => {
       const all = await Promise.all(this.devices.map(({ control }) => this.serverOf(control)));
       const nowMs = performance.now();
-      for (const one of all) if (one !== null && one.look !== null) whys.add(one.look.why);
-      const isSaid = all.every((one) => one !== null && one.look === null);
+      for (const one of all) if (one !== null && one.scan !== null) whys.add(one.scan.why);
+      const isSaid = all.every((one) => one !== null && one.scan === null);
       quietSinceMs = isSaid ? Math.min(quietSinceMs, nowMs) : Infinity;
       if (nowMs - quietSinceMs >= SHOWN_MS) return true;
       return false;

@@ -39,9 +39,9 @@ export class Incidents {
   addConflict(path: string, node: number): void {
     const now = this.#deps.pathOf(node);
     // The last close won: the other content is the version before.
-    const keptBeside = now === path ? "among the server's old versions" : now;
+    const conflictCopy = now === path ? "among the server's old versions" : now;
     // One that has lost its name elsewhere has the one under which it is kept.
-    if (this.#conflicts.length < KEPT_MAX) this.#conflicts.push({ path: path === "" ? now : path, keptBeside });
+    if (this.#conflicts.length < KEPT_MAX) this.#conflicts.push({ path: path === "" ? now : path, conflictCopy });
   }
 
   /** Adds the problem of cached bytes that are not what was written. */

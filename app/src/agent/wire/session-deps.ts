@@ -58,5 +58,6 @@ export interface SessionDeps {
   resume(): Resume | undefined;
   /** The whole volume is to be listed and followed where it is not resumed: that is asked for with the attachment. */
   listsAll: boolean;
-  events: SessionEvents;
+  /** Left out where nobody needs to know. */
+  events: Partial<SessionEvents>;
 }

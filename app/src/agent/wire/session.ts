@@ -72,8 +72,8 @@ export class Session {
       connection: () => (this.isConnected ? this.connection : undefined),
       feed: () => this.feed,
       isUsed: () => this.waiting > 0 || parts.wasUsed(),
-      changed: (untilMs) => events.lease(untilMs),
-      measured: () => events.silence(keepalive.line.silenceMs),
+      changed: (untilMs) => events.lease?.(untilMs),
+      measured: () => events.silence?.(keepalive.line.silenceMs),
     });
   }
 
@@ -327,7 +327,7 @@ export class Session {
     const attached = check(RESULTS.attached, answer, "attached");
     this.nodes.attached(attached.epoch, attached.nodes);
     this.lease.attached(attached.termMs, attached.isResumed);
-    await events.attached({
+    await events.attached?.({
       epoch: attached.epoch,
       seq: attached.seq,
       root: attached.root,
@@ -336,13 +336,13 @@ export class Session {
       listing,
     });
     this.mayOnlyRead = attached.isReadOnly;
-    events.silence(keepalive.line.silenceMs);
+    events.silence?.(keepalive.line.silenceMs);
     this.keepalive.changed();
     this.refusal = undefined;
     this.connection = connection;
     this.feed = feed;
     this.follow(connection, feed);
-    events.link(true, "");
+    events.link?.(true, "");
     this.lease.schedule(0);
     for (const waiter of this.whenConnected.splice(0)) waiter.resolve();
   }
@@ -368,30 +368,30 @@ export class Session {
     const { events } = this.parts;
     switch (item[0]) {
       case "changes": {
-        events.changes(item[1], item[2] ?? []);
+        events.changes?.(item[1], item[2] ?? []);
         const last = item[1].at(-1);
         if (last !== undefined) this.acknowledge(feed, last.seq);
         return;
       }
       case "content":
-        events.content(item[1], item[2]);
+        events.content?.(item[1], item[2]);
         return;
       case "current":
-        events.current(item[2]);
+        events.current?.(item[2]);
         this.lease.answered(item[1], true);
         return;
       case "not":
         this.lease.answered(item[1], false);
         return;
       case "listAgain":
-        events.listAgain();
+        events.listAgain?.();
         this.acknowledge(feed, item[1]);
         return;
       case "waiting":
-        events.waiting(item[1], item[2], item[3]);
+        events.waiting?.(item[1], item[2], item[3]);
         return;
       case "lack":
-        void supply(feed, item[1], item[2], (offset, length) => events.lack(item[1], offset, length));
+        void supply(feed, item[1], item[2], async (offset, length) => events.lack?.(item[1], offset, length));
     }
   }
 
@@ -426,8 +426,8 @@ export class Session {
     this.lastError = unreachable("connection", error);
     this.lease.lost(this.lastError);
     // The lease goes on, but every use of it goes through the agent, which knows that nothing can be changed now.
-    this.parts.events.lease(0);
-    this.parts.events.link(false, this.lastError.message);
+    this.parts.events.lease?.(0);
+    this.parts.events.link?.(false, this.lastError.message);
     this.wakeKeeper?.();
   }
 
@@ -489,7 +489,7 @@ export class Session {
     const isRefused = isRunnelError(error, ...NOT_LET_IN, ...NOT_NOW);
     this.refusal = isRefused ? fromSystemError(error, "").message : undefined;
     this.lastError = unreachable("connect", fromSystemError(error, "connect"));
-    this.parts.events.link(false, this.lastError.message);
+    this.parts.events.link?.(false, this.lastError.message);
   }
 }
 
