@@ -39,42 +39,42 @@ export interface ServedVolumeParts {
 export class ServedVolume {
   readonly name: string;
   readonly folder: string;
-  private readonly offer: Offer;
-  private readonly parts: ServedVolumeParts;
-  private opened: OpenedVolume | undefined;
+  readonly #offer: Offer;
+  readonly #parts: ServedVolumeParts;
+  #opened: OpenedVolume | undefined;
   /** Open, but nothing is shown of it yet. */
-  private takingIn: Volume | undefined;
+  #takingIn: Volume | undefined;
   /** Why it is not open. */
-  private why: string | undefined;
-  private timer: Timer | undefined;
-  private pauseMs = LOOK_MS;
+  #why: string | undefined;
+  #timer: Timer | undefined;
+  #pauseMs = LOOK_MS;
   /** What is under way: one thing after another. */
-  private work: Promise<void> = Promise.resolve();
-  private readonly closing = Promise.withResolvers<void>();
-  private isClosed = false;
+  #work: Promise<void> = Promise.resolve();
+  readonly #closing = Promise.withResolvers<void>();
+  #isClosed = false;
 
   constructor(offer: Offer, parts: ServedVolumeParts) {
-    this.offer = offer;
-    this.parts = parts;
+    this.#offer = offer;
+    this.#parts = parts;
     this.name = offer.name;
     this.folder = offer.folder;
   }
 
   /** undefined: it is not open now. */
   get volume(): Volume | undefined {
-    return this.opened?.volume;
+    return this.#opened?.volume;
   }
 
   /** Why not; undefined: it is, or is just being opened. */
   get unavailable(): string | undefined {
-    return this.why;
+    return this.#why;
   }
 
   /** @throws Unavailable, Busy, with a sentence for whoever mounts it. */
   mustBeOpen(): Volume {
-    if (this.opened !== undefined) return this.opened.volume;
-    if (this.why !== undefined) throw refusal(this.name, this.why);
-    const { takingIn } = this;
+    if (this.#opened !== undefined) return this.#opened.volume;
+    if (this.#why !== undefined) throw refusal(this.name, this.#why);
+    const takingIn = this.#takingIn;
     const sentence =
       takingIn === undefined
         ? `The server is still opening ${this.name}. Try again in a moment.`
@@ -84,21 +84,21 @@ export class ServedVolume {
 
   /** Resolves when it is open, or is known not to be for now. @throws RunnelError when waiting does not mend it. */
   async start(): Promise<void> {
-    this.work = this.offer.look().then(() => this.open());
+    this.#work = this.#offer.look().then(() => this.#open());
     try {
-      await this.work;
+      await this.#work;
     } catch (error) {
-      const why = await this.whyGone(error);
+      const why = await this.#whyGone(error);
       if (why === undefined) throw error;
-      this.notNow(why);
+      this.#notNow(why);
     }
   }
 
   /** A folder that goes while it is being opened fails in whatever was just done in it. undefined: it is there, and the failure another one. */
-  private async whyGone(failure: unknown): Promise<string | undefined> {
+  async #whyGone(failure: unknown): Promise<string | undefined> {
     if (isRunnelError(failure, "Unavailable")) return failure.message;
     try {
-      await this.offer.look();
+      await this.#offer.look();
       return undefined;
     } catch (now) {
       return isRunnelError(now, "Unavailable") ? now.message : undefined;
@@ -106,49 +106,49 @@ export class ServedVolume {
   }
 
   async close(): Promise<void> {
-    this.isClosed = true;
-    this.timer?.cancel();
-    this.closing.resolve();
-    await this.work.catch(() => undefined);
-    await this.letGo();
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#closing.resolve();
+    await this.#work.catch(() => undefined);
+    await this.#letGo();
   }
 
-  private async open(): Promise<void> {
+  async #open(): Promise<void> {
     let reason: string | undefined;
-    const opened = await this.offer.open((why) => {
+    const opened = await this.#offer.open((why) => {
       reason = why;
-      if (this.opened !== undefined) this.lose(why);
+      if (this.#opened !== undefined) this.#lose(why);
     });
     try {
       const { volume } = opened;
-      if (volume.isNew) await this.takeIn(volume);
+      if (volume.isNew) await this.#takeIn(volume);
       if (reason !== undefined) throw new RunnelError("Unavailable", "serve", reason);
     } catch (error) {
-      await this.end(opened);
+      await this.#end(opened);
       throw error;
     }
-    this.opened = opened;
-    this.why = undefined;
-    this.pauseMs = LOOK_MS;
-    this.watch(opened);
+    this.#opened = opened;
+    this.#why = undefined;
+    this.#pauseMs = LOOK_MS;
+    this.#watch(opened);
   }
 
-  private watch(opened: OpenedVolume): void {
-    if (this.isClosed || this.opened !== opened) return;
-    this.timer = this.parts.clock.after(LOOK_MS, () => {
+  #watch(opened: OpenedVolume): void {
+    if (this.#isClosed || this.#opened !== opened) return;
+    this.#timer = this.#parts.clock.after(LOOK_MS, () => {
       // What it finds comes by `gone`.
       opened.volume.content.checkRoot().then(
-        () => this.watch(opened),
-        () => this.watch(opened),
+        () => this.#watch(opened),
+        () => this.#watch(opened),
       );
     });
   }
 
   /** Nobody shall take a folder that was never read for an empty one. */
-  private async takeIn(volume: Volume): Promise<void> {
-    this.takingIn = volume;
-    this.why = undefined;
-    const { clock, warn } = this.parts;
+  async #takeIn(volume: Volume): Promise<void> {
+    this.#takingIn = volume;
+    this.#why = undefined;
+    const { clock, warn } = this.#parts;
     let isTold = false;
     let timer: Timer | undefined;
     const tellLater = (): void => {
@@ -160,72 +160,73 @@ export class ServedVolume {
     };
     tellLater();
     try {
-      await Promise.race([volume.looked, this.closing.promise]);
+      await Promise.race([volume.looked, this.#closing.promise]);
       if (isTold) warn(`The folder of ${this.name} is taken in.`);
     } finally {
       timer?.cancel();
-      this.takingIn = undefined;
+      this.#takingIn = undefined;
     }
   }
 
-  private lose(why: string): void {
-    const { opened } = this;
-    if (opened === undefined || this.isClosed) return;
-    this.opened = undefined;
-    this.notNow(why);
-    this.parts.ended(opened.volume, refusal(this.name, why));
-    this.work = this.end(opened);
+  #lose(why: string): void {
+    const opened = this.#opened;
+    if (opened === undefined || this.#isClosed) return;
+    this.#opened = undefined;
+    this.#notNow(why);
+    this.#parts.ended(opened.volume, refusal(this.name, why));
+    this.#work = this.#end(opened);
   }
 
-  private async letGo(): Promise<void> {
-    const { opened } = this;
-    this.opened = undefined;
-    await this.end(opened);
+  async #letGo(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await this.#end(opened);
   }
 
-  private async end(opened: OpenedVolume | undefined): Promise<void> {
+  async #end(opened: OpenedVolume | undefined): Promise<void> {
     try {
       await opened?.volume.close();
       await opened?.release();
     } catch (error) {
-      this.parts.warn(`The volume ${this.name} did not end cleanly.`, error);
+      this.#parts.warn(`The volume ${this.name} did not end cleanly.`, error);
     }
   }
 
   /** Whoever runs the server is told when it is news. */
-  private notNow(why: string): void {
-    if (this.why !== why)
-      this.parts.warn(
+  #notNow(why: string): void {
+    if (this.#why !== why)
+      this.#parts.warn(
         `The volume ${this.name} cannot be served now: ${why} It is served as soon as the right folder is at ${this.folder}.`,
       );
-    this.why = why;
-    this.lookLater();
+    this.#why = why;
+    this.#lookLater();
   }
 
-  private lookLater(): void {
-    if (this.isClosed) return;
-    this.timer = this.parts.clock.after(this.pauseMs, () => {
-      this.work = this.work.catch(() => undefined).then(() => this.lookAgain());
+  #lookLater(): void {
+    if (this.#isClosed) return;
+    this.#timer = this.#parts.clock.after(this.#pauseMs, () => {
+      this.#work = this.#work.catch(() => undefined).then(() => this.#lookAgain());
     });
   }
 
-  private async lookAgain(): Promise<void> {
-    if (this.isClosed) return;
-    const before = this.why;
+  async #lookAgain(): Promise<void> {
+    if (this.#isClosed) return;
+    const before = this.#why;
     let isThere = false;
     try {
-      await this.offer.look();
+      await this.#offer.look();
       isThere = true;
-      await this.open();
-      this.parts.warn(`The volume ${this.name} is served now.`);
+      await this.#open();
+      this.#parts.warn(`The volume ${this.name} is served now.`);
     } catch (error) {
       const { kind, message } = fromSystemError(error, "serve");
-      this.pauseMs = isThere ? Math.min(2 * this.pauseMs, LOOK_MS_MAX) : LOOK_MS;
+      this.#pauseMs = isThere ? Math.min(2 * this.#pauseMs, LOOK_MS_MAX) : LOOK_MS;
       const why = kind === "Unavailable" ? message : `it cannot be opened (${kind}).`;
-      if (kind !== "Unavailable" && why !== before) this.parts.warn(`The volume ${this.name} cannot be opened.`, error);
+      if (kind !== "Unavailable" && why !== before)
+        this.#parts.warn(`The volume ${this.name} cannot be opened.`, error);
       // What was shown meanwhile, as that it is being taken in, is over.
-      this.why = before;
-      this.notNow(why);
+      this.#why = before;
+      this.#notNow(why);
     }
   }
 }

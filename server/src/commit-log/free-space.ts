@@ -10,25 +10,25 @@ const OPERATION_BYTES = 64 * 1024;
 const FRESH_MS = 500;
 
 export class DataRoom {
-  private readonly root: DiskRoot;
-  private readonly clock: Clock;
-  private availableBytes = 0;
-  private askedMs = -Infinity;
+  readonly #root: DiskRoot;
+  readonly #clock: Clock;
+  #availableBytes = 0;
+  #askedMs = -Infinity;
 
   constructor(root: DiskRoot, clock: Clock) {
-    this.root = root;
-    this.clock = clock;
+    this.#root = root;
+    this.#clock = clock;
   }
 
   /** Before so many operations with so many bytes of records are written. @throws NoSpace. */
   async ensure(operations: number, recordBytes: number): Promise<void> {
     const neededBytes = recordBytes + operations * OPERATION_BYTES;
-    if (this.clock.bootMs() - this.askedMs > FRESH_MS || this.availableBytes < MARGIN_BYTES + neededBytes) {
-      ({ availableBytes: this.availableBytes } = await this.root.space());
-      this.askedMs = this.clock.bootMs();
+    if (this.#clock.bootMs() - this.#askedMs > FRESH_MS || this.#availableBytes < MARGIN_BYTES + neededBytes) {
+      ({ availableBytes: this.#availableBytes } = await this.#root.space());
+      this.#askedMs = this.#clock.bootMs();
     }
-    if (this.availableBytes < MARGIN_BYTES + neededBytes) throw fullData();
-    this.availableBytes -= neededBytes;
+    if (this.#availableBytes < MARGIN_BYTES + neededBytes) throw fullData();
+    this.#availableBytes -= neededBytes;
   }
 }
 

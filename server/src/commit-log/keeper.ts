@@ -18,66 +18,66 @@ export interface LogKeeperParts {
 }
 
 export class LogKeeper {
-  private readonly parts: LogKeeperParts;
+  readonly #parts: LogKeeperParts;
   /** By segment, the last commit that must be brought up before it may go. */
-  private readonly lastOf = new Map<number, number>();
-  private upSeq: number;
+  readonly #lastOf = new Map<number, number>();
+  #upSeq: number;
   /** Segments before this one are gone. */
-  private keptFrom = 0;
-  private timer: Timer | undefined;
-  private working: Promise<void> | undefined;
-  private isClosed = false;
+  #keptFrom = 0;
+  #timer: Timer | undefined;
+  #working: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(parts: LogKeeperParts) {
-    this.parts = parts;
-    this.upSeq = parts.upSeq;
-    this.arm();
+    this.#parts = parts;
+    this.#upSeq = parts.upSeq;
+    this.#arm();
   }
 
   /** A commit that must be brought up has its record in this segment. */
   wrote(seq: number, segment: number): void {
-    this.lastOf.set(segment, Math.max(seq, this.lastOf.get(segment) ?? 0));
+    this.#lastOf.set(segment, Math.max(seq, this.#lastOf.get(segment) ?? 0));
   }
 
   up(seq: number): void {
-    this.upSeq = Math.max(seq, this.upSeq);
+    this.#upSeq = Math.max(seq, this.#upSeq);
   }
 
   async close(): Promise<void> {
-    this.isClosed = true;
-    this.timer?.cancel();
-    await this.working;
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#working;
   }
 
-  private arm(): void {
-    if (this.isClosed) return;
-    this.timer = this.parts.clock.after(CHECK_EVERY_MS, () => {
-      this.working = this.tidy()
+  #arm(): void {
+    if (this.#isClosed) return;
+    this.#timer = this.#parts.clock.after(CHECK_EVERY_MS, () => {
+      this.#working = this.#tidy()
         .catch((error: unknown) => {
           // Another program reads the meta store just now: next time.
           if (!isRunnelError(error, "Busy"))
-            this.parts.warn("Old parts of the commit log could not be removed.", error);
+            this.#parts.warn("Old parts of the commit log could not be removed.", error);
         })
-        .finally(() => this.arm());
+        .finally(() => this.#arm());
     });
   }
 
-  private async tidy(): Promise<void> {
-    const { log, meta, segmentBytesMax } = this.parts;
+  async #tidy(): Promise<void> {
+    const { log, meta, segmentBytesMax } = this.#parts;
     if (log.current.sizeBytes >= (segmentBytesMax ?? SEGMENT_BYTES_MAX)) await log.rotate();
     // What the index has says where it begins to be needed: a commit may be in the log and not in the index yet.
     const { logSegment } = await meta.facts();
-    const keepFrom = this.neededFrom(logSegment);
-    if (keepFrom <= this.keptFrom) return;
+    const keepFrom = this.#neededFrom(logSegment);
+    if (keepFrom <= this.#keptFrom) return;
     await meta.checkpoint();
     await log.dropBefore(keepFrom);
-    this.keptFrom = keepFrom;
-    for (const segment of this.lastOf.keys()) if (segment < keepFrom) this.lastOf.delete(segment);
+    this.#keptFrom = keepFrom;
+    for (const segment of this.#lastOf.keys()) if (segment < keepFrom) this.#lastOf.delete(segment);
   }
 
-  private neededFrom(indexedTo: number): number {
+  #neededFrom(indexedTo: number): number {
     let from = indexedTo;
-    for (const [segment, seq] of this.lastOf) if (seq > this.upSeq) from = Math.min(from, segment);
+    for (const [segment, seq] of this.#lastOf) if (seq > this.#upSeq) from = Math.min(from, segment);
     return from;
   }
 }

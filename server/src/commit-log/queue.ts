@@ -94,20 +94,20 @@ const BATCH_MAX = 256;
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 
 export class CommitQueue {
-  private readonly log: Log;
-  private readonly meta: MetaStore;
-  private readonly clock: Clock;
-  private readonly room: DataRoom;
+  readonly #log: Log;
+  readonly #meta: MetaStore;
+  readonly #clock: Clock;
+  readonly #room: DataRoom;
   /** Called for changes in seq order, those that are one together, before their submissions resolve. */
-  private readonly committed: (published: readonly Published[]) => void;
-  private readonly queue: (Queued | Group)[] = [];
-  private running: Promise<void> | undefined;
-  private failure: RunnelError | undefined;
+  readonly #committed: (published: readonly Published[]) => void;
+  readonly #queue: (Queued | Group)[] = [];
+  #running: Promise<void> | undefined;
+  #failure: RunnelError | undefined;
   /** The log has records that the index cannot take for want of room. */
-  private full: RunnelError | undefined;
-  private isClosed = false;
+  #full: RunnelError | undefined;
+  #isClosed = false;
   /** Where the index ends: behind the last record that it has, all of which is on stable storage. */
-  private indexedTo: LogEnd;
+  #indexedTo: LogEnd;
 
   /** `indexedTo`: what the meta store's facts say. */
   constructor(
@@ -118,17 +118,17 @@ export class CommitQueue {
     indexedTo: LogEnd,
     committed: (published: readonly Published[]) => void,
   ) {
-    this.log = log;
-    this.meta = meta;
-    this.clock = clock;
-    this.room = room;
-    this.indexedTo = indexedTo;
-    this.committed = committed;
+    this.#log = log;
+    this.#meta = meta;
+    this.#clock = clock;
+    this.#room = room;
+    this.#indexedTo = indexedTo;
+    this.#committed = committed;
   }
 
   /** Resolves when the commit is durable and indexed. @throws the planner's error, or NoSpace / Io of the log: then nothing happened; HappensLater. */
   async submit(submission: Submission): Promise<Committed> {
-    const planned = await this.plan(submission);
+    const planned = await this.#plan(submission);
     if (!planned.ok) throw rebuildError(planned.error, submission.operation.op);
     return planned;
   }
@@ -138,7 +138,7 @@ export class CommitQueue {
    * committed. @throws besides, what it does.
    */
   submitTogether(find: Group["find"]): Promise<Committed> {
-    return new Promise((resolve, reject) => this.enqueue({ find, resolve, reject }));
+    return new Promise((resolve, reject) => this.#enqueue({ find, resolve, reject }));
   }
 
   /** As submit for what the folder tells at one time, with an answer each. What is overtaken when its turn has come is not done. */
@@ -148,41 +148,41 @@ export class CommitQueue {
   ): Promise<Planned[]> {
     const whole = { id: undefined, data: NO_DATA, holder: undefined };
     return Promise.all(
-      operations.map((operation) => this.plan({ ...whole, operation, isSuperseded: () => isSuperseded(operation) })),
+      operations.map((operation) => this.#plan({ ...whole, operation, isSuperseded: () => isSuperseded(operation) })),
     );
   }
 
   /** Resolves when nothing is under way. What waits for room is left to the next start: it is in the log. */
   async close(): Promise<void> {
-    this.isClosed = true;
-    while (this.running !== undefined) await this.running;
+    this.#isClosed = true;
+    while (this.#running !== undefined) await this.#running;
   }
 
-  private plan(submission: Omit<Queued, "resolve" | "reject">): Promise<Planned> {
-    return new Promise((resolve, reject) => this.enqueue({ ...submission, resolve, reject }));
+  #plan(submission: Omit<Queued, "resolve" | "reject">): Promise<Planned> {
+    return new Promise((resolve, reject) => this.#enqueue({ ...submission, resolve, reject }));
   }
 
-  private enqueue(queued: Queued | Group): void {
-    const refusal = this.failure ?? this.full;
+  #enqueue(queued: Queued | Group): void {
+    const refusal = this.#failure ?? this.#full;
     if (refusal !== undefined) return queued.reject(refusal);
-    this.queue.push(queued);
-    this.running ??= this.run();
+    this.#queue.push(queued);
+    this.#running ??= this.#run();
   }
 
-  private async run(): Promise<void> {
+  async #run(): Promise<void> {
     // A turn of the loop, so that what arrived together goes together.
     await Promise.resolve();
-    while (this.queue.length > 0) {
-      const [first] = this.queue;
+    while (this.#queue.length > 0) {
+      const [first] = this.#queue;
       if (first !== undefined && isGroup(first)) {
-        this.queue.shift();
-        await this.commitGroup(first).catch((error: unknown) => first.reject(error));
+        this.#queue.shift();
+        await this.#commitGroup(first).catch((error: unknown) => first.reject(error));
         continue;
       }
-      const batch = this.takeBatch();
+      const batch = this.#takeBatch();
       if (batch.length === 0) continue;
       try {
-        const planned = await this.commit(batch, false, (error) => {
+        const planned = await this.#commit(batch, false, (error) => {
           // What the folder tells of is no one's request: it waits.
           for (const queued of batch) if (queued.id !== undefined) queued.reject(error);
         });
@@ -191,18 +191,18 @@ export class CommitQueue {
         for (const queued of batch) queued.reject(error);
       }
     }
-    this.running = undefined;
+    this.#running = undefined;
   }
 
-  private async commitGroup({ find, resolve, reject }: Group): Promise<void> {
-    const last = (await this.commit(await find(), true, reject)).at(-1);
+  async #commitGroup({ find, resolve, reject }: Group): Promise<void> {
+    const last = (await this.#commit(await find(), true, reject)).at(-1);
     if (last?.ok === true) resolve(last);
   }
 
-  private takeBatch(): Queued[] {
+  #takeBatch(): Queued[] {
     let bytes = 0;
     const batch: Queued[] = [];
-    for (const queued of this.queue) {
+    for (const queued of this.#queue) {
       if (isGroup(queued)) break;
       // Whether it is overtaken is known when those before it have been committed.
       if (queued.isSuperseded !== undefined && batch.some(({ isSuperseded }) => isSuperseded === undefined)) break;
@@ -210,7 +210,7 @@ export class CommitQueue {
       if (batch.length > 0 && (bytes > BATCH_BYTES_MAX || batch.length >= BATCH_MAX)) break;
       batch.push(queued);
     }
-    this.queue.splice(0, batch.length);
+    this.#queue.splice(0, batch.length);
     return batch.filter((queued) => {
       const isSuperseded = queued.isSuperseded?.() === true;
       if (isSuperseded) queued.resolve(SUPERSEDED);
@@ -219,22 +219,22 @@ export class CommitQueue {
   }
 
   /** `isOne`: all happen or none; throws then the first refusal. `later` is told when there is no room in the index: nobody waits until there is. */
-  private async commit(
+  async #commit(
     batch: readonly Submission[],
     isOne: boolean,
     later: (error: HappensLater) => void,
   ): Promise<Planned[]> {
-    if (this.failure !== undefined) throw this.failure;
-    await this.room.ensure(batch.length, recordBytes(batch));
-    const wallNs = this.clock.wallNs();
-    const planned = await this.meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
+    if (this.#failure !== undefined) throw this.#failure;
+    await this.#room.ensure(batch.length, recordBytes(batch));
+    const wallNs = this.#clock.wallNs();
+    const planned = await this.#meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
     const places = new Map<number, RecordPlace>();
-    let end = this.indexedTo;
+    let end = this.#indexedTo;
     const logged: Logged[] = [];
     try {
       if (isOne) mustAllBe(planned, batch);
       const records = recordsOf(batch, planned, wallNs, isOne);
-      const written = records.length === 0 ? [] : await this.log.append(records.map((record) => record.bytes));
+      const written = records.length === 0 ? [] : await this.#log.append(records.map((record) => record.bytes));
       for (const [index, place] of written.entries()) {
         const record = records[index];
         if (record === undefined) continue;
@@ -246,54 +246,50 @@ export class CommitQueue {
         logged.push({ commits: record.commits, data, end });
       }
     } catch (error) {
-      await this.meta.rollback();
+      await this.#meta.rollback();
       throw isRunnelError(error, "NoSpace") ? fullData(error) : fromSystemError(error, "write commit log");
     }
     try {
-      await this.meta.commit(places, end).catch((error: unknown) => this.indexLate(logged, error, later));
+      await this.#meta.commit(places, end).catch((error: unknown) => this.#indexLate(logged, error, later));
     } catch (error) {
       // The log has it, the index does not: going on would give the same seq twice. A restart rolls the log forward.
-      this.failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", {
+      this.#failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", {
         cause: error,
       });
-      throw this.failure;
+      throw this.#failure;
     }
-    this.indexedTo = end;
+    this.#indexedTo = end;
     const published: Published[] = [];
     for (const [index, submission] of batch.entries()) {
       const plan = planned[index];
       if (plan?.ok !== true || plan.change === undefined || plan.isRepeated) continue;
       published.push({ ...submission, change: plan.change, result: plan.result, data: places.get(index) });
     }
-    if (isOne && published.length > 0) this.committed(published);
-    else for (const one of published) this.committed([one]);
+    if (isOne && published.length > 0) this.#committed(published);
+    else for (const one of published) this.#committed([one]);
     return planned;
   }
 
   /** The index had no room for what is in the log: it is rolled forward, as at a start, once there is some. Until then nothing else is taken. */
-  private async indexLate(
-    logged: readonly Logged[],
-    error: unknown,
-    later: (error: HappensLater) => void,
-  ): Promise<void> {
+  async #indexLate(logged: readonly Logged[], error: unknown, later: (error: HappensLater) => void): Promise<void> {
     if (!isRunnelError(error, "NoSpace")) throw error;
-    this.full = fullData(error);
-    later(new HappensLater(this.full.kind, this.full.operation, this.full.message, { cause: error }));
-    for (const queued of this.queue.splice(0)) queued.reject(this.full);
+    this.#full = fullData(error);
+    later(new HappensLater(this.#full.kind, this.#full.operation, this.#full.message, { cause: error }));
+    for (const queued of this.#queue.splice(0)) queued.reject(this.#full);
     let done = 0;
     while (done < logged.length) {
-      if (this.isClosed) throw error;
-      await sleep(this.clock, FULL_RETRY_MS);
+      if (this.#isClosed) throw error;
+      await sleep(this.#clock, FULL_RETRY_MS);
       try {
         for (const one of logged.slice(done)) {
-          await indexAgain(this.meta, one);
+          await indexAgain(this.#meta, one);
           done++;
         }
       } catch (again) {
         if (!isRunnelError(again, "NoSpace")) throw again;
       }
     }
-    this.full = undefined;
+    this.#full = undefined;
   }
 }
 

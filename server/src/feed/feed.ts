@@ -27,28 +27,28 @@ const TERM_ROUND_TRIPS = 4;
 const LOOK_AT_FOLLOWED = 100;
 
 export class Feed {
-  private readonly clock: Clock;
+  readonly #clock: Clock;
   /** Of leases, at the least. */
   readonly termMs: number;
-  private readonly holders = new Map<string, Holder>();
-  private readonly slowDevices: SlowDevices;
-  private waits: Wait[] = [];
+  readonly #holders = new Map<string, Holder>();
+  readonly #slowDevices: SlowDevices;
+  #waits: Wait[] = [];
   /** Set while some item is unacknowledged: when the oldest becomes overdue. */
-  private overdueTimer: Timer | undefined;
+  #overdueTimer: Timer | undefined;
   /** Leases are neither given nor used while the folder's state is uncertain. */
-  private isWithdrawn = false;
+  #isWithdrawn = false;
 
   /** `attached`: known from before a restart; each may hold a lease for one more term (the restart rule). */
   constructor(clock: Clock, termMs: number, attached: readonly AttachedInstance[]) {
-    this.clock = clock;
+    this.#clock = clock;
     this.termMs = termMs;
-    this.slowDevices = new SlowDevices(termMs);
+    this.#slowDevices = new SlowDevices(termMs);
     for (const { instance, termMs: before } of attached) {
       const identity = { instance, who: "a client from before the restart", device: "" };
       const holder = new Holder(identity, Math.max(termMs, before));
       holder.followsAll = true;
       holder.leaseUntilMs = clock.bootMs() + holder.termMs;
-      this.holders.set(instance, holder);
+      this.#holders.set(instance, holder);
     }
   }
 
@@ -58,15 +58,15 @@ export class Feed {
    */
   attach(identity: Identity, sender: FeedSender, seq: number): Holder {
     const { instance } = identity;
-    const before = this.holders.get(instance);
+    const before = this.#holders.get(instance);
     before?.sender?.close("The same client attached again.");
     const holder = new Holder(identity, Math.max(this.termMs, TERM_ROUND_TRIPS * (identity.roundTripMs ?? 0)));
     if (before !== undefined) {
       before.sender = undefined;
       holder.leaseUntilMs = before.leaseUntilMs;
       holder.probationUntilMs = before.probationUntilMs;
-      if (holder.hasLease(this.clock.bootMs())) holder.uncertainUntil = 0;
-      for (const { missing } of this.waits) {
+      if (holder.hasLease(this.#clock.bootMs())) holder.uncertainUntil = 0;
+      for (const { missing } of this.#waits) {
         const untilMs = missing.get(before);
         if (untilMs !== undefined) missing.set(holder, untilMs);
         missing.delete(before);
@@ -74,8 +74,8 @@ export class Feed {
     }
     holder.ackedSeq = seq;
     holder.sender = sender;
-    this.holders.set(instance, holder);
-    this.applied(holder);
+    this.#holders.set(instance, holder);
+    this.#applied(holder);
     return holder;
   }
 
@@ -85,14 +85,14 @@ export class Feed {
     if (!givesUpLease) return;
     holder.leaseUntilMs = 0;
     // One on probation is remembered: leaving and coming back is no way out of it.
-    const isForgotten = this.clock.bootMs() >= holder.probationUntilMs;
-    if (isForgotten && this.holders.get(holder.instance) === holder) this.holders.delete(holder.instance);
-    this.release(holder);
+    const isForgotten = this.#clock.bootMs() >= holder.probationUntilMs;
+    if (isForgotten && this.#holders.get(holder.instance) === holder) this.#holders.delete(holder.instance);
+    this.#release(holder);
   }
 
   /** Nothing waits for this device any more: it was cut off. Returns its instances. */
   drop(device: string): string[] {
-    const dropped = [...this.holders.values()].filter((holder) => holder.device === device);
+    const dropped = [...this.#holders.values()].filter((holder) => holder.device === device);
     for (const holder of dropped) this.detach(holder, true);
     return dropped.map(({ instance }) => instance);
   }
@@ -105,14 +105,14 @@ export class Feed {
       });
     }
     // Looked at now and then only: they are many.
-    if (holder.follows.size % LOOK_AT_FOLLOWED === LOOK_AT_FOLLOWED - 1) this.mustFollowFew(holder.device);
+    if (holder.follows.size % LOOK_AT_FOLLOWED === LOOK_AT_FOLLOWED - 1) this.#mustFollowFew(holder.device);
     holder.follows.add(folder);
   }
 
-  private mustFollowFew(device: string): void {
+  #mustFollowFew(device: string): void {
     if (device === "") return;
     let followed = 0;
-    for (const holder of this.holders.values()) if (holder.device === device) followed += holder.follows.size;
+    for (const holder of this.#holders.values()) if (holder.device === device) followed += holder.follows.size;
     if (followed < LIMITS.deviceFollowedFolders) return;
     throw new RunnelError("TooLarge", "follow folder", "This device follows too many folders.", {
       detail: { limit: LIMITS.deviceFollowedFolders },
@@ -125,19 +125,19 @@ export class Feed {
    */
   publish(changes: readonly Change[], committer: Holder | undefined, n: number): Promise<void> {
     const seq = changes.at(-1)?.seq ?? 0;
-    const nowMs = this.clock.bootMs();
+    const nowMs = this.#clock.bootMs();
     const missing = new Map<Holder, number>();
-    for (const holder of this.holders.values()) {
+    for (const holder of this.#holders.values()) {
       const isTold = holder.touchesAny(changes);
       if (!isTold && holder.uncertainUntil === undefined) continue;
       if (holder.instance !== committer?.instance && holder.hasLease(nowMs)) missing.set(holder, holder.leaseUntilMs);
       if (!isTold || holder.sender === undefined) continue;
       for (const change of changes) holder.due.push({ seq: change.seq, sentMs: nowMs });
       holder.sender.changes(changes, holder.instance === committer?.instance);
-      if (holder.due.length > LIMITS.feedBacklogItems) this.overflow(holder, seq);
+      if (holder.due.length > LIMITS.feedBacklogItems) this.#overflow(holder, seq);
     }
-    this.watchOverdue(nowMs);
-    return this.wait({ changes, seq, missing }, committer, n);
+    this.#watchOverdue(nowMs);
+    return this.#wait({ changes, seq, missing }, committer, n);
   }
 
   /**
@@ -145,145 +145,141 @@ export class Feed {
    * have applied all up to it, or lost their lease.
    */
   appliedUpTo(seq: number, committer: Holder | undefined, n: number): Promise<void> {
-    const nowMs = this.clock.bootMs();
+    const nowMs = this.#clock.bootMs();
     const missing = new Map<Holder, number>();
-    for (const holder of this.holders.values()) {
+    for (const holder of this.#holders.values()) {
       if (holder.instance === committer?.instance || holder.ackedSeq >= seq || !holder.hasLease(nowMs)) continue;
       missing.set(holder, holder.leaseUntilMs);
     }
-    return this.wait({ changes: undefined, seq, missing }, committer, n);
+    return this.#wait({ changes: undefined, seq, missing }, committer, n);
   }
 
-  private wait(
-    what: Pick<Wait, "changes" | "seq" | "missing">,
-    committer: Holder | undefined,
-    n: number,
-  ): Promise<void> {
+  #wait(what: Pick<Wait, "changes" | "seq" | "missing">, committer: Holder | undefined, n: number): Promise<void> {
     if (what.missing.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const wait: Wait = { ...what, resolve, timer: undefined };
-      this.waits.push(wait);
-      this.arm(wait, this.clock.bootMs());
+      this.#waits.push(wait);
+      this.#arm(wait, this.#clock.bootMs());
       // Said only when it takes longer than a quick answer would.
-      this.clock.after(WAITING_SAID_AFTER_MS, () => this.sayWaiting(wait, committer, n));
+      this.#clock.after(WAITING_SAID_AFTER_MS, () => this.#sayWaiting(wait, committer, n));
     });
   }
 
   acknowledge(holder: Holder, seq: number): void {
     holder.acknowledge(seq);
     if (holder.uncertainUntil !== undefined && seq >= holder.uncertainUntil) holder.uncertainUntil = undefined;
-    this.applied(holder);
+    this.#applied(holder);
   }
 
   /**
    * A client asks for its lease; counted by it from sending. True: it has one from now for a term. False: none now (ask at every open).
    */
   renew(holder: Holder): boolean {
-    const nowMs = this.clock.bootMs();
+    const nowMs = this.#clock.bootMs();
     if (holder.sender === undefined) return false;
-    this.heard(holder);
+    this.#heard(holder);
     if (holder.isOverdue(nowMs)) {
-      if (holder.isToBlame(nowMs)) this.punish(holder, nowMs);
+      if (holder.isToBlame(nowMs)) this.#punish(holder, nowMs);
       return false;
     }
-    if (this.isWithdrawn || nowMs < holder.probationUntilMs) return false;
-    if (!this.slowDevices.mayHoldLease(holder.device, nowMs)) return false;
+    if (this.#isWithdrawn || nowMs < holder.probationUntilMs) return false;
+    if (!this.#slowDevices.mayHoldLease(holder.device, nowMs)) return false;
     holder.leaseUntilMs = nowMs + holder.termMs;
     return true;
   }
 
   idle(holder: Holder): void {
     holder.leaseUntilMs = 0;
-    this.release(holder);
+    this.#release(holder);
   }
 
   /** Asks an instance for bytes of a version that it committed, if it is connected. */
   lack(instance: string, version: VersionId, ranges: readonly { offset: number; length: number }[]): void {
-    this.holders.get(instance)?.sender?.lack(version, ranges);
+    this.#holders.get(instance)?.sender?.lack(version, ranges);
   }
 
   /** What followers hold may be wrong (events were missed): no lease is given until `restore`; those given run out by themselves. */
   withdraw(): void {
-    this.isWithdrawn = true;
+    this.#isWithdrawn = true;
   }
 
   restore(): void {
-    this.isWithdrawn = false;
+    this.#isWithdrawn = false;
   }
 
   get attachments(): number {
     let count = 0;
-    for (const holder of this.holders.values()) if (holder.sender !== undefined) count++;
+    for (const holder of this.#holders.values()) if (holder.sender !== undefined) count++;
     return count;
   }
 
   /** Instances that no longer matter: not connected, no lease left. Returns those forgotten. */
   forgetGone(): string[] {
-    const nowMs = this.clock.bootMs();
+    const nowMs = this.#clock.bootMs();
     const gone: string[] = [];
-    for (const [instance, holder] of this.holders) {
+    for (const [instance, holder] of this.#holders) {
       if (holder.sender !== undefined || holder.hasLease(nowMs) || nowMs < holder.probationUntilMs) continue;
-      this.holders.delete(instance);
+      this.#holders.delete(instance);
       gone.push(instance);
     }
     return gone;
   }
 
   close(): void {
-    this.overdueTimer?.cancel();
-    for (const wait of this.waits) wait.timer?.cancel();
-    for (const holder of this.holders.values()) holder.sender?.close("The server is stopping.");
-    this.waits = [];
+    this.#overdueTimer?.cancel();
+    for (const wait of this.#waits) wait.timer?.cancel();
+    for (const holder of this.#holders.values()) holder.sender?.close("The server is stopping.");
+    this.#waits = [];
   }
 
   /**
    * A holder that pings but does not acknowledge must not stall writers for ever. The lease that it was promised last still counts: it may have
    * applied all and only its acknowledgements be late, and then it answers programs under that lease.
    */
-  private punish(holder: Holder, nowMs: number): void {
+  #punish(holder: Holder, nowMs: number): void {
     holder.probationUntilMs = nowMs + TIMING.probationTerms * holder.termMs;
     holder.sender?.close("Changes were not acknowledged for a whole lease term.");
     holder.sender = undefined;
   }
 
-  private overflow(holder: Holder, seq: number): void {
+  #overflow(holder: Holder, seq: number): void {
     holder.follows.clear();
     holder.followsAll = false;
-    const sentMs = holder.due[0]?.sentMs ?? this.clock.bootMs();
+    const sentMs = holder.due[0]?.sentMs ?? this.#clock.bootMs();
     holder.due.splice(0, holder.due.length, { seq, sentMs });
     holder.uncertainUntil = seq;
     holder.sender?.listAgain(seq);
   }
 
   /** The client has spoken on its new feed: it knows whether it was resumed, and from there on what it follows here is what it holds. */
-  private heard(holder: Holder): void {
+  #heard(holder: Holder): void {
     if (holder.uncertainUntil !== 0) return;
     holder.uncertainUntil = undefined;
-    this.applied(holder);
+    this.#applied(holder);
   }
 
   /** Nothing waits for a holder that has applied a change, nor, once that is certain, for one that does not follow what changed. */
-  private applied(holder: Holder): void {
+  #applied(holder: Holder): void {
     const isCertain = holder.uncertainUntil === undefined;
-    for (const { changes, seq, missing } of this.waits) {
+    for (const { changes, seq, missing } of this.#waits) {
       const isUntouched = isCertain && changes !== undefined && !holder.touchesAny(changes);
       if (seq <= holder.ackedSeq || isUntouched) missing.delete(holder);
     }
-    this.settle();
+    this.#settle();
   }
 
-  private release(holder: Holder): void {
-    for (const wait of this.waits) wait.missing.delete(holder);
-    this.settle();
+  #release(holder: Holder): void {
+    for (const wait of this.#waits) wait.missing.delete(holder);
+    this.#settle();
   }
 
-  private settle(): void {
-    const nowMs = this.clock.bootMs();
-    this.waits = this.waits.filter((wait) => {
+  #settle(): void {
+    const nowMs = this.#clock.bootMs();
+    this.#waits = this.#waits.filter((wait) => {
       for (const [holder, untilMs] of wait.missing) {
         if (untilMs > nowMs) continue;
         wait.missing.delete(holder);
-        if (holder.ranOutMs !== untilMs) this.slowDevices.ranOut(holder.device, nowMs);
+        if (holder.ranOutMs !== untilMs) this.#slowDevices.ranOut(holder.device, nowMs);
         holder.ranOutMs = untilMs;
       }
       if (wait.missing.size > 0) return true;
@@ -293,42 +289,42 @@ export class Feed {
     });
   }
 
-  private arm(wait: Wait, nowMs: number): void {
+  #arm(wait: Wait, nowMs: number): void {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const untilMs of wait.missing.values()) nextMs = Math.min(nextMs, untilMs);
-    wait.timer = this.clock.after(Math.max(0, nextMs - nowMs), () => {
-      this.settle();
-      if (this.waits.includes(wait)) this.arm(wait, this.clock.bootMs());
+    wait.timer = this.#clock.after(Math.max(0, nextMs - nowMs), () => {
+      this.#settle();
+      if (this.#waits.includes(wait)) this.#arm(wait, this.#clock.bootMs());
     });
   }
 
-  private watchOverdue(nowMs: number): void {
-    if (this.overdueTimer !== undefined) return;
+  #watchOverdue(nowMs: number): void {
+    if (this.#overdueTimer !== undefined) return;
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const holder of this.holders.values()) {
+    for (const holder of this.#holders.values()) {
       // One that is overdue already was without a lease then, and gets none until it acknowledges.
       if (holder.sender === undefined || holder.due[0] === undefined || holder.isOverdue(nowMs)) continue;
       nextMs = Math.min(nextMs, holder.due[0].sentMs + holder.termMs);
     }
     if (nextMs === Number.POSITIVE_INFINITY) return;
-    this.overdueTimer = this.clock.after(nextMs - nowMs + 1, () => {
-      this.overdueTimer = undefined;
-      const laterMs = this.clock.bootMs();
-      for (const holder of this.holders.values()) {
-        if (holder.sender !== undefined && holder.isToBlame(laterMs)) this.punish(holder, laterMs);
+    this.#overdueTimer = this.#clock.after(nextMs - nowMs + 1, () => {
+      this.#overdueTimer = undefined;
+      const laterMs = this.#clock.bootMs();
+      for (const holder of this.#holders.values()) {
+        if (holder.sender !== undefined && holder.isToBlame(laterMs)) this.#punish(holder, laterMs);
       }
-      this.watchOverdue(laterMs);
+      this.#watchOverdue(laterMs);
     });
   }
 
-  private sayWaiting(wait: Wait, committer: Holder | undefined, n: number): void {
+  #sayWaiting(wait: Wait, committer: Holder | undefined, n: number): void {
     // It may have connected again meanwhile.
-    const sender = committer === undefined ? undefined : this.holders.get(committer.instance)?.sender;
-    if (sender === undefined || !this.waits.includes(wait)) return;
+    const sender = committer === undefined ? undefined : this.#holders.get(committer.instance)?.sender;
+    if (sender === undefined || !this.#waits.includes(wait)) return;
     let untilMs = 0;
     for (const until of wait.missing.values()) untilMs = Math.max(untilMs, until);
     const untilWallMs =
-      Number(this.clock.wallNs() / 1_000_000n) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
+      Number(this.#clock.wallNs() / 1_000_000n) + Math.max(0, Math.round(untilMs - this.#clock.bootMs()));
     sender.waiting(
       n,
       [...wait.missing.keys()].map((holder) => holder.who),

@@ -5,28 +5,28 @@ const EACH_MS = 60_000;
 const AT_MOST = 10;
 
 export class Seldom {
-  private readonly clock: Clock;
-  private readonly warn: (message: string) => void;
-  private sinceMs = -Infinity;
-  private said = 0;
-  private leftOut = 0;
+  readonly #clock: Clock;
+  readonly #warn: (message: string) => void;
+  #sinceMs = -Infinity;
+  #said = 0;
+  #leftOut = 0;
 
   constructor(clock: Clock, warn: (message: string) => void) {
-    this.clock = clock;
-    this.warn = warn;
+    this.#clock = clock;
+    this.#warn = warn;
   }
 
   say(message: string): void {
-    const nowMs = this.clock.bootMs();
-    if (nowMs - this.sinceMs >= EACH_MS) {
-      this.sinceMs = nowMs;
-      this.said = 0;
+    const nowMs = this.#clock.bootMs();
+    if (nowMs - this.#sinceMs >= EACH_MS) {
+      this.#sinceMs = nowMs;
+      this.#said = 0;
     }
-    if (++this.said > AT_MOST) {
-      this.leftOut++;
+    if (++this.#said > AT_MOST) {
+      this.#leftOut++;
       return;
     }
-    this.warn(this.leftOut === 0 ? message : `${message} (And ${this.leftOut} times something like it.)`);
-    this.leftOut = 0;
+    this.#warn(this.#leftOut === 0 ? message : `${message} (And ${this.#leftOut} times something like it.)`);
+    this.#leftOut = 0;
   }
 }

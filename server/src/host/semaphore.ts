@@ -1,10 +1,10 @@
 // So many may do something at a time; the others wait, in the order of asking.
 export class Places {
-  private free: number;
-  private readonly waiting: (() => void)[] = [];
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(count: number) {
-    this.free = count;
+    this.#free = count;
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
@@ -17,14 +17,14 @@ export class Places {
   }
 
   async enter(): Promise<void> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   /** To be called once by each that has entered. */
   leave(): void {
-    const next = this.waiting.shift();
-    if (next === undefined) this.free++;
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free++;
     else next();
   }
 }

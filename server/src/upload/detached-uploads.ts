@@ -26,30 +26,30 @@ export interface LeftParts {
 }
 
 export class LeftWrites {
-  private readonly parts: LeftParts;
-  private readonly left = new Map<string, Left>();
-  private finding: Promise<void> = Promise.resolve();
-  private isClosed = false;
+  readonly #parts: LeftParts;
+  readonly #left = new Map<string, Left>();
+  #finding: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
   constructor(parts: LeftParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   found(files: readonly ResumableFile[]): void {
-    this.finding = this.finding
-      .then(() => this.find(files))
-      .catch((error: unknown) => this.parts.warn("Unfinished uploads of before could not be looked at.", error));
+    this.#finding = this.#finding
+      .then(() => this.#find(files))
+      .catch((error: unknown) => this.#parts.warn("Unfinished uploads of before could not be looked at.", error));
   }
 
   /** One by these numbers, as its write goes on with it; it is left no more. */
   async take(instance: string, n: number): Promise<WriteSession | undefined> {
-    await this.finding;
+    await this.#finding;
     const key = keyOf({ instance, n });
-    const left = this.left.get(key);
+    const left = this.#left.get(key);
     if (left === undefined) return undefined;
-    this.forget(key, left);
+    this.#forget(key, left);
     try {
-      return await this.parts.takeUp(left.opening, left.file);
+      return await this.#parts.takeUp(left.opening, left.file);
     } catch (error) {
       if (!isRunnelError(error)) throw error;
       await left.file.discard();
@@ -58,53 +58,54 @@ export class LeftWrites {
   }
 
   async close(): Promise<void> {
-    this.isClosed = true;
-    await this.finding;
-    for (const { timer } of this.left.values()) timer?.cancel();
-    this.left.clear();
+    this.#isClosed = true;
+    await this.#finding;
+    for (const { timer } of this.#left.values()) timer?.cancel();
+    this.#left.clear();
   }
 
   /** The newest first: of too many the oldest go. */
-  private async find(files: readonly ResumableFile[]): Promise<void> {
+  async #find(files: readonly ResumableFile[]): Promise<void> {
     const counts = new Map<string, number>();
     for (const file of files.toSorted((one, other) => other.atMs - one.atMs)) {
       const found = await read(file);
       const instance = found?.opening.instance ?? "";
       const count = counts.get(instance) ?? 0;
-      if (found === undefined || count >= this.parts.keptPerInstance || !this.keep(found)) await file.discard();
+      if (found === undefined || count >= this.#parts.keptPerInstance || !this.#keep(found)) await file.discard();
       else counts.set(instance, count + 1);
     }
   }
 
-  private keep(found: Left): boolean {
-    const { clock, epoch, allowance } = this.parts;
+  #keep(found: Left): boolean {
+    const { clock, epoch, allowance } = this.#parts;
     const { opening, file, bytes } = found;
     const key = keyOf(opening);
     const leftMs = file.atMs + TIMING.stagedKeepMs - Number(clock.wallNs() / NS_PER_MS);
     // Ids mean something within an epoch only.
-    if (opening.epoch !== epoch || leftMs <= 0 || this.left.has(key)) return false;
+    if (opening.epoch !== epoch || leftMs <= 0 || this.#left.has(key)) return false;
     try {
       allowance(opening.instance).take(bytes);
     } catch (error) {
       if (isRunnelError(error, "Quota")) return false;
       throw error;
     }
-    this.left.set(key, found);
-    if (!this.isClosed) found.timer = clock.after(Math.min(leftMs, TIMING.stagedKeepMs), () => this.expire(key, found));
+    this.#left.set(key, found);
+    if (!this.#isClosed)
+      found.timer = clock.after(Math.min(leftMs, TIMING.stagedKeepMs), () => this.#expire(key, found));
     return true;
   }
 
-  private expire(key: string, left: Left): void {
-    this.forget(key, left);
+  #expire(key: string, left: Left): void {
+    this.#forget(key, left);
     left.file
       .discard()
-      .catch((error: unknown) => this.parts.warn("An unfinished upload of before could not be removed.", error));
+      .catch((error: unknown) => this.#parts.warn("An unfinished upload of before could not be removed.", error));
   }
 
-  private forget(key: string, { opening, bytes, timer }: Left): void {
+  #forget(key: string, { opening, bytes, timer }: Left): void {
     timer?.cancel();
-    this.left.delete(key);
-    this.parts.allowance(opening.instance).giveBack(bytes);
+    this.#left.delete(key);
+    this.#parts.allowance(opening.instance).giveBack(bytes);
   }
 }
 

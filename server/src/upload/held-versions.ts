@@ -19,53 +19,53 @@ const OPEN_VERSIONS_MAX = 128;
 const HELD_MAX = 2 * OPEN_VERSIONS_MAX;
 
 export class HeldVersions {
-  private readonly meta: MetaStore;
-  private readonly content: ContentStore;
-  private readonly executor: Executor;
-  private readonly allowance: Pick<Allowance, "open" | "describe">;
+  readonly #meta: MetaStore;
+  readonly #content: ContentStore;
+  readonly #executor: Executor;
+  readonly #allowance: Pick<Allowance, "open" | "describe">;
   /** Being opened, or open. */
-  private readonly held = new Map<string, Promise<HeldVersion | undefined>>();
+  readonly #held = new Map<string, Promise<HeldVersion | undefined>>();
   /** Those that the write's runs name. */
-  private readonly used = new Set<string>();
-  private openCount = 0;
+  readonly #used = new Set<string>();
+  #openCount = 0;
 
   constructor(
     parts: { meta: MetaStore; content: ContentStore; executor: Executor },
     allowance: Pick<Allowance, "open" | "describe">,
   ) {
-    this.allowance = allowance;
-    this.meta = parts.meta;
-    this.content = parts.content;
-    this.executor = parts.executor;
+    this.#allowance = allowance;
+    this.#meta = parts.meta;
+    this.#content = parts.content;
+    this.#executor = parts.executor;
   }
 
   /** undefined: the version or its recipe is not kept. */
   async get(version: VersionId): Promise<HeldVersion | undefined> {
     const key = keyOf(version);
-    const before = this.held.get(key);
+    const before = this.#held.get(key);
     if (before !== undefined) return before;
-    if (this.held.size >= HELD_MAX) {
-      await this.closeUnused();
+    if (this.#held.size >= HELD_MAX) {
+      await this.#closeUnused();
       return this.get(version);
     }
-    const held = this.hold(version);
-    this.held.set(key, held);
+    const held = this.#hold(version);
+    this.#held.set(key, held);
     try {
       return await held;
     } catch (error) {
-      if (this.held.get(key) === held) this.held.delete(key);
+      if (this.#held.get(key) === held) this.#held.delete(key);
       throw error;
     }
   }
 
-  private async hold(version: VersionId): Promise<HeldVersion | undefined> {
-    const recipe = await this.meta.recipe(version);
+  async #hold(version: VersionId): Promise<HeldVersion | undefined> {
+    const recipe = await this.#meta.recipe(version);
     if (recipe === undefined) return undefined;
-    const open = await this.open(version);
+    const open = await this.#open(version);
     try {
-      this.allowance.describe(recipe.lengths.length);
+      this.#allowance.describe(recipe.lengths.length);
     } catch (error) {
-      await this.shut(open);
+      await this.#shut(open);
       throw error;
     }
     return { recipe, open };
@@ -76,8 +76,8 @@ export class HeldVersions {
     const [offset = 0, end = 0] = [from, from + count].map((index) => chunkOffsets(recipe)[index]);
     const length = end - offset;
     if (open === undefined || !(await open.secure([{ offset, length }]))) return undefined;
-    if (!(await holdsChunks(open, recipe, from, count, this.executor))) return undefined;
-    this.used.add(keyOf(version));
+    if (!(await holdsChunks(open, recipe, from, count, this.#executor))) return undefined;
+    this.#used.add(keyOf(version));
     return { from: "version", version, offset, length };
   }
 
@@ -90,8 +90,8 @@ export class HeldVersions {
     const { offset, length } = place;
     if (open === undefined || offset + length > open.sizeBytes || !(await open.secure([{ offset, length }])))
       return undefined;
-    if (!(await this.isAt(open, place.offset, place.length, digest))) return undefined;
-    this.used.add(keyOf(place.version));
+    if (!(await this.#isAt(open, place.offset, place.length, digest))) return undefined;
+    this.#used.add(keyOf(place.version));
     return { from: "version", ...place };
   }
 
@@ -102,13 +102,13 @@ export class HeldVersions {
       if (run.from !== "version") return false;
       const open = (await this.get(run.version))?.open;
       if (open === undefined || !(await open.secure([run]))) return false;
-      this.used.add(keyOf(run.version));
+      this.#used.add(keyOf(run.version));
       for (let at = 0; at < run.length; index++) {
         const length = recipe.lengths[index] ?? 0;
         if (length === 0) return false;
         const isProved =
           (await open.isSettled(run.offset + at, length)) ||
-          (await this.isAt(open, run.offset + at, length, digestAt(recipe, index)));
+          (await this.#isAt(open, run.offset + at, length, digestAt(recipe, index)));
         if (!isProved) return false;
         at += length;
       }
@@ -117,50 +117,50 @@ export class HeldVersions {
   }
 
   async close(): Promise<void> {
-    this.used.clear();
-    await this.closeUnused();
+    this.#used.clear();
+    await this.#closeUnused();
   }
 
-  private async open(version: VersionId): Promise<OpenVersion | undefined> {
-    if (this.openCount >= OPEN_VERSIONS_MAX || !this.allowance.open(1)) return undefined;
-    this.openCount++;
+  async #open(version: VersionId): Promise<OpenVersion | undefined> {
+    if (this.#openCount >= OPEN_VERSIONS_MAX || !this.#allowance.open(1)) return undefined;
+    this.#openCount++;
     try {
-      return await this.content.open(version);
+      return await this.#content.open(version);
     } catch (error) {
-      this.closed();
+      this.#closed();
       if (!isRunnelError(error)) throw error;
       return undefined;
     }
   }
 
-  private async isAt(open: OpenVersion, offset: number, length: number, digest: Uint8Array): Promise<boolean> {
+  async #isAt(open: OpenVersion, offset: number, length: number, digest: Uint8Array): Promise<boolean> {
     try {
-      return Buffer.compare(await this.executor.digest([await open.read(offset, length)]), digest) === 0;
+      return Buffer.compare(await this.#executor.digest([await open.read(offset, length)]), digest) === 0;
     } catch (error) {
       if (!(error instanceof RunnelError)) throw error;
       return false;
     }
   }
 
-  private async closeUnused(): Promise<void> {
-    for (const [key, holding] of this.held) {
-      if (this.used.has(key)) continue;
-      this.held.delete(key);
+  async #closeUnused(): Promise<void> {
+    for (const [key, holding] of this.#held) {
+      if (this.#used.has(key)) continue;
+      this.#held.delete(key);
       const held = await holding.catch(() => undefined);
-      if (held !== undefined) this.allowance.describe(-held.recipe.lengths.length);
-      await this.shut(held?.open);
+      if (held !== undefined) this.#allowance.describe(-held.recipe.lengths.length);
+      await this.#shut(held?.open);
     }
   }
 
-  private async shut(open: OpenVersion | undefined): Promise<void> {
+  async #shut(open: OpenVersion | undefined): Promise<void> {
     if (open === undefined) return;
-    this.closed();
+    this.#closed();
     await open.close();
   }
 
-  private closed(): void {
-    this.openCount--;
-    this.allowance.open(-1);
+  #closed(): void {
+    this.#openCount--;
+    this.#allowance.open(-1);
   }
 }
 

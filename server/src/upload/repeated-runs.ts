@@ -12,15 +12,15 @@ export interface DecodedRun {
 
 export class RepeatedRuns {
   /** By what came, the least recently used first. */
-  private readonly runs = new Map<string, DecodedRun>();
+  readonly #runs = new Map<string, DecodedRun>();
 
   /** What these bytes were the last time. */
   find(encoding: RunEncoding, encoded: Uint8Array, sizeBytes: number, preset: ChunkPreset): DecodedRun | undefined {
     const key = keyOf(encoding, encoded, sizeBytes, preset);
-    const run = key === undefined ? undefined : this.runs.get(key);
+    const run = key === undefined ? undefined : this.#runs.get(key);
     if (key === undefined || run === undefined) return undefined;
-    this.runs.delete(key);
-    this.runs.set(key, run);
+    this.#runs.delete(key);
+    this.#runs.set(key, run);
     return run;
   }
 
@@ -28,9 +28,9 @@ export class RepeatedRuns {
   keep(encoding: RunEncoding, encoded: Uint8Array, preset: ChunkPreset, run: DecodedRun): void {
     const key = keyOf(encoding, encoded, run.bytes.length, preset);
     if (key === undefined) return;
-    this.runs.set(key, run);
-    const [oldest] = this.runs.keys();
-    if (this.runs.size > RUNS_MAX && oldest !== undefined) this.runs.delete(oldest);
+    this.#runs.set(key, run);
+    const [oldest] = this.#runs.keys();
+    if (this.#runs.size > RUNS_MAX && oldest !== undefined) this.#runs.delete(oldest);
   }
 }
 

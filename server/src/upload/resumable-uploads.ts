@@ -41,27 +41,27 @@ interface Kept {
 }
 
 export class StagedWrites {
-  private readonly clock: Clock;
-  private readonly bytesMax: number;
+  readonly #clock: Clock;
+  readonly #bytesMax: number;
   /** Oldest first. */
-  private readonly kept = new Map<string, Kept>();
-  private readonly bytes = new Map<string, number>();
-  private readonly memoryBytes = new Map<string, number>();
-  private readonly descriptors = new Map<string, number>();
-  private readonly files = new Map<string, number>();
+  readonly #kept = new Map<string, Kept>();
+  readonly #bytes = new Map<string, number>();
+  readonly #memoryBytes = new Map<string, number>();
+  readonly #descriptors = new Map<string, number>();
+  readonly #files = new Map<string, number>();
   /** By owner, how many are just being put to rest. */
-  private readonly keeping = new Map<string, number>();
-  private readonly left: LeftWrites;
+  readonly #keeping = new Map<string, number>();
+  readonly #left: LeftWrites;
   /** Being taken up from what is left; whoever asks again meanwhile waits for the same. */
-  private readonly awakening = new Map<string, Promise<void>>();
+  readonly #awakening = new Map<string, Promise<void>>();
   /** Devices whose access was withdrawn. */
-  private readonly dropped = new Set<string>();
-  private isClosed = false;
+  readonly #dropped = new Set<string>();
+  #isClosed = false;
 
   constructor(parts: Pick<LeftParts, "clock" | "epoch" | "takeUp" | "warn">, bytesMax: number = LIMITS.stagedBytes) {
-    this.clock = parts.clock;
-    this.bytesMax = bytesMax;
-    this.left = new LeftWrites({
+    this.#clock = parts.clock;
+    this.#bytesMax = bytesMax;
+    this.#left = new LeftWrites({
       ...parts,
       keptPerInstance: KEPT_PER_OWNER_MAX,
       allowance: (instance) => this.allowance(instance),
@@ -70,39 +70,39 @@ export class StagedWrites {
 
   /** What an earlier life left. */
   found(files: readonly ResumableFile[]): void {
-    this.left.found(files);
+    this.#left.found(files);
   }
 
   /** What is left of this one is proved and kept: `take` has it then. A large one takes a while. */
   async awaken(instance: string, n: number): Promise<void> {
     const key = `${instance}:${n}`;
-    let awakening = this.awakening.get(key);
+    let awakening = this.#awakening.get(key);
     if (awakening === undefined) {
-      awakening = this.awakenNow(instance, n).finally(() => this.awakening.delete(key));
-      this.awakening.set(key, awakening);
+      awakening = this.#awakenNow(instance, n).finally(() => this.#awakening.delete(key));
+      this.#awakening.set(key, awakening);
     }
     await awakening;
   }
 
-  private async awakenNow(instance: string, n: number): Promise<void> {
-    const session = await this.left.take(instance, n);
+  async #awakenNow(instance: string, n: number): Promise<void> {
+    const session = await this.#left.take(instance, n);
     if (session !== undefined) await this.keep({ instance, n, device: "" }, session);
   }
 
   allowance(owner: string): Allowance {
     return {
       take: (bytes) => {
-        if (change(this.bytes, owner, bytes, this.bytesMax)) return;
+        if (change(this.#bytes, owner, bytes, this.#bytesMax)) return;
         throw new RunnelError("Quota", "write", "Too much is uploaded and not yet saved.", {
-          detail: { limit: this.bytesMax },
+          detail: { limit: this.#bytesMax },
         });
       },
-      giveBack: (bytes) => void change(this.bytes, owner, -bytes),
-      keep: (bytes) => change(this.memoryBytes, owner, bytes, MEMORY_BYTES_MAX),
-      letGo: (bytes) => void change(this.memoryBytes, owner, -bytes),
-      open: (files) => change(this.files, owner, files, FILES_MAX),
+      giveBack: (bytes) => void change(this.#bytes, owner, -bytes),
+      keep: (bytes) => change(this.#memoryBytes, owner, bytes, MEMORY_BYTES_MAX),
+      letGo: (bytes) => void change(this.#memoryBytes, owner, -bytes),
+      open: (files) => change(this.#files, owner, files, FILES_MAX),
       describe: (count) => {
-        if (change(this.descriptors, owner, count, LIMITS.unfinishedDescriptors)) return;
+        if (change(this.#descriptors, owner, count, LIMITS.unfinishedDescriptors)) return;
         throw new RunnelError("Busy", "write", "The files that are being uploaded have too many chunks together.", {
           detail: { limit: LIMITS.unfinishedDescriptors, retryAfterMs: 10_000 },
         });
@@ -116,16 +116,16 @@ export class StagedWrites {
     session: WriteSession,
   ): Promise<void> {
     const owner = device || instance;
-    if ((this.keeping.get(owner) ?? 0) >= KEEPING_PER_OWNER_MAX) return session.discard();
-    change(this.keeping, owner, 1);
+    if ((this.#keeping.get(owner) ?? 0) >= KEEPING_PER_OWNER_MAX) return session.discard();
+    change(this.#keeping, owner, 1);
     try {
-      await this.keepRested({ instance, n, device }, session);
+      await this.#keepRested({ instance, n, device }, session);
     } finally {
-      change(this.keeping, owner, -1);
+      change(this.#keeping, owner, -1);
     }
   }
 
-  private async keepRested(
+  async #keepRested(
     { instance, n, device }: { instance: string; n: number; device: string },
     session: WriteSession,
   ): Promise<void> {
@@ -137,29 +137,29 @@ export class StagedWrites {
       if (isRunnelError(error, "NoSpace", "Quota", "Unavailable", "Busy")) return;
       throw error;
     }
-    if (this.isClosed) return session.leave();
-    if (this.dropped.has(device)) return session.discard();
+    if (this.#isClosed) return session.leave();
+    if (this.#dropped.has(device)) return session.discard();
     const key = `${instance}:${n}`;
     const before = this.take(instance, n);
-    const timer = this.clock.after(TIMING.stagedKeepMs, () => {
-      this.kept.delete(key);
+    const timer = this.#clock.after(TIMING.stagedKeepMs, () => {
+      this.#kept.delete(key);
       void session.discard();
     });
-    this.kept.set(key, { instance, device, session, timer });
+    this.#kept.set(key, { instance, device, session, timer });
     await before?.discard();
-    for (const old of this.tooMany(device || instance)) await this.discard(old);
+    for (const old of this.#tooMany(device || instance)) await this.#discard(old);
   }
 
   /** A device's access was withdrawn: nothing of it is kept, now or later. */
   async drop(device: string): Promise<void> {
-    this.dropped.add(device);
-    for (const [key, kept] of this.kept) if (kept.device === device) await this.discard(key);
+    this.#dropped.add(device);
+    for (const [key, kept] of this.#kept) if (kept.device === device) await this.#discard(key);
   }
 
   /** The oldest of the owner's, and of all. */
-  private tooMany(owner: string): string[] {
+  #tooMany(owner: string): string[] {
     let [all, own, descriptors] = [0, 0, 0];
-    return [...this.kept].toReversed().flatMap(([key, { instance, device, session }]) => {
+    return [...this.#kept].toReversed().flatMap(([key, { instance, device, session }]) => {
       const isOwn = (device || instance) === owner;
       if (isOwn) own++;
       descriptors += session.descriptors;
@@ -168,27 +168,27 @@ export class StagedWrites {
     });
   }
 
-  private async discard(key: string): Promise<void> {
-    const kept = this.kept.get(key);
+  async #discard(key: string): Promise<void> {
+    const kept = this.#kept.get(key);
     kept?.timer.cancel();
-    this.kept.delete(key);
+    this.#kept.delete(key);
     await kept?.session.discard();
   }
 
   /** Hands it over; it is kept no more. */
   take(instance: string, n: number): WriteSession | undefined {
     const key = `${instance}:${n}`;
-    const kept = this.kept.get(key);
+    const kept = this.#kept.get(key);
     kept?.timer.cancel();
-    this.kept.delete(key);
+    this.#kept.delete(key);
     return kept?.session;
   }
 
   async close(): Promise<void> {
-    this.isClosed = true;
-    await this.left.close();
-    const kept = [...this.kept.values()];
-    this.kept.clear();
+    this.#isClosed = true;
+    await this.#left.close();
+    const kept = [...this.#kept.values()];
+    this.#kept.clear();
     for (const { session, timer } of kept) {
       timer.cancel();
       await session.leave();

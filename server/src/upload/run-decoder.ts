@@ -20,13 +20,13 @@ export interface ReceivedRun {
 }
 
 export class RunDecoder {
-  private readonly held: HeldVersions;
-  private readonly executor: Executor;
-  private readonly memory = memory;
+  readonly #held: HeldVersions;
+  readonly #executor: Executor;
+  readonly #memory = memory;
 
   constructor(held: HeldVersions, executor: Executor) {
-    this.held = held;
-    this.executor = executor;
+    this.#held = held;
+    this.#executor = executor;
   }
 
   /**
@@ -48,9 +48,9 @@ export class RunDecoder {
     try {
       channel.abort.signal.throwIfAborted();
       const encoded =
-        typeof from === "number" ? await channel.readBulk(encodedBytes, (length) => this.memory.take(length)) : from;
+        typeof from === "number" ? await channel.readBulk(encodedBytes, (length) => this.#memory.take(length)) : from;
       const done = (): void => {
-        if (typeof from === "number") this.memory.giveBack(encoded);
+        if (typeof from === "number") this.#memory.giveBack(encoded);
         places.leave();
       };
       return { encoding, rawBytes, encoded, done };
@@ -68,16 +68,16 @@ export class RunDecoder {
     if (encoding === "raw") return encoded;
     passedThrough(rawBytes);
     return encoding === "zstd"
-      ? this.executor.decompress(encoded, rawBytes)
-      : this.applyDelta(encoding, encoded, rawBytes);
+      ? this.#executor.decompress(encoded, rawBytes)
+      : this.#applyDelta(encoding, encoded, rawBytes);
   }
 
-  private async applyDelta(
+  async #applyDelta(
     [version, from, count]: Exclude<RunEncoding, string>,
     encoded: Uint8Array,
     rawBytes: number,
   ): Promise<Uint8Array | undefined> {
-    const held = await this.held.get(version);
+    const held = await this.#held.get(version);
     if (held === undefined) return undefined;
     if (count === 0 || from + count > held.recipe.lengths.length)
       throw wrong("A delta names chunks that the version does not have.");
@@ -85,8 +85,8 @@ export class RunDecoder {
     if (region === undefined || more.length > 0) throw wrong("A delta names more than 1 MiB of old bytes.");
     if (held.open === undefined) return undefined;
     try {
-      const old = await readRun(held.open, held.recipe, region, this.executor);
-      return await this.executor.decompress(encoded, rawBytes, old);
+      const old = await readRun(held.open, held.recipe, region, this.#executor);
+      return await this.#executor.decompress(encoded, rawBytes, old);
     } catch (error) {
       if (!isRunnelError(error)) throw error;
       return undefined;

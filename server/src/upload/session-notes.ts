@@ -15,50 +15,50 @@ export interface NotedPart {
 }
 
 export class SessionNotes {
-  private readonly data: Pick<NewData, "isStaged" | "note">;
-  private readonly opening: WriteOpening;
-  private readonly parts: readonly NotedPart[];
-  private isBegun = false;
+  readonly #data: Pick<NewData, "isStaged" | "note">;
+  readonly #opening: WriteOpening;
+  readonly #parts: readonly NotedPart[];
+  #isBegun = false;
   /** So many parts have been noted, from the first on. */
-  private noted = 0;
-  private filled: number[] = [];
-  private last: Promise<void> = Promise.resolve();
+  #noted = 0;
+  #filled: number[] = [];
+  #last: Promise<void> = Promise.resolve();
 
   constructor(data: Pick<NewData, "isStaged" | "note">, opening: WriteOpening, parts: readonly NotedPart[]) {
-    this.data = data;
-    this.opening = opening;
-    this.parts = parts;
+    this.#data = data;
+    this.#opening = opening;
+    this.#parts = parts;
   }
 
   /** Notes what has become whole; nothing while nothing is staged. @throws what writing throws, then always. */
   write(): Promise<void> {
-    this.last = this.last.then(() => this.writeNow());
-    return this.last;
+    this.#last = this.#last.then(() => this.#writeNow());
+    return this.#last;
   }
 
   /** What a part names is in the staged file now. */
   fill(index: number): void {
-    if (this.parts[index]?.said !== undefined) this.filled.push(index);
+    if (this.#parts[index]?.said !== undefined) this.#filled.push(index);
   }
 
   /** All parts have been noted before. */
   goOn(): void {
-    this.isBegun = true;
-    this.noted = this.parts.length;
+    this.#isBegun = true;
+    this.#noted = this.#parts.length;
   }
 
-  private async writeNow(): Promise<void> {
-    if (!this.data.isStaged) return;
-    const notes = this.isBegun ? [] : [encodeOpening(this.opening)];
-    this.isBegun = true;
-    for (; this.noted < this.parts.length; this.noted++) {
-      const { recipe, said } = this.parts[this.noted] ?? { recipe: EMPTY_RECIPE, said: undefined };
+  async #writeNow(): Promise<void> {
+    if (!this.#data.isStaged) return;
+    const notes = this.#isBegun ? [] : [encodeOpening(this.#opening)];
+    this.#isBegun = true;
+    for (; this.#noted < this.#parts.length; this.#noted++) {
+      const { recipe, said } = this.#parts[this.#noted] ?? { recipe: EMPTY_RECIPE, said: undefined };
       if (recipe === EMPTY_RECIPE) break;
       notes.push(encodeItem(said ?? ["d", recipe]));
     }
-    for (const index of this.filled) if (index < this.noted) notes.push(encodeItem(["f", index]));
-    this.filled = this.filled.filter((index) => index >= this.noted);
-    if (notes.length > 0) await this.data.note(notes);
+    for (const index of this.#filled) if (index < this.#noted) notes.push(encodeItem(["f", index]));
+    this.#filled = this.#filled.filter((index) => index >= this.#noted);
+    if (notes.length > 0) await this.#data.note(notes);
   }
 }
 

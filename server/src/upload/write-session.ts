@@ -58,43 +58,43 @@ const ITEM_DESCRIPTORS = 8;
 const repeated = new RepeatedRuns();
 
 export class WriteSession implements TakesUp {
-  private readonly meta: MetaStore;
-  private readonly executor: Executor;
+  readonly #meta: MetaStore;
+  readonly #executor: Executor;
   /** Of the whole, as announced. */
   readonly sizeBytes: number;
   readonly preset: ChunkPreset;
-  private readonly held: HeldVersions;
-  private readonly decoder: RunDecoder;
-  private readonly parts: Part[] = [];
-  private offset = 0;
-  private chunks = 0;
-  private readonly data: NewData;
-  private readonly notes: SessionNotes;
+  readonly #held: HeldVersions;
+  readonly #decoder: RunDecoder;
+  readonly #parts: Part[] = [];
+  #offset = 0;
+  #chunks = 0;
+  readonly #data: NewData;
+  readonly #notes: SessionNotes;
   /** New data being cut and stored while more comes, oldest first. */
-  private working: Promise<void>[] = [];
+  #working: Promise<void>[] = [];
   /** Its channel broke: versions were closed and may have changed since. */
-  private hasRested = false;
+  #hasRested = false;
   /** What stood in items since it was said that they were taken. */
-  private untoldBytes = 0;
+  #untoldBytes = 0;
 
   constructor(
     parts: { meta: MetaStore; content: ContentStore; executor: Executor },
     opening: WriteOpening,
     allowance: Allowance,
   ) {
-    this.meta = parts.meta;
-    this.executor = parts.executor;
-    this.held = new HeldVersions(parts, allowance);
-    this.decoder = new RunDecoder(this.held, parts.executor);
+    this.#meta = parts.meta;
+    this.#executor = parts.executor;
+    this.#held = new HeldVersions(parts, allowance);
+    this.#decoder = new RunDecoder(this.#held, parts.executor);
     this.sizeBytes = opening.sizeBytes;
     this.preset = opening.preset;
-    this.data = new NewData(parts.content, allowance, () => this.moved());
-    this.notes = new SessionNotes(this.data, opening, this.parts);
+    this.#data = new NewData(parts.content, allowance, () => this.#moved());
+    this.#notes = new SessionNotes(this.#data, opening, this.#parts);
   }
 
   /** Items received whole: where a repetition goes on. */
   get received(): number {
-    return this.parts.length;
+    return this.#parts.length;
   }
 
   /**
@@ -102,241 +102,241 @@ export class WriteSession implements TakesUp {
    * @throws Corrupt when the whole is not what its OID says.
    */
   async receive(channel: Channel, places: Places, first: readonly unknown[] = []): Promise<FinishedWrite> {
-    if (this.hasRested) await this.wake();
+    if (this.#hasRested) await this.#wake();
     for (let at = 0; ; at++) {
       const message = at < first.length ? first[at] : await channel.next();
       if (message === undefined) throw wrong("A write ended without its end item.");
       const item = check(WRITE_ITEM, message, "write item");
-      if (item[0] !== "d") await this.worked(0);
+      if (item[0] !== "d") await this.#worked(0);
       if (item[0] === "e") {
-        const missing = this.parts.flatMap((part, index) => (part.runs === undefined ? [index] : []));
-        if (missing.length === 0) return this.finish(item[1]);
-        this.recount();
+        const missing = this.#parts.flatMap((part, index) => (part.runs === undefined ? [index] : []));
+        if (missing.length === 0) return this.#finish(item[1]);
+        this.#recount();
         channel.send(["need", missing.slice(0, LIMITS.neededItems)]);
       } else {
-        await this.take(item, channel, places);
-        this.sayTaken(item, channel);
+        await this.#take(item, channel, places);
+        this.#sayTaken(item, channel);
       }
     }
   }
 
-  private sayTaken(item: WriteItem, channel: Channel): void {
+  #sayTaken(item: WriteItem, channel: Channel): void {
     if (item[0] === "r") return;
-    this.untoldBytes += bytesIn(item);
-    if (this.untoldBytes < TOOK_BYTES && this.parts.length % TOOK_STEP !== 0) return;
-    this.untoldBytes = 0;
-    channel.send(["took", this.parts.length]);
+    this.#untoldBytes += bytesIn(item);
+    if (this.#untoldBytes < TOOK_BYTES && this.#parts.length % TOOK_STEP !== 0) return;
+    this.#untoldBytes = 0;
+    channel.send(["took", this.#parts.length]);
   }
 
   /** Descriptors that it holds in memory. */
   get descriptors(): number {
-    return this.chunks;
+    return this.#chunks;
   }
 
   /** The channel broke: nothing but what was received is kept, on the disk. @throws NoSpace. */
   async rest(): Promise<void> {
-    this.hasRested = true;
-    await Promise.allSettled(this.working.splice(0));
-    this.forgetFrom(this.parts.findIndex((part) => part.recipe === EMPTY_RECIPE));
-    await this.held.close();
-    await this.data.rest();
-    await this.notes.write();
+    this.#hasRested = true;
+    await Promise.allSettled(this.#working.splice(0));
+    this.#forgetFrom(this.#parts.findIndex((part) => part.recipe === EMPTY_RECIPE));
+    await this.#held.close();
+    await this.#data.rest();
+    await this.#notes.write();
   }
 
   /** Data that could not be cut or stored comes again, with all behind it. */
-  private forgetFrom(index: number): void {
-    const first = this.parts[index];
+  #forgetFrom(index: number): void {
+    const first = this.#parts[index];
     if (first === undefined) return;
-    this.parts.length = index;
-    this.offset = first.offset;
-    this.recount();
+    this.#parts.length = index;
+    this.#offset = first.offset;
+    this.#recount();
   }
 
   /** The commit has been accepted: what was staged is the content store's. */
   async finished(): Promise<void> {
-    await this.held.close();
-    await this.data.handOver();
+    await this.#held.close();
+    await this.#data.handOver();
   }
 
   /** The server ends: at rest, it is there for the next life. */
   async leave(): Promise<void> {
     await this.rest();
-    await this.data.leave();
+    await this.#data.leave();
   }
 
   /** Of an earlier life, as far as it is there still; at rest then. @throws what opening its file throws. */
   async takeUp(left: ResumableFile): Promise<void> {
     const file = await left.open(this.sizeBytes);
-    this.data.takeUp(file);
-    await takeUpItems(this, left, file, this.executor);
-    this.notes.goOn();
+    this.#data.takeUp(file);
+    await takeUpItems(this, left, file, this.#executor);
+    this.#notes.goOn();
     await this.rest();
   }
 
   async takeUpItem(item: ItemNote, isStaged: (offset: number, recipe: Recipe) => Promise<boolean>): Promise<boolean> {
-    if (item[0] === "c" || item[0] === "h") this.add(await this.refer(item));
+    if (item[0] === "c" || item[0] === "h") this.#add(await this.#refer(item));
     else if (item[0] === "d") {
       const [, recipe] = item;
-      if (!(await isStaged(this.offset, recipe))) return false;
-      this.checkChunks(recipe.lengths.length);
+      if (!(await isStaged(this.#offset, recipe))) return false;
+      this.#checkChunks(recipe.lengths.length);
       const sizeBytes = recipeSize(recipe);
-      this.data.count(sizeBytes);
-      this.add({ recipe, sizeBytes, runs: [{ from: "temp", length: sizeBytes }], said: undefined });
+      this.#data.count(sizeBytes);
+      this.#add({ recipe, sizeBytes, runs: [{ from: "temp", length: sizeBytes }], said: undefined });
     } else {
-      const part = this.parts[item[1]];
+      const part = this.#parts[item[1]];
       if (part === undefined || !(await isStaged(part.offset, part.recipe))) return false;
-      this.data.count(part.sizeBytes);
+      this.#data.count(part.sizeBytes);
       part.runs = [{ from: "temp", length: part.sizeBytes }];
     }
     return true;
   }
 
   async discard(): Promise<void> {
-    await Promise.allSettled(this.working.splice(0));
-    await this.held.close();
-    await this.data.discard();
+    await Promise.allSettled(this.#working.splice(0));
+    await this.#held.close();
+    await this.#data.discard();
   }
 
   /** What has changed meanwhile is asked for. */
-  private async wake(): Promise<void> {
-    this.hasRested = false;
-    this.recount();
-    for (const part of this.parts) {
+  async #wake(): Promise<void> {
+    this.#hasRested = false;
+    this.#recount();
+    for (const part of this.#parts) {
       const isCopy = part.runs?.some((run) => run.from === "version") === true;
-      if (isCopy && !(await this.held.stillHave(part.runs ?? [], part.recipe))) part.runs = undefined;
+      if (isCopy && !(await this.#held.stillHave(part.runs ?? [], part.recipe))) part.runs = undefined;
     }
   }
 
-  private async take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel, places: Places): Promise<void> {
-    if (item[0] === "c" || item[0] === "h") this.add(await this.refer(item));
+  async #take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel, places: Places): Promise<void> {
+    if (item[0] === "c" || item[0] === "h") this.#add(await this.#refer(item));
     else if (item[0] === "d") {
       const [, encoding, rawBytes] = item;
-      const run = await this.decoder.receive(encoding, rawBytes, item[3], channel, places);
-      const work = this.takeRun(run).finally(() => run.done());
+      const run = await this.#decoder.receive(encoding, rawBytes, item[3], channel, places);
+      const work = this.#takeRun(run).finally(() => run.done());
       work.catch(() => undefined);
-      this.working.push(work);
-      await this.worked(WORKING_MAX);
+      this.#working.push(work);
+      await this.#worked(WORKING_MAX);
     } else {
       const [, index, encoding, rawBytes] = item;
-      const run = await this.decoder.receive(encoding, rawBytes, item[4], channel, places);
+      const run = await this.#decoder.receive(encoding, rawBytes, item[4], channel, places);
       try {
-        await this.fill(index, await this.decoder.decode(run));
+        await this.#fill(index, await this.#decoder.decode(run));
       } finally {
         run.done();
       }
     }
-    await this.notes.write();
+    await this.#notes.write();
   }
 
   /** Waits until at most so many runs are being worked on. @throws what one of them failed with. */
-  private async worked(left: number): Promise<void> {
-    while (this.working.length > left) {
-      await this.working[0];
-      this.working.shift();
+  async #worked(left: number): Promise<void> {
+    while (this.#working.length > left) {
+      await this.#working[0];
+      this.#working.shift();
     }
   }
 
-  private async takeRun(run: ReceivedRun): Promise<void> {
+  async #takeRun(run: ReceivedRun): Promise<void> {
     const { encoding, rawBytes, encoded } = run;
-    const part = this.add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined, said: undefined });
+    const part = this.#add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined, said: undefined });
     const before = repeated.find(encoding, encoded, rawBytes, this.preset);
-    const bytes = before?.bytes ?? (await this.decoder.decode(run));
+    const bytes = before?.bytes ?? (await this.#decoder.decode(run));
     // Asked for with NEED.
     if (bytes === undefined) return;
-    const storing = this.data.store(part.offset, bytes, (stored) => (part.runs = [stored]));
-    const cutting = before?.recipe ?? this.executor.chunkBytes(bytes, this.preset);
+    const storing = this.#data.store(part.offset, bytes, (stored) => (part.runs = [stored]));
+    const cutting = before?.recipe ?? this.#executor.chunkBytes(bytes, this.preset);
     const [cut, stored] = await Promise.allSettled([cutting, storing]);
     if (cut.status === "fulfilled") repeated.keep(encoding, encoded, this.preset, { bytes, recipe: cut.value });
     if (cut.status === "rejected") throw cut.reason;
     if (stored.status === "rejected") throw stored.reason;
-    this.count(cut.value.lengths.length);
+    this.#count(cut.value.lengths.length);
     part.recipe = cut.value;
-    await this.notes.write();
+    await this.#notes.write();
   }
 
-  private add(added: Omit<Part, "offset">): Part {
-    if (this.offset + added.sizeBytes > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
-    const part = { ...added, offset: this.offset };
-    this.parts.push(part);
-    this.offset += part.sizeBytes;
-    this.count(part.recipe.lengths.length);
+  #add(added: Omit<Part, "offset">): Part {
+    if (this.#offset + added.sizeBytes > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
+    const part = { ...added, offset: this.#offset };
+    this.#parts.push(part);
+    this.#offset += part.sizeBytes;
+    this.#count(part.recipe.lengths.length);
     return part;
   }
 
   /** Counted before anything is copied: a few bytes of items could ask for any memory. */
-  private checkChunks(more: number): void {
-    if (this.chunks + more <= LIMITS.recipeDescriptors) return;
+  #checkChunks(more: number): void {
+    if (this.#chunks + more <= LIMITS.recipeDescriptors) return;
     throw new RunnelError("TooLarge", "write", "A write has too many chunks.", {
       detail: { limit: LIMITS.recipeDescriptors, rule: "W20" },
     });
   }
 
-  private count(chunks: number): void {
-    this.checkChunks(chunks);
-    this.chunks += chunks;
-    this.describe();
+  #count(chunks: number): void {
+    this.#checkChunks(chunks);
+    this.#chunks += chunks;
+    this.#describe();
   }
 
   /** What came for an item in part comes again, from the beginning of the item. */
-  private recount(): void {
-    for (const part of this.parts) delete part.filled;
-    this.chunks = this.parts.reduce((sum, part) => sum + part.recipe.lengths.length, 0);
-    this.describe();
+  #recount(): void {
+    for (const part of this.#parts) delete part.filled;
+    this.#chunks = this.#parts.reduce((sum, part) => sum + part.recipe.lengths.length, 0);
+    this.#describe();
   }
 
-  private describe(): void {
-    this.data.describe(this.chunks + ITEM_DESCRIPTORS * this.parts.length);
+  #describe(): void {
+    this.#data.describe(this.#chunks + ITEM_DESCRIPTORS * this.#parts.length);
   }
 
-  private async refer(item: Reference): Promise<Referred> {
-    if (item[0] === "c") this.checkChunks(item[3]);
-    const referred = await refer(item, this.held, this.meta);
-    this.checkChunks(referred.recipe.lengths.length);
+  async #refer(item: Reference): Promise<Referred> {
+    if (item[0] === "c") this.#checkChunks(item[3]);
+    const referred = await refer(item, this.#held, this.#meta);
+    this.#checkChunks(referred.recipe.lengths.length);
     return referred;
   }
 
   /** New data for an item that was asked for, in one run or several one after another. Descriptors that were said stand: it must be these bytes. */
-  private async fill(index: number, bytes: Uint8Array | undefined): Promise<void> {
-    const part = this.parts[index];
+  async #fill(index: number, bytes: Uint8Array | undefined): Promise<void> {
+    const part = this.#parts[index];
     if (bytes === undefined || part === undefined || part.runs !== undefined)
       throw wrong("Data came for an item that was not asked for.");
     part.filled ??= { runs: [], recipes: [], chunks: 0, bytes: 0 };
     const { filled } = part;
     if (filled.bytes + bytes.length > part.sizeBytes) throw wrong("An item has more bytes than it announced.");
-    const recipe = await this.executor.chunkBytes(bytes, this.preset);
+    const recipe = await this.#executor.chunkBytes(bytes, this.preset);
     const wasSaid = part.recipe !== EMPTY_RECIPE;
     if (wasSaid && !hasChunks(part.recipe, filled.chunks, recipe))
       throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
-    if (!wasSaid) this.count(recipe.lengths.length);
+    if (!wasSaid) this.#count(recipe.lengths.length);
     // Storing may move what came before to the temp file, and then puts other runs in place of these.
-    await this.data.store(part.offset + filled.bytes, bytes, (run) => filled.runs.push(run));
+    await this.#data.store(part.offset + filled.bytes, bytes, (run) => filled.runs.push(run));
     if (!wasSaid) filled.recipes.push(recipe);
     filled.chunks += recipe.lengths.length;
     filled.bytes += bytes.length;
     if (filled.bytes < part.sizeBytes) return;
     if (!wasSaid) part.recipe = concatRecipes(filled.recipes);
     part.runs = filled.runs;
-    this.notes.fill(index);
+    this.#notes.fill(index);
   }
 
   /** What was for the log record is in a staged file now. */
-  private moved(): void {
-    for (const part of this.parts) {
+  #moved(): void {
+    for (const part of this.#parts) {
       part.runs = part.runs?.map(toTemp);
       if (part.filled !== undefined) part.filled.runs = part.filled.runs.map(toTemp);
     }
   }
 
-  private async finish(oid: Uint8Array): Promise<FinishedWrite> {
-    if (this.offset !== this.sizeBytes) throw wrong("A write has fewer bytes than it announced.");
-    const recipe = concatRecipes(this.parts.map((part) => part.recipe));
-    const proved = await this.executor.digest([encodeRecipe(recipe)]);
+  async #finish(oid: Uint8Array): Promise<FinishedWrite> {
+    if (this.#offset !== this.sizeBytes) throw wrong("A write has fewer bytes than it announced.");
+    const recipe = concatRecipes(this.#parts.map((part) => part.recipe));
+    const proved = await this.#executor.digest([encodeRecipe(recipe)]);
     if (Buffer.compare(proved, oid) !== 0)
       throw new RunnelError("Corrupt", "write", "What came is not what was sent: its OID differs.");
-    const { data, temp } = await this.data.finish(this.sizeBytes);
-    const runs = joinRuns(this.parts.flatMap((part) => part.runs ?? []));
+    const { data, temp } = await this.#data.finish(this.sizeBytes);
+    const runs = joinRuns(this.#parts.flatMap((part) => part.runs ?? []));
     // As long as the file: one copy is enough from here on.
-    this.parts.length = 0;
+    this.#parts.length = 0;
     let stagedBytes = 0;
     for (const run of runs) if (run.from === "temp") stagedBytes += run.length;
     return {

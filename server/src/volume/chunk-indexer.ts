@@ -26,94 +26,94 @@ export interface ChunkIndexerParts {
 }
 
 export class ChunkIndexer {
-  private readonly parts: ChunkIndexerParts;
-  private working: Promise<void> | undefined;
-  private isWanted = false;
-  private isClosed = false;
-  private timer: Timer | undefined;
+  readonly #parts: ChunkIndexerParts;
+  #working: Promise<void> | undefined;
+  #isWanted = false;
+  #isClosed = false;
+  #timer: Timer | undefined;
   /** What clients wait for: one at a time, beside the others. */
-  private turn: Promise<void> = Promise.resolve();
-  private readonly asked = new Map<string, Promise<void>>();
+  #turn: Promise<void> = Promise.resolve();
+  readonly #asked = new Map<string, Promise<void>>();
 
   constructor(parts: ChunkIndexerParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   /** Chunks of a version just committed. */
   index(version: VersionId, recipe: Recipe): void {
-    this.parts.meta
+    this.#parts.meta
       .putChunks(version, recipe)
-      .catch((error: unknown) => this.parts.warn("The chunk index could not be written.", error));
+      .catch((error: unknown) => this.#parts.warn("The chunk index could not be written.", error));
   }
 
   /** There may be files without a recipe. */
   wake(): void {
-    this.isWanted = true;
-    if (this.isClosed) return;
-    this.working ??= this.work()
-      .catch((error: unknown) => this.parts.warn("Files could not be chunked in the background.", error))
+    this.#isWanted = true;
+    if (this.#isClosed) return;
+    this.#working ??= this.#work()
+      .catch((error: unknown) => this.#parts.warn("Files could not be chunked in the background.", error))
       .finally(() => {
-        this.working = undefined;
-        if (this.isWanted) this.wake();
+        this.#working = undefined;
+        if (this.#isWanted) this.wake();
       });
   }
 
   /** Cuts this one before the others; resolves when that is done, or cannot be now. */
   cutSoon(version: VersionId): Promise<void> {
     const key = keyOf(version);
-    let asked = this.asked.get(key);
+    let asked = this.#asked.get(key);
     if (asked === undefined) {
-      asked = this.turn.then(() => this.cutAsked(version)).finally(() => this.asked.delete(key));
-      this.asked.set(key, asked);
-      this.turn = asked;
+      asked = this.#turn.then(() => this.#cutAsked(version)).finally(() => this.#asked.delete(key));
+      this.#asked.set(key, asked);
+      this.#turn = asked;
     }
     return asked;
   }
 
-  private async cutAsked(version: VersionId): Promise<void> {
-    const { meta, warn } = this.parts;
+  async #cutAsked(version: VersionId): Promise<void> {
+    const { meta, warn } = this.#parts;
     try {
-      if (!this.isClosed && (await meta.version(version))?.hasRecipe === false) await this.cut(version);
+      if (!this.#isClosed && (await meta.version(version))?.hasRecipe === false) await this.#cut(version);
     } catch (error) {
       warn("A file could not be chunked.", error);
     }
   }
 
   async close(): Promise<void> {
-    this.isClosed = true;
-    this.timer?.cancel();
-    await this.working;
-    await this.turn;
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#working;
+    await this.#turn;
   }
 
-  private async work(): Promise<void> {
-    const { meta } = this.parts;
+  async #work(): Promise<void> {
+    const { meta } = this.#parts;
     /** Those that cannot be cut now must not keep the others waiting. */
     const later = new Set<string>();
-    while (this.isWanted && !this.isClosed) {
-      this.isWanted = false;
+    while (this.#isWanted && !this.#isClosed) {
+      this.#isWanted = false;
       let isNew = false;
-      for (let after = 0; !this.isClosed;) {
+      for (let after = 0; !this.#isClosed;) {
         const page = await meta.withoutRecipe(BATCH, after);
         after = page.at(-1)?.node ?? 0;
         const versions = page.filter((version) => !later.has(keyOf(version)));
         await eachOf(versions, CUT_AT_ONCE, async (version) => {
-          if (!this.isClosed && !(await this.cut(version))) later.add(keyOf(version));
+          if (!this.#isClosed && !(await this.#cut(version))) later.add(keyOf(version));
         });
         isNew ||= versions.length > 0;
         if (page.length < BATCH) break;
       }
-      this.isWanted ||= isNew;
+      this.#isWanted ||= isNew;
     }
-    if (later.size > 0 && !this.isClosed) {
-      this.timer?.cancel();
-      this.timer = this.parts.clock.after(AGAIN_MS, () => this.wake());
+    if (later.size > 0 && !this.#isClosed) {
+      this.#timer?.cancel();
+      this.#timer = this.#parts.clock.after(AGAIN_MS, () => this.wake());
     }
   }
 
   /** That of the version before, so that clients have most of its chunks: looked for where there may be another than the size says. */
-  private async presetOf({ node, seq }: VersionId, sizeBytes: number): Promise<ChunkPreset> {
-    const { meta } = this.parts;
+  async #presetOf({ node, seq }: VersionId, sizeBytes: number): Promise<ChunkPreset> {
+    const { meta } = this.#parts;
     if (sizeBytes < LARGE_BYTES) return presetFor(sizeBytes);
     const [before] = (await meta.versionsOf(node))
       .filter(({ version, hasRecipe }) => hasRecipe && version.seq < seq)
@@ -122,10 +122,10 @@ export class ChunkIndexer {
     return (recipe && presetOf(recipe)) ?? presetFor(sizeBytes);
   }
 
-  private async cut(version: VersionId): Promise<boolean> {
-    const { meta, content, executor, queue } = this.parts;
+  async #cut(version: VersionId): Promise<boolean> {
+    const { meta, content, executor, queue } = this.#parts;
     try {
-      const recipe = await chunkVersion(content, version, executor, (sizeBytes) => this.presetOf(version, sizeBytes));
+      const recipe = await chunkVersion(content, version, executor, (sizeBytes) => this.#presetOf(version, sizeBytes));
       if (recipe === undefined) return false;
       await queue.submit({
         operation: { op: "setRecipe", version, recipe },

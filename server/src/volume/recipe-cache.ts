@@ -7,33 +7,33 @@ const BYTES_MAX = 24 * 1024 * 1024;
 const DESCRIPTOR_BYTES = 36;
 
 export class RecipeCache {
-  private readonly meta: Pick<MetaStore, "recipe">;
-  private readonly bytesMax: number;
+  readonly #meta: Pick<MetaStore, "recipe">;
+  readonly #bytesMax: number;
   /** The one used last comes last. A version's recipe never changes once it has one. */
-  private readonly recipes = new Map<string, Recipe>();
-  private readonly asked = new Map<string, Promise<Recipe | undefined>>();
-  private bytes = 0;
+  readonly #recipes = new Map<string, Recipe>();
+  readonly #asked = new Map<string, Promise<Recipe | undefined>>();
+  #bytes = 0;
 
   constructor(meta: Pick<MetaStore, "recipe">, bytesMax: number = BYTES_MAX) {
-    this.meta = meta;
-    this.bytesMax = bytesMax;
+    this.#meta = meta;
+    this.#bytesMax = bytesMax;
   }
 
   /** As the meta store's; whoever asks at the same time shares the answer. */
   async get(version: VersionId): Promise<Recipe | undefined> {
     const key = `${version.node}:${version.seq}`;
-    const known = this.recipes.get(key);
+    const known = this.#recipes.get(key);
     if (known !== undefined) {
-      this.recipes.delete(key);
-      this.recipes.set(key, known);
+      this.#recipes.delete(key);
+      this.#recipes.set(key, known);
       return known;
     }
-    let asked = this.asked.get(key);
+    let asked = this.#asked.get(key);
     if (asked === undefined) {
-      asked = this.meta.recipe(version).finally(() => this.asked.delete(key));
-      this.asked.set(key, asked);
+      asked = this.#meta.recipe(version).finally(() => this.#asked.delete(key));
+      this.#asked.set(key, asked);
       const recipe = await asked;
-      if (recipe !== undefined) this.keep(key, recipe);
+      if (recipe !== undefined) this.#keep(key, recipe);
       return recipe;
     }
     return asked;
@@ -42,23 +42,23 @@ export class RecipeCache {
   /** Of a version just made: it is likely to be asked for. */
   put({ node, seq }: VersionId, recipe: Recipe): void {
     const key = `${node}:${seq}`;
-    if (!this.recipes.has(key)) this.keep(key, recipe);
+    if (!this.#recipes.has(key)) this.#keep(key, recipe);
   }
 
   /** Whether it is at hand. */
   has({ node, seq }: VersionId): boolean {
-    return this.recipes.has(`${node}:${seq}`);
+    return this.#recipes.has(`${node}:${seq}`);
   }
 
-  private keep(key: string, recipe: Recipe): void {
+  #keep(key: string, recipe: Recipe): void {
     const bytes = bytesOf(recipe);
-    if (bytes > this.bytesMax) return;
-    this.recipes.set(key, recipe);
-    this.bytes += bytes;
-    for (const [oldest, dropped] of this.recipes) {
-      if (this.bytes <= this.bytesMax) return;
-      this.recipes.delete(oldest);
-      this.bytes -= bytesOf(dropped);
+    if (bytes > this.#bytesMax) return;
+    this.#recipes.set(key, recipe);
+    this.#bytes += bytes;
+    for (const [oldest, dropped] of this.#recipes) {
+      if (this.#bytes <= this.#bytesMax) return;
+      this.#recipes.delete(oldest);
+      this.#bytes -= bytesOf(dropped);
     }
   }
 }

@@ -13,12 +13,12 @@ const MODE = 0o600;
 const STARTED_FIELD = 19;
 
 export class ServingLock {
-  private readonly root: DiskRoot;
-  private readonly path: string;
+  readonly #root: DiskRoot;
+  readonly #path: string;
 
   private constructor(root: DiskRoot, path: string) {
-    this.root = root;
-    this.path = path;
+    this.#root = root;
+    this.#path = path;
   }
 
   /** Leaves a note at `path`. @throws RunnelError Busy when another living process has left one. */
@@ -47,7 +47,7 @@ export class ServingLock {
 
   async release(): Promise<void> {
     try {
-      await this.root.removeFile(this.path);
+      await this.#root.removeFile(this.#path);
     } catch (error) {
       if (!isRunnelError(error)) throw error;
     }

@@ -64,24 +64,24 @@ export class Volume {
   readonly stagedWrites: StagedWrites;
   readonly recipes: RecipeCache;
   readonly supplies: Supplies;
-  private readonly queue: CommitQueue;
-  private readonly indexer: ChunkIndexer;
-  private readonly keeper: LogKeeper;
-  private readonly log: Log;
-  private readonly root: DiskRoot;
-  private readonly warn: VolumeParts["warn"];
+  readonly #queue: CommitQueue;
+  readonly #indexer: ChunkIndexer;
+  readonly #keeper: LogKeeper;
+  readonly #log: Log;
+  readonly #root: DiskRoot;
+  readonly #warn: VolumeParts["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
   readonly salvaged: SalvageReport | undefined;
   /** The folder has been looked through once since the start. A folder never read before looks empty until then. Rejects with Unavailable if the folder goes. */
   readonly looked: Promise<void>;
   /** The index was empty at the start: nothing is known but what this start's look brings. */
   readonly isNew: boolean;
-  private lastSeq: number;
-  private readonly seqAtStart: number;
-  private termTimer: Timer | undefined;
-  private isStopped = false;
+  #lastSeq: number;
+  readonly #seqAtStart: number;
+  #termTimer: Timer | undefined;
+  #isStopped = false;
   /** Publications under way by seq, for submitters that wait for acknowledgements. */
-  private readonly published = new Map<number, Promise<void>>();
+  readonly #published = new Map<number, Promise<void>>();
 
   private constructor(parts: VolumeParts, opened: Opened) {
     this.name = parts.name;
@@ -93,13 +93,13 @@ export class Volume {
     this.content = opened.content;
     this.feed = opened.feed;
     this.supplies = opened.supplies;
-    this.queue = opened.queue;
-    this.log = opened.log;
-    this.root = opened.root;
-    this.lastSeq = this.seqAtStart = opened.facts.seq;
+    this.#queue = opened.queue;
+    this.#log = opened.log;
+    this.#root = opened.root;
+    this.#lastSeq = this.#seqAtStart = opened.facts.seq;
     this.looked = opened.looked;
     this.isNew = opened.facts.seq === 0;
-    this.warn = parts.warn;
+    this.#warn = parts.warn;
     this.recipes = new RecipeCache(opened.meta);
     this.stagedWrites = new StagedWrites(
       {
@@ -114,12 +114,13 @@ export class Volume {
       },
       parts.stagedBytesMax,
     );
-    const { meta, content, queue, log } = this;
+    const { meta, content } = this;
+    const { queue, log } = opened;
     const { executor, clock, warn } = parts;
-    this.indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
+    this.#indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
     const { upSeq } = opened.facts;
-    this.keeper = new LogKeeper({ log, meta, clock, warn, upSeq, segmentBytesMax: parts.logSegmentBytes });
-    for (const { seq, data } of opened.commits) if (data !== undefined) this.keeper.wrote(seq, data.segment);
+    this.#keeper = new LogKeeper({ log, meta, clock, warn, upSeq, segmentBytesMax: parts.logSegmentBytes });
+    for (const { seq, data } of opened.commits) if (data !== undefined) this.#keeper.wrote(seq, data.segment);
   }
 
   /**
@@ -138,34 +139,34 @@ export class Volume {
         );
       const recovered = await recover(parts, root, log);
       opened.push(recovered.meta);
-      return await Volume.start(parts, root, log, recovered);
+      return await Volume.#start(parts, root, log, recovered);
     } catch (error) {
       for (const each of opened.toReversed()) await each.close().catch(() => undefined);
       throw error;
     }
   }
 
-  private static async start(parts: VolumeParts, root: DiskRoot, log: Log, recovered: Recovered): Promise<Volume> {
+  static async #start(parts: VolumeParts, root: DiskRoot, log: Log, recovered: Recovered): Promise<Volume> {
     const { meta, facts, salvaged } = recovered;
     const hadClients = salvaged !== undefined || parts.hadClients === true;
     const attached = hadClients ? [CLIENTS_OF_BEFORE] : await meta.attached();
     const feed = new Feed(parts.clock, parts.termMs, attached);
-    let volume: Volume | undefined;
+    let volume: Volume;
     const supplies = new Supplies(parts.clock, (instance, version, ranges) => feed.lack(instance, version, ranges));
     const looked = Promise.withResolvers<void>();
     looked.promise.catch(() => undefined);
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
     const room = new DataRoom(parts.data, parts.clock);
-    const queue = new CommitQueue(log, meta, parts.clock, room, indexedTo, (published) => volume?.committed(published));
+    const queue = new CommitQueue(log, meta, parts.clock, room, indexedTo, (published) => volume.#committed(published));
     const content = await parts.openContent(
       root,
       meta,
       hostOf(log, queue, feed, supplies, {
-        up: (seq) => volume?.keeper.up(seq),
-        cut: (version, recipe) => volume?.indexer.index(version, recipe),
-        scanned: () => volume?.indexer.wake(),
+        up: (seq) => volume.#keeper.up(seq),
+        cut: (version, recipe) => volume.#indexer.index(version, recipe),
+        scanned: () => volume.#indexer.wake(),
         looked: looked.resolve,
-        left: (files) => volume?.stagedWrites.found(files),
+        left: (files) => volume.stagedWrites.found(files),
         gone: (reason) => {
           looked.reject(new RunnelError("Unavailable", "serve", reason));
           parts.gone?.(reason);
@@ -188,17 +189,17 @@ export class Volume {
     try {
       await content.start(recovered.commits, recovered.handles);
     } catch (error) {
-      await volume.stop().catch(() => undefined);
+      await volume.#stop().catch(() => undefined);
       throw error;
     }
-    volume.indexer.wake();
-    volume.forgetGone();
+    volume.#indexer.wake();
+    volume.#forgetGone();
     return volume;
   }
 
   /** Seq of the last change. */
   get seq(): number {
-    return this.lastSeq;
+    return this.#lastSeq;
   }
 
   /**
@@ -229,7 +230,7 @@ export class Volume {
       operation.op === "remove" && operation.isFolder ? this.content.checkExcluded(operation.node) : undefined;
     // What need not wait keeps its place.
     if (checked !== undefined) await checked;
-    const committed = await this.queue.submit({ operation, id, data, holder });
+    const committed = await this.#queue.submit({ operation, id, data, holder });
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id?.n ?? 0) };
   }
 
@@ -239,7 +240,7 @@ export class Volume {
     id: OperationId,
     holder: Holder | undefined,
   ): Promise<Committed & { acknowledged: Promise<void> }> {
-    const committed = await this.queue.submitTogether(find);
+    const committed = await this.#queue.submitTogether(find);
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id.n) };
   }
 
@@ -247,7 +248,7 @@ export class Volume {
   async cutSoon(version: VersionId, waitMs: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     const timer = this.clock.after(waitMs, over.resolve);
-    await Promise.race([this.indexer.cutSoon(version), over.promise]);
+    await Promise.race([this.#indexer.cutSoon(version), over.promise]);
     timer.cancel();
   }
 
@@ -259,13 +260,13 @@ export class Volume {
 
   /** Resolves when those with a lease, whose change it is excepted, have it, or their leases have run out. */
   acknowledged(seq: number, holder: Holder | undefined, n: number): Promise<void> {
-    const published = this.published.get(seq);
+    const published = this.#published.get(seq);
     if (published !== undefined) return published;
-    return seq <= this.seqAtStart ? this.feed.appliedUpTo(seq, holder, n) : Promise.resolve();
+    return seq <= this.#seqAtStart ? this.feed.appliedUpTo(seq, holder, n) : Promise.resolve();
   }
 
   async close(): Promise<void> {
-    await this.stop();
+    await this.#stop();
     try {
       await this.meta.checkpoint();
     } catch (error) {
@@ -273,37 +274,37 @@ export class Volume {
       if (!isRunnelError(error, "Busy")) throw error;
     } finally {
       await this.meta.close();
-      await this.log.close();
-      await this.root.close();
+      await this.#log.close();
+      await this.#root.close();
     }
   }
 
   /** Ends all that is under way. */
-  private async stop(): Promise<void> {
-    this.termTimer?.cancel();
-    this.isStopped = true;
+  async #stop(): Promise<void> {
+    this.#termTimer?.cancel();
+    this.#isStopped = true;
     this.feed.close();
     this.supplies.close();
-    await this.indexer.close();
+    await this.#indexer.close();
     await this.stagedWrites.close();
-    await this.queue.close();
+    await this.#queue.close();
     await this.content.close();
-    await this.keeper.close();
+    await this.#keeper.close();
   }
 
   /** Every change passes here, in seq order: it is durable and indexed. */
-  private committed(published: readonly Published[]): void {
+  #committed(published: readonly Published[]): void {
     for (const { operation, id, change, result, data } of published) {
-      this.lastSeq = change.seq;
+      this.#lastSeq = change.seq;
       if (isOwn(operation)) {
-        if (data !== undefined) this.keeper.wrote(change.seq, data.segment);
+        if (data !== undefined) this.#keeper.wrote(change.seq, data.segment);
         this.content.accept({ seq: change.seq, operation, result, change, instance: id?.instance ?? "", data });
       }
       if (operation.op === "write" && operation.content.recipe !== undefined) {
         const version = { node: result.node, seq: result.version };
         this.recipes.put(version, operation.content.recipe);
-        this.indexer.index(version, operation.content.recipe);
-      } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.indexer.wake();
+        this.#indexer.index(version, operation.content.recipe);
+      } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.#indexer.wake();
     }
     const last = published.at(-1);
     const acked = this.feed.publish(
@@ -311,26 +312,26 @@ export class Volume {
       last?.holder,
       last?.id?.n ?? 0,
     );
-    const seq = this.lastSeq;
-    this.published.set(seq, acked);
-    void acked.then(() => this.published.delete(seq));
+    const seq = this.#lastSeq;
+    this.#published.set(seq, acked);
+    void acked.then(() => this.#published.delete(seq));
   }
 
   /** Once a term: no restart need wait for clients that went away for good, and changes that long ago need no resume. */
-  private forgetGone(): void {
-    if (this.isStopped) return;
-    this.termTimer = this.clock.after(this.feed.termMs, () => {
+  #forgetGone(): void {
+    if (this.#isStopped) return;
+    this.#termTimer = this.clock.after(this.feed.termMs, () => {
       for (const instance of this.feed.forgetGone()) {
         this.meta
           .setAttached(instance, 0)
-          .catch((error: unknown) => this.warn("A client that is gone could not be forgotten.", error));
+          .catch((error: unknown) => this.#warn("A client that is gone could not be forgotten.", error));
       }
-      if (this.lastSeq > CHANGES_KEPT) {
+      if (this.#lastSeq > CHANGES_KEPT) {
         this.meta
-          .forgetChanges(this.lastSeq - CHANGES_KEPT)
-          .catch((error: unknown) => this.warn("Old changes could not be forgotten.", error));
+          .forgetChanges(this.#lastSeq - CHANGES_KEPT)
+          .catch((error: unknown) => this.#warn("Old changes could not be forgotten.", error));
       }
-      this.forgetGone();
+      this.#forgetGone();
     });
   }
 }
