@@ -12,7 +12,7 @@ try {
   const agent = await startAgent({ version: VERSION, engines: productEngines });
   if (agent !== undefined) {
     endOnSignals(agent);
-    // For the next one: this one may end by a kill.
+    // Kept for the next one: this one may end by a kill.
     flushCompileCache();
     await agent.ended;
   }

@@ -1,4 +1,4 @@
-// What all verbs have in common: an example first in their help, and --json.
+// Gives all verbs what they have in common: an example first in their help, and --json.
 import { resolve } from "node:path";
 import { RunnelError } from "@runnel/shared";
 import type { Command } from "commander";

@@ -11,7 +11,7 @@ import { agentVerb } from "./verb.ts";
 const schemas = {
   asks: z.object({
     invite: text,
-    /** This device's name; left out: the machine's. */
+    /** This device's name; undefined: the machine's. */
     name: text.optional(),
     proxy: text.optional(),
     /** Certificates of authorities in PEM form. */

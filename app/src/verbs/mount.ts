@@ -16,7 +16,7 @@ const schemas = {
     cache: text.optional(),
     cacheBytes: z.int().nonnegative().optional(),
     mode: z.enum(["sync", "async"]),
-    /** Show everything as the mounting user's; left out: for an ordinary user. */
+    /** Show everything as the mounting user's; undefined: when that is not root. */
     mapOwner: z.boolean().optional(),
     /** macOS: through FSKit. */
     usesFsKit: z.boolean().optional(),

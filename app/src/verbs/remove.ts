@@ -17,7 +17,7 @@ export const remove = agentVerb(schemas, {
   async handle(agent, { path: asked }, call) {
     const { mount, path } = await agent.locate("remove", asked);
     const { url, mountpoint } = mount.settings;
-    // Who does not read them loses nothing.
+    // A client that does not read them loses nothing.
     await mount.remove(path, (removed, all) => void call.part({ removed, all }).catch(() => undefined));
     return { removed: { url, mountpoint, path } };
   },

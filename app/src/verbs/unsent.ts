@@ -53,7 +53,7 @@ export const unsent = agentVerb(schemas, {
         const copy = exported[index];
         const exportedTo = copy?.path == null ? null : join(folder ?? "", copy.path);
         const reason = copy?.reason ?? shown.reason;
-        // What should be kept first, and could not be, is kept here.
+        // A file that should be copied first, and could not be, stays unsent.
         const isDiscarded = discards && (folder === undefined || exportedTo !== null);
         if (isDiscarded) await mount.unsentFiles.discard([id]);
         listed.push({ ...shown, reason, url, mountpoint, exportedTo, isWhole: copy?.isWhole ?? null, isDiscarded });

@@ -7,7 +7,7 @@ import type { Output } from "../cli/output.ts";
 export interface AgentVerb<C extends CallSchemas = CallSchemas> {
   /** The result of a request. What it throws is sent as an error. */
   handle(agent: Agent, request: CallRequest<C>, call: Call<CallPart<C>>): Promise<CallResult<C>>;
-  /** Adds the command to the command line; left out where only programs ask. */
+  /** Adds the command to the command line; undefined where only programs ask. */
   addCommand?(program: Command, output: Output): void;
 }
 

@@ -58,7 +58,7 @@ export class CallServer {
     if ("hello" in message) {
       this.#helloTimer?.cancel();
       this.#helloTimer = undefined;
-      // The other end has our hello and tells its user; nothing it says could be understood here.
+      // The other end has our hello and can inform its user; nothing it says could be understood here.
       if (message.hello.protocol !== this.#settings.hello.protocol) this.#carrier.close();
       return;
     }

@@ -13,7 +13,7 @@ export type CallRequest<C extends CallSchemas> = z.output<C["asks"]>;
 export type CallResult<C extends CallSchemas> = z.output<C["gives"]>;
 export type CallPart<C extends CallSchemas> = C extends { part: z.ZodType } ? z.output<C["part"]> : never;
 
-/** One request that is being answered. */
+/** A request that is being answered. */
 export interface Call<Part = unknown> {
   /** Sends a part; resolves when there is room for more, or when nobody waits for it. */
   part(value: Part): Promise<void>;

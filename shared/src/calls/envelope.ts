@@ -1,4 +1,4 @@
-// The messages around calls. JSON, one message a text, checked where it comes in. Both ends open with a hello.
+// Messages around calls. JSON, one message a text, checked where it comes in. Both ends open with a hello.
 //
 //     client → server    {hello: {protocol, version, features}}  {id, request: {verb, …}}  {cancel: id}
 //     server → client    {hello: {protocol, version, pid, features}}  {id, part}…  {id, result} | {id, error: {kind, operation, message, detail}}

@@ -13,7 +13,7 @@ export class LineCarrier implements Carrier {
   constructor(socket: Socket, lineBytesMax: number) {
     this.#socket = socket;
     this.#lines = new LineSplitter(lineBytesMax);
-    // What breaks a local socket is its other end; "close" follows.
+    // A local socket breaks at its other end; "close" follows.
     socket.on("error", () => undefined);
   }
 

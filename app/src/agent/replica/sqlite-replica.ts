@@ -1,4 +1,4 @@
-// The replica in SQLite. Synchronous on the main thread; what is in doubt is "unknown". How listings and the feed meet: every name
+// Keeps the replica in SQLite. Synchronous on the main thread; what is not certain is "unknown". How listings and the feed meet: every name
 // carries the seq of what is known of it, and only a greater seq changes it. For a name without a row of a complete folder that seq
 // is the folder's listing or, while the feed runs on, the last item applied, whichever is greater; this is the folder's floor.
 import type { Change, Entry, NodeState } from "@runnel/shared";
@@ -10,12 +10,12 @@ import { FILE, REPLICA_FORMAT, nodeValues, stateOf } from "./schema.ts";
 import type { Statements } from "./statements.ts";
 import { prepareStatements } from "./statements.ts";
 
-/** States kept of nodes without a name (open and removed, or told of before their listing came); the oldest go first. */
+/** States kept of nodes without a name (open and removed, or reported before their listing came); the oldest go first. */
 const ORPHANS_MAX = 4 * LIMITS.feedBacklogItems;
 /** Absent names remembered of folders that are not complete; past it such a name is asked again. */
 const TOMBSTONES_MAX = 65_536;
 /** A few milliseconds' worth, however large the folder. */
-const LOOKED_AT_MAX = 1000;
+const SCANNED_MAX = 1000;
 const OF_SIZE_MAX = 12;
 /** Nothing is known: below every seq. */
 const NOTHING = -1;
@@ -101,7 +101,7 @@ class SqliteReplica implements Replica {
   }
 
   filesOfSize(folder: number, { least, most, like }: { least: number; most: number; like: number }): number[] {
-    const rows = this.#rows.nodesOfSize.all(folder, LOOKED_AT_MAX, FILE, least, most, like, OF_SIZE_MAX);
+    const rows = this.#rows.nodesOfSize.all(folder, SCANNED_MAX, FILE, least, most, like, OF_SIZE_MAX);
     return rows.map(({ node }) => node);
   }
 

@@ -40,16 +40,16 @@ const TOKEN_BYTES = 32;
 const TRIES = 3;
 
 /** @throws RunnelError with a sentence for a person: Invalid, Denied, Unreachable, Busy. */
-export async function login(request: LoginRequest, parts: LoginDeps): Promise<LoggedIn> {
+export async function login(request: LoginRequest, deps: LoginDeps): Promise<LoggedIn> {
   const invite = parseInvite(request.invite);
   const { place, volume, fingerprint } = invite;
   const url = `wss://${place}/${encodeURIComponent(volume)}`;
   // A server with another key is another server, to which nothing of before is shown.
-  const before = parts.servers.find(place);
+  const before = deps.servers.find(place);
   const same = before?.fingerprint === fingerprint ? before : undefined;
   const trust = trustOf(invite, request, same);
-  const name = (request.name ?? parts.hostname).slice(0, LIMITS.deviceName);
-  const join = (token: string): Promise<Joined> => askToJoin(url, invite, trust, token, name, parts);
+  const name = (request.name ?? deps.hostname).slice(0, LIMITS.deviceName);
+  const join = (token: string): Promise<Joined> => askToJoin(url, invite, trust, token, name, deps);
   let token = same?.token ?? newToken();
   let joined: Joined;
   try {
@@ -61,7 +61,7 @@ export async function login(request: LoginRequest, parts: LoginDeps): Promise<Lo
   }
   const others = same?.volumes.filter((known) => known.name !== volume) ?? [];
   const volumes = [...others, { name: volume, isReadOnly: joined.isReadOnly }];
-  parts.servers.keep({ place, token, device: joined.device, volumes, ...trust });
+  deps.servers.keep({ place, token, device: joined.device, volumes, ...trust });
   return { url, ...joined };
 }
 
@@ -91,9 +91,9 @@ async function askToJoin(
   const dialer = new WsDialer(() => trust);
   for (let tries = 1; ; tries++) {
     const ending = new AbortController();
-    const parts = { url, clock, dialer, executor, software };
-    const { link, roundTripMs } = await dial(parts, ending.signal);
-    const { connection, greeted } = greet(parts, link, () => {});
+    const deps = { url, clock, dialer, executor, software };
+    const { link, roundTripMs } = await dial(deps, ending.signal);
+    const { connection, greeted } = greet(deps, link, () => {});
     // The line is known by dialing alone: hello and join go in one flight (W130).
     const line = new LineTimes();
     line.begin(roundTripMs);

@@ -1,5 +1,5 @@
 // Puts what comes of a version into the cache: its recipe, chunks, ranges, and what older cached versions hold of it. All is digested before it counts as
-// present, but for ranges, which nothing proves until the chunk is here.
+// present, but for ranges, which nothing verifies until the chunk is here.
 import type { ByteRange } from "@runnel/native/drive";
 import type {
   Channel,

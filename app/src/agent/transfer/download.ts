@@ -78,7 +78,7 @@ export class Downloads {
     this.stored = stored;
   }
 
-  /** Resolves when the range is here, though it may be in doubt. @throws as `ensure`. */
+  /** Resolves when the range is here, though it may be unverified. @throws as `ensure`. */
   async bringAbsent(content: CachedContent, range: ByteRange, wait: OfflineWait): Promise<CachedContent> {
     let current = content;
     for (const part of this.cache.absent(content, range)) current = await this.ensure(current, part, wait);
@@ -178,7 +178,7 @@ export class Downloads {
     }
   }
 
-  /** A line that breaks and comes back repeats at most the run that it broke. */
+  /** Fetches through outages: a line that breaks repeats at most the run that it broke. */
   private async bringThroughCuts(
     content: CachedContent,
     asking: Asking,
@@ -204,7 +204,7 @@ export class Downloads {
     }
   }
 
-  /** A change that came with the feed. @throws as Arrivals.takeDifference. */
+  /** Takes a change that was pushed with the feed. @throws as Arrivals.takeDifference. */
   takeDifference(version: VersionId, difference: Difference): Promise<void> {
     return this.arrivals.takeDifference(version, difference, (id) => this.stored(id));
   }

@@ -1,4 +1,4 @@
-// Recipes of contents that came without one, because nobody wanted it or the server did not know it yet: cut here once all is here, and taken when the server's
+// Makes recipes of contents that came without one, because nobody wanted it or the server did not know it yet: cut here once all is here, and kept when the server's
 // own has the same OID; else it is asked for. An edit of such a file would send all of it.
 import type { Clock, Executor, Recipe } from "@runnel/shared";
 import {

@@ -1,4 +1,4 @@
-// Tells from the small files that programs open whether one of them walks a tree, and which it is likely to open next. Pure but for the tree that it looks at.
+// Recognizes by the small files that programs open whether one of them walks a tree, and which it is likely to open next. Pure but for the tree that it reads.
 //
 // Two files opened one after another in a folder begin a walk, or three in folders that follow each other: the rest of the folder is wanted. Once it has gone
 // on to another folder, what follows in the tree is wanted, too. Whenever most of what was wanted has been opened, four times as much is: what comes in vain is bounded by what was of use.

@@ -137,7 +137,7 @@ export class Keepalive {
     const askedMs = this.offlineSinceMs ?? this.time.nowMs;
     const soon = await this.untilSilent(answer, askedMs, () => this.line.silenceMs);
     if (soon !== undefined) return soon.result;
-    // Nobody who comes from now on asks in vain; what is under way may still be answered.
+    // Later callers do not wait in vain; what is under way may still be answered.
     this.note(askedMs);
     const outcome = await this.untilSilent(answer, askedMs, () => this.line.requestTimeoutMs);
     if (outcome !== undefined) return outcome.result;

@@ -35,7 +35,7 @@ const RENEWALS_A_TERM = 3;
 const RENEWED_MS = 0.7 * TIMING.requestTimeoutMs;
 
 export class Lease {
-  private readonly parts: LeaseDeps;
+  private readonly deps: LeaseDeps;
   private question = 0;
   private readonly asked = new Map<number, Question>();
   private termMs: number = TIMING.leaseTermMs;
@@ -45,18 +45,18 @@ export class Lease {
   private timer: Timer | undefined;
   private isEnded = false;
 
-  constructor(parts: LeaseDeps) {
-    this.parts = parts;
+  constructor(deps: LeaseDeps) {
+    this.deps = deps;
   }
 
   get isHeld(): boolean {
-    return this.untilMs > this.parts.clock.bootMs();
+    return this.untilMs > this.deps.clock.bootMs();
   }
 
   /** Own time for which the oldest question has been waited for; 0: there is none. */
   get oldestMs(): number {
     const [oldest] = this.asked.values();
-    return oldest === undefined ? 0 : this.parts.keepalive.time.nowMs - oldest.askedMs;
+    return oldest === undefined ? 0 : this.deps.keepalive.time.nowMs - oldest.askedMs;
   }
 
   /** Called for an attachment. `isResumed`: what was promised of the tree of before still counts. */
@@ -81,7 +81,7 @@ export class Lease {
 
   /** Programs use the drive: it is kept alive for another term. */
   used(): void {
-    this.usedMs = this.parts.clock.bootMs();
+    this.usedMs = this.deps.clock.bootMs();
     if (!this.isIdle) return;
     this.isIdle = false;
     this.schedule(0);
@@ -89,9 +89,9 @@ export class Lease {
 
   /** Asks the server once. @throws Unreachable when it is not answered soon; `otherwise` while there is no feed. */
   async ask(otherwise: RunnelError): Promise<void> {
-    const { clock, keepalive } = this.parts;
-    const feed = this.parts.feed();
-    const connection = this.parts.connection();
+    const { clock, keepalive } = this.deps;
+    const feed = this.deps.feed();
+    const connection = this.deps.connection();
     if (feed === undefined || connection === undefined) throw otherwise;
     const question = ++this.question;
     const [sentMs, askedMs] = [clock.bootMs(), keepalive.time.nowMs];
@@ -116,34 +116,34 @@ export class Lease {
 
   /** Measures the line, unless something came in between or went out before: that was in the way of the answer. */
   private measure({ askedMs, receivedBytes }: Question): void {
-    const { keepalive } = this.parts;
-    const connection = this.parts.connection();
+    const { keepalive } = this.deps;
+    const connection = this.deps.connection();
     if (connection === undefined || receivedBytes === undefined || connection.unacknowledgedBytes > 0) return;
     if (connection.link.receivedBytes - receivedBytes > ANSWER_BYTES_MAX) return;
     keepalive.line.measured(keepalive.time.nowMs - askedMs);
-    this.parts.measured();
+    this.deps.measured();
   }
 
   private set(untilMs: number): void {
     if (untilMs !== 0 && untilMs <= this.untilMs) return;
     this.untilMs = untilMs;
-    this.parts.changed(untilMs);
+    this.deps.changed(untilMs);
   }
 
   schedule(delayMs: number): void {
     this.timer?.cancel();
     if (this.isEnded) return;
-    this.timer = this.parts.clock.after(delayMs, () => this.renew());
+    this.timer = this.deps.clock.after(delayMs, () => this.renew());
   }
 
   /** Asks at least three times a term while programs use the drive; gives the lease back after a term without use. */
   private renew(): void {
-    const { clock, keepalive } = this.parts;
-    const connection = this.parts.connection();
-    const feed = this.parts.feed();
+    const { clock, keepalive } = this.deps;
+    const connection = this.deps.connection();
+    const feed = this.deps.feed();
     if (connection === undefined || feed === undefined) return;
     const nowMs = clock.bootMs();
-    if (this.parts.isUsed()) this.usedMs = nowMs;
+    if (this.deps.isUsed()) this.usedMs = nowMs;
     if (nowMs - this.usedMs > this.termMs) {
       this.isIdle = true;
       this.set(0);
@@ -155,7 +155,7 @@ export class Lease {
     const error = unanswered("renew lease");
     this.ask(error).catch(() => {
       // Nothing at all has come for long: the line is dead although nobody said so.
-      const isHere = connection === this.parts.connection();
+      const isHere = connection === this.deps.connection();
       if (isHere && keepalive.time.nowMs - keepalive.lastReceivedMs > keepalive.line.requestTimeoutMs)
         connection.close(error);
     });

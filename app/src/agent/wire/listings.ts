@@ -11,10 +11,10 @@ export class Listings {
   private readonly progress: (folder: number) => void;
 
   /** `progress` is called when another part of a folder that a program waits for has come. */
-  constructor(parts: { session: Session; replica: Replica; progress(folder: number): void }) {
-    this.session = parts.session;
-    this.replica = parts.replica;
-    this.progress = parts.progress;
+  constructor(deps: { session: Session; replica: Replica; progress(folder: number): void }) {
+    this.session = deps.session;
+    this.replica = deps.replica;
+    this.progress = deps.progress;
   }
 
   /** Lists a folder and follows it. @throws Unreachable after a silence; NotFound. */

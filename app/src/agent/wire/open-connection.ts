@@ -46,8 +46,8 @@ export function closeUnused({ link }: Dialed): void {
 const CLOSE_NORMAL = 1000;
 
 /** Says hello over a link. */
-export function greet(parts: ConnectionDeps, link: Link, closed: (error: RunnelError) => void): Greeting {
-  const { clock, executor, software } = parts;
+export function greet(deps: ConnectionDeps, link: Link, closed: (error: RunnelError) => void): Greeting {
+  const { clock, executor, software } = deps;
   const connection = new Connection({
     link,
     isClient: true,
@@ -60,7 +60,7 @@ export function greet(parts: ConnectionDeps, link: Link, closed: (error: RunnelE
     },
     closed,
   });
-  const token = parts.token?.();
+  const token = deps.token?.();
   const { ownerProof: proof } = link;
   const who = { ...(token === undefined ? {} : { token }), ...(proof === undefined ? {} : { proof }) };
   const greeted = connection

@@ -36,14 +36,14 @@ export class Operations {
   private underWay = 0;
   private readonly turns: (() => void)[] = [];
   private idleWaiters: { upTo: number; resolve(): void }[] = [];
-  /** Names that an operation of this client is changing, with what to: feed items that say the same tell the kernel nothing new. */
+  /** Names that an operation of this client is changing, and the nodes that they get: feed items that say the same bring the kernel nothing new. */
   private readonly ownNames = new Map<string, number>();
 
-  constructor(parts: { session: Session; journal: Journal; clock: Clock; answered(error: unknown): void }) {
-    this.report = parts.answered;
-    this.session = parts.session;
-    this.journal = parts.journal;
-    this.clock = parts.clock;
+  constructor(deps: { session: Session; journal: Journal; clock: Clock; answered(error: unknown): void }) {
+    this.report = deps.answered;
+    this.session = deps.session;
+    this.journal = deps.journal;
+    this.clock = deps.clock;
   }
 
   /** Answers that the server need not keep for a repetition. */

@@ -18,7 +18,7 @@ const REFUSED_MS = 30_000;
 
 /** Connects again after a single outage. */
 export class Redial {
-  private readonly parts: ConnectionDeps;
+  private readonly deps: ConnectionDeps;
   private readonly instance: string;
   private readonly roundTripMs: number;
   private readonly failed: (error: unknown) => void;
@@ -26,17 +26,17 @@ export class Redial {
   private chances = 0;
 
   /** `instance`: no two clients come at the same times. `roundTripMs`: of the line as it was; 0: unknown. `failed`: one attempt of many did. */
-  constructor(parts: ConnectionDeps, instance: string, roundTripMs: number, failed: (error: unknown) => void) {
-    this.parts = parts;
+  constructor(deps: ConnectionDeps, instance: string, roundTripMs: number, failed: (error: unknown) => void) {
+    this.deps = deps;
     this.instance = instance;
     this.roundTripMs = roundTripMs;
     this.failed = failed;
-    this.lostMs = parts.clock.bootMs();
+    this.lostMs = deps.clock.bootMs();
   }
 
   /** Resolves to the next connection, after a pause. @throws Denied, Revoked when that is the answer; Interrupted by `ending`. */
   async next(wasRefused: boolean, ending: AbortSignal): Promise<Dialed> {
-    const { clock } = this.parts;
+    const { clock } = this.deps;
     const over = new AbortController();
     const either = AbortSignal.any([ending, over.signal]);
     const { promise, resolve, reject } = Promise.withResolvers<Dialed>();
@@ -52,7 +52,7 @@ export class Redial {
       if (attempts >= ATTEMPTS_MAX) return;
       attempts++;
       const attempt = ++newest;
-      dial(this.parts, either).then(
+      dial(this.deps, either).then(
         (dialed) => {
           if (either.aborted) closeUnused(dialed);
           over.abort();
@@ -81,7 +81,7 @@ export class Redial {
   }
 
   private get isLong(): boolean {
-    return this.parts.clock.bootMs() - this.lostMs >= LONG_OUTAGE_MS;
+    return this.deps.clock.bootMs() - this.lostMs >= LONG_OUTAGE_MS;
   }
 
   private get retryMs(): number {

@@ -25,7 +25,7 @@ import { supply } from "./supply.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
 
 export class Session {
-  private readonly parts: SessionDeps;
+  private readonly deps: SessionDeps;
   private connection: Connection | undefined;
   private feed: Channel | undefined;
   private isEnding = false;
@@ -56,10 +56,10 @@ export class Session {
   contentBytes = { sent: 0, received: 0 };
   private readonly traffic = new Traffic();
 
-  constructor(parts: SessionDeps) {
-    this.parts = parts;
-    this.mayOnlyRead = parts.isReadOnly ?? false;
-    const { clock, events } = parts;
+  constructor(deps: SessionDeps) {
+    this.deps = deps;
+    this.mayOnlyRead = deps.isReadOnly ?? false;
+    const { clock, events } = deps;
     this.keepalive = new Keepalive(
       clock,
       () => this.connection,
@@ -71,7 +71,7 @@ export class Session {
       keepalive,
       connection: () => (this.isConnected ? this.connection : undefined),
       feed: () => this.feed,
-      isUsed: () => this.waiting > 0 || parts.wasUsed(),
+      isUsed: () => this.waiting > 0 || deps.wasUsed(),
       changed: (untilMs) => events.lease?.(untilMs),
       measured: () => events.silence?.(keepalive.line.silenceMs),
     });
@@ -83,7 +83,7 @@ export class Session {
    */
   async start(mayWait = false): Promise<void> {
     try {
-      await this.connect(await dial(this.parts, this.ending.signal));
+      await this.connect(await dial(this.deps, this.ending.signal));
     } catch (error) {
       if (!mayWait || !isRunnelError(error, "Unreachable", ...NOT_NOW)) throw error;
       this.refusal = isRunnelError(error, ...NOT_NOW) ? error.message : undefined;
@@ -241,7 +241,7 @@ export class Session {
         if (this.isConnected) {
           // Perhaps nobody else is asking it anything.
           void this.replaceIfStuck();
-          await sleep(this.parts.clock, Math.min(leftMs, POLL_MS));
+          await sleep(this.deps.clock, Math.min(leftMs, POLL_MS));
           continue;
         }
         const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -268,7 +268,7 @@ export class Session {
     this.ending.abort(error);
     if (this.isResponsive) {
       this.feed?.end();
-      await Promise.race([this.feed?.result().catch(() => undefined), sleep(this.parts.clock, GOODBYE_MS)]);
+      await Promise.race([this.feed?.result().catch(() => undefined), sleep(this.deps.clock, GOODBYE_MS)]);
     }
     this.connection?.close(error);
     if (this.replacement !== undefined) closeUnused(this.replacement);
@@ -282,7 +282,7 @@ export class Session {
   }
 
   private async connect({ link, roundTripMs }: Dialed): Promise<void> {
-    const greeting = greet(this.parts, link, (error) => this.lost(greeting.connection, error));
+    const greeting = greet(this.deps, link, (error) => this.lost(greeting.connection, error));
     const { connection } = greeting;
     this.keepalive.line.begin(roundTripMs);
     try {
@@ -296,13 +296,13 @@ export class Session {
 
   /** hello, attach and the listing go in one flight (W130). */
   private async attach({ connection, greeted }: Greeting): Promise<void> {
-    const { volume, listsAll, events } = this.parts;
+    const { volume, listsAll, events } = this.deps;
     const { keepalive } = this;
-    const from = this.parts.resume();
+    const from = this.deps.resume();
     const sentMs = keepalive.time.nowMs;
     const feed = connection.open("attach", {
       volume,
-      instance: this.parts.instance(),
+      instance: this.deps.instance(),
       ...(from === undefined ? {} : { epoch: from.epoch, seq: from.seq, follows: from.follows }),
       wantsNodes: this.nodes.isEmpty,
       ...(keepalive.line.roundTripMs < ROUND_TRIP_REPORTED_MS
@@ -317,7 +317,7 @@ export class Session {
     attaching.catch(() => undefined);
     let answer: unknown;
     try {
-      await keepalive.atFirst(greeted, silent(new URL(this.parts.url).host, undefined));
+      await keepalive.atFirst(greeted, silent(new URL(this.deps.url).host, undefined));
       keepalive.line.measured(keepalive.time.nowMs - sentMs);
       answer = await keepalive.atFirst(attaching, unanswered("attach"));
     } finally {
@@ -365,7 +365,7 @@ export class Session {
   }
 
   private handle(item: FeedFromServer, feed: Channel): void {
-    const { events } = this.parts;
+    const { events } = this.deps;
     switch (item[0]) {
       case "changes": {
         events.changes?.(item[1], item[2] ?? []);
@@ -426,8 +426,8 @@ export class Session {
     this.lastError = unreachable("connection", error);
     this.lease.lost(this.lastError);
     // The lease goes on, but every use of it goes through the agent, which knows that nothing can be changed now.
-    this.parts.events.lease?.(0);
-    this.parts.events.link?.(false, this.lastError.message);
+    this.deps.events.lease?.(0);
+    this.deps.events.link?.(false, this.lastError.message);
     this.wakeKeeper?.();
   }
 
@@ -458,7 +458,7 @@ export class Session {
   }
 
   private redial(failed: (error: unknown) => void): Redial {
-    return new Redial(this.parts, this.parts.instance(), this.keepalive.line.roundTripMs, failed);
+    return new Redial(this.deps, this.deps.instance(), this.keepalive.line.roundTripMs, failed);
   }
 
   /** Dials a replacement while the server is silent to somebody who waits: perhaps only this connection is stuck. */
@@ -467,7 +467,7 @@ export class Session {
     if (this.isReplacing || !this.isConnected || connection === undefined) return;
     this.isReplacing = true;
     try {
-      const { clock } = this.parts;
+      const { clock } = this.deps;
       const error = new RunnelError("Unreachable", "connection", "The line is there again, the connection was not.");
       this.replacement = await dialReplacement({
         clock,
@@ -489,7 +489,7 @@ export class Session {
     const isRefused = isRunnelError(error, ...NOT_LET_IN, ...NOT_NOW);
     this.refusal = isRefused ? fromSystemError(error, "").message : undefined;
     this.lastError = unreachable("connect", fromSystemError(error, "connect"));
-    this.parts.events.link?.(false, this.lastError.message);
+    this.deps.events.link?.(false, this.lastError.message);
   }
 }
 

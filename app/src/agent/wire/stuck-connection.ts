@@ -1,5 +1,5 @@
 // Notices that the line is there again while a connection over it is stuck: after an outage TCP sends again ever more seldom, so that the connection may stay
-// silent for as long once more as the outage was. A new one is dialed beside it.
+// silent for as long once more as the outage was. A new one is dialed meanwhile.
 import type { Clock } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
 import { type Dialed, closeUnused } from "./open-connection.ts";

@@ -1,4 +1,4 @@
-// The listing of the whole tree, which runs beside all else until the replica is whole; the first one is asked for with the attachment.
+// Runs the listing of the whole tree alongside all else until the replica is whole; the first one is asked for with the attachment.
 import { type Channel, type RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Listings } from "./listings.ts";
 import type { Session } from "./session.ts";
@@ -10,13 +10,13 @@ export interface WholeListingDeps {
 }
 
 export class WholeListing {
-  private readonly parts: WholeListingDeps;
+  private readonly deps: WholeListingDeps;
   private asked: Channel | undefined;
   /** While it runs: the root has come, or it has ended without. */
   private rootListed: Promise<void> | undefined;
 
-  constructor(parts: WholeListingDeps) {
-    this.parts = parts;
+  constructor(deps: WholeListingDeps) {
+    this.deps = deps;
   }
 
   /** Hands over a listing for the next `begin` to read. */
@@ -27,7 +27,7 @@ export class WholeListing {
   /** Lists the whole tree and follows it, unless that is being done. */
   begin(): void {
     if (this.rootListed !== undefined) return;
-    const { listings, failed } = this.parts;
+    const { listings, failed } = this.deps;
     const { asked } = this;
     this.asked = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -45,6 +45,6 @@ export class WholeListing {
 
   /** Resolves when the root is listed, which comes first, or the listing has ended without it. @throws Unreachable after a silence. */
   async root(): Promise<void> {
-    if (this.rootListed !== undefined) await this.parts.session.whileAlive(this.rootListed, "list");
+    if (this.rootListed !== undefined) await this.deps.session.whileAlive(this.rootListed, "list");
   }
 }

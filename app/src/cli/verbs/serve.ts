@@ -1,4 +1,4 @@
-// runnel serve: the server, in this process, until it is told to end.
+// runnel serve: the server, in this process, until a signal ends it.
 import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
 import { LIMITS, RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared";
@@ -112,7 +112,7 @@ function securityOf(
 
 async function serve(settings: ServerSettings, output: Output): Promise<void> {
   keepHeapSmall();
-  const told = endOfService();
+  const ended = endOfService();
   const { startServer } = await import("@runnel/server");
   const server = await startServer(settings);
   if (process.geteuid?.() === 0) console.error(ROOT_WARNING);
@@ -134,9 +134,9 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
     ),
     ...(!isForGuests ? [] : [...keyLines(guests.fingerprint), "Let somebody in: runnel invite VOLUME"]),
   ]);
-  // For the next start: this process may end by a kill.
+  // Kept for the next start: this process may end by a kill.
   flushCompileCache();
-  await told;
+  await ended;
   await server.close();
 }
 

@@ -225,7 +225,7 @@ function readJson<T>(path: string, schema: z.ZodType<T>): T | undefined {
   }
 }
 
-/** All or nothing: a reader sees the old file or the new one. Only the lock's holder writes, so the name beside is free. */
+/** Writes all or nothing: a reader sees the old file or the new one. Only the lock's holder writes, so the other name is free. */
 function writeJson(path: string, value: unknown): void {
   writeFileSync(`${path}.new`, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);

@@ -15,7 +15,7 @@ export function takeLock(path: string): AgentLock | undefined {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
-    // Nothing is ever written to it: no journal beside it.
+    // Nothing is ever written to it: it needs no journal.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     const held = database;
     return { release: () => held.close() };

@@ -57,7 +57,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** All or nothing, and durable when it returns: a token is told once. Only the agent writes. */
+/** All or nothing, and durable when it returns: a token is given once. Only the agent writes. */
 export function writeServers(path: string, servers: readonly KnownServer[]): void {
   const file = openSync(`${path}.new`, "w", PRIVATE_MODE);
   try {
