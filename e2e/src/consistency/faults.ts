@@ -3,7 +3,8 @@ import type { SeededRandom, SimulatedClock } from "@runnel/shared";
 import { isRunnelError, sleep } from "@runnel/shared";
 import type { Fault } from "./plan.ts";
 import type { SimulatedClient } from "./simulated-client.ts";
-import { FOLDER, type SimulatedServer } from "./simulated-server.ts";
+import { FOLDER } from "../simulation/serve-folder.ts";
+import type { SimulatedServer } from "./simulated-server.ts";
 
 const WALL_JUMP_MS = 3_600_000;
 const SERVER_AWAY_MS = 3_000;

@@ -14,7 +14,8 @@ import { memoryFolder } from "./memory-folder.ts";
 import { Outside } from "./outside.ts";
 import type { Plan, Step } from "./plan.ts";
 import { SimulatedClient } from "./simulated-client.ts";
-import { FOLDER, SimulatedServer } from "./simulated-server.ts";
+import { FOLDER } from "../simulation/serve-folder.ts";
+import { SimulatedServer } from "./simulated-server.ts";
 import { UNKNOWN, keyOf } from "./check/truth.ts";
 import { runProgram } from "./workload.ts";
 

@@ -13,7 +13,7 @@ import { Machine, type Process } from "../simulation/machine.ts";
 import { ShadowDisk } from "../simulation/shadow-disk.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { tellLate } from "./late-drive.ts";
-import { SERVER_URL } from "./simulated-server.ts";
+import { SERVER_URL } from "../simulation/serve-folder.ts";
 
 const FITS = 0.15;
 const CACHE_BYTES = 64 * 1024 * 1024;

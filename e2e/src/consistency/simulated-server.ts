@@ -1,18 +1,13 @@
 // The server of a simulation: what `runnel serve` composes, on a simulated disk, clock and network, with the meta store in memory.
-import { inlineExecutor } from "@runnel/native";
-import type { Feed, MetaStore, OpenedVolume, VolumeHost } from "@runnel/server/parts";
-import { MemoryMetaImage, lookAtFolder, openMemoryMetaStore, openVolume, serve } from "@runnel/server/parts";
+import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/parts";
+import { MemoryMetaImage, openMemoryMetaStore } from "@runnel/server/parts";
 import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import { SimulatedDisk } from "@runnel/shared";
 import { Machine, type Process } from "../simulation/machine.ts";
+import { DATA, FOLDER, PORT, serveFolder } from "../simulation/serve-folder.ts";
 import { ServerDisks } from "./server-disks.ts";
 import { Truth } from "./check/truth.ts";
 
-const PORT = 7473;
-export const VOLUME = "docs";
-export const SERVER_URL = `ws://127.0.0.1:${PORT}/${VOLUME}`;
-export const FOLDER = "/srv/docs";
-const DATA = "/var/runnel";
 /** A server notices within this time that its folder is not at its path any more, on the slowest of the disks here. */
 const NOTICED_MS = 3_500;
 
@@ -97,50 +92,28 @@ export class SimulatedServer {
 
   private async serve(process: Process): Promise<void> {
     await this.disks.openRoot(FOLDER, { permissions: 0o755 });
-    const executor = inlineExecutor();
-    const warn = (message: string): void => void this.warnings.push(message);
     this.opened = undefined;
-    const settings = { name: VOLUME, folder: FOLDER };
-    const host: VolumeHost = {
+    await serveFolder({
+      acceptor: this.network,
       clock: process,
-      executor,
       disk: this.disks,
-      dataFolder: DATA,
       termMs: this.termMs,
-      warn,
+      warn: (message) => void this.warnings.push(message),
       openMeta: async (_folder, create) => {
         if (create !== undefined) this.image = new MemoryMetaImage();
         const store = await openMemoryMetaStore(this.image, create === undefined ? {} : { create });
         return whileAlive(process, this.reporting(this.lost === undefined ? this.truth.follow(store) : store));
       },
-    };
-    await serve({
-      acceptor: this.network,
-      clock: process,
-      executor,
-      host: "127.0.0.1",
-      port: PORT,
-      software: "Runnel server",
-      isSecure: false,
-      security: undefined,
-      warn,
-      volumes: [
-        {
-          ...settings,
-          look: () => lookAtFolder(settings, host),
-          open: async (gone) => {
-            const opened = await openVolume(settings, host, gone);
-            this.opened = opened;
-            if (this.lost === undefined) this.truth.cutAfter(opened.volume.seq);
-            this.countWaits(opened.volume.feed);
-            return { ...opened, release: () => this.released(opened) };
-          },
-        },
-      ],
+      opened: (opened) => {
+        this.opened = opened;
+        if (this.lost === undefined) this.truth.cutAfter(opened.volume.seq);
+        this.countWaits(opened.volume.feed);
+        return { ...opened, release: () => this.released(opened) };
+      },
     });
   }
 
-  /** The volume is let go: its folder is away, or the server ends. */
+  /** The volume is released: its folder is away, or the server ends. */
   private async released(opened: OpenedVolume): Promise<void> {
     if (this.opened === opened) this.opened = undefined;
     await opened.release();

@@ -6,25 +6,14 @@ import { join } from "node:path";
 import { type Mount, openMountWith } from "@runnel/app/parts";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
-import {
-  MemoryMetaImage,
-  type OpenedVolume,
-  type RunningServer,
-  type VolumeHost,
-  lookAtFolder,
-  openMemoryMetaStore,
-  openVolume,
-  serve,
-} from "@runnel/server/parts";
+import { MemoryMetaImage, type OpenedVolume, type RunningServer, openMemoryMetaStore } from "@runnel/server/parts";
 import { ROOT_NODE, SeededRandom, SimulatedClock, SimulatedDisk, SimulatedNetwork, sleep } from "@runnel/shared";
 import type { DiskRoot, LineConditions } from "@runnel/shared";
 import { HostDisk } from "./host-disk.ts";
 import { Machine } from "./machine.ts";
+import { FOLDER, PORT, SERVER_URL, serveFolder } from "./serve-folder.ts";
 import { TappedLine } from "./tapped-line.ts";
 
-const PORT = 7473;
-const SERVED = "/srv/docs";
-const DATA = "/var/runnel";
 const TERM_MS = 20_000;
 const CACHE_BYTES = 1024 * 1024 * 1024;
 /** Time for which a server that starts again is away. */
@@ -65,7 +54,7 @@ export class SimulatedPlace {
 
   /** With these files in the served folder. */
   async open(files: Record<string, Uint8Array>): Promise<void> {
-    this.served = await this.disk.openRoot(SERVED, { permissions: 0o755 });
+    this.served = await this.disk.openRoot(FOLDER, { permissions: 0o755 });
     await this.fill(files);
     await this.run(this.openServer());
     const startMs = this.clock.bootMs();
@@ -101,39 +90,18 @@ export class SimulatedPlace {
   }
 
   private async openServer(): Promise<void> {
-    const { clock, executor, disk, image } = this;
-    const warn = (message: string): void => void this.log.push(message);
-    const settings = { name: "docs", folder: SERVED };
-    const host: VolumeHost = {
-      clock,
-      executor,
-      disk,
-      dataFolder: DATA,
-      termMs: this.termMs,
-      warn,
-      openMeta: async (_folder, create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
-    };
-    this.server = await serve({
+    const { clock, disk, image } = this;
+    this.server = await serveFolder({
       acceptor: this.line,
       clock,
-      executor,
-      host: "127.0.0.1",
-      port: PORT,
-      software: "Runnel server",
-      isSecure: false,
-      security: undefined,
-      warn,
-      volumes: [
-        {
-          ...settings,
-          look: () => lookAtFolder(settings, host),
-          open: async (gone) => {
-            const opened = await openVolume(settings, host, gone);
-            this.volume = opened.volume;
-            return opened;
-          },
-        },
-      ],
+      disk,
+      termMs: this.termMs,
+      warn: (message) => void this.log.push(message),
+      openMeta: async (_folder, create) => openMemoryMetaStore(image, create === undefined ? {} : { create }),
+      opened: (opened) => {
+        this.volume = opened.volume;
+        return opened;
+      },
     });
   }
 
@@ -153,7 +121,7 @@ export class SimulatedPlace {
         log: (message, error) => void this.log.push(`${message} ${error instanceof Error ? error.message : ""}`),
       },
       {
-        url: `ws://127.0.0.1:${PORT}/docs`,
+        url: SERVER_URL,
         mountpoint: "",
         cacheFolder: join(folder, "cache"),
         cacheBytes: CACHE_BYTES,

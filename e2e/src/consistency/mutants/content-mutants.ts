@@ -6,7 +6,7 @@ import { BaseHolds, SupersededVersions, RootGuard, ServedVolume, ServingLock, Su
 import type { Disk, DiskRoot } from "@runnel/shared";
 import type { Mutant } from "./mutant.ts";
 import { replace } from "./replace.ts";
-import { FOLDER } from "../simulated-server.ts";
+import { FOLDER } from "../../simulation/serve-folder.ts";
 
 type Find = Parameters<SupersededVersions["find"]>;
 type Lineage = ReturnType<Saves["lineage"]>;
