@@ -40,20 +40,20 @@ export class Crowd {
 
   /** Programs of these look into the root; how many drives have a lease then. */
   async look(clients: readonly SimulatedClient[]): Promise<number> {
-    await this.run(Promise.all(clients.map((client) => client.life?.kernel.program().readdir(""))));
+    await this.run(Promise.all(clients.map((client) => client.agent?.kernel.program().readdir(""))));
     await this.clock.advance(10 * DELAY_MS);
     return this.holders();
   }
 
   /** Counts the drives that have a lease. */
   async holders(): Promise<number> {
-    const states = await this.run(Promise.all(this.clients.map((client) => client.life?.mount.status(false))));
+    const states = await this.run(Promise.all(this.clients.map((client) => client.agent?.mount.status(false))));
     return states.filter((state) => state?.hasLease === true).length;
   }
 
   /** Measures how long a program of the first client waits for the close of a new file, on the simulation's clock. */
   async saveMs(): Promise<number> {
-    const program = this.clients[0]?.life?.kernel.program();
+    const program = this.clients[0]?.agent?.kernel.program();
     if (program === undefined) throw new Error("There is no client.");
     const { O_WRONLY, O_CREAT } = constants;
     const fd = await this.run(program.open(`file ${++this.saves}`, O_WRONLY | O_CREAT));

@@ -93,7 +93,7 @@ export class Faults {
     else if (kind === "halfCut") this.later(lastsMs, line.lose());
     else if (kind === "wallJump") machine.jumpWall((2 * random.next() - 1) * WALL_JUMP_MS);
     else if (kind === "noAcks") this.later(lastsMs, client.withholdAcks());
-    else if (kind === "memoryShort") client.life?.kernel.shrink();
+    else if (kind === "memoryShort") client.agent?.kernel.shrink();
     else if (kind === "kill" || kind === "powerCut") this.stopClient(client, kind === "powerCut", lastsMs);
     else if (kind === "serverPowerCut") this.stopServer(() => server.crash());
     else if (kind === "dataLost") this.loseData(lastsMs);
@@ -148,7 +148,7 @@ export class Faults {
   }
 
   private stopClient(client: SimulatedClient, losesPower: boolean, awayMs: number): void {
-    if (client.life === undefined) return;
+    if (client.agent === undefined) return;
     const start = async (): Promise<void> => {
       await client.kill(losesPower);
       if (losesPower) await sleep(this.parts.clock, awayMs);
@@ -200,7 +200,7 @@ export class Faults {
   }
 
   private keep(starting: Promise<void>): void {
-    // Told by `heal`.
+    // `restore` reports it.
     starting.catch(() => undefined);
     this.starting.push(starting);
   }

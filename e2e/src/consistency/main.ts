@@ -39,7 +39,7 @@ async function writeSmaller(seed: number, runs: number, name: string | undefined
   process.stdout.write(`${JSON.stringify(await shrink(plan, fails, runs), undefined, 2)}\n`);
 }
 
-/** A run that does not come to its end is told of as one that went wrong. */
+/** A run that does not come to its end is reported as one that went wrong. */
 async function watched(plan: Plan): Promise<Report> {
   const { seed } = plan;
   const nothing = { checked: 0, close: 0, offline: 0, calls: 0, commits: 0, waited: 0, fromKernels: 0, trace: "" };

@@ -2,7 +2,7 @@
 // remains (jitter, bytes, the order of what happens at once) hangs on the plan's seed.
 import { SeededRandom } from "@runnel/shared";
 
-/** `readNewest`: what another client's program was told done last, or `path`. */
+/** `readNewest`: what another client's program changed last, or `path`. */
 export const DOINGS = [
   "read",
   "readNewest",

@@ -193,7 +193,7 @@ class World {
   }
 
   private states(): Promise<(MountStatus | undefined)[]> {
-    return this.until(Promise.all(this.clients.map((client) => client.life?.mount.status(false))), "the status");
+    return this.until(Promise.all(this.clients.map((client) => client.agent?.mount.status(false))), "the status");
   }
 
   /** At rest all clients, the server's tree and the plain folder are the same. */
@@ -279,7 +279,7 @@ class World {
   }
 
   private async driveTree(client: SimulatedClient, path: string): Promise<string[]> {
-    const program = client.life?.kernel.program();
+    const program = client.agent?.kernel.program();
     if (program === undefined) return [];
     const lines: string[] = [];
     for (const name of (await program.readdir(path)).toSorted()) {

@@ -18,8 +18,8 @@ import { SERVER_URL } from "../simulation/serve-folder.ts";
 const FITS = 0.15;
 const CACHE_BYTES = 64 * 1024 * 1024;
 
-/** The time from a start of the agent to its end. */
-export interface Life {
+/** The agent from a start to its end. */
+export interface RunningAgent {
   process: Process;
   disk: HostDisk;
   drive: MemoryDrive;
@@ -50,20 +50,20 @@ export class SimulatedClient {
   readonly machine: Machine;
   readonly line: SimulatedLine;
   readonly problems: string[] = [];
-  life: Life | undefined;
+  agent: RunningAgent | undefined;
   private readonly folder: string;
   private readonly random: SeededRandom;
-  private lives = 0;
+  private starts = 0;
   private instances = 0;
   private boots = 1;
   private silences = 0;
   /** Path of what the machine's disk holds. */
   private state = "";
   private readonly shadow: ShadowDisk | undefined;
-  /** The machine's disk, in all lives. */
+  /** The machine's disk, for all agents that run there. */
   readonly disk = { isFull: false, slowMs: 0 };
   /** Their drives still have files open. */
-  private readonly former: Life[] = [];
+  private readonly former: RunningAgent[] = [];
 
   constructor(name: string, folder: string, { clock, network, random, line, losesPower }: SimulatedClientParts) {
     this.name = name;
@@ -77,7 +77,7 @@ export class SimulatedClient {
 
   /** @throws what `runnel mount` would say. */
   async start(): Promise<void> {
-    this.lives += 1;
+    this.starts += 1;
     if (this.state === "") {
       this.state = join(this.folder, `${this.name}-0`);
       mkdirSync(this.state, { recursive: true });
@@ -127,7 +127,7 @@ export class SimulatedClient {
     ended.catch(() => {});
     const end = (): void => reject(new RunnelError("Interrupted", "use the drive", "The agent was killed."));
     const kernel = new Kernel(drive, process, new SeededRandom(random.below(2 ** 32)), isFull);
-    this.life = { process, disk, drive, kernel, mount, ended, end };
+    this.agent = { process, disk, drive, kernel, mount, ended, end };
   }
 
   /** Makes its line swallow everything until the function that this returns is called; so do others until theirs. */
@@ -140,9 +140,9 @@ export class SimulatedClient {
     };
   }
 
-  /** This life of the agent asks for its lease as ever, but acknowledges nothing until the function is called that this returns. */
+  /** This agent asks for its lease as ever, but acknowledges nothing until the function is called that this returns. */
   withholdAcks(): () => void {
-    const { session } = (this.life?.mount ?? {}) as { session?: Acknowledging };
+    const { session } = (this.agent?.mount ?? {}) as { session?: Acknowledging };
     if (session === undefined) return () => undefined;
     const withheld: [feed: unknown, seq: number][] = [];
     // Before the class's own.
@@ -163,14 +163,14 @@ export class SimulatedClient {
   }
 
   /**
-   * SIGKILL: the next life begins with a copy of what the agent had told the kernel. With `losesPower` the machine stops: the next life begins with what was
+   * SIGKILL: the next process begins with a copy of what the agent had told the kernel. With `losesPower` the machine stops: the next process begins with what was
    * on its disk, and of the indexes, which are never synced, with anything.
    */
   async kill(losesPower: boolean): Promise<void> {
-    const { life, shadow } = this;
-    if (life === undefined) return;
-    this.stop(life);
-    const next = join(this.folder, `${this.name}-${this.lives}`);
+    const { agent, shadow } = this;
+    if (agent === undefined) return;
+    this.stop(agent);
+    const next = join(this.folder, `${this.name}-${this.starts}`);
     if (losesPower && shadow !== undefined) {
       this.boots += 1;
       await shadow.cutPower(next);
@@ -182,15 +182,15 @@ export class SimulatedClient {
       if (shadow !== undefined) shadow.folder = next;
     }
     this.state = next;
-    life.disk.closeAll();
+    agent.disk.closeAll();
   }
 
-  private stop(life: Life): void {
-    this.life = undefined;
-    life.process.kill();
+  private stop(agent: RunningAgent): void {
+    this.agent = undefined;
+    agent.process.kill();
     this.line.cut();
-    this.former.push(life);
-    life.end();
+    this.former.push(agent);
+    agent.end();
   }
 
   private damage(from: string, to: string): void {
@@ -202,10 +202,10 @@ export class SimulatedClient {
     if (how === 2) truncateSync(to, Math.floor(statSync(to).size / 2));
   }
 
-  /** Count of what the kernels of all lives answered by themselves. */
+  /** Count of what the kernels of all agents answered by themselves. */
   get fromKernel(): number {
-    const lives = [...this.former, ...(this.life === undefined ? [] : [this.life])];
-    return lives.reduce(
+    const agents = [...this.former, ...(this.agent === undefined ? [] : [this.agent])];
+    return agents.reduce(
       (sum, { kernel: { answered } }) => sum + answered.names + answered.attributes + answered.pages,
       0,
     );
@@ -213,9 +213,9 @@ export class SimulatedClient {
 
   /** The run is over. */
   end(): void {
-    if (this.life !== undefined) {
-      this.life.disk.closeAll();
-      this.stop(this.life);
+    if (this.agent !== undefined) {
+      this.agent.disk.closeAll();
+      this.stop(this.agent);
     }
     for (const { drive } of this.former) void drive.close(true);
   }

@@ -5,7 +5,7 @@ import type { Executor } from "@runnel/shared";
 import { SeededRandom, isRunnelError, sleep } from "@runnel/shared";
 import { type Call, type History, type Observation, isChange } from "./check/history.ts";
 import type { Step } from "./plan.ts";
-import type { Life, SimulatedClient } from "./simulated-client.ts";
+import type { RunningAgent, SimulatedClient } from "./simulated-client.ts";
 import { keyOf } from "./check/truth.ts";
 
 const ENOENT = 2;
@@ -32,26 +32,26 @@ export async function runProgram(parts: WorkloadParts, steps: readonly Step[]): 
   const { clock } = client.machine;
   for (const step of steps) {
     await sleep(clock, Math.max(0, beginMs + step.atMs - clock.bootMs()));
-    while (client.life === undefined) await sleep(clock, 50);
+    while (client.agent === undefined) await sleep(clock, 50);
     await new Promise<void>((resolve) => client.machine.whenAwake(resolve));
-    if (client.life === undefined) continue;
-    await new Doer(parts, client.life, step).act();
+    if (client.agent === undefined) continue;
+    await new Doer(parts, client.agent, step).act();
   }
 }
 
-/** Does what one life of an agent is asked for. */
+/** Does what a running agent is asked for. */
 class Doer {
   private readonly parts: WorkloadParts;
-  private readonly life: Life;
+  private readonly agent: RunningAgent;
   private readonly step: Step;
   private readonly program: Program;
   private readonly random: SeededRandom;
 
-  constructor(parts: WorkloadParts, life: Life, step: Step) {
+  constructor(parts: WorkloadParts, agent: RunningAgent, step: Step) {
     this.parts = parts;
-    this.life = life;
+    this.agent = agent;
     this.step = step;
-    this.program = life.kernel.program();
+    this.program = agent.kernel.program();
     const { client, program, atMs } = step;
     this.random = new SeededRandom(parts.seed ^ Math.imul(atMs * 16 + client * 4 + program + 1, 0x9e3779b1));
   }
@@ -103,10 +103,10 @@ class Doer {
   ): Promise<Call> {
     const { history } = this.parts;
     const call = history.begin(begun);
-    const { mount, process } = this.life;
+    const { mount, process } = this.agent;
     const before = mount.statistics().offlineAnswers;
     try {
-      await Promise.race([work(call), this.life.ended]);
+      await Promise.race([work(call), this.agent.ended]);
       history.end(call, "ok");
     } catch (error) {
       const { errno } = error as { errno?: number };
@@ -223,19 +223,19 @@ class Doer {
     if (holdsMs === 0) return;
     const { clock } = this.parts.client.machine;
     const beganMs = clock.bootMs();
-    await sleep(this.life.process, holdsMs);
+    await sleep(this.agent.process, holdsMs);
     call.heldMs = clock.bootMs() - beganMs;
   }
 
   private async flush(): Promise<void> {
     await this.call({ client: this.client, kind: "flush", path: "" }, async (call) => {
-      const unsent = await this.life.mount.flush(false);
+      const unsent = await this.agent.mount.flush(false);
       call.names = unsent.map(({ path }) => path);
     });
   }
 
   private async removeTree(path: string): Promise<void> {
-    await this.call({ client: this.client, kind: "removeTree", path }, () => this.life.mount.remove(path));
+    await this.call({ client: this.client, kind: "removeTree", path }, () => this.agent.mount.remove(path));
   }
 
   private async saveByRename(path: string): Promise<void> {

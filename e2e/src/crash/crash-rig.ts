@@ -1,4 +1,4 @@
-// A server and two devices on the same volume, made to crash: one device works and is killed, the other only trees. What a workload's programs were told is
+// A server and two devices on the same volume, made to crash: one device works and is killed, the other only looks. What a workload's programs were answered is
 // compared with the server's folder, the drive and the other drive.
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -96,7 +96,7 @@ export class CrashRig {
     }
   }
 
-  /** Throws unless what is there is what the programs were told, the same in all three places. */
+  /** Throws unless what is there is what the programs were answered, the same in all three places. */
   async check(work: Work): Promise<void> {
     const untilMs = performance.now() + SETTLE_MS;
     for (;;) {

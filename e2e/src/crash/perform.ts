@@ -69,7 +69,7 @@ async function persistently(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** mkdir -p of Node would hide EROFS: it trees then whether the folder is there, and tells how that failed. */
+/** mkdir -p of Node would hide EROFS: it looks then whether the folder is there, and tells how that failed. */
 async function makeFolder(path: string): Promise<void> {
   await persistently(async () => {
     await mkdir(path).catch((error: NodeJS.ErrnoException) => {

@@ -31,7 +31,7 @@ export function readNotes(path: string): Note[] {
   return lines.map((line) => JSON.parse(line) as Note);
 }
 
-/** Collects what a server committed in all its lives. */
+/** Collects what a server committed in all its processes. */
 export function truthOf(notes: readonly Note[], clientOf: (instance: string) => string): Truth {
   const truth = new Truth(clientOf);
   let open: { planned: Decided[]; atMs: number } = { planned: [], atMs: 0 };

@@ -1,4 +1,4 @@
-// The server of a recorded run, in all its lives.
+// The server of a recorded run, through all its processes.
 import type { Sandbox, ServerProcess } from "../harness/index.ts";
 import { witnessed } from "./witness.ts";
 

@@ -11,7 +11,7 @@ const SETTINGS = "RUNNEL_WITNESS";
 
 export interface WitnessSettings {
   of: "server" | "agent";
-  /** The file of its notes; it may have some of an earlier life. */
+  /** The file of its notes; it may have some of an earlier process. */
   notes: string;
   mutant?: string | undefined;
   /** Acknowledges nothing. */

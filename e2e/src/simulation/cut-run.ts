@@ -11,7 +11,7 @@ export interface CutSettings {
   line: Partial<LineConditions>;
   /** Files in the served folder before. */
   files: Record<string, Uint8Array>;
-  /** Written by a program on the server right before the steps: told of, but not yet cut into chunks. */
+  /** Written by a program on the server right before the steps: reported, but not yet cut into chunks. */
   young?: Record<string, Uint8Array>;
   steps: readonly Step[];
   /** After which frames, of both directions, the line is cut while this step is performed; counted from 1. */
