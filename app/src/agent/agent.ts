@@ -79,7 +79,7 @@ export class Agent {
   /** Ends every mount; those that programs use stay and are Busy, unless forced. @throws RunnelError the first failure */
   async close(force: boolean): Promise<DrivesEnded> {
     this.#isClosing = true;
-    // What is on its way has a deadline of its own; ended in the middle it would be left behind as a dead mount.
+    // A mount on its way has a deadline of its own; ended in the middle it would be left behind as a dead mount.
     await Promise.allSettled(this.#busy.values());
     const mounts = [...this.#mounts.values()];
     const ends = await Promise.allSettled(mounts.map((mount) => mount.unmount(force)));
@@ -112,7 +112,7 @@ export class Agent {
         const next = `Unmount it first: runnel unmount ${quoted(mountpoint)}`;
         throw new RunnelError("Exists", "mount", `${mountpoint} is the drive of ${mounted}. ${next}`);
       }
-      // What is dead stays until the drive takes its place: meanwhile nobody writes into the folder beneath.
+      // A dead mount stays until the drive takes its place: meanwhile nobody writes into the folder beneath.
       const replacesDead = await this.#isDead(mountpoint);
       const cacheFolder = await this.#check(mountpoint, request.cacheFolder, replacesDead);
       const stateFolder = this.settings.home.mountFolder(url, mountpoint);
@@ -182,14 +182,14 @@ export class Agent {
     return cache;
   }
 
-  /** Whether a dead agent's drive is on top at a mount point. */
+  /** Returns whether a dead agent's drive is on top at a mount point. */
   async #isDead(mountpoint: string): Promise<boolean> {
     const { mountTable } = this.settings;
     const top = (await mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
     return top !== undefined && isRunnelMount(top) && (await mountTable.probe(mountpoint)) === "dead";
   }
 
-  /** What dead agents left at a mount point goes; resolves to undefined when there was no such thing. */
+  /** Removes what dead agents left at a mount point. @returns undefined when there was no such thing. */
   async #detachIfDead(mountpoint: string): Promise<true | undefined> {
     const { mountTable, log } = this.settings;
     // Several may lie one over another.

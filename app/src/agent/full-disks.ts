@@ -2,9 +2,9 @@
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 
-/** Less than this is full: saves take room before they are refused for want of it. */
+/** Less than this is full: saves take space before they are refused for want of it. */
 const FULL_BYTES = 1024 * 1024;
-/** A file that has no room as a whole is reported for so long after it was read on. */
+/** A file that has no space as a whole is reported for so long after it was read on. */
 const TIGHT_MS = 60_000;
 
 export class FullDisks {

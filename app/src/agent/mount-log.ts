@@ -1,11 +1,11 @@
-// What a mount writes into agent.log: one line with its time. An expected failure is told by its kind, without a stack and without words that may name a file.
+// Writes into agent.log for a mount: one line with its time. An expected failure is written by its kind, without a stack and without words that may name a file.
 import { type ErrorKind, isRunnelError } from "@runnel/shared";
 import type { Logger } from "pino";
 
 /** Kinds that nothing in a sound agent leads to: where they come from matters. */
 const OWN_FAULTS: readonly ErrorKind[] = ["Invalid", "Io", "Corrupt"];
 
-/** Kinds that tell a program what it did: it is told itself, and the log is not to drown in them. */
+/** Kinds that tell a program what it did: it sees the error itself, and the log is not to drown in them. */
 const PROGRAMS_OWN: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   "NotFound",
   "Stale",
@@ -24,7 +24,7 @@ const PROGRAMS_OWN: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   "Unsupported",
 ]);
 
-/** Whether a program's request failed as such requests do. */
+/** Returns whether a program's request failed as such requests do. */
 export function isProgramsOwn(kind: ErrorKind): boolean {
   return PROGRAMS_OWN.has(kind);
 }

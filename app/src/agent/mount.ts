@@ -8,11 +8,11 @@ export interface MountSettings {
   url: string;
   /** Absolute path of an existing empty folder. */
   mountpoint: string;
-  /** Where cached contents lie; made if missing. */
+  /** Folder of cached contents; made if missing. */
   cacheFolder: string;
   /** The most that cached contents may take; what is in use or not yet sent is kept beyond it. */
   cacheBytes: number;
-  /** Where replica and journal of this mount lie; made if missing. */
+  /** Folder of this mount's replica and journal; made if missing. */
   stateFolder: string;
   writeMode: WriteMode;
   /** Programs see this user as the owner of everything, whoever is stored. */
@@ -35,7 +35,7 @@ export interface WireBytes {
 }
 
 export interface MountStatistics {
-  /** By applications through the mount. */
+  /** Bytes that applications moved through the mount. */
   applications: { readBytes: number; writtenBytes: number };
   sent: WireBytes;
   received: WireBytes;
@@ -49,25 +49,25 @@ export interface MountStatistics {
   savedPercent: number;
 }
 
-/** What is in the way on the server, and where. */
+/** A path that something is in the way of on the server. */
 export interface Stuck {
   path: string;
   kind: string;
   sentence: string;
 }
 
-/** What the server says of the volume and its folder; times by the server's clock. */
+/** The volume and its folder, as the server says; times by the server's clock. */
 export interface ServerStatus {
   seq: number;
   /** Changes that are saved, and not yet in the plain files. */
   pending: number;
   /** Why they do not get there, and which path waits first; it is tried again. */
   stuck: Stuck | null;
-  /** What programs there changed may not show yet: so many names were looked at, of so many or more; `stuck` where that fails. */
+  /** Scan of what programs there changed, which may not show yet: so many names are done, of so many or more; `stuck` where that fails. */
   scan: { why: LookWhy; done: number; total: number; stuck: Stuck | null } | null;
   /** Changed there and from a drive at once; both are kept. */
   conflicts: { path: string; conflictCopy: string; atMs: number }[];
-  /** Saves that lack bytes which programs there destroyed; what there is of them lies beside. */
+  /** Saves that lack bytes which programs there destroyed; what there is of them is in a conflict copy. */
   incomplete: {
     path: string;
     conflictCopy: string;
@@ -95,7 +95,7 @@ export interface MountStatus {
   hasLease: boolean;
   /** The server lets this device read only: the drive is mounted so. */
   isReadOnly: boolean;
-  /** One sentence for a person about the state. */
+  /** A sentence for a person about the state. */
   sentence: string;
   epoch: string;
   seq: number;
@@ -104,7 +104,7 @@ export interface MountStatus {
   /** Whom a commit waits for now, and until when (wall clock, ms). */
   waiting: { operation: string; for: string[]; untilMs: number }[];
   conflicts: { path: string; conflictCopy: string }[];
-  /** What went wrong lately and was shown to no program: a sentence each. */
+  /** Problems of late that were shown to no program: a sentence each. */
   problems: string[];
   cacheBytes: number;
   pid: number;
@@ -128,15 +128,15 @@ export interface UnsentFile {
 
 export interface ExportedFile {
   id: string;
-  /** In the folder; null: it could not be written. */
+  /** Path in the folder; null when it could not be written. */
   path: string | null;
-  /** False: zeros stand for what nobody has of the version that was edited. */
+  /** All bytes are there; else zeros stand for what nobody has of the version that was edited. */
   isWhole: boolean;
   /** Why it could not be written. */
   reason: string | null;
 }
 
-/** What could not be sent of a drive. */
+/** Contents of a drive that could not be sent. */
 export interface UnsentFiles {
   list(): UnsentFile[];
   /** Copies contents to files below a folder (made where it is missing), over none that is there. */
@@ -154,7 +154,7 @@ export interface FoundEntry {
 
 export interface Mount {
   readonly settings: MountSettings;
-  /** `asksServer`: what it says is told too; that takes a round trip, or a silence. */
+  /** `asksServer`: includes what it says; that takes a round trip, or a silence. */
   status(asksServer: boolean): Promise<MountStatus>;
   statistics(): MountStatistics;
   resetStatistics(): void;
@@ -170,7 +170,7 @@ export interface Mount {
    * @throws NotFound; Stale when others changed something of it meanwhile.
    */
   remove(path: string, progress?: (removed: number, all: number) => void): Promise<void>;
-  /** What could not be sent is kept for the next mount at this place. @throws Busy without `force` while programs use the drive. */
+  /** Ends the mount; what could not be sent is kept for the next one at this place. @throws Busy without `force` while programs use the drive. */
   unmount(force: boolean): Promise<{ unsentFiles: number }>;
   /** Resolves with the reason when the mount has ended, whoever ended it. */
   readonly ended: Promise<string>;

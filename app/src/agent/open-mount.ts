@@ -24,7 +24,7 @@ const ENTRIES_MAX = 65_536;
 /** Requests that read metadata answer within 2 s of silence; those that change it wait for the change ([W15], [W131]). */
 const READ_DEADLINE_MS = 5_000;
 
-/** What a mount runs on. */
+/** Engines that a mount runs on. */
 export interface MountEngines {
   clock: Clock;
   executor: Executor;
@@ -38,7 +38,7 @@ export interface MountEngines {
   log(message: string, error?: unknown): void;
 }
 
-/** Of the files that the process may have open; the drives take a tenth, the rest is for databases and sockets. */
+/** Divisor of the files that the process may have open; the drives take a tenth, the rest is for databases and sockets. */
 const OWN_SHARE = 2;
 let gate: DescriptorGate | undefined;
 
@@ -79,7 +79,7 @@ export async function openMountWith(
     const cachePath = join(settings.cacheFolder, createHash("sha256").update(settings.url).digest("hex").slice(0, 16));
     const state = keep(opened, await disk.openRoot(statePath, { permissions: FOLDER_MODE }));
     const ownRoot = keep(opened, await disk.openRoot(cachePath, { permissions: FOLDER_MODE }));
-    // Where the cache lies beside the state, a committed overlay becomes a cached content by a second name; elsewhere it is copied.
+    // A committed overlay becomes a cached content by a second name where the cache lies on the disk of the state; elsewhere it is copied.
     const shared = (await isOneDisk(state, ownRoot)) ? commonFolder(statePath, cachePath) : cachePath;
     const cacheRoot = keep(opened, await disk.openRoot(shared));
     const replica = keep(opened, openReplica(join(statePath, "replica.sqlite"), boot));

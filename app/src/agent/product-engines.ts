@@ -1,4 +1,4 @@
-// What the agent of the product is made of. Loaded when first used: a command that asks a running agent, or an agent that only
+// Engines of the product's agent. Loaded when first used: a command that asks a running agent, or an agent that only
 // answers `status`, needs neither addon nor database.
 import type { AgentEngines } from "./run-agent.ts";
 import { parsePredicate } from "@runnel/shared";

@@ -1,4 +1,4 @@
-// The life of an agent's process: one per home, found through agent.json and its socket, ended by a signal, by `stop`, or by
+// Lifecycle of an agent's process: one per home, found through agent.json and its socket, ended by a signal, by `stop`, or by
 // itself when it has had nothing to do for a while. What an agent does is in agent.ts.
 import {
   type CallSchemas,
@@ -187,14 +187,14 @@ class AgentProcess implements RunningAgent {
   }
 }
 
-/** What the process of an agent needs besides: to be called before it starts. */
+/** Prepares the process of an agent; to be called before it starts. */
 export function settleProcess(): void {
-  // They lead to agent.log: what a full disk has no room for is lost, and ends nothing.
+  // They lead to agent.log: what a full disk has no space for is lost, and ends nothing.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   // It must not hold a folder that may become a mount point; a relative RUNNEL_HOME is meant from where it was.
   process.env["RUNNEL_HOME"] = homeFolder();
   process.chdir("/");
-  // What it writes is for its user alone.
+  // Files that it writes are for its user alone.
   process.umask(0o077);
 }
 

@@ -61,7 +61,7 @@ async function edit(
   volume: Volume,
   random: SeededRandom,
 ): Promise<void> {
-  const base = found && (await cache.prove(found));
+  const base = found && (await cache.verify(found));
   if (base === undefined) return;
   const seq = 1 + random.below(SEQS);
   await editTo(cache, base, seq, await volume.sample(base.version.node, seq), volume.machine);
@@ -82,7 +82,7 @@ async function editTo(
   const pieces = [...offsets].sort((a, b) => a - b).map((offset) => ({ file, from: offset, offset, length: 500 }));
   const version = { node: base.version.node, seq };
   try {
-    const alone = { holds: 0, letGo: () => true };
+    const alone = { holds: 0, release: () => true };
     await cache.edit(base, alone, { version, sizeBytes: SIZE, recipe, oid }, { keptBytes: SIZE, pieces });
   } finally {
     await file.close();
@@ -93,7 +93,7 @@ async function check(cache: Cache, volume: Volume): Promise<number> {
   let held = 0;
   for (let node = 1; node <= NODES; node++) {
     for (const found of cache.versionsOf(node)) {
-      const content = await cache.prove(found);
+      const content = await cache.verify(found);
       if (content === undefined) continue;
       const sample = await volume.sample(node, content.version.seq);
       for (const { offset, length } of cache.present(content)) {

@@ -63,7 +63,7 @@ test("a content is found by its version, once made", async () => {
 test("a content of another size takes the place of a version's content, which goes when its holder lets go", async () => {
   const content = await made(VERSION, 10);
   const told: number[] = [];
-  cache.onLeaving((id) => told.push(id) > 0);
+  cache.onEvicting((id) => told.push(id) > 0);
   const hold = cache.hold(content);
   const other = await made(VERSION, 11);
   await cache.write(content, 0, new Uint8Array(10));
@@ -78,7 +78,7 @@ test("a content is started over as an empty one of the same version and recipe; 
   const sample = await machine.sample(3, 300_000);
   const content = await fill(sample);
   const hold = cache.hold(content);
-  const { hold: anewHold, formerGone } = await cache.startOver(content);
+  const { hold: anewHold, formerEvicted } = await cache.startOver(content);
   const { content: anew } = anewHold;
   expect(anew).toMatchObject({ version: VERSION, sizeBytes: 300_000, recipe: content.recipe, oid: content.oid });
   expect(cache.find(VERSION)?.id).toBe(anew.id);
@@ -86,7 +86,7 @@ test("a content is started over as an empty one of the same version and recipe; 
   expect(cache.byId(content.id)).toBeDefined();
   await expect(cache.startOver(content)).rejects.toMatchObject({ kind: "Gone" });
   hold[Symbol.dispose]();
-  await formerGone;
+  await formerEvicted;
   expect(cache.byId(content.id)).toBeUndefined();
   await cache.write(anew, 0, sample.bytes);
   expect(Buffer.compare(await cache.read(anew, 0, 300_000), sample.bytes)).toBe(0);
@@ -174,7 +174,7 @@ test("whoever makes a version's content may use it, whenever a file is taken in 
 });
 
 /** Held by nobody else. */
-const ALONE = { holds: 0, letGo: () => true };
+const ALONE = { holds: 0, release: () => true };
 
 /** The edit's bytes, in a file beside the cache. */
 async function editWith(
@@ -203,13 +203,13 @@ test("[F55] an edited content has a new id, the new version, and the chunks of b
   const how = { sample: next, seq: 9, keptBytes: 190_000, at: [{ offset: 100_000, length: 500 }] };
   const hold = cache.hold(content);
   await expect(editWith(content, how)).rejects.toMatchObject({ kind: "Busy" });
-  await expect(editWith(content, how, { holds: 1, letGo: () => false })).rejects.toMatchObject({ kind: "Busy" });
+  await expect(editWith(content, how, { holds: 1, release: () => false })).rejects.toMatchObject({ kind: "Busy" });
   expect(cache.find(VERSION)?.id).toBe(content.id);
-  const letGo = (): boolean => {
+  const release = (): boolean => {
     hold[Symbol.dispose]();
     return true;
   };
-  const changed = await editWith(content, how, { holds: 1, letGo });
+  const changed = await editWith(content, how, { holds: 1, release });
   expect(cache.find(VERSION)).toBeUndefined();
   expect(cache.byId(content.id)).toBeUndefined();
   expect(changed.id).not.toBe(content.id);
@@ -228,7 +228,7 @@ test("an edited content lacks what the old one lacked, has zeros where it grew, 
   const content = await made(VERSION, 100_000);
   await cache.write(content, 0, sample.bytes.subarray(0, 40_000));
   cache.setRecipe(content, sample.recipe, sample.oid);
-  cache.doubt(content);
+  cache.markUnverified(content);
   const edited = new Uint8Array(120_000);
   edited.set(sample.bytes.subarray(0, 80_000));
   edited.set(new Uint8Array(1000).fill(7), 10_000);
@@ -332,7 +332,7 @@ test("the least recently used contents are evicted first, held ones never", asyn
     contents.push(content);
   }
   const told: number[] = [];
-  cache.onLeaving((id) => told.push(id) > 0);
+  cache.onEvicting((id) => told.push(id) > 0);
   cache.find({ ...VERSION, seq: 1 });
   const hold = cache.hold(contents[1] as CachedContent);
   await cache.evict(200);
@@ -352,7 +352,7 @@ test("a content that is still read from stays, until it is let go", async () => 
   await cache.write(content, 0, new Uint8Array(10));
   let isRead = true;
   using holds = new DisposableStack();
-  cache.onLeaving((id) => {
+  cache.onEvicting((id) => {
     if (isRead) holds.use(cache.hold(cache.byId(id) as CachedContent));
     return !isRead;
   });
@@ -510,7 +510,7 @@ for (const end of ["a close", "a kill", "a power cut"] as const) {
     expect(cache.absent(found, { offset: 0, length: 100_000 })).toEqual([]);
     expect(cache.usedBytes()).toBe(100_000);
     // Only what is asked for is looked at.
-    await cache.prove(found, { offset: 1000, length: 1000 });
+    await cache.verify(found, { offset: 1000, length: 1000 });
     expect(cache.missing(found, { offset: 1000, length: 1000 })).toEqual([]);
     expect(cache.missing(found, { offset: 99_000, length: 1000 })).not.toEqual([]);
     expect(told).toEqual([]);
@@ -520,7 +520,7 @@ for (const end of ["a close", "a kill", "a power cut"] as const) {
     expect(wrong?.offset).toBeLessThanOrEqual(60_000);
     expect(told).toEqual([[VERSION.seq, wrong?.length]]);
     expect(cache.usedBytes()).toBe(100_000 - (wrong?.length ?? 0));
-    await cache.prove(found);
+    await cache.verify(found);
     expect(cache.missing(found, { offset: 0, length: 100_000 })).toEqual([wrong]);
     if (end !== "a close") await wasted.close();
   });
@@ -531,16 +531,16 @@ test("[F53] what is doubted counts as missing until it has been digested again, 
   const content = await fill(sample);
   const whole = { offset: 0, length: 100_000 };
   const hold = cache.hold(content);
-  cache.doubt(content);
+  cache.markUnverified(content);
   expect(cache.present(content)).toEqual([whole]);
   hold[Symbol.dispose]();
   await spoil(content, 60_000, 1);
-  cache.doubt(content);
+  cache.markUnverified(content);
   expect(cache.present(content)).toEqual([]);
   expect(cache.absent(content, whole)).toEqual([]);
   const told: number[] = [];
   cache.onDamaged((_version, bytes) => told.push(bytes));
-  await cache.prove(content);
+  await cache.verify(content);
   const [wrong, ...others] = cache.missing(content, whole);
   expect(others).toEqual([]);
   expect(wrong?.offset).toBeLessThanOrEqual(60_000);
@@ -563,7 +563,7 @@ test("[F53] what was written without a recipe is proved run by run, also when th
     const found = cache.find({ ...VERSION, seq }) as CachedContent;
     expect(await cache.read(found, 10_000, 10_000)).toEqual(sample.bytes.subarray(10_000, 20_000));
     await expect(cache.read(found, 20_000, 1)).rejects.toMatchObject({ kind: "Gone" });
-    await cache.prove(found);
+    await cache.verify(found);
     // Whatever chunk lies wholly in the second run, before or behind the wrong byte, is right too.
     const wrong = cache.missing(found, { offset: 20_000, length: 10_000 });
     expect(wrong.length).toBe(1);
@@ -577,8 +577,8 @@ test("[F53] what is adopted in doubt is proved when it is read", async () => {
   const bytes = Uint8Array.from(sample.bytes);
   bytes[40_000] = (bytes[40_000] ?? 0) ^ 1;
   await machine.writeFile(machine.journal, "composed-1", bytes);
-  const inDoubt = [{ offset: 20_000, length: 30_000 }];
-  const content = await cache.adopt("/journal/composed-1", VERSION, 50_000, sample.recipe, sample.oid, inDoubt);
+  const unverified = [{ offset: 20_000, length: 30_000 }];
+  const content = await cache.adopt("/journal/composed-1", VERSION, 50_000, sample.recipe, sample.oid, unverified);
   expect(cache.present(content)).toEqual([{ offset: 0, length: 20_000 }]);
   expect(cache.usedBytes()).toBe(50_000);
   await expect(cache.read(content, 40_000, 1)).rejects.toMatchObject({ kind: "Gone" });
@@ -612,21 +612,21 @@ test("[F140] what came in part is proved by what the server described, and by th
   cache = await machine.open();
   const found = cache.find({ ...VERSION, seq: 1 }) as CachedContent;
   expect(cache.present(found)).toEqual([]);
-  await cache.prove(found);
+  await cache.verify(found);
   expect(cache.present(found)).toEqual([second]);
   // The file's own word is not enough any more.
   cache.setRecipe(found, sample.recipe, sample.oid);
   expect(cache.missing(found, second)).toEqual([second]);
   expect(cache.absent(found, second)).toEqual([]);
-  await cache.prove(found);
+  await cache.verify(found);
   expect(cache.present(found)).toEqual([second]);
   // A disk that rots meanwhile is found out without a recipe, too.
   const other = await machine.sample(9, 50_000);
   const rotten = await inPart(other, "chunks", { spoils: false, seq: 2 });
   const [from = 0] = chunkOffsets(other.recipe).subarray(1);
   await spoil(rotten, from + 10, 1);
-  cache.doubt(rotten);
-  await cache.prove(rotten);
+  cache.markUnverified(rotten);
+  await cache.verify(rotten);
   expect(cache.present(rotten)).toEqual([]);
 });
 
@@ -645,7 +645,7 @@ test.each([false, true])(
       const rest = sample.bytes.subarray(start + 100, end);
       cache.setRecipe(content, sample.recipe, sample.oid);
       if (endsAfter) await cache.write(content, start + 100, rest, "range");
-      await cache.prove(content);
+      await cache.verify(content);
       expect(cache.present(content)).toEqual(isWrong ? [] : [second]);
     }
     expect(told).toHaveLength(isWrong ? 2 : 0);

@@ -24,7 +24,7 @@ class Place {
   /** Another file is open over the content. */
   isShared = false;
   readonly ensured: number[] = [];
-  mayGo: (id: number) => boolean = () => true;
+  mayEvict: (id: number) => boolean = () => true;
   private readonly state: NodeState = { ...makeState(NODE, "file", 7), version: 7, sizeBytes: SIZE_BYTES };
   readonly subject: Contents;
 
@@ -34,7 +34,7 @@ class Place {
       add(content.id, 1);
       return { content, [Symbol.dispose]: () => add(content.id, -1) };
     };
-    const parts = {
+    const deps = {
       drive: {
         putNode: () => undefined,
         putContent: () => undefined,
@@ -46,13 +46,13 @@ class Place {
       },
       tree: { real: (node: number) => node, node: async () => this.state, entry: (state: NodeState) => state },
       cache: {
-        onLeaving: (mayGo: (id: number) => boolean) => (this.mayGo = mayGo),
+        onEvicting: (mayEvict: (id: number) => boolean) => (this.mayEvict = mayEvict),
         find: ({ seq }: VersionId) => [...this.contents.values()].findLast(({ version }) => version.seq === seq),
         byId: (id: number) => this.contents.get(id),
-        prove: async (content: CachedContent) => content,
+        verify: async (content: CachedContent) => content,
         create: async (version: VersionId) => hold(this.put(1, version)),
         present: () => [],
-        doubt: ({ id }: CachedContent) => this.doubted.push(id),
+        markUnverified: ({ id }: CachedContent) => this.doubted.push(id),
         hold,
         copy: async (from: CachedContent, _at: number, to: CachedContent) => void this.copied.push(from.id, to.id),
       },
@@ -67,7 +67,7 @@ class Place {
       clock: { bootMs: () => this.nowMs },
       settled: async () => undefined,
     };
-    this.subject = new Contents(parts as unknown as ConstructorParameters<typeof Contents>[0]);
+    this.subject = new Contents(deps as unknown as ConstructorParameters<typeof Contents>[0]);
   }
 
   put(id: number, version: VersionId): CachedContent {
@@ -86,7 +86,7 @@ test("it stays until the file is closed, and what it lacks comes from the one th
   expect(place.holds.get(1)).toBe(0);
   place.put(2, { node: NODE, seq: 7 });
   place.put(1, { node: 0, seq: 0 });
-  expect(place.mayGo(1)).toBe(false);
+  expect(place.mayEvict(1)).toBe(false);
   expect(place.holds.get(1)).toBe(1);
   const fetch = { op: "fetch", id: 2, content: 1, offset: 0, length: SIZE_BYTES, ahead: 0 };
   await place.subject.fetch(fetch as unknown as RequestOfOp<"fetch">);
@@ -94,7 +94,7 @@ test("it stays until the file is closed, and what it lacks comes from the one th
   place.isOpen = false;
   place.subject.closed(NODE);
   expect(place.holds.get(1)).toBe(0);
-  expect(place.mayGo(1)).toBe(true);
+  expect(place.mayEvict(1)).toBe(true);
 });
 
 test("of a content that became another version's a program gets what it lacks of that one", async () => {
@@ -105,14 +105,14 @@ test("of a content that became another version's a program gets what it lacks of
   const fetch = { op: "fetch", id: 2, content: 1, offset: 0, length: SIZE_BYTES, ahead: 0 };
   const waiting = place.subject.fetch(fetch as unknown as RequestOfOp<"fetch">);
   // Somebody waits for some of it.
-  expect(place.subject.letGo(content, 8, 1)).toBe(false);
+  expect(place.subject.release(content, 8, 1)).toBe(false);
   await waiting;
   expect(place.subject.holdsOf(content)).toBe(1);
   place.isShared = true;
-  expect(place.subject.letGo(content, 8, 1)).toBe(false);
+  expect(place.subject.release(content, 8, 1)).toBe(false);
   place.isShared = false;
   expect(place.holds.get(1)).toBe(1);
-  expect(place.subject.letGo(content, 8, 1)).toBe(true);
+  expect(place.subject.release(content, 8, 1)).toBe(true);
   expect(place.subject.holdsOf(content)).toBe(0);
   expect(place.holds.get(1)).toBe(0);
   place.contents.delete(1);
@@ -131,15 +131,15 @@ test("what the drive was given an hour ago is doubted, once no program has it op
   place.nowMs += 59 * 60_000;
   // Given once more, it is believed no longer.
   await place.subject.open(open as unknown as RequestOfOp<"open">, false);
-  place.subject.doubtOld();
+  place.subject.markOldUnverified();
   place.nowMs += 60_000;
-  place.subject.doubtOld();
+  place.subject.markOldUnverified();
   expect(place.doubted).toEqual([]);
   place.isOpen = false;
-  place.subject.doubtOld();
-  place.subject.doubtOld();
+  place.subject.markOldUnverified();
+  place.subject.markOldUnverified();
   expect(place.doubted).toEqual([1]);
   await place.subject.open(open as unknown as RequestOfOp<"open">, false);
-  place.subject.doubtOld();
+  place.subject.markOldUnverified();
   expect(place.doubted).toEqual([1]);
 });

@@ -10,13 +10,13 @@ const MOVER = 3;
 const VICTIM = 4;
 
 /** Files that a rename of "b" to "a" releases. */
-async function letGo(isVictimNamed: boolean): Promise<number[]> {
+async function takeName(isVictimNamed: boolean): Promise<number[]> {
   const names = new Map<string, NodeState>([
     ["b", makeState(MOVER, "file", 3)],
     ["a", { ...makeState(VICTIM, "file", 4), nlink: 1 }],
   ]);
   const gone: number[] = [];
-  const parts = {
+  const deps = {
     tree: {
       real: (node: number) => node,
       lookup: async (_folder: number, name: string) => names.get(name),
@@ -42,16 +42,16 @@ async function letGo(isVictimNamed: boolean): Promise<number[]> {
     toName: "a",
     how: "replace",
   };
-  await new Names(parts as unknown as NamesDeps).rename(request as RequestOfOp<"rename">);
+  await new Names(deps as unknown as NamesDeps).rename(request as RequestOfOp<"rename">);
   return gone;
 }
 
 test("what could not be sent of a file is let go when its last name is taken", async () => {
-  expect(await letGo(false)).toEqual([VICTIM]);
+  expect(await takeName(false)).toEqual([VICTIM]);
 });
 
 test("what could not be sent of a file is kept when another client has moved it before its old name was taken", async () => {
-  expect(await letGo(true)).toEqual([]);
+  expect(await takeName(true)).toEqual([]);
 });
 
 describe("attributes that are set to what they are", () => {
@@ -67,7 +67,7 @@ describe("attributes that are set to what they are", () => {
     const asked: object[] = [];
     let shown: bigint | undefined;
     let isDone = false;
-    const parts = {
+    const deps = {
       hasLease: () => hasLease,
       clock: { wallNs: () => NOW_NS },
       tree: {
@@ -87,7 +87,7 @@ describe("attributes that are set to what they are", () => {
       drive: { putNode: (state: NodeState) => void (shown = state.ctimeNs), done: () => void (isDone = true) },
     };
     const request = { op: "setattr", id: 1, node: MOVER, ...change };
-    const done = new Names(parts as unknown as NamesDeps).setAttributes(request as RequestOfOp<"setattr">);
+    const done = new Names(deps as unknown as NamesDeps).setAttributes(request as RequestOfOp<"setattr">);
     await new Promise((next) => setImmediate(next));
     const atOnce = isDone;
     resolve();

@@ -1,7 +1,7 @@
 // Removing a folder of the drive: in one operation where that goes, else in few, however much is in it.
 import { expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
-import { RemoveTree, type RemoveTreeParts } from "../../src/agent/drive/remove-tree.ts";
+import { RemoveTree, type RemoveTreeDeps } from "../../src/agent/drive/remove-tree.ts";
 import { makeState } from "../replica/model-tree.ts";
 
 const MANY = 7;
@@ -18,7 +18,7 @@ function serverOf(files: number, refuses?: RunnelError) {
   let left = files + 1;
   const asked: Asked[] = [];
   const told: string[] = [];
-  const parts = {
+  const deps = {
     tree: { lookup: async () => makeState(MANY, "folder", 3) },
     replica: { facts: () => ({ seq: AS_OF }), countBelow: () => files, pathOf: () => "many/changed" },
     session: { current: async () => undefined },
@@ -33,7 +33,7 @@ function serverOf(files: number, refuses?: RunnelError) {
     },
     progress: (removed: number, all: number) => void told.push(`${removed} of ${all}`),
   };
-  return { asked, told, remove: () => new RemoveTree(parts as unknown as RemoveTreeParts).remove("many") };
+  return { asked, told, remove: () => new RemoveTree(deps as unknown as RemoveTreeDeps).remove("many") };
 }
 
 const whole = { folder: ROOT_NODE, name: "removeAll many", node: MANY, asOf: AS_OF };
@@ -49,9 +49,9 @@ test.each([20_000, 200_000])(
   async (files) => {
     const { asked, told, remove } = serverOf(files);
     await remove();
-    const parts = Math.ceil((files + 1) / LIMITS.removeAllNodes);
-    expect(asked).toEqual([whole, ...Array.from({ length: parts }, () => ({ ...whole, isPart: true }))]);
-    expect(told).toEqual(Array.from({ length: parts }, (_, at) => `${at * LIMITS.removeAllNodes} of ${files}`));
+    const deps = Math.ceil((files + 1) / LIMITS.removeAllNodes);
+    expect(asked).toEqual([whole, ...Array.from({ length: deps }, () => ({ ...whole, isPart: true }))]);
+    expect(told).toEqual(Array.from({ length: deps }, (_, at) => `${at * LIMITS.removeAllNodes} of ${files}`));
   },
 );
 

@@ -83,7 +83,7 @@ async function crashAt(seed: number): Promise<boolean> {
     expect(await machine.readData(commit.layers[0]?.file ?? "")).toEqual(dataOf(commit.n));
   }
   for (const key of history.durable) if (!pending.has(key)) throw new Error(`${key} was lost`);
-  for (const { instance, n } of journal.unproven()) {
+  for (const { instance, n } of journal.unverified()) {
     if (history.proven.has(`${instance}/${n}`)) throw new Error("a durable put is unproven");
   }
   history.number(journal);

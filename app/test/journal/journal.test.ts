@@ -129,7 +129,7 @@ describe("[F100] a commit that replaces another one", () => {
     expect(left?.n).toBe(second.n - 1);
     await journal.sweep();
     for (const { file } of left?.layers ?? []) expect(await machine.dataFiles()).toContain(file);
-    for (const { instance, n } of journal.unproven()) await journal.done(instance, n);
+    for (const { instance, n } of journal.unverified()) await journal.done(instance, n);
     expect(journal.pending()).toEqual([left]);
     await journal.close();
   });
@@ -141,7 +141,7 @@ test("[F42] what a killed process put is pending, with its data", async () => {
   const n = await putOne(machine, journal, false);
   const next = await machine.open();
   expect(next.pending()).toEqual([makeCommit(journal.instance, n)]);
-  expect(next.unproven()).toEqual([]);
+  expect(next.unverified()).toEqual([]);
   expect(await machine.readData(`overlay-${n}`)).toEqual(dataOf(n));
 });
 
@@ -172,13 +172,13 @@ test("[F43] what a power cut may have taken is unproven until it is done, also l
     await machine.cutPower();
     let next = await machine.open();
     expect(next.pending()).toEqual([]);
-    if (next.unproven().length === 0) continue;
+    if (next.unverified().length === 0) continue;
     seen++;
     await next.close();
     next = await machine.open();
-    expect(next.unproven().map((commit) => commit.n)).toEqual([n]);
+    expect(next.unverified().map((commit) => commit.n)).toEqual([n]);
     await next.done(journal.instance, n);
-    expect(next.unproven()).toEqual([]);
+    expect(next.unverified()).toEqual([]);
     await next.close();
   }
 });
@@ -189,7 +189,7 @@ test("[F43] a commit whose data file is gone is unproven", async () => {
   const n = await putOne(machine, journal, true);
   await journal.close();
   await machine.root.removeFile(`journal/data/overlay-${n}`);
-  expect((await machine.open()).unproven().map((commit) => commit.n)).toEqual([n]);
+  expect((await machine.open()).unverified().map((commit) => commit.n)).toEqual([n]);
 });
 
 test("[F43] a durable put without its data file fails and is not recorded", async () => {
@@ -212,13 +212,17 @@ for (const isDurable of [true, false]) {
         const bytes = dataOf(n);
         bytes[at] = (bytes[at] ?? 0) ^ 0x40;
         await machine.writeData(`overlay-${n}`, bytes);
-        expect({ life, at, is: await journal.prove(makeCommit(journal.instance, n)) }).toEqual({ life, at, is: false });
+        expect({ life, at, is: await journal.verify(makeCommit(journal.instance, n)) }).toEqual({
+          life,
+          at,
+          is: false,
+        });
       }
-      expect(journal.unproven().map((commit) => commit.n)).toEqual([n]);
+      expect(journal.unverified().map((commit) => commit.n)).toEqual([n]);
       expect(journal.pending().map((commit) => commit.n)).toEqual([other]);
-      expect(await journal.prove(makeCommit(journal.instance, other))).toBe(true);
+      expect(await journal.verify(makeCommit(journal.instance, other))).toBe(true);
       await machine.writeData(`overlay-${n}`, dataOf(n));
-      expect(await journal.prove(makeCommit(journal.instance, n))).toBe(true);
+      expect(await journal.verify(makeCommit(journal.instance, n))).toBe(true);
     }
     await journal.close();
   });

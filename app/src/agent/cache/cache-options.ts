@@ -1,4 +1,4 @@
-// What a cache is opened with.
+// Options that a cache is opened with.
 import type { Clock, DiskRoot, Executor } from "@runnel/shared";
 
 export interface CacheOptions {
@@ -9,7 +9,7 @@ export interface CacheOptions {
   path: string;
   executor: Executor;
   clock: Clock;
-  /** Where else `adopt` may take files from. */
+  /** A second root that `adopt` may take files from. */
   adoptFrom?: DiskRoot;
   /** The system's current boot; "" = unknown. */
   boot?: string;

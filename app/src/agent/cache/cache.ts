@@ -21,7 +21,7 @@ export interface Hold extends Disposable {
   readonly content: CachedContent;
 }
 
-/** Where a chunk with this digest is: present bytes of a cached content, and its place in a version known to the server. */
+/** A place of a chunk: present bytes of a cached content, and where they are in a version known to the server. */
 export interface FoundChunk {
   content: CachedContent;
   /** Index in the content's recipe. */
@@ -31,12 +31,12 @@ export interface FoundChunk {
 }
 
 /**
- * What is known of bytes that are written: that they are whole chunks of the content's recipe, if it has one; their own descriptors; or nothing: then they are
+ * Knowledge of bytes that are written: that they are whole chunks of the content's recipe, if it has one; their own descriptors; or nothing: then they are
  * a range that lies across chunks, and unverified until the chunk is here (F141).
  */
 export type Written = "chunks" | Recipe | "range";
 
-/** What a version is. */
+/** A version with its recipe. */
 export interface VersionContent {
   version: VersionId;
   sizeBytes: number;
@@ -45,7 +45,7 @@ export interface VersionContent {
   oid: Uint8Array;
 }
 
-/** How a version differs from an older one: the first `keptBytes` of that, then zeros, and over both the pieces, in order. */
+/** Difference between a version and an older one: the first `keptBytes` of that, then zeros, and over both the pieces, in order. */
 export interface Edit {
   keptBytes: number;
   /** `from`: where the bytes lie in the file, one of the same disk; `offset`: in the content. */
@@ -55,30 +55,30 @@ export interface Edit {
 /** Methods given a content that is no longer in the cache throw Gone; after close all but close throw Interrupted. */
 export interface Cache {
   /**
-   * The content of a version, if any of it is here. A content known by OID from an older epoch is found through `oid`. Bytes of a former
-   * life are in doubt, and count as not present, until `prove`: a disk may rot, or have lost them in a power cut.
+   * Finds the content of a version, if any of it is here. A content known by OID from an older epoch is found through `oid`. Bytes that another process wrote
+   * are unverified, and count as not present, until `verify`: a disk may rot, or have lost them in a power cut.
    */
   find(version: VersionId, oid?: Uint8Array): CachedContent | undefined;
-  /** Digests what is in doubt of the range (of the whole) and keeps what is right. At once when nothing is. undefined: it is gone. */
-  prove(content: CachedContent, range?: ByteRange): Promise<CachedContent | undefined>;
-  /** What lies here of it is in doubt from now on, as after a restart, unless it is in use. */
-  doubt(content: CachedContent): void;
+  /** Digests what is unverified of the range (of the whole) and keeps what is right; at once when nothing is. @returns undefined when it has been evicted. */
+  verify(content: CachedContent, range?: ByteRange): Promise<CachedContent | undefined>;
+  /** Marks all of it unverified, as after a restart, unless it is in use. */
+  markUnverified(content: CachedContent): void;
   byId(id: number): CachedContent | undefined;
-  /** Of whatever version, or of none. */
+  /** Finds a content of whatever version, or of none. */
   byOid(oid: Uint8Array): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
   /** Makes a new, empty sparse file of that size; holds the present content of that version where there is one of that size. @throws NoSpace. */
   create(version: VersionId, sizeBytes: number): Promise<Hold>;
   /**
-   * Makes a new, empty content of the version in place of this one, which goes when nobody holds it any more: there is space when `formerGone` resolves.
+   * Makes a new, empty content of the version in place of this one, which goes when nobody holds it any more: there is space when `formerEvicted` resolves.
    * @throws NoSpace.
    */
-  startOver(content: CachedContent): Promise<{ hold: Hold; formerGone: Promise<void> }>;
+  startOver(content: CachedContent): Promise<{ hold: Hold; formerEvicted: Promise<void> }>;
   /**
    * Takes in a file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the
    * cache's root, else by a copy within the system. The file stays where it is (the journal removes it with `done`). `path` is absolute,
-   * below the cache's root or `adoptFrom`. `inDoubt`: ranges whose bytes nobody has compared with the recipe; `absent`: those that are not in the file.
+   * below the cache's root or `adoptFrom`. `unverified`: ranges whose bytes nobody has compared with the recipe; `absent`: those that are not in the file.
    * @throws NotFound, NoSpace.
    */
   adopt(
@@ -87,26 +87,26 @@ export interface Cache {
     sizeBytes: number,
     recipe: Recipe,
     oid: Uint8Array,
-    inDoubt?: readonly ByteRange[],
+    unverified?: readonly ByteRange[],
     absent?: readonly ByteRange[],
   ): Promise<CachedContent>;
   /**
-   * The file of `content` becomes that of another version, written where the two differ; `content` is gone. What cannot be written is absent. `letGo` releases
+   * The file of `content` becomes that of another version, written where the two differ; `content` is gone. What cannot be written is absent. `release` releases
    * the `holds` that the caller knows of, or returns false, when it is still needed as it is. @throws Busy then, and while anybody else uses it.
    */
   edit(
     content: CachedContent,
-    users: { holds: number; letGo(): boolean },
+    users: { holds: number; release(): boolean },
     next: VersionContent,
     edit: Edit,
   ): Promise<CachedContent>;
-  /** The recipe of the whole content. What came before it is in doubt, unless the recipe was made from the bytes that are here. */
+  /** Sets the recipe of the whole content. What came before it is unverified, unless the recipe was made from the bytes that are here. */
   setRecipe(content: CachedContent, recipe: Recipe, oid: Uint8Array, isMadeHere?: boolean): CachedContent;
 
   present(content: CachedContent): readonly ByteRange[];
-  /** Parts of the range that are not here, or in doubt. */
+  /** Parts of the range that are not here, or unverified. */
   missing(content: CachedContent, range: ByteRange): ByteRange[];
-  /** Parts of the range that are not here, nor in doubt. */
+  /** Parts of the range that are not here at all. */
   absent(content: CachedContent, range: ByteRange): ByteRange[];
   /** Writes bytes and records them present (bytes first). `written`: "chunks" when it is not said. */
   write(content: CachedContent, offset: number, bytes: Uint8Array, written?: Written): Promise<void>;
@@ -114,10 +114,10 @@ export interface Cache {
   copy(from: CachedContent, fromOffset: number, to: CachedContent, offset: number, length: number): Promise<void>;
   /** Proves them first. @throws Gone when not all of them are present. */
   read(content: CachedContent, offset: number, length: number): Promise<Uint8Array>;
-  /** For core.node's threads; read only. Close it. */
+  /** Opens the file for core.node's threads; read only. Close it. */
   openFile(content: CachedContent): Promise<DiskFile>;
 
-  /** A chunk for each digest (32 bytes each in `digests`), present or in doubt: a hint. Its bytes are got by `read`. */
+  /** Finds a chunk for each digest (32 bytes each in `digests`), verified or not: a hint. Its bytes are got by `read`. */
   findChunks(digests: Uint8Array): (FoundChunk | undefined)[];
 
   hold(content: CachedContent): Hold;
@@ -128,11 +128,11 @@ export interface Cache {
    * Asked before a content goes (evicted, replaced, failed verification), so that the drive forgets it. False: it is still read from, and whoever says so
    * holds it now.
    */
-  onLeaving(mayGo: (id: number) => boolean): void;
+  onEvicting(mayEvict: (id: number) => boolean): void;
   /** Called with how many bytes of a version turned out not to be what was written. */
-  onDamaged(tell: (version: VersionId, bytes: number) => void): void;
+  onDamaged(report: (version: VersionId, bytes: number) => void): void;
   /** Called with a sentence for a person when its index turns out to be damaged: at once for what was found, and dropped, at opening. */
-  onIndexDamage(tell: (sentence: string) => void): void;
+  onIndexDamage(report: (sentence: string) => void): void;
   /** A new epoch: versions mean nothing any more; contents with an OID stay findable by it. */
   forgetVersions(): void;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-// Which lineage of contents has a chunk with a given digest key. A hint: rows may be missing, stale or wrong. Filled and cleared in
+// Finds the lineage of contents that has a chunk with a given digest key. A hint: rows may be missing, stale or wrong. Filled and cleared in
 // slices, so that a large file does not hold up the event loop.
 import type { Clock, Recipe, Timer } from "@runnel/shared";
 import { DIGEST_BYTES, concatRecipes, digestAt, digestKey, sliceRecipe } from "@runnel/shared";
@@ -46,7 +46,7 @@ export class ChunkIndex {
     if (old?.recipe !== undefined) this.remove(content.lineage, chunksGone(old.recipe, changed, content));
   }
 
-  /** Goes on where a former life stopped. */
+  /** Continues where a former process stopped. */
   goOn(content: Content): void {
     if (content.recipe !== undefined)
       this.#add(content, content.recipe, content.indexed, content.recipe.lengths.length);
@@ -60,7 +60,7 @@ export class ChunkIndex {
   }
 
   find(digests: Uint8Array): (FoundChunk | undefined)[] {
-    // What is looked for together is mostly found together: in the last content that had one.
+    // Chunks that are looked for together are mostly found together: in the last content that had one.
     let last: Content | undefined;
     return Array.from({ length: digests.length / DIGEST_BYTES }, (_, at) => {
       const digest = digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
@@ -100,7 +100,7 @@ export class ChunkIndex {
     this.#timer = undefined;
     const job = this.#jobs[0];
     if (job === undefined) return;
-    const isMoot = job.content !== undefined && (job.content.isGone || job.content.recipe !== job.recipe);
+    const isMoot = job.content !== undefined && (job.content.isEvicted || job.content.recipe !== job.recipe);
     if (isMoot || this.#write(job)) this.#jobs.shift();
     if (this.#jobs.length > 0) this.#timer = this.#clock.after(SLICE_DELAY_MS, () => this.#slice());
   }
@@ -112,7 +112,7 @@ export class ChunkIndex {
     this.#db.atomic(() => {
       for (; job.at < until; job.at++) query.run(rowKey(digestAt(job.recipe, job.at)), job.lineage);
       if (job.content === undefined) return;
-      // What lies behind `to` was in the index before.
+      // Chunks behind `to` were in the index before.
       job.content.indexed = job.at < job.to ? job.at : job.recipe.lengths.length;
       this.#rows.setIndexed.run(job.content.indexed, job.content.id);
     });

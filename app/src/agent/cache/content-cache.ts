@@ -13,17 +13,17 @@ import { ChunkIndex } from "./chunk-index.ts";
 import { ContentFiles } from "./content-files.ts";
 import { CACHE_FORMAT, prepareContentStatements } from "./content-index.ts";
 import type { ContentStatements } from "./content-index.ts";
-import { ContentLives } from "./content-lives.ts";
+import { ContentLifecycle } from "./content-lifecycle.ts";
 import { ContentTable, gone } from "./content-table.ts";
 import type { Content } from "./content.ts";
 import { addRange, holdsRange, missingIn, presentIn, removeRange, sumOf } from "./ranges.ts";
-import { Prover } from "./prove.ts";
+import { Verifier } from "./verifier.ts";
 import { reconcile } from "./reconcile.ts";
 
 export type { CacheOptions } from "./cache-options.ts";
 
-/** Room made on a full disk besides what is needed: not for every few bytes anew. */
-const ROOM_BYTES = 1024 * 1024;
+/** Space freed on a full disk besides what is needed: not for every few bytes anew. */
+const SPARE_BYTES = 1024 * 1024;
 
 /** Opens or makes a cache; a damaged index means an empty one. @throws RunnelError Version when a newer program made it, Io, NoSpace. */
 export async function openCache(options: CacheOptions): Promise<Cache> {
@@ -47,8 +47,8 @@ class ContentCache implements Cache {
   readonly #files: ContentFiles;
   readonly #contents: ContentTable;
   readonly #chunks: ChunkIndex;
-  readonly #lives: ContentLives;
-  readonly #prover: Prover;
+  readonly #lifecycle: ContentLifecycle;
+  readonly #verifier: Verifier;
   #closing: Promise<void> | undefined;
 
   constructor(options: CacheOptions, db: IndexDatabase, rows: ContentStatements, files: ContentFiles) {
@@ -58,8 +58,8 @@ class ContentCache implements Cache {
     this.#files = files;
     this.#contents = new ContentTable(db, rows, files, options.clock);
     this.#chunks = new ChunkIndex(db, rows, this.#contents, options.clock);
-    this.#lives = new ContentLives(db, rows, files, this.#contents, this.#chunks);
-    this.#prover = new Prover(db, rows, files, this.#contents, this.#lives, options.executor);
+    this.#lifecycle = new ContentLifecycle(db, rows, files, this.#contents, this.#chunks);
+    this.#verifier = new Verifier(db, rows, files, this.#contents, this.#lifecycle, options.executor);
     for (const { id } of rows.unfinished.all()) {
       const content = this.#contents.get(id);
       if (content !== undefined) this.#chunks.goOn(content);
@@ -68,23 +68,23 @@ class ContentCache implements Cache {
 
   find(version: VersionId, oid?: Uint8Array): CachedContent | undefined {
     this.#assertOpen("find cached content");
-    const content = this.#lives.byVersion(version) ?? (oid && this.#lives.adoptByOid(version, oid));
+    const content = this.#lifecycle.byVersion(version) ?? (oid && this.#lifecycle.adoptByOid(version, oid));
     if (content !== undefined) this.#contents.touch(content);
     return content?.view();
   }
 
-  async prove(view: CachedContent, range?: ByteRange): Promise<CachedContent | undefined> {
-    this.#assertOpen("prove cached content");
+  async verify(view: CachedContent, range?: ByteRange): Promise<CachedContent | undefined> {
+    this.#assertOpen("verify cached content");
     const content = this.#contents.get(view.id);
     if (content === undefined) return undefined;
-    await this.#prover.prove(content, range ?? { offset: 0, length: content.sizeBytes });
-    return content.isGone ? undefined : content.view();
+    await this.#verifier.verify(content, range ?? { offset: 0, length: content.sizeBytes });
+    return content.isEvicted ? undefined : content.view();
   }
 
-  doubt(view: CachedContent): void {
+  markUnverified(view: CachedContent): void {
     this.#assertOpen("doubt cached content");
     const content = this.#contents.get(view.id);
-    if (content !== undefined && !content.isInUse) content.doubt();
+    if (content !== undefined && !content.isInUse) content.markUnverified();
   }
 
   byId(id: number): CachedContent | undefined {
@@ -108,7 +108,7 @@ class ContentCache implements Cache {
   async create(version: VersionId, sizeBytes: number): Promise<Hold> {
     for (;;) {
       this.#assertOpen("make cached content");
-      const there = this.#lives.byVersion(version);
+      const there = this.#lifecycle.byVersion(version);
       const content = there?.sizeBytes === sizeBytes ? there : this.#make(version, sizeBytes);
       content.holds++;
       await content.file;
@@ -119,36 +119,36 @@ class ContentCache implements Cache {
     }
   }
 
-  async startOver(view: CachedContent): Promise<{ hold: Hold; formerGone: Promise<void> }> {
+  async startOver(view: CachedContent): Promise<{ hold: Hold; formerEvicted: Promise<void> }> {
     this.#assertOpen("start cached content over");
     const former = this.#contents.require(view);
     const { sizeBytes } = former;
     const content = this.#contents.insert(sizeBytes, undefined, former.id);
     content.holds++;
     try {
-      content.file = this.#lives.track(this.#withRoom(0, () => this.#files.make(content.id, sizeBytes)));
+      content.file = this.#lifecycle.track(this.#withSpace(0, () => this.#files.make(content.id, sizeBytes)));
       await content.file;
-      if (former.node === 0 || former.isGone) throw gone();
+      if (former.node === 0 || former.isEvicted) throw gone();
     } catch (error) {
-      await this.#lives.remove(content);
+      await this.#lifecycle.remove(content);
       throw error;
     }
     const { node, seq, recipe, oid } = former;
-    this.#lives.identify(content, { version: { node, seq }, sizeBytes, recipe: undefined, oid: undefined });
-    if (recipe !== undefined && oid !== undefined) this.#lives.name(content, recipe, oid);
-    return { hold: this.#holdOf(content), formerGone: former.removed.promise };
+    this.#lifecycle.identify(content, { version: { node, seq }, sizeBytes, recipe: undefined, oid: undefined });
+    if (recipe !== undefined && oid !== undefined) this.#lifecycle.name(content, recipe, oid);
+    return { hold: this.#holdOf(content), formerEvicted: former.removed.promise };
   }
 
-  /** Its file is being made; without one it goes again. */
+  /** Makes a content and its file; without the file it is evicted again. */
   #make(version: VersionId, sizeBytes: number): Content {
     const content = this.#contents.insert(sizeBytes);
-    this.#lives.identify(content, { version, sizeBytes, recipe: undefined, oid: undefined });
-    const making = this.#withRoom(0, () => this.#files.make(content.id, sizeBytes)).catch(async (error: unknown) => {
+    this.#lifecycle.identify(content, { version, sizeBytes, recipe: undefined, oid: undefined });
+    const making = this.#withSpace(0, () => this.#files.make(content.id, sizeBytes)).catch(async (error: unknown) => {
       content.file = undefined;
-      await this.#lives.remove(content);
+      await this.#lifecycle.remove(content);
       throw error;
     });
-    content.file = this.#lives.track(making);
+    content.file = this.#lifecycle.track(making);
     return content;
   }
 
@@ -158,43 +158,43 @@ class ContentCache implements Cache {
     sizeBytes: number,
     recipe: Recipe,
     oid: Uint8Array,
-    inDoubt: readonly ByteRange[] = [],
+    unverified: readonly ByteRange[] = [],
     absent: readonly ByteRange[] = [],
   ): Promise<CachedContent> {
     this.#assertOpen("take in a file");
     checkRecipe(recipe, sizeBytes);
     const content = this.#contents.insert(sizeBytes);
-    return this.#lives.working(content, async () => {
+    return this.#lifecycle.working(content, async () => {
       try {
-        await this.#withRoom(sizeBytes, () => takeIn(path, content, this.#files, this.#options));
-        if (content.isGone) throw gone();
+        await this.#withSpace(sizeBytes, () => takeIn(path, content, this.#files, this.#options));
+        if (content.isEvicted) throw gone();
       } catch (error) {
-        await this.#lives.remove(content);
+        await this.#lifecycle.remove(content);
         throw error;
       }
       const present = missingIn(absent, { offset: 0, length: sizeBytes });
-      const doubtful = inDoubt.flatMap((range) => missingIn(absent, range));
-      this.#lives.complete(content, { version, sizeBytes, recipe, oid }, present, doubtful, undefined);
+      const unverifiedHere = unverified.flatMap((range) => missingIn(absent, range));
+      this.#lifecycle.complete(content, { version, sizeBytes, recipe, oid }, present, unverifiedHere, undefined);
       return content.view();
     });
   }
 
   async edit(
     view: CachedContent,
-    { holds, letGo }: { holds: number; letGo(): boolean },
+    { holds, release }: { holds: number; release(): boolean },
     { version, sizeBytes, recipe, oid }: VersionContent,
     { keptBytes, pieces }: Edit,
   ): Promise<CachedContent> {
     this.#assertOpen("edit cached content");
     checkRecipe(recipe, sizeBytes);
     const old = this.#contents.require(view);
-    const isBusy = old.holds !== holds || old.working > 0 || old.proving !== undefined;
-    if (isBusy || !letGo()) throw new RunnelError("Busy", "edit cached content", "The content is in use.");
+    const isBusy = old.holds !== holds || old.working > 0 || old.verifying !== undefined;
+    if (isBusy || !release()) throw new RunnelError("Busy", "edit cached content", "The content is in use.");
     const next = this.#db.atomic(() => {
       this.#contents.remove(old);
       return this.#contents.insert(sizeBytes, old.lineage);
     });
-    return this.#lives.working(next, async () => {
+    return this.#lifecycle.working(next, async () => {
       try {
         await this.#contents.rest(old);
         await this.#files.move(old.id, next.id);
@@ -203,15 +203,15 @@ class ContentCache implements Cache {
         if (keptBytes !== sizeBytes) await file.truncate(sizeBytes);
       } catch (error) {
         if (old.recipe !== undefined) this.#chunks.remove(old.lineage, old.recipe);
-        await this.#lives.remove(next);
+        await this.#lifecycle.remove(next);
         throw error;
       }
       // All of it, but for what the old one lacks, and what is still to be written.
       const absent = [...old.absent({ offset: 0, length: keptBytes }), ...pieces];
       const present: ByteRange[] = [{ offset: 0, length: sizeBytes }];
       for (const range of absent) removeRange(present, range);
-      const inDoubt = present.flatMap((range) => presentIn(old.doubtful, range));
-      this.#lives.complete(next, { version, sizeBytes, recipe, oid }, present, inDoubt, old);
+      const unverified = present.flatMap((range) => presentIn(old.unverified, range));
+      this.#lifecycle.complete(next, { version, sizeBytes, recipe, oid }, present, unverified, old);
       for (const piece of pieces) if (!(await this.#put(next, piece))) break;
       return next.view();
     });
@@ -223,7 +223,7 @@ class ContentCache implements Cache {
     try {
       for (let done = 0; done < length;) {
         const left = length - done;
-        const copied = await this.#withRoom(left, () => target.copyFrom(file, from + done, offset + done, left));
+        const copied = await this.#withSpace(left, () => target.copyFrom(file, from + done, offset + done, left));
         if (copied === 0) return false;
         this.#wasWritten(content, offset + done, copied);
         done += copied;
@@ -240,9 +240,9 @@ class ContentCache implements Cache {
     const content = this.#contents.require(view);
     checkRecipe(recipe, content.sizeBytes);
     if (content.oid !== undefined && Buffer.compare(content.oid, oid) === 0) return content.view();
-    this.#lives.name(content, recipe, oid);
+    this.#lifecycle.name(content, recipe, oid);
     if (isMadeHere) this.#rows.removeRuns.run(content.id);
-    else content.doubt();
+    else content.markUnverified();
     return content.view();
   }
 
@@ -265,18 +265,18 @@ class ContentCache implements Cache {
     this.#assertOpen("write cache");
     const content = this.#contents.require(view);
     checkWithin(content, offset, bytes.length);
-    await this.#lives.working(content, async () => {
+    await this.#lifecycle.working(content, async () => {
       const file = await this.#contents.file(content);
-      await this.#withRoom(bytes.length, () => file.write(offset, bytes));
+      await this.#withSpace(bytes.length, () => file.write(offset, bytes));
       if (content.recipe === undefined || written === "range")
-        await this.#prover.wasWrittenWithoutRecipe(
+        await this.#verifier.wasWrittenWithoutRecipe(
           content,
           offset,
           bytes,
           typeof written === "string" ? undefined : written,
         );
       this.#wasWritten(content, offset, bytes.length);
-      if (written === "range") await this.#prover.proveCompleted(content, { offset, length: bytes.length });
+      if (written === "range") await this.#verifier.verifyCompleted(content, { offset, length: bytes.length });
     });
   }
 
@@ -290,9 +290,9 @@ class ContentCache implements Cache {
     this.#assertOpen("write cache");
     const [from, to] = [this.#contents.require(fromView), this.#contents.require(toView)];
     checkWithin(to, offset, length);
-    await this.#lives.working(to, () =>
-      this.#lives.working(from, async () => {
-        await this.#prover.prove(from, { offset: fromOffset, length });
+    await this.#lifecycle.working(to, () =>
+      this.#lifecycle.working(from, async () => {
+        await this.#verifier.verify(from, { offset: fromOffset, length });
         if (!holdsRange(from.ranges, fromOffset, length)) throw lacking();
         const [source, target] = [await this.#contents.file(from), await this.#contents.file(to)];
         const copied = await target.copyFrom(source, fromOffset, offset, length);
@@ -305,8 +305,8 @@ class ContentCache implements Cache {
   async read(view: CachedContent, offset: number, length: number): Promise<Uint8Array> {
     this.#assertOpen("read cache");
     const content = this.#contents.require(view);
-    return this.#lives.working(content, async () => {
-      await this.#prover.prove(content, { offset, length });
+    return this.#lifecycle.working(content, async () => {
+      await this.#verifier.verify(content, { offset, length });
       if (!holdsRange(content.ranges, offset, length)) throw lacking();
       const bytes = await (await this.#contents.file(content)).read(offset, length);
       if (bytes.length !== length) throw lacking();
@@ -350,7 +350,7 @@ class ContentCache implements Cache {
     content.holds--;
     this.#contents.touch(content);
     // A failure to close a file loses nothing: what it wrote counts as unsynced.
-    this.#lives.track(this.#lives.wasUsed(content)).catch(() => {});
+    this.#lifecycle.track(this.#lifecycle.wasUsed(content)).catch(() => {});
   }
 
   usedBytes(): number {
@@ -369,32 +369,32 @@ class ContentCache implements Cache {
         const content = this.#contents.get(id);
         if (content === undefined || content.isInUse) continue;
         if (this.#contents.usedBytes <= budgetBytes || this.#closing !== undefined) return;
-        await this.#lives.remove(content);
+        await this.#lifecycle.remove(content);
       }
     }
   }
 
   /** On a full disk what was used longest ago gives way. */
-  async #withRoom<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+  async #withSpace<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (!isRunnelError(error, "NoSpace") || this.#closing !== undefined) throw error;
     }
-    await this.evict(Math.max(0, this.#contents.usedBytes - bytes - ROOM_BYTES));
+    await this.evict(Math.max(0, this.#contents.usedBytes - bytes - SPARE_BYTES));
     return work();
   }
 
-  onLeaving(mayGo: (id: number) => boolean): void {
-    this.#lives.onLeaving(mayGo);
+  onEvicting(mayEvict: (id: number) => boolean): void {
+    this.#lifecycle.onEvicting(mayEvict);
   }
 
-  onDamaged(tell: (version: VersionId, bytes: number) => void): void {
-    this.#prover.onDamaged(tell);
+  onDamaged(report: (version: VersionId, bytes: number) => void): void {
+    this.#verifier.onDamaged(report);
   }
 
-  onIndexDamage(tell: (sentence: string) => void): void {
-    this.#db.onDamage(tell);
+  onIndexDamage(report: (sentence: string) => void): void {
+    this.#db.onDamage(report);
   }
 
   forgetVersions(): void {
@@ -406,7 +406,7 @@ class ContentCache implements Cache {
     }
     for (const { id } of nameless) {
       const content = this.#contents.get(id);
-      if (content !== undefined) this.#lives.replace(content);
+      if (content !== undefined) this.#lifecycle.replace(content);
     }
   }
 
@@ -416,7 +416,7 @@ class ContentCache implements Cache {
   }
 
   async #close(): Promise<void> {
-    await this.#lives.settled();
+    await this.#lifecycle.settled();
     try {
       this.#contents.store();
     } finally {
@@ -431,11 +431,11 @@ class ContentCache implements Cache {
   }
 
   #wasWritten(content: Content, offset: number, length: number): void {
-    if (content.isGone) throw gone();
+    if (content.isEvicted) throw gone();
     const range = { offset, length };
     const added = sumOf(content.absent(range));
     addRange(content.ranges, range);
-    removeRange(content.doubtful, range);
+    removeRange(content.unverified, range);
     this.#contents.wasChanged(content, added);
   }
 

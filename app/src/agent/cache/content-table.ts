@@ -1,5 +1,5 @@
 // The contents of the cache: those in use or used lately in memory, all of them in the index. Owns what is written to the index and
-// when: ranges go there after their bytes, at the latest a second later, when the last holder lets go, and at close.
+// when: ranges go there after their bytes, at the latest a second later, when nobody holds the content any more, and at close.
 import type { Clock, DiskFile, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { IndexDatabase } from "../replica/database.ts";
@@ -23,7 +23,7 @@ export class ContentTable {
   /** Insertion order is the order of last use. */
   readonly #loaded = new Map<number, Content>();
   readonly #changed = new Set<Content>();
-  /** Those that are held, with an open file that nobody works with, the longest first. */
+  /** Held contents with an open file that nobody works with, the longest first. */
   readonly #resting = new Set<Content>();
   /** Last uses that the index does not know yet. */
   readonly #uses = new Map<number, number>();
@@ -72,12 +72,12 @@ export class ContentTable {
   }
 
   /**
-   * A row without version, recipe and bytes. `lineage` undefined begins one. `beside`: its file is to lie in the folder of that content's, which is there: a full
-   * disk has room for a name, but not for a folder.
+   * Inserts a row without version, recipe and bytes. `lineage` undefined begins one. `near`: its file is to lie in the folder of that content's, which is there: a full
+   * disk has space for a name, but not for a folder.
    */
-  insert(sizeBytes: number, lineage?: number, beside?: number): Content {
+  insert(sizeBytes: number, lineage?: number, near?: number): Content {
     let id = this.#lastId + 1;
-    if (beside !== undefined) while (!isSameFolder(id, beside)) id++;
+    if (near !== undefined) while (!isSameFolder(id, near)) id++;
     this.#rows.insert.run(id, lineage ?? id, 0, 0, sizeBytes, ++this.#lastUse);
     this.#lastId = id;
     return this.get(id) as Content;
@@ -104,8 +104,8 @@ export class ContentTable {
       this.#rows.removeRecipe.run(content.id);
       this.#rows.removeRuns.run(content.id);
     });
-    content.isGone = true;
-    this.#usedBytes -= sumOf(content.ranges) + sumOf(content.doubtful);
+    content.isEvicted = true;
+    this.#usedBytes -= sumOf(content.ranges) + sumOf(content.unverified);
     this.#loaded.delete(content.id);
     this.#changed.delete(content);
     this.#resting.delete(content);
@@ -140,9 +140,9 @@ export class ContentTable {
     return content.file;
   }
 
-  /** Nobody works with the content just now: its file is closed when nobody holds it, else once those of many others rest too. */
+  /** Called when nobody works with the content just now: its file is closed when nobody holds it, else once those of many others rest too. */
   async rest(content: Content): Promise<void> {
-    if (content.working > 0 || content.proving !== undefined) return;
+    if (content.working > 0 || content.verifying !== undefined) return;
     this.#resting.delete(content);
     if (content.holds === 0) return this.#closeFile(content);
     if (content.file === undefined) return;

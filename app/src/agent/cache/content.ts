@@ -1,4 +1,4 @@
-// One cached content in memory.
+// A cached content in memory.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe } from "@runnel/shared";
 import { RecipeIndex, chunkOffsets, decodeRecipe } from "@runnel/shared";
@@ -16,23 +16,23 @@ export class Content {
   recipe: Recipe | undefined;
   oid: Uint8Array | undefined;
   indexed: number;
-  /** Bytes that are here and known to be right: written or digested lately, in this life. Sorted and disjoint. */
+  /** Bytes that are here and known to be right: written or digested lately, by this process. Sorted and disjoint. */
   ranges: ByteRange[] = [];
-  /** Bytes of a former life, or of long ago, that nobody has digested since; not in `ranges` [F53]. */
-  doubtful: ByteRange[];
-  /** Which bytes are here is newer than in the index. */
+  /** Bytes that a former process wrote, or that were written long ago, and nobody has digested since; not in `ranges` [F53]. */
+  unverified: ByteRange[];
+  /** Present ranges are newer than in the index. */
   isChanged = false;
-  isGone = false;
-  /** To be removed once nobody holds it. */
+  isEvicted = false;
+  /** Another content has its version: it is evicted once nobody holds it. */
   isReplaced = false;
   holds = 0;
   /** Operations under way. */
   working = 0;
   file: Promise<DiskFile> | undefined;
-  /** Its file has been removed. */
+  /** Resolves once the file has been removed. */
   readonly removed = Promise.withResolvers<void>();
   /** Never rejects. */
-  proving: Promise<void> | undefined;
+  verifying: Promise<void> | undefined;
   #view: CachedContent | undefined;
   #offsets: Float64Array | undefined;
 
@@ -46,11 +46,11 @@ export class Content {
     this.oid = row.oid === null ? undefined : Uint8Array.from(row.oid);
     this.recipe = recipe && decodeRecipe(recipe);
     this.indexed = row.indexed;
-    this.doubtful = decodeRanges(row.present, row.size);
+    this.unverified = decodeRanges(row.present, row.size);
   }
 
   get isInUse(): boolean {
-    return this.holds > 0 || this.working > 0 || this.proving !== undefined;
+    return this.holds > 0 || this.working > 0 || this.verifying !== undefined;
   }
 
   view(): CachedContent {
@@ -78,21 +78,21 @@ export class Content {
     this.#view = undefined;
   }
 
-  /** All that is here, right or in doubt. */
+  /** All that is here, verified or not. */
   get held(): readonly ByteRange[] {
-    if (this.doubtful.length === 0) return this.ranges;
+    if (this.unverified.length === 0) return this.ranges;
     const held = [...this.ranges];
-    for (const range of this.doubtful) addRange(held, range);
+    for (const range of this.unverified) addRange(held, range);
     return held;
   }
 
-  doubt(): void {
-    [this.doubtful, this.ranges] = [[...this.held], []];
+  markUnverified(): void {
+    [this.unverified, this.ranges] = [[...this.held], []];
   }
 
-  /** Parts of the range that are not here, nor in doubt. */
+  /** Parts of the range that are not here at all. */
   absent(range: ByteRange): ByteRange[] {
-    return missingIn(this.ranges, range).flatMap((missing) => missingIn(this.doubtful, missing));
+    return missingIn(this.ranges, range).flatMap((missing) => missingIn(this.unverified, missing));
   }
 
   /** Offsets of the recipe's chunks, and its total last. */

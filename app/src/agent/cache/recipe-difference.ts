@@ -1,4 +1,4 @@
-// Which chunks an edit changed: those between what two recipes have in common at their beginning and at their end. Pure.
+// Finds the chunks that an edit changed: those between what two recipes have in common at their beginning and at their end. Pure.
 import type { Recipe } from "@runnel/shared";
 import { DIGEST_BYTES, digestAt } from "@runnel/shared";
 

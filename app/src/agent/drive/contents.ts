@@ -12,22 +12,22 @@ import type { Tree } from "./tree.ts";
 
 /** Small files come whole; of larger ones what is read, and for whoever reads on ever more of what follows. */
 const WHOLE_FILE_BYTES = 64 * 1024;
-/** What an older version is here of comes whole, too: little of it is new. */
+/** Files of which an older version is here come whole, too: little of them is new. */
 const CHANGED_FILE_BYTES = 4 * 1024 * 1024;
-/** Of who reads on so much is asked for ahead, or half of what it has read at once. */
+/** Bytes asked for ahead at least of a program that reads on; else half of what it has read at once. */
 const LEAST_AHEAD_BYTES = 512 * 1024;
 /** Places in one content where programs read on. */
 const READING_ON_MAX = 4;
-/** Where a file has no room here, it is read on in its own place once so much of it is here: less would be started over at every read. */
+/** A file that has no space here is read on in its own place once so much of it is here: less would be started over at every read. */
 const START_OVER_BYTES = 2 * 1024 * 1024;
-/** So long is waited for the room that starting over is to give. */
-const ROOM_MS_MAX = 2_000;
-/** How often is looked whether it is there. */
-const ROOM_LOOK_MS = 50;
+/** Longest wait for the space that starting over is to give. */
+const SPACE_MS_MAX = 2_000;
+/** Interval at which that is probed. */
+const SPACE_PROBE_MS = 50;
 /** A program asks for more of a content that has been edited at once, or never. */
 const EDITS_MAX = 1024;
-/** Programs read cached bytes for so long before these are digested anew: disks rot while the agent runs. */
-const BELIEVED_MS = 60 * 60_000;
+/** Cached bytes are read for so long before they are digested anew: disks rot while the agent runs. */
+const VERIFIED_FOR_MS = 60 * 60_000;
 
 /** A program that waits for a range. */
 interface Awaited {
@@ -53,24 +53,24 @@ export class Contents {
   private readonly subscriptions: PushSubscriptions;
   private readonly clock: Clock;
   private readonly settled: (node: number) => Promise<void>;
-  /** By content. */
+  /** Programs that wait, by content. */
   private readonly awaited = new Map<number, Set<Awaited>>();
-  /** By content, where programs read on; the last one to begin comes last. */
+  /** Places where programs read on, by content; the last one to begin comes last. */
   private readonly readingOn = new Map<number, ReadingOn[]>();
   /** Contents given to the drive, held against eviction while their node is open. */
   private readonly held = new Map<number, Map<number, Hold>>();
-  /** How many programs wait for some of it, by content. */
+  /** Number of programs that wait for some of it, by content. */
   private readonly fetching = new Map<number, number>();
-  /** Of which version another content is read in place of this one: a program that had it open asks for more of that. */
+  /** Version that is read in place of a content, by content: a program that had this open asks for more of that. */
   private readonly edits = new Map<number, VersionId>();
-  /** By content: what takes its place. */
+  /** Contents that are to take another's place, by that one. */
   private readonly startingOver = new Map<number, Promise<CachedContent>>();
-  /** By content: until when room for it may still come. */
-  private readonly makingRoom = new Map<number, number>();
-  /** What the drive may read from, by content: of which version it was when the drive got it, and when that was. In the order of `sinceMs`. */
+  /** Time until which space for a content may still come. */
+  private readonly freeingUntilMs = new Map<number, number>();
+  /** Contents that the drive may read from: the version that each was when the drive got it, and when that was. In the order of `sinceMs`. */
   private readonly given = new Map<number, { version: VersionId; sinceMs: number }>();
 
-  constructor(parts: {
+  constructor(deps: {
     drive: Drive;
     tree: Tree;
     cache: Cache;
@@ -81,16 +81,16 @@ export class Contents {
     clock: Clock;
     settled(node: number): Promise<void>;
   }) {
-    this.drive = parts.drive;
-    this.tree = parts.tree;
-    this.cache = parts.cache;
-    this.downloads = parts.downloads;
-    this.ownRecipes = parts.ownRecipes;
-    this.readAhead = parts.readAhead;
-    this.subscriptions = parts.subscriptions;
-    this.clock = parts.clock;
-    this.settled = parts.settled;
-    this.cache.onLeaving((id) => this.mayGo(id));
+    this.drive = deps.drive;
+    this.tree = deps.tree;
+    this.cache = deps.cache;
+    this.downloads = deps.downloads;
+    this.ownRecipes = deps.ownRecipes;
+    this.readAhead = deps.readAhead;
+    this.subscriptions = deps.subscriptions;
+    this.clock = deps.clock;
+    this.settled = deps.settled;
+    this.cache.onEvicting((id) => this.mayEvict(id));
     this.downloads.onStored((id) => this.stored(id));
   }
 
@@ -113,7 +113,7 @@ export class Contents {
     this.drive.opened(request.id, { content: content.id, version: state.version });
   }
 
-  /** A program that waits in read(2) is answered also where the whole file has no room here: what was read of it before gives way, which is true then. */
+  /** Answers a program that waits in read(2), also where the whole file has no space here. @returns true when what was read of it before gave way. */
   async fetch(request: RequestOfOp<"fetch">): Promise<boolean> {
     const content = this.edits.has(request.content)
       ? await this.editOf(request.content)
@@ -125,10 +125,10 @@ export class Contents {
         this.drive.done(request.id);
         return false;
       } catch (error) {
-        if (isRunnelError(error, "NoSpace") && this.isMakingRoom(content)) await sleep(this.clock, ROOM_LOOK_MS);
+        if (isRunnelError(error, "NoSpace") && this.isFreeingSpace(content)) await sleep(this.clock, SPACE_PROBE_MS);
         else {
           await this.startedOver(content, error);
-          // The drive lets go of what it waited for, which takes room until then, and asks for the same of what is in its place.
+          // The drive releases what it waited for, which takes space until then, and asks for the same of what is in its place.
           this.drive.done(request.id);
           return true;
         }
@@ -136,12 +136,12 @@ export class Contents {
     }
   }
 
-  /** It was started over just now: what was in its place takes room until the last request for that has been answered. */
-  private isMakingRoom({ id }: CachedContent): boolean {
-    const untilMs = this.makingRoom.get(id);
+  /** Returns whether it was started over just now: what was in its place takes space until the last request for that has been answered. */
+  private isFreeingSpace({ id }: CachedContent): boolean {
+    const untilMs = this.freeingUntilMs.get(id);
     if (untilMs === undefined) return false;
     if (this.clock.bootMs() < untilMs) return true;
-    this.makingRoom.delete(id);
+    this.freeingUntilMs.delete(id);
     return false;
   }
 
@@ -162,12 +162,12 @@ export class Contents {
       const others = (this.fetching.get(content.id) ?? 0) - 1;
       if (others > 0) this.fetching.set(content.id, others);
       else this.fetching.delete(content.id);
-      // Also after a failure: what came is here.
+      // After a failure too: what came is here.
       if (this.cache.byId(content.id) !== undefined) this.drive.putRanges(content.id, this.cache.present(content));
     }
   }
 
-  /** Another content of the same version in place of this one, with nothing in it at first. @throws `error` where there is none, and none would give room. */
+  /** Puts another content of the same version in place of this one, with nothing in it at first. @throws `error` where there is none, and none would give space. */
   private async startedOver(content: CachedContent, error: unknown): Promise<CachedContent> {
     // Whatever failed, it may have failed for being in the midst of that.
     const before = (await this.startingOver.get(content.id)) ?? (await this.editOf(content.id));
@@ -192,7 +192,7 @@ export class Contents {
   ): Promise<CachedContent> {
     const { id, version } = content;
     this.stopReadingOn(id);
-    const { hold, formerGone } = await making.catch((reason: unknown) => {
+    const { hold, formerEvicted } = await making.catch((reason: unknown) => {
       throw isRunnelError(reason, "Gone") ? error : reason;
     });
     using anewHold = hold;
@@ -204,8 +204,8 @@ export class Contents {
     if (this.held.get(version.node)?.has(id) === true) this.hold(anew);
     this.dropHold(version.node, id);
     // Whoever else still uses what was there may take long.
-    await Promise.race([formerGone, sleep(this.clock, ROOM_MS_MAX)]);
-    this.makingRoom.set(anew.id, this.clock.bootMs() + ROOM_MS_MAX);
+    await Promise.race([formerEvicted, sleep(this.clock, SPACE_MS_MAX)]);
+    this.freeingUntilMs.set(anew.id, this.clock.bootMs() + SPACE_MS_MAX);
     return anew;
   }
 
@@ -292,7 +292,7 @@ export class Contents {
     this.held.delete(node);
     for (const [id, hold] of contents ?? []) {
       this.stopReadingOn(id);
-      this.makingRoom.delete(id);
+      this.freeingUntilMs.delete(id);
       hold[Symbol.dispose]();
     }
   }
@@ -328,25 +328,25 @@ export class Contents {
     });
   }
 
-  /** What the drive was given long ago, and no program has open, is in doubt: the next opening asks, and what is read is digested [F53]. */
-  doubtOld(): void {
+  /** Marks unverified what the drive was given long ago, and no program has open: the next opening asks, and what is read is digested [F53]. */
+  markOldUnverified(): void {
     const nowMs = this.clock.bootMs();
     for (const [id, { sinceMs }] of this.given) {
-      if (nowMs - sinceMs < BELIEVED_MS) return;
+      if (nowMs - sinceMs < VERIFIED_FOR_MS) return;
       if (!this.drive.dropContent(id)) continue;
       this.given.delete(id);
       const content = this.cache.byId(id);
-      if (content !== undefined) this.cache.doubt(content);
+      if (content !== undefined) this.cache.markUnverified(content);
     }
   }
 
-  /** How often a file's programs hold it. */
+  /** Counts how often a file's programs hold it. */
   holdsOf(content: CachedContent): number {
     return this.held.get(content.version.node)?.has(content.id) === true ? 1 : 0;
   }
 
-  /** Its file becomes that of the node's version `seq`, which the open file (0: none) is of. False: another one still reads from it; nothing has changed then. */
-  letGo(content: CachedContent, seq: number, file: number): boolean {
+  /** Releases a content whose file becomes that of the node's version `seq`, which the open file (0: none) is of. @returns false when another one still reads from it; nothing has changed then. */
+  release(content: CachedContent, seq: number, file: number): boolean {
     const { id, version } = content;
     if (this.fetching.has(id) || !this.drive.dropContentBut(id, file)) return false;
     this.given.delete(id);
@@ -368,7 +368,7 @@ export class Contents {
     return this.cache.find(version);
   }
 
-  /** A file reads from this content from now on. What it read before is let go, unless the drive has another file over that. */
+  /** A file reads from this content from now on. Releases what it read before, unless the drive has another file over that. */
   rebased(content: CachedContent): void {
     this.hold(content);
     const { node } = content.version;
@@ -380,7 +380,7 @@ export class Contents {
   }
 
   /** The drive may have opened a file over it by itself, which then reads on from it, whatever has taken its place. */
-  private mayGo(id: number): boolean {
+  private mayEvict(id: number): boolean {
     const version = this.given.get(id)?.version;
     if (this.drive.dropContent(id) || version === undefined) {
       this.given.delete(id);
@@ -391,7 +391,7 @@ export class Contents {
     return false;
   }
 
-  /** What has taken a content's place has its bytes. */
+  /** Returns what has taken a content's place, and has its bytes. */
   private successorOf(content: CachedContent): CachedContent {
     const version = this.given.get(content.id)?.version;
     if (content.version.node !== 0 || version === undefined) return content;
@@ -409,9 +409,9 @@ export class Contents {
     const version = { node: state.node, seq: state.version };
     const cached = this.cache.find(version);
     if (cached !== undefined && cached.sizeBytes === state.sizeBytes) {
-      // A small one is ready to be read with its opening; of a larger one each range is proved when it is first read.
-      if (cached.sizeBytes <= WHOLE_FILE_BYTES) await this.cache.prove(cached);
-      // Its file may just be being made for what is read ahead.
+      // A small one is ready to be read with its opening; of a larger one each range is verified when it is first read.
+      if (cached.sizeBytes <= WHOLE_FILE_BYTES) await this.cache.verify(cached);
+      // The file may just be being made for what is read ahead.
       return this.cache.create(version, state.sizeBytes);
     }
     if (isOffline) throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");

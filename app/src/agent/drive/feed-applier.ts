@@ -32,7 +32,7 @@ export class FeedApplier {
     for (const change of changes) {
       const named = new Set<number>();
       for (const { folder, name, node } of change.bindings) {
-        // As the last of these changes leaves it: entries are put after all nodes.
+        // The state that the last of these changes leaves: entries are put after all nodes.
         const state = node === 0 ? undefined : (replica.node(node) ?? change.nodes.find((one) => one.node === node));
         if (state !== undefined) named.add(state.node);
         const key = `${folder}/${name}`;

@@ -9,7 +9,7 @@ import type { Tree } from "./tree.ts";
 import type { Unsent } from "./saving/unsent.ts";
 
 const S_ISGID = 0o2000;
-/** What encrypted folders (eCryptfs) can hold. */
+/** Longest name that encrypted folders (eCryptfs) can hold. */
 const SAFE_NAME_BYTES = 143;
 
 export interface NamesDeps {
@@ -19,7 +19,7 @@ export interface NamesDeps {
   clock: Clock;
   unsent: Unsent;
   likelyBases: Pick<LikelyBases, "leaves">;
-  /** What is known of files is current. */
+  /** Returns whether what is known of files is current. */
   hasLease(): boolean;
   problem(sentence: string): void;
 }
@@ -60,7 +60,7 @@ export class Names {
       n,
     );
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
-    if (request.isExclusive || operations.isCrowded || isDoubtful(request.name)) {
+    if (request.isExclusive || operations.isCrowded || isRefusedElsewhere(request.name)) {
       await making;
       const made = await tree.node(node);
       this.show(request, made);
@@ -144,7 +144,7 @@ export class Names {
       await operations.change("remove", { folder, name, node, isFolder }, [[folder, name, 0]]);
     });
     this.deps.likelyBases.leaves(folder, name, tree.real(state.node));
-    await this.letGo(state);
+    await this.dropUnsent(state);
     this.show(request, undefined);
     drive.done(request.id);
   }
@@ -180,7 +180,7 @@ export class Names {
    * A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. It is not when another client gave the
    * file a name meanwhile, or moved it before.
    */
-  private async letGo({ node, nlink }: NodeState): Promise<void> {
+  private async dropUnsent({ node, nlink }: NodeState): Promise<void> {
     const { tree, unsent } = this.deps;
     if (nlink <= 1 && !tree.isNamed(node)) await unsent.removed(tree.real(node));
   }
@@ -201,7 +201,7 @@ export class Names {
     this.deps.likelyBases.leaves(folder, name, tree.real(state.node));
     const source = await tree.lookup(request.folder, name);
     const target = await tree.lookup(request.toFolder, toName);
-    if (before !== undefined && before.node !== target?.node) await this.letGo(before);
+    if (before !== undefined && before.node !== target?.node) await this.dropUnsent(before);
     drive.putEntries(
       [
         { folder: request.folder, name, entry: source && tree.entry(source) },
@@ -233,7 +233,7 @@ export class Names {
     if (Object.keys(change).length > 0) {
       const timeNs = clock.wallNs();
       if (this.isAlreadySo(request, state)) {
-        // As `tar` and `sed -i`, which set what a new file has: nothing but the ctime is to be changed, and nobody waits for that.
+        // `tar` and `sed -i` set what a new file has: nothing but the ctime is to be changed, and nobody waits for that.
         operations.change("setAttr", { node, timeNs, change: {} }, []).catch(() => undefined);
         state = { ...state, ctimeNs: timeNs };
       } else {
@@ -246,11 +246,11 @@ export class Names {
   }
 }
 
-/** Of a change of a name that others change at the same time. */
+/** Attempts at a change of a name that others change at the same time. */
 const ATTEMPTS_MAX = 4;
 
 /** Names that some file systems refuse: the server may, and the program is to hear that before it has written anything. */
-function isDoubtful(name: string): boolean {
+function isRefusedElsewhere(name: string): boolean {
   return /["*:<>?\\|\p{Cc}]|[. ]$/u.test(name) || Buffer.byteLength(name) > SAFE_NAME_BYTES;
 }
 

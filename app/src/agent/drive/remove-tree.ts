@@ -6,12 +6,12 @@ import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { Tree } from "./tree.ts";
 
-export interface RemoveTreeParts {
+export interface RemoveTreeDeps {
   tree: Tree;
   replica: Replica;
   operations: Operations;
   session: Session;
-  /** Of so many files and folders so many are gone; said only where it takes more than one operation. */
+  /** Reports how many of all files and folders are gone; called only where it takes more than one operation. */
   progress?(removed: number, all: number): void;
 }
 
@@ -20,10 +20,10 @@ interface Place extends Entry {
 }
 
 export class RemoveTree {
-  private readonly parts: RemoveTreeParts;
+  private readonly deps: RemoveTreeDeps;
 
-  constructor(parts: RemoveTreeParts) {
-    this.parts = parts;
+  constructor(deps: RemoveTreeDeps) {
+    this.deps = deps;
   }
 
   /**
@@ -31,7 +31,7 @@ export class RemoveTree {
    * tree too large for one operation a part may be gone then.
    */
   async remove(path: string): Promise<void> {
-    const { session, replica } = this.parts;
+    const { session, replica } = this.deps;
     await session.current();
     const place = await this.find(path);
     const asOf = replica.facts()?.seq ?? 0;
@@ -49,7 +49,7 @@ export class RemoveTree {
     for (const name of names) {
       const folder = place?.state.node ?? ROOT_NODE;
       const state: NodeState | undefined =
-        place === undefined || place.state.type === "folder" ? await this.parts.tree.lookup(folder, name) : undefined;
+        place === undefined || place.state.type === "folder" ? await this.deps.tree.lookup(folder, name) : undefined;
       if (state === undefined) throw new RunnelError("NotFound", "remove", `There is no ${path} in the drive.`);
       place = { folder, name, state };
     }
@@ -58,7 +58,7 @@ export class RemoveTree {
     return place;
   }
 
-  /** In one operation where the server takes it all at once, and then all or nothing; else in as many as it takes. */
+  /** Removes it in one operation where the server takes it all at once, and then all or nothing; else in as many as it takes. */
   private async removeFolder(place: Place, asOf: number): Promise<void> {
     const { node } = place.state;
     try {
@@ -67,9 +67,9 @@ export class RemoveTree {
     } catch (error) {
       if (!isRunnelError(error, "TooLarge")) throw error;
     }
-    const all = this.parts.replica.countBelow(node);
+    const all = this.deps.replica.countBelow(node);
     for (let removed = 0, last = 0; last !== node; removed += LIMITS.removeAllNodes) {
-      this.parts.progress?.(removed, all);
+      this.deps.progress?.(removed, all);
       last = await this.removeAll(place, asOf, true);
     }
   }
@@ -77,7 +77,7 @@ export class RemoveTree {
   /** Resolves to the last node that was removed. */
   private async removeAll({ folder, name, state: { node } }: Place, asOf: number, isPart: boolean): Promise<number> {
     const body = { folder, name, node, asOf, ...(isPart ? { isPart } : {}) };
-    const answer = await this.parts.operations.change("removeAll", body, []);
+    const answer = await this.deps.operations.change("removeAll", body, []);
     return check(RESULTS.operation, answer, "removeAll result").node;
   }
 
@@ -85,11 +85,11 @@ export class RemoveTree {
     const { node, seq } = state;
     if (seq > asOf)
       throw new RunnelError("Stale", "remove", "It was changed meanwhile.", { detail: { nodes: [node] } });
-    await this.parts.operations.change("remove", { folder, name, node, isFolder: false }, []);
+    await this.deps.operations.change("remove", { folder, name, node, isFolder: false }, []);
   }
 
   private changed(path: string, error: RunnelError): RunnelError {
-    const paths = (error.detail.nodes ?? []).map((node) => this.parts.replica.pathOf(node) ?? "");
+    const paths = (error.detail.nodes ?? []).map((node) => this.deps.replica.pathOf(node) ?? "");
     const [first] = paths.filter((each) => each !== "");
     const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
     const what = first === undefined ? path : `${first}${others}`;

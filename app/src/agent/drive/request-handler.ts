@@ -1,5 +1,5 @@
 // Answers the drive's requests: each kind with its handler, each exactly once, errors as errno. Decides whether an answer may come from here or
-// must first be proved current (lease), and what offline means for it ([W14], [W131]).
+// must first be verified to be current (lease), and what offline means for it ([W14], [W131]).
 import type { Drive, DriveRequest } from "@runnel/native/drive";
 import type { Clock, Timer } from "@runnel/shared";
 import { ERRNO_OF_KIND, LIMITS, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
@@ -27,19 +27,19 @@ export interface RequestHandlerDeps {
   volumeSpace: VolumeSpace;
   operations: Operations;
   clock: Clock;
-  /** A question is answered as was last known. */
+  /** Called when a question is answered as was last known. */
   answersOffline(): void;
-  /** How a read went that had to fetch; `gaveWay`: what was read of the file before gave way to it. */
+  /** Reports how a read went that had to fetch; `gaveWay`: what was read of the file before gave way to it. */
   read(error: unknown, gaveWay?: boolean): void;
   log(message: string, error: unknown): void;
 }
 
 export class RequestHandler {
   private readonly deps: RequestHandlerDeps;
-  /** What programs wait for now. */
+  /** Requests that programs wait for now. */
   private readonly outstanding = new Map<number, DriveRequest>();
   private beat: Timer | undefined;
-  /** Of own time, for as long as programs wait. */
+  /** Ends the watch of own time, which lasts for as long as programs wait. */
   private endWatch: (() => void) | undefined;
 
   constructor(deps: RequestHandlerDeps) {
@@ -186,20 +186,20 @@ export class RequestHandler {
     drive.done(request.id);
   }
 
-  /** Proves the replica current; true when that is not possible now and answers are the last known. Without a lease a line that has just broken is waited for as for a silence. */
+  /** Verifies that the replica is current. @returns true when that is not possible now and answers are the last known. Without a lease a line that has just broken is waited for as for a silence. */
   private async isOffline(): Promise<boolean> {
     const { session } = this.deps;
-    if (await this.isProvedCurrent()) return false;
+    if (await this.isCurrent()) return false;
     const waitMs = session.hasLease ? 0 : session.silenceLeftMs;
     if (waitMs > 0) {
       await session.responsive(waitMs).catch(() => undefined);
-      if (await this.isProvedCurrent()) return false;
+      if (await this.isCurrent()) return false;
     }
     if (!session.hasLease) this.deps.answersOffline();
     return true;
   }
 
-  private async isProvedCurrent(): Promise<boolean> {
+  private async isCurrent(): Promise<boolean> {
     const { session } = this.deps;
     try {
       await session.current();

@@ -34,7 +34,7 @@ export class Tree {
   /** Files made here whose make is not answered yet. */
   private readonly made = new Map<number, Made>();
   private readonly madeNames = new Map<string, number>();
-  /** Of files that could not be made, or have lost their name: programs may still have them open. */
+  /** Paths of files that could not be made, or have lost their name: programs may still have them open. */
   private readonly lastPaths = new Map<number, string>();
   private readonly refused = new Map<number, RunnelError>();
   private readonly listing = new Map<number, Promise<void>>();
@@ -43,7 +43,7 @@ export class Tree {
   /** Times that folders have from makes which are not answered yet. */
   private readonly touched = new Map<number, { makes: number; timeNs: bigint }>();
   private readonly owner: Owner | undefined;
-  /** What of a file could not be sent, and is shown. */
+  /** Returns what of a file could not be sent, and is shown. */
   unsentOf: (state: NodeState) => UnsentState | undefined = () => undefined;
 
   /** `owner`: whom everything is shown to belong to, whatever is stored. */
@@ -111,12 +111,12 @@ export class Tree {
     this.noteLastPath(node, parent === "" ? name : `${parent}/${name}`);
   }
 
-  /** What makes a node, while it is not answered. */
+  /** Returns the operation that makes a node, while it is not answered. */
   makingOf(node: number): Making | undefined {
     return this.made.get(node)?.making;
   }
 
-  /** undefined: absent. Lists the folder when the name is unknown. @throws Unreachable when it is unknown and cannot be asked. */
+  /** Lists the folder when the name is unknown. @returns undefined when it is absent. @throws Unreachable when it is unknown and cannot be asked. */
   async lookup(folder: number, name: string): Promise<NodeState | undefined> {
     const made = this.unheard(this.madeNames.get(key(folder, name)));
     if (made !== undefined) return made.state;
@@ -129,12 +129,12 @@ export class Tree {
     return known.is === "bound" ? known.state : undefined;
   }
 
-  /** What was made here, until the feed has told of it: from then on the replica knows better, though the answer may still be under way. */
+  /** Returns what was made here, until the feed has brought it: from then on the replica knows better, though the answer may still be under way. */
   private unheard(node: number | undefined): Made | undefined {
     return node === undefined || this.replica.node(node) !== undefined ? undefined : this.made.get(node);
   }
 
-  /** What a name is bound to, without asking anybody; `otherwise` where that is not known. */
+  /** Returns what a name is bound to, without asking anybody; `otherwise` where that is not known. */
   boundTo(folder: number, name: string, otherwise: NodeState | undefined): NodeState | undefined {
     const made = this.unheard(this.madeNames.get(key(folder, name)));
     if (made !== undefined) return made.state;
@@ -142,7 +142,7 @@ export class Tree {
     return known.is === "unknown" ? otherwise : known.is === "bound" ? known.state : undefined;
   }
 
-  /** As far as is known here. */
+  /** Returns whether a node has a name, as far as is known here. */
   isNamed(node: number): boolean {
     const state = this.known(node);
     return state !== undefined && state.nlink > 0;
@@ -161,7 +161,7 @@ export class Tree {
     return asked;
   }
 
-  /** As the server says now, whatever is known here; undefined when there is no such node. @throws Unreachable; Unavailable */
+  /** Asks the server how a node is now, whatever is known here. @returns undefined when there is no such node. @throws Unreachable; Unavailable */
   async asked(node: number): Promise<NodeState | undefined> {
     const [state] = await this.statNodes([this.real(node)]);
     return state ?? undefined;
@@ -198,7 +198,7 @@ export class Tree {
     return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target, xattrs };
   }
 
-  /** Where a node is, as far as is known here: by its first name. */
+  /** Returns the place of a node, as far as is known here: by its first name. */
   placeOf(node: number): { folder: number; name: string } | undefined {
     const made = this.unheard(node);
     if (made !== undefined) return { folder: this.real(made.folder), name: made.name };
@@ -215,7 +215,7 @@ export class Tree {
     return this.replica.pathOf(real) ?? this.lastPaths.get(node) ?? this.lastPaths.get(real) ?? "";
   }
 
-  /** What a program writes to it is to be kept, or named, under that path. */
+  /** Remembers the path under which what a program writes to it is to be kept, or named. */
   private noteLastPath(node: number, path: string): void {
     this.lastPaths.delete(node);
     this.lastPaths.set(node, path);
@@ -223,7 +223,7 @@ export class Tree {
     if (this.lastPaths.size > LAST_PATHS_MAX && oldest !== undefined) this.lastPaths.delete(oldest);
   }
 
-  /** Those who want the same folder share one listing. */
+  /** Lists a folder; whoever wants the same one shares the listing. */
   private async fill(folder: number): Promise<void> {
     let listing = this.listing.get(folder);
     if (listing === undefined) {

@@ -48,7 +48,7 @@ export class VolumeSpace {
       .then((answer) => {
         this.last = check(RESULTS.space, answer, "space");
       })
-      .catch((error: unknown) => log("The server was asked in vain how much room it has.", error))
+      .catch((error: unknown) => log("The server was asked in vain how much free space it has.", error))
       .finally(() => {
         this.asking = undefined;
       });

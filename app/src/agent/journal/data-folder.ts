@@ -41,7 +41,7 @@ export class DataFolder {
     return sizes;
   }
 
-  /** Brings the bytes of these files to stable storage; a missing one is told to `missing`. */
+  /** Brings the bytes of these files to stable storage; a missing one is reported to `missing`. */
   async sync(files: Iterable<string>, missing: (file: string) => void): Promise<void> {
     const queue = [...new Set(files)];
     const work = async (): Promise<void> => {
@@ -61,7 +61,7 @@ export class DataFolder {
     await this.#root.syncFolder(this.#folder);
   }
 
-  /** Of all that the layers of a commit hold [F43]; undefined when not all of it is there. */
+  /** Digests all that the layers of a commit hold [F43]. @returns undefined when not all of it is there. */
   async digest({ layers }: JournalCommit): Promise<Uint8Array | undefined> {
     try {
       const digests: Uint8Array[] = [];
@@ -98,7 +98,7 @@ export class DataFolder {
   }
 }
 
-/** Whether each layer's file is there and long enough for its extents. */
+/** Returns whether each layer's file is there and long enough for its extents. */
 export function isHeld(commit: JournalCommit, sizes: ReadonlyMap<string, number>): boolean {
   return commit.layers.every(({ file, extents }) => {
     const sizeBytes = sizes.get(file);

@@ -1,4 +1,4 @@
-// What the records of a journal add up to. Pure: records in, pending commits out.
+// Adds up the records of a journal. Pure: records in, pending commits out.
 import type { RecordPlace } from "@runnel/shared";
 import type { JournalCommit } from "./journal.ts";
 import type { CommitRecord, JournalRecord, OperationName } from "./records.ts";
@@ -6,12 +6,12 @@ import type { CommitRecord, JournalRecord, OperationName } from "./records.ts";
 export interface PendingCommit {
   commit: JournalCommit;
   place: RecordPlace;
-  /** As in the record; "" once the data is on stable storage. */
+  /** Boot in which its data was not yet synced, as in the record; "" once the data is on stable storage. */
   unsyncedIn: string;
-  /** Of its bytes, as they came to stable storage; undefined before that. */
+  /** Digest of its bytes, as they came to stable storage; undefined before that. */
   digest: Uint8Array | undefined;
-  /** Its bytes may be gone: see Journal.unproven. */
-  isUnproven: boolean;
+  /** Bytes of it may be gone: see Journal.unverified. */
+  isUnverified: boolean;
   /** Commits that it takes the place of, once its own bytes are on stable storage [F100]. */
   replaces: OperationName[];
 }
@@ -21,7 +21,7 @@ export class JournalState {
   /** Numbers of the instance below this one may have been given. */
   below = 0;
   readonly #pending = new Map<string, PendingCommit>();
-  /** How many pending commits name a data file. */
+  /** Number of pending commits that name a data file. */
   readonly #uses = new Map<string, number>();
 
   /** Returns the files that no commit names any more because of it. */
@@ -49,12 +49,12 @@ export class JournalState {
     const all = [...(former?.replaces ?? []), ...replaces];
     if (former !== undefined) former.replaces = [];
     const freed = this.remove(commit);
-    const entry = { commit, place, unsyncedIn, digest, isUnproven: false, replaces: all };
+    const entry = { commit, place, unsyncedIn, digest, isUnverified: false, replaces: all };
     this.#pending.set(keyOf(commit), entry);
     return unsyncedIn === "" ? [...freed, ...this.#replace(entry)] : freed;
   }
 
-  /** What it takes the place of goes; returns the files that only those named. */
+  /** Removes what it takes the place of; returns the files that only those named. */
   #replace(entry: PendingCommit): string[] {
     return entry.replaces.splice(0).flatMap((id) => this.remove(id));
   }
@@ -81,13 +81,13 @@ export class JournalState {
     return this.#uses.has(file);
   }
 
-  /** Those whose place no other one has taken, or takes as soon as its bytes are on stable storage. In the order of their records. */
+  /** Commits whose place no other one has taken, or takes as soon as its bytes are on stable storage; in the order of their records. */
   current(): PendingCommit[] {
     const replaced = new Set([...this.#pending.values()].flatMap(({ replaces }) => replaces.map(keyOf)));
     return this.entries().filter(({ commit }) => !replaced.has(keyOf(commit)));
   }
 
-  /** In the order of their records. */
+  /** All commits, in the order of their records. */
   entries(): PendingCommit[] {
     return [...this.#pending.values()].toSorted(
       (one, other) => one.place.segment - other.place.segment || one.place.offset - other.place.offset,

@@ -11,7 +11,7 @@ export interface ConflictCopy {
   n: number;
   folder: number;
   name: string;
-  /** What it is made with: a later save of the copy has attributes of its own, and the operation stays the same one. */
+  /** Attributes that it is made with: a later save of the copy has its own, and the operation stays the same one. */
   made: { mode: number; uid: number; gid: number; mtimeNs: bigint };
   /** The version that was edited, and the epoch in which it has that name. */
   base: { node: number; seq: number; epoch: string };
@@ -38,9 +38,9 @@ export interface JournalCommit {
   layers: { file: string; extents: ByteRange[] }[];
   /** The agent's cache content id that held the base, a hint. */
   baseContent: number;
-  /** Of the file, when it was written: a conflict copy has them. */
+  /** Attributes of the file when it was written: a conflict copy has them. */
   attributes?: { mode: number; uid: number; gid: number };
-  /** It is kept beside what it was to become: `node` is then the copy, and `baseVersion` 0. */
+  /** The conflict copy that it becomes: `node` is then the copy, and `baseVersion` 0. */
   copy?: ConflictCopy;
 }
 
@@ -71,15 +71,15 @@ export interface Journal {
   ending(): Iterable<number>;
   /** Removes data files that nobody will record any more; those that a commit names stay. */
   discard(files: readonly string[]): Promise<void>;
-  /** What is not done, oldest first: after opening, what a former life left. */
+  /** Commits that are not done, oldest first: after opening, what a former process left. */
   pending(): JournalCommit[];
   /**
-   * Commits of a former life whose bytes a power cut may have taken (within a second of the put), or whose files are gone: not to be
+   * Commits of a former process whose bytes a power cut may have taken (within a second of the put), or whose files are gone: not to be
    * committed as they are. Their records and files stay until `done`.
    */
-  unproven(): JournalCommit[];
-  /** False: its bytes are not those that came to stable storage. It is unproven from here on. */
-  prove(commit: JournalCommit): Promise<boolean>;
+  unverified(): JournalCommit[];
+  /** Digests its bytes. @returns false when they are not those that came to stable storage: it is unverified from here on. */
+  verify(commit: JournalCommit): Promise<boolean>;
   /** Why the last attempt to bring things to stable storage in the background failed; undefined when it succeeded. */
   problem(): RunnelError | undefined;
   /** Removes files in data/ that no record names and no open file uses. Called at start, before the drive. */

@@ -28,7 +28,7 @@ const NUMBER_FIRST = 1;
 const NUMBERS_AHEAD = 16_384;
 /** Half of the second after which a power cut takes nothing that was put. */
 const ROUND_DELAY_MS = 500;
-/** While nothing can be brought to disk no more are told of: the server keeps some thousands of results. */
+/** While nothing can be brought to disk no more are reported: the server keeps some thousands of results. */
 const ENDING_MAX = 1024;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 /** Ids, with digests, in one onDisk record. */
@@ -57,9 +57,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     const sizes = await data.sizes();
     for (const entry of state.entries()) {
       const wasKept = entry.unsyncedIn === "" || (boot !== "" && entry.unsyncedIn === boot);
-      entry.isUnproven = !wasKept || !isHeld(entry.commit, sizes);
-      // What it was to take the place of is all that there is.
-      if (entry.isUnproven) entry.replaces = [];
+      entry.isUnverified = !wasKept || !isHeld(entry.commit, sizes);
+      // Keeps what it was to take the place of: that is all that there is.
+      if (entry.isUnverified) entry.replaces = [];
     }
     const dataFolder = `${root.path}/${within("data")}`;
     const journal = new LogJournal({ ...options, boot }, log, data, state, dataFolder, tornBytes);
@@ -85,7 +85,7 @@ class LogJournal implements Journal {
   #removable: string[] = [];
   /** Done, but not yet on stable storage that they are; the oldest first. */
   #ending: OperationName[] = [];
-  /** Done, but the log had no room to say so. */
+  /** Done, but the log had no space to say so. */
   readonly #undone: OperationName[] = [];
   #waiting: Waiting[] = [];
   #turns: Promise<unknown> = Promise.resolve();
@@ -114,7 +114,7 @@ class LogJournal implements Journal {
     return this.#state.instance;
   }
 
-  /** Reserves the first numbers of this life: all that former lives reserved may have been given. */
+  /** Reserves the first numbers of this process: all that former ones reserved may have been given. */
   async begin(): Promise<void> {
     const instance = this.#state.instance === "" ? this.#newInstance() : this.#state.instance;
     this.#next = Math.max(NUMBER_FIRST, this.#state.below);
@@ -168,7 +168,7 @@ class LogJournal implements Journal {
     try {
       await this.#end({ instance, n });
     } catch (error) {
-      // On a full disk what is done is ended when there is room: its files are what takes it.
+      // On a full disk what is done is ended when there is space: its files are what takes it.
       if (!isRunnelError(error, "NoSpace")) throw error;
       this.#undone.push({ instance, n });
     }
@@ -198,21 +198,21 @@ class LogJournal implements Journal {
 
   pending(): JournalCommit[] {
     this.#assertOpen("read journal");
-    return this.#commits((entry) => !entry.isUnproven);
+    return this.#commits((entry) => !entry.isUnverified);
   }
 
-  unproven(): JournalCommit[] {
+  unverified(): JournalCommit[] {
     this.#assertOpen("read journal");
-    return this.#commits((entry) => entry.isUnproven);
+    return this.#commits((entry) => entry.isUnverified);
   }
 
-  async prove(commit: JournalCommit): Promise<boolean> {
-    this.#assertOpen("prove a save");
+  async verify(commit: JournalCommit): Promise<boolean> {
+    this.#assertOpen("verify a save");
     const entry = this.#state.get(commit);
     if (entry?.digest === undefined) return true;
     const found = await this.#data.digest(commit);
     if (found !== undefined && Buffer.compare(found, entry.digest) === 0) return true;
-    entry.isUnproven = true;
+    entry.isUnverified = true;
     return false;
   }
 
@@ -331,7 +331,7 @@ class LogJournal implements Journal {
   }
 
   #unsynced() {
-    return this.#state.entries().filter(({ unsyncedIn, isUnproven }) => unsyncedIn !== "" && !isUnproven);
+    return this.#state.entries().filter(({ unsyncedIn, isUnverified }) => unsyncedIn !== "" && !isUnverified);
   }
 
   #reserve(): void {
@@ -352,7 +352,7 @@ class LogJournal implements Journal {
     if (this.#timer !== undefined || this.#closing !== undefined) return;
     this.#timer = this.#options.clock.after(ROUND_DELAY_MS, () => {
       this.#timer = undefined;
-      // What failed is kept as the problem and shown; the next put or done tries again.
+      // The failure is kept as the problem and shown; the next put or done tries again.
       if (this.#closing === undefined) this.#round().catch(() => {});
     });
   }

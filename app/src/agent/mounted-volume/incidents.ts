@@ -40,7 +40,7 @@ export class Incidents {
     const now = this.#deps.pathOf(node);
     // The last close won: the other content is the version before.
     const conflictCopy = now === path ? "among the server's old versions" : now;
-    // One that has lost its name elsewhere has the one under which it is kept.
+    // A file that has lost its name elsewhere has the one under which it is kept.
     if (this.#conflicts.length < KEPT_MAX) this.#conflicts.push({ path: path === "" ? now : path, conflictCopy });
   }
 

@@ -1,4 +1,4 @@
-// How a mount begins, follows its server through links that come and go, and ends.
+// Begins a mount, follows its server through links that come and go, and ends it.
 import type { DriveNotice } from "@runnel/native/drive";
 import { type Change, ROOT_NODE } from "@runnel/shared";
 import type { Contents } from "../drive/contents.ts";
@@ -17,7 +17,7 @@ import type { WholeListing } from "../wire/whole-listing.ts";
 import type { Incidents } from "./incidents.ts";
 import type { MountDeps } from "./mount-deps.ts";
 
-/** How often the cache is brought down to its budget: a fast line fills so much of a disk meanwhile, and no more. */
+/** Interval at which the cache is brought down to its budget: a fast line fills so much of a disk meanwhile, and no more. */
 const KEEP_CACHE_EVERY_MS = 1000;
 
 export interface LifecycleDeps extends MountDeps {
@@ -199,7 +199,7 @@ export class Lifecycle {
     const { cacheBytes } = settings;
     clock.after(KEEP_CACHE_EVERY_MS, () => {
       if (this.isEnding) return;
-      contents.doubtOld();
+      contents.markOldUnverified();
       const evicted = cache.usedBytes() > cacheBytes ? cache.evict(cacheBytes) : Promise.resolve();
       evicted.catch((error: unknown) => log("The cache could not be cleaned.", error)).finally(() => this.keepCache());
     });

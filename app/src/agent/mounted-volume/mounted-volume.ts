@@ -1,4 +1,4 @@
-// One mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the services around a volume and a drive
+// A mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the services around a volume and a drive
 // together, lifecycle.ts begins and ends them.
 import { type Predicate, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
@@ -49,7 +49,7 @@ export class MountedVolume implements Mount {
 
   async flush(up: boolean): Promise<UnsentFile[]> {
     const { drive, commits, unsent, unsentFiles, operations, session, replica } = this.deps;
-    // What programs wrote into files that are still open counts too. A commit that fails is among the unsent.
+    // Data that programs wrote into files that are still open counts too. A commit that fails is among the unsent.
     const errno = await drive.commitDirty();
     await commits.idle();
     const wasEmpty = unsent.isEmpty;
@@ -66,7 +66,7 @@ export class MountedVolume implements Mount {
   }
 
   async remove(path: string, progress?: (removed: number, all: number) => void): Promise<void> {
-    // What was written here into files below it is not to come after their removal.
+    // Data that was written here into files below it is not to come after their removal.
     await this.flush(false);
     await new RemoveTree({ ...this.deps, ...(progress && { progress }) }).remove(path);
     await this.deps.unsent.removedBelow(path);

@@ -57,7 +57,7 @@ export interface MountServices extends Connection, Reading, Saving, Answering {
 
 /** A request that reads asks twice at the most, each time for a silence. */
 const READ_DEADLINE_SILENCES = 2.5;
-/** What programs are likely to read next may take this part of the cache. */
+/** Divisor of the cache for the share of what programs are likely to read next. */
 const AHEAD_OF_CACHE = 8;
 
 export function wire(deps: MountDeps): MountServices {

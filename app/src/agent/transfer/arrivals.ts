@@ -78,7 +78,7 @@ export class Arrivals {
       recipe = await this.receiveRecipe(channel, first[2], content.sizeBytes, held);
       this.cache.setRecipe(content, recipe, await this.executor.digest([encodeRecipe(recipe)]));
       // Bytes that came before it are compared with it.
-      await this.cache.prove(content);
+      await this.cache.verify(content);
       await this.reuse(content, recipe, held, span);
     }
     for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {

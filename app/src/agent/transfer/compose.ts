@@ -11,18 +11,18 @@ export interface Layer {
 }
 
 /** The base may have rotted where it lies, and need not be here whole. */
-export interface BaseProof {
+export interface BaseVerification {
   /** Parts of the range that nobody has compared with what they should be, or that are not here. */
-  inDoubt(range: ByteRange): ByteRange[];
+  unverified(range: ByteRange): ByteRange[];
   /** Parts of the range that are not here. */
   absent(range: ByteRange): ByteRange[];
   /** Compares, puts right what is not, and brings what is not here. */
-  prove(range: ByteRange): Promise<unknown>;
+  verify(range: ByteRange): Promise<unknown>;
 }
 
 export interface Composition {
   base: DiskFile | undefined;
-  proof?: BaseProof;
+  verification?: BaseVerification;
   /** Bytes of the base that show through. */
   baseBytes: number;
   sizeBytes: number;
@@ -34,17 +34,18 @@ export class ComposedContent {
   readonly pieces: readonly Piece[];
   readonly sizeBytes: number;
   private readonly files: readonly DiskFile[];
-  private readonly base: { file: DiskFile; proof: BaseProof } | undefined;
+  private readonly base: { file: DiskFile; verification: BaseVerification } | undefined;
   private readonly starts: number[] = [];
 
   constructor(
     pieces: readonly Piece[],
     files: readonly DiskFile[],
-    base?: { file: DiskFile | undefined; proof: BaseProof | undefined },
+    base?: { file: DiskFile | undefined; verification: BaseVerification | undefined },
   ) {
     this.pieces = pieces;
     this.files = files;
-    if (base?.file !== undefined && base.proof !== undefined) this.base = { file: base.file, proof: base.proof };
+    if (base?.file !== undefined && base.verification !== undefined)
+      this.base = { file: base.file, verification: base.verification };
     let at = 0;
     for (const piece of pieces) {
       this.starts.push(at);
@@ -55,7 +56,7 @@ export class ComposedContent {
 
   /** Fills `into` with the bytes from `offset` on. @throws Io when a file is shorter than it was. */
   async read(offset: number, into: Uint8Array): Promise<void> {
-    await this.prove(offset, into.length);
+    await this.verify(offset, into.length);
     let at = 0;
     for (const { file, offset: from, length } of this.slice(offset, into.length)) {
       const part = into.subarray(at, at + length);
@@ -67,20 +68,20 @@ export class ComposedContent {
   }
 
   /** Proves what of the base shows in the range: before it is read by others. True when some of it was in doubt: its bytes may be others now. */
-  async prove(offset: number, length: number): Promise<boolean> {
-    const inDoubt = this.inDoubt(offset, length);
-    for (const range of inDoubt) await this.base?.proof.prove(range);
-    return inDoubt.length > 0;
+  async verify(offset: number, length: number): Promise<boolean> {
+    const unverified = this.unverified(offset, length);
+    for (const range of unverified) await this.base?.verification.verify(range);
+    return unverified.length > 0;
   }
 
   /** What of the range is the base's, and may have rotted or is not here. */
-  inDoubt(offset: number, length: number): ByteRange[] {
-    return this.ofBase(offset, length).flatMap((piece) => this.base?.proof.inDoubt(piece) ?? []);
+  unverified(offset: number, length: number): ByteRange[] {
+    return this.ofBase(offset, length).flatMap((piece) => this.base?.verification.unverified(piece) ?? []);
   }
 
   /** Ranges of the whole that are not here: zeros stand for them. */
   absent(): ByteRange[] {
-    return this.ofBase(0, this.sizeBytes).flatMap((piece) => this.base?.proof.absent(piece) ?? []);
+    return this.ofBase(0, this.sizeBytes).flatMap((piece) => this.base?.verification.absent(piece) ?? []);
   }
 
   /** The base shows at the offsets that it has. */
@@ -169,7 +170,7 @@ export async function openComposed(data: DiskRoot, of: Composition): Promise<Com
       files.push(file);
       pieces = overlaid(pieces, file, layer.extents, of.sizeBytes);
     }
-    return new ComposedContent(pieces, files, { file: of.base, proof: of.proof });
+    return new ComposedContent(pieces, files, { file: of.base, verification: of.verification });
   } catch (error) {
     await Promise.all(files.map((file) => file.close()));
     throw error;

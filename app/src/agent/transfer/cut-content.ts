@@ -117,7 +117,7 @@ export class CutContent {
   }
 
   private async cutRange(offset: number, length: number): Promise<Recipe> {
-    await this.content.prove(offset, length);
+    await this.content.verify(offset, length);
     const pieces = this.content.slice(offset, length);
     const [piece] = pieces;
     if (pieces.length === 1 && piece?.file !== undefined)

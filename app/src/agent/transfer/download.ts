@@ -131,7 +131,7 @@ export class Downloads {
     // A second round asks for what a held version should have and does not (a cache on disk may rot), and for what turns out wrong.
     for (let asked = 0; ;) {
       if (asked > 0 || signal?.aborted === true) wanted = range;
-      const current = (await this.cache.prove(this.cache.byId(content.id) ?? content, wanted)) ?? content;
+      const current = (await this.cache.verify(this.cache.byId(content.id) ?? content, wanted)) ?? content;
       const span = hull(this.cache.missing(current, wanted));
       if (span.length === 0) return current;
       const before = this.inTheWay(current, span, asking);

@@ -98,7 +98,7 @@ export class OwnRecipes {
     const oid = await this.executor.digest([encodeRecipe(recipe)]);
     if (Buffer.compare(oid, theirs) !== 0 || recipeSize(recipe) !== content.sizeBytes) return;
     this.cache.setRecipe(content, recipe, oid);
-    await this.cache.prove(content);
+    await this.cache.verify(content);
   }
 
   /** Has the server cut it soon, if it has not yet: what is still to come of it comes with a recipe then. */

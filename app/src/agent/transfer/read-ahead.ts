@@ -162,7 +162,7 @@ export class ReadAhead {
       at += length;
     }
     if (at !== bytes.length) throw unexpected();
-    await this.prove(came);
+    await this.verify(came);
     for (let from = 0; from < came.length; from += STORED_AT_ONCE) {
       const some = came.slice(from, from + STORED_AT_ONCE);
       await Promise.all(some.map(({ file, recipe, bytes: content }) => this.store(file.state, recipe, content)));
@@ -174,7 +174,7 @@ export class ReadAhead {
   }
 
   /** @throws Corrupt when a chunk is not what its recipe says. */
-  private async prove(came: readonly { recipe: Recipe; bytes: Uint8Array }[]): Promise<void> {
+  private async verify(came: readonly { recipe: Recipe; bytes: Uint8Array }[]): Promise<void> {
     const chunks = came.flatMap(({ recipe, bytes }) => {
       const offsets = chunkOffsets(recipe);
       return Array.from(recipe.lengths, (_, index) => bytes.subarray(offsets[index], offsets[index + 1]));

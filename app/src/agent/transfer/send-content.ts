@@ -20,7 +20,7 @@ import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { Making } from "../wire/operations.ts";
-import type { BaseProof, ComposedContent } from "./compose.ts";
+import type { BaseVerification, ComposedContent } from "./compose.ts";
 import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
 import type { Downloads } from "./download.ts";
@@ -49,7 +49,7 @@ export interface BaseUsers {
   /** How often they hold it. */
   holdsOf(content: CachedContent): number;
   /** Lets it go, unless somebody still reads from it: then nothing changes, and false is returned. */
-  letGo(content: CachedContent): boolean;
+  release(content: CachedContent): boolean;
 }
 
 export interface SentContent {
@@ -93,14 +93,14 @@ export class Sender {
   ): Promise<SentContent> {
     const { cache, executor } = this.parts;
     const hold = base && cache.hold(base);
-    const letGo = (): void => hold?.[Symbol.dispose]();
+    const endHold = (): void => hold?.[Symbol.dispose]();
     const content = await this.open(record, base).catch((error: unknown) => {
-      letGo();
+      endHold();
       throw error;
     });
     const release = async (): Promise<void> => {
       await content.close();
-      letGo();
+      endHold();
     };
     try {
       const cut = await this.cut(record, base, content);
@@ -116,12 +116,12 @@ export class Sender {
       const keep = async (users?: BaseUsers): Promise<CachedContent> => {
         if (users !== undefined && base?.version.node === version.node) {
           const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
-          const edited = await this.edited(base, content, next, users, letGo);
+          const edited = await this.edited(base, content, next, users, endHold);
           if (edited !== undefined) return edited;
         }
-        const [inDoubt, absent] = [content.inDoubt(0, content.sizeBytes), content.absent()];
+        const [unverified, absent] = [content.unverified(0, content.sizeBytes), content.absent()];
         return this.inOneFile(record, content, (path) =>
-          cache.adopt(path, version, record.sizeBytes, recipe, oid, inDoubt, absent),
+          cache.adopt(path, version, record.sizeBytes, recipe, oid, unverified, absent),
         );
       };
       return { result, keep, release };
@@ -172,12 +172,12 @@ export class Sender {
     }
     if (base === undefined) throw noBase();
     const now = await this.bringNeeded(record, base, shown);
-    const proof: BaseProof = {
-      inDoubt: (range) => cache.missing(now, range),
+    const verification: BaseVerification = {
+      unverified: (range) => cache.missing(now, range),
       absent: (range) => cache.absent(now, range),
-      prove: (range) => downloads.ensure(now, range, "requestTimeout"),
+      verify: (range) => downloads.ensure(now, range, "requestTimeout"),
     };
-    return openComposed(data, { ...record, base: await cache.openFile(now), proof });
+    return openComposed(data, { ...record, base: await cache.openFile(now), verification });
   }
 
   /** Of a large file that is written anew and was never read: its recipe is little beside what it may spare. */
@@ -225,7 +225,7 @@ export class Sender {
     for (;;) {
       const rechunked = await executor.rechunk(content.pieces, recipe.lengths, dirtyRanges(record), preset);
       const next = rechunkedRecipe(recipe, rechunked);
-      if (!(await proveFresh(content, rechunked, next))) return new CutContent(content, executor, preset, next);
+      if (!(await verifyFresh(content, rechunked, next))) return new CutContent(content, executor, preset, next);
     }
   }
 
@@ -235,7 +235,7 @@ export class Sender {
     content: ComposedContent,
     next: VersionContent,
     users: BaseUsers,
-    letGo: () => void,
+    endHold: () => void,
   ): Promise<CachedContent | undefined> {
     const { cache } = this.parts;
     const edit = content.asEdit();
@@ -243,9 +243,9 @@ export class Sender {
     if (now === undefined || edit.keptBytes === 0) return undefined;
     const all = {
       holds: 1 + users.holdsOf(now),
-      letGo: () => {
-        if (!users.letGo(now)) return false;
-        letGo();
+      release: () => {
+        if (!users.release(now)) return false;
+        endHold();
         return true;
       },
     };
@@ -385,15 +385,15 @@ async function isCutAs(cut: CutContent, { recipe, sizeBytes }: CachedContent): P
  * Proves what was read of the base: the new chunks, and those beside them. True when some of it was in doubt: what was cut may have been of
  * bytes that have been put right since.
  */
-async function proveFresh(content: ComposedContent, { spans }: Rechunked, next: Recipe): Promise<boolean> {
+async function verifyFresh(content: ComposedContent, { spans }: Rechunked, next: Recipe): Promise<boolean> {
   const offsets = chunkOffsets(next);
-  let wasInDoubt = false;
+  let wasUnverified = false;
   let at = 0;
   for (const { kept, fresh } of spans) {
     const from = Math.max(0, (offsets[at + kept] ?? 0) - 1);
     at += kept + fresh;
     const end = Math.min(content.sizeBytes, (offsets[at] ?? 0) + 1);
-    if (fresh > 0 && (await content.prove(from, end - from))) wasInDoubt = true;
+    if (fresh > 0 && (await content.verify(from, end - from))) wasUnverified = true;
   }
-  return wasInDoubt;
+  return wasUnverified;
 }

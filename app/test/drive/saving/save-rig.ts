@@ -85,13 +85,13 @@ export class SaveRig {
     const sender = { send: (record: JournalCommit, _base: unknown, how = {}) => this.write(record, how) };
     const shared = { operations, session, cache, journal, sender, saves, bases, clock, epoch, tree, log };
     const told = { conflict: (path: string) => void this.conflicts.push(path), problem: log };
-    const contents = { changed: () => undefined, clean: () => undefined, letGo: () => true };
+    const contents = { changed: () => undefined, clean: () => undefined, release: () => true };
     const copies = new ConflictCopies({ tree: tree as never, operations, journal, clock, epoch });
     this.unsent = new Unsent({ ...shared, ...told, copies, contents } as unknown as ConstructorParameters<
       typeof Unsent
     >[0]);
     const drive = { committed: (id: number) => void this.committed.push(id), rebase: () => false };
-    const given = { give: () => undefined, holdsOf: () => 0, letGo: () => false };
+    const given = { give: () => undefined, holdsOf: () => 0, release: () => false };
     this.commits = new Commits({
       ...shared,
       ...told,

@@ -10,10 +10,10 @@ export class Bases {
   private readonly session: Session;
   private readonly epoch: () => string;
 
-  constructor(parts: { cache: Cache; session: Session; epoch(): string }) {
-    this.cache = parts.cache;
-    this.session = parts.session;
-    this.epoch = parts.epoch;
+  constructor(deps: { cache: Cache; session: Session; epoch(): string }) {
+    this.cache = deps.cache;
+    this.session = deps.session;
+    this.epoch = deps.epoch;
   }
 
   /**
@@ -33,7 +33,7 @@ export class Bases {
     const { cache } = this;
     const { node, seq, epoch } = versionOf(record);
     const oid = record.baseOid.length > 0 ? record.baseOid : undefined;
-    // In another epoch the number of a version is another one's; its bytes are the same.
+    // The number of a version is another one's in another epoch; its bytes are the same.
     if (epoch !== this.epoch()) return oid && cache.byOid(oid);
     const found = cache.find({ node, seq }, oid);
     if (found !== undefined || record.baseBytes === 0) return found;
@@ -41,7 +41,7 @@ export class Bases {
     return hinted?.version.seq === seq ? hinted : undefined;
   }
 
-  /** Also of one that is not current any more: the change over it may have been executed, and only its answer be lost. */
+  /** Asks also for a version that is not current any more: the change over it may have been executed, and only its answer be lost. */
   private async sizeOf({ node, seq }: VersionId): Promise<number | undefined> {
     try {
       const answer = await this.session.ask("getHash", { version: [node, seq], from: 0, count: 0 });
@@ -53,7 +53,7 @@ export class Bases {
   }
 }
 
-/** What was edited. */
+/** Returns the version that was edited. */
 export function versionOf({ copy, node, baseVersion, epoch }: JournalCommit): VersionId & { epoch: string } {
   return copy?.base ?? { node, seq: baseVersion, epoch };
 }

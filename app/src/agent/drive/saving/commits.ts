@@ -17,7 +17,7 @@ import { stacked } from "./stacked.ts";
 import type { Tree } from "../tree.ts";
 import type { Unsent } from "./unsent.ts";
 
-export interface CommitsParts {
+export interface CommitsDeps {
   drive: Drive;
   tree: Tree;
   operations: Operations;
@@ -38,7 +38,7 @@ export interface CommitsParts {
   log(message: string, error: unknown): void;
 }
 
-/** What a program has made of a file, by whatever call. */
+/** A file's content as a program has left it, by whatever call. */
 type Change = Pick<
   RequestOfOp<"commit">,
   | "file"
@@ -56,17 +56,17 @@ type Change = Pick<
 const NO_OID = new Uint8Array(0);
 
 export class Commits {
-  private readonly parts: CommitsParts;
+  private readonly deps: CommitsDeps;
   /** Nodes whose own commit is under way: their feed items are no news for this kernel. */
   private readonly ownNodes = new Set<number>();
   private readonly settling = new Map<number, Promise<void>>();
-  /** By open file, layers of a save that could not be recorded. */
+  /** Layers of a save that could not be recorded, by open file. */
   private readonly unrecorded = new Map<number, string[]>();
   private running = 0;
   private idleWaiters: (() => void)[] = [];
 
-  constructor(parts: CommitsParts) {
-    this.parts = parts;
+  constructor(deps: CommitsDeps) {
+    this.deps = deps;
   }
 
   isOwnNode(node: number): boolean {
@@ -85,7 +85,7 @@ export class Commits {
   }
 
   async commit(request: RequestOfOp<"commit">): Promise<void> {
-    await this.save(request, (result) => this.parts.drive.committed(request.id, result));
+    await this.save(request, (result) => this.deps.drive.committed(request.id, result));
   }
 
   private async save(change: Change, committed: (result: { version: number }) => void): Promise<void> {
@@ -103,11 +103,11 @@ export class Commits {
   }
 
   /**
-   * What it is a change of, once that is at rest: the content that the last commit made is this one's base, and of an unsent content that is being sent it
-   * must be known what becomes of it. @throws Gone
+   * Returns what it is a change of, once that is at rest: the content that the last commit made is this one's base, and of an unsent content that is being sent
+   * it must be known what becomes of it. @throws Gone
    */
   private async rested({ file, node, baseVersion }: Change): Promise<Lineage> {
-    const { saves, tree, unsent } = this.parts;
+    const { saves, tree, unsent } = this.deps;
     for (;;) {
       const lineage = saves.lineage(file, tree.real(node), baseVersion);
       if (lineage === undefined)
@@ -124,7 +124,7 @@ export class Commits {
     change: Change,
     committed: (result: { version: number }) => void,
   ): Promise<void> {
-    const { tree, operations, saves } = this.parts;
+    const { tree, operations, saves } = this.deps;
     const n = operations.begin();
     let save: Save | undefined;
     let sent: SentContent;
@@ -146,19 +146,19 @@ export class Commits {
     const nodes = new Set([lineage.node, result.node]);
     for (const node of nodes) this.settling.set(node, settling);
     committed({ version: result.version });
-    if (result.conflict) this.parts.conflict(save.record.path, result.node);
+    if (result.conflict) this.deps.conflict(save.record.path, result.node);
     await settling;
     for (const node of nodes) if (this.settling.get(node) === settling) this.settling.delete(node);
   }
 
-  /** The program is told; the bytes wait, whatever the reason, until a later save has them or they can be sent. */
+  /** The program gets the error; the bytes wait, whatever the reason, until a later save has them or they can be sent. */
   private async failed(change: Change, save: Save | undefined, error: unknown, refusal: unknown): Promise<void> {
-    const { saves, journal, unsent } = this.parts;
+    const { saves, journal, unsent } = this.deps;
     if (save !== undefined && refusal === undefined) {
       await unsent.keep(save, error);
       return;
     }
-    // What should have made the file was refused: what is written to it can go nowhere.
+    // The make of the file was refused: what is written to it can go nowhere.
     this.unrecorded.set(
       change.file,
       change.layers.map(({ path }) => basename(path)),
@@ -169,9 +169,9 @@ export class Commits {
     await journal.done(save.record.instance, save.record.n);
   }
 
-  /** @throws NoSpace when the journal has no room for it; and what making the file was refused with. */
+  /** @throws NoSpace when the journal has no space for it; and what making the file was refused with. */
   private async record(lineage: Lineage, change: Change, n: number): Promise<Save> {
-    const { tree, journal, bases, saves } = this.parts;
+    const { tree, journal, bases, saves } = this.deps;
     const { node, baseVersion, below, copy, replaces } = lineage;
     const refusal = tree.refusalOf(node);
     if (refusal !== undefined) throw refusal;
@@ -182,7 +182,7 @@ export class Commits {
     const record: JournalCommit = {
       baseOid: NO_OID,
       baseContent,
-      epoch: this.parts.epoch(),
+      epoch: this.deps.epoch(),
       ...below,
       baseVersion: copy === undefined ? baseVersion : 0,
       ...(below === undefined ? edit : stacked(below, edit)),
@@ -209,7 +209,7 @@ export class Commits {
   }
 
   private async send(save: Save, { readBefore }: Change): Promise<SentContent> {
-    const { saves, tree, journal, sender, unsent, bases, likelyBases, epoch } = this.parts;
+    const { saves, tree, journal, sender, unsent, bases, likelyBases, epoch } = this.deps;
     saves.step(save, "send");
     const { record } = save;
     if (record.epoch !== epoch()) throw new RunnelError("Stale", "commit", "The volume was made anew.");
@@ -224,7 +224,7 @@ export class Commits {
       await making?.settled;
       const node = tree.real(record.node);
       if (making === undefined || node === record.node) throw error;
-      // What should have made the file met another one under its name, whose content this is to become, by the conflict rule.
+      // The make met another file under its name, whose content this is to become, by the conflict rule.
       saves.rerecord(save, { ...record, node });
       // The number is this node's for good from here on: after a power cut the record must not say it of the other one.
       await journal.put(save.record, true);
@@ -232,60 +232,60 @@ export class Commits {
     }
   }
 
-  /** The drive lets go of a file: what it handed over and the journal never took is nobody's. */
+  /** The drive has closed a file: what it handed over and the journal never recorded is nobody's. */
   async closed(file: number): Promise<void> {
     const files = this.unrecorded.get(file);
     this.unrecorded.delete(file);
-    const { saves, unsent } = this.parts;
+    const { saves, unsent } = this.deps;
     for (const save of saves.closed(file)) {
       await unsent.sending(save);
       if (save.state === "committed") await unsent.settle(save);
     }
-    if (files !== undefined) await this.parts.journal.discard(files);
+    if (files !== undefined) await this.deps.journal.discard(files);
   }
 
-  /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal lets go of the layers. Whatever fails, it is saved. */
+  /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal gives the layers up. Whatever fails, it is saved. */
   private async settle(file: number, save: Save, sent: SentContent): Promise<void> {
-    const { contents, drive, journal, saves } = this.parts;
+    const { contents, drive, journal, saves } = this.deps;
     const { record } = save;
     // After `committed`: the drive rebases a file onto a version that it has.
     await Promise.resolve();
     try {
       if (record.sizeBytes > 0) {
         const content = await sent.keep(this.usersOf(file, sent));
-        this.parts.saved(content.version, record.sizeBytes);
+        this.deps.saved(content.version, record.sizeBytes);
         contents.give(content);
         if (drive.rebase(file, content.id)) contents.rebased(content);
       }
     } catch (error) {
       // It is committed: only what should make the next read cheap is missing. A program that has the file open reads on from its own layers.
-      this.parts.log("A committed content could not be kept in the cache.", error);
+      this.deps.log("A committed content could not be kept in the cache.", error);
     }
     saves.step(save, "settle");
     try {
       await journal.done(record.instance, record.n);
     } catch (error) {
       // The journal is settled by its number at the next start.
-      this.parts.log("A save that is done could not be ended in the journal.", error);
+      this.deps.log("A save that is done could not be ended in the journal.", error);
     }
-    await sent.release().catch((error: unknown) => this.parts.log("What was sent could not be closed.", error));
+    await sent.release().catch((error: unknown) => this.deps.log("What was sent could not be closed.", error));
   }
 
   private usersOf(file: number, { result }: SentContent): BaseUsers {
-    const { contents } = this.parts;
+    const { contents } = this.deps;
     return {
       holdsOf: (content) => contents.holdsOf(content),
-      letGo: (content) => contents.letGo(content, result.version, file),
+      release: (content) => contents.release(content, result.version, file),
     };
   }
 
   /** A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent. */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
-    const { operations, clock, saves } = this.parts;
+    const { operations, clock, saves } = this.deps;
     operations.mayChange("truncate");
     await this.settled(state.node);
     const nowNs = clock.wallNs();
-    const unsent = saves.shownOf(state, this.parts.epoch(), true);
+    const unsent = saves.shownOf(state, this.deps.epoch(), true);
     if (unsent !== undefined) {
       const baseBytes = Math.min(unsent.record.sizeBytes, sizeBytes);
       const times = { mtimeNs: nowNs, ctimeNs: nowNs };
@@ -319,7 +319,7 @@ export class Commits {
     sizeBytes: number,
     n: number,
   ): Promise<SentContent> {
-    const { cache, journal, clock, tree, sender, epoch } = this.parts;
+    const { cache, journal, clock, tree, sender, epoch } = this.deps;
     const nowNs = clock.wallNs();
     using hold = before === 0 ? undefined : await cache.create({ node, seq: version }, before);
     const base = hold?.content;

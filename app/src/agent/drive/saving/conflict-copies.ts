@@ -1,5 +1,5 @@
 // Contents that cannot become what they were to be, since that was changed elsewhere, or is gone, or belongs to another epoch: each becomes a file of its own,
-// under its path where that is free, else beside it. Name, node and numbers are chosen once and recorded, so that each attempt is the same one [F101].
+// under its path where that is free, else under another name in its folder. Name, node and numbers are chosen once and recorded, so that each attempt is the same one [F101].
 import { parse } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
@@ -8,7 +8,7 @@ import type { Operations } from "../../wire/operations.ts";
 import { versionOf } from "./bases.ts";
 import type { Tree } from "../tree.ts";
 
-export interface ConflictCopiesParts {
+export interface ConflictCopiesDeps {
   tree: Tree;
   operations: Operations;
   journal: Journal;
@@ -16,21 +16,21 @@ export interface ConflictCopiesParts {
   epoch(): string;
 }
 
-/** Of a file of which nothing is known. */
+/** Attributes of a file of which nothing is known. */
 const PLAIN_ATTRIBUTES = { mode: 0o644, uid: 0, gid: 0 };
 
 export class ConflictCopies {
-  private readonly parts: ConflictCopiesParts;
+  private readonly deps: ConflictCopiesDeps;
 
-  constructor(parts: ConflictCopiesParts) {
-    this.parts = parts;
+  constructor(deps: ConflictCopiesDeps) {
+    this.deps = deps;
   }
 
   /** Plans the copy and records it in place of the content. `take` gets the new record while its numbers still count as outstanding. */
   async plan(record: JournalCommit, take: (planned: JournalCommit) => void): Promise<void> {
-    const { operations, journal, epoch } = this.parts;
+    const { operations, journal, epoch } = this.deps;
     const of = record.copy?.of ?? record.path;
-    // One that was planned and could not be made is not tried again, whatever is known of its name here.
+    // A name that was planned and could not be made is not tried again, whatever is known of it here.
     const { folder, name, path } = await this.freePlace(of, record.copy?.name);
     const node = await operations.newNode();
     const [made, n] = [operations.begin(), operations.begin()];
@@ -38,7 +38,7 @@ export class ConflictCopies {
       const attributes = { ...(record.attributes ?? PLAIN_ATTRIBUTES), mtimeNs: record.mtimeNs };
       const copy = { of, n: made, folder, name, made: attributes, base: versionOf(record) };
       const planned = { ...record, n, instance: journal.instance, epoch: epoch(), node, baseVersion: 0, path, copy };
-      // What was sent by these numbers is made once: a power cut must not take them back.
+      // These numbers are the copy's for good: a power cut must not take them back.
       await journal.put(planned, true, [record]);
       take(planned);
     } finally {
@@ -47,18 +47,18 @@ export class ConflictCopies {
     }
   }
 
-  /** Makes the file, or finds that it was made by an earlier attempt. False: its name has been taken, or its folder has gone, meanwhile. */
+  /** Makes the file, or finds that it was made by an earlier attempt. @returns false when its name has been taken, or its folder has gone, meanwhile. */
   async make({ copy, node }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return true;
     const { folder, name, n, made } = copy;
     const all = { type: packType("file"), ...made, rdev: 0, target: "" };
     try {
-      await this.parts.operations.change("make", { folder, name, node, attributes: all }, [], n);
+      await this.deps.operations.change("make", { folder, name, node, attributes: all }, [], n);
       return true;
     } catch (error) {
       if (isRunnelError(error, "Exists")) return false;
       // The server has to say so of the folder: what it cannot find otherwise proves nothing.
-      if (isRunnelError(error, "NotFound") && !((await this.parts.tree.asked(folder))?.nlink ?? 0)) return false;
+      if (isRunnelError(error, "NotFound") && !((await this.deps.tree.asked(folder))?.nlink ?? 0)) return false;
       throw error;
     }
   }
@@ -66,7 +66,7 @@ export class ConflictCopies {
   /** An attempt has made the file, and it is empty still. */
   async isMade({ copy, node }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return false;
-    const state = await this.parts.tree.lookup(copy.folder, copy.name);
+    const state = await this.deps.tree.lookup(copy.folder, copy.name);
     return state?.node === node && state.version === 0;
   }
 
@@ -75,14 +75,14 @@ export class ConflictCopies {
     const { copy, node } = record;
     if (copy === undefined || !(await this.isMade(record))) return;
     const { folder, name } = copy;
-    await this.parts.operations.change("remove", { folder, name, node, isFolder: false }, []);
+    await this.deps.operations.change("remove", { folder, name, node, isFolder: false }, []);
   }
 
   private async freePlace(path: string, taken?: string): Promise<{ folder: number; name: string; path: string }> {
-    const { tree, clock } = this.parts;
-    const parts = path.split("/");
-    const name = parts.pop() || "file";
-    const [folder, parent] = await this.folderOf(parts);
+    const { tree, clock } = this.deps;
+    const names = path.split("/");
+    const name = names.pop() || "file";
+    const [folder, parent] = await this.folderOf(names);
     const { name: stem, ext } = parse(name);
     const when = new Date(Number(clock.wallNs() / 1_000_000n))
       .toISOString()
@@ -99,7 +99,7 @@ export class ConflictCopies {
   private async folderOf(names: readonly string[]): Promise<[folder: number, path: string]> {
     let folder = ROOT_NODE;
     for (const name of names) {
-      const state = await this.parts.tree.lookup(folder, name);
+      const state = await this.deps.tree.lookup(folder, name);
       if (state?.type !== "folder") return [ROOT_NODE, ""];
       folder = state.node;
     }

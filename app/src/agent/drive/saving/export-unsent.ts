@@ -8,7 +8,7 @@ import { openComposed } from "../../transfer/compose.ts";
 import type { Downloads } from "../../transfer/download.ts";
 import type { Bases } from "./bases.ts";
 
-export interface ExportParts {
+export interface ExportDeps {
   bases: Bases;
   cache: Cache;
   downloads: Downloads;
@@ -17,7 +17,7 @@ export interface ExportParts {
 }
 
 export interface Exported {
-  /** In the folder. */
+  /** Path in the folder. */
   path: string;
   /** All bytes are there; else zeros stand for what nobody has any more of the version that was edited, or what cannot be had now. */
   isWhole: boolean;
@@ -25,12 +25,12 @@ export interface Exported {
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Names that are tried beside one that is there. */
+/** Names that are tried in place of one that is there. */
 const NAMES_MAX = 10_000;
 
 /** No file that is there is changed. @throws NotFound when the bytes that were written are gone; NoSpace; Io. */
-export async function exportUnsent(parts: ExportParts, record: JournalCommit, folder: DiskRoot): Promise<Exported> {
-  const { bases, cache, downloads, data } = parts;
+export async function exportUnsent(deps: ExportDeps, record: JournalCommit, folder: DiskRoot): Promise<Exported> {
+  const { bases, cache, downloads, data } = deps;
   const shown = Math.min(record.baseBytes, record.sizeBytes);
   // Without a link, or the version, what is here has to do.
   using hold = shown === 0 ? undefined : await bases.hold(record).catch(() => undefined);
@@ -55,8 +55,8 @@ export async function exportUnsent(parts: ExportParts, record: JournalCommit, fo
 
 function belowOf(cache: Cache, base: CachedContent | undefined, file: DiskFile | undefined, shown: number) {
   const absent = (range: ByteRange): ByteRange[] => (base === undefined ? [] : cache.missing(base, range));
-  const proof = { inDoubt: (): ByteRange[] => [], absent, prove: async () => undefined };
-  return { base: file, baseBytes: file === undefined ? 0 : shown, proof };
+  const verification = { unverified: (): ByteRange[] => [], absent, verify: async () => undefined };
+  return { base: file, baseBytes: file === undefined ? 0 : shown, verification };
 }
 
 async function freshFile(folder: DiskRoot, path: string): Promise<{ path: string; target: DiskFile }> {

@@ -1,4 +1,4 @@
-// Which files a new one is likely to resemble: what had its name before, what its name says that it is to replace, what its program read last, and, for
+// Guesses which files a new one is likely to resemble: what had its name before, what its name says that it is to replace, what its program read last, and, for
 // a name that says nothing, what is of about its size in its folder. Guesses from what is known here; whoever uses them tries them.
 import type { Cache, CachedContent } from "../../cache/cache.ts";
 import type { Replica } from "../../replica/replica.ts";
@@ -14,7 +14,7 @@ export interface NewFile {
 
 /** Less is sent whole. */
 const WORTH_BYTES = 512;
-/** Who differs more in size is no base. */
+/** Factor beyond which a file of another size is no base. */
 const LIKE = 4;
 const MUCH_LIKE = 1.25;
 /** Each is tried. */
@@ -26,17 +26,17 @@ export class LikelyBases {
   private readonly tree: Pick<Tree, "boundTo" | "placeOf">;
   private readonly replica: Pick<Replica, "filesOfSize">;
   private readonly cache: Pick<Cache, "versionsOf">;
-  /** By folder and name, what was there. */
+  /** Nodes that have lost a name, by folder and name. */
   private readonly left = new Map<string, number>();
 
-  constructor(parts: {
+  constructor(deps: {
     tree: Pick<Tree, "boundTo" | "placeOf">;
     replica: Pick<Replica, "filesOfSize">;
     cache: Pick<Cache, "versionsOf">;
   }) {
-    this.tree = parts.tree;
-    this.replica = parts.replica;
-    this.cache = parts.cache;
+    this.tree = deps.tree;
+    this.replica = deps.replica;
+    this.cache = deps.cache;
   }
 
   /** A program here has taken this name from the node: it was removed, or renamed. */

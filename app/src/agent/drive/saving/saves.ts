@@ -1,5 +1,5 @@
-// What becomes of each content that a program saved: recorded → sent → committed → settled, or unsent until it can be sent. Pure: events in, states out; who
-// sends, records and shows is told what there is to do. A save takes the place of an unsent one only where it holds that one's content.
+// States of each content that a program saved: recorded → sent → committed → settled, or unsent until it can be sent. Pure: events in, states out; who
+// sends, records and shows learns what there is to do. A save takes the place of an unsent one only where it holds that one's content.
 import type { NodeState, VersionId } from "@runnel/shared";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
 
@@ -8,7 +8,7 @@ export type SaveState = "recorded" | "sent" | "unwanted" | "committed" | "unsent
 /** drop: its file was removed by a program here, or a person gave it up, or another save has taken its place. */
 export type SaveEvent = "send" | "answer" | "fail" | "settle" | "drop";
 
-/** What is not here cannot happen. */
+/** Steps that are not here cannot happen. */
 export const NEXT_STATES: Readonly<Record<SaveState, Partial<Record<SaveEvent, SaveState | "settled">>>> = {
   recorded: { send: "sent", fail: "unsent", drop: "unwanted" },
   sent: { answer: "committed", fail: "unsent", drop: "unwanted" },
@@ -24,19 +24,19 @@ export interface Save {
   file: number;
   /** A program waits for its first attempt. */
   isAwaited: boolean;
-  /** Why the last attempt failed; undefined of what a former life left and nobody has tried. */
+  /** Why the last attempt failed; undefined for what a former process left and nobody has tried. */
   failure: unknown;
   /** The version by which this client calls an unsent content that programs see; 0: they do not. */
   shownAs: number;
 }
 
-/** What a commit of an open file is over. */
+/** Contents and version that a commit of an open file is over. */
 export interface Lineage {
   node: number;
   baseVersion: number;
   /** The unsent content that the program has edited. */
   below: JournalCommit | undefined;
-  /** What it has edited is kept beside, and so is this. */
+  /** The conflict copy that the edited content has become, and that this becomes with it. */
   copy: ConflictCopy | undefined;
   /** Unsent saves whose content the new one has. */
   replaces: Save[];
@@ -60,17 +60,17 @@ export class Saves {
   readonly #all = new Set<Save>();
   readonly #byNode = new Map<number, Set<Save>>();
   readonly #shown = new Map<number, Shown>();
-  /** By open file, the version that its last save has become, by whatever attempt. */
+  /** Version that the last save of an open file has become, by whatever attempt. */
   readonly #became = new Map<number, VersionId>();
   readonly #removed = new Set<number>();
   #shownLast = SHOWN_FROM;
 
-  /** `pending`: what a former life left. */
+  /** `pending`: what a former process left. */
   constructor(pending: readonly JournalCommit[]) {
     for (const record of pending) this.#add({ record, state: "unsent", file: 0, isAwaited: false });
   }
 
-  /** What `lineage` says it replaces is settled: the journal has ended it by the record. */
+  /** Adds a save. The ones that `lineage` says it replaces are settled: the journal has ended them by the record. */
   add(record: JournalCommit, file: number, replaces: readonly Save[]): Save {
     const state = this.#removed.has(record.node) ? "unwanted" : "recorded";
     const save = this.#add({ record, state, file, isAwaited: true });
@@ -92,14 +92,14 @@ export class Saves {
     return next;
   }
 
-  /** Its record is another one from here on: under another number, or of another node. */
+  /** Gives a save another record: under another number, or of another node. */
   rerecord(save: Save, record: JournalCommit): void {
     this.#unindex(save);
     save.record = record;
     this.#index(save);
   }
 
-  /** What waits, or is being sent by an attempt that no program waits for; the oldest first. */
+  /** Saves that wait, or are being sent by an attempt that no program waits for; the oldest first. */
   unsent(): Save[] {
     return [...this.#all].filter(({ state, isAwaited }) => state === "unsent" || (state === "sent" && !isAwaited));
   }
@@ -166,7 +166,7 @@ export class Saves {
     const last = shown === undefined ? own.at(-1) : shown.save;
     if (shown !== undefined && last === undefined) return undefined;
     const target = { node: last?.record.node ?? node, baseVersion: shown?.record.baseVersion ?? baseVersion };
-    // What another program has made of it since, this one has not seen.
+    // A program has not seen what another one has made of it since.
     const isSeen = last !== undefined && last.shownAs === baseVersion;
     const replaces = isSeen && !own.includes(last) ? [...own, last] : own;
     return { ...target, below: shown?.record, copy: last?.record.copy, replaces };
@@ -180,7 +180,7 @@ export class Saves {
     return this.of(node).filter((save) => this.step(save, "drop") === "settled");
   }
 
-  /** Nobody saves by this open file any more. Returns what only that has held: it is to be settled. */
+  /** Ends what this open file has held. @returns the saves that only that has held: they are to be settled. */
   closed(file: number): Save[] {
     this.#became.delete(file);
     const own = [...this.#all].filter((save) => save.file === file);
@@ -221,7 +221,7 @@ export class Saves {
   }
 }
 
-/** It was sent after its program had been told that it failed: the open file still has its layers, and what the program saves next is made of them too. */
+/** Returns whether it was sent after its program had got the error: the open file still has its layers, and what the program saves next is made of them too. */
 export function isHeld({ state, isAwaited, file }: Save): boolean {
   return state === "committed" && !isAwaited && file !== 0;
 }

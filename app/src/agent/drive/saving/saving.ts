@@ -1,20 +1,20 @@
-// The parts by which what programs write comes to the server, composed around one table of saves.
+// Composes, around one table of saves, the services by which what programs write comes to the server.
 import type { DiskRoot, Executor } from "@runnel/shared";
 import { Sender } from "../../transfer/send-content.ts";
 import type { Transfer } from "../../transfer/transfer.ts";
 import { Bases } from "./bases.ts";
-import { Commits, type CommitsParts } from "./commits.ts";
+import { Commits, type CommitsDeps } from "./commits.ts";
 import { ConflictCopies } from "./conflict-copies.ts";
 import { Saves } from "./saves.ts";
 import { UnsentContents } from "./unsent-contents.ts";
 import { DriveUnsentFiles } from "./unsent-files.ts";
-import { Unsent, type UnsentParts } from "./unsent.ts";
+import { Unsent, type UnsentDeps } from "./unsent.ts";
 
 type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents";
 
-export interface SavingParts extends Omit<UnsentParts, Made>, Omit<CommitsParts, Made> {
+export interface SavingDeps extends Omit<UnsentDeps, Made>, Omit<CommitsDeps, Made> {
   transfer: Transfer;
-  contents: CommitsParts["contents"];
+  contents: CommitsDeps["contents"];
   executor: Executor;
   /** The journal's data folder. */
   data: DiskRoot;
@@ -28,17 +28,17 @@ export interface Saving {
   unsentFiles: DriveUnsentFiles;
 }
 
-export function savingOf(parts: SavingParts): Saving {
-  const { journal, transfer } = parts;
+export function savingOf(deps: SavingDeps): Saving {
+  const { journal, transfer } = deps;
   const { downloads } = transfer;
   const saves = new Saves(journal.pending());
-  const bases = new Bases(parts);
+  const bases = new Bases(deps);
   const { dataFolder } = journal;
-  const sender = new Sender({ ...transfer, ...parts, dataFolder });
-  const unsentContents = new UnsentContents({ ...parts, saves, bases, downloads, dataFolder });
-  const copies = new ConflictCopies(parts);
-  const unsent = new Unsent({ ...parts, sender, saves, bases, copies, contents: unsentContents });
-  const unsentFiles = new DriveUnsentFiles({ ...parts, unsent, bases, downloads });
-  const commits = new Commits({ ...parts, sender, saves, bases, unsent });
+  const sender = new Sender({ ...transfer, ...deps, dataFolder });
+  const unsentContents = new UnsentContents({ ...deps, saves, bases, downloads, dataFolder });
+  const copies = new ConflictCopies(deps);
+  const unsent = new Unsent({ ...deps, sender, saves, bases, copies, contents: unsentContents });
+  const unsentFiles = new DriveUnsentFiles({ ...deps, unsent, bases, downloads });
+  const commits = new Commits({ ...deps, sender, saves, bases, unsent });
   return { commits, unsent, unsentContents, unsentFiles };
 }

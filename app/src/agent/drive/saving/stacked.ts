@@ -1,8 +1,8 @@
-// One edit over another, neither of which the server has: the older one's layers below the newer one's, over the version that the older one edited.
+// Stacks one edit over another, neither of which the server has: the older one's layers below the newer one's, over the version that the older one edited.
 import type { ByteRange } from "@runnel/native/drive";
 import type { JournalCommit } from "../../journal/journal.ts";
 
-/** How a content differs from what it was edited of: the first `baseBytes` of that, then zeros, over both the layers. */
+/** Difference between a content and what it was edited of: the first `baseBytes` of that, then zeros, over both the layers. */
 export type Edit = Pick<JournalCommit, "baseBytes" | "sizeBytes" | "mtimeNs" | "ctimeNs" | "layers">;
 
 /** Each file of `below` stays named, also where nothing of it shows: what others have over it needs it. */

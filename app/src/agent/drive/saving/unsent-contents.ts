@@ -1,4 +1,4 @@
-// What programs see of a file whose content could not be sent: that content, as on a disk of this computer, so that what they save next holds it. It lies in
+// Shows programs the content of a file that could not be sent, as on a disk of this computer, so that what they save next holds it. It lies in
 // the journal's folder: a layer that holds all of it is it; else it is put together of the layers and of what is here of the version below them. What is not
 // here of that comes when it is read.
 import type { ByteRange, Drive } from "@runnel/native/drive";
@@ -14,7 +14,7 @@ import type { RequestOfOp } from "../request-of-op.ts";
 import type { Save, Saves } from "./saves.ts";
 import type { Tree, UnsentState } from "../tree.ts";
 
-export interface UnsentContentsParts {
+export interface UnsentContentsDeps {
   drive: Drive;
   tree: Tree;
   saves: Saves;
@@ -42,27 +42,27 @@ interface Given {
 const OWN_FILE_MODE = 0o600;
 
 export class UnsentContents {
-  private readonly parts: UnsentContentsParts;
-  /** By the version that they are shown as. */
+  private readonly deps: UnsentContentsDeps;
+  /** Contents that the drive has, by the version that they are shown as. */
   private readonly given = new Map<number, Promise<Given>>();
 
-  constructor(parts: UnsentContentsParts) {
-    this.parts = parts;
-    parts.tree.unsentOf = (state) => this.stateOf(state);
-    for (const save of parts.saves.unsent()) parts.saves.show(save);
+  constructor(deps: UnsentContentsDeps) {
+    this.deps = deps;
+    deps.tree.unsentOf = (state) => this.stateOf(state);
+    for (const save of deps.saves.unsent()) deps.saves.show(save);
   }
 
-  /** What became of saves of the node may change what programs see of it. */
+  /** Called when a save of the node has changed: programs may see another content of it. */
   changed(node: number): void {
-    const { drive, tree } = this.parts;
+    const { drive, tree } = this.deps;
     const state = tree.known(node);
     if (state !== undefined) drive.putNode(tree.entry(state), true);
     this.clean();
   }
 
-  /** False: the file has no such content. */
+  /** @returns false when the file has no such content. */
   async open(request: RequestOfOp<"open">): Promise<boolean> {
-    const { drive, tree, saves, log } = this.parts;
+    const { drive, tree, saves, log } = this.deps;
     const state = await tree.node(request.node);
     const save = this.shownOf(state);
     if (save === undefined) return false;
@@ -82,11 +82,11 @@ export class UnsentContents {
     return true;
   }
 
-  /** Ranges of one that lie in the version below its layers. False: the content is none of these. */
+  /** Brings ranges that lie in the version below the layers. @returns false when the content is none of these. */
   async fetch(request: RequestOfOp<"fetch">): Promise<boolean> {
     const giving = this.given.get(request.content);
     if (giving === undefined) return false;
-    const { drive, cache, downloads, data } = this.parts;
+    const { drive, cache, downloads, data } = this.deps;
     const given = await giving;
     const base = given.base?.content;
     for (const range of missingIn(given.present, request)) {
@@ -109,32 +109,32 @@ export class UnsentContents {
     return true;
   }
 
-  /** Lets go of what no program sees any more, and none has open. */
+  /** Releases what no program sees any more, and none has open. */
   clean(): void {
-    const { drive, saves } = this.parts;
+    const { drive, saves } = this.deps;
     for (const [version, giving] of this.given) {
       if (saves.isShown(version) || !drive.dropContent(version)) continue;
       this.remove(version, giving);
     }
   }
 
-  /** It is given up. False: a program has it open. */
-  letGo({ shownAs }: Save): boolean {
+  /** Releases a content that is given up. @returns false when a program has it open. */
+  release({ shownAs }: Save): boolean {
     const giving = this.given.get(shownAs);
     if (giving === undefined) return true;
-    if (!this.parts.drive.dropContent(shownAs)) return false;
+    if (!this.deps.drive.dropContent(shownAs)) return false;
     this.remove(shownAs, giving);
     return true;
   }
 
   private remove(version: number, giving: Promise<Given>): void {
     this.given.delete(version);
-    this.parts.saves.forget(version);
+    this.deps.saves.forget(version);
     giving.then((given) => this.free(given)).catch(() => undefined);
   }
 
   private shownOf(state: NodeState): Save | undefined {
-    const { saves, epoch, session } = this.parts;
+    const { saves, epoch, session } = this.deps;
     return saves.shownOf(state, epoch(), session.isResponsive);
   }
 
@@ -157,7 +157,7 @@ export class UnsentContents {
   }
 
   private async put(version: number, record: JournalCommit): Promise<Given> {
-    const { drive, dataFolder } = this.parts;
+    const { drive, dataFolder } = this.deps;
     const given = await this.make(version, record);
     drive.putContent({
       id: version,
@@ -171,7 +171,7 @@ export class UnsentContents {
   }
 
   private async make(version: number, record: JournalCommit): Promise<Given> {
-    const { data, bases, cache } = this.parts;
+    const { data, bases, cache } = this.deps;
     const all = { offset: 0, length: record.sizeBytes };
     const [layer] = record.layers;
     if (layer !== undefined && isWholeLayer(record))
@@ -182,18 +182,18 @@ export class UnsentContents {
     try {
       if (base === undefined && Math.min(record.baseBytes, record.sizeBytes) > 0)
         throw new TypeError("The version that was edited is no longer here.");
-      if (base !== undefined) await cache.prove(base);
+      if (base !== undefined) await cache.verify(base);
       const shown = base && { offset: 0, length: Math.min(record.baseBytes, record.sizeBytes, base.sizeBytes) };
-      const proof = {
-        inDoubt: () => [],
+      const verification = {
+        unverified: () => [],
         absent: (range: ByteRange) => (base === undefined ? [] : cache.missing(base, range)),
-        prove: async () => undefined,
+        verify: async () => undefined,
       };
       const composed = await openComposed(data, {
         ...record,
         baseBytes: shown?.length ?? 0,
         base: base && (await cache.openFile(base)),
-        proof,
+        verification,
       });
       try {
         const target = await data.open(file, "createNew", OWN_FILE_MODE);
@@ -210,7 +210,7 @@ export class UnsentContents {
 
   private async free({ file, isOwnFile, base }: Given): Promise<void> {
     base?.[Symbol.dispose]();
-    // What is left there goes at the next start.
-    if (isOwnFile) await this.parts.data.removeFile(file).catch(() => undefined);
+    // A file left there is removed at the next start.
+    if (isOwnFile) await this.deps.data.removeFile(file).catch(() => undefined);
   }
 }

@@ -1,31 +1,31 @@
-// What could not be sent of a drive, for a person: listed, copied elsewhere, given up; and sent now, for whoever waits for that.
+// Lists, for a person, what could not be sent of a drive, copies it elsewhere, gives it up; and sends it now, for whoever waits for that.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { ExportedFile, UnsentFile, UnsentFiles } from "../../mount.ts";
 import type { Session } from "../../wire/session.ts";
-import { type ExportParts, exportUnsent } from "./export-unsent.ts";
+import { type ExportDeps, exportUnsent } from "./export-unsent.ts";
 import type { Unsent, UnsentItem } from "./unsent.ts";
 
-export interface DriveUnsentFilesParts extends ExportParts {
+export interface DriveUnsentFilesDeps extends ExportDeps {
   unsent: Unsent;
   session: Session;
   openFolder(path: string): Promise<DiskRoot>;
 }
 
 export class DriveUnsentFiles implements UnsentFiles {
-  private readonly parts: DriveUnsentFilesParts;
+  private readonly deps: DriveUnsentFilesDeps;
 
-  constructor(parts: DriveUnsentFilesParts) {
-    this.parts = parts;
+  constructor(deps: DriveUnsentFilesDeps) {
+    this.deps = deps;
   }
 
   list(): UnsentFile[] {
-    return this.parts.unsent.items().map(toUnsentFile);
+    return this.deps.unsent.items().map(toUnsentFile);
   }
 
-  /** What is stuck holds up nothing else. @throws Unreachable naming what waits for the server. */
+  /** Sends what can be sent: what is stuck blocks nothing else. @throws Unreachable naming what waits for the server. */
   async send(): Promise<void> {
-    const { session, unsent } = this.parts;
+    const { session, unsent } = this.deps;
     if (unsent.isEmpty) return;
     await unsent.replay();
     const left = session.isResponsive ? unsent.items().filter(({ isStuck }) => !isStuck) : unsent.items();
@@ -37,13 +37,13 @@ export class DriveUnsentFiles implements UnsentFiles {
   }
 
   async exportTo(folder: string, ids: readonly string[]): Promise<ExportedFile[]> {
-    const root = await this.parts.openFolder(folder);
+    const root = await this.deps.openFolder(folder);
     const exported: ExportedFile[] = [];
     try {
       for (const id of ids) {
         const { record } = this.item(id, "export");
         try {
-          exported.push({ id, ...(await exportUnsent(this.parts, record, root)), reason: null });
+          exported.push({ id, ...(await exportUnsent(this.deps, record, root)), reason: null });
         } catch (error) {
           const { message } = fromSystemError(error, "export");
           exported.push({ id, path: null, isWhole: false, reason: message });
@@ -56,11 +56,11 @@ export class DriveUnsentFiles implements UnsentFiles {
   }
 
   async discard(ids: readonly string[]): Promise<void> {
-    for (const id of ids) await this.parts.unsent.discard(this.item(id, "discard").record);
+    for (const id of ids) await this.deps.unsent.discard(this.item(id, "discard").record);
   }
 
   private item(id: string, operation: string): UnsentItem {
-    const item = this.parts.unsent.items().find(({ record }) => idOf(record) === id);
+    const item = this.deps.unsent.items().find(({ record }) => idOf(record) === id);
     if (item === undefined)
       throw new RunnelError("NotFound", operation, "This content is not unsent any more. List them again.");
     return item;

@@ -1,5 +1,5 @@
 // Saves that could not be sent: kept in the journal, sent again when the server is back, each executed once, until a person gives them up. What was changed
-// elsewhere meanwhile, or belongs to another epoch, becomes a conflict copy: never an overwrite in doubt.
+// elsewhere meanwhile, or belongs to another epoch, becomes a conflict copy: an overwrite must be certain.
 import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
@@ -13,7 +13,7 @@ import { type Save, type Saves, isHeld } from "./saves.ts";
 import type { Tree } from "../tree.ts";
 import type { UnsentContents } from "./unsent-contents.ts";
 
-export interface UnsentParts {
+export interface UnsentDeps {
   tree: Tree;
   operations: Operations;
   session: Session;
@@ -33,13 +33,13 @@ export interface UnsentParts {
 /** A content that waits, for a person. */
 export interface UnsentItem {
   record: JournalCommit;
-  /** Why it is not sent; undefined: it is about to be. */
+  /** Why it is not sent; undefined when it is about to be. */
   reason: string | undefined;
   /** Only a person can help: the server refused it, or its bytes are not what was written. */
   isStuck: boolean;
 }
 
-/** What a connected server refused is tried again so often: it may have room by then. */
+/** Interval at which what a connected server refused is tried again: it may have space by then. */
 const AGAIN_MS = 30_000;
 /** Kinds of failure that say nothing of the content itself. */
 const PASSING = ["Unreachable", "Interrupted", "Unavailable", "Busy"] as const;
@@ -49,7 +49,7 @@ const PLANS_MAX = 5;
 const NAMED_MAX = 10;
 
 export class Unsent {
-  private readonly parts: UnsentParts;
+  private readonly deps: UnsentDeps;
   private readonly sendings = new Map<Save, Promise<void>>();
   /** Contents whose bytes are not, or may not be, what was written; never sent. */
   private readonly damaged: { record: JournalCommit; sentence: string }[];
@@ -57,31 +57,31 @@ export class Unsent {
   private timer: Timer | undefined;
   private isClosed = false;
 
-  constructor(parts: UnsentParts) {
-    this.parts = parts;
-    const { journal, saves } = parts;
-    parts.operations.unsettled = () => [...saves.numbers(journal.instance), ...journal.ending()];
+  constructor(deps: UnsentDeps) {
+    this.deps = deps;
+    const { journal, saves } = deps;
+    deps.operations.unsettled = () => [...saves.numbers(journal.instance), ...journal.ending()];
     if (journal.tornBytes > 0)
-      parts.problem(
+      deps.problem(
         `The journal's last ${journal.tornBytes} bytes were torn and are cut: of a change that no program was told is kept.`,
       );
-    this.damaged = journal.unproven().map((record) => ({
+    this.damaged = journal.unverified().map((record) => ({
       record,
       sentence: `The last change to ${record.path} may not have survived the power cut; its bytes are kept in ${journal.dataFolder}.`,
     }));
   }
 
   list(): JournalCommit[] {
-    return this.parts.saves.unsent().map(({ record }) => record);
+    return this.deps.saves.unsent().map(({ record }) => record);
   }
 
   get isEmpty(): boolean {
-    return this.parts.saves.unsent().length === 0;
+    return this.deps.saves.unsent().length === 0;
   }
 
   /** All that waits, and what will not be sent. */
   items(): UnsentItem[] {
-    const waiting = this.parts.saves.unsent().map(({ record, failure }) => ({
+    const waiting = this.deps.saves.unsent().map(({ record, failure }) => ({
       record,
       reason: failure === undefined ? undefined : wordsOf(failure),
       isStuck: failure !== undefined && !isRunnelError(failure, ...PASSING),
@@ -91,7 +91,7 @@ export class Unsent {
 
   /** A sentence for each that waits and says why, and for what cannot be sent at all. */
   problems(): string[] {
-    const known = this.parts.saves.unsent().filter(({ failure }) => failure !== undefined);
+    const known = this.deps.saves.unsent().filter(({ failure }) => failure !== undefined);
     const named = known
       .slice(0, NAMED_MAX)
       .map(
@@ -109,7 +109,7 @@ export class Unsent {
 
   /** The first attempt of a save failed: it waits here, unless a program here has removed the file meanwhile. */
   async keep(save: Save, failure: unknown): Promise<void> {
-    const { saves, contents } = this.parts;
+    const { saves, contents } = this.deps;
     if (isBaseLost(failure)) await this.unmake(save);
     if (saves.step(save, "fail", { failure }) === "settled") return this.end(save.record);
     saves.show(save);
@@ -119,14 +119,14 @@ export class Unsent {
 
   /** A program here has removed the file. */
   async removed(node: number): Promise<void> {
-    const { saves, contents } = this.parts;
+    const { saves, contents } = this.deps;
     for (const { record } of saves.removed(node)) await this.end(record);
     contents.clean();
   }
 
-  /** What could not be sent of files at or below a path that lost their name when a person removed that. */
+  /** Gives up what could not be sent of files at or below a path that lost their name when a person removed that. */
   async removedBelow(path: string): Promise<void> {
-    const { saves, tree } = this.parts;
+    const { saves, tree } = this.deps;
     for (const { record } of saves.unsent()) {
       const isBelow = record.path === path || record.path.startsWith(`${path}/`);
       if (isBelow && !tree.isNamed(record.node)) await this.removed(record.node);
@@ -137,23 +137,23 @@ export class Unsent {
    * A person gives it up. @throws Busy while it is being sent, or a program has it open.
    */
   async discard(record: JournalCommit): Promise<void> {
-    const { saves, contents, copies, log } = this.parts;
+    const { saves, contents, copies, log } = this.deps;
     const save = saves.unsent().find((each) => isSame(each.record, record));
     if (save !== undefined) {
       if (save.state !== "unsent") throw busy(record, "it is being sent just now");
-      if (save.file !== 0 || !contents.letGo(save)) throw busy(record, "a program has it open");
+      if (save.file !== 0 || !contents.release(save)) throw busy(record, "a program has it open");
       saves.step(save, "drop");
       contents.changed(record.node);
       await copies.unmake(record).catch((error: unknown) => log("An empty copy could not be removed.", error));
     }
     const index = this.damaged.findIndex((each) => isSame(each.record, record));
     if (index >= 0) this.damaged.splice(index, 1);
-    await this.parts.journal.done(record.instance, record.n);
+    await this.deps.journal.done(record.instance, record.n);
   }
 
   /** Makes the file that a content is kept in, under the name that was chosen for it. @throws Exists when that has been taken. */
   async make(record: JournalCommit): Promise<void> {
-    if (!(await this.parts.copies.make(record)))
+    if (!(await this.deps.copies.make(record)))
       throw new RunnelError("Exists", "commit", "The name of the conflict copy has been taken.");
   }
 
@@ -173,13 +173,13 @@ export class Unsent {
   private arm(): void {
     this.timer?.cancel();
     if (this.isClosed || this.isEmpty) return;
-    this.timer = this.parts.clock.after(AGAIN_MS, () => {
-      this.replay().catch((error: unknown) => this.parts.log("Unsent changes could not be sent.", error));
+    this.timer = this.deps.clock.after(AGAIN_MS, () => {
+      this.replay().catch((error: unknown) => this.deps.log("Unsent changes could not be sent.", error));
     });
   }
 
   private async replayAll(): Promise<void> {
-    const { saves, session } = this.parts;
+    const { saves, session } = this.deps;
     for (const save of saves.unsent()) {
       if (!session.isResponsive || this.isClosed) break;
       if (save.state !== "unsent") continue;
@@ -191,14 +191,14 @@ export class Unsent {
     this.arm();
   }
 
-  /** One attempt; what it fails with is the save's. */
+  /** Makes one attempt; what it fails with is the save's. */
   private async attempt(save: Save): Promise<void> {
-    const { saves, contents, journal, log } = this.parts;
+    const { saves, contents, journal, log } = this.deps;
     const { node } = save.record;
     saves.step(save, "send");
     let sent: SentContent;
     try {
-      if (!(await journal.prove(save.record))) return this.damage(save);
+      if (!(await journal.verify(save.record))) return this.damage(save);
       sent = await this.send(save);
       const { node: became, version: seq } = sent.result;
       saves.step(save, "answer", { version: { node: became, seq } });
@@ -213,7 +213,7 @@ export class Unsent {
       return;
     }
     const { record } = save;
-    this.tell(record, sent);
+    this.report(record, sent);
     try {
       await sent.keep();
     } catch (error) {
@@ -226,12 +226,12 @@ export class Unsent {
 
   /** It is committed, and no open file has its layers any more. */
   async settle(save: Save): Promise<void> {
-    this.parts.saves.step(save, "settle");
+    this.deps.saves.step(save, "settle");
     await this.end(save.record);
   }
 
-  private tell({ copy, path }: JournalCommit, { result }: SentContent): void {
-    const { conflict, problem } = this.parts;
+  private report({ copy, path }: JournalCommit, { result }: SentContent): void {
+    const { conflict, problem } = this.deps;
     if (copy !== undefined && path !== copy.of)
       problem(
         `${copy.of} was changed elsewhere while it waited to be sent; this version is kept as ${basename(path)}.`,
@@ -241,7 +241,7 @@ export class Unsent {
 
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it becomes a copy. */
   private async send(save: Save): Promise<SentContent> {
-    const { journal, epoch } = this.parts;
+    const { journal, epoch } = this.deps;
     const isOfHere = save.record.epoch === epoch() && save.record.instance === journal.instance;
     if (isOfHere && save.record.copy === undefined) {
       try {
@@ -254,7 +254,7 @@ export class Unsent {
     // No file is made for what is not there to be put in.
     if (isBaseLost(save.failure)) await this.bringBase(save.record);
     // Somebody may take a name between its choice and its making.
-    for (let count = 1; !(await this.parts.copies.make(save.record)); count++) {
+    for (let count = 1; !(await this.deps.copies.make(save.record)); count++) {
       if (count === PLANS_MAX) throw new RunnelError("Exists", "replay", "No name was free for the conflict copy.");
       await this.plan(save);
     }
@@ -262,7 +262,7 @@ export class Unsent {
   }
 
   private async plan(save: Save): Promise<void> {
-    const { saves, copies, contents } = this.parts;
+    const { saves, copies, contents } = this.deps;
     const { node } = save.record;
     await copies.plan(save.record, (planned) => saves.rerecord(save, planned));
     contents.changed(node);
@@ -275,25 +275,25 @@ export class Unsent {
 
   /** The server says so: what it does not answer proves nothing. */
   private async isCurrent(record: JournalCommit): Promise<boolean> {
-    const state = await this.parts.tree.asked(record.node);
+    const state = await this.deps.tree.asked(record.node);
     return state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
   }
 
   private async sendOver(record: JournalCommit, mayStart: () => boolean): Promise<SentContent> {
-    const { bases, sender } = this.parts;
+    const { bases, sender } = this.deps;
     using base = await bases.hold(record);
     return await sender.send(record, base?.content, { mayStart });
   }
 
   private async bringBase(record: JournalCommit): Promise<void> {
-    const { bases, sender } = this.parts;
+    const { bases, sender } = this.deps;
     using base = await bases.hold(record);
     await sender.bringBase(record, base?.content);
   }
 
   /** The file that was made for it stays empty: it goes, and the next attempt is another one. */
   private async unmake(save: Save): Promise<void> {
-    const { copies, log } = this.parts;
+    const { copies, log } = this.deps;
     const { record } = save;
     try {
       if (!(await copies.isMade(record))) return;
@@ -305,9 +305,9 @@ export class Unsent {
     }
   }
 
-  /** Its bytes have rotted: they are never sent as what was written. */
+  /** Marks a save whose bytes have rotted: they are never sent as what was written. */
   private damage(save: Save): void {
-    const { saves, contents, journal, log } = this.parts;
+    const { saves, contents, journal, log } = this.deps;
     const { record } = save;
     const sentence = `Damaged on this computer's disk: the unsent change to ${record.path}. It is not sent; its bytes are kept in ${journal.dataFolder}.`;
     this.damaged.push({ record, sentence });
@@ -317,9 +317,9 @@ export class Unsent {
     contents.changed(record.node);
   }
 
-  /** Nobody needs it any more. What cannot be said to the journal is settled by its number at the next start. */
+  /** Ends it in the journal: nobody needs it any more. Where that fails it is settled by its number at the next start. */
   private async end(record: JournalCommit): Promise<void> {
-    const { journal, log } = this.parts;
+    const { journal, log } = this.deps;
     await journal
       .done(record.instance, record.n)
       .catch((error: unknown) => log("A save that is done could not be ended in the journal.", error));

@@ -1,4 +1,4 @@
-// How a content comes, is used and goes: which version it stands for, who works with it, and its removal once nobody does.
+// Lifecycle of a content: the version that it stands for, who works with it, and its eviction once nobody does.
 import type { ByteRange } from "@runnel/native/drive";
 import type { Recipe, VersionId } from "@runnel/shared";
 import { encodeRecipe } from "@runnel/shared";
@@ -17,7 +17,7 @@ export interface Identity {
   oid: Uint8Array | undefined;
 }
 
-export class ContentLives {
+export class ContentLifecycle {
   readonly #db: IndexDatabase;
   readonly #rows: ContentStatements;
   readonly #files: ContentFiles;
@@ -40,8 +40,8 @@ export class ContentLives {
     this.#chunks = chunks;
   }
 
-  onLeaving(mayGo: (id: number) => boolean): void {
-    this.#readers.push(mayGo);
+  onEvicting(mayEvict: (id: number) => boolean): void {
+    this.#readers.push(mayEvict);
   }
 
   byVersion(version: VersionId): Content | undefined {
@@ -89,24 +89,24 @@ export class ContentLives {
     content: Content,
     identity: Identity,
     present: readonly ByteRange[],
-    inDoubt: readonly ByteRange[],
+    unverified: readonly ByteRange[],
     old: Content | undefined,
   ): void {
     const ranges: ByteRange[] = [];
     for (const range of present) addRange(ranges, range);
-    for (const range of inDoubt) removeRange(ranges, range);
-    const doubtful: ByteRange[] = [];
-    for (const range of inDoubt) addRange(doubtful, range);
+    for (const range of unverified) removeRange(ranges, range);
+    const unverifiedRanges: ByteRange[] = [];
+    for (const range of unverified) addRange(unverifiedRanges, range);
     this.#db.atomic(() => {
       this.identify(content, identity);
-      [content.ranges, content.doubtful] = [ranges, doubtful];
-      this.#contents.wasChanged(content, sumOf(ranges) + sumOf(doubtful));
+      [content.ranges, content.unverified] = [ranges, unverifiedRanges];
+      this.#contents.wasChanged(content, sumOf(ranges) + sumOf(unverifiedRanges));
       this.#contents.storeContent(content);
       this.#chunks.replace(old, content);
     });
   }
 
-  /** Removes now, or when the last holder lets go. */
+  /** Evicts it now, or once nobody holds it. */
   replace(content: Content): void {
     content.isReplaced = true;
     if (!content.isInUse) void this.track(this.remove(content));
@@ -137,7 +137,7 @@ export class ContentLives {
   /** Somebody has ended using it. */
   async wasUsed(content: Content): Promise<void> {
     if (content.isInUse) return this.#contents.rest(content);
-    if (content.isReplaced && !content.isGone) await this.remove(content);
+    if (content.isReplaced && !content.isEvicted) await this.remove(content);
     else {
       if (content.holds === 0) this.#contents.storeContent(content);
       await this.#contents.rest(content);
@@ -146,7 +146,7 @@ export class ContentLives {
 
   /** Unless it is still read from. A file that cannot be removed now is removed at the next opening, being unknown then. */
   async remove(content: Content): Promise<void> {
-    if (content.isGone || !this.#readers.every((mayGo) => mayGo(content.id))) return;
+    if (content.isEvicted || !this.#readers.every((mayEvict) => mayEvict(content.id))) return;
     this.#contents.remove(content);
     if (content.recipe !== undefined) this.#chunks.remove(content.lineage, content.recipe);
     content.holds = 0;

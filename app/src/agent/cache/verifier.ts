@@ -1,4 +1,4 @@
-// What of a cached content is still as it was written: its bytes are digested and compared with the recipe's chunks and with runs that were
+// Verifies that a cached content is still as it was written: its bytes are digested and compared with the recipe's chunks and with runs that were
 // written before there was a recipe [F53]. What is not is dropped: it is fetched again.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
@@ -6,7 +6,7 @@ import { DIGEST_BYTES, chunkAt, digestAt, isRunnelError } from "@runnel/shared";
 import type { IndexDatabase } from "../replica/database.ts";
 import type { ContentFiles } from "./content-files.ts";
 import type { ContentStatements } from "./content-index.ts";
-import type { ContentLives } from "./content-lives.ts";
+import type { ContentLifecycle } from "./content-lifecycle.ts";
 import type { ContentTable } from "./content-table.ts";
 import type { Content } from "./content.ts";
 import { addRange, endOf, presentIn, removeRange, sumOf } from "./ranges.ts";
@@ -19,12 +19,12 @@ interface Unit extends ByteRange {
 /** Units digested at a time. */
 const BATCH_UNITS = 1024;
 
-export class Prover {
+export class Verifier {
   readonly #db: IndexDatabase;
   readonly #rows: ContentStatements;
   readonly #files: ContentFiles;
   readonly #contents: ContentTable;
-  readonly #lives: ContentLives;
+  readonly #lifecycle: ContentLifecycle;
   readonly #executor: Executor;
   readonly #listeners: ((version: VersionId, bytes: number) => void)[] = [];
 
@@ -33,34 +33,34 @@ export class Prover {
     rows: ContentStatements,
     files: ContentFiles,
     contents: ContentTable,
-    lives: ContentLives,
+    lifecycle: ContentLifecycle,
     executor: Executor,
   ) {
     this.#db = db;
     this.#rows = rows;
     this.#files = files;
     this.#contents = contents;
-    this.#lives = lives;
+    this.#lifecycle = lifecycle;
     this.#executor = executor;
   }
 
   /** Called when bytes were not what they should be. */
-  onDamaged(tell: (version: VersionId, bytes: number) => void): void {
-    this.#listeners.push(tell);
+  onDamaged(report: (version: VersionId, bytes: number) => void): void {
+    this.#listeners.push(report);
   }
 
-  /** Nothing of the range is in doubt when it resolves. */
-  async prove(content: Content, range: ByteRange): Promise<void> {
-    while (content.proving !== undefined) await content.proving;
-    if (content.isGone || presentIn(content.doubtful, range).length === 0) return;
-    const proving = this.#lives.track(this.#settle(content, range)).finally(() => {
-      content.proving = undefined;
+  /** Resolves once nothing of the range is unverified. */
+  async verify(content: Content, range: ByteRange): Promise<void> {
+    while (content.verifying !== undefined) await content.verifying;
+    if (content.isEvicted || presentIn(content.unverified, range).length === 0) return;
+    const verifying = this.#lifecycle.track(this.#settle(content, range)).finally(() => {
+      content.verifying = undefined;
     });
-    content.proving = proving.catch(() => {});
-    await proving;
+    content.verifying = verifying.catch(() => {});
+    await verifying;
   }
 
-  /** What the index knows the bytes by from here on [F140]: the chunks that they are, or all of them together. */
+  /** Notes what the index knows the bytes by from here on [F140]: the chunks that they are, or all of them together. */
   async wasWrittenWithoutRecipe(
     content: Content,
     offset: number,
@@ -80,42 +80,42 @@ export class Prover {
     });
   }
 
-  /** Bytes of the range were written that nothing proves: chunks that they make whole are compared with the recipe [F141]. */
-  async proveCompleted(content: Content, range: ByteRange): Promise<void> {
+  /** Bytes of the range were written that nothing verifies: chunks that they make whole are compared with the recipe [F141]. */
+  async verifyCompleted(content: Content, range: ByteRange): Promise<void> {
     const completed = chunksIn(content, range).filter((chunk) => content.absent(chunk).length === 0);
     for (const chunk of completed) {
       removeRange(content.ranges, chunk);
-      addRange(content.doubtful, chunk);
+      addRange(content.unverified, chunk);
     }
-    for (const chunk of completed) await this.prove(content, chunk);
+    for (const chunk of completed) await this.verify(content, chunk);
   }
 
   async #settle(content: Content, range: ByteRange): Promise<void> {
-    const units = this.#unitsInDoubt(content, range);
+    const units = this.#unverifiedUnits(content, range);
     const right = await this.#rightUnits(content, units);
-    if (content.isGone) return;
-    const before = sumOf(content.doubtful) + sumOf(content.ranges);
+    if (content.isEvicted) return;
+    const before = sumOf(content.unverified) + sumOf(content.ranges);
     for (const unit of right) {
       addRange(content.ranges, unit);
-      removeRange(content.doubtful, unit);
+      removeRange(content.unverified, unit);
     }
-    const wrongBytes = sumOf(units.flatMap((unit) => presentIn(content.doubtful, unit)));
-    for (const unit of units) removeRange(content.doubtful, unit);
-    removeRange(content.doubtful, range);
-    const dropped = before - sumOf(content.doubtful) - sumOf(content.ranges);
+    const wrongBytes = sumOf(units.flatMap((unit) => presentIn(content.unverified, unit)));
+    for (const unit of units) removeRange(content.unverified, unit);
+    removeRange(content.unverified, range);
+    const dropped = before - sumOf(content.unverified) - sumOf(content.ranges);
     if (dropped > 0) this.#contents.wasChanged(content, -dropped);
     if (wrongBytes === 0) return;
-    for (const tell of this.#listeners) tell({ node: content.node, seq: content.seq }, wrongBytes);
+    for (const report of this.#listeners) report({ node: content.node, seq: content.seq }, wrongBytes);
   }
 
-  /** Units that meet what is in doubt of the range, and lie here whole. */
-  #unitsInDoubt(content: Content, range: ByteRange): Unit[] {
-    const inDoubt = presentIn(content.doubtful, range);
-    const meet = (unit: Unit): boolean => presentIn(inDoubt, unit).length > 0 && content.absent(unit).length === 0;
+  /** Units that meet what is unverified of the range, and lie here whole. */
+  #unverifiedUnits(content: Content, range: ByteRange): Unit[] {
+    const unverified = presentIn(content.unverified, range);
+    const meet = (unit: Unit): boolean => presentIn(unverified, unit).length > 0 && content.absent(unit).length === 0;
     const chunks = chunksIn(content, range).filter(meet);
-    for (const chunk of chunks) removeRange(inDoubt, chunk);
+    for (const chunk of chunks) removeRange(unverified, chunk);
     // Written before there was a recipe, of whose chunks only a part is here.
-    if (inDoubt.length === 0) return chunks;
+    if (unverified.length === 0) return chunks;
     const runs = this.#rows.runsIn.all(content.id, endOf(range), range.offset);
     return [...chunks, ...runs.filter(meet)];
   }
