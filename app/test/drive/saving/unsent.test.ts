@@ -1,6 +1,7 @@
-// Saves that fail, and what is done about them: each is executed once, nothing takes the place of what it does not hold, and what is in doubt becomes a copy.
+// Saves that fail, and what is done about them: each is executed once, nothing takes the place of what it does not hold, and what is not certain becomes a copy.
 import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
+import { EPOCH } from "../../journal/journal-machine.ts";
 import { makeState } from "../../replica/model-tree.ts";
 import { NODE, SaveRig, VERSION } from "./save-rig.ts";
 
@@ -108,19 +109,35 @@ describe("a save that fails", () => {
     expect(new Set(rig.asked.map(({ n }) => n)).size).toBe(1);
   });
 
-  test("of another epoch is never sent to the node of that number: it becomes a copy", async () => {
+  test.each([
+    ["of another epoch and instance", "another", true],
+    ["of another epoch alone, as when the replica was lost", "another", false],
+    ["of another instance alone", EPOCH, true],
+  ])("%s is never sent to the node of that number: it becomes a copy", async (_what, epoch, isRenewed) => {
     const rig = await new SaveRig().open();
     rig.writes = [rig.refuse("Unreachable"), async () => undefined];
     await rig.close(1);
     const before = rig.asked.length;
-    rig.epoch = "another";
-    await rig.journal.renew();
+    rig.epoch = epoch;
+    if (isRenewed) await rig.journal.renew();
     await rig.unsent.replay();
     expect(rig.unsent.isEmpty).toBe(true);
     expect(rig.asked.slice(before).map(({ is, node }) => [is, node === NODE])).toEqual([
       ["make", false],
       ["write", false],
     ]);
+  });
+
+  test("because the epoch has changed since it was recorded is not sent at all, and is kept", async () => {
+    const rig = await new SaveRig().open();
+    const put = rig.journal.put.bind(rig.journal);
+    rig.journal.put = async (...args) => {
+      await put(...args);
+      rig.epoch = "another";
+    };
+    expect(await rig.close(1)).toBe("Stale");
+    expect(rig.asked).toEqual([]);
+    expect(rig.unsent.list()).toMatchObject([{ node: NODE, epoch: EPOCH }]);
   });
 
   test("waits, whatever a server says that does not say what became of the file", async () => {
