@@ -3,6 +3,7 @@ import type { Drive } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
 import type { Operations, OwnName } from "../wire/operations.ts";
+import type { MakeEvent } from "./makes.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { LikelyBases } from "./saving/likely-bases.ts";
 import type { Tree } from "./tree.ts";
@@ -68,7 +69,7 @@ export class Names {
       drive.putNode(tree.entry(made), false);
     } else {
       const settled = making.then(
-        () => tree.dropMade(node),
+        () => tree.endMade(node, { is: "answer" }),
         (error: unknown) => this.makeFailed(request, node, error),
       );
       tree.addMade(request.folder, request.name, state, { n, settled });
@@ -81,14 +82,11 @@ export class Names {
   /** The name was there after all: what is written meets that node's content by the conflict rule. */
   private makeFailed(request: RequestOfOp<"create">, node: number, error: unknown): void {
     const { tree, drive, problem } = this.deps;
-    tree.dropMade(node);
+    const event = makeEventOf(error);
+    tree.endMade(node, event);
     // Under its name the drive has what was to be made.
     drive.dropFolder(request.folder);
-    if (isRunnelError(error, "Exists") && error.detail.node !== undefined) {
-      tree.bind(node, error.detail.node);
-      return;
-    }
-    if (isRunnelError(error) && error.kind !== "Unreachable") tree.refuse(node, error);
+    if (event.is === "exist") return;
     problem(`The file ${request.name} could not be created: ${error instanceof Error ? error.message : String(error)}`);
   }
 
@@ -252,6 +250,13 @@ const ATTEMPTS_MAX = 4;
 /** Names that some file systems refuse: the server may, and the program is to hear that before it has written anything. */
 function isRefusedElsewhere(name: string): boolean {
   return /["*:<>?\\|\p{Cc}]|[. ]$/u.test(name) || Buffer.byteLength(name) > SAFE_NAME_BYTES;
+}
+
+/** Returns what a make that failed comes to. */
+function makeEventOf(error: unknown): MakeEvent {
+  if (!isRunnelError(error) || error.kind === "Unreachable") return { is: "fail" };
+  if (error.kind === "Exists" && error.detail.node !== undefined) return { is: "exist", node: error.detail.node };
+  return { is: "refuse", error };
 }
 
 /** mkdir(2): what is made in a folder with S_ISGID has its group, and a folder that bit as well. */

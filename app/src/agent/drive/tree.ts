@@ -5,6 +5,7 @@ import { RunnelError } from "@runnel/shared";
 import type { DriveEntry } from "@runnel/native/drive";
 import type { Making } from "../wire/operations.ts";
 import type { Replica } from "../replica/replica.ts";
+import { type Made, type MakeEvent, Makes } from "./makes.ts";
 
 export interface Owner {
   uid: number;
@@ -14,34 +15,17 @@ export interface Owner {
 /** A content of a file that the server does not have, as programs here see it. */
 export type UnsentState = Pick<NodeState, "version" | "sizeBytes" | "mtimeNs" | "ctimeNs">;
 
-/** Files whose make was refused and that a program may still have open. */
-const REFUSED_MAX = 1000;
-
-/** A path each. */
+/** Paths remembered, one a file. */
 const LAST_PATHS_MAX = 10_000;
-
-interface Made {
-  folder: number;
-  name: string;
-  state: NodeState;
-  making: Making;
-}
 
 export class Tree {
   private readonly replica: Replica;
   private readonly list: (folder: number) => Promise<void>;
   private readonly statNodes: (nodes: number[]) => Promise<(NodeState | null)[]>;
-  /** Files made here whose make is not answered yet. */
-  private readonly made = new Map<number, Made>();
-  private readonly madeNames = new Map<string, number>();
+  private readonly makes = new Makes();
   /** Paths of files that could not be made, or have lost their name: programs may still have them open. */
   private readonly lastPaths = new Map<number, string>();
-  private readonly refused = new Map<number, RunnelError>();
   private readonly listing = new Map<number, Promise<void>>();
-  /** A made file whose name existed: its id stands for that node, as a create without O_EXCL asks. */
-  private readonly bound = new Map<number, number>();
-  /** Times that folders have from makes which are not answered yet. */
-  private readonly touched = new Map<number, { makes: number; timeNs: bigint }>();
   private readonly owner: Owner | undefined;
   /** Returns what of a file could not be sent, and is shown. */
   unsentOf: (state: NodeState) => UnsentState | undefined = () => undefined;
@@ -60,17 +44,12 @@ export class Tree {
 
   /** The server's id for a node this client may know under an id of its own. */
   real(node: number): number {
-    return this.bound.get(node) ?? node;
+    return this.makes.real(node);
   }
 
-  bind(own: number, real: number): void {
-    this.bound.set(own, real);
-  }
-
+  /** A file that is being made, under the folder's id as the kernel knows it. */
   addMade(folder: number, name: string, state: NodeState, making: Making): void {
-    this.made.set(state.node, { folder, name, state, making });
-    this.madeNames.set(key(folder, name), state.node);
-    this.touched.set(folder, { makes: (this.touched.get(folder)?.makes ?? 0) + 1, timeNs: state.mtimeNs });
+    this.makes.add({ folder, name, state, making });
   }
 
   /** A folder just made is empty as of that seq: nothing to list. Only while the whole volume is followed. */
@@ -78,26 +57,14 @@ export class Tree {
     if (this.replica.facts()?.isWhole === true) this.replica.putListing(node, seq, [], true);
   }
 
-  /** The server has answered (the replica knows it) or refused. */
-  dropMade(node: number): void {
-    const made = this.made.get(node);
-    if (made === undefined) return;
+  /** The server has answered a make (the replica knows the node), or nothing has come of it. */
+  endMade(node: number, event: MakeEvent): void {
     if (this.replica.node(node) === undefined) this.noteLastPath(node, this.pathOf(node));
-    this.made.delete(node);
-    if (this.madeNames.get(key(made.folder, made.name)) === node) this.madeNames.delete(key(made.folder, made.name));
-    const touched = this.touched.get(made.folder);
-    if (touched !== undefined && --touched.makes === 0) this.touched.delete(made.folder);
-  }
-
-  /** The server refused to make it: what is written to it can go nowhere. */
-  refuse(node: number, error: RunnelError): void {
-    this.refused.set(node, error);
-    const [oldest] = this.refused.keys();
-    if (this.refused.size > REFUSED_MAX && oldest !== undefined) this.refused.delete(oldest);
+    this.makes.step(node, event);
   }
 
   refusalOf(node: number): RunnelError | undefined {
-    return this.refused.get(node);
+    return this.makes.refusalOf(node);
   }
 
   /** Without asking anybody. */
@@ -113,12 +80,12 @@ export class Tree {
 
   /** Returns the operation that makes a node, while it is not answered. */
   makingOf(node: number): Making | undefined {
-    return this.made.get(node)?.making;
+    return this.makes.get(node)?.making;
   }
 
   /** Lists the folder when the name is unknown. @returns undefined when it is absent. @throws Unreachable when it is unknown and cannot be asked. */
   async lookup(folder: number, name: string): Promise<NodeState | undefined> {
-    const made = this.unheard(this.madeNames.get(key(folder, name)));
+    const made = this.unheardName(folder, name);
     if (made !== undefined) return made.state;
     let known = this.replica.lookup(folder, name);
     if (known.is === "unknown") {
@@ -130,13 +97,18 @@ export class Tree {
   }
 
   /** Returns what was made here, until the feed has brought it: from then on the replica knows better, though the answer may still be under way. */
-  private unheard(node: number | undefined): Made | undefined {
-    return node === undefined || this.replica.node(node) !== undefined ? undefined : this.made.get(node);
+  private unheard(node: number): Made | undefined {
+    return this.replica.node(node) === undefined ? this.makes.get(node) : undefined;
+  }
+
+  private unheardName(folder: number, name: string): Made | undefined {
+    const made = this.makes.named(folder, name);
+    return made && this.unheard(made.state.node);
   }
 
   /** Returns what a name is bound to, without asking anybody; `otherwise` where that is not known. */
   boundTo(folder: number, name: string, otherwise: NodeState | undefined): NodeState | undefined {
-    const made = this.unheard(this.madeNames.get(key(folder, name)));
+    const made = this.unheardName(folder, name);
     if (made !== undefined) return made.state;
     const known = this.replica.lookup(folder, name);
     return known.is === "unknown" ? otherwise : known.is === "bound" ? known.state : undefined;
@@ -176,10 +148,9 @@ export class Tree {
     }
     if (listing === undefined) throw new RunnelError("Unknown", "list", "What this folder holds is not known now.");
     const entries = [...listing.entries];
-    for (const made of this.made.values()) {
-      if (this.unheard(made.state.node) === undefined) continue;
-      if (made.folder !== folder || this.madeNames.get(key(folder, made.name)) !== made.state.node) continue;
-      if (!entries.some((entry) => entry.name === made.name)) entries.push({ name: made.name, state: made.state });
+    for (const { name, state } of this.makes.in(folder)) {
+      if (this.unheard(state.node) === undefined || entries.some((entry) => entry.name === name)) continue;
+      entries.push({ name, state });
     }
     return entries;
   }
@@ -190,7 +161,7 @@ export class Tree {
     const unsent = type === "file" ? this.unsentOf(state) : undefined;
     const { version, sizeBytes } = unsent ?? state;
     const { uid, gid } = this.owner ?? state;
-    const timeNs = type === "folder" ? this.touched.get(state.node)?.timeNs : undefined;
+    const timeNs = type === "folder" ? this.makes.touchedNs(state.node) : undefined;
     const isTouched = timeNs !== undefined && timeNs > state.ctimeNs;
     const mtimeNs = isTouched ? timeNs : (unsent ?? state).mtimeNs;
     const ctimeNs = isTouched ? timeNs : (unsent ?? state).ctimeNs;
@@ -206,7 +177,7 @@ export class Tree {
   }
 
   pathOf(node: number): string {
-    const made = this.made.get(node);
+    const made = this.makes.get(node);
     if (made !== undefined) {
       const parent = this.replica.pathOf(made.folder);
       return parent === undefined || parent === "" ? made.name : `${parent}/${made.name}`;
@@ -232,8 +203,4 @@ export class Tree {
     }
     await listing;
   }
-}
-
-function key(folder: number, name: string): string {
-  return `${folder}/${name}`;
 }
