@@ -35,7 +35,7 @@ export interface AgentSettings {
 /** Settings of a mount that are the asker's; `cacheFolder` is followed to where it leads. */
 export type MountRequest = Omit<MountSettings, "stateFolder" | "replacesDead">;
 
-/** How drives ended. */
+/** Drives that ended. */
 export interface DrivesEnded {
   unmounted: MountRecord[];
   /** Files that are kept here, and sent when their drive is mounted at the same place again. */
@@ -141,7 +141,7 @@ export class Agent {
     }
   }
 
-  /** Also takes away what an earlier agent left at a mount point (`wasLost`). @throws RunnelError Busy, NotFound, Denied */
+  /** Takes away, too, what an earlier agent left at a mount point (`wasLost`). @throws RunnelError Busy, NotFound, Denied */
   async unmount(
     asked: string,
     force: boolean,
