@@ -62,15 +62,15 @@ test("a content is found by its version, once made", async () => {
 
 test("a content of another size takes the place of a version's content, which goes when its holder lets go", async () => {
   const content = await made(VERSION, 10);
-  const told: number[] = [];
-  cache.onEvicting((id) => told.push(id) > 0);
+  const notified: number[] = [];
+  cache.onEvicting((id) => notified.push(id) > 0);
   const hold = cache.hold(content);
   const other = await made(VERSION, 11);
   await cache.write(content, 0, new Uint8Array(10));
   expect(cache.find(VERSION)?.id).toBe(other.id);
   hold[Symbol.dispose]();
   expect(cache.byId(content.id)).toBeUndefined();
-  expect(told).toEqual([content.id]);
+  expect(notified).toEqual([content.id]);
   await expect(cache.write(content, 0, new Uint8Array(1))).rejects.toMatchObject({ kind: "Gone" });
 });
 
@@ -331,15 +331,15 @@ test("the least recently used contents are evicted first, held ones never", asyn
     await cache.write(content, 0, new Uint8Array(100));
     contents.push(content);
   }
-  const told: number[] = [];
-  cache.onEvicting((id) => told.push(id) > 0);
+  const notified: number[] = [];
+  cache.onEvicting((id) => notified.push(id) > 0);
   cache.find({ ...VERSION, seq: 1 });
   const hold = cache.hold(contents[1] as CachedContent);
   await cache.evict(200);
-  expect(told).toEqual([contents[2]?.id, contents[3]?.id]);
+  expect(notified).toEqual([contents[2]?.id, contents[3]?.id]);
   expect(cache.usedBytes()).toBe(200);
   await cache.evict(0);
-  expect(told.length).toBe(3);
+  expect(notified.length).toBe(3);
   expect((await machine.files()).length).toBe(1);
   hold[Symbol.dispose]();
   await cache.evict(0);
@@ -503,8 +503,8 @@ for (const end of ["a close", "a kill", "a power cut"] as const) {
     if (end === "a close") await cache.close();
     if (end === "a power cut") machine.boot++;
     cache = await machine.open();
-    const told: [number, number][] = [];
-    cache.onDamaged(({ seq }, bytes) => told.push([seq, bytes]));
+    const notified: [number, number][] = [];
+    cache.onDamaged(({ seq }, bytes) => notified.push([seq, bytes]));
     const found = cache.find(VERSION) as CachedContent;
     expect(cache.present(found)).toEqual([]);
     expect(cache.absent(found, { offset: 0, length: 100_000 })).toEqual([]);
@@ -513,12 +513,12 @@ for (const end of ["a close", "a kill", "a power cut"] as const) {
     await cache.verify(found, { offset: 1000, length: 1000 });
     expect(cache.missing(found, { offset: 1000, length: 1000 })).toEqual([]);
     expect(cache.missing(found, { offset: 99_000, length: 1000 })).not.toEqual([]);
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
     await expect(cache.read(found, 59_990, 20)).rejects.toMatchObject({ kind: "Gone" });
     const [wrong, ...others] = cache.absent(found, { offset: 0, length: 100_000 });
     expect(others).toEqual([]);
     expect(wrong?.offset).toBeLessThanOrEqual(60_000);
-    expect(told).toEqual([[VERSION.seq, wrong?.length]]);
+    expect(notified).toEqual([[VERSION.seq, wrong?.length]]);
     expect(cache.usedBytes()).toBe(100_000 - (wrong?.length ?? 0));
     await cache.verify(found);
     expect(cache.missing(found, { offset: 0, length: 100_000 })).toEqual([wrong]);
@@ -538,13 +538,13 @@ test("[F53] what is doubted counts as missing until it has been digested again, 
   cache.markUnverified(content);
   expect(cache.present(content)).toEqual([]);
   expect(cache.absent(content, whole)).toEqual([]);
-  const told: number[] = [];
-  cache.onDamaged((_version, bytes) => told.push(bytes));
+  const notified: number[] = [];
+  cache.onDamaged((_version, bytes) => notified.push(bytes));
   await cache.verify(content);
   const [wrong, ...others] = cache.missing(content, whole);
   expect(others).toEqual([]);
   expect(wrong?.offset).toBeLessThanOrEqual(60_000);
-  expect(told).toEqual([wrong?.length]);
+  expect(notified).toEqual([wrong?.length]);
 });
 
 test("[F53] what was written without a recipe is proved run by run, also when the recipe has come", async () => {
@@ -636,8 +636,8 @@ test.each([false, true])(
     const sample = await machine.sample(8, 50_000);
     const [start = 0, end = 0] = chunkOffsets(sample.recipe).subarray(1);
     const second = { offset: start, length: end - start };
-    const told: number[] = [];
-    cache.onDamaged((_version, bytes) => told.push(bytes));
+    const notified: number[] = [];
+    cache.onDamaged((_version, bytes) => notified.push(bytes));
     // All of it before the recipe, and the end of it after.
     for (const endsAfter of [false, true]) {
       const content = await inPart(sample, "range", { spoils: isWrong, seq: endsAfter ? 2 : 1 });
@@ -648,6 +648,6 @@ test.each([false, true])(
       await cache.verify(content);
       expect(cache.present(content)).toEqual(isWrong ? [] : [second]);
     }
-    expect(told).toHaveLength(isWrong ? 2 : 0);
+    expect(notified).toHaveLength(isWrong ? 2 : 0);
   },
 );

@@ -17,7 +17,7 @@ interface Asked {
 function serverOf(files: number, refuses?: RunnelError) {
   let left = files + 1;
   const asked: Asked[] = [];
-  const told: string[] = [];
+  const notified: string[] = [];
   const deps = {
     tree: { lookup: async () => makeState(MANY, "folder", 3) },
     replica: { facts: () => ({ seq: AS_OF }), countBelow: () => files, pathOf: () => "many/changed" },
@@ -31,27 +31,27 @@ function serverOf(files: number, refuses?: RunnelError) {
         return { node: left === 0 ? MANY : MANY + left, seq: AS_OF + 1, version: 0, conflict: false };
       },
     },
-    progress: (removed: number, all: number) => void told.push(`${removed} of ${all}`),
+    progress: (removed: number, all: number) => void notified.push(`${removed} of ${all}`),
   };
-  return { asked, told, remove: () => new RemoveTree(deps as unknown as RemoveTreeDeps).remove("many") };
+  return { asked, notified, remove: () => new RemoveTree(deps as unknown as RemoveTreeDeps).remove("many") };
 }
 
 const whole = { folder: ROOT_NODE, name: "removeAll many", node: MANY, asOf: AS_OF };
 
 test("a folder that one operation takes goes with one", async () => {
-  const { asked, told, remove } = serverOf(LIMITS.removeAllNodes - 1);
+  const { asked, notified, remove } = serverOf(LIMITS.removeAllNodes - 1);
   await remove();
-  expect({ asked, told }).toEqual({ asked: [whole], told: [] });
+  expect({ asked, notified }).toEqual({ asked: [whole], notified: [] });
 });
 
 test.each([20_000, 200_000])(
   "[W120] a folder of %d files goes with few operations, and it is said how far that is",
   async (files) => {
-    const { asked, told, remove } = serverOf(files);
+    const { asked, notified, remove } = serverOf(files);
     await remove();
     const deps = Math.ceil((files + 1) / LIMITS.removeAllNodes);
     expect(asked).toEqual([whole, ...Array.from({ length: deps }, () => ({ ...whole, isPart: true }))]);
-    expect(told).toEqual(Array.from({ length: deps }, (_, at) => `${at * LIMITS.removeAllNodes} of ${files}`));
+    expect(notified).toEqual(Array.from({ length: deps }, (_, at) => `${at * LIMITS.removeAllNodes} of ${files}`));
   },
 );
 

@@ -47,7 +47,7 @@ export class ChunkIndex {
   }
 
   /** Continues where a former process stopped. */
-  goOn(content: Content): void {
+  resume(content: Content): void {
     if (content.recipe !== undefined)
       this.#add(content, content.recipe, content.indexed, content.recipe.lengths.length);
   }

@@ -14,7 +14,7 @@ import { ContentFiles } from "./content-files.ts";
 import { CACHE_FORMAT, prepareContentStatements } from "./content-index.ts";
 import type { ContentStatements } from "./content-index.ts";
 import { ContentLifecycle } from "./content-lifecycle.ts";
-import { ContentTable, gone } from "./content-table.ts";
+import { ContentTable, goneError } from "./content-table.ts";
 import type { Content } from "./content.ts";
 import { addRange, holdsRange, missingIn, presentIn, removeRange, sumOf } from "./ranges.ts";
 import { Verifier } from "./verifier.ts";
@@ -62,7 +62,7 @@ class ContentCache implements Cache {
     this.#verifier = new Verifier(db, rows, files, this.#contents, this.#lifecycle, options.executor);
     for (const { id } of rows.unfinished.all()) {
       const content = this.#contents.get(id);
-      if (content !== undefined) this.#chunks.goOn(content);
+      if (content !== undefined) this.#chunks.resume(content);
     }
   }
 
@@ -112,7 +112,7 @@ class ContentCache implements Cache {
       const content = there?.sizeBytes === sizeBytes ? there : this.#make(version, sizeBytes);
       content.holds++;
       await content.file;
-      await this.#contents.rest(content);
+      await this.#contents.becomeIdle(content);
       // A file may have been taken in for the version meanwhile.
       if (!content.isReplaced) return this.#holdOf(content);
       this.#release(content.id);
@@ -128,7 +128,7 @@ class ContentCache implements Cache {
     try {
       content.file = this.#lifecycle.track(this.#withSpace(0, () => this.#files.make(content.id, sizeBytes)));
       await content.file;
-      if (former.node === 0 || former.isEvicted) throw gone();
+      if (former.node === 0 || former.isEvicted) throw goneError();
     } catch (error) {
       await this.#lifecycle.remove(content);
       throw error;
@@ -167,7 +167,7 @@ class ContentCache implements Cache {
     return this.#lifecycle.working(content, async () => {
       try {
         await this.#withSpace(sizeBytes, () => takeIn(path, content, this.#files, this.#options));
-        if (content.isEvicted) throw gone();
+        if (content.isEvicted) throw goneError();
       } catch (error) {
         await this.#lifecycle.remove(content);
         throw error;
@@ -196,7 +196,7 @@ class ContentCache implements Cache {
     });
     return this.#lifecycle.working(next, async () => {
       try {
-        await this.#contents.rest(old);
+        await this.#contents.becomeIdle(old);
         await this.#files.move(old.id, next.id);
         const file = await this.#contents.file(next);
         if (keptBytes < old.sizeBytes) await file.truncate(keptBytes);
@@ -422,7 +422,7 @@ class ContentCache implements Cache {
     } finally {
       for (const content of this.#contents.loaded()) {
         content.holds = 0;
-        await this.#contents.rest(content);
+        await this.#contents.becomeIdle(content);
       }
       this.#contents.stop();
       this.#chunks.close();
@@ -431,7 +431,7 @@ class ContentCache implements Cache {
   }
 
   #wasWritten(content: Content, offset: number, length: number): void {
-    if (content.isEvicted) throw gone();
+    if (content.isEvicted) throw goneError();
     const range = { offset, length };
     const added = sumOf(content.absent(range));
     addRange(content.ranges, range);

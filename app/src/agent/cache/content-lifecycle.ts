@@ -136,11 +136,11 @@ export class ContentLifecycle {
 
   /** Somebody has ended using it. */
   async wasUsed(content: Content): Promise<void> {
-    if (content.isInUse) return this.#contents.rest(content);
+    if (content.isInUse) return this.#contents.becomeIdle(content);
     if (content.isReplaced && !content.isEvicted) await this.remove(content);
     else {
       if (content.holds === 0) this.#contents.storeContent(content);
-      await this.#contents.rest(content);
+      await this.#contents.becomeIdle(content);
     }
   }
 
@@ -150,7 +150,7 @@ export class ContentLifecycle {
     this.#contents.remove(content);
     if (content.recipe !== undefined) this.#chunks.remove(content.lineage, content.recipe);
     content.holds = 0;
-    await this.#contents.rest(content).catch(() => {});
+    await this.#contents.becomeIdle(content).catch(() => {});
     await this.#files.remove(content.id).catch(() => {});
     content.removed.resolve();
   }

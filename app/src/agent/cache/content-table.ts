@@ -13,7 +13,7 @@ import { encodeRanges, sumOf } from "./ranges.ts";
 const LOADED_MAX = 512;
 const STORE_DELAY_MS = 1000;
 /** Files kept open of contents that are held and that nobody works with just now. */
-const RESTING_MAX = 32;
+const IDLE_MAX = 32;
 
 export class ContentTable {
   readonly #db: IndexDatabase;
@@ -24,7 +24,7 @@ export class ContentTable {
   readonly #loaded = new Map<number, Content>();
   readonly #changed = new Set<Content>();
   /** Held contents with an open file that nobody works with, the longest first. */
-  readonly #resting = new Set<Content>();
+  readonly #idle = new Set<Content>();
   /** Last uses that the index does not know yet. */
   readonly #uses = new Map<number, number>();
   #lastUse: number;
@@ -67,7 +67,7 @@ export class ContentTable {
   /** @throws RunnelError Gone. */
   require(view: CachedContent): Content {
     const content = this.get(view.id);
-    if (content === undefined) throw gone();
+    if (content === undefined) throw goneError();
     return content;
   }
 
@@ -108,7 +108,7 @@ export class ContentTable {
     this.#usedBytes -= sumOf(content.ranges) + sumOf(content.unverified);
     this.#loaded.delete(content.id);
     this.#changed.delete(content);
-    this.#resting.delete(content);
+    this.#idle.delete(content);
     this.#uses.delete(content.id);
   }
 
@@ -132,7 +132,7 @@ export class ContentTable {
 
   /** The content's file, opened for writing. It stays open while the content is worked with, and then for as long as `rest` says. */
   file(content: Content): Promise<DiskFile> {
-    this.#resting.delete(content);
+    this.#idle.delete(content);
     content.file ??= this.#files.open(content.id, "write").catch((error: unknown) => {
       content.file = undefined;
       throw error;
@@ -141,15 +141,15 @@ export class ContentTable {
   }
 
   /** Called when nobody works with the content just now: its file is closed when nobody holds it, else once those of many others rest too. */
-  async rest(content: Content): Promise<void> {
+  async becomeIdle(content: Content): Promise<void> {
     if (content.working > 0 || content.verifying !== undefined) return;
-    this.#resting.delete(content);
+    this.#idle.delete(content);
     if (content.holds === 0) return this.#closeFile(content);
     if (content.file === undefined) return;
-    this.#resting.add(content);
-    const [oldest] = this.#resting;
-    if (oldest === undefined || this.#resting.size <= RESTING_MAX) return;
-    this.#resting.delete(oldest);
+    this.#idle.add(content);
+    const [oldest] = this.#idle;
+    if (oldest === undefined || this.#idle.size <= IDLE_MAX) return;
+    this.#idle.delete(oldest);
     await this.#closeFile(oldest);
   }
 
@@ -209,6 +209,6 @@ export class ContentTable {
   }
 }
 
-export function gone(): RunnelError {
+export function goneError(): RunnelError {
   return new RunnelError("Gone", "use cache", "The cache no longer holds this content.");
 }

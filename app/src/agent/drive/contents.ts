@@ -32,7 +32,7 @@ const VERIFIED_FOR_MS = 60 * 60_000;
 /** A program that waits for a range. */
 interface Awaited {
   range: ByteRange;
-  came(): void;
+  arrived(): void;
 }
 
 /** A program reads on from here: what it comes to next is asked for already. */
@@ -155,8 +155,8 @@ export class Contents {
       const successor = this.successorOf(content);
       if (successor !== content) await this.takeFrom(successor, content, needed);
       else {
-        const coming = this.bring(content, needed, ahead);
-        await Promise.race([coming, this.arrival(content, needed, coming)]);
+        const arriving = this.bring(content, needed, ahead);
+        await Promise.race([arriving, this.arrival(content, needed, arriving)]);
       }
     } finally {
       const others = (this.fetching.get(content.id) ?? 0) - 1;
@@ -260,17 +260,17 @@ export class Contents {
     this.readingOn.delete(id);
   }
 
-  private arrival(content: CachedContent, range: ByteRange, coming: Promise<void>): Promise<void> {
+  private arrival(content: CachedContent, range: ByteRange, arriving: Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const all = this.awaited.get(content.id) ?? new Set();
     this.awaited.set(content.id, all);
-    const mine = { range, came: resolve };
+    const mine = { range, arrived: resolve };
     all.add(mine);
     const ended = (): void => {
       all.delete(mine);
       if (all.size === 0) this.awaited.delete(content.id);
     };
-    coming.then(ended, ended);
+    arriving.then(ended, ended);
     return promise;
   }
 
@@ -279,8 +279,8 @@ export class Contents {
     if (content === undefined) return;
     this.drive.putRanges(id, this.cache.present(content));
     this.learnRecipe(content);
-    for (const { range, came } of this.awaited.get(id) ?? [])
-      if (this.cache.missing(content, range).length === 0) came();
+    for (const { range, arrived } of this.awaited.get(id) ?? [])
+      if (this.cache.missing(content, range).length === 0) arrived();
   }
 
   isOpen(node: number): boolean {

@@ -7,7 +7,7 @@ import type { MakeEvent } from "./makes.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { LikelyBases } from "./saving/likely-bases.ts";
 import type { Tree } from "./tree.ts";
-import type { Unsent } from "./saving/unsent.ts";
+import type { UnsentSaves } from "./saving/unsent.ts";
 
 const S_ISGID = 0o2000;
 /** Longest name that encrypted folders (eCryptfs) can hold. */
@@ -18,7 +18,7 @@ export interface NamesDeps {
   tree: Tree;
   operations: Operations;
   clock: Clock;
-  unsent: Unsent;
+  unsent: UnsentSaves;
   likelyBases: Pick<LikelyBases, "leaves">;
   /** Returns whether what is known of files is current. */
   hasLease(): boolean;

@@ -6,7 +6,7 @@ import type { FeedApplier } from "../drive/feed-applier.ts";
 import type { RequestHandler } from "../drive/request-handler.ts";
 import type { Commits } from "../drive/saving/commits.ts";
 import type { UnsentContents } from "../drive/saving/unsent-contents.ts";
-import type { Unsent } from "../drive/saving/unsent.ts";
+import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { Tree } from "../drive/tree.ts";
 import type { VolumeSpace } from "../drive/volume-space.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
@@ -28,7 +28,7 @@ export interface LifecycleDeps extends MountDeps {
   subscriptions: PushSubscriptions;
   contents: Contents;
   commits: Commits;
-  unsent: Unsent;
+  unsent: UnsentSaves;
   unsentContents: UnsentContents;
   requestHandler: RequestHandler;
   feedApplier: FeedApplier;

@@ -1,6 +1,6 @@
 // Says how a mount is: its state, what waits, what went wrong.
 import type { ServerStatus, MountStatus } from "../mount.ts";
-import type { Unsent } from "../drive/saving/unsent.ts";
+import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
 import type { Session } from "../wire/session.ts";
 import { askVolumeStatus } from "../wire/volume-status.ts";
@@ -14,7 +14,7 @@ export interface StatusDeps extends Pick<
   "settings" | "volume" | "isReadOnly" | "replica" | "cache" | "log"
 > {
   session: Session;
-  unsent: Unsent;
+  unsent: UnsentSaves;
   waiting: WaitingChanges;
   fullDisks: FullDisks;
   incidents: Incidents;

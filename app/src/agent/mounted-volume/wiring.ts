@@ -6,7 +6,7 @@ import { FeedApplier } from "../drive/feed-applier.ts";
 import { Names } from "../drive/names.ts";
 import { RequestHandler } from "../drive/request-handler.ts";
 import { LikelyBases } from "../drive/saving/likely-bases.ts";
-import { type Saving, savingOf } from "../drive/saving/saving.ts";
+import { type SavingServices, wireSaving } from "../drive/saving/saving.ts";
 import { type Owner, Tree } from "../drive/tree.ts";
 import { VolumeSpace } from "../drive/volume-space.ts";
 import { Xattrs } from "../drive/xattrs.ts";
@@ -50,7 +50,7 @@ interface Answering {
   feedApplier: FeedApplier;
 }
 
-export interface MountServices extends Connection, Reading, Saving, Answering {
+export interface MountServices extends Connection, Reading, SavingServices, Answering {
   incidents: Incidents;
   lifecycle: Lifecycle;
 }
@@ -75,7 +75,7 @@ export function wire(deps: MountDeps): MountServices {
     problem,
     events: {
       attached: (facts) => lifecycle.attached(facts),
-      changes: (changes, coming) => lifecycle.changes(changes, coming),
+      changes: (changes, incomingSeqs) => lifecycle.changes(changes, incomingSeqs),
       content: (version, difference) => reading.subscriptions.received(version, difference),
       current: (seq) => replica.advance(seq),
       listAgain: () => lifecycle.listAgain(),
@@ -91,7 +91,7 @@ export function wire(deps: MountDeps): MountServices {
   cache.onDamaged((version, bytes) => incidents.addDamage(version, bytes));
   const reading = wireReading(deps, connection, (node) => saving.commits.settled(node));
   const likelyBases = new LikelyBases({ tree: reading.tree, replica, cache });
-  const saving = savingOf({
+  const saving = wireSaving({
     ...deps,
     ...connection,
     ...reading,
@@ -189,7 +189,10 @@ function wireReading(
 }
 
 function wireAnswering(
-  deps: MountDeps & Connection & Reading & Saving & { likelyBases: LikelyBases; problem(sentence: string): void },
+  deps: MountDeps &
+    Connection &
+    Reading &
+    SavingServices & { likelyBases: LikelyBases; problem(sentence: string): void },
 ): Answering {
   const { session, figures, fullDisks } = deps;
   const volumeSpace = new VolumeSpace(deps);

@@ -6,7 +6,7 @@ import { Commits } from "../../../src/agent/drive/saving/commits.ts";
 import { ConflictCopies } from "../../../src/agent/drive/saving/conflict-copies.ts";
 import type { RequestOfOp } from "../../../src/agent/drive/request-of-op.ts";
 import { Saves } from "../../../src/agent/drive/saving/saves.ts";
-import { Unsent } from "../../../src/agent/drive/saving/unsent.ts";
+import { UnsentSaves } from "../../../src/agent/drive/saving/unsent.ts";
 import type { Journal, JournalCommit } from "../../../src/agent/journal/journal.ts";
 import type { SentContent } from "../../../src/agent/transfer/send-content.ts";
 import { Operations } from "../../../src/agent/wire/operations.ts";
@@ -24,7 +24,7 @@ export class SaveRig {
   readonly machine: JournalMachine;
   journal!: Journal;
   saves!: Saves;
-  unsent!: Unsent;
+  unsent!: UnsentSaves;
   commits!: Commits;
   operations!: Operations;
   epoch = EPOCH;
@@ -84,17 +84,17 @@ export class SaveRig {
     const log = (sentence: string): void => void this.problems.push(sentence);
     const sender = { send: (record: JournalCommit, _base: unknown, how = {}) => this.write(record, how) };
     const shared = { operations, session, cache, journal, sender, saves, bases, clock, epoch, tree, log };
-    const told = { conflict: (path: string) => void this.conflicts.push(path), problem: log };
+    const notified = { conflict: (path: string) => void this.conflicts.push(path), problem: log };
     const contents = { changed: () => undefined, clean: () => undefined, release: () => true };
     const copies = new ConflictCopies({ tree: tree as never, operations, journal, clock, epoch });
-    this.unsent = new Unsent({ ...shared, ...told, copies, contents } as unknown as ConstructorParameters<
-      typeof Unsent
+    this.unsent = new UnsentSaves({ ...shared, ...notified, copies, contents } as unknown as ConstructorParameters<
+      typeof UnsentSaves
     >[0]);
     const drive = { committed: (id: number) => void this.committed.push(id), rebase: () => false };
     const given = { give: () => undefined, holdsOf: () => 0, release: () => false };
     this.commits = new Commits({
       ...shared,
-      ...told,
+      ...notified,
       drive,
       unsent: this.unsent,
       contents: given,

@@ -13,9 +13,9 @@ import type { Contents } from "../contents.ts";
 import type { LikelyBases } from "./likely-bases.ts";
 import type { RequestOfOp } from "../request-of-op.ts";
 import type { Lineage, Save, Saves } from "./saves.ts";
-import { stacked } from "./stacked.ts";
+import { stackEdit } from "./stack-edit.ts";
 import type { Tree } from "../tree.ts";
-import type { Unsent } from "./unsent.ts";
+import type { UnsentSaves } from "./unsent.ts";
 
 export interface CommitsDeps {
   drive: Drive;
@@ -26,7 +26,7 @@ export interface CommitsDeps {
   sender: Sender;
   saves: Saves;
   bases: Bases;
-  unsent: Unsent;
+  unsent: UnsentSaves;
   clock: Clock;
   epoch(): string;
   contents: Contents;
@@ -92,13 +92,13 @@ export class Commits {
     this.running++;
     let lineage: Lineage | undefined;
     try {
-      lineage = await this.rested(change);
+      lineage = await this.settledLineage(change);
       this.ownNodes.add(lineage.node);
       await this.saveOver(lineage, change, committed);
     } finally {
       if (lineage !== undefined) this.ownNodes.delete(lineage.node);
       this.running--;
-      if (this.running === 0) for (const wake of this.idleWaiters.splice(0)) wake();
+      if (this.running === 0) for (const resolve of this.idleWaiters.splice(0)) resolve();
     }
   }
 
@@ -106,7 +106,7 @@ export class Commits {
    * Returns what it is a change of, once that is at rest: the content that the last commit made is this one's base, and of an unsent content that is being sent
    * it must be known what becomes of it. @throws Gone
    */
-  private async rested({ file, node, baseVersion }: Change): Promise<Lineage> {
+  private async settledLineage({ file, node, baseVersion }: Change): Promise<Lineage> {
     const { saves, tree, unsent } = this.deps;
     for (;;) {
       const lineage = saves.lineage(file, tree.real(node), baseVersion);
@@ -185,7 +185,7 @@ export class Commits {
       epoch: this.deps.epoch(),
       ...below,
       baseVersion: copy === undefined ? baseVersion : 0,
-      ...(below === undefined ? edit : stacked(below, edit)),
+      ...(below === undefined ? edit : stackEdit(below, edit)),
       n,
       instance: journal.instance,
       node,

@@ -8,7 +8,7 @@ import { ConflictCopies } from "./conflict-copies.ts";
 import { Saves } from "./saves.ts";
 import { UnsentContents } from "./unsent-contents.ts";
 import { DriveUnsentFiles } from "./unsent-files.ts";
-import { Unsent, type UnsentDeps } from "./unsent.ts";
+import { UnsentSaves, type UnsentDeps } from "./unsent.ts";
 
 type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents";
 
@@ -21,14 +21,14 @@ export interface SavingDeps extends Omit<UnsentDeps, Made>, Omit<CommitsDeps, Ma
   openFolder(path: string): Promise<DiskRoot>;
 }
 
-export interface Saving {
+export interface SavingServices {
   commits: Commits;
-  unsent: Unsent;
+  unsent: UnsentSaves;
   unsentContents: UnsentContents;
   unsentFiles: DriveUnsentFiles;
 }
 
-export function savingOf(deps: SavingDeps): Saving {
+export function wireSaving(deps: SavingDeps): SavingServices {
   const { journal, transfer } = deps;
   const { downloads } = transfer;
   const saves = new Saves(journal.pending());
@@ -37,7 +37,7 @@ export function savingOf(deps: SavingDeps): Saving {
   const sender = new Sender({ ...transfer, ...deps, dataFolder });
   const unsentContents = new UnsentContents({ ...deps, saves, bases, downloads, dataFolder });
   const copies = new ConflictCopies(deps);
-  const unsent = new Unsent({ ...deps, sender, saves, bases, copies, contents: unsentContents });
+  const unsent = new UnsentSaves({ ...deps, sender, saves, bases, copies, contents: unsentContents });
   const unsentFiles = new DriveUnsentFiles({ ...deps, unsent, bases, downloads });
   const commits = new Commits({ ...deps, sender, saves, bases, unsent });
   return { commits, unsent, unsentContents, unsentFiles };

@@ -4,10 +4,10 @@ import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { ExportedFile, UnsentFile, UnsentFiles } from "../../mount.ts";
 import type { Session } from "../../wire/session.ts";
 import { type ExportDeps, exportUnsent } from "./export-unsent.ts";
-import type { Unsent, UnsentItem } from "./unsent.ts";
+import type { UnsentSaves, UnsentItem } from "./unsent.ts";
 
 export interface DriveUnsentFilesDeps extends ExportDeps {
-  unsent: Unsent;
+  unsent: UnsentSaves;
   session: Session;
   openFolder(path: string): Promise<DiskRoot>;
 }

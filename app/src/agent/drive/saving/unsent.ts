@@ -48,7 +48,7 @@ const PLANS_MAX = 5;
 /** Named one by one; more are counted. */
 const NAMED_MAX = 10;
 
-export class Unsent {
+export class UnsentSaves {
   private readonly deps: UnsentDeps;
   private readonly sendings = new Map<Save, Promise<void>>();
   /** Contents whose bytes are not, or may not be, what was written; never sent. */

@@ -1,8 +1,8 @@
 // An edit over another: what a reader sees of both is what it sees of the two one after the other.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Edit } from "../../../src/agent/drive/saving/stacked.ts";
-import { stacked } from "../../../src/agent/drive/saving/stacked.ts";
+import type { Edit } from "../../../src/agent/drive/saving/stack-edit.ts";
+import { stackEdit } from "../../../src/agent/drive/saving/stack-edit.ts";
 
 const BASE = "abcdefghijklmnop";
 
@@ -35,7 +35,7 @@ test("an edit over an edit is both, and names all files of both", () => {
     fc.property(edits("12"), edits("34"), (first, second) => {
       const below = first(BASE.length);
       const above = second(below.sizeBytes);
-      const both = stacked(below, above);
+      const both = stackEdit(below, above);
       expect(shown(BASE, both)).toBe(shown(shown(BASE, below), above));
       expect(both.layers.map(({ file }) => file).join("")).toBe("1234");
     }),
