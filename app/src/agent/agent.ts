@@ -61,7 +61,7 @@ export class Agent {
     this.#lost = settings.home.readMounts();
   }
 
-  /** Nothing is mounted, nothing is about to be. */
+  /** True while nothing is mounted, and nothing is about to be. */
   get isIdle(): boolean {
     return this.#mounts.size === 0 && this.#busy.size === 0;
   }

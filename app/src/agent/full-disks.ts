@@ -2,7 +2,7 @@
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 
-/** Less than this is full: saves take space before they are refused for want of it. */
+/** Free bytes below which a disk is full: saves take space before they are refused for want of it. */
 const FULL_BYTES = 1024 * 1024;
 /** A file that has no space as a whole is reported for so long after it was read on. */
 const TIGHT_MS = 60_000;

@@ -19,7 +19,7 @@ export interface MountSettings {
   mapOwner: boolean;
   /** macOS: mounted through FSKit, without a kernel extension. */
   usesFsKit?: boolean;
-  /** Without TLS: where the server's secret lies (W165); left out: where this user's programs look. */
+  /** Path of the server's secret where there is no TLS (W165); undefined: where this user's programs look. */
   secretPath?: string;
   /** A dead agent's drive is still mounted there, and gives way to this one. */
   replacesDead?: boolean;
@@ -79,7 +79,7 @@ export interface ServerStatus {
   lost: { path: string; versions: number; atMs: number }[];
   /** Saves that programs there destroyed before they were in their plain files. */
   destroyed: { path: string; seq: number; atMs: number }[];
-  /** Acknowledged, and not to be brought back when the server lost its index. */
+  /** Changes that were acknowledged, and not to be brought back when the server lost its index. */
   missing: { path: string; seq: number; atMs: number }[];
   salvaged: { changes: number; atMs: number }[];
   /** Names that cannot be offered; of many the first. */
@@ -118,7 +118,7 @@ export interface UnsentFile {
   id: string;
   path: string;
   sizeBytes: number;
-  /** When it was written. */
+  /** Time at which it was written. */
   sinceMs: number;
   /** A sentence; null: it is about to be sent. */
   reason: string | null;
@@ -159,10 +159,10 @@ export interface Mount {
   statistics(): MountStatistics;
   resetStatistics(): void;
   /**
-   * Resolves when all written so far is committed (`up`: and in the server's plain files), but for what is stuck, which it names. @throws Unreachable naming
+   * Resolves when all written so far is committed (`whenApplied`: and in the server's plain files), but for what is stuck, which it names. @throws Unreachable naming
    * what waits for the server.
    */
-  flush(up: boolean): Promise<UnsentFile[]>;
+  flush(whenApplied: boolean): Promise<UnsentFile[]>;
   readonly unsentFiles: UnsentFiles;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
   /**

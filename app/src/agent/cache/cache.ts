@@ -4,7 +4,7 @@ import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe, VersionId } from "@runnel/shared";
 
 export interface CachedContent {
-  /** Never reused while the cache lives; also the drive's content id. */
+  /** Id that is never used again in this cache; also the drive's content id. */
   readonly id: number;
   /** { node: 0, seq: 0 } while it belongs to no version (forgetVersions, replaced). */
   readonly version: VersionId;
@@ -125,8 +125,8 @@ export interface Cache {
   /** Least recently used contents above the budget are removed. */
   evict(budgetBytes: number): Promise<void>;
   /**
-   * Asked before a content goes (evicted, replaced, failed verification), so that the drive forgets it. False: it is still read from, and whoever says so
-   * holds it now.
+   * Registers who is asked before a content goes (evicted, replaced, failed verification), so that the drive forgets it. `mayEvict` returns false when the content
+   * is still read from: who says so holds it from then on.
    */
   onEvicting(mayEvict: (id: number) => boolean): void;
   /** Called with how many bytes of a version turned out not to be what was written. */

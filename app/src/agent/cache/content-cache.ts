@@ -374,7 +374,7 @@ class ContentCache implements Cache {
     }
   }
 
-  /** On a full disk what was used longest ago gives way. */
+  /** Performs `work`; on a full disk what was used longest ago is evicted for it. */
   async #withSpace<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

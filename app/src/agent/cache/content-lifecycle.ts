@@ -119,7 +119,7 @@ export class ContentLifecycle {
     return ended;
   }
 
-  /** While `work` runs the content is in use. */
+  /** Performs `work` with the content in use. */
   working<T>(content: Content, work: () => Promise<T>): Promise<T> {
     return this.track(this.#work(content, work));
   }
@@ -144,7 +144,7 @@ export class ContentLifecycle {
     }
   }
 
-  /** Unless it is still read from. A file that cannot be removed now is removed at the next opening, being unknown then. */
+  /** Evicts it, unless it is still read from. A file that cannot be removed now is removed at the next opening, being unknown then. */
   async remove(content: Content): Promise<void> {
     if (content.isEvicted || !this.#readers.every((mayEvict) => mayEvict(content.id))) return;
     this.#contents.remove(content);

@@ -31,7 +31,7 @@ export class Content {
   file: Promise<DiskFile> | undefined;
   /** Resolves once the file has been removed. */
   readonly removed = Promise.withResolvers<void>();
-  /** Never rejects. */
+  /** Verification under way, which never rejects. */
   verifying: Promise<void> | undefined;
   #view: CachedContent | undefined;
   #offsets: Float64Array | undefined;

@@ -10,7 +10,7 @@ export interface RecipeDifference {
   oldTo: number;
 }
 
-/** Only the first `indexed` chunks of `old` count as known (all of them when it is their number). */
+/** Compares two recipes; only the first `indexed` chunks of `old` count as known (all of them when it is their number). */
 export function changedChunks(old: Recipe | undefined, indexed: number, next: Recipe): RecipeDifference {
   const count = next.lengths.length;
   if (old === undefined) return { from: 0, to: count, oldTo: 0 };

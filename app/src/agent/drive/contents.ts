@@ -10,7 +10,7 @@ import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { Tree } from "./tree.ts";
 
-/** Small files come whole; of larger ones what is read, and for whoever reads on ever more of what follows. */
+/** Files up to this size come whole; of larger ones what is read, and for whoever reads on ever more of what follows. */
 const WHOLE_FILE_BYTES = 64 * 1024;
 /** Files of which an older version is here come whole, too: little of them is new. */
 const CHANGED_FILE_BYTES = 4 * 1024 * 1024;

@@ -22,7 +22,7 @@ export class FeedApplier {
     this.deps = deps;
   }
 
-  /** Acknowledged when this returns: it waits for nobody. */
+  /** Applies items, which are acknowledged when this returns: it waits for nobody. */
   apply(changes: readonly Change[]): void {
     const { replica, drive, operations, commits, tree } = this.deps;
     for (const { folder, name, before, after } of replica.apply(changes))

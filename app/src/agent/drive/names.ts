@@ -167,7 +167,7 @@ export class Names {
     }
   }
 
-  /** After a change that came to `state`: what the name is bound to now, since another's change behind it may have come before its answer. */
+  /** Shows, after a change that came to `state`, what the name is bound to now, since another's change behind it may have come before its answer. */
   private show({ folder, name }: { folder: number; name: string }, state: NodeState | undefined): void {
     const { drive, tree } = this.deps;
     const now = tree.boundTo(folder, name, state);

@@ -67,7 +67,7 @@ export class Tree {
     return this.makes.refusalOf(node);
   }
 
-  /** Without asking anybody. */
+  /** Returns the state of a node without asking anybody. */
   known(node: number): NodeState | undefined {
     return this.unheard(node)?.state ?? this.replica.node(this.real(node));
   }

@@ -7,7 +7,7 @@ type FreeSpace = Parameters<Drive["statfs"]>[1];
 
 /** Age of what is shown at the most. */
 const AGE_MS_MAX = 30_000;
-/** After this much was saved from here it is asked for at once, and no more often than that. */
+/** Bytes saved from here after which it is asked for at once, and no more often than that. */
 const SAVED_BYTES = 16 * 1024 * 1024;
 const ASKED_EVERY_MS = 5_000;
 /** Shown before the first answer: as of a file system that has no blocks. */

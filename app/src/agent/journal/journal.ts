@@ -32,7 +32,7 @@ export interface JournalCommit {
   baseBytes: number;
   sizeBytes: number;
   mtimeNs: bigint;
-  /** When the content was last changed, by the clock here. */
+  /** Time of the content's last change, by the clock here. */
   ctimeNs: bigint;
   /** Files below data/, lowest first, with the ranges they hold. */
   layers: { file: string; extents: ByteRange[] }[];

@@ -28,7 +28,7 @@ const NUMBER_FIRST = 1;
 const NUMBERS_AHEAD = 16_384;
 /** Half of the second after which a power cut takes nothing that was put. */
 const ROUND_DELAY_MS = 500;
-/** While nothing can be brought to disk no more are reported: the server keeps some thousands of results. */
+/** Numbers reported at the most while nothing can be brought to disk: the server keeps some thousands of results. */
 const ENDING_MAX = 1024;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 /** Ids, with digests, in one onDisk record. */

@@ -47,7 +47,7 @@ export class MountedVolume implements Mount {
     this.deps.figures.reset();
   }
 
-  async flush(up: boolean): Promise<UnsentFile[]> {
+  async flush(whenApplied: boolean): Promise<UnsentFile[]> {
     const { drive, commits, unsent, unsentFiles, operations, session, replica } = this.deps;
     // Data that programs wrote into files that are still open counts too. A commit that fails is among the unsent.
     const errno = await drive.commitDirty();
@@ -57,7 +57,7 @@ export class MountedVolume implements Mount {
     if (wasEmpty && errno !== 0)
       throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (errno ${errno}).`);
     await operations.idle();
-    if (up) await session.withRequestTimeout(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");
+    if (whenApplied) await session.withRequestTimeout(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");
     return unsentFiles.list();
   }
 

@@ -12,12 +12,12 @@ export interface NewFile {
   readBefore: number;
 }
 
-/** Less is sent whole. */
+/** Smaller files are sent whole. */
 const WORTH_BYTES = 512;
 /** Factor beyond which a file of another size is no base. */
 const LIKE = 4;
 const MUCH_LIKE = 1.25;
-/** Each is tried. */
+/** Guesses at the most; each is tried. */
 const GUESSES_MAX = 3;
 /** Names remembered that have lost their files. */
 const LEFT_MAX = 1000;

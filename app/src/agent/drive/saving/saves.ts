@@ -49,7 +49,7 @@ interface Shown {
   version: VersionId | undefined;
 }
 
-/** Above all versions of servers. */
+/** Beginning of the numbers of shown contents, above all versions of servers. */
 const SHOWN_FROM = 2 ** 52;
 /** Contents that were shown: programs may still have one of the last open. */
 const SHOWN_MAX = 10_000;
@@ -118,7 +118,7 @@ export class Saves {
     }
   }
 
-  /** From here on programs see an unsent content. */
+  /** Shows an unsent content to programs from here on. */
   show(save: Save): void {
     if (save.shownAs !== 0) return;
     save.shownAs = ++this.#shownLast;
@@ -129,7 +129,7 @@ export class Saves {
     }
   }
 
-  /** It cannot be shown; its file shows the server's version, and a save over that does not hold it. */
+  /** Hides a content that cannot be shown; its file shows the server's version, and a save over that does not hold it. */
   hide(save: Save): void {
     save.shownAs = 0;
   }

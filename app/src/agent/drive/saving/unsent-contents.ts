@@ -33,7 +33,7 @@ export interface UnsentContentsDeps {
 interface Given {
   record: JournalCommit;
   file: string;
-  /** It was made for this. */
+  /** The file was made for this. */
   isOwnFile: boolean;
   base: Hold | undefined;
   present: ByteRange[];

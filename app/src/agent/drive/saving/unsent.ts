@@ -35,7 +35,7 @@ export interface UnsentItem {
   record: JournalCommit;
   /** Why it is not sent; undefined when it is about to be. */
   reason: string | undefined;
-  /** Only a person can help: the server refused it, or its bytes are not what was written. */
+  /** True when only a person can help: the server refused it, or its bytes are not what was written. */
   isStuck: boolean;
 }
 
@@ -45,7 +45,7 @@ const AGAIN_MS = 30_000;
 const PASSING = ["Unreachable", "Interrupted", "Unavailable", "Busy"] as const;
 /** Names tried for a copy in one attempt. */
 const PLANS_MAX = 5;
-/** Named one by one; more are counted. */
+/** Files named one by one; more are counted. */
 const NAMED_MAX = 10;
 
 export class UnsentSaves {
@@ -79,7 +79,7 @@ export class UnsentSaves {
     return this.deps.saves.unsent().length === 0;
   }
 
-  /** All that waits, and what will not be sent. */
+  /** Lists all that waits, and what will not be sent. */
   items(): UnsentItem[] {
     const waiting = this.deps.saves.unsent().map(({ record, failure }) => ({
       record,
@@ -224,7 +224,7 @@ export class UnsentSaves {
     for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
   }
 
-  /** It is committed, and no open file has its layers any more. */
+  /** Settles a save that is committed, once no open file has its layers any more. */
   async settle(save: Save): Promise<void> {
     this.deps.saves.step(save, "settle");
     await this.end(save.record);
