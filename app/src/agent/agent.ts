@@ -11,7 +11,7 @@ import type { FoundEntry, Mount, MountSettings } from "./mount.ts";
 import type { LoggedIn, LoginRequest } from "./servers/login.ts";
 import type { LoggedOut } from "./servers/logout.ts";
 
-export interface AgentSettings {
+export interface AgentDeps {
   version: string;
   home: AgentHome;
   clock: Clock;
@@ -43,7 +43,7 @@ export interface DrivesEnded {
 }
 
 export class Agent {
-  readonly settings: AgentSettings;
+  readonly deps: AgentDeps;
   /** Wall clock. */
   readonly startedMs: number;
   readonly #mounts = new Map<string, Mount>();
@@ -54,11 +54,11 @@ export class Agent {
   #lost: MountRecord[];
   #isClosing = false;
 
-  constructor(settings: AgentSettings) {
-    this.settings = settings;
-    this.startedMs = Number(settings.clock.wallNs() / 1_000_000n);
+  constructor(deps: AgentDeps) {
+    this.deps = deps;
+    this.startedMs = Number(deps.clock.wallNs() / 1_000_000n);
     // The lock is ours, so whoever recorded these is dead, and so are they.
-    this.#lost = settings.home.readMounts();
+    this.#lost = deps.home.readMounts();
   }
 
   /** True while nothing is mounted, and nothing is about to be. */
@@ -115,7 +115,7 @@ export class Agent {
       // A dead mount stays until the drive takes its place: meanwhile nobody writes into the folder beneath.
       const replacesDead = await this.#isDead(mountpoint);
       const cacheFolder = await this.#check(mountpoint, request.cacheFolder, replacesDead);
-      const stateFolder = this.settings.home.mountFolder(url, mountpoint);
+      const stateFolder = this.deps.home.mountFolder(url, mountpoint);
       makeFolder(cacheFolder);
       makeFolder(stateFolder);
       return this.#open({ ...request, mountpoint, cacheFolder, stateFolder, replacesDead });
@@ -130,9 +130,9 @@ export class Agent {
     this.#mounting.push(mounting);
     this.#record();
     try {
-      const mount = await this.settings.openMount(settings);
+      const mount = await this.deps.openMount(settings);
       this.#mounts.set(mountpoint, mount);
-      this.settings.log.info({ url, mountpoint }, "mounted");
+      this.deps.log.info({ url, mountpoint }, "mounted");
       void mount.ended.then((reason) => this.#forget(mount, reason));
       return mount;
     } finally {
@@ -169,12 +169,12 @@ export class Agent {
   /** Follows an absolute path up to the first drive on it. @throws RunnelError of resolvePath */
   async resolve(path: string): Promise<ResolvedPath> {
     if (!path.startsWith("/")) throw new RunnelError("Invalid", "read a path", `${path} is not an absolute path.`);
-    return resolvePath(path, await this.settings.mountTable.read(), this.settings.folders);
+    return resolvePath(path, await this.deps.mountTable.read(), this.deps.folders);
   }
 
   /** Resolves to the folder of the cache. */
   async #check(mountpoint: string, askedCache: string, isDead: boolean): Promise<string> {
-    const { folders, home, mountTable } = this.settings;
+    const { folders, home, mountTable } = this.deps;
     const mounts = await mountTable.read();
     const point = await resolvePath(mountpoint, mounts, folders);
     const cache = await resolveOwnFolder(askedCache, mounts, folders);
@@ -184,14 +184,14 @@ export class Agent {
 
   /** Returns whether a dead agent's drive is on top at a mount point. */
   async #isDead(mountpoint: string): Promise<boolean> {
-    const { mountTable } = this.settings;
+    const { mountTable } = this.deps;
     const top = (await mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
     return top !== undefined && isRunnelMount(top) && (await mountTable.probe(mountpoint)) === "dead";
   }
 
   /** Removes what dead agents left at a mount point. @returns undefined when there was no such thing. */
   async #detachIfDead(mountpoint: string): Promise<true | undefined> {
-    const { mountTable, log } = this.settings;
+    const { mountTable, log } = this.deps;
     // Several may lie one over another.
     let detached: true | undefined;
     for (;;) {
@@ -212,12 +212,12 @@ export class Agent {
     }
     const working = work();
     this.#busy.set(mountpoint, working);
-    this.settings.changed?.();
+    this.deps.changed?.();
     try {
       return await working;
     } finally {
       this.#busy.delete(mountpoint);
-      this.settings.changed?.();
+      this.deps.changed?.();
     }
   }
 
@@ -240,7 +240,7 @@ export class Agent {
   }
 
   async #notOurs(operation: string, mountpoint: string): Promise<RunnelError> {
-    const top = (await this.settings.mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
+    const top = (await this.deps.mountTable.read()).findLast((entry) => entry.mountpoint === mountpoint);
     if (top === undefined || !isRunnelMount(top)) {
       const next = 'Run "runnel status" to see the drives there are.';
       return new RunnelError("NotFound", operation, `Runnel has no drive at ${mountpoint}. ${next}`);
@@ -254,8 +254,8 @@ export class Agent {
     if (this.#mounts.get(mountpoint) !== mount) return;
     this.#mounts.delete(mountpoint);
     this.#recordIfPossible();
-    this.settings.log.info({ url, mountpoint, reason }, "mount ended");
-    this.settings.changed?.();
+    this.deps.log.info({ url, mountpoint, reason }, "mount ended");
+    this.deps.changed?.();
   }
 
   /** A record with a mount too many does no harm: whoever reads it looks whether the mount is there. */
@@ -263,16 +263,13 @@ export class Agent {
     try {
       this.#record();
     } catch (error) {
-      this.settings.log.warn(
-        { kind: fromSystemError(error, "write down mounts").kind },
-        "the mounts were not recorded",
-      );
+      this.deps.log.warn({ kind: fromSystemError(error, "write down mounts").kind }, "the mounts were not recorded");
     }
   }
 
   /** Writes down what the next agent has to know of if this one dies now. */
   #record(): void {
-    this.settings.home.writeMounts([...this.drives, ...this.#lost]);
+    this.deps.home.writeMounts([...this.drives, ...this.#lost]);
   }
 }
 

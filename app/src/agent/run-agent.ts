@@ -11,7 +11,7 @@ import {
   type Timer,
 } from "@runnel/shared";
 import { type Logger, pino } from "pino";
-import { Agent, type AgentSettings } from "./agent.ts";
+import { Agent, type AgentDeps } from "./agent.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import {
   AgentHome,
@@ -36,9 +36,9 @@ const LOCK_POLL_MS = 50;
 
 export interface AgentEngines {
   openMount(settings: MountSettings, log: Logger): Promise<Mount>;
-  findByUrl: AgentSettings["findByUrl"];
-  login: AgentSettings["login"];
-  logout: AgentSettings["logout"];
+  findByUrl: AgentDeps["findByUrl"];
+  login: AgentDeps["login"];
+  logout: AgentDeps["logout"];
   parsePredicate(words: readonly string[]): Predicate;
 }
 

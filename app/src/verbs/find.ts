@@ -28,9 +28,9 @@ const PART_ENTRIES = 1000;
 
 export const find = agentVerb(schemas, {
   async handle(agent, { target, words, secret }, call) {
-    const predicate = agent.settings.parsePredicate(words);
+    const predicate = agent.deps.parsePredicate(words);
     const found = isUrl(target)
-      ? agent.settings.findByUrl(volumeUrl(target), predicate, secret)
+      ? agent.deps.findByUrl(volumeUrl(target), predicate, secret)
       : (await agent.mountAt("find", target)).find(predicate);
     let entries: FoundEntry[] = [];
     let bytes = 0;

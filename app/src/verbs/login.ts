@@ -31,7 +31,7 @@ interface LoginOptions {
 }
 
 export const login = agentVerb(schemas, {
-  handle: (agent, request) => agent.settings.login(request),
+  handle: (agent, request) => agent.deps.login(request),
 
   addCommand(program, output) {
     addVerb(program, "login", "Makes this device known to a server, by an invite from whoever runs it.", [

@@ -19,7 +19,7 @@ export const logout = agentVerb(schemas, {
   async handle(agent, { server }) {
     const place = serverPlace(server);
     const drive = agent.drives.find(({ url }) => placeOf(addressOf(url)) === place && addressOf(url).isSecure);
-    if (drive === undefined) return agent.settings.logout(place);
+    if (drive === undefined) return agent.deps.logout(place);
     const next = `Unmount it first: runnel unmount ${quoted(drive.mountpoint)}`;
     throw new RunnelError("Busy", "logout", `${drive.mountpoint} is a drive of ${place}. ${next}`);
   },

@@ -45,7 +45,7 @@ export const mount = agentVerb(schemas, {
     const mounted = await agent.mount({
       url: volumeUrl(url),
       mountpoint,
-      cacheFolder: cache ?? agent.settings.home.cacheFolder,
+      cacheFolder: cache ?? agent.deps.home.cacheFolder,
       cacheBytes,
       writeMode: mode,
       mapOwner: mapOwner ?? process.getuid?.() !== 0,

@@ -25,7 +25,7 @@ type AgentStatus = z.infer<typeof schemas.gives>;
 
 export const status = agentVerb(schemas, {
   async handle(agent, { asksServer }) {
-    const { version, home } = agent.settings;
+    const { version, home } = agent.deps;
     const mounts = await agent.mountsAt("status");
     return {
       agent: { pid: process.pid, version, home: home.folder, startedMs: agent.startedMs },

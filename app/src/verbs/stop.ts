@@ -16,7 +16,7 @@ const schemas = {
 export const stop = agentVerb(schemas, {
   async handle(agent, { force }) {
     const ended = await agent.close(force);
-    agent.settings.stopped();
+    agent.deps.stopped();
     return ended;
   },
 

@@ -15,7 +15,7 @@ export const watch = agentVerb(schemas, {
   async handle(agent, { mountpoint, intervalMs }, call) {
     while (!call.signal.aborted) {
       await call.part(measure(await agent.mountsAt("watch", mountpoint)));
-      await pause(agent.settings.clock, intervalMs, call.signal);
+      await pause(agent.deps.clock, intervalMs, call.signal);
     }
     return {};
   },
