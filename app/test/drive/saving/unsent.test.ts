@@ -97,6 +97,30 @@ describe("a save that fails", () => {
     expect(rig.unsent.isEmpty).toBe(true);
   });
 
+  test("that is being sent is waited for by the next save of its file, which is made of what it has become", async () => {
+    const rig = await new SaveRig().open();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    rig.writes = [rig.refuse("NoSpace"), () => promise, async () => undefined];
+    expect(await rig.close(1)).toBe("NoSpace");
+    const replaying = rig.unsent.replay();
+    while (rig.asked.length < 2) await rig.machine.clock.advance(1);
+    const put = rig.journal.put.bind(rig.journal);
+    const bases: number[] = [];
+    rig.journal.put = (...args) => {
+      bases.push(args[0].baseVersion);
+      return put(...args);
+    };
+    const next = rig.close(1);
+    await rig.machine.clock.advance(LATER);
+    expect(bases).toEqual([]);
+    resolve();
+    await replaying;
+    expect(await next).toBe("saved");
+    expect(bases).toEqual([VERSION + 1]);
+    expect(rig.asked).toHaveLength(3);
+    expect(rig.unsent.isEmpty).toBe(true);
+  });
+
   test("is executed once when the agent is killed while its program has the file open", async () => {
     const rig = await new SaveRig().open();
     rig.writes = [rig.refuse("NoSpace"), async () => undefined];
