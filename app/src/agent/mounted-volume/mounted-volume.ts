@@ -57,7 +57,8 @@ export class MountedVolume implements Mount {
     if (wasEmpty && errno !== 0)
       throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (errno ${errno}).`);
     await operations.idle();
-    if (whenApplied) await session.withRequestTimeout(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");
+    if (whenApplied)
+      await session.withRequestTimeout(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");
     return unsentFiles.list();
   }
 
