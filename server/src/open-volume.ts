@@ -4,7 +4,7 @@ import type { Clock, Disk, DiskRoot, Executor } from "@runnel/shared";
 import { RunnelError, STORE_FOLDER, TIMING, isRunnelError } from "@runnel/shared";
 import { enclosingVolume, markerFault, unreadable, wayOut } from "./content/folder/disk/marker.ts";
 import type { Ownership } from "./content/folder/disk/attributes.ts";
-import { openFolderStore } from "./content/folder/folder-store.ts";
+import { openFolderEngine } from "./content/folder/folder-engine.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openData, openServed } from "./served-folders.ts";
@@ -105,18 +105,24 @@ export async function openVolume(
       name,
       clock,
       executor,
-      disk,
-      folder,
       data: own,
       hadClients,
       termMs: host.termMs ?? TIMING.leaseTermMs,
-      ownership,
       openMeta: (create) => host.openMeta(join(dataPath, "meta"), create),
-      openContent: async (root, meta, callbacks) => {
-        const { id, isKnown } = await volumeId(own);
-        const settings = { volume: id, name, wasServed: isKnown, ownership };
-        return openFolderStore({ disk, root, meta, clock, callbacks, executor, settings });
-      },
+      openEngine: () =>
+        openFolderEngine({
+          disk,
+          folder,
+          clock,
+          executor,
+          settings: async () => {
+            const { id, isKnown } = await volumeId(own);
+            return { volume: id, name, wasServed: isKnown, ownership };
+          },
+          knownVolume: async () => (await foundVolumeId(own))?.id,
+          ownership,
+          warn,
+        }),
       ...(gone === undefined ? {} : { gone }),
       warn,
     });

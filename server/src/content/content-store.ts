@@ -1,8 +1,15 @@
 // ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder, other programs read and
 // write it) and memory. The volume decides and logs commits; the engine brings them up afterwards, in seq order as far as one depends on another, and tells what
 // other programs did ([F28]).
-import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, LookWhy, Notice, VersionId } from "@runnel/shared";
-import type { ExternalOperation, Operation, OperationResult, Planned, WriteContent } from "../meta/meta-store.ts";
+import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, Log, LookWhy, Notice, VersionId } from "@runnel/shared";
+import type {
+  ExternalOperation,
+  MetaStore,
+  Operation,
+  OperationResult,
+  Planned,
+  WriteContent,
+} from "../meta/meta-store.ts";
 
 /** A commit that is in the log and in the meta store, to be brought up. */
 export interface AcceptedCommit {
@@ -165,6 +172,29 @@ export interface ContentStore {
   status(): ContentStatus;
   /** The volume's notices, oldest first: versions that other programs destroyed, files kept beside and still there, and what else was noted. */
   notices(): Promise<Notice[]>;
+  close(): Promise<void>;
+}
+
+/** Outcome of a salvage. */
+export interface SalvageReport {
+  /** Commits that were not in the folder and are now. */
+  shown: number;
+  /** Newer files of other programs that a commit's name was taken from. */
+  keptBeside: { path: string; keptBeside: string }[];
+  /** Commits that could not be shown: their bytes could not be verified, or their place cannot be reached. */
+  missing: { path: string; seq: number }[];
+}
+
+/** Opens the store of one volume, and before that saves what only the commit log has. */
+export interface ContentEngine {
+  /**
+   * The meta store is lost, the log is not: resolves when what the log's commits changed is, durably, where the scan that makes the new meta store finds it.
+   * The log is as it was, but for hints. Killed anywhere it can be begun again [F69]. @throws Unavailable when the contents are not the volume's now, Corrupt
+   * for a damaged log, and what the disk throws: nothing is lost by then.
+   */
+  salvage(log: Log): Promise<SalvageReport>;
+  open(meta: MetaStore, callbacks: ContentCallbacks): Promise<ContentStore>;
+  /** Called after the store is closed. */
   close(): Promise<void>;
 }
 

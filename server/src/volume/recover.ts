@@ -1,27 +1,19 @@
 // Recovery: what opening a volume makes of its log and its meta store. An index behind the log is rolled forward, in the same epoch; one that is lost,
 // damaged or does not belong to the log is made anew, in a new epoch, after what only the log has was salvaged into the folder.
 import { randomBytes, randomInt } from "node:crypto";
-import type { Clock, DiskRoot, Executor, Log, Notice } from "@runnel/shared";
+import type { Clock, Log, Notice } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { AcceptedCommit } from "../content/content-store.ts";
-import type { Ownership } from "../content/folder/disk/attributes.ts";
-import { OWNED_BY_ROOT } from "../content/folder/disk/attributes.ts";
+import type { AcceptedCommit, ContentEngine, SalvageReport } from "../content/content-store.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import { whatIsUp } from "../meta/is-up.ts";
 import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
 import { indexAgain } from "../commit-log/queue.ts";
 import { commitsOf, decodeRecord } from "../commit-log/record.ts";
-import { salvage } from "../content/folder/salvage/salvage.ts";
-import type { SalvageReport } from "../content/folder/salvage/salvage.ts";
-import { foundVolumeId } from "./volume-id.ts";
 
 export interface RecoverParts {
   name: string;
   clock: Clock;
-  executor: Executor;
-  data: DiskRoot;
   openMeta(create: Creation | undefined): Promise<MetaStore>;
-  ownership?: Ownership;
   warn(message: string, error?: unknown): void;
 }
 
@@ -42,7 +34,7 @@ const FIRST_NODE_PLACES = 4095;
 const NS_PER_MS = 1_000_000n;
 
 /** @throws Corrupt for a damaged log: nothing of it is passed over. */
-export async function recover(parts: RecoverParts, root: DiskRoot, log: Log): Promise<Recovered> {
+export async function recover(parts: RecoverParts, engine: ContentEngine, log: Log): Promise<Recovered> {
   const meta = await openKept(parts);
   if (meta !== undefined) {
     try {
@@ -56,7 +48,7 @@ export async function recover(parts: RecoverParts, root: DiskRoot, log: Log): Pr
       );
     }
   }
-  return makeAnew(parts, root, log);
+  return makeAnew(parts, engine, log);
 }
 
 async function openKept(parts: RecoverParts): Promise<MetaStore | undefined> {
@@ -71,15 +63,12 @@ async function openKept(parts: RecoverParts): Promise<MetaStore | undefined> {
 }
 
 /** Salvage first, then the log, then the meta store: killed between them, the next start begins again with what is left to do [F69]. */
-async function makeAnew(parts: RecoverParts, root: DiskRoot, log: Log): Promise<Recovered> {
-  const { executor, ownership = OWNED_BY_ROOT, warn } = parts;
+async function makeAnew(parts: RecoverParts, engine: ContentEngine, log: Log): Promise<Recovered> {
   let wasServed = false;
   await log.replay(() => {
     wasServed = true;
   });
-  const report = wasServed
-    ? await salvage({ root, log, executor, volume: (await foundVolumeId(parts.data))?.id, ownership, warn })
-    : undefined;
+  const report = wasServed ? await engine.salvage(log) : undefined;
   // Records of another epoch mean nothing to a new meta store.
   await log.dropBefore(await log.rotate());
   const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;

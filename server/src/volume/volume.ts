@@ -1,9 +1,14 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What opening it makes of its log and
 // meta store is recover.ts.
-import type { Clock, Disk, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
+import type { Clock, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
-import type { ContentCallbacks, ContentStore, ResumableFile } from "../content/content-store.ts";
-import type { Ownership } from "../content/folder/disk/attributes.ts";
+import type {
+  ContentCallbacks,
+  ContentEngine,
+  ContentStore,
+  ResumableFile,
+  SalvageReport,
+} from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
@@ -17,7 +22,6 @@ import { LogKeeper } from "../commit-log/keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
 import { isOwn, recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
-import type { SalvageReport } from "../content/folder/salvage/salvage.ts";
 import { StagedWrites } from "../upload/resumable-uploads.ts";
 import type { WriteOpening } from "../upload/write-notes.ts";
 import { Supplies } from "./supplies.ts";
@@ -27,9 +31,6 @@ export interface VolumeParts {
   name: string;
   clock: Clock;
   executor: Executor;
-  disk: Disk;
-  /** The served folder's path. */
-  folder: string;
   /** This volume's own part of the data folder. */
   data: DiskRoot;
   termMs: number;
@@ -37,9 +38,8 @@ export interface VolumeParts {
   hadClients?: boolean;
   /** Opens the meta store; `create` makes a fresh one in place of whatever is there. NotFound when there is none, Corrupt when it is damaged. */
   openMeta(create: Creation | undefined): Promise<MetaStore>;
-  openContent(root: DiskRoot, meta: MetaStore, callbacks: ContentCallbacks): Promise<ContentStore>;
-  /** Of the folder's files; by default those of a server that is root. */
-  ownership?: Ownership;
+  /** Opens what holds the contents; the volume closes it. */
+  openEngine(): Promise<ContentEngine>;
   /** A segment of the commit log is closed when it has so many bytes; by default 64 MiB. */
   logSegmentBytes?: number;
   /** What one device may have staged, or one instance where devices are not known; by default LIMITS.stagedBytes. */
@@ -68,7 +68,7 @@ export class Volume {
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
   readonly #log: Log;
-  readonly #root: DiskRoot;
+  readonly #engine: ContentEngine;
   readonly #warn: VolumeParts["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
   readonly salvaged: SalvageReport | undefined;
@@ -95,7 +95,7 @@ export class Volume {
     this.supplies = opened.supplies;
     this.#queue = opened.queue;
     this.#log = opened.log;
-    this.#root = opened.root;
+    this.#engine = opened.engine;
     this.#lastSeq = this.#seqAtStart = opened.facts.seq;
     this.looked = opened.looked;
     this.isNew = opened.facts.seq === 0;
@@ -129,24 +129,24 @@ export class Volume {
   static async open(parts: VolumeParts): Promise<Volume> {
     const opened: { close(): Promise<void> }[] = [];
     try {
-      const root = await parts.disk.openRoot(parts.folder);
-      opened.push(root);
+      const engine = await parts.openEngine();
+      opened.push(engine);
       const { log, tornBytes } = await openLog(parts.data, LOG_FOLDER, COMMIT_LOG_FORMAT);
       opened.push(log);
       if (tornBytes > 0)
         parts.warn(
           `The commit log of ${parts.name} ended in ${tornBytes} bytes that were never acknowledged; they were cut.`,
         );
-      const recovered = await recover(parts, root, log);
+      const recovered = await recover(parts, engine, log);
       opened.push(recovered.meta);
-      return await Volume.#start(parts, root, log, recovered);
+      return await Volume.#start(parts, engine, log, recovered);
     } catch (error) {
       for (const each of opened.toReversed()) await each.close().catch(() => undefined);
       throw error;
     }
   }
 
-  static async #start(parts: VolumeParts, root: DiskRoot, log: Log, recovered: Recovered): Promise<Volume> {
+  static async #start(parts: VolumeParts, engine: ContentEngine, log: Log, recovered: Recovered): Promise<Volume> {
     const { meta, facts, salvaged } = recovered;
     const hadClients = salvaged !== undefined || parts.hadClients === true;
     const attached = hadClients ? [CLIENTS_OF_BEFORE] : await meta.attached();
@@ -158,8 +158,7 @@ export class Volume {
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
     const room = new DataRoom(parts.data, parts.clock);
     const queue = new CommitQueue(log, meta, parts.clock, room, indexedTo, (published) => volume.#committed(published));
-    const content = await parts.openContent(
-      root,
+    const content = await engine.open(
       meta,
       hostOf(log, queue, feed, supplies, {
         up: (seq) => volume.#keeper.up(seq),
@@ -174,7 +173,7 @@ export class Volume {
       }),
     );
     volume = new Volume(parts, {
-      root,
+      engine,
       log,
       meta,
       content,
@@ -275,7 +274,7 @@ export class Volume {
     } finally {
       await this.meta.close();
       await this.#log.close();
-      await this.#root.close();
+      await this.#engine.close();
     }
   }
 
@@ -342,7 +341,7 @@ const CHANGES_KEPT = 200_000;
 
 interface Opened {
   supplies: Supplies;
-  root: DiskRoot;
+  engine: ContentEngine;
   log: Log;
   meta: MetaStore;
   content: ContentStore;

@@ -12,7 +12,7 @@ import {
   packType,
 } from "@runnel/shared";
 import { FailedLogins } from "../../src/auth/failed-logins.ts";
-import { openMemoryStore } from "../../src/content/memory/memory-store.ts";
+import { memoryEngine } from "../../src/content/memory/memory-store.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory/meta-store.ts";
 import { Volume } from "../../src/volume/volume.ts";
 import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
@@ -42,18 +42,15 @@ export class Server {
 
   async open(): Promise<void> {
     const { clock, disk, image } = this;
-    await (await disk.openRoot("/srv/docs", { permissions: 0o755 })).close();
     this.volume = await Volume.open({
       name: "docs",
       clock,
       executor,
-      disk,
-      folder: "/srv/docs",
       data: await disk.openRoot("/data", { permissions: 0o700 }),
       termMs: TERM_MS,
       openMeta: (create) =>
         openMemoryMetaStore(image, create === undefined ? {} : { create: { ...create, ...this.first } }),
-      openContent: async (_root, meta, callbacks) => openMemoryStore({ meta, callbacks }),
+      openEngine: async () => memoryEngine(),
       warn: (message) => void this.warnings.push(message),
     });
   }

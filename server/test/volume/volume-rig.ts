@@ -4,11 +4,11 @@ import { createHash } from "node:crypto";
 import type { DiskRoot, NewAttributes, Recipe } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, concatRecipes, isRunnelError } from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
-import { openFolderStore } from "../../src/content/folder/folder-store.ts";
+import { openFolderEngine } from "../../src/content/folder/folder-engine.ts";
 import type { Holder } from "../../src/feed/holder.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory/meta-store.ts";
 import type { MetaStore, Operation, OperationResult, Run } from "../../src/meta/meta-store.ts";
-import { volumeId } from "../../src/volume/volume-id.ts";
+import { foundVolumeId, volumeId } from "../../src/volume/volume-id.ts";
 import type { VolumeParts } from "../../src/volume/volume.ts";
 import { Volume } from "../../src/volume/volume.ts";
 import { removalsOf } from "../../src/volume/whole-tree.ts";
@@ -88,12 +88,11 @@ export class VolumeRig {
 
   private parts(): VolumeParts {
     const { clock, executor, disk, data } = this;
+    const warn = (message: string): void => void this.warnings.push(message);
     return {
       name: "docs",
       clock,
       executor,
-      disk,
-      folder: FOLDER,
       data,
       termMs: TERM_MS,
       openMeta: async (create) => {
@@ -104,19 +103,20 @@ export class VolumeRig {
           throw new RunnelError("Corrupt", "open meta store", "The meta store is damaged.");
         return this.whilePowered(await openMemoryMetaStore(this.image, create === undefined ? {} : { create }));
       },
-      openContent: async (root, meta, callbacks) => {
-        const { id, isKnown } = await volumeId(data);
-        return openFolderStore({
+      openEngine: () =>
+        openFolderEngine({
           disk,
-          root,
-          meta,
+          folder: FOLDER,
           clock,
-          callbacks,
           executor,
-          settings: { volume: id, wasServed: isKnown },
-        });
-      },
-      warn: (message) => this.warnings.push(message),
+          settings: async () => {
+            const { id, isKnown } = await volumeId(data);
+            return { volume: id, wasServed: isKnown };
+          },
+          knownVolume: async () => (await foundVolumeId(data))?.id,
+          warn,
+        }),
+      warn,
       ...this.options,
     };
   }

@@ -6,6 +6,7 @@ import type { MetaStore, Run, WriteContent } from "../../meta/meta-store.ts";
 import type {
   AcceptedCommit,
   ContentCallbacks,
+  ContentEngine,
   ContentStatus,
   ContentStore,
   OpenVersion,
@@ -23,6 +24,15 @@ const NO_BYTES = new Uint8Array(0);
 
 export function openMemoryStore(options: MemoryOptions): ContentStore {
   return new MemoryStore(options);
+}
+
+/** Nothing outlives the process: there is never anything to salvage. */
+export function memoryEngine(): ContentEngine {
+  return {
+    salvage: async () => ({ shown: 0, keptBeside: [], missing: [] }),
+    open: async (meta, callbacks) => openMemoryStore({ meta, callbacks }),
+    close: async () => undefined,
+  };
 }
 
 function keyOf({ node, seq }: VersionId): string {

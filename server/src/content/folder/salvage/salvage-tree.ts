@@ -9,18 +9,10 @@ import { keepShown } from "../disk/shown.ts";
 import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashName } from "../disk/store-layout.ts";
 import type { TrashRecord } from "../versions/trash.ts";
 import { encodeTrashRecord } from "../versions/trash.ts";
+import type { SalvageReport } from "../../content-store.ts";
 import { conflictName } from "../../../meta/conflict-name.ts";
 import { encodeRecord } from "../../../commit-log/record.ts";
 import type { IntentFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
-
-export interface SalvageReport {
-  /** Commits that were not in the folder and are now. */
-  shown: number;
-  /** Newer files of other programs that a commit's name was taken from. */
-  keptBeside: { path: string; keptBeside: string }[];
-  /** Commits that could not be shown: their bytes could not be proved, or their place cannot be reached. */
-  missing: { path: string; seq: number }[];
-}
 
 export interface Found {
   stat: DiskStat;

@@ -12,10 +12,9 @@ import { isIntentAt, leftByExchange } from "./places.ts";
 import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
-import type { Found, SalvageReport } from "./salvage-tree.ts";
+import type { SalvageReport } from "../../content-store.ts";
+import type { Found } from "./salvage-tree.ts";
 import { SalvageTree, ignoreRefused, isOfThePlace, stateOf } from "./salvage-tree.ts";
-
-export type { SalvageReport } from "./salvage-tree.ts";
 
 export interface SalvageDeps {
   root: DiskRoot;
