@@ -133,7 +133,7 @@ describe("a mount point", () => {
       "~/nowhere does not exist. Make it first: mkdir ~/nowhere",
     ],
     ["that is a circle", "circle", 1, "NotFolder", "~/circle is a circle of symlinks. Choose another path."],
-    ["with a long name", LONG, 1, "BadName", `~/${LONG} is too long for a path. Choose a shorter one.`],
+    ["with a long name", LONG, 1, "NameTooLong", `~/${LONG} is too long for a path. Choose a shorter one.`],
     ["without a name", "", 2, "Invalid", "A path is empty. Name a folder."],
     ["with a newline", "x\ny", 1, "NotFound", "~/x\\x0ay does not exist. Make it first: mkdir '~/x\\x0ay'"],
     ["that is a drive", "drive", 1, "Exists", "ws://SERVER/docs is already mounted at ~/drive."],

@@ -81,7 +81,7 @@ describe("a volume", () => {
       "~/into/inside lies inside the drive ~/drive. Name a folder on a local disk.",
     ],
     ["that is a file", ["a=file"], 1, "NotFolder", "~/file is not a folder. Name a folder."],
-    ["with a long path", [`a=${LONG}`], 1, "BadName", `~/${LONG} is too long for a path. Name a shorter one.`],
+    ["with a long path", [`a=${LONG}`], 1, "NameTooLong", `~/${LONG} is too long for a path. Name a shorter one.`],
   ])("%s is refused", async (_, volumes, code, kind, sentence) => {
     expect(await refused(volumes)).toEqual({ code, kind, sentence });
     expect(readdirSync(sandbox.path("plain"))).toEqual(["below"]);

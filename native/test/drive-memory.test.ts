@@ -412,7 +412,7 @@ test("whatever is written, cut, saved and merged, a file reads as one buffer wou
             await program.fsync(fd);
             isDirty = false;
           } else if (each.do === "failSave" && isDirty) {
-            double.failNext("commit", 5);
+            double.failNext("commit", "Io");
             await expect(program.fsync(fd)).rejects.toMatchObject({ errno: 5 });
           } else if (each.do === "rebases") {
             double.setKnobs({ rebases: each.on });

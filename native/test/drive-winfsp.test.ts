@@ -9,7 +9,6 @@ import { ACCESS, ATTRIBUTE, DISPOSITION, OPTION, StatusError, ticksOf } from "./
 import { winfspRig, type WinFspRig } from "./support/winfsp-rig.ts";
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_WRONLY, O_EXCL } = constants;
-const EIO = 5;
 const STATUS = {
   accessDenied: 0xc0000022,
   nameInvalid: 0xc0000033,
@@ -442,7 +441,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
     withRig(async (rig) => {
       const fd = await rig.program.open("a", O_WRONLY | O_CREAT);
       await rig.program.write(fd, 0, Buffer.from("text"));
-      rig.double.failNext("commit", EIO);
+      rig.double.failNext("commit", "Io");
       await rig.program.close(fd);
       await rig.until(async () => rig.double.logOf("closed").length === 1);
       expect(rig.double.logOf("commit")).toMatchObject([{ reason: "flush" }]);

@@ -78,10 +78,10 @@ export async function openServed(disk: Disk, folder: string): Promise<DiskRoot> 
     return await openReadable(disk, folder);
   } catch (error) {
     const known = fromSystemError(error, "serve");
-    if (known.kind !== "NotFolder" && known.kind !== "BadName")
+    if (known.kind !== "NotFolder" && known.kind !== "NameTooLong")
       throw new RunnelError("Unavailable", "serve", unreadable(known), { cause: error });
     const words =
-      known.kind === "BadName" ? "is too long for a path. Name a shorter one." : "is not a folder. Name a folder.";
+      known.kind === "NameTooLong" ? "is too long for a path. Name a shorter one." : "is not a folder. Name a folder.";
     throw new RunnelError(known.kind, "serve", `${folder} ${words}`, { cause: error });
   }
 }
@@ -102,7 +102,7 @@ async function openReadable(disk: Disk, folder: string): Promise<DiskRoot> {
 export function openData(disk: Disk, folder: string, permissions: number): Promise<DiskRoot> {
   return inWords(disk.openRoot(folder, { permissions }), {
     NotFolder: `${folder} is no folder, or leads through a file. Name another folder with --data.`,
-    BadName: `${folder} is too long for a path. Name a shorter one with --data.`,
+    NameTooLong: `${folder} is too long for a path. Name a shorter one with --data.`,
     NoSpace: `${folder} cannot be made: the disk is full. Make room, or name another folder with --data.`,
     other: `${folder} cannot be made or opened by this user. Name another folder with --data.`,
   });

@@ -1,5 +1,5 @@
-// The one class of expected failures. Its kind is set where the cause is known, crosses the wire unchanged, and becomes an
-// errno, an exit code, a close code or a person's words in the tables below; nobody matches on messages.
+// The one class of expected failures. Its kind is set where the cause is known, crosses the wire and the addon unchanged, and becomes
+// an exit code or a close code in the tables below, an errno or an NTSTATUS in native/src/drive; nobody matches on messages.
 
 /** Append-only: a kind is sent on the wire by its name, so none is ever renamed or removed. */
 export const ERROR_KINDS = [
@@ -29,6 +29,9 @@ export const ERROR_KINDS = [
   "Unavailable",
   "Lost",
   "Io",
+  "NameTooLong",
+  "LinkLoop",
+  "NoAttribute",
 ] as const;
 
 export type ErrorKind = (typeof ERROR_KINDS)[number];
@@ -78,36 +81,6 @@ export function isRunnelError(error: unknown, ...kinds: ErrorKind[]): error is R
   return error instanceof RunnelError && (kinds.length === 0 || kinds.includes(error.kind));
 }
 
-/** Linux errno numbers by kind, for the kernel side. */
-export const ERRNO_OF_KIND: Record<ErrorKind, number> = {
-  NotFound: 2,
-  Unknown: 5,
-  Stale: 116,
-  Gone: 5,
-  Exists: 17,
-  NotEmpty: 39,
-  NoSpace: 28,
-  Quota: 122,
-  Denied: 13,
-  Revoked: 13,
-  TooLarge: 27,
-  BadName: 22,
-  Busy: 16,
-  Corrupt: 5,
-  Epoch: 5,
-  Version: 5,
-  Invalid: 22,
-  Unreachable: 5,
-  Interrupted: 4,
-  ReadOnly: 30,
-  NotFolder: 20,
-  IsFolder: 21,
-  Unsupported: 95,
-  Unavailable: 5,
-  Lost: 5,
-  Io: 5,
-};
-
 /** Exit codes of the command line: 0 done, 1 failed, 2 used wrongly, 3 cannot reach the server, 4 refused. */
 export const EXIT_CODE_OF_KIND: Record<ErrorKind, number> = {
   NotFound: 1,
@@ -136,6 +109,9 @@ export const EXIT_CODE_OF_KIND: Record<ErrorKind, number> = {
   Unavailable: 1,
   Lost: 1,
   Io: 1,
+  NameTooLong: 1,
+  LinkLoop: 1,
+  NoAttribute: 1,
 };
 
 /** WebSocket close codes (RFC 6455 §7.4.2, private range) for errors that end a connection. 4000 is any other. */
@@ -157,11 +133,11 @@ const KIND_OF_ERRNO: Record<string, ErrorKind> = {
   EDQUOT: "Quota",
   EACCES: "Denied",
   EPERM: "Denied",
-  ENAMETOOLONG: "BadName",
+  ENAMETOOLONG: "NameTooLong",
   EROFS: "ReadOnly",
   ENOTDIR: "NotFolder",
   EISDIR: "IsFolder",
-  ELOOP: "NotFolder",
+  ELOOP: "LinkLoop",
   EXDEV: "Unavailable",
   EFBIG: "TooLarge",
   EOPNOTSUPP: "Unsupported",

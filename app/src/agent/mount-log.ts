@@ -22,6 +22,9 @@ const PROGRAMS_OWN: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   "NotFolder",
   "IsFolder",
   "Unsupported",
+  "NameTooLong",
+  "LinkLoop",
+  "NoAttribute",
 ]);
 
 /** Returns whether a program's request failed as such requests do. */

@@ -30,7 +30,7 @@ async function makeRig(): Promise<Rig> {
       calls.push("start");
     },
     close: async () => void calls.push("close"),
-    commitDirty: async () => 0,
+    commitDirty: async () => undefined,
     statistics: () => ({ native: {}, bytesRead: 0, bytesWritten: 0 }),
     putNode: () => undefined,
     setLease: () => undefined,

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/chunk/rabin.h"
+#include "rabin.h"
 
 namespace runnel {
 

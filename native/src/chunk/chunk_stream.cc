@@ -1,4 +1,4 @@
-#include "src/chunk/chunk_stream.h"
+#include "chunk_stream.h"
 
 #include <algorithm>
 #include <utility>

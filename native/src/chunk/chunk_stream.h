@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "src/chunk/breakpoint_scan.h"
-#include "src/chunk/chunker.h"
-#include "src/chunk/zero_chunk.h"
+#include "src/chunk/scan/breakpoint_scan.h"
+#include "chunker.h"
+#include "zero_chunk.h"
 #include "src/digest/sha256.h"
 #include "src/digest/sha256_batch.h"
 

@@ -1,4 +1,4 @@
-#include "src/chunk/chunker.h"
+#include "chunker.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/chunk/chunk_preset.h"
-#include "src/chunk/plain_roll.h"
+#include "chunk_preset.h"
+#include "src/chunk/scan/plain_roll.h"
 
 namespace runnel {
 

@@ -1,4 +1,4 @@
-#include "src/chunk/rechunk.h"
+#include "rechunk.h"
 
 #include <algorithm>
 #include <utility>

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/chunk/chunk_stream.h"
+#include "chunk_stream.h"
 
 namespace runnel {
 

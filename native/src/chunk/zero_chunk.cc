@@ -1,9 +1,9 @@
-#include "src/chunk/zero_chunk.h"
+#include "zero_chunk.h"
 
 #include <cstring>
 #include <vector>
 
-#include "src/chunk/chunker.h"
+#include "chunker.h"
 
 namespace runnel {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/chunk/chunk_preset.h"
+#include "chunk_preset.h"
 #include "src/digest/sha256.h"
 
 namespace runnel {

@@ -1,4 +1,4 @@
-#include "src/codec/zstd_codec.h"
+#include "zstd_codec.h"
 
 #define ZSTD_STATIC_LINKING_ONLY  // refPrefix and the limits of the window
 #include <zstd.h>

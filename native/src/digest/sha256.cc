@@ -1,8 +1,8 @@
-#include "src/digest/sha256.h"
+#include "sha256.h"
 
 #include <algorithm>
 
-#include "src/digest/sha256_constants.h"
+#include "sha256_constants.h"
 
 namespace runnel {
 

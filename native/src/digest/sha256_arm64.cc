@@ -9,8 +9,8 @@
 #include <sys/auxv.h>
 #endif
 
-#include "src/digest/sha256.h"
-#include "src/digest/sha256_constants.h"
+#include "sha256.h"
+#include "sha256_constants.h"
 
 namespace runnel {
 

@@ -1,4 +1,4 @@
-#include "src/digest/sha256_batch.h"
+#include "sha256_batch.h"
 
 #include <algorithm>
 #include <array>

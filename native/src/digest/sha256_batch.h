@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/digest/sha256.h"
+#include "sha256.h"
 
 namespace runnel {
 

@@ -1,9 +1,9 @@
-#include "src/digest/sha256_lanes_x86.h"
+#include "sha256_lanes_x86.h"
 
 #include <immintrin.h>
 
-#include "src/digest/sha256.h"
-#include "src/digest/sha256_constants.h"
+#include "sha256.h"
+#include "sha256_constants.h"
 
 #ifndef __clang__
 // GCC 12 takes the operand that an intrinsic leaves undefined on purpose for a mistake of ours (its bug 105593).

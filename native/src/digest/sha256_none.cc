@@ -1,5 +1,5 @@
 // Processors whose SHA instructions we do not use.
-#include "src/digest/sha256.h"
+#include "sha256.h"
 
 namespace runnel {
 

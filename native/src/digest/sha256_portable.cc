@@ -2,8 +2,8 @@
 #include <array>
 #include <bit>
 
-#include "src/digest/sha256.h"
-#include "src/digest/sha256_constants.h"
+#include "sha256.h"
+#include "sha256_constants.h"
 
 namespace runnel {
 

@@ -9,9 +9,9 @@
 
 #include <cstring>
 
-#include "src/digest/sha256.h"
-#include "src/digest/sha256_constants.h"
-#include "src/digest/sha256_lanes_x86.h"
+#include "sha256.h"
+#include "sha256_constants.h"
+#include "sha256_lanes_x86.h"
 
 namespace runnel {
 

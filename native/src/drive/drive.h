@@ -2,7 +2,7 @@
 // No Node header, no libfuse header.
 //
 // A Reply is one request of a program, answered exactly once by one of its methods, from any thread and under no lock of the core.
-// A Host is what the core needs of its front. All its methods may be called from any thread, under the core's locks, and never wait.
+// A Front is what the core needs of its front. All its methods may be called from any thread, under the core's locks, and never wait.
 #ifndef RUNNEL_DRIVE_DRIVE_H_
 #define RUNNEL_DRIVE_DRIVE_H_
 
@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "kinds.h"
 
 namespace runnel::drive {
 
@@ -96,7 +98,7 @@ class Reply {
   // The request will wait under this id: from now on the front passes an interrupt to DriveCore::Interrupt(id).
   virtual void OnWaiting(uint64_t waiter) = 0;
 
-  virtual void Error(int error) = 0;  // 0: success without data
+  virtual void Error(Kind error) = 0;  // kNone: success without data
   // Those that return bool: false = nobody heard it, so the lookup or the handle does not count.
   virtual bool Entry(const EntryAnswer& answer) = 0;
   virtual bool Created(const EntryAnswer& answer, Handle* handle) = 0;
@@ -118,9 +120,9 @@ using ReplyPtr = std::shared_ptr<Reply>;
 
 enum class NameChange : uint8_t { kAdded, kRemoved, kModified };
 
-class Host {
+class Front {
  public:
-  virtual ~Host() = default;
+  virtual ~Front() = default;
   // CLOCK_BOOTTIME and CLOCK_REALTIME.
   virtual int64_t NowBootMs() = 0;
   virtual int64_t NowWallNs() = 0;
@@ -201,17 +203,17 @@ struct Message {
 
 struct Notice {
   // kReady, kEnded (of close) and kCommitted (of commitDirty) stay within native/.
-  enum Kind : uint8_t { kInterrupted, kClosed, kUnmounted, kReady, kEnded, kCommitted };
-  Kind kind = kInterrupted;
+  enum Type : uint8_t { kInterrupted, kClosed, kUnmounted, kReady, kEnded, kCommitted };
+  Type type = kInterrupted;
   uint64_t id = 0;
   uint64_t node = 0;
   std::string reason;
-  int error = 0;
+  Kind error = Kind::kNone;
 };
 
 // What the agent said to a message, or why it is not waited for any longer.
 struct Answer {
-  int error = 0;
+  Kind error = Kind::kNone;
   bool is_given_up = false;  // deadline, interrupt, end of the drive: the agent did not say this
   uint64_t node = 0;
   uint64_t content = 0;

@@ -1,6 +1,6 @@
 // The Drive of a kernel, through FUSE or WinFsp: drive.node's session, with errors turned into sentences for a person.
 import { RunnelError } from "@runnel/shared";
-import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "../../drive.ts";
+import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "./drive.ts";
 import { AgentSide, dispatch, newNativeDrive, type NativeItem } from "./native-drive.ts";
 
 type State = "new" | "starting" | "mounted" | "closing" | "closed";
@@ -47,7 +47,7 @@ class KernelDrive extends AgentSide implements Drive {
           this.#starting?.resolve();
           this.#starting = undefined;
         } else if (item.op === "committed") {
-          this.committedAll(item.ticket, item.errno);
+          this.committedAll(item.ticket, item.kind);
         } else {
           this.#endClose(item.isDone);
         }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "drive_core.h"
+#include "src/drive/core/drive_core.h"
 
 namespace runnel::drive {
 

@@ -1,7 +1,8 @@
 // The Drive without a kernel: drive.node's core, called by programs in this process. The reference for other engines and the drive of the
 // simulation: no threads, time from a Clock. Requests are delivered in a later turn of the event loop, as a kernel's are.
 import { RunnelError, type Clock, type Timer, nextTurn } from "@runnel/shared";
-import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "../../drive.ts";
+import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "./drive.ts";
+import { ERRNO_OF_KIND, type NativeKind } from "./errno-of-kind.ts";
 import { AgentSide, dispatch, type Invalidation, newNativeDrive, type NativeDrive } from "./native-drive.ts";
 import { Program, type RequestResult } from "./program.ts";
 
@@ -74,6 +75,9 @@ class Pump {
   }
 }
 
+/** Result of a request as the native side gives it: a kind in place of the errno. */
+type NativeResult = Omit<RequestResult, "error"> & { error: NativeKind };
+
 const ENOTCONN = 107;
 
 class KernelFreeDrive extends AgentSide implements MemoryDrive {
@@ -86,10 +90,10 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
   constructor(settings: DriveSettings, clock: Clock, kernelMs: () => number) {
     const waiting = new Map<number, (result: RequestResult) => void>();
     const pump = new Pump(clock, kernelMs, () => this.#deliver());
-    const complete = (ticket: number, result: RequestResult): void => {
+    const complete = (ticket: number, result: NativeResult): void => {
       const resolve = waiting.get(ticket);
       waiting.delete(ticket);
-      resolve?.(result);
+      resolve?.({ ...result, error: ERRNO_OF_KIND[result.error] });
     };
     const native = newNativeDrive("memory", settings, { complete });
     super(
@@ -115,7 +119,7 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
       requests: (batch) => on.requests(batch),
       notice: (notice) => on.notice(notice),
       internal: (item) => {
-        if (item.op === "committed") this.committedAll(item.ticket, item.errno);
+        if (item.op === "committed") this.committedAll(item.ticket, item.kind);
       },
     });
     this.#pump.after();

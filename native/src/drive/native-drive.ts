@@ -1,6 +1,6 @@
 // What both engines share: the face of drive.node's one class. Packs entries, so that a listing crosses in three values, and checks
 // what the native side trusts.
-import { RunnelError, type FileType, type Xattr } from "@runnel/shared";
+import { RunnelError, type ErrorKind, type FileType, type Xattr } from "@runnel/shared";
 import type {
   ByteRange,
   DriveBinding,
@@ -10,14 +10,14 @@ import type {
   DriveRequest,
   DriveSettings,
   DriveStatistics,
-} from "../../drive.ts";
+} from "./drive.ts";
 import { loadAddon } from "../load.ts";
 
 /** What stays in here. */
 type InternalItem =
   | { op: "ready" }
   | { op: "ended"; isDone: boolean }
-  | { op: "committed"; ticket: number; errno: number };
+  | { op: "committed"; ticket: number; kind: ErrorKind | "" };
 
 /** What comes out of the native queue: requests and notices in order, and what stays in here. */
 export type NativeItem = DriveRequest | DriveNotice | InternalItem;
@@ -30,7 +30,7 @@ export interface Invalidation {
   untilMs: number;
 }
 
-/** The class NativeDrive of native/src/bridge/drive_object.h. */
+/** The class NativeDrive of native/src/bridge/drive/object.h. */
 export interface NativeDrive {
   start(onItems: (items: NativeItem[]) => void): string | undefined;
   close(force: boolean): void;
@@ -39,12 +39,12 @@ export interface NativeDrive {
   putNode(numbers: Float64Array, times: BigInt64Array, strings: string, changed: boolean): void;
   dropFolder(folder: number): void;
   setLease(untilBootMs: number): void;
-  putContent(id: number, node: number, version: number, path: string, sizeBytes: number, present: Float64Array): number;
+  putContent(id: number, node: number, version: number, path: string, sizeBytes: number, present: Float64Array): string;
   putRanges(content: number, present: Float64Array): boolean;
   dropContent(content: number): boolean;
   dropContentBut(content: number, file: number): boolean;
   replaceContent(content: number, by: number): boolean;
-  settle(id: number, errno: number, node: number, content: number, version: number): void;
+  settle(id: number, kind: ErrorKind | "", node: number, content: number, version: number): void;
   settleStatfs(id: number, total: number, free: number, available: number, files: number, freeFiles: number): void;
   settleXattrs(id: number, flat: (string | Uint8Array)[]): void;
   prolong(id: number): void;
@@ -73,10 +73,6 @@ interface DriveAddon {
 
 export const FILE_TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
 const TYPE_INDEX = new Map(FILE_TYPES.map((type, index) => [type, index]));
-
-/** errno of an answer that the agent may give; anything else is EIO. */
-const EIO = 5;
-const ERRNO_MAX = 4095;
 
 const NUMBERS = 11;
 const TIMES = 2;
@@ -176,7 +172,7 @@ export class AgentSide {
   readonly #before: () => void;
   readonly #after: () => void;
   /** Who waits for all commits, by ticket; undefined once nobody answers any more. */
-  #committing: Map<number, (errno: number) => void> | undefined = new Map();
+  #committing: Map<number, (failure: ErrorKind | undefined) => void> | undefined = new Map();
   #nextTicket = 1;
 
   constructor(native: NativeDrive, before: () => void = () => {}, after: () => void = () => {}) {
@@ -219,8 +215,8 @@ export class AgentSide {
 
   putContent(content: DriveContent): void {
     const { id, node, version, path, sizeBytes, present } = content;
-    const errno = this.#run(() => this.native.putContent(id, node, version, path, sizeBytes, pairs(present)));
-    if (errno !== 0) throw new RunnelError("Io", "put content", `A cached file could not be opened (errno ${errno}).`);
+    const kind = this.#run(() => this.native.putContent(id, node, version, path, sizeBytes, pairs(present)));
+    if (kind !== "") throw new RunnelError("Io", "put content", `A cached file could not be opened (${kind}).`);
   }
 
   putRanges(content: number, present: readonly ByteRange[]): void {
@@ -239,29 +235,29 @@ export class AgentSide {
     this.#settle(id);
   }
 
-  fail(id: number, errno: number): void {
-    this.#settle(id, Number.isInteger(errno) && errno > 0 && errno <= ERRNO_MAX ? errno : EIO);
+  fail(id: number, kind: ErrorKind): void {
+    this.#settle(id, kind);
   }
 
   opened(id: number, answer: { content: number; version: number }): void {
-    this.#settle(id, 0, 0, answer.content, answer.version);
+    this.#settle(id, "", 0, answer.content, answer.version);
   }
 
   created(id: number, answer: { node: number; version: number }): void {
-    this.#settle(id, 0, answer.node, 0, answer.version);
+    this.#settle(id, "", answer.node, 0, answer.version);
   }
 
   committed(id: number, answer: { version: number }): void {
-    this.#settle(id, 0, 0, 0, answer.version);
+    this.#settle(id, "", 0, 0, answer.version);
   }
 
-  #settle(id: number, errno = 0, node = 0, content = 0, version = 0): void {
-    this.#run(() => this.native.settle(id, errno, node, content, version));
+  #settle(id: number, kind: ErrorKind | "" = "", node = 0, content = 0, version = 0): void {
+    this.#run(() => this.native.settle(id, kind, node, content, version));
   }
 
-  commitDirty(): Promise<number> {
+  commitDirty(): Promise<ErrorKind | undefined> {
     const committing = this.#committing;
-    if (committing === undefined) return Promise.resolve(EIO);
+    if (committing === undefined) return Promise.resolve("Io");
     const ticket = this.#nextTicket++;
     return new Promise((resolve) => {
       committing.set(ticket, resolve);
@@ -270,14 +266,14 @@ export class AgentSide {
   }
 
   /** For the engine: the native side has told that all commits of a ticket have been answered. */
-  committedAll(ticket: number, errno: number): void {
-    this.#committing?.get(ticket)?.(errno);
+  committedAll(ticket: number, kind: ErrorKind | ""): void {
+    this.#committing?.get(ticket)?.(kind === "" ? undefined : kind);
     this.#committing?.delete(ticket);
   }
 
   /** For the engine: the native side tells nothing from here on. */
   endCommits(): void {
-    for (const resolve of this.#committing?.values() ?? []) resolve(EIO);
+    for (const resolve of this.#committing?.values() ?? []) resolve("Io");
     this.#committing = undefined;
   }
 

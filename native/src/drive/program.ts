@@ -3,7 +3,7 @@
 // may answer). On ESTALE it looks the names up again, once, as the kernel does.
 import { constants } from "node:fs";
 
-/** Arguments and results of one request, by the names that native/src/bridge/drive_program.cc reads and writes. */
+/** Arguments and results of one request, by the names that native/src/bridge/drive/program.cc reads and writes. */
 export interface ProgramStat {
   /** The kernel's id; an alias is ≥ 2^53. */
   id: number;

@@ -1,10 +1,10 @@
-#include "src/file/copy_range.h"
+#include "copy_range.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <vector>
 
-#include "src/file/file.h"
+#include "file.h"
 
 namespace runnel {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/file/stat.h"
+#include "stat.h"
 
 namespace runnel {
 

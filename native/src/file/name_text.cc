@@ -1,9 +1,9 @@
-#include "src/file/name_text.h"
+#include "name_text.h"
 
 #include <cstddef>
 #include <cstdint>
 
-#include "src/file/utf8.h"
+#include "utf8.h"
 
 namespace runnel {
 

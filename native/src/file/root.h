@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "src/file/descriptor.h"
-#include "src/file/stat.h"
+#include "descriptor.h"
+#include "stat.h"
 
 namespace runnel {
 

@@ -1,4 +1,4 @@
-#include "src/file/utf8.h"
+#include "utf8.h"
 
 #include <cstddef>
 #include <cstdint>

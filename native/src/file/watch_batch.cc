@@ -1,4 +1,4 @@
-#include "src/file/watch_batch.h"
+#include "watch_batch.h"
 
 namespace runnel {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/file/watcher.h"
+#include "watcher.h"
 
 namespace runnel {
 

@@ -1,4 +1,4 @@
-#include "src/file/watch_tree.h"
+#include "watch_tree.h"
 
 #include <utility>
 

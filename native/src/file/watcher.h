@@ -27,7 +27,7 @@ class WatchListener {
   // False while the batch before is still being handled: the next one is then kept, grows, and is offered again.
   virtual bool IsReady() = 0;
   // Each path once, a folder before what is in it.
-  virtual void Tell(std::vector<WatchEvent> events) = 0;
+  virtual void Report(std::vector<WatchEvent> events) = 0;
 };
 
 class Watcher {
@@ -36,9 +36,9 @@ class Watcher {
   virtual ~Watcher() = default;
 };
 
-// Starts watching everything beneath `root` on its file system, but not `leave_out`, names in the root itself. What
+// Starts watching everything beneath `root` on its file system, but not `excluded`, names in the root itself. What
 // happens after this returns 0 is told. `root` is borrowed for the call. Blocks for about 10 µs per folder.
-int StartWatcher(int root, std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener,
+int StartWatcher(int root, std::vector<std::string> excluded, std::shared_ptr<WatchListener> listener,
                  std::unique_ptr<Watcher>* watcher);
 
 }  // namespace runnel

@@ -2,10 +2,11 @@
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { ErrorKind } from "@runnel/shared";
 
-/** Codes of the addon that no system has. */
+/** Codes that no system has, and one that means another thing here: no call of the addon follows a symlink. */
 const KIND_OF_OWN_CODE: Record<string, ErrorKind> = {
   RUNNEL_STALE: "Stale",
   RUNNEL_CORRUPT: "Corrupt",
+  ELOOP: "NotFolder",
 };
 
 export function toRunnelError(error: unknown, operation: string): RunnelError {

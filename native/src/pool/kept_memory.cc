@@ -1,4 +1,4 @@
-#include "src/pool/kept_memory.h"
+#include "kept_memory.h"
 
 #include <atomic>
 #include <chrono>

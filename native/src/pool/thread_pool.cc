@@ -1,9 +1,9 @@
-#include "src/pool/thread_pool.h"
+#include "thread_pool.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "src/pool/kept_memory.h"
+#include "kept_memory.h"
 
 namespace runnel {
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "threaded_host.h"
+#include "threaded_front.h"
 
 namespace runnel::drive {
 namespace {
@@ -26,24 +26,24 @@ constexpr size_t kPieceBytes = 4096;
 // Answers everything at once; keeps what is committed, and gives it back as a content. One thread.
 class Agent {
  public:
-  Agent(ThreadedHost* host, DriveCore* core) : host_(host), core_(core) {
+  Agent(ThreadedFront* front, DriveCore* core) : front_(front), core_(core) {
     Entry root;
     root.node = kRootId;
     root.type = FileType::kFolder;
     root.mode = 0755;
     core_->PutNode(root, false);
-    core_->SetLease(host_->NowBootMs() + 3'600'000);
+    core_->SetLease(front_->NowBootMs() + 3'600'000);
   }
 
   void Run(const std::atomic<bool>& is_over) {
     while (!is_over) {
-      host_->AwaitWake();
+      front_->AwaitWake();
       for (std::vector<Outgoing> batch = core_->Drain(8); !batch.empty(); batch = core_->Drain(8)) {
         for (Outgoing& item : batch) {
           if (auto* message = std::get_if<Message>(&item)) Answer(*message);
         }
       }
-      core_->Expire(host_->NowBootMs());
+      core_->Expire(front_->NowBootMs());
     }
   }
 
@@ -63,7 +63,7 @@ class Agent {
     } else if (message.op == Op::kCommit) {
       return Commit(message);
     } else {
-      answer.error = EIO;
+      answer.error = Kind::kIo;
     }
     core_->Settle(message.id, answer);
   }
@@ -79,7 +79,7 @@ class Agent {
 
   uint64_t Create(const Message& message, int* error) {
     if (nodes_.count(message.name) != 0) {
-      if (message.is_exclusive) *error = EEXIST;
+      if (message.is_exclusive) *error = Kind::kExists;
     } else {
       const uint64_t node = ++last_node_;
       nodes_[message.name] = node;
@@ -100,7 +100,7 @@ class Agent {
     for (const LayerRanges& layer : message.layers) {
       const UniqueFd fd(open(layer.path.c_str(), O_RDONLY | O_CLOEXEC));
       for (const ByteRange& range : layer.extents) {
-        if (pread(fd.Get(), bytes.data() + range.offset, range.length, static_cast<off_t>(range.offset)) < 0) answer.error = EIO;
+        if (pread(fd.Get(), bytes.data() + range.offset, range.length, static_cast<off_t>(range.offset)) < 0) answer.error = Kind::kIo;
       }
       unlink(layer.path.c_str());
     }
@@ -108,7 +108,7 @@ class Agent {
     entry.size_bytes = message.size_bytes;
     answer.version = entry.version = ++last_version_;
     UniqueFd fd(memfd_create("content", MFD_CLOEXEC));
-    if (write(fd.Get(), bytes.data(), bytes.size()) < 0) answer.error = EIO;
+    if (write(fd.Get(), bytes.data(), bytes.size()) < 0) answer.error = Kind::kIo;
     const uint64_t id = ++last_content_;
     auto content = std::make_shared<Content>(id, message.node, entry.version, bytes.size(), std::string(), std::move(fd));
     content->AddPresent({{0, bytes.size()}});
@@ -121,7 +121,7 @@ class Agent {
     content_of_[message.node] = id;
   }
 
-  ThreadedHost* const host_;
+  ThreadedFront* const front_;
   DriveCore* const core_;
   uint64_t last_node_ = 10;
   uint64_t last_version_ = 1;
@@ -166,9 +166,9 @@ int RunProgram(DriveCore& core, int number) {
     Handle* handle = OpenShared(core, &id);
     const std::string piece(kPieceBytes, static_cast<char>('a' + (number + round) % 26));
     const uint64_t offset = static_cast<uint64_t>(number) * kPieceBytes;
-    wrong += Ask([&](ReplyPtr reply) { core.Write(reply, handle, offset, piece.data(), piece.size()); }).error != 0;
+    wrong += Ask([&](ReplyPtr reply) { core.Write(reply, handle, offset, piece.data(), piece.size()); }).error != Kind::kNone;
     wrong += Ask([&](ReplyPtr reply) { core.Read(reply, handle, offset, piece.size()); }).data != piece;
-    wrong += Ask([&](ReplyPtr reply) { core.Flush(reply, handle); }).error != 0;
+    wrong += Ask([&](ReplyPtr reply) { core.Flush(reply, handle); }).error != Kind::kNone;
     wrong += Ask([&](ReplyPtr reply) { core.Read(reply, handle, offset, piece.size()); }).data != piece;
     (void)Ask([&](ReplyPtr reply) { core.GetAttributes(reply, id); });
     const std::string own = "file-" + std::to_string(number) + "-" + std::to_string(round % 5);
@@ -184,15 +184,15 @@ int RunProgram(DriveCore& core, int number) {
 }
 
 TEST_CASE("programs, agent and clock work on one drive at the same time") {
-  ThreadedHost host;
+  ThreadedFront front;
   CoreSettings settings;
   settings.overlay_folder = std::filesystem::temp_directory_path().string();
   settings.overlay_prefix = "threads";
-  DriveCore core(&host, settings);
-  host.core = &core;
+  DriveCore core(&front, settings);
+  front.core = &core;
   std::atomic<bool> is_over = false;
   std::vector<int> wrong(kPrograms);
-  Agent agent(&host, &core);
+  Agent agent(&front, &core);
   std::thread agent_thread([&] { agent.Run(is_over); });
   std::thread watcher([&] {
     for (uint64_t ticket = 1; !is_over; ++ticket) {
@@ -206,11 +206,11 @@ TEST_CASE("programs, agent and clock work on one drive at the same time") {
   for (std::thread& program : programs) program.join();
   core.ReleaseAll();
   is_over = true;
-  host.WakeAgent();
+  front.WakeAgent();
   agent_thread.join();
   watcher.join();
   core.End();
-  host.Stop();
+  front.Stop();
   for (const int count : wrong) CHECK(count == 0);
 }
 

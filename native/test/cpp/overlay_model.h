@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "src/drive/open_files.h"
+#include "src/drive/content/open_files.h"
 
 namespace runnel::drive {
 
@@ -46,8 +46,8 @@ class OverlayModel {
 
   void Write(uint64_t offset, const Bytes& data) {
     size_t written = 0;
-    const int error = file_->Write(reinterpret_cast<const char*>(data.data()), data.size(), offset, 1, &written);
-    Must(error == 0 && written == data.size(), "everything is written");
+    const Kind error = file_->Write(reinterpret_cast<const char*>(data.data()), data.size(), offset, 1, &written);
+    Must(error == Kind::kNone && written == data.size(), "everything is written");
     if (data.empty()) return;
     bytes_.resize(std::max<size_t>(bytes_.size(), offset + data.size()));
     std::copy(data.begin(), data.end(), bytes_.begin() + static_cast<ptrdiff_t>(offset));
@@ -59,9 +59,9 @@ class OverlayModel {
   }
 
   void Punch(uint64_t offset, uint64_t length) {
-    const int error = file_->Allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, std::max<uint64_t>(1, length), 1);
-    if (error == EOPNOTSUPP) return;
-    Must(error == 0, "a hole is made");
+    const Kind error = file_->Allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, std::max<uint64_t>(1, length), 1);
+    if (error == Kind::kUnsupported) return;
+    Must(error == Kind::kNone, "a hole is made");
     const uint64_t end = std::min<uint64_t>(bytes_.size(), offset + std::max<uint64_t>(1, length));
     if (offset < end) std::fill(bytes_.begin() + static_cast<ptrdiff_t>(offset), bytes_.begin() + static_cast<ptrdiff_t>(end), 0);
   }
@@ -88,7 +88,7 @@ class OverlayModel {
     if (!is_in_flight_) return;
     is_in_flight_ = false;
     Answer answer;
-    answer.error = succeeds ? 0 : EIO;
+    answer.error = succeeds ? 0 : Kind::kIo;
     answer.version = succeeds ? ++last_version_ : 0;
     if (succeeds) versions_[last_version_] = std::move(in_flight_);
     file_->EndCommit(answer);
@@ -104,7 +104,7 @@ class OverlayModel {
   void CheckReads(uint64_t offset, uint64_t length) const {
     Must(file_->GetState().size_bytes == bytes_.size(), "it has the size that it should have");
     File::Plan plan = file_->PlanRead(offset, length);
-    Must(plan.Open() == 0, "its files are there");
+    Must(plan.Open() == Kind::kNone, "its files are there");
     const uint64_t end = std::min<uint64_t>(bytes_.size(), offset + length);
     Must(plan.size_bytes == (offset < end ? end - offset : 0), "as much as there is can be read");
     uint64_t at = offset;
@@ -119,9 +119,9 @@ class OverlayModel {
 
   void CheckSeek(uint64_t offset) const {
     uint64_t found = 0;
-    const int error = file_->Seek(offset, true, &found);
-    if (offset >= bytes_.size()) return Must(error == ENXIO, "there is no data past the end");
-    const uint64_t until = error == 0 ? found : bytes_.size();
+    const Kind error = file_->Seek(offset, true, &found);
+    if (offset >= bytes_.size()) return Must(error == Kind::kPastEnd, "there is no data past the end");
+    const uint64_t until = error == Kind::kNone ? found : bytes_.size();
     Must(offset <= until && until <= bytes_.size(), "data lies ahead and within the file");
     Must(std::all_of(bytes_.begin() + static_cast<ptrdiff_t>(offset), bytes_.begin() + static_cast<ptrdiff_t>(until), [](uint8_t byte) { return byte == 0; }),
          "no data is left out");

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "threaded_host.h"
+#include "threaded_front.h"
 
 namespace runnel::drive {
 namespace {
@@ -15,10 +15,10 @@ TEST_CASE("a request is answered once, though answer, interrupt, deadline and th
   constexpr int kRounds = 60;
   constexpr int kRequests = 40;
   for (int round = 0; round < kRounds; ++round) {
-    ThreadedHost host;
+    ThreadedFront front;
     CoreSettings settings;
     for (uint32_t& deadline : settings.deadlines_ms) deadline = 1;
-    RequestTable table(&host, settings);
+    RequestTable table(&front, settings);
     std::vector<std::shared_ptr<WaitingReply>> replies;
     std::vector<uint64_t> ids;
     for (int i = 0; i < kRequests; ++i) {
@@ -32,7 +32,7 @@ TEST_CASE("a request is answered once, though answer, interrupt, deadline and th
         const auto resume = [reply](const Answer& answer) { reply->Error(answer.error); };
         const auto abandon = [&table, id](bool was_interrupted) { table.DropAsk(id, was_interrupted); };
         if (!table.Wait(id, {reply, table.DeadlineOf(Op::kLookup), resume, abandon})) {
-          reply->Error(EIO);
+          reply->Error(Kind::kIo);
           continue;
         }
         Message message;
@@ -50,25 +50,25 @@ TEST_CASE("a request is answered once, though answer, interrupt, deadline and th
     std::thread signals([&] {
       for (int i = kRequests; i-- > 0;) table.Interrupt(ids[i]);
     });
-    std::thread clock([&] { table.Expire(host.NowBootMs() + 10); });
+    std::thread clock([&] { table.Expire(front.NowBootMs() + 10); });
     programs.join();
     agent.join();
     signals.join();
     clock.join();
-    table.End(EIO);
+    table.End(Kind::kIo);
     for (const auto& reply : replies) CHECK(reply->times() == 1);
     CHECK(table.WaiterCount() == 0);
   }
 }
 
-class SetHost : public ThreadedHost {
+class ManualFront : public ThreadedFront {
  public:
   int64_t NowBootMs() override { return now_ms; }
   std::atomic<int64_t> now_ms{1'000'000};
 };
 
 struct OneRequest {
-  OneRequest(SetHost* host, uint32_t deadline_ms) : host_(host), table(host, settings) {
+  OneRequest(ManualFront* front, uint32_t deadline_ms) : front_(front), table(front, settings) {
     for (uint32_t& deadline : settings.deadlines_ms) deadline = deadline_ms;
   }
   void Begin() {
@@ -79,19 +79,19 @@ struct OneRequest {
     table.Release(id);
   }
   bool IsGivenUpAfter(int64_t ms) {
-    host_->now_ms += ms;
-    (void)table.Expire(host_->now_ms);
+    front_->now_ms += ms;
+    (void)table.Expire(front_->now_ms);
     return reply->times() == 1;
   }
-  SetHost* const host_;
+  ManualFront* const front_;
   CoreSettings settings;
   RequestTable table;
   std::shared_ptr<WaitingReply> reply;
 };
 
 TEST_CASE("no deadline runs while the agent is late, by what it says or by its saying nothing") {
-  SetHost host;
-  OneRequest one(&host, 5000);
+  ManualFront front;
+  OneRequest one(&front, 5000);
   one.table.Heartbeat(0);
   SUBCASE("it says so") {
     one.Begin();
@@ -123,7 +123,7 @@ TEST_CASE("no deadline runs while the agent is late, by what it says or by its s
     CHECK(one.IsGivenUpAfter(5'000));
   }
   SUBCASE("time in which nothing waited is not late") {
-    host.now_ms += 3'600'000;
+    front.now_ms += 3'600'000;
     one.Begin();
     one.table.Heartbeat(0);
     for (int beat = 0; beat < 24; ++beat) {
@@ -135,8 +135,8 @@ TEST_CASE("no deadline runs while the agent is late, by what it says or by its s
 }
 
 TEST_CASE("an agent that never says that it gets on is never late, and a slow line puts deadlines off") {
-  SetHost host;
-  OneRequest one(&host, 5000);
+  ManualFront front;
+  OneRequest one(&front, 5000);
   one.Begin();
   CHECK(!one.IsGivenUpAfter(4'999));
   CHECK(one.IsGivenUpAfter(1));

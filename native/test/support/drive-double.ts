@@ -2,6 +2,7 @@
 // the agent does and lets a test play the rest of the world: changes from elsewhere, silence, errors.
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import type { ErrorKind } from "@runnel/shared";
 import type { Drive, DriveEntry, DriveNotice, DriveRequest } from "../../drive.ts";
 
 interface Node {
@@ -23,19 +24,14 @@ interface Cached {
 }
 
 const ROOT = 1;
-const ENOENT = 2;
-const ENODATA = 61;
-const EEXIST = 17;
-const ENOTDIR = 20;
-const EISDIR = 21;
-const ENOTEMPTY = 39;
-const EFBIG = 27;
-const ESTALE = 116;
 /** It keeps every version in memory. */
 const FILE_MAX = 1 << 30;
 const S_ISGID = 0o2000;
 
 export type RequestOf<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
+
+/** What becomes of a request: its failure, or whether it has been answered already. */
+type Outcome = ErrorKind | "done" | "answered";
 
 const BLOCK_BYTES = 4096;
 
@@ -59,7 +55,7 @@ export class DriveDouble {
   readonly #contents = new Map<number, Cached>();
   readonly #held: DriveRequest[] = [];
   readonly #holds = new Set<string>();
-  readonly #failures = new Map<string, number[]>();
+  readonly #failures = new Map<string, ErrorKind[]>();
   /** Every request and notice, in order. */
   readonly log: (DriveRequest | DriveNotice)[] = [];
   #nextNode = 2;
@@ -127,7 +123,7 @@ export class DriveDouble {
     return this.#held.length;
   }
 
-  commitDirty(): Promise<number> {
+  commitDirty(): Promise<ErrorKind | undefined> {
     return this.drive.commitDirty();
   }
 
@@ -137,8 +133,8 @@ export class DriveDouble {
   }
 
   /** The next request of this kind is answered so. */
-  failNext(op: DriveRequest["op"], errno: number): void {
-    this.#failures.set(op, [...(this.#failures.get(op) ?? []), errno]);
+  failNext(op: DriveRequest["op"], kind: ErrorKind): void {
+    this.#failures.set(op, [...(this.#failures.get(op) ?? []), kind]);
   }
 
   logOf(op: string): object[] {
@@ -232,34 +228,33 @@ export class DriveDouble {
   #take(request: DriveRequest): void {
     this.log.push(request);
     const failures = this.#failures.get(request.op);
-    const errno = failures?.shift();
-    if (errno !== undefined) this.drive.fail(request.id, errno);
+    const kind = failures?.shift();
+    if (kind !== undefined) this.drive.fail(request.id, kind);
     else if (this.#holds.has(request.op)) this.#held.push(request);
     else this.#answer(request);
   }
 
   #answer(request: DriveRequest): void {
-    const errno = this.#handle(request);
-    if (errno > 0) this.drive.fail(request.id, errno);
-    else if (errno === 0) this.drive.done(request.id);
+    const outcome = this.#handle(request);
+    if (outcome === "done") this.drive.done(request.id);
+    else if (outcome !== "answered") this.drive.fail(request.id, outcome);
   }
 
-  /** errno, 0 for done, -1 when it has answered itself. */
-  #handle(request: DriveRequest): number {
+  #handle(request: DriveRequest): Outcome {
     switch (request.op) {
       case "lookup":
         return this.#onLookup(request);
       case "getattr": {
         const node = this.#nodes.get(request.node);
-        if (node === undefined || !this.#isNamed(request.node)) return ESTALE;
+        if (node === undefined || !this.#isNamed(request.node)) return "Stale";
         this.drive.putNode(node.entry, false);
-        return 0;
+        return "done";
       }
       case "list": {
         const folder = this.#nodes.get(request.folder);
-        if (folder === undefined || !this.#isNamed(request.folder)) return ENOENT;
+        if (folder === undefined || !this.#isNamed(request.folder)) return "NotFound";
         this.#putFolder(folder);
-        return 0;
+        return "done";
       }
       case "open":
         return this.#onOpen(request);
@@ -281,7 +276,7 @@ export class DriveDouble {
         return this.#onCommit(request);
       case "xattrs":
         this.drive.xattrs(request.id, [...(this.#nodes.get(request.node)?.xattrs ?? [])]);
-        return -1;
+        return "answered";
       case "setxattr":
         return this.#onSetxattr(request);
       case "statfs":
@@ -292,43 +287,43 @@ export class DriveDouble {
           totalFiles: 1000,
           freeFiles: 500,
         });
-        return -1;
+        return "answered";
     }
   }
 
-  #onSetxattr({ node: number, name, how, value }: RequestOf<"setxattr">): number {
+  #onSetxattr({ node: number, name, how, value }: RequestOf<"setxattr">): Outcome {
     const node = this.#nodes.get(number);
-    if (node === undefined) return ESTALE;
+    if (node === undefined) return "Stale";
     const xattrs = new Map(node.xattrs);
-    if (how === "create" && xattrs.has(name)) return EEXIST;
-    if ((how === "replace" || how === "remove") && !xattrs.has(name)) return ENODATA;
+    if (how === "create" && xattrs.has(name)) return "Exists";
+    if ((how === "replace" || how === "remove") && !xattrs.has(name)) return "NoAttribute";
     if (how === "remove") xattrs.delete(name);
     else xattrs.set(name, value);
     node.xattrs = xattrs;
     node.entry = { ...node.entry, xattrs: xattrs.size === 0 ? 0 : ++this.#seq };
     this.drive.putNode(node.entry, false);
-    return 0;
+    return "done";
   }
 
-  #onLookup({ folder, name }: RequestOf<"lookup">): number {
+  #onLookup({ folder, name }: RequestOf<"lookup">): Outcome {
     const parent = this.#nodes.get(folder);
-    if (parent === undefined) return ESTALE;
+    if (parent === undefined) return "Stale";
     this.#bind(parent, name, false);
-    return 0;
+    return "done";
   }
 
-  #onOpen({ id, node: number }: RequestOf<"open">): number {
+  #onOpen({ id, node: number }: RequestOf<"open">): Outcome {
     const node = this.#nodes.get(number);
-    if (node === undefined) return ESTALE;
+    if (node === undefined) return "Stale";
     const { version, sizeBytes } = node.entry;
     this.drive.opened(id, { content: sizeBytes === 0 ? 0 : this.#content(node), version });
-    return -1;
+    return "answered";
   }
 
-  #onCreate({ id, folder, name, mode, caller }: RequestOf<"create">): number {
+  #onCreate({ id, folder, name, mode, caller }: RequestOf<"create">): Outcome {
     const parent = this.#nodes.get(folder);
-    if (parent === undefined) return ESTALE;
-    if (parent.names.has(name)) return EEXIST;
+    if (parent === undefined) return "Stale";
+    if (parent.names.has(name)) return "Exists";
     const node = this.#newNode("file", mode, parent, caller);
     parent.names.set(name, node.entry.node);
     this.#bind(parent, name, false);
@@ -337,13 +332,13 @@ export class DriveDouble {
     if (movedOverNext !== "") this.remoteRename(movedOverNext, name);
     this.drive.putNode(node.entry, false);
     this.drive.created(id, { node: node.entry.node, version: node.entry.version });
-    return -1;
+    return "answered";
   }
 
-  #onMake({ folder, name, type, mode, rdev, target, caller }: RequestOf<"make">): number {
+  #onMake({ folder, name, type, mode, rdev, target, caller }: RequestOf<"make">): Outcome {
     const parent = this.#nodes.get(folder);
-    if (parent === undefined) return ESTALE;
-    if (parent.names.has(name)) return EEXIST;
+    if (parent === undefined) return "Stale";
+    if (parent.names.has(name)) return "Exists";
     const node = this.#newNode(type, mode, parent, caller);
     node.entry = {
       ...node.entry,
@@ -353,62 +348,62 @@ export class DriveDouble {
     parent.names.set(name, node.entry.node);
     if (type === "folder") this.#touch(parent, 1);
     this.#bind(parent, name, false);
-    return 0;
+    return "done";
   }
 
-  #onLink({ node: number, folder, name }: RequestOf<"link">): number {
+  #onLink({ node: number, folder, name }: RequestOf<"link">): Outcome {
     const node = this.#nodes.get(number);
     const parent = this.#nodes.get(folder);
-    if (node === undefined || parent === undefined) return ESTALE;
-    if (parent.names.has(name)) return EEXIST;
+    if (node === undefined || parent === undefined) return "Stale";
+    if (parent.names.has(name)) return "Exists";
     parent.names.set(name, number);
     node.entry = { ...node.entry, nlink: node.entry.nlink + 1, ctimeNs: BigInt(Date.now()) * 1_000_000n };
     this.drive.putNode(node.entry, false);
     this.#bind(parent, name, false);
-    return 0;
+    return "done";
   }
 
-  #onRemove({ folder, name, isFolder }: RequestOf<"remove">): number {
+  #onRemove({ folder, name, isFolder }: RequestOf<"remove">): Outcome {
     const parent = this.#nodes.get(folder);
     const node = parent === undefined ? undefined : this.#child(parent, name);
-    if (parent === undefined) return ESTALE;
-    if (node === undefined) return ENOENT;
-    if (isFolder && node.entry.type !== "folder") return ENOTDIR;
-    if (!isFolder && node.entry.type === "folder") return EISDIR;
-    if (node.names.size > 0) return ENOTEMPTY;
+    if (parent === undefined) return "Stale";
+    if (node === undefined) return "NotFound";
+    if (isFolder && node.entry.type !== "folder") return "NotFolder";
+    if (!isFolder && node.entry.type === "folder") return "IsFolder";
+    if (node.names.size > 0) return "NotEmpty";
     this.#unname(parent, name, node);
     this.#bind(parent, name, false);
     if (isFolder) this.#touch(parent, -1);
-    return 0;
+    return "done";
   }
 
-  #onRename({ folder, name, toFolder, toName, how }: RequestOf<"rename">): number {
+  #onRename({ folder, name, toFolder, toName, how }: RequestOf<"rename">): Outcome {
     const parent = this.#nodes.get(folder);
     const toParent = this.#nodes.get(toFolder);
-    if (parent === undefined || toParent === undefined) return ESTALE;
+    if (parent === undefined || toParent === undefined) return "Stale";
     const node = this.#child(parent, name);
     const victim = this.#child(toParent, toName);
-    if (node === undefined || (how === "exchange" && victim === undefined)) return ENOENT;
-    if (node === victim) return 0;
-    if (victim !== undefined && how === "keep") return EEXIST;
+    if (node === undefined || (how === "exchange" && victim === undefined)) return "NotFound";
+    if (node === victim) return "done";
+    if (victim !== undefined && how === "keep") return "Exists";
     if (how === "exchange" && victim !== undefined) {
       parent.names.set(name, victim.entry.node);
     } else {
-      if (victim !== undefined && victim.names.size > 0) return ENOTEMPTY;
+      if (victim !== undefined && victim.names.size > 0) return "NotEmpty";
       if (victim !== undefined) this.#unname(toParent, toName, victim);
       parent.names.delete(name);
     }
     toParent.names.set(toName, node.entry.node);
     this.#bind(toParent, toName, false);
     this.#bind(parent, name, false);
-    return 0;
+    return "done";
   }
 
-  #onSetattr({ node: number, mode, uid, gid, mtimeNs, sizeBytes }: RequestOf<"setattr">): number {
+  #onSetattr({ node: number, mode, uid, gid, mtimeNs, sizeBytes }: RequestOf<"setattr">): Outcome {
     const node = this.#nodes.get(number);
-    if (node === undefined || !this.#isNamed(number)) return ESTALE;
+    if (node === undefined || !this.#isNamed(number)) return "Stale";
     if (sizeBytes !== undefined) {
-      if (sizeBytes > FILE_MAX) return EFBIG;
+      if (sizeBytes > FILE_MAX) return "TooLarge";
       const bytes = Buffer.alloc(sizeBytes);
       this.#bytes(node).copy(bytes);
       this.#commit(node, bytes, BigInt(Date.now()) * 1_000_000n);
@@ -423,22 +418,22 @@ export class DriveDouble {
       ctimeNs: BigInt(Date.now()) * 1_000_000n,
     };
     this.drive.putNode(node.entry, false);
-    return 0;
+    return "done";
   }
 
-  #onFetch({ content, offset, length }: RequestOf<"fetch">): number {
+  #onFetch({ content, offset, length }: RequestOf<"fetch">): Outcome {
     const cached = this.#contents.get(content);
     const node = cached && this.#nodes.get(cached.node);
     const bytes = cached && node?.versions.get(cached.version);
-    if (cached === undefined || bytes === undefined) return 5;
+    if (cached === undefined || bytes === undefined) return "Io";
     this.#fill(cached, bytes, offset, length);
-    return 0;
+    return "done";
   }
 
-  #onCommit(request: RequestOf<"commit">): number {
+  #onCommit(request: RequestOf<"commit">): Outcome {
     const node = this.#nodes.get(request.node);
-    if (node === undefined) return ESTALE;
-    if (request.sizeBytes > FILE_MAX) return EFBIG;
+    if (node === undefined) return "Stale";
+    if (request.sizeBytes > FILE_MAX) return "TooLarge";
     const bytes = Buffer.alloc(request.sizeBytes);
     const base = node.versions.get(request.baseVersion) ?? Buffer.alloc(0);
     base.copy(bytes, 0, 0, Math.min(request.baseBytes, request.sizeBytes));
@@ -457,7 +452,7 @@ export class DriveDouble {
       this.cacheWhole = before;
       for (const { path } of request.layers) rmSync(path, { force: true });
     }
-    return -1;
+    return "answered";
   }
 
   // ── its own tables ──

@@ -63,6 +63,8 @@ export const ERRNO_OF_STATUS: Readonly<Record<number, number>> = {
   0xc0000106: 36,
   0xc0000101: 39,
   0xc0000185: 5,
+  0xc000023c: 5,
+  0xc0000467: 5,
   0xc0000098: 116,
   0xc00000bb: EOPNOTSUPP,
 };

@@ -77,7 +77,7 @@ export function describePaths(context: DiskContext): void {
     });
 
     it("refuses names that are too long", async () => {
-      await expectKind(context.root.makeFolder("x".repeat(256)), "BadName");
+      await expectKind(context.root.makeFolder("x".repeat(256)), "NameTooLong");
       await context.root.makeFolder("x".repeat(255));
     });
 

@@ -23,7 +23,7 @@ export interface ResolvedPath {
 
 /**
  * Walks a path. @throws RunnelError NotFound when a folder above its end is missing (unless the end `mayBeMissing`), NotFolder for a file above it and
- * for a circle of symlinks, Denied, BadName.
+ * for a circle of symlinks, Denied, NameTooLong.
  */
 export async function resolvePath(
   asked: string,

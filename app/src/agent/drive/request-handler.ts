@@ -2,7 +2,7 @@
 // must first be verified to be current (lease), and what offline means for it ([W14], [W131]).
 import type { Drive, DriveRequest } from "@runnel/native/drive";
 import type { Clock, Timer } from "@runnel/shared";
-import { ERRNO_OF_KIND, LIMITS, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import { LIMITS, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import { isProgramsOwn } from "../mount-log.ts";
@@ -56,7 +56,7 @@ export class RequestHandler {
         .catch((error: unknown) => {
           const known = fromSystemError(error, request.op);
           if (!isProgramsOwn(known.kind)) this.deps.log(`${request.op} failed`, known);
-          this.deps.drive.fail(request.id, ERRNO_OF_KIND[known.kind]);
+          this.deps.drive.fail(request.id, known.kind);
         })
         .finally(() => this.outstanding.delete(request.id));
     }

@@ -14,10 +14,6 @@ export interface XattrsDeps {
   operations: Operations;
 }
 
-const E2BIG = 7;
-const EEXIST = 17;
-const ERANGE = 34;
-const ENODATA = 61;
 /** Nodes whose attributes are remembered. */
 const KEPT_MAX = 256;
 
@@ -40,10 +36,10 @@ export class Xattrs {
     operations.mayChange("set attribute");
     const before = await this.of(await tree.node(request.node));
     const isThere = before.some(([known]) => known === name);
-    if (how === "create" && isThere) return drive.fail(request.id, EEXIST);
-    if ((how === "replace" || how === "remove") && !isThere) return drive.fail(request.id, ENODATA);
-    if (!isXattrName(name)) return drive.fail(request.id, ERANGE);
-    if (request.value.length > LIMITS.xattrValueBytes) return drive.fail(request.id, E2BIG);
+    if (how === "create" && isThere) return drive.fail(request.id, "Exists");
+    if ((how === "replace" || how === "remove") && !isThere) return drive.fail(request.id, "NoAttribute");
+    if (!isXattrName(name)) return drive.fail(request.id, "NameTooLong");
+    if (request.value.length > LIMITS.xattrValueBytes) return drive.fail(request.id, "TooLarge");
     const change = [name, how === "remove" ? null : Uint8Array.from(request.value)] as const;
     changeXattrs(before, change);
     const node = tree.real(request.node);

@@ -50,12 +50,12 @@ export class MountedVolume implements Mount {
   async flush(whenApplied: boolean): Promise<UnsentFile[]> {
     const { drive, commits, unsent, unsentFiles, operations, session, replica } = this.deps;
     // Data that programs wrote into files that are still open counts too. A commit that fails is among the unsent.
-    const errno = await drive.commitDirty();
+    const failure = await drive.commitDirty();
     await commits.idle();
     const wasEmpty = unsent.isEmpty;
     await unsentFiles.send();
-    if (wasEmpty && errno !== 0)
-      throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (errno ${errno}).`);
+    if (wasEmpty && failure !== undefined)
+      throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (${failure}).`);
     await operations.idle();
     if (whenApplied)
       await session.withRequestTimeout(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");

@@ -189,7 +189,7 @@ export const MUTANTS: readonly Mutant[] = [
         "flush",
         (original) =>
           async function (up) {
-            const drive = { ...this.deps.drive, commitDirty: async () => 0 };
+            const drive = { ...this.deps.drive, commitDirty: async () => undefined };
             return original.call(Object.create(this, { deps: { value: { ...this.deps, drive } } }) as FlushDeps, up);
           },
       ),

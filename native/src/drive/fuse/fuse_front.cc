@@ -140,10 +140,10 @@ void FuseFront::AnswerRequests() {
   if (serving_.fetch_sub(1) != 1) return;
   core_.End();
   core_.ReleaseAll();
-  core_.Tell({Notice::kUnmounted, 0, 0, is_closing_ ? "The drive was closed." : "The drive was unmounted from outside."});
+  core_.Notify({Notice::kUnmounted, 0, 0, is_closing_ ? "The drive was closed." : "The drive was unmounted from outside."});
 }
 
-void FuseFront::OnInit() { core_.Tell({Notice::kReady, 0, 0, {}}); }
+void FuseFront::OnInit() { core_.Notify({Notice::kReady, 0, 0, {}}); }
 
 int64_t FuseFront::NowBootMs() { return NowMs(BootClock()); }
 

@@ -17,17 +17,17 @@
 #include <utility>
 #include <vector>
 
-#include "../alarm_clock.h"
-#include "../drive_core.h"
-#include "../kernel_front.h"
-#include "../task_queue.h"
+#include "src/drive/threads/alarm_clock.h"
+#include "src/drive/core/drive_core.h"
+#include "src/drive/kernel_front.h"
+#include "src/drive/threads/task_queue.h"
 #include "caller_signals.h"
 #include "caller_watch.h"
 #include "fuse_api.h"
 
 namespace runnel::drive {
 
-class FuseFront final : public Host, public KernelFront {
+class FuseFront final : public Front, public KernelFront {
  public:
   FuseFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent);
   // Waits for the closer.
@@ -45,7 +45,7 @@ class FuseFront final : public Host, public KernelFront {
   // True once: what is being answered is INIT.
   bool TakeInit() { return is_init_due_.load(std::memory_order_relaxed) && is_init_due_.exchange(false); }
 
-  // Host.
+  // Front.
   int64_t NowBootMs() override;
   int64_t NowWallNs() override;
   int64_t NowKernelMs() override;

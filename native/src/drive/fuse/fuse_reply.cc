@@ -2,13 +2,11 @@
 
 #include <sys/statvfs.h>
 
-#include <cerrno>
-
-#include "../open_files.h"
+#include "src/drive/content/open_files.h"
 #include "file_details.h"
 #include "fuse_front.h"
 #include "src/file/name_text.h"
-#include "system_errno.h"
+#include "to_errno.h"
 
 namespace runnel::drive {
 namespace {
@@ -72,7 +70,7 @@ void FuseReply::OnWaiting(uint64_t waiter) {
       reinterpret_cast<void*>(waiter));
 }
 
-void FuseReply::Error(int error) { fuse_reply_err(request_, SystemErrno(error)); }
+void FuseReply::Error(Kind error) { fuse_reply_err(request_, ToErrno(error)); }
 
 bool FuseReply::Entry(const EntryAnswer& answer) {
   const fuse_entry_param entry = EntryOf(answer);

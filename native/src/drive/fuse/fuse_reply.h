@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "../drive.h"
+#include "src/drive/drive.h"
 #include "fuse_api.h"
 
 namespace runnel::drive {
@@ -16,7 +16,7 @@ class FuseReply : public Reply {
   Caller GetCaller() const override;
   void WatchCaller(uint64_t waiter) override;
   void OnWaiting(uint64_t waiter) override;
-  void Error(int error) override;
+  void Error(Kind error) override;
   bool Entry(const EntryAnswer& answer) override;
   bool Created(const EntryAnswer& answer, Handle* handle) override;
   bool Opened(Handle* handle, bool keeps_cache) override;

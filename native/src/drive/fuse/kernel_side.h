@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#include "../kernel_front.h"
+#include "src/drive/kernel_front.h"
 #include "fuse_api.h"
 
 namespace runnel::drive {

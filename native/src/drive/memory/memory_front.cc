@@ -11,7 +11,7 @@ class MemoryReply final : public Reply {
   Caller GetCaller() const override { return caller_; }
   void WatchCaller(uint64_t) override {}
   void OnWaiting(uint64_t waiter) override { front_->waiters_[ticket_] = waiter; }
-  void Error(int error) override {
+  void Error(Kind error) override {
     MemoryResult result;
     result.error = error;
     Complete(std::move(result));

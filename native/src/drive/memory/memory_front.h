@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "../drive_core.h"
+#include "src/drive/core/drive_core.h"
 
 namespace runnel::drive {
 
 // What came of a program's request; which fields mean something depends on the request.
 struct MemoryResult {
-  int error = 0;
+  Kind error = Kind::kNone;
   bool has_entry = false;
   EntryAnswer entry;  // of lookup, make, link, create; its attributes also of getattr, setattr
   bool has_attributes = false;
@@ -42,7 +42,7 @@ struct Invalidation {
   int64_t until_ms = 0;
 };
 
-class MemoryFront final : public Host {
+class MemoryFront final : public Front {
  public:
   using Complete = std::function<void(uint64_t ticket, MemoryResult result)>;
 

@@ -7,7 +7,7 @@
 #include "names.h"
 #include "security.h"
 #include "src/file/windows/calls.h"
-#include "status.h"
+#include "nt_status.h"
 
 namespace runnel::drive {
 namespace {
@@ -49,7 +49,7 @@ void FillInfo(const Attributes& attributes, FSP_FSCTL_FILE_INFO* info) {
   info->IndexNumber = attributes.ino;
 }
 
-void ResultReply::Error(int error) {
+void ResultReply::Error(Kind error) {
   Result result;
   result.error = error;
   Take(std::move(result));
@@ -109,7 +109,7 @@ void ResultReply::Filesystem(const Space& space) {
   Take(std::move(result));
 }
 
-void ResultReply::SendNames() { Error(0); }
+void ResultReply::SendNames() { Error(Kind::kNone); }
 
 void WaitingReply::Take(Result result) {
   const std::lock_guard lock(mutex_);
@@ -132,7 +132,7 @@ LaterReply::LaterReply(const WinFspApi& api, FSP_FILE_SYSTEM* file_system, void*
   Response()->Hint = request->Hint;
 }
 
-void LaterReply::Take(Result result) { Answer(StatusOf(result.error), 0); }
+void LaterReply::Take(Result result) { Answer(ToNtStatus(result.error), 0); }
 
 void LaterReply::Answer(NTSTATUS status, ULONG transferred) {
   std::unique_lock lock(mutex_);

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "../drive_core.h"
+#include "src/drive/core/drive_core.h"
 #include "winfsp_api.h"
 
 namespace runnel::drive {
@@ -21,7 +21,7 @@ namespace runnel::drive {
 Caller ThisCaller();
 
 struct Result {
-  int error = 0;
+  Kind error = Kind::kNone;
   EntryAnswer entry;  // of lookup, make, create; its attributes also of getattr, setattr
   Handle* handle = nullptr;
   FolderHandle* folder = nullptr;
@@ -36,7 +36,7 @@ class ResultReply : public Reply {
   Caller GetCaller() const override { return caller_; }
   void WatchCaller(uint64_t) override {}
   void OnWaiting(uint64_t) override {}
-  void Error(int error) override;
+  void Error(Kind error) override;
   bool Entry(const EntryAnswer& answer) override;
   bool Created(const EntryAnswer& answer, Handle* handle) override;
   bool Opened(Handle* handle, bool keeps_cache) override;

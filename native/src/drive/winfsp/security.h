@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../drive.h"
+#include "src/drive/drive.h"
 #include "winfsp_api.h"
 
 namespace runnel::drive {

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "error_numbers.h"
 #include "results.h"
-#include "status.h"
+#include "nt_status.h"
 
 namespace runnel::drive {
 
@@ -19,14 +18,14 @@ void Walk::Keep(uint64_t id) {
 
 NTSTATUS Walk::Step(uint64_t folder, PathStep* step, EntryAnswer* found) {
   Result result = Await([&](ReplyPtr reply) { core_.Lookup(std::move(reply), folder, step->name); });
-  if (result.error == ENOENT) {
+  if (result.error == Kind::kNotFound) {
     const Result alike = Await([&](ReplyPtr reply) { core_.FindName(std::move(reply), folder, step->name); });
-    if (alike.error != 0) return StatusOf(alike.error);
+    if (alike.error != Kind::kNone) return ToNtStatus(alike.error);
     step->name = alike.text;
     WindowsNameOf(step->name, &step->wide);
     result = Await([&](ReplyPtr reply) { core_.Lookup(std::move(reply), folder, step->name); });
   }
-  if (result.error != 0) return StatusOf(result.error);
+  if (result.error != Kind::kNone) return ToNtStatus(result.error);
   looked_up_.push_back(result.entry.id);
   *found = result.entry;
   return STATUS_SUCCESS;
@@ -46,7 +45,7 @@ NTSTATUS Walk::Along(uint64_t from, std::wstring_view path, Place* place) {
     place->id = kRootId;
     place->attributes = root.entry.attributes;
     place->path = L"\\";
-    return StatusOf(root.error);
+    return ToNtStatus(root.error);
   }
   EntryAnswer found;
   found.id = from;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../drive_core.h"
+#include "src/drive/core/drive_core.h"
 #include "names.h"
 
 namespace runnel::drive {

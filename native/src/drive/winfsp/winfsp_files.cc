@@ -4,7 +4,7 @@
 
 #include "results.h"
 #include "src/file/windows/calls.h"
-#include "status.h"
+#include "nt_status.h"
 #include "winfsp_ops.h"
 
 namespace runnel::drive {
@@ -16,7 +16,7 @@ constexpr uint32_t kPermissionMask = 07777;
 
 NTSTATUS Set(WinfspFront& front, const Opened& opened, const SetAttributes& set, FSP_FSCTL_FILE_INFO* info) {
   const Result result = Await([&](ReplyPtr reply) { front.core().SetAttributesOf(std::move(reply), opened.id, opened.handle, set); });
-  if (result.error != 0) return StatusOf(result.error);
+  if (result.error != Kind::kNone) return ToNtStatus(result.error);
   if (info != nullptr) FillInfo(result.entry.attributes, info);
   return STATUS_SUCCESS;
 }
@@ -60,7 +60,7 @@ NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT
   if (opened.handle == nullptr || !opened.handle->can_write) return STATUS_ACCESS_DENIED;
   if (at_end || keeps_size) {
     const Result now = AttributesOf(front, opened);
-    if (now.error != 0) return StatusOf(now.error);
+    if (now.error != Kind::kNone) return ToNtStatus(now.error);
     const uint64_t size = now.entry.attributes.size_bytes;
     if (at_end) offset = size;
     // Pages of a mapping, which may reach past the end.
@@ -69,7 +69,7 @@ NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT
   if (length > 0) {
     const auto write = [&](ReplyPtr reply) { front.core().Write(std::move(reply), opened.handle, offset, static_cast<const char*>(buffer), length); };
     const Result written = Await(write);
-    if (written.error != 0) return StatusOf(written.error);
+    if (written.error != Kind::kNone) return ToNtStatus(written.error);
     *transferred = static_cast<ULONG>(written.written);
   }
   return GetInfo(front, opened, info);
@@ -84,7 +84,7 @@ NTSTATUS OpFlush(FSP_FILE_SYSTEM* file_system, PVOID context, FSP_FSCTL_FILE_INF
   const Opened& opened = *OpenedOf(context);
   if (opened.handle != nullptr) {
     const Result saved = Await([&](ReplyPtr reply) { front.core().Fsync(std::move(reply), opened.handle); });
-    if (saved.error != 0) return StatusOf(saved.error);
+    if (saved.error != Kind::kNone) return ToNtStatus(saved.error);
   }
   return GetInfo(front, opened, info);
 }
@@ -109,7 +109,7 @@ NTSTATUS OpSetBasicInfo(FSP_FILE_SYSTEM* file_system, PVOID context, UINT32 attr
   }
   if (attributes != INVALID_FILE_ATTRIBUTES && !opened.is_folder) {
     const Result now = AttributesOf(front, opened);
-    if (now.error != 0) return StatusOf(now.error);
+    if (now.error != Kind::kNone) return ToNtStatus(now.error);
     SetReadOnly(now.entry.attributes.mode, (attributes & FILE_ATTRIBUTE_READONLY) != 0, &set);
   }
   if (set.set == 0 && !set.sets_atime) return GetInfo(front, opened, info);
@@ -122,7 +122,7 @@ NTSTATUS OpSetFileSize(FSP_FILE_SYSTEM* file_system, PVOID context, UINT64 size,
   const Opened& opened = *OpenedOf(context);
   if (is_allocation) {
     const Result now = AttributesOf(front, opened);
-    if (now.error != 0) return StatusOf(now.error);
+    if (now.error != Kind::kNone) return ToNtStatus(now.error);
     if (size >= now.entry.attributes.size_bytes) {
       FillInfo(now.entry.attributes, info);
       return STATUS_SUCCESS;
@@ -134,7 +134,7 @@ NTSTATUS OpSetFileSize(FSP_FILE_SYSTEM* file_system, PVOID context, UINT64 size,
 NTSTATUS OpGetSecurity(FSP_FILE_SYSTEM* file_system, PVOID context, PSECURITY_DESCRIPTOR descriptor, SIZE_T* size) {
   WinfspFront& front = FrontOf(file_system);
   const Result now = AttributesOf(front, *OpenedOf(context));
-  if (now.error != 0) return StatusOf(now.error);
+  if (now.error != Kind::kNone) return ToNtStatus(now.error);
   const Bytes bytes = DescriptorOf(now.entry.attributes, front.person());
   const bool has_room = bytes.size() <= *size;
   *size = bytes.size();
@@ -147,7 +147,7 @@ NTSTATUS OpSetSecurity(FSP_FILE_SYSTEM* file_system, PVOID context, SECURITY_INF
   WinfspFront& front = FrontOf(file_system);
   const Opened& opened = *OpenedOf(context);
   const Result now = AttributesOf(front, opened);
-  if (now.error != 0) return StatusOf(now.error);
+  if (now.error != Kind::kNone) return ToNtStatus(now.error);
   const Attributes& before = now.entry.attributes;
   const Ownership after = OwnershipAfter(before, information, descriptor, front.person());
   SetAttributes set;

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "results.h"
-#include "status.h"
+#include "nt_status.h"
 #include "winfsp_ops.h"
 
 namespace runnel::drive {
@@ -11,7 +11,7 @@ namespace runnel::drive {
 NTSTATUS OpGetVolumeInfo(FSP_FILE_SYSTEM* file_system, FSP_FSCTL_VOLUME_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
   const Result result = Await([&](ReplyPtr reply) { front.core().StatFilesystem(std::move(reply)); });
-  if (result.error != 0) return StatusOf(result.error);
+  if (result.error != Kind::kNone) return ToNtStatus(result.error);
   info->TotalSize = result.space.total_bytes;
   info->FreeSize = result.space.available_bytes;
   const size_t count = std::min(front.label().size(), std::size(info->VolumeLabel));
@@ -30,7 +30,7 @@ NTSTATUS OpReadDirectory(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR, PWS
     const std::lock_guard lock(opened.mutex);
     if (opened.folder == nullptr) {
       const Result result = Await([&](ReplyPtr reply) { front.core().OpenFolder(std::move(reply), opened.id); });
-      if (result.error != 0) return StatusOf(result.error);
+      if (result.error != Kind::kNone) return ToNtStatus(result.error);
       opened.folder = result.folder;
     }
   }

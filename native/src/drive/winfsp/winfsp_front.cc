@@ -122,7 +122,7 @@ std::string WinfspFront::Start() {
     StopThreads();
     return problem;
   }
-  core_.Tell({Notice::kReady, 0, 0, {}});
+  core_.Notify({Notice::kReady, 0, 0, {}});
   return "";
 }
 
@@ -203,7 +203,7 @@ void WinfspFront::Notify() {
     if (changes_end_) return;
     const std::deque<Change> changes = std::exchange(changes_, {});
     lock.unlock();
-    Tell(changes);
+    Report(changes);
     lock.lock();
   }
 }
@@ -221,7 +221,7 @@ bool WinfspFront::BeginTelling() {
   return status >= 0;
 }
 
-void WinfspFront::Tell(const std::deque<Change>& changes) {
+void WinfspFront::Report(const std::deque<Change>& changes) {
   if (!BeginTelling()) return;
   std::vector<uint8_t> buffer;
   const auto send = [&] {
@@ -260,7 +260,7 @@ void WinfspFront::OnEndedOutside() {
   if (has_ended_.exchange(true)) return;
   core_.End();
   RemoveAll();
-  core_.Tell({Notice::kUnmounted, 0, 0, "WinFsp has ended the drive."});
+  core_.Notify({Notice::kUnmounted, 0, 0, "WinFsp has ended the drive."});
 }
 
 bool WinfspFront::CloseNow(bool force) {
@@ -274,7 +274,7 @@ bool WinfspFront::CloseNow(bool force) {
   api_->StopDispatcher(file_system_);
   core_.End();
   RemoveAll();
-  if (!has_ended_.exchange(true)) core_.Tell({Notice::kUnmounted, 0, 0, "The drive was closed."});
+  if (!has_ended_.exchange(true)) core_.Notify({Notice::kUnmounted, 0, 0, "The drive was closed."});
   StopThreads();
   api_->Delete(std::exchange(file_system_, nullptr));
   core_.DropContents();

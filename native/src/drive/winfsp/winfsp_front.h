@@ -21,10 +21,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "../alarm_clock.h"
-#include "../drive_core.h"
-#include "../kernel_front.h"
-#include "../task_queue.h"
+#include "src/drive/threads/alarm_clock.h"
+#include "src/drive/core/drive_core.h"
+#include "src/drive/kernel_front.h"
+#include "src/drive/threads/task_queue.h"
 #include "security.h"
 #include "winfsp_api.h"
 
@@ -40,7 +40,7 @@ struct Opened {
   FolderHandle* folder = nullptr;  // from the first listing on; under the mutex
 };
 
-class WinfspFront final : public Host, public KernelFront {
+class WinfspFront final : public Front, public KernelFront {
  public:
   WinfspFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent);
   // Waits for the closer.
@@ -64,7 +64,7 @@ class WinfspFront final : public Host, public KernelFront {
   // WinFsp's driver has ended the drive, not we.
   void OnEndedOutside();
 
-  // Host.
+  // Front.
   int64_t NowBootMs() override;
   int64_t NowWallNs() override;
   int64_t NowKernelMs() override;
@@ -93,7 +93,7 @@ class WinfspFront final : public Host, public KernelFront {
   void Notify();
   // False when nobody is to be told.
   bool BeginTelling();
-  void Tell(const std::deque<Change>& changes);
+  void Report(const std::deque<Change>& changes);
   bool CloseNow(bool force);
   void StopThreads();
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "error_numbers.h"
 #include "names.h"
 #include "results.h"
 #include "src/file/windows/calls.h"
-#include "status.h"
+#include "nt_status.h"
 #include "winfsp_ops.h"
 
 namespace runnel::drive {
@@ -56,7 +55,7 @@ NTSTATUS PutLink(const std::wstring& target, void* buffer, SIZE_T* size) {
 
 NTSTATUS LinkOf(WinfspFront& front, uint64_t id, void* buffer, SIZE_T* size) {
   const Result result = Await([&](ReplyPtr reply) { front.core().ReadLink(std::move(reply), id); });
-  if (result.error != 0) return StatusOf(result.error);
+  if (result.error != Kind::kNone) return ToNtStatus(result.error);
   std::wstring target;
   return TargetOf(result.text, &target) ? PutLink(target, buffer, size) : STATUS_IO_REPARSE_DATA_INVALID;
 }
@@ -98,7 +97,7 @@ NTSTATUS OpGetReparsePoint(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR, P
   WinfspFront& front = FrontOf(file_system);
   const Opened& opened = *OpenedOf(context);
   const Result now = AttributesOf(front, opened);
-  if (now.error != 0) return StatusOf(now.error);
+  if (now.error != Kind::kNone) return ToNtStatus(now.error);
   if (TypeOf(now.entry.attributes.mode) != FileType::kSymlink) return STATUS_NOT_A_REPARSE_POINT;
   return LinkOf(front, opened.id, buffer, size);
 }
@@ -118,11 +117,11 @@ NTSTATUS OpSetReparsePoint(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR na
     const bool is_empty = opened.is_folder || place.attributes.size_bytes == 0;
     if (!is_empty || TypeOf(place.attributes.mode) == FileType::kSymlink) return STATUS_NOT_SUPPORTED;
     const auto remove = [&](ReplyPtr reply) { front.core().Remove(std::move(reply), place.folder, place.last.name, opened.is_folder); };
-    if (const Result removed = Await(remove); removed.error != 0) return StatusOf(removed.error);
+    if (const Result removed = Await(remove); removed.error != Kind::kNone) return ToNtStatus(removed.error);
     const Result made = Await([&](ReplyPtr reply) {
       front.core().Make(std::move(reply), place.folder, place.last.name, FileType::kSymlink, 0777, 0, target);
     });
-    if (made.error != 0) return StatusOf(made.error);
+    if (made.error != Kind::kNone) return ToNtStatus(made.error);
     front.Replace(&opened, made.entry.id);
     return STATUS_SUCCESS;
   });

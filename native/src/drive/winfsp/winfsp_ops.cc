@@ -1,7 +1,7 @@
 #include "winfsp_ops.h"
 
 #include "results.h"
-#include "status.h"
+#include "nt_status.h"
 
 namespace runnel::drive {
 namespace {
@@ -52,7 +52,7 @@ Result AttributesOf(WinfspFront& front, const Opened& opened) {
 
 NTSTATUS GetInfo(WinfspFront& front, const Opened& opened, FSP_FSCTL_FILE_INFO* info) {
   const Result result = AttributesOf(front, opened);
-  if (result.error != 0) return StatusOf(result.error);
+  if (result.error != Kind::kNone) return ToNtStatus(result.error);
   FillInfo(result.entry.attributes, info);
   return STATUS_SUCCESS;
 }

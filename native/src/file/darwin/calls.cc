@@ -1,4 +1,4 @@
-#include "src/file/darwin/calls.h"
+#include "calls.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
 #include <climits>
 
 #include "src/file/copy_range.h"
-#include "src/file/darwin/calls.h"
+#include "calls.h"
 
 namespace runnel {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "src/file/darwin/calls.h"
+#include "calls.h"
 #include "src/file/root.h"
 
 namespace runnel {

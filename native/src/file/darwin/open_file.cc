@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "src/file/darwin/calls.h"
+#include "calls.h"
 #include "src/file/root.h"
 
 namespace runnel {

@@ -9,7 +9,7 @@
 #include <climits>
 #include <cstdio>
 
-#include "src/file/darwin/calls.h"
+#include "calls.h"
 #include "src/file/file.h"
 
 namespace runnel {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/file/darwin/calls.h"
+#include "calls.h"
 #include "src/file/root.h"
 #include "src/file/utf8.h"
 

@@ -1,4 +1,4 @@
-#include "src/file/linux/beneath.h"
+#include "beneath.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <climits>
 
-#include "src/file/linux/calls.h"
+#include "calls.h"
 
 namespace runnel {
 

@@ -1,4 +1,4 @@
-#include "src/file/linux/calls.h"
+#include "calls.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

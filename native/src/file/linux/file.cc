@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "src/file/copy_range.h"
-#include "src/file/linux/calls.h"
+#include "calls.h"
 
 namespace runnel {
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "src/file/linux/calls.h"
+#include "calls.h"
 
 namespace runnel {
 

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "src/file/linux/beneath.h"
-#include "src/file/linux/folder_names.h"
-#include "src/file/linux/inotify_watcher.h"
+#include "beneath.h"
+#include "folder_names.h"
+#include "inotify_watcher.h"
 #include "src/file/name_text.h"
 
 namespace runnel {
@@ -27,7 +27,7 @@ bool IsNoFolder(int error) {
 }  // namespace
 
 bool InotifyWatcher::IsLeftOut(const WatchedFolder& folder, const std::string& name) {
-  return &folder == tree_.root() && leave_out_.contains(name);
+  return &folder == tree_.root() && excluded_.contains(name);
 }
 
 // Opens a recorded folder at its recorded place; false when something else, or nothing, is there now.
@@ -80,19 +80,19 @@ void InotifyWatcher::Vacate(WatchedFolder* parent, const std::string& name) {
   leaving_.push_back({folder->watch, Clock::now() + kLeavingTime});
 }
 
-// Watches all folders from `start` on; `is_told` tells every name found, since what happened before the watch was not
+// Watches all folders from `start` on; `reports` tells every name found, since what happened before the watch was not
 // heard.
-void InotifyWatcher::Scan(WatchedFolder* start, bool is_told) {
+void InotifyWatcher::Scan(WatchedFolder* start, bool reports) {
   ++scan_;
   std::vector<WatchedFolder*> waiting = {start};
   while (!waiting.empty()) {
     WatchedFolder* folder = waiting.back();
     waiting.pop_back();
-    ScanOne(folder, is_told, &waiting);
+    ScanOne(folder, reports, &waiting);
   }
 }
 
-void InotifyWatcher::ScanOne(WatchedFolder* folder, bool is_told, std::vector<WatchedFolder*>* more) {
+void InotifyWatcher::ScanOne(WatchedFolder* folder, bool reports, std::vector<WatchedFolder*>* more) {
   Descriptor opened;
   std::string path;
   if (!OpenWatched(*folder, &opened, &path)) return;
@@ -101,7 +101,7 @@ void InotifyWatcher::ScanOne(WatchedFolder* folder, bool is_told, std::vector<Wa
   const auto take = [&](const char* text, int type) {
     const std::string name = text;
     if (IsLeftOut(*folder, name) || IsTextTooLong(name)) return 0;
-    if (is_told) batch_.Add(prefix + name, WatchKind::kChanged);
+    if (reports) batch_.Add(prefix + name, WatchKind::kChanged);
     if (type != DT_DIR && type != DT_UNKNOWN) return 0;
     bool is_arrival = false;
     WatchedFolder* child = Attach(folder, opened.get(), name, &is_arrival);

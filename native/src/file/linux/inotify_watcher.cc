@@ -1,5 +1,5 @@
 // The thread and the events; looking at the disk is in inotify_scan.cc.
-#include "src/file/linux/inotify_watcher.h"
+#include "inotify_watcher.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "src/file/linux/calls.h"
+#include "calls.h"
 #include "src/file/name_text.h"
 
 namespace runnel {
@@ -36,11 +36,11 @@ constexpr size_t kReadBytes = 64 * 1024;
 }  // namespace
 
 InotifyWatcher::InotifyWatcher(Descriptor root, Descriptor inotify, Descriptor stop, int root_watch,
-                               std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener)
+                               std::vector<std::string> excluded, std::shared_ptr<WatchListener> listener)
     : root_(std::move(root)),
       inotify_(std::move(inotify)),
       stop_(std::move(stop)),
-      leave_out_(leave_out.begin(), leave_out.end()),
+      excluded_(excluded.begin(), excluded.end()),
       listener_(std::move(listener)),
       tree_(root_watch) {}
 
@@ -71,14 +71,14 @@ void InotifyWatcher::Run() {
     GiveUpLeaving();
     if (has_lost_events_) ScanAll();
     RemindIfBlind();
-    if (was_empty) tell_at_ = Clock::now() + kGatherTime;
-    TellIfDue();
+    if (was_empty) report_at_ = Clock::now() + kGatherTime;
+    ReportIfDue();
   }
 }
 
 int InotifyWatcher::PollTimeoutMs() const {
   Clock::time_point next = Clock::time_point::max();
-  if (batch_.size() != 0) next = std::min(next, tell_at_);
+  if (batch_.size() != 0) next = std::min(next, report_at_);
   if (is_blind_) next = std::min(next, remind_at_);
   for (const Leaving& leaving : leaving_) next = std::min(next, leaving.give_up);
   if (next == Clock::time_point::max()) return -1;
@@ -128,14 +128,14 @@ void InotifyWatcher::HandleName(WatchedFolder* folder, const struct inotify_even
   if ((event.mask & IN_ISDIR) != 0) LookAt(folder, name);
 }
 
-void InotifyWatcher::TellIfDue() {
+void InotifyWatcher::ReportIfDue() {
   if (batch_.size() == 0) return;
-  const bool is_due = Clock::now() >= tell_at_ || batch_.size() >= kGatherPaths;
+  const bool is_due = Clock::now() >= report_at_ || batch_.size() >= kGatherPaths;
   if (!is_due) return;
   if (listener_->IsReady()) {
-    listener_->Tell(batch_.Take());
+    listener_->Report(batch_.Take());
   } else {
-    tell_at_ = Clock::now() + kOfferAgainTime;
+    report_at_ = Clock::now() + kOfferAgainTime;
   }
 }
 
@@ -145,7 +145,7 @@ void InotifyWatcher::RemindIfBlind() {
   batch_.Overflow();
 }
 
-int StartWatcher(int root, std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener,
+int StartWatcher(int root, std::vector<std::string> excluded, std::shared_ptr<WatchListener> listener,
                  std::unique_ptr<Watcher>* watcher) {
   Descriptor own_root(fcntl(root, F_DUPFD_CLOEXEC, 0));
   Descriptor inotify(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
@@ -154,7 +154,7 @@ int StartWatcher(int root, std::vector<std::string> leave_out, std::shared_ptr<W
   const int root_watch = InotifyWatcher::AddWatch(inotify.get(), own_root.get());
   if (root_watch < 0) return errno;
   auto started = std::make_unique<InotifyWatcher>(std::move(own_root), std::move(inotify), std::move(stop), root_watch,
-                                                  std::move(leave_out), std::move(listener));
+                                                  std::move(excluded), std::move(listener));
   started->Start();
   *watcher = std::move(started);
   return 0;

@@ -28,7 +28,7 @@ namespace runnel {
 class InotifyWatcher : public Watcher {
  public:
   InotifyWatcher(Descriptor root, Descriptor inotify, Descriptor stop, int root_watch,
-                 std::vector<std::string> leave_out, std::shared_ptr<WatchListener> listener);
+                 std::vector<std::string> excluded, std::shared_ptr<WatchListener> listener);
   ~InotifyWatcher() override;
 
   // Adds the watches of the whole tree, then starts the thread.
@@ -51,7 +51,7 @@ class InotifyWatcher : public Watcher {
   void ReadEvents();
   void HandleEvent(const struct inotify_event& event);
   void HandleName(WatchedFolder* folder, const struct inotify_event& event, const std::string& name);
-  void TellIfDue();
+  void ReportIfDue();
   void RemindIfBlind();
 
   // Looking at the disk.
@@ -59,8 +59,8 @@ class InotifyWatcher : public Watcher {
   bool OpenWatched(const WatchedFolder& folder, Descriptor* opened, std::string* path);
   WatchedFolder* Attach(WatchedFolder* parent, int parent_fd, const std::string& name, bool* is_arrival);
   void Vacate(WatchedFolder* parent, const std::string& name);
-  void Scan(WatchedFolder* start, bool is_told);
-  void ScanOne(WatchedFolder* folder, bool is_told, std::vector<WatchedFolder*>* more);
+  void Scan(WatchedFolder* start, bool reports);
+  void ScanOne(WatchedFolder* folder, bool reports, std::vector<WatchedFolder*>* more);
   void ScanAll();
   void GiveUpLeaving();
   void Forget(WatchedFolder* folder);
@@ -69,12 +69,12 @@ class InotifyWatcher : public Watcher {
   const Descriptor root_;
   const Descriptor inotify_;
   const Descriptor stop_;
-  const std::set<std::string> leave_out_;
+  const std::set<std::string> excluded_;
   const std::shared_ptr<WatchListener> listener_;
 
   WatchTree tree_;
   WatchBatch batch_;
-  Clock::time_point tell_at_{};
+  Clock::time_point report_at_{};
   std::vector<Leaving> leaving_;
   uint64_t scan_ = 0;
   bool has_lost_events_ = false;

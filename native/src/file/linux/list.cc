@@ -1,7 +1,7 @@
 // Listing: names from the folder, and one statx(2) for each.
 #include <utility>
 
-#include "src/file/linux/folder_names.h"
+#include "folder_names.h"
 #include "src/file/root.h"
 
 namespace runnel {

@@ -3,8 +3,8 @@
 
 #include <cerrno>
 
-#include "src/file/linux/beneath.h"
-#include "src/file/linux/calls.h"
+#include "beneath.h"
+#include "calls.h"
 #include "src/file/root.h"
 
 namespace runnel {

@@ -11,8 +11,8 @@
 #include <cstdio>
 
 #include "src/file/file.h"
-#include "src/file/linux/beneath.h"
-#include "src/file/linux/calls.h"
+#include "beneath.h"
+#include "calls.h"
 
 namespace runnel {
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/file/linux/calls.h"
+#include "calls.h"
 #include "src/file/root.h"
 #include "src/file/utf8.h"
 

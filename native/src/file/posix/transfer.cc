@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "src/file/file.h"
-#include "src/file/posix/retry.h"
+#include "retry.h"
 
 namespace runnel {
 

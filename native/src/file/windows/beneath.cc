@@ -1,4 +1,4 @@
-#include "src/file/windows/beneath.h"
+#include "beneath.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "src/file/descriptor.h"
-#include "src/file/windows/calls.h"
+#include "calls.h"
 
 namespace runnel {
 

@@ -1,4 +1,4 @@
-#include "src/file/windows/calls.h"
+#include "calls.h"
 
 #include <cerrno>
 

@@ -1,6 +1,6 @@
 #include "src/file/descriptor.h"
 
-#include "src/file/windows/calls.h"
+#include "calls.h"
 
 namespace runnel {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "src/file/file.h"
-#include "src/file/windows/calls.h"
+#include "calls.h"
 
 namespace runnel {
 

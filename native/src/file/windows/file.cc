@@ -5,7 +5,7 @@
 #include <climits>
 
 #include "src/file/copy_range.h"
-#include "src/file/windows/calls.h"
+#include "calls.h"
 
 extern "C" {
 NTSTATUS NTAPI NtReadFile(HANDLE, HANDLE, PIO_APC_ROUTINE, void*, PIO_STATUS_BLOCK, void*, ULONG, LARGE_INTEGER*,

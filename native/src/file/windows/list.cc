@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "src/file/root.h"
-#include "src/file/windows/beneath.h"
+#include "beneath.h"
 
 extern "C" NTSTATUS NTAPI NtQueryDirectoryFile(HANDLE, HANDLE, PIO_APC_ROUTINE, void*, PIO_STATUS_BLOCK, void*, ULONG,
                                                FILE_INFORMATION_CLASS, BOOLEAN, PUNICODE_STRING, BOOLEAN);

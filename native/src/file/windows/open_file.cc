@@ -4,7 +4,7 @@
 
 #include "src/file/file.h"
 #include "src/file/root.h"
-#include "src/file/windows/beneath.h"
+#include "beneath.h"
 
 namespace runnel {
 

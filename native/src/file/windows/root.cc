@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "src/file/file.h"
-#include "src/file/windows/beneath.h"
+#include "beneath.h"
 
 namespace runnel {
 

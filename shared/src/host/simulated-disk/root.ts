@@ -271,7 +271,7 @@ function assertName(operation: string, part: string): void {
   if (part === "" || part === "." || part === ".." || part.includes("\0") || !part.isWellFormed()) {
     throw new RunnelError("Invalid", operation, `"${part}" cannot stand in a path of a disk root`);
   }
-  if (Buffer.byteLength(part) > LIMITS.nameBytes) throw failed("BadName", operation, part);
+  if (Buffer.byteLength(part) > LIMITS.nameBytes) throw failed("NameTooLong", operation, part);
 }
 
 /** rename(2): a folder replaces an empty folder only, anything else only what is no folder. */

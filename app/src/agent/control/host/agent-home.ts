@@ -199,7 +199,8 @@ function makeOne(path: string, asked: string): boolean {
 function cannotMake(kind: ErrorKind, folder: string, cause?: unknown): RunnelError {
   const sentences: Partial<Record<ErrorKind, string>> = {
     NotFolder: `${folder} is no folder, or leads through a file. Choose another path.`,
-    BadName: `${folder} is too long for a path. Choose a shorter one.`,
+    NameTooLong: `${folder} is too long for a path. Choose a shorter one.`,
+    LinkLoop: `${folder} leads through a circle of symlinks. Choose another path.`,
     NoSpace: `${folder} cannot be made: the disk is full. Make room, or choose another path.`,
   };
   const sentence = sentences[kind] ?? `${folder} cannot be made. Choose a path where you may write.`;

@@ -1,9 +1,9 @@
 // Answers what the check of a mount point asks about folders that lie outside all mounts of Runnel.
 import { access, constants, lstat, readdir, readlink } from "node:fs/promises";
-import { fromSystemError, RunnelError } from "@runnel/shared";
+import { fromSystemError, isRunnelError, RunnelError } from "@runnel/shared";
 
 export interface FolderView {
-  /** Says what is at a path, the last symlink not followed. @throws RunnelError Denied, BadName */
+  /** Says what is at a path, the last symlink not followed. @throws RunnelError Denied, NameTooLong */
   probe(
     path: string,
   ): Promise<{ type: "folder" } | { type: "symlink"; target: string } | { type: "other" | "missing" }>;
@@ -21,7 +21,7 @@ export const systemFolders: FolderView = {
       return { type: stat.isDirectory() ? "folder" : "other" };
     } catch (error) {
       const failure = inWords(path, error);
-      if (failure.kind === "NotFound" || failure.kind === "NotFolder") return { type: "missing" };
+      if (isRunnelError(failure, "NotFound", "NotFolder", "LinkLoop")) return { type: "missing" };
       throw failure;
     }
   },
@@ -46,7 +46,7 @@ function inWords(path: string, cause: unknown): RunnelError {
   const { kind, operation, message } = fromSystemError(cause, "look at a path");
   const sentences: Partial<Record<typeof kind, string>> = {
     Denied: `${path} cannot be looked at by this user. Choose a path of your own.`,
-    BadName: `${path} is too long for a path. Choose a shorter one.`,
+    NameTooLong: `${path} is too long for a path. Choose a shorter one.`,
   };
   return new RunnelError(kind, operation, sentences[kind] ?? message, { cause });
 }

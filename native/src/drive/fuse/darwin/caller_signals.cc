@@ -1,5 +1,5 @@
 // macOS shows nobody which signals wait for a process, nor which of them end it.
-#include "../caller_signals.h"
+#include "src/drive/fuse/caller_signals.h"
 
 #include <sys/proc.h>
 #include <sys/sysctl.h>

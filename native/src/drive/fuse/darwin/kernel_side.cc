@@ -1,5 +1,5 @@
 // macFUSE 5: its kernel extension, or FSKit (macOS 15.4 and later), which mounts below /Volumes only.
-#include "../kernel_side.h"
+#include "src/drive/fuse/kernel_side.h"
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -13,7 +13,7 @@ constexpr const char* kMacFuse = "/Library/Filesystems/macfuse.fs";
 constexpr std::string_view kVolumes = "/Volumes/";
 // macFUSE ends a mount that leaves a request unanswered for so long, a minute unless told. A large save over a narrow link takes longer; ten minutes are
 // the most.
-constexpr const char* kPatience = "daemon_timeout=600";
+constexpr const char* kDaemonTimeout = "daemon_timeout=600";
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::string WhyNotMounted() {
 std::vector<std::string> OptionsFor(const KernelFront::Settings& settings) {
   const size_t colon = settings.source.find(':');
   const std::string name = colon == std::string::npos ? settings.source : settings.source.substr(colon + 1);
-  std::vector<std::string> options = {"default_permissions", "fsname=" + settings.source, "volname=" + name, kPatience};
+  std::vector<std::string> options = {"default_permissions", "fsname=" + settings.source, "volname=" + name, kDaemonTimeout};
   if (geteuid() == 0) options.push_back("allow_other");
   if (settings.is_read_only) options.push_back("rdonly");
   if (settings.uses_fskit) options.push_back("backend=fskit");

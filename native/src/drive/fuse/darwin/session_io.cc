@@ -1,5 +1,5 @@
 // macFUSE's kernel side lets lookups of one folder come side by side: nothing is to be added.
-#include "../kernel_side.h"
+#include "src/drive/fuse/kernel_side.h"
 
 namespace runnel::drive {
 

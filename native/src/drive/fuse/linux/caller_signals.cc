@@ -1,4 +1,4 @@
-#include "../caller_signals.h"
+#include "src/drive/fuse/caller_signals.h"
 
 #include <csignal>
 #include <cstdint>

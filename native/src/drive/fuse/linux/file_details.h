@@ -2,6 +2,7 @@
 #ifndef RUNNEL_DRIVE_FUSE_FILE_DETAILS_H_
 #define RUNNEL_DRIVE_FUSE_FILE_DETAILS_H_
 
+#include <errno.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,9 @@ inline timespec& ChangeTimeOf(struct stat& stat) { return stat.st_ctim; }
 
 constexpr unsigned kRenameKeeps = RENAME_NOREPLACE;
 constexpr unsigned kRenameExchanges = RENAME_EXCHANGE;
+
+// The error of an extended attribute that is not there.
+constexpr int kNoAttributeErrno = ENODATA;
 
 // What stands before the name of an extended attribute on a volume, and not in a request.
 constexpr std::string_view kXattrPrefix = "";

@@ -1,4 +1,4 @@
-#include "../kernel_side.h"
+#include "src/drive/fuse/kernel_side.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
-#include "../fuse_front.h"
-#include "../kernel_side.h"
+#include "src/drive/fuse/fuse_front.h"
+#include "src/drive/fuse/kernel_side.h"
 
 namespace runnel::drive {
 namespace {

@@ -5,24 +5,24 @@
 
 #include <cerrno>
 
-#include "../../overlay_file.h"
+#include "src/drive/content/overlay_file.h"
 #include "src/file/posix/retry.h"
 
 namespace runnel::drive {
 
-int ReserveOverlay(int fd, uint64_t offset, uint64_t length) {
+Kind ReserveOverlay(int fd, uint64_t offset, uint64_t length) {
   const int error = Try([&] { return fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(length)); });
-  return error == EOPNOTSUPP ? 0 : error;
+  return error == EOPNOTSUPP ? Kind::kNone : KindOfErrno(error);
 }
 
-int ZeroOverlay(int fd, uint64_t offset, uint64_t end) {
+Kind ZeroOverlay(int fd, uint64_t offset, uint64_t end) {
   const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   const int error = Try([&] { return fallocate(fd, mode, static_cast<off_t>(offset), static_cast<off_t>(end - offset)); });
-  if (error != 0) return error;
+  if (error != 0) return KindOfErrno(error);
   struct stat stat = {};
-  if (fstat(fd, &stat) != 0) return errno;
-  if (static_cast<uint64_t>(stat.st_size) >= end) return 0;
-  return Try([&] { return ftruncate(fd, static_cast<off_t>(end)); });
+  if (fstat(fd, &stat) != 0) return KindOfErrno(errno);
+  if (static_cast<uint64_t>(stat.st_size) >= end) return Kind::kNone;
+  return KindOfErrno(Try([&] { return ftruncate(fd, static_cast<off_t>(end)); }));
 }
 
 }  // namespace runnel::drive

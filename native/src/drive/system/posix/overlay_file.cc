@@ -1,5 +1,5 @@
 // Files of cache and overlays by the calls of POSIX. How space is taken and given back, each system has for itself (overlay_space.cc).
-#include "../../overlay_file.h"
+#include "src/drive/content/overlay_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,46 +8,45 @@
 #include <cerrno>
 
 #include "src/file/posix/retry.h"
-#include "system_errno.h"
 
 namespace runnel::drive {
 namespace {
 
-int OpenAt(const std::string& path, int flags, int* fd) {
+Kind OpenAt(const std::string& path, int flags, int* fd) {
   *fd = Retry([&] { return open(path.c_str(), flags | O_CLOEXEC, 0600); });
-  return *fd < 0 ? DriveErrno(errno) : 0;
+  return *fd < 0 ? KindOfErrno(errno) : Kind::kNone;
 }
 
 }  // namespace
 
-int OpenContentFile(const std::string& path, int* fd) { return OpenAt(path, O_RDONLY, fd); }
+Kind OpenContentFile(const std::string& path, int* fd) { return OpenAt(path, O_RDONLY, fd); }
 
-int MakeOverlayFile(const std::string& path, int* fd) { return OpenAt(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, fd); }
+Kind MakeOverlayFile(const std::string& path, int* fd) { return OpenAt(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, fd); }
 
-int OpenOverlayFile(const std::string& path, int* fd) { return OpenAt(path, O_RDWR | O_NOFOLLOW, fd); }
+Kind OpenOverlayFile(const std::string& path, int* fd) { return OpenAt(path, O_RDWR | O_NOFOLLOW, fd); }
 
 void RemoveOverlayFile(const std::string& path) { unlink(path.c_str()); }
 
 void CloseOverlay(int fd) { close(fd); }
 
-int ReadOverlay(int fd, uint64_t offset, char* to, size_t length) {
+Kind ReadOverlay(int fd, uint64_t offset, char* to, size_t length) {
   for (size_t done = 0; done < length;) {
     const ssize_t count = Retry([&] { return pread(fd, to + done, length - done, static_cast<off_t>(offset + done)); });
-    if (count <= 0) return count < 0 ? DriveErrno(errno) : EIO;
+    if (count <= 0) return count < 0 ? KindOfErrno(errno) : Kind::kIo;
     done += static_cast<size_t>(count);
   }
-  return 0;
+  return Kind::kNone;
 }
 
-int WriteOverlay(int fd, uint64_t offset, const char* data, size_t size, size_t* written) {
+Kind WriteOverlay(int fd, uint64_t offset, const char* data, size_t size, size_t* written) {
   *written = 0;
   while (*written < size) {
     const off_t at = static_cast<off_t>(offset + *written);
     const ssize_t count = Retry([&] { return pwrite(fd, data + *written, size - *written, at); });
-    if (count <= 0) return count < 0 ? DriveErrno(errno) : EIO;
+    if (count <= 0) return count < 0 ? KindOfErrno(errno) : Kind::kIo;
     *written += static_cast<size_t>(count);
   }
-  return 0;
+  return Kind::kNone;
 }
 
 uint64_t AllocatedBytesOf(int fd) {

@@ -224,6 +224,7 @@ export function isOfThePlace(error: unknown): error is RunnelError {
     "NotFolder",
     "IsFolder",
     "BadName",
+    "NameTooLong",
     "Denied",
     "Unsupported",
     "Invalid",

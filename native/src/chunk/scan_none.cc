@@ -1,8 +1,0 @@
-// Processors whose vector instructions we do not use.
-#include "src/chunk/breakpoint_scan.h"
-
-namespace runnel {
-
-std::vector<ScanEngine> VectorScans() { return {}; }
-
-}  // namespace runnel

@@ -1,0 +1,181 @@
+// Attributes of nodes and of the whole file system.
+#include <algorithm>
+
+#include "drive_core.h"
+
+namespace runnel::drive {
+
+void DriveCore::GetAttributes(ReplyPtr reply, uint64_t id) {
+  std::unique_lock lock(mutex_);
+  const int64_t now_ms = front_->NowBootMs();
+  KernelNode* kernel_node = nodes_.Find(id);
+  // fstat arrives without its handle, so what is open here is answered as it is open, stale or not.
+  if (kernel_node == nullptr || (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, now_ms))) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  Attributes attributes;
+  uint32_t timeout_ms = 0;
+  if (GiveAttributesLocked(*kernel_node, HasLease(now_ms), &attributes, &timeout_ms)) {
+    lock.unlock();
+    CountNative(Op::kGetattr);
+    return reply->Attributes(attributes, timeout_ms);
+  }
+  Message message;
+  message.op = Op::kGetattr;
+  message.node = kernel_node->node;
+  lock.unlock();
+  AskAgent(reply, std::move(message), [this, reply, id](const Answer& answer) {
+    // The kernel knows the node, so its absence means that the name leads elsewhere now.
+    if (answer.error == Kind::kNotFound || answer.error == Kind::kStale) return ReplyStale(reply);
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    ReplyAttributes(reply, id);
+  });
+}
+
+void DriveCore::ReplyAttributes(const ReplyPtr& reply, uint64_t id) {
+  Attributes attributes;
+  uint32_t timeout_ms = 0;
+  std::unique_lock lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  const bool is_known = kernel_node != nullptr && GiveAttributesLocked(*kernel_node, true, &attributes, &timeout_ms);
+  lock.unlock();
+  if (!is_known) return reply->Error(kernel_node == nullptr ? Kind::kStale : Kind::kIo);
+  reply->Attributes(attributes, timeout_ms);
+}
+
+void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, const SetAttributes& set) {
+  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
+  std::unique_lock lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  const FilePtr file = handle != nullptr ? handle->file : kernel_node->file;
+  if (file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs())) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  if (set.sets_atime) {
+    kernel_node->atime_ns = set.atime_ns;
+    kernel_node->MakeRare().atime_set_ns = front_->NowWallNs();
+  }
+  const uint64_t node = kernel_node->node;
+  if (file == nullptr || (set.set & Message::kSize) == 0) {
+    lock.unlock();
+    return SetRest(reply, id, node, file, set);
+  }
+  // A file that is open here, if only for reading, is cut as an edit of it, so that its readers see what the program did.
+  const bool has_writers = file->writers > 0 || file->is_removed;
+  lock.unlock();
+  if (const Kind error = file->Truncate(set.size_bytes, front_->NowWallNs()); error != Kind::kNone) return reply->Error(error);
+  SetAttributes rest = set;
+  rest.set &= static_cast<uint8_t>(~Message::kSize);
+  if (has_writers) return SetRest(reply, id, node, file, rest);
+  Commit(reply, file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1, [this, reply, id, node, file, rest](Kind error) {
+    if (error != Kind::kNone) return reply->Error(error);
+    SetRest(reply, id, node, file, rest);
+  });
+}
+
+void DriveCore::SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set) {
+  if (file != nullptr && (set.set & Message::kMtime) != 0 && file->SetMtimeIfDirty(set.mtime_ns, front_->NowWallNs())) {
+    set.set &= static_cast<uint8_t>(~Message::kMtime);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (file != nullptr && file->is_removed) {  // nobody else can see it
+      Entry& entry = file->entry;
+      if (set.set & Message::kMode) entry.mode = set.mode & 07777;
+      if (set.set & Message::kUid) entry.uid = set.uid;
+      if (set.set & Message::kGid) entry.gid = set.gid;
+      if (set.set & Message::kMtime) file->SetMtime(set.mtime_ns);
+      entry.ctime_ns = front_->NowWallNs();
+      set.set = 0;
+    }
+  }
+  if (set.set == 0) {
+    CountNative(Op::kSetattr);
+    return GetAttributes(reply, id);
+  }
+  const bool is_cut = (set.set & Message::kSize) != 0;
+  const uint64_t allocated_bytes = is_cut ? AllocatedBefore(id) : 0;
+  Message message;
+  message.op = Op::kSetattr;
+  message.node = node;
+  message.set = set.set;
+  message.mode = set.mode & 07777;
+  message.uid = set.uid;
+  message.gid = set.gid;
+  message.mtime_ns = set.mtime_ns;
+  message.size_bytes = set.size_bytes;
+  AskAgent(reply, std::move(message), [this, reply, id, file, set, is_cut, allocated_bytes](const Answer& answer) {
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    if (is_cut) KeepAllocated(id, set.size_bytes, allocated_bytes);
+    if (file != nullptr && (set.set & Message::kMtime) != 0) file->SetMtime(set.mtime_ns);
+    ReplyAttributes(reply, id);
+  });
+}
+
+uint64_t DriveCore::AllocatedBefore(uint64_t id) {
+  std::lock_guard lock(mutex_);
+  const KernelNode* kernel_node = nodes_.Find(id);
+  const Entry* entry = kernel_node == nullptr ? nullptr : entries_.FindNode(kernel_node->node);
+  return entry == nullptr ? 0 : AllocatedLocked(*kernel_node, *entry, entry->size_bytes);
+}
+
+void DriveCore::KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocated_bytes) {
+  std::lock_guard lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  const Entry* entry = kernel_node == nullptr ? nullptr : entries_.FindNode(kernel_node->node);
+  if (entry == nullptr || entry->size_bytes != size_bytes) return;
+  KernelNode::Rare& rare = kernel_node->MakeRare();
+  rare.allocated_version = entry->version;
+  rare.allocated_bytes = std::min(allocated_bytes, WholeBlocks(size_bytes));
+}
+
+void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {
+  std::unique_lock lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  const uint64_t node = kernel_node->node;
+  const Entry* entry = entries_.FindNode(node);
+  if (entry != nullptr && HasLease(front_->NowBootMs())) {
+    const std::string target = entry->target;
+    lock.unlock();
+    CountNative(Op::kReadlink);
+    return reply->Target(target);
+  }
+  lock.unlock();
+  Message message;
+  message.op = Op::kGetattr;
+  message.node = node;
+  AskAgent(reply, std::move(message), [this, reply, node](const Answer& answer) {
+    if (answer.error == Kind::kNotFound || answer.error == Kind::kStale) return ReplyStale(reply);
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    std::unique_lock lock(mutex_);
+    const Entry* entry = entries_.FindNode(node);
+    if (entry == nullptr) {
+      lock.unlock();
+      return reply->Error(Kind::kIo);
+    }
+    const std::string target = entry->target;
+    lock.unlock();
+    reply->Target(target);
+  });
+}
+
+void DriveCore::StatFilesystem(ReplyPtr reply) {
+  Message message;
+  message.op = Op::kStatfs;
+  AskAgent(reply, std::move(message), [reply](const Answer& answer) {
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    reply->Filesystem(answer.space);
+  });
+}
+
+}  // namespace runnel::drive

@@ -1,0 +1,157 @@
+// Saving: what FLUSH, FSYNC and RELEASE do, and the end of an open file.
+#include <atomic>
+#include <memory>
+
+#include "drive_core.h"
+
+namespace runnel::drive {
+
+void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
+  CountNative(Op::kFlush);
+  ConfirmPages(handle);
+  if (!handle->can_write) return reply->Error(Kind::kNone);
+  Commit(reply, handle->file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1, [reply](Kind error) { reply->Error(error); });
+}
+
+void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
+  CountNative(Op::kFsync);
+  Commit(reply, handle->file, CommitReason::kFsync, requests_.DeadlineOf(Op::kCommit), 1, [reply](Kind error) { reply->Error(error); });
+}
+
+void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round,
+                       std::function<void(Kind)> done) {
+  const auto say = [&done](Kind error) {
+    if (done) done(error);
+  };
+  if (!file->NeedsCommit() && !file->IsCommitting()) return say(Kind::kNone);
+  if (const Kind error = file->WriteError(); error != Kind::kNone) return say(error);
+  const Caller caller = reply == nullptr ? Caller{} : reply->GetCaller();
+  uint64_t read_before = 0;
+  {
+    std::unique_lock lock(mutex_);
+    read_before = last_read_.Of(caller.pid);
+    if (file->is_removed) {
+      lock.unlock();
+      return say(Kind::kNone);
+    }
+    file->has_failed = false;
+  }
+  auto is_sender = std::make_shared<std::atomic<bool>>(false);
+  const uint64_t waiter = done ? requests_.NewId() : 0;
+  if (waiter != 0) {
+    auto resume = [this, reply, file, reason, deadline_ms, round, done, is_sender](const Answer& answer) {
+      // A commit that began before this request may lack what it has to save, and its failure is not ours; one that began later has all.
+      const bool has_all = is_sender->load() || round > 1;
+      if (answer.is_given_up || has_all) return done(answer.error);
+      front_->Post([=, this] { Commit(reply, file, reason, deadline_ms, round + 1, done); });
+    };
+    auto abandon = [this, file, waiter](bool was_interrupted) {
+      uint64_t commit = 0;
+      const bool is_last = file->LeaveCommit(waiter, &commit);
+      if (is_last && was_interrupted) requests_.Notify({Notice::kInterrupted, commit, 0, {}});
+    };
+    if (!requests_.Wait(waiter, {reply, deadline_ms, resume, abandon})) return done(Kind::kIo);
+    if (reply != nullptr && reason == CommitReason::kFlush) reply->WatchCaller(waiter);
+  }
+  Message message;
+  message.id = requests_.NewId();
+  message.reason = reason;
+  message.caller = caller;
+  message.read_before = read_before == file->node ? 0 : read_before;
+  const File::CommitStep step = file->BeginCommit(&message, waiter, [&] {
+    is_sender->store(true);
+    CountPassed(Op::kCommit);
+    requests_.Ask(std::move(message), [this, file](const Answer& answer) { OnCommitted(file, answer); });
+  });
+  if (waiter == 0) return;
+  if (step == File::CommitStep::kClean) {
+    is_sender->store(true);
+    requests_.Resume(waiter, {});
+  } else {
+    requests_.Release(waiter);
+  }
+}
+
+void DriveCore::CommitDirty(uint64_t ticket) {
+  std::vector<FilePtr> dirty;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, file] : files_) {
+      if (!file->is_removed && (file->NeedsCommit() || file->IsCommitting())) dirty.push_back(file);
+    }
+  }
+  struct Ending {
+    explicit Ending(size_t files) : left(files) {}
+    std::atomic<size_t> left;
+    std::atomic<Kind> error{Kind::kNone};
+  };
+  // One more than there are files, so that it ends once also when there is none.
+  const auto ending = std::make_shared<Ending>(dirty.size() + 1);
+  const auto ended = [this, ticket, ending](Kind error) {
+    Kind none = Kind::kNone;
+    if (error != Kind::kNone) ending->error.compare_exchange_strong(none, error);
+    if (ending->left.fetch_sub(1) == 1) requests_.Notify({Notice::kCommitted, ticket, 0, {}, ending->error.load()});
+  };
+  for (const FilePtr& file : dirty) Commit(nullptr, file, CommitReason::kFsync, 0, 1, ended);
+  ended(Kind::kNone);
+}
+
+void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
+  std::vector<uint64_t> waiters;
+  if (answer.error == Kind::kNone) file->KeepInFlight();
+  {
+    std::lock_guard lock(mutex_);
+    waiters = file->EndCommit(answer);
+    file->has_failed = answer.error != Kind::kNone;
+    KernelNode* kernel_node = nodes_.Find(file->kernel_id);
+    if (answer.error == Kind::kNone && kernel_node != nullptr && kernel_node->file == file) {
+      // The kernel's pages and size are this file's, so they are of the new version.
+      kernel_node->given_version = answer.version;
+      if (kernel_node->rare().has_pages) kernel_node->MakeRare().pages_version = answer.version;
+      file->entry.version = answer.version;
+    }
+  }
+  for (const uint64_t waiter : waiters) requests_.Resume(waiter, answer);
+  front_->Post([this, file] { Finish(file); });
+}
+
+void DriveCore::Release(Handle* handle) {
+  ConfirmPages(handle);
+  const FilePtr file = handle->file;
+  {
+    std::lock_guard lock(mutex_);
+    handles_.erase(handle);
+    --file->handles;
+    if (handle->can_write) --file->writers;
+  }
+  delete handle;
+  CountNative(Op::kRelease);
+  Finish(file);
+}
+
+void DriveCore::Finish(const FilePtr& file) {
+  std::unique_lock lock(mutex_);
+  if (file->has_ended || file->writers > 0) return;
+  // What failed has been told and is with the agent; only what came after it is committed now.
+  const bool is_new = !file->has_failed || file->HasChanged();
+  if (file->NeedsCommit() && !file->IsCommitting() && is_new && !file->is_removed && file->WriteError() == Kind::kNone) {
+    lock.unlock();
+    return Commit(nullptr, file, CommitReason::kRelease, 0, 1, nullptr);
+  }
+  if (file->handles > 0 || file->IsCommitting()) return;
+  file->has_ended = true;
+  files_.erase(file->id);
+  if (KernelNode* kernel_node = nodes_.Find(file->kernel_id); kernel_node != nullptr && kernel_node->file == file) {
+    // What was lost here was in the kernel's pages too.
+    KernelNode::Rare& rare = kernel_node->MakeRare();
+    if (file->NeedsCommit()) rare.has_pages = false;
+    rare.allocated_version = file->GetState().version;
+    rare.allocated_bytes = file->AllocatedBytes();
+    kernel_node->file = nullptr;
+    nodes_.Settle(*kernel_node);
+  }
+  lock.unlock();
+  requests_.Notify({Notice::kClosed, file->id, file->node, {}});
+}
+
+}  // namespace runnel::drive

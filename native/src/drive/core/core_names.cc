@@ -1,0 +1,248 @@
+// Names: lookup, forget, make, link, remove, rename.
+
+#include "drive_core.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+
+namespace runnel::drive {
+
+void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name) {
+  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (folder == nullptr) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  const uint64_t node = folder->node;
+  if (HasLease(front_->NowBootMs())) {
+    const EntryTable::Found found = entries_.Find(node, name);
+    if (found.known == EntryTable::Known::kBound) {
+      const EntryAnswer answer = GiveEntryLocked(found, true);
+      NoteLookedUpLocked(answer.id, reply->GetCaller().pid);
+      lock.unlock();
+      CountNative(Op::kLookup);
+      if (!reply->Entry(answer)) UndoLookup(answer.id);
+      return;
+    }
+    if (found.known == EntryTable::Known::kAbsent) {
+      lock.unlock();
+      CountNative(Op::kLookup);
+      return reply->Error(Kind::kNotFound);
+    }
+  }
+  lock.unlock();
+  Message message;
+  message.op = Op::kLookup;
+  message.folder = node;
+  message.name = name;
+  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    ReplyEntry(reply, node, name);
+  });
+}
+
+void DriveCore::ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name) {
+  std::unique_lock lock(mutex_);
+  const EntryTable::Found found = entries_.Find(folder, name);
+  if (found.known != EntryTable::Known::kBound) {
+    lock.unlock();
+    return reply->Error(found.known == EntryTable::Known::kAbsent ? Kind::kNotFound : Kind::kIo);
+  }
+  const EntryAnswer answer = GiveEntryLocked(found, true);
+  NoteLookedUpLocked(answer.id, reply->GetCaller().pid);
+  lock.unlock();
+  if (!reply->Entry(answer)) UndoLookup(answer.id);
+}
+
+void DriveCore::Forget(uint64_t id, uint64_t lookups) {
+  std::lock_guard lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr) return;
+  kernel_node->lookups -= std::min(lookups, kernel_node->lookups);
+  nodes_.Settle(*kernel_node);
+}
+
+void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode, uint32_t rdev,
+                     std::string_view target) {
+  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
+  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (folder == nullptr) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  Message message;
+  message.op = Op::kMake;
+  message.folder = folder->node;
+  lock.unlock();
+  message.name = name;
+  message.type = type;
+  message.mode = mode & 07777;
+  message.rdev = rdev;
+  message.target = target;
+  const uint64_t node = message.folder;
+  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    ReplyEntry(reply, node, name);
+  });
+}
+
+void DriveCore::Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::string_view name) {
+  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
+  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* source = nodes_.Find(id);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (source == nullptr || folder == nullptr || IsStaleLocked(*source, reply->GetCaller().pid, front_->NowBootMs())) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  Message message;
+  message.op = Op::kLink;
+  message.node = source->node;
+  message.folder = folder->node;
+  lock.unlock();
+  message.name = name;
+  const uint64_t node = message.folder;
+  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    ReplyEntry(reply, node, name);
+  });
+}
+
+DriveCore::Victim DriveCore::FindVictimLocked(uint64_t folder, std::string_view name) {
+  Victim victim;
+  const EntryTable::Found found = entries_.Find(folder, name);
+  if (found.known != EntryTable::Known::kBound) return victim;
+  victim.node = found.entry->node;
+  victim.entry = *found.entry;
+  return victim;
+}
+
+// A name of this node was taken by this mount: with the last one the node lives on in its handles only.
+void DriveCore::OnRemovedHere(const Victim& victim) {
+  if (victim.node == 0) return;
+  std::lock_guard lock(mutex_);
+  Entry* known = entries_.FindNode(victim.node);
+  if (victim.entry.type != FileType::kFolder && victim.entry.nlink > 1) {
+    if (known != nullptr && known->nlink == victim.entry.nlink) --known->nlink;
+    return;
+  }
+  // What was taken away has been told before the answer. One that still has a name was moved by another client, or given one, before that.
+  if (known != nullptr && known->nlink > 0) return;
+  nodes_.ForEach(victim.node, [&](KernelNode& kernel_node) {
+    KernelNode::Rare& rare = kernel_node.MakeRare();
+    rare.removed = std::make_unique<Entry>(victim.entry);
+    rare.removed->nlink = 0;
+    rare.was_removed_here = true;
+    kernel_node.attributes_until_ms = 0;
+    if (kernel_node.file == nullptr) return;
+    kernel_node.file->is_removed = true;
+    kernel_node.file->entry.nlink = 0;
+  });
+}
+
+void DriveCore::Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name, bool is_folder) {
+  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
+  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (folder == nullptr) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  Message message;
+  message.op = Op::kRemove;
+  message.folder = folder->node;
+  const Victim victim = FindVictimLocked(folder->node, name);
+  lock.unlock();
+  message.name = name;
+  message.is_folder = is_folder;
+  AskAgent(reply, std::move(message), [this, reply, victim](const Answer& answer) {
+    if (answer.error == Kind::kNone) OnRemovedHere(victim);
+    reply->Error(answer.error);
+  });
+}
+
+void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id, std::string_view to_name,
+                       RenameHow how) {
+  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
+  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  if (const Kind error = CheckName(to_name); error != Kind::kNone) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  KernelNode* to_folder = nodes_.Find(to_folder_id);
+  if (folder == nullptr || to_folder == nullptr) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  Message message;
+  message.op = Op::kRename;
+  message.folder = folder->node;
+  message.to_folder = to_folder->node;
+  Victim victim;
+  if (how == RenameHow::kReplace) {
+    victim = FindVictimLocked(to_folder->node, to_name);
+    const EntryTable::Found source = entries_.Find(folder->node, name);
+    // Two names of one node: rename does nothing.
+    if (source.known == EntryTable::Known::kBound && source.entry->node == victim.node) victim = {};
+  }
+  const Given given = FindGivenLocked(folder->node, name);
+  const Given given_there = how == RenameHow::kExchange ? FindGivenLocked(to_folder->node, to_name) : Given{};
+  lock.unlock();
+  message.name = name;
+  message.to_name = to_name;
+  message.how = how;
+  const Message moved = message;
+  AskAgent(reply, std::move(message), [this, reply, victim, given, given_there, moved](const Answer& answer) {
+    if (answer.error == Kind::kNone) {
+      OnRemovedHere(victim);
+      OnMovedHere(given, moved.to_folder, moved.to_name);
+      OnMovedHere(given_there, moved.folder, moved.name);
+      ForgetMoved(moved.folder, moved.name, moved.to_folder, moved.to_name);
+      if (moved.how == RenameHow::kExchange) ForgetMoved(moved.to_folder, moved.to_name, moved.folder, moved.name);
+    }
+    reply->Error(answer.error);
+  });
+}
+
+DriveCore::Given DriveCore::FindGivenLocked(uint64_t folder, std::string_view name) {
+  const EntryTable::Found found = entries_.Find(folder, name);
+  if (found.known != EntryTable::Known::kBound) return {};
+  return {found.binding->node, found.binding->given_until_ms, found.binding->given_id};
+}
+
+void DriveCore::OnMovedHere(const Given& given, uint64_t folder, const std::string& name) {
+  if (given.node == 0) return;
+  std::lock_guard lock(mutex_);
+  const EntryTable::Found found = entries_.Find(folder, name);
+  if (found.known != EntryTable::Known::kBound || found.binding->node != given.node) {
+    // Another client's change of the new name has come before this answer, after which the kernel moves the name.
+    KernelNode* kernel_node = given.until_ms > front_->NowKernelMs() ? nodes_.Find(given.id) : nullptr;
+    if (kernel_node != nullptr) ForgetNameLocked(folder, name, *kernel_node, given.until_ms, true);
+    return;
+  }
+  if (found.binding->given_until_ms >= given.until_ms) return;
+  found.binding->given_until_ms = given.until_ms;
+  found.binding->given_id = given.id;
+}
+
+void DriveCore::ForgetMoved(uint64_t folder, const std::string& name, uint64_t to_folder, const std::string& to_name) {
+  std::lock_guard lock(mutex_);
+  const int64_t now_ms = front_->NowKernelMs();
+  std::vector<Taken> moved;
+  std::copy_if(forgotten_.begin(), forgotten_.end(), std::back_inserter(moved), [&](const Taken& each) {
+    return each.folder == folder && each.name == name && each.until_ms > now_ms;
+  });
+  for (const Taken& each : moved) {
+    KernelNode* kernel_node = nodes_.Find(each.id);
+    if (kernel_node != nullptr) ForgetNameLocked(to_folder, to_name, *kernel_node, each.until_ms, true);
+  }
+}
+
+}  // namespace runnel::drive

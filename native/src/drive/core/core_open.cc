@@ -1,0 +1,218 @@
+// Opening and creating files: natively when the table knows the version and its content is here, else by asking the agent.
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "drive_core.h"
+
+namespace runnel::drive {
+namespace {
+
+bool WantsWrite(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0; }
+
+}  // namespace
+
+FilePtr DriveCore::AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base) {
+  const Entry* known = entries_.FindNode(kernel_node.node);
+  if (known == nullptr) known = kernel_node.rare().removed.get();
+  Entry entry = known != nullptr ? *known : Entry{};
+  entry.node = kernel_node.node;
+  entry.version = version;
+  auto file = std::make_shared<File>(next_file_++, kernel_node.node, version, std::move(base), std::move(entry), settings_);
+  file->kernel_id = kernel_node.id;
+  kernel_node.file = file;
+  files_.emplace(file->id, file);
+  return file;
+}
+
+Handle* DriveCore::AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache) {
+  auto handle = std::make_unique<Handle>();
+  handle->file = file;
+  handle->can_write = WantsWrite(flags);
+  handle->confirms_pages = !keeps_cache;
+  ++file->handles;
+  if (handle->can_write) ++file->writers;
+  handles_.insert(handle.get());
+  return handle.release();
+}
+
+void DriveCore::ConfirmPages(Handle* handle) {
+  if (!handle->confirms_pages.load(std::memory_order_relaxed) || !handle->confirms_pages.exchange(false)) return;
+  std::lock_guard lock(mutex_);
+  KernelNode* kernel_node = nodes_.Find(handle->file->kernel_id);
+  if (kernel_node == nullptr || kernel_node->file != handle->file) return;
+  KernelNode::Rare& rare = kernel_node->MakeRare();
+  rare.has_pages = true;
+  rare.pages_version = handle->file->GetState().version;
+}
+
+FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms, bool* is_stale) {
+  const FilePtr& file = kernel_node.file;
+  *is_stale = false;
+  if (file != nullptr && IsShared(*file)) return file;
+  const bool is_same = file == nullptr || file->GetState().version == version;
+  if (is_same && kernel_node.given_version == version) return file;
+  // The kernel knows another size, or shares pages with an older handle. After one retry what there is has to do: the program looked the
+  // name up before this change came, so it may have either version.
+  if (is_second_try || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp || now_ms < kernel_node.rare().looked_up_until_ms) return file;
+  kernel_node.MakeRare().retry = KernelNode::Rare::Retry::kAsked;
+  answered_stale_ms_ = now_ms;
+  *is_stale = true;
+  return nullptr;
+}
+
+void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags) {
+  const int32_t thread = reply->GetCaller().pid;
+  KernelNode::Rare& rare = kernel_node.MakeRare();
+  const bool keeps_cache = rare.has_pages && rare.pages_version == file->GetState().version;
+  rare.has_pages = keeps_cache;
+  rare.retry = KernelNode::Rare::Retry::kNone;
+  if ((flags & O_ACCMODE) != O_WRONLY && file->GetState().size_bytes > 0) last_read_.Note(thread, file->node);
+  Handle* handle = AddHandleLocked(file, flags, keeps_cache);
+  lock.unlock();
+  if ((flags & O_TRUNC) != 0) file->Truncate(0, front_->NowWallNs());
+  if (!reply->Opened(handle, keeps_cache)) Release(handle);
+}
+
+// After an ESTALE the kernel walks the path once more. When no lookup comes before the OPEN that follows, there is no name on the way: what is opened anew is an
+// open file (/proc/self/fd), whatever its name leads to by now. Several threads may be sent back at once: each is served when it comes again, for it gets no third try.
+bool DriveCore::IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms) {
+  const auto at = asked_.find(thread);
+  if (at == asked_.end()) return false;
+  const Asked asked = at->second;
+  asked_.erase(at);
+  return asked.id == id && now_ms < asked.until_ms;
+}
+
+void DriveCore::NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms) {
+  if (thread == 0) return;
+  if (asked_.size() >= kAskedMax) std::erase_if(asked_, [now_ms](const auto& each) { return each.second.until_ms <= now_ms; });
+  if (asked_.size() < kAskedMax) asked_[thread] = {id, now_ms + kRetryOpenMs};
+}
+
+void DriveCore::NoteLookedUpLocked(uint64_t id, int32_t thread) {
+  const auto at = asked_.find(thread);
+  if (at != asked_.end()) at->second = {id, front_->NowBootMs() + kRetryOpenMs};
+}
+
+void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
+  if (WantsWrite(flags) && settings_.is_read_only) return reply->Error(Kind::kReadOnly);
+  std::unique_lock lock(mutex_);
+  const int64_t now_ms = front_->NowBootMs();
+  KernelNode* kernel_node = nodes_.Find(id);
+  const int32_t thread = reply->GetCaller().pid;
+  const bool is_second_try = IsSecondTryLocked(id, thread, now_ms);
+  if (kernel_node == nullptr || (!is_second_try && IsStaleLocked(*kernel_node, thread, now_ms))) {
+    NoteAskedLocked(id, thread, now_ms);
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  const Entry* entry = entries_.FindNode(kernel_node->node);
+  if (entry == nullptr) entry = RemovedLocked(*kernel_node, now_ms);
+  const bool is_known = entry != nullptr && HasLease(now_ms);
+  bool is_stale = false;
+  FilePtr file = kernel_node->file;
+  if (file == nullptr || !IsShared(*file)) {
+    file = is_known ? FileToShareLocked(*kernel_node, entry->version, is_second_try, now_ms, &is_stale) : nullptr;
+  }
+  if (is_stale) {
+    NoteAskedLocked(id, thread, now_ms);
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  if (file == nullptr && is_known) {
+    ContentPtr content = contents_.FindVersion(kernel_node->node, entry->version);
+    if (content != nullptr || entry->size_bytes == 0) file = AttachLocked(*kernel_node, entry->version, std::move(content));
+  }
+  if (file != nullptr) {
+    CountNative(Op::kOpen);
+    return FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
+  }
+  Message message;
+  message.op = Op::kOpen;
+  message.node = kernel_node->node;
+  lock.unlock();
+  message.wants_write = WantsWrite(flags);
+  message.truncates = (flags & O_TRUNC) != 0;
+  AskAgent(reply, std::move(message), [this, reply, id, flags, is_second_try](const Answer& answer) {
+    OnOpened(reply, id, flags, is_second_try, answer);
+  });
+}
+
+void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_second_try, const Answer& answer) {
+  if (answer.error == Kind::kNotFound || answer.error == Kind::kStale) return ReplyStale(reply);
+  if (answer.error != Kind::kNone) return reply->Error(answer.error);
+  std::unique_lock lock(mutex_);
+  const int64_t now_ms = front_->NowBootMs();
+  KernelNode* kernel_node = nodes_.Find(id);
+  bool is_stale = kernel_node == nullptr;
+  FilePtr file;
+  if (!is_stale) file = FileToShareLocked(*kernel_node, answer.version, is_second_try, now_ms, &is_stale);
+  if (is_stale) {
+    NoteAskedLocked(id, reply->GetCaller().pid, now_ms);
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  if (file == nullptr) {
+    ContentPtr content = answer.content == 0 ? nullptr : contents_.Find(answer.content);
+    if (answer.content != 0 && content == nullptr) {
+      lock.unlock();
+      return reply->Error(Kind::kIo);
+    }
+    file = AttachLocked(*kernel_node, answer.version, std::move(content));
+  }
+  FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
+}
+
+void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags) {
+  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
+  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  std::unique_lock lock(mutex_);
+  KernelNode* folder = nodes_.Find(folder_id);
+  if (folder == nullptr) {
+    lock.unlock();
+    return reply->Error(Kind::kStale);
+  }
+  const uint64_t node = folder->node;
+  lock.unlock();
+  Message message;
+  message.op = Op::kCreate;
+  message.folder = node;
+  message.name = name;
+  message.mode = mode & 07777;
+  message.is_exclusive = (flags & O_EXCL) != 0;
+  AskAgent(reply, std::move(message), [this, reply, node, flags, name = std::string(name)](const Answer& answer) {
+    // Somebody was first: on ESTALE the kernel looks the name up again and opens what it finds.
+    if (answer.error == Kind::kExists && (flags & O_EXCL) == 0) return ReplyStale(reply);
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    std::unique_lock lock(mutex_);
+    EntryTable::Found found = entries_.Find(node, name);
+    EntryTable::Binding taken;
+    if (found.known != EntryTable::Known::kBound || found.entry->node != answer.node) {
+      // Another client has taken the name since: the program works on with the file that it made (POSIX), and the kernel keeps nothing of the name.
+      taken.changed_ms = front_->NowBootMs();
+      found = {EntryTable::Known::kBound, &taken, entries_.FindNode(answer.node)};
+    }
+    if (found.entry == nullptr) {
+      lock.unlock();
+      return reply->Error(Kind::kIo);
+    }
+    EntryAnswer entry = GiveEntryLocked(found, true);
+    entry.attribute_timeout_ms = 0;
+    KernelNode& kernel_node = *nodes_.Find(entry.id);
+    kernel_node.given_version = answer.version;
+    FilePtr file = kernel_node.file;
+    if (file == nullptr) file = AttachLocked(kernel_node, answer.version, nullptr);
+    Handle* handle = AddHandleLocked(file, flags, true);
+    KernelNode::Rare& rare = kernel_node.MakeRare();
+    rare.retry = KernelNode::Rare::Retry::kNone;
+    rare.has_pages = true;  // none at all
+    rare.pages_version = answer.version;
+    lock.unlock();
+    if (reply->Created(entry, handle)) return;
+    Release(handle);
+    UndoLookup(entry.id);
+  });
+}
+
+}  // namespace runnel::drive

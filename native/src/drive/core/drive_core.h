@@ -1,0 +1,302 @@
+// The drive without a kernel: what each request of a program does, from the tables or by asking the agent. Fronts call the first group
+// of methods, the bridge the second.
+//
+// Threads: every method may be called from any thread and none waits for the agent or the kernel. Reads and writes of cache and overlay
+// files happen on the thread that brings the request, or in Front::Post; never on the agent's.
+// Locks: mutex_ (tables, kernel nodes, the "core" members of File) before File::mutex_, Content::mutex_ and the request table's, which are
+// leaves. File::io_mutex_ is taken without mutex_. No Reply is called and nothing posted runs under a lock.
+// How much cache and overlay files take on disk is looked up under mutex_ (open, fstat, a bounded number of lseek); nothing else that asks the system is.
+//
+// The methods stand in: core_names.cc (lookup, make, link, remove, rename), core_attributes.cc (getattr, setattr, readlink, statfs),
+// core_xattrs.cc, core_folders.cc, core_open.cc, core_files.cc (read, write), core_commit.cc (flush, fsync, release), core_agent.cc (the second group), drive_core.cc (what they share).
+#ifndef RUNNEL_DRIVE_CORE_DRIVE_CORE_H_
+#define RUNNEL_DRIVE_CORE_DRIVE_CORE_H_
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "src/drive/content/content.h"
+#include "src/drive/drive.h"
+#include "src/drive/tables/entry_table.h"
+#include "src/drive/tables/held_xattrs.h"
+#include "src/drive/tables/kernel_nodes.h"
+#include "src/drive/tables/last_read.h"
+#include "src/drive/content/open_files.h"
+#include "src/drive/tables/request_table.h"
+
+namespace runnel::drive {
+
+// One opening of a folder. The listing is taken at offset 0 and kept, so offsets are stable until the next rewind.
+struct FolderHandle {
+  uint64_t id = 0;
+  uint64_t node = 0;
+  std::mutex mutex;
+  std::shared_ptr<const std::vector<EntryTable::Listed>> listing;
+};
+
+// Flags of setxattr(2) (include/uapi/linux/xattr.h).
+constexpr int kXattrMustBeNew = 1;
+constexpr int kXattrMustBeThere = 2;
+
+struct SetAttributes {
+  uint8_t set = 0;  // Message::Set
+  bool sets_atime = false;
+  uint32_t mode = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint64_t size_bytes = 0;
+  int64_t atime_ns = 0;
+  int64_t mtime_ns = 0;
+};
+
+struct Statistics {
+  uint64_t read_bytes = 0;
+  uint64_t written_bytes = 0;
+  uint64_t native[kOps] = {};
+  uint64_t passed[kOps] = {};
+  uint64_t open_files = 0;
+  uint64_t pending_requests = 0;
+  uint64_t entries = 0;
+  uint64_t kernel_nodes = 0;
+};
+
+class DriveCore {
+ public:
+  struct Put {
+    uint64_t folder = 0;
+    std::string name;
+    bool is_absent = false;
+    Entry entry;
+  };
+
+  DriveCore(Front* front, CoreSettings settings);
+
+  // ── what programs ask ──
+  void Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name);
+  void Forget(uint64_t id, uint64_t lookups);
+  void GetAttributes(ReplyPtr reply, uint64_t id);
+  void SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, const SetAttributes& set);
+  void ReadLink(ReplyPtr reply, uint64_t id);
+  void Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode, uint32_t rdev, std::string_view target);
+  void Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::string_view name);
+  void Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name, bool is_folder);
+  void Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id, std::string_view to_name, RenameHow how);
+  void Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags);
+  void Open(ReplyPtr reply, uint64_t id, int flags);
+  void Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t size);
+  void Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size);
+  void Allocate(ReplyPtr reply, Handle* handle, int mode, uint64_t offset, uint64_t length);
+  // SEEK_DATA or SEEK_HOLE.
+  void Seek(ReplyPtr reply, Handle* handle, uint64_t offset, bool wants_data);
+  void Flush(ReplyPtr reply, Handle* handle);
+  void Fsync(ReplyPtr reply, Handle* handle);
+  void Release(Handle* handle);
+  void OpenFolder(ReplyPtr reply, uint64_t id);
+  void ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
+  void ReleaseFolder(FolderHandle* handle);
+  // Answers Target with the first name of a folder, in the order of bytes, that folds as `like` does (CoreSettings::fold), or is there at all (nothing);
+  // kNotFound when none does.
+  void FindName(ReplyPtr reply, uint64_t folder_id, std::optional<std::string> like);
+  void StatFilesystem(ReplyPtr reply);
+  // `room` 0: only the size is asked for.
+  void GetXattr(ReplyPtr reply, uint64_t id, std::string_view name, size_t room);
+  void ListXattrs(ReplyPtr reply, uint64_t id, size_t room);
+  void SetXattr(ReplyPtr reply, uint64_t id, std::string_view name, std::string_view value, int flags);
+  void RemoveXattr(ReplyPtr reply, uint64_t id, std::string_view name);
+  void Interrupt(uint64_t waiter) { requests_.Interrupt(waiter); }
+  bool IsWaiting(uint64_t waiter) { return requests_.IsWaiting(waiter); }
+
+  // ── what the agent says ──
+  void PutEntries(std::vector<Put> puts, bool is_changed);
+  void PutFolder(uint64_t folder, std::vector<EntryTable::NewName> listing);
+  void PutNode(const Entry& entry, bool is_changed);
+  void DropFolder(uint64_t folder);  // 0: everything
+  void SetLease(int64_t until_boot_ms) { lease_until_ms_.store(until_boot_ms, std::memory_order_release); }
+  void PutContent(ContentPtr content);
+  bool PutRanges(uint64_t content, const std::vector<ByteRange>& present);
+  bool DropContent(uint64_t content);
+  // Nobody opens it from here on; the file that is open over it reads on. False: another file is open over it too.
+  bool DropContentBut(uint64_t content, uint64_t file);
+  // Every file over it reads on from another one of the same version, which has been put. False: that one is not there.
+  bool ReplaceContent(uint64_t content, uint64_t by);
+  // The drive has ended: no descriptor waits until the agent's collector comes by.
+  void DropContents();
+  void Settle(uint64_t id, const Answer& answer) { requests_.Settle(id, answer); }
+  void Prolong(uint64_t id) { requests_.Prolong(id); }
+  void SetDeadlineMin(uint32_t delay_ms) { requests_.SetDeadlineMin(delay_ms); }
+  void Heartbeat(int64_t late_ms) { requests_.Heartbeat(late_ms); }
+  bool Rebase(uint64_t file, uint64_t content);
+  // Commits every file with unsaved writes, for nobody in particular. A notice kCommitted says when what was written before has been answered.
+  void CommitDirty(uint64_t ticket);
+  std::vector<Outgoing> Drain(size_t most) { return requests_.Drain(most); }
+  void Notify(Notice notice) { requests_.Notify(std::move(notice)); }
+  Statistics GetStatistics();
+
+  // ── what the front does ──
+  int64_t Expire(int64_t now_ms) { return requests_.Expire(now_ms); }
+  void Invalidated(uint64_t id, uint64_t mark);
+  // The names that lead from the root to a folder (a node), as far as they are known here; false when one is not.
+  bool PathOf(uint64_t folder, std::vector<std::string>* names);
+  // From now on everything that would wait is answered kIo.
+  void End() { requests_.End(Kind::kIo); }
+  // The mount is gone and no request is in progress: whatever is still open is released, dirty files are committed.
+  void ReleaseAll();
+
+ private:
+  using Resume = std::function<void(const Answer&)>;
+
+  // The kernel counts timeouts in ticks, rounded up, from when it reads the answer.
+  static constexpr int64_t kRoundingMs = 20;
+  static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
+  static constexpr int64_t kMarkMs = 1000;
+  // How long after an ESTALE a lookup may be its retry, and how long after that lookup its open.
+  static constexpr int64_t kRetryMs = 1000;
+  static constexpr int64_t kRetryOpenMs = 250;
+
+  void AskAgent(const ReplyPtr& reply, Message message, Resume resume);
+  void CountNative(Op op) { native_[static_cast<size_t>(op)].fetch_add(1, std::memory_order_relaxed); }
+  void CountPassed(Op op) { passed_[static_cast<size_t>(op)].fetch_add(1, std::memory_order_relaxed); }
+  bool HasLease(int64_t now_ms) const { return now_ms < lease_until_ms_.load(std::memory_order_acquire); }
+
+  // Those below with "Locked" need mutex_.
+  static Kind CheckName(std::string_view name);
+  static bool IsShared(const File& file);
+  // Answers ESTALE: the kernel looks the name up again, once.
+  void ReplyStale(const ReplyPtr& reply);
+  bool IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
+  // Asked once for each request: it forgets.
+  bool IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms);
+  void NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms);
+  // What the thread was given may be another node than the one for which it was sent back.
+  void NoteLookedUpLocked(uint64_t id, int32_t thread);
+  // How long the kernel may keep attributes, and a name unless it is a folder's.
+  uint32_t TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const;
+  // Attributes of what is open there, or of `known`.
+  Attributes AttributesLocked(const KernelNode& kernel_node, const Entry* known) const;
+  EntryAnswer GiveEntryLocked(const EntryTable::Found& found, bool is_lookup);
+  // What may still be told of a node that has lost its last name, or null.
+  const Entry* RemovedLocked(const KernelNode& kernel_node, int64_t now_ms) const;
+  // False when the table cannot say.
+  bool GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms);
+  void UndoLookup(uint64_t id) { Forget(id, 1); }
+  // Replies with the entry that the agent has put, after it has answered.
+  void ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name);
+  void ReplyAttributes(const ReplyPtr& reply, uint64_t id);
+
+  void OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms);
+  void OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool reports_to_kernel);
+  void PutChangedLocked(const Put& put, int64_t now_ms, std::vector<EntryTable::Lost>* lost);
+  // Has the kernel forget a name; `is_stale`: it leads elsewhere now, and until then requests by its old id are answered ESTALE.
+  void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale);
+  // A name that a program of this mount takes away, which the kernel may hold until it has the answer.
+  void NoteTakenLocked(uint64_t folder, const EntryTable::Lost& lost);
+  // Another client has bound such a name anew: the kernel is told of that, too.
+  void ForgetTakenLocked(uint64_t folder, const std::string& name);
+  void EvictLocked();
+  struct Victim {
+    uint64_t node = 0;
+    Entry entry;
+  };
+  Victim FindVictimLocked(uint64_t folder, std::string_view name);
+  void OnRemovedHere(const Victim& victim);
+  // A name as the kernel was given it, before a rename.
+  struct Given {
+    uint64_t node = 0;
+    int64_t until_ms = EntryTable::kNeverMs;
+    uint64_t id = 0;
+  };
+  Given FindGivenLocked(uint64_t folder, std::string_view name);
+  // The kernel keeps the time of a name that a program moved.
+  void OnMovedHere(const Given& given, uint64_t folder, const std::string& name);
+  // It takes along what it still has under the name, though another client has bound that to something else.
+  void ForgetMoved(uint64_t folder, const std::string& name, uint64_t to_folder, const std::string& to_name);
+
+  void SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set);
+
+  void WithXattrs(const ReplyPtr& reply, uint64_t id, std::function<void(const Xattrs&)> use);
+  void HoldXattrs(uint64_t node, uint64_t seq, XattrsPtr xattrs);
+  void ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view name, Message message);
+
+  // What is open there, if an open of `version` may share it; else the open is to be answered ESTALE when *is_stale.
+  FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms, bool* is_stale);
+  Handle* AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache);
+  void ConfirmPages(Handle* handle);
+  FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
+  void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags);
+  void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_second_try, const Answer& answer);
+  // What was absent from a content when the agent last said that it had come.
+  struct Missed {
+    uint64_t content = 0;  // none
+    uint64_t offset = 0;
+  };
+  void ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead, const Missed& last);
+  void FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset, size_t size, uint64_t ahead);
+  // Calls `done` once, when what was written before is committed, or cannot be. `reply` (may be null) is who waits.
+  void Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round, std::function<void(Kind)> done);
+  void OnCommitted(const FilePtr& file, const Answer& answer);
+  // After a release or a commit: commits what no writer is left to commit, or lets the file go.
+  void Finish(const FilePtr& file);
+
+  // Bytes of disk of what stat shows with that size: what is known here of its holes.
+  uint64_t AllocatedLocked(const KernelNode& kernel_node, const Entry& entry, uint64_t size_bytes) const;
+  // A file that is not open here is cut by the agent: how much it took before, and what is left of that.
+  uint64_t AllocatedBefore(uint64_t id);
+  void KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocated_bytes);
+
+  // False when the table does not know the whole folder.
+  bool SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder, const std::optional<std::string>& like);
+  void SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
+
+  Front* const front_;
+  const CoreSettings settings_;
+  RequestTable requests_;
+  std::atomic<int64_t> lease_until_ms_{0};
+  std::atomic<uint64_t> native_[kOps] = {};
+  std::atomic<uint64_t> passed_[kOps] = {};
+  std::atomic<uint64_t> read_bytes_{0};
+  std::atomic<uint64_t> written_bytes_{0};
+
+  std::mutex mutex_;
+  EntryTable entries_;
+  KernelNodes nodes_;
+  ContentTable contents_;
+  HeldXattrs held_xattrs_;
+  LastRead last_read_;
+  std::unordered_map<uint64_t, FilePtr> files_;
+  std::unordered_set<Handle*> handles_;
+  std::unordered_set<FolderHandle*> folder_handles_;
+  uint64_t next_file_ = 1;
+  uint64_t next_mark_ = 1;
+  int64_t answered_stale_ms_ = EntryTable::kNeverMs;
+  // The kernel id for which the thread was sent back to look again (what it was given then, once it has looked), and until when its next request for that is taken for the
+  // kernel's second try.
+  struct Asked {
+    uint64_t id;
+    int64_t until_ms;
+  };
+  static constexpr size_t kAskedMax = 256;
+  std::unordered_map<int32_t, Asked> asked_;  // by thread
+  struct Taken {
+    uint64_t folder;
+    std::string name;
+    uint64_t id;  // the kernel's
+    int64_t until_ms;
+  };
+  // Of the last second, oldest first.
+  std::deque<Taken> taken_;
+  // Stale names that the kernel was told to forget, until when it has.
+  std::deque<Taken> forgotten_;
+};
+
+}  // namespace runnel::drive
+
+#endif  // RUNNEL_DRIVE_CORE_DRIVE_CORE_H_
