@@ -22,6 +22,8 @@ const SYSTEM_PACKAGES = [
   { debian: "libfuse3-dev", library: "fuse3", why: "the kernel side of a drive" },
   { debian: "fuse3", command: "fusermount3", why: "maps a drive without being root" },
   { debian: "zstd", command: "zstd", why: "the tests compare savings with it" },
+  { debian: "clang-format", isOptional: true, why: "checks how the C++ is set" },
+  { debian: "clang-tidy", isOptional: true, why: "checks how the C++ is written" },
   { debian: "git", command: "git", why: "the tests run it on a drive" },
   { debian: "rsync", command: "rsync", why: "the tests copy with it" },
   { debian: "vim-tiny", command: "vi", why: "the tests save with it" },
@@ -49,6 +51,7 @@ function missingOnDebian() {
 }
 
 function isMissingElsewhere(wanted) {
+  if (wanted.isOptional) return false;
   if (wanted.command !== undefined) return !hasCommand(wanted.command);
   if (wanted.module !== undefined) return spawnSync("python3", ["-c", `import ${wanted.module}`]).status !== 0;
   return spawnSync("pkg-config", ["--exists", wanted.library]).status !== 0;

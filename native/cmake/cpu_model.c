@@ -1,5 +1,5 @@
-/* What __builtin_cpu_init and __builtin_cpu_supports of x86 compilers look at. libgcc and LLVM's compiler-rt have it, zig's
-   own runtime has not. Only the features that our sources ask for. Names and bit numbers are those of libgcc's
+/* What __builtin_cpu_init and __builtin_cpu_supports of x86 compilers look at. libgcc and LLVM's compiler-rt have it,
+   zig's own runtime has not. Only the features that our sources ask for. Names and bit numbers are those of libgcc's
    config/i386/cpuinfo.h, which compilers count on. */
 #include <cpuid.h>
 #include <stdint.h>

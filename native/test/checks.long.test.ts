@@ -48,7 +48,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: "a cut that leaves what was written behind it in a layer that is being committed",
-    file: "drive/open_files.cc",
+    file: "drive/content/open_files.cc",
     from: "      layer->extents.Cut(size_bytes);\n",
     to: "",
     check: ["fuzz", SECONDS, "overlay"],
@@ -56,7 +56,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: "a count that two threads change without a lock",
-    file: "drive/request_table.cc",
+    file: "drive/tables/request_table.cc",
     from: "size_t RequestTable::WaiterCount() {\n  std::lock_guard lock(mutex_);",
     to: "size_t RequestTable::WaiterCount() {",
     check: ["thread"],

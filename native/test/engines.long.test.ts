@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const isThere = (program: string): boolean => spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
 
 function compile(program: string): void {
-  const sources = ["src/chunk", "src/digest"].flatMap((part) =>
+  const sources = ["src/chunk", "src/chunk/scan", "src/digest"].flatMap((part) =>
     readdirSync(join(native, part))
       .filter((name) => name.endsWith(".cc") && !/_(none|x86)\.cc$/.test(name))
       .map((name) => join(part, name)),

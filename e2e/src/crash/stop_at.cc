@@ -1,6 +1,7 @@
-// Ends a process by SIGKILL just before its n-th change to files below certain folders: preloaded (LD_PRELOAD), it sees what every thread
-// asks of the kernel, SQLite and the drive's addon included. A write may be cut in half first, as a kill in the middle of it does.
-// Writes to one file that follow each other count as one change. Environment: see stop-at.ts. The count is under g_mutex.
+// Ends a process by SIGKILL just before its n-th change to files below certain folders: preloaded (LD_PRELOAD), it sees
+// what every thread asks of the kernel, SQLite and the drive's addon included. A write may be cut in half first, as a
+// kill in the middle of it does. Writes to one file that follow each other count as one change. Environment: see
+// stop-at.ts. The count is under g_mutex.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -90,7 +91,8 @@ bool IsTheOne(const char* what, const std::string& path) {
   const long n = ++g_count;
   if (!settings.trace.empty()) {
     const std::string line = std::to_string(n) + " " + change + "\n";
-    const int fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, settings.trace.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    const int fd = static_cast<int>(
+        syscall(SYS_openat, AT_FDCWD, settings.trace.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     if (fd >= 0) {
       if (syscall(SYS_write, fd, line.data(), line.size()) < 0) abort();
       close(fd);
@@ -177,26 +179,30 @@ AT_PATH(unlink, (const char* path), AT_FDCWD, path, (path))
 AT_PATH(unlinkat, (int folder, const char* path, int flags), folder, path, (folder, path, flags))
 AT_PATH(rename, (const char* path, const char* to), AT_FDCWD, path, (path, to))
 AT_PATH(renameat, (int folder, const char* path, int to, const char* name), folder, path, (folder, path, to, name))
-AT_PATH(renameat2, (int folder, const char* path, int to, const char* name, unsigned flags), folder, path, (folder, path, to, name, flags))
+AT_PATH(renameat2, (int folder, const char* path, int to, const char* name, unsigned flags), folder, path,
+        (folder, path, to, name, flags))
 AT_PATH(link, (const char* from, const char* path), AT_FDCWD, path, (from, path))
-AT_PATH(linkat, (int from, const char* name, int folder, const char* path, int flags), folder, path, (from, name, folder, path, flags))
+AT_PATH(linkat, (int from, const char* name, int folder, const char* path, int flags), folder, path,
+        (from, name, folder, path, flags))
 AT_PATH(symlink, (const char* target, const char* path), AT_FDCWD, path, (target, path))
 AT_PATH(symlinkat, (const char* target, int folder, const char* path), folder, path, (target, folder, path))
 AT_PATH(mknodat, (int folder, const char* path, mode_t mode, dev_t device), folder, path, (folder, path, mode, device))
 AT_PATH(fchmodat, (int folder, const char* path, mode_t mode, int flags), folder, path, (folder, path, mode, flags))
-AT_PATH(fchownat, (int folder, const char* path, uid_t user, gid_t group, int flags), folder, path, (folder, path, user, group, flags))
-AT_PATH(utimensat, (int folder, const char* path, const struct timespec times[2], int flags), folder, path, (folder, path, times, flags))
+AT_PATH(fchownat, (int folder, const char* path, uid_t user, gid_t group, int flags), folder, path,
+        (folder, path, user, group, flags))
+AT_PATH(utimensat, (int folder, const char* path, const struct timespec times[2], int flags), folder, path,
+        (folder, path, times, flags))
 
 /** Opening changes something when it makes or empties a file. */
-#define OPENING(name, before, folder)                              \
-  int name(before const char* path, int flags, ...) {              \
-    NEXT(name);                                                    \
-    va_list rest;                                                  \
-    va_start(rest, flags);                                         \
-    const mode_t mode = va_arg(rest, mode_t);                      \
-    va_end(rest);                                                  \
+#define OPENING(name, before, folder)                                            \
+  int name(before const char* path, int flags, ...) {                            \
+    NEXT(name);                                                                  \
+    va_list rest;                                                                \
+    va_start(rest, flags);                                                       \
+    const mode_t mode = va_arg(rest, mode_t);                                    \
+    va_end(rest);                                                                \
     if ((flags & (O_CREAT | O_TRUNC)) != 0) Before(#name, PathAt(folder, path)); \
-    return next(PASS_##name path, flags, mode);                    \
+    return next(PASS_##name path, flags, mode);                                  \
   }
 #define COMMA ,
 #define PASS_open

@@ -1,5 +1,5 @@
-// How large chunks are. A small chunk finds more of what is there already; of a large file it makes a recipe that weighs on
-// memory, disk and line. The breakpoints of a preset are breakpoints of the one before it.
+// How large chunks are. A small chunk finds more of what is there already; of a large file it makes a recipe that
+// weighs on memory, disk and line. The breakpoints of a preset are breakpoints of the one before it.
 #ifndef RUNNEL_CHUNK_CHUNK_PRESET_H_
 #define RUNNEL_CHUNK_CHUNK_PRESET_H_
 
@@ -17,8 +17,8 @@ struct ChunkPreset {
   uint64_t mask;
 };
 
-// chunk-presets.ts has the same numbers, and says which is for which file. The first is LBFS's; no chunk is larger than a
-// run of data may be.
+// chunk-presets.ts has the same numbers, and says which is for which file. The first is LBFS's; no chunk is larger than
+// a run of data may be.
 inline constexpr ChunkPreset kChunkPresets[] = {
     {2 * 1024, 64 * 1024, kBreakpointMask},
     {16 * 1024, 512 * 1024, (1 << 16) - 1},

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "src/chunk/scan/breakpoint_scan.h"
 #include "chunker.h"
-#include "zero_chunk.h"
+#include "src/chunk/scan/breakpoint_scan.h"
 #include "src/digest/sha256.h"
 #include "src/digest/sha256_batch.h"
+#include "zero_chunk.h"
 
 namespace runnel {
 
@@ -24,7 +24,8 @@ struct ChunkList {
 struct ChunkEngines {
   // How breakpoints of large inputs are found; nullptr for the plain roll alone.
   BreakpointScan scan = FastestScan();
-  // All of Sha256Engines(), or one of them alone. None: chunks are cut and not digested, and a list of them has no digests.
+  // All of Sha256Engines(), or one of them alone. None: chunks are cut and not digested, and a list of them has no
+  // digests.
   std::span<const Sha256Engine> sha256 = Sha256Engines();
 };
 

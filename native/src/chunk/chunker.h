@@ -1,7 +1,7 @@
-// Cuts a stream of bytes into chunks: the first breakpoint at least the preset's minimum after the last cut, its maximum
-// at the latest, and the end. Whether a position is a breakpoint depends on the 48 bytes before it alone, and the
-// minimum is longer than the window, so cuts do not depend on how the stream is split into calls nor on anything before
-// the last cut.
+// Cuts a stream of bytes into chunks: the first breakpoint at least the preset's minimum after the last cut, its
+// maximum at the latest, and the end. Whether a position is a breakpoint depends on the 48 bytes before it alone, and
+// the minimum is longer than the window, so cuts do not depend on how the stream is split into calls nor on anything
+// before the last cut.
 #ifndef RUNNEL_CHUNK_CHUNKER_H_
 #define RUNNEL_CHUNK_CHUNKER_H_
 

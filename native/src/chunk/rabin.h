@@ -16,8 +16,8 @@ namespace runnel {
 // Irreducible, of degree 63 (the coefficient of x^63 is written out). LBFS's FINGERPRINT_PT.
 inline constexpr uint64_t kPolynomial = 0xbfe6b8a5bf378d83;
 inline constexpr size_t kWindowBytes = 48;
-// A fingerprint says "cut" when its low 13 bits have this value: on random data once in 8 KiB. Of larger chunks more bits
-// count (chunk_preset.h).
+// A fingerprint says "cut" when its low 13 bits have this value: on random data once in 8 KiB. Of larger chunks more
+// bits count (chunk_preset.h).
 inline constexpr uint64_t kBreakpointMask = (1 << 13) - 1;
 inline constexpr uint64_t kBreakpointValue = 0x78;
 

@@ -7,8 +7,8 @@ namespace runnel {
 
 namespace {
 
-// Past an edit the next cut of the base is an eighth of the largest chunk away or so: reading much more at once would be for
-// nothing.
+// Past an edit the next cut of the base is an eighth of the largest chunk away or so: reading much more at once would
+// be for nothing.
 uint64_t StepBytesMin(const ChunkPreset& preset) { return preset.bytes_max / 2; }
 constexpr uint64_t kStepBytesMax = 1024 * 1024;
 
@@ -59,8 +59,7 @@ bool Rechunk::Next(ContentRange* range) {
     return false;
   }
   const uint64_t dirty_end = dirty_at_ < dirty_.size() ? EndOf(dirty_[dirty_at_]) : 0;
-  const uint64_t wanted =
-      std::clamp(dirty_end > position_ ? dirty_end - position_ : 0, step_bytes_min_, kStepBytesMax);
+  const uint64_t wanted = std::clamp(dirty_end > position_ ? dirty_end - position_ : 0, step_bytes_min_, kStepBytesMax);
   *range = {position_, std::min(wanted, size_ - position_)};
   return true;
 }

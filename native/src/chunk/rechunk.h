@@ -44,8 +44,8 @@ class Rechunk {
   bool Next(ContentRange* range);
   // The bytes of that range, all of them.
   void Take(const uint8_t* bytes, size_t length);
-  // In place of Take, when that range and what follows it are so many zeros: takes those that need not be read, and says how many; when
-  // none, the range has to be read.
+  // In place of Take, when that range and what follows it are so many zeros: takes those that need not be read, and
+  // says how many; when none, the range has to be read.
   uint64_t TakeZeros(uint64_t length);
 
   // After Next has answered false; once.
@@ -65,10 +65,10 @@ class Rechunk {
 
   const uint64_t size_;
   const uint64_t step_bytes_min_;
-  std::vector<uint64_t> ends_;        // of the base's chunks that may be kept
-  std::vector<ContentRange> dirty_;   // sorted, apart from each other
-  size_t dirty_at_ = 0;               // the first that does not lie before position_
-  size_t kept_until_ = 0;             // chunks of ends_ that were kept or passed
+  std::vector<uint64_t> ends_;       // of the base's chunks that may be kept
+  std::vector<ContentRange> dirty_;  // sorted, apart from each other
+  size_t dirty_at_ = 0;              // the first that does not lie before position_
+  size_t kept_until_ = 0;            // chunks of ends_ that were kept or passed
   uint64_t position_ = 0;
   bool is_rolling_ = false;
   ChunkStream stream_;

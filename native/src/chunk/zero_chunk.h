@@ -1,5 +1,5 @@
-// The chunk that zeros are cut into. Holes are read as zeros, and a sparse file can have gigabytes of them: told by looking, or known without
-// reading, they need not be cut and digested again and again.
+// The chunk that zeros are cut into. Holes are read as zeros, and a sparse file can have gigabytes of them: told by
+// looking, or known without reading, they need not be cut and digested again and again.
 #ifndef RUNNEL_CHUNK_ZERO_CHUNK_H_
 #define RUNNEL_CHUNK_ZERO_CHUNK_H_
 

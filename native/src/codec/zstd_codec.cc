@@ -29,9 +29,7 @@ ZSTD_DCtx* DecompressionContext() {
   return context.get();
 }
 
-int WindowLog(size_t length) {
-  return std::max(ZSTD_WINDOWLOG_MIN, static_cast<int>(std::bit_width(length)));
-}
+int WindowLog(size_t length) { return std::max(ZSTD_WINDOWLOG_MIN, static_cast<int>(std::bit_width(length))); }
 
 }  // namespace
 

@@ -17,8 +17,8 @@ struct ByteView {
   size_t length = 0;
 };
 
-// Compresses at `level` (1–19) against `prefix`, which may be empty and must lie elsewhere in memory. Returns false, with `output` empty, when the result
-// would not be smaller than the input.
+// Compresses at `level` (1–19) against `prefix`, which may be empty and must lie elsewhere in memory. Returns false,
+// with `output` empty, when the result would not be smaller than the input.
 bool Compress(ByteView bytes, ByteView prefix, int level, std::vector<uint8_t>* output);
 
 // True when `bytes` starts like one frame that takes all of them and does not say it has another size than

@@ -30,8 +30,8 @@ std::span<const Sha256Engine> Sha256Engines() {
 }
 
 const Sha256Engine& FastestSha256() {
-  static const Sha256Engine& engine =
-      *std::find_if(Sha256Engines().begin(), Sha256Engines().end(), [](const Sha256Engine& one) { return one.streams == 1; });
+  static const Sha256Engine& engine = *std::find_if(Sha256Engines().begin(), Sha256Engines().end(),
+                                                    [](const Sha256Engine& one) { return one.streams == 1; });
   return engine;
 }
 

@@ -18,8 +18,8 @@ inline constexpr size_t kDigestStreamsMax = 16;
 
 using Digest = std::array<uint8_t, kDigestBytes>;
 
-// Folds `count` blocks of 64 bytes of each stream into its state: stream i has its blocks at blocks[i] and its eight words
-// at states[i], states[stride + i], … The stride is at least the engine's streams.
+// Folds `count` blocks of 64 bytes of each stream into its state: stream i has its blocks at blocks[i] and its eight
+// words at states[i], states[stride + i], … The stride is at least the engine's streams.
 using Sha256Fold = void (*)(uint32_t* states, size_t stride, const uint8_t* const* blocks, size_t count);
 
 struct Sha256Engine {
@@ -36,7 +36,8 @@ void Sha256Portable(uint32_t* states, size_t stride, const uint8_t* const* block
 // Those that need instructions which this processor has, the widest first.
 std::vector<Sha256Engine> Sha256Instructions();
 
-// All that this processor can run, found once: the widest first, at the end those of one stream, the fastest of them first.
+// All that this processor can run, found once: the widest first, at the end those of one stream, the fastest of them
+// first.
 std::span<const Sha256Engine> Sha256Engines();
 
 // Of one stream.

@@ -1,8 +1,8 @@
-// SHA-256 with the instructions of ARMv8 (Arm ARM, FEAT_SHA256: SHA256H, SHA256H2, SHA256SU0, SHA256SU1): one stream, and two
-// side by side, since the result of one instruction takes longer than the next one takes to begin.
+// SHA-256 with the instructions of ARMv8 (Arm ARM, FEAT_SHA256: SHA256H, SHA256H2, SHA256SU0, SHA256SU1): one stream,
+// and two side by side, since the result of one instruction takes longer than the next one takes to begin.
 //
-// The state is two registers, {a, b, c, d} and {e, f, g, h} from the low lane up; SHA256H and SHA256H2 return what either
-// is four rounds later.
+// The state is two registers, {a, b, c, d} and {e, f, g, h} from the low lane up; SHA256H and SHA256H2 return what
+// either is four rounds later.
 #include <arm_neon.h>
 #if defined(__linux__)
 #include <asm/hwcap.h>

@@ -7,8 +7,8 @@
 
 namespace runnel {
 
-// One piece on its way: its blocks lie in up to three runs, the one that the stream had begun, those within the piece, and
-// the end.
+// One piece on its way: its blocks lie in up to three runs, the one that the stream had begun, those within the piece,
+// and the end.
 class Sha256Lane {
  public:
   void Begin(DigestPiece* piece) {

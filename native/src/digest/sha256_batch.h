@@ -1,5 +1,5 @@
-// SHA-256 of many pieces of memory at once. A stream by itself leaves most of the processor idle, so several fold side by
-// side: the longest pieces first, on the widest engine that enough of them are left for.
+// SHA-256 of many pieces of memory at once. A stream by itself leaves most of the processor idle, so several fold side
+// by side: the longest pieces first, on the widest engine that enough of them are left for.
 #ifndef RUNNEL_DIGEST_SHA256_BATCH_H_
 #define RUNNEL_DIGEST_SHA256_BATCH_H_
 

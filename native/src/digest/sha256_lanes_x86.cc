@@ -24,10 +24,12 @@ constexpr int kChoice = 0xca;
 constexpr int kMajority = 0xe8;
 
 RUNNEL_LANES_TARGET inline __m512i Sigma0(__m512i word) {
-  return _mm512_ternarylogic_epi32(_mm512_ror_epi32(word, 7), _mm512_ror_epi32(word, 18), _mm512_srli_epi32(word, 3), kXor3);
+  return _mm512_ternarylogic_epi32(_mm512_ror_epi32(word, 7), _mm512_ror_epi32(word, 18), _mm512_srli_epi32(word, 3),
+                                   kXor3);
 }
 RUNNEL_LANES_TARGET inline __m512i Sigma1(__m512i word) {
-  return _mm512_ternarylogic_epi32(_mm512_ror_epi32(word, 17), _mm512_ror_epi32(word, 19), _mm512_srli_epi32(word, 10), kXor3);
+  return _mm512_ternarylogic_epi32(_mm512_ror_epi32(word, 17), _mm512_ror_epi32(word, 19), _mm512_srli_epi32(word, 10),
+                                   kXor3);
 }
 RUNNEL_LANES_TARGET inline __m512i Sum0(__m512i a) {
   return _mm512_ternarylogic_epi32(_mm512_ror_epi32(a, 2), _mm512_ror_epi32(a, 13), _mm512_ror_epi32(a, 22), kXor3);
@@ -36,17 +38,17 @@ RUNNEL_LANES_TARGET inline __m512i Sum1(__m512i e) {
   return _mm512_ternarylogic_epi32(_mm512_ror_epi32(e, 6), _mm512_ror_epi32(e, 11), _mm512_ror_epi32(e, 25), kXor3);
 }
 
-// words[i] gets word i of the block of each stream: 16 × 16 words transposed, first within quarters of 128 bits, then the
-// quarters.
+// words[i] gets word i of the block of each stream: 16 × 16 words transposed, first within quarters of 128 bits, then
+// the quarters.
 RUNNEL_LANES_TARGET inline void LoadWords(const uint8_t* const* blocks, size_t at, __m512i* words) {
-  const __m512i big_endian =
-      _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
+  const __m512i big_endian = _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
   __m512i rows[kSha256Lanes];
 #pragma GCC unroll 4
   for (size_t group = 0; group < kSha256Lanes; group += 4) {
     __m512i four[4];
 #pragma GCC unroll 4
-    for (size_t i = 0; i < 4; ++i) four[i] = _mm512_shuffle_epi8(_mm512_loadu_si512(blocks[group + i] + at), big_endian);
+    for (size_t i = 0; i < 4; ++i)
+      four[i] = _mm512_shuffle_epi8(_mm512_loadu_si512(blocks[group + i] + at), big_endian);
     const __m512i low01 = _mm512_unpacklo_epi32(four[0], four[1]);
     const __m512i high01 = _mm512_unpackhi_epi32(four[0], four[1]);
     const __m512i low23 = _mm512_unpacklo_epi32(four[2], four[3]);
@@ -95,8 +97,8 @@ RUNNEL_LANES_TARGET void FoldSha256Lanes(uint32_t* states, size_t stride, const 
         // The word of 16 rounds later.
         const __m512i early = Sigma0(words[(i + 1) % kBlockWords]);
         const __m512i late = Sigma1(words[(i + 14) % kBlockWords]);
-        words[i] = _mm512_add_epi32(_mm512_add_epi32(words[i], early),
-                                    _mm512_add_epi32(words[(i + 9) % kBlockWords], late));
+        words[i] =
+            _mm512_add_epi32(_mm512_add_epi32(words[i], early), _mm512_add_epi32(words[(i + 9) % kBlockWords], late));
       }
     }
     for (size_t i = 0; i < kDigestWords; ++i) state[i] = _mm512_add_epi32(state[i], now[i]);

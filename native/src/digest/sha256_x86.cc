@@ -1,5 +1,5 @@
-// SHA-256 with the SHA extensions of x86 (Intel SDM, volume 2: SHA256RNDS2, SHA256MSG1, SHA256MSG2): one stream, and two
-// side by side, since the result of one instruction takes longer than the next one takes to begin.
+// SHA-256 with the SHA extensions of x86 (Intel SDM, volume 2: SHA256RNDS2, SHA256MSG1, SHA256MSG2): one stream, and
+// two side by side, since the result of one instruction takes longer than the next one takes to begin.
 //
 // SHA256RNDS2 keeps the state as two registers, from the high lane down: {a, b, e, f} and {c, d, g, h}. It does two
 // rounds with the low two lanes of its third operand (words plus round constants) and returns the new {a, b, e, f}; the

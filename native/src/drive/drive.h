@@ -1,8 +1,9 @@
-// What the drive's core and its two fronts (fuse/: a kernel, memory/: none) share: plain types, and the two interfaces between them.
-// No Node header, no libfuse header.
+// What the drive's core and its two fronts (fuse/: a kernel, memory/: none) share: plain types, and the two interfaces
+// between them. No Node header, no libfuse header.
 //
-// A Reply is one request of a program, answered exactly once by one of its methods, from any thread and under no lock of the core.
-// A Front is what the core needs of its front. All its methods may be called from any thread, under the core's locks, and never wait.
+// A Reply is one request of a program, answered exactly once by one of its methods, from any thread and under no lock
+// of the core. A Front is what the core needs of its front. All its methods may be called from any thread, under the
+// core's locks, and never wait.
 #ifndef RUNNEL_DRIVE_DRIVE_H_
 #define RUNNEL_DRIVE_DRIVE_H_
 
@@ -92,8 +93,8 @@ class Reply {
  public:
   virtual ~Reply() = default;
   virtual Caller GetCaller() const = 0;
-  // This waits for a close. A program that a signal has brought to its end closes its files when no signal can interrupt it any more: once it is seen to be
-  // such a one, DriveCore::Interrupt(waiter) is called.
+  // This waits for a close. A program that a signal has brought to its end closes its files when no signal can
+  // interrupt it any more: once it is seen to be such a one, DriveCore::Interrupt(waiter) is called.
   virtual void WatchCaller(uint64_t waiter) = 0;
   // The request will wait under this id: from now on the front passes an interrupt to DriveCore::Interrupt(id).
   virtual void OnWaiting(uint64_t waiter) = 0;
@@ -126,7 +127,8 @@ class Front {
   // CLOCK_BOOTTIME and CLOCK_REALTIME.
   virtual int64_t NowBootMs() = 0;
   virtual int64_t NowWallNs() = 0;
-  // The clock that the kernel's timeouts run on: it stands still while the machine sleeps, which that of leases does not.
+  // The clock that the kernel's timeouts run on: it stands still while the machine sleeps, which that of leases does
+  // not.
   virtual int64_t NowKernelMs() = 0;
   // There is something for the agent (DriveCore::Drain).
   virtual void WakeAgent() = 0;
@@ -134,8 +136,8 @@ class Front {
   virtual void Post(std::function<void()> task) = 0;
   // Calls DriveCore::Expire no later than then.
   virtual void WakeAt(int64_t boot_ms) = 0;
-  // Tells the kernel, on a thread of its own, to forget a name and then calls DriveCore::Invalidated(id, mark) if there is a mark, or a node's attributes.
-  // Not worth doing after `until_ms`, when the kernel has forgotten by itself.
+  // Tells the kernel, on a thread of its own, to forget a name and then calls DriveCore::Invalidated(id, mark) if there
+  // is a mark, or a node's attributes. Not worth doing after `until_ms`, when the kernel has forgotten by itself.
   virtual void InvalidateName(uint64_t folder_id, std::string name, uint64_t id, uint64_t mark, int64_t until_ms) = 0;
   virtual void InvalidateAttributes(uint64_t id, int64_t until_ms) = 0;
   // Another client changed what a name of a folder (a node) leads to: for fronts whose programs can watch folders.
@@ -146,8 +148,32 @@ class Front {
 
 // By operation: what the agent is asked (DriveRequest of drive.ts), then what is only counted.
 enum class Op : uint8_t {
-  kLookup, kGetattr, kList, kOpen, kCreate, kMake, kLink, kRemove, kRename, kSetattr, kFetch, kCommit, kStatfs, kXattrs, kSetxattr,
-  kReadlink, kRead, kWrite, kFlush, kFsync, kRelease, kOpendir, kReaddir, kForget, kSeek, kCount,
+  kLookup,
+  kGetattr,
+  kList,
+  kOpen,
+  kCreate,
+  kMake,
+  kLink,
+  kRemove,
+  kRename,
+  kSetattr,
+  kFetch,
+  kCommit,
+  kStatfs,
+  kXattrs,
+  kSetxattr,
+  kReadlink,
+  kRead,
+  kWrite,
+  kFlush,
+  kFsync,
+  kRelease,
+  kOpendir,
+  kReaddir,
+  kForget,
+  kSeek,
+  kCount,
 };
 constexpr size_t kOps = static_cast<size_t>(Op::kCount);
 const char* NameOf(Op op);
@@ -229,21 +255,24 @@ struct CoreSettings {
   uint64_t entries_max = 100000;
   uint64_t root_node = 1;
   bool is_read_only = false;
-  // What names that programs take for one have in common, as a kernel without upper and lower case needs it. Null: they differ.
+  // What names that programs take for one have in common, as a kernel without upper and lower case needs it. Null: they
+  // differ.
   std::function<std::string(std::string_view)> fold;
   // The most the kernel may answer names and attributes by itself; 0: it asks every time.
   uint32_t kernel_timeout_ms = 1000;
 };
 
-constexpr uint64_t kRootId = 1;                      // FUSE_ROOT_ID
-constexpr uint64_t kAliasBase = uint64_t{1} << 53;   // kernel ids from here on are aliases, never nodes
+constexpr uint64_t kRootId = 1;                        // FUSE_ROOT_ID
+constexpr uint64_t kAliasBase = uint64_t{1} << 53;     // kernel ids from here on are aliases, never nodes
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 38;  // LIMITS.fileBytes
 
 // Of holes and of what files take: as most disks have it.
 constexpr uint64_t kBlockBytes = 4096;
 
 // What a file of that size takes on disk when it has no holes.
-constexpr uint64_t WholeBlocks(uint64_t size_bytes) { return (size_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
+constexpr uint64_t WholeBlocks(uint64_t size_bytes) {
+  return (size_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+}
 
 }  // namespace runnel::drive
 

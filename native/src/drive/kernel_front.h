@@ -16,7 +16,7 @@ class KernelFront {
     std::string mountpoint;
     std::string source;
     bool is_read_only = false;
-    bool uses_fskit = false;  // of macOS: without a kernel extension
+    bool uses_fskit = false;     // of macOS: without a kernel extension
     bool replaces_dead = false;  // at the mount point there is a mount whose process has ended
   };
 
@@ -24,17 +24,19 @@ class KernelFront {
   virtual ~KernelFront() = default;
 
   virtual DriveCore& core() = 0;
-  // Mounts and starts the threads. An empty string, or a sentence for a person. The notice kReady follows, or kUnmounted.
+  // Mounts and starts the threads. An empty string, or a sentence for a person. The notice kReady follows, or
+  // kUnmounted.
   virtual std::string Start() = 0;
-  // Calls `done` on a thread of its own: true when unmounted and all threads but that one have ended; false when programs use the mount.
-  // Not while another close is under way.
+  // Calls `done` on a thread of its own: true when unmounted and all threads but that one have ended; false when
+  // programs use the mount. Not while another close is under way.
   virtual void Close(bool force, std::function<void(bool)> done) = 0;
   // Ends the mount on the caller's thread, whoever uses it, for when nobody is left to answer. Waits for all threads.
   virtual void EndNow() = 0;
 };
 
 // nullptr where Runnel cannot map drives. `wake_agent` is called from any thread, under the core's locks.
-std::unique_ptr<KernelFront> MakeKernelFront(KernelFront::Settings settings, CoreSettings core_settings, std::function<void()> wake_agent);
+std::unique_ptr<KernelFront> MakeKernelFront(KernelFront::Settings settings, CoreSettings core_settings,
+                                             std::function<void()> wake_agent);
 
 }  // namespace runnel::drive
 

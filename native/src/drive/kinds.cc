@@ -7,10 +7,11 @@ namespace runnel::drive {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "",          "NotFound", "Unknown",     "Stale",       "Gone",        "Exists",         "NotEmpty",   "NoSpace", "Quota",
-    "Denied",    "Revoked",  "TooLarge",    "BadName",     "Busy",        "Corrupt",        "Epoch",      "Version", "Invalid",
-    "Unreachable", "Interrupted", "ReadOnly", "NotFolder", "IsFolder",    "Unsupported",    "Unavailable", "Lost",   "Io",
-    "NameTooLong", "LinkLoop", "NoAttribute", "PastEnd",   "BufferTooSmall", "TooManyOpen",
+    "",          "NotFound",    "Unknown",     "Stale",          "Gone",        "Exists",      "NotEmpty",
+    "NoSpace",   "Quota",       "Denied",      "Revoked",        "TooLarge",    "BadName",     "Busy",
+    "Corrupt",   "Epoch",       "Version",     "Invalid",        "Unreachable", "Interrupted", "ReadOnly",
+    "NotFolder", "IsFolder",    "Unsupported", "Unavailable",    "Lost",        "Io",          "NameTooLong",
+    "LinkLoop",  "NoAttribute", "PastEnd",     "BufferTooSmall", "TooManyOpen",
 };
 static_assert(std::size(kNames) == static_cast<size_t>(Kind::kCount));
 

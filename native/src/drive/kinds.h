@@ -1,6 +1,6 @@
-// Kinds of failures within the drive, as the agent names them (ERROR_KINDS of shared/src/errors.ts, in the same order), and those that only the
-// drive itself finds. Each system has one exhaustive table of what a program is answered: ToErrno (fuse/to_errno.cc), ToNtStatus (winfsp/nt_status.cc);
-// one that forgets a kind does not compile (-Wswitch).
+// Kinds of failures within the drive, as the agent names them (ERROR_KINDS of shared/src/errors.ts, in the same order),
+// and those that only the drive itself finds. Each system has one exhaustive table of what a program is answered:
+// ToErrno (fuse/to_errno.cc), ToNtStatus (winfsp/nt_status.cc); one that forgets a kind does not compile (-Wswitch).
 #ifndef RUNNEL_DRIVE_KINDS_H_
 #define RUNNEL_DRIVE_KINDS_H_
 

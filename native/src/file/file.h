@@ -26,8 +26,9 @@ struct Extent {
 // holes has none. Moves the descriptor's position.
 Extent ExtentAt(int fd, uint64_t offset, uint64_t length);
 
-// Copies within the system where it can, else through memory; a hole becomes a hole. `count` is short only at the source's end. EINVAL when
-// both are the same file and the ranges overlap. After a failure some of it may have been written.
+// Copies within the system where it can, else through memory; a hole becomes a hole. `count` is short only at the
+// source's end. EINVAL when both are the same file and the ranges overlap. After a failure some of it may have been
+// written.
 int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t length, uint64_t* count);
 
 int Truncate(int fd, uint64_t length);
@@ -45,7 +46,8 @@ void WillRead(int fd, uint64_t offset, uint64_t length);
 
 // Whether a file can be kept from being written to.
 enum class Lease : uint8_t {
-  // Until the descriptor is closed, whoever opens the file for writing or cuts it waits, as long as the system lets him wait.
+  // Until the descriptor is closed, whoever opens the file for writing or cuts it waits, as long as the system lets him
+  // wait.
   kTaken,
   // Somebody has it open for writing.
   kWriter,
@@ -53,7 +55,8 @@ enum class Lease : uint8_t {
   kRefused,
 };
 
-// Takes a lease for reading on a descriptor that is open for reading only (Linux: fcntl(2), F_SETLEASE; elsewhere refused).
+// Takes a lease for reading on a descriptor that is open for reading only (Linux: fcntl(2), F_SETLEASE; elsewhere
+// refused).
 Lease TakeLease(int fd);
 
 // Whether a lease that was taken still stands and nobody waits for its end.

@@ -17,7 +17,8 @@ class WatchBatch {
   // Past this many paths they are forgotten and "overflow" is told instead.
   static constexpr size_t kPathsMax = 65'536;
 
-  // "changed" and "writing" of the same path are one "written": there is no more to wait for, and that bytes changed is not forgotten.
+  // "changed" and "writing" of the same path are one "written": there is no more to wait for, and that bytes changed is
+  // not forgotten.
   void Add(const std::string& path, WatchKind kind);
 
   // Everything so far is lost or will be found by a whole scan.

@@ -1,13 +1,15 @@
-// Checks of SQLite's pages: a layer under SQLite (a VFS) that ends every page of a database file with a digest of its bytes and place, and fails the
-// read of a page that is not as it was written. An extension that SQLite loads from core.node; from then on it is under every database that
-// this process opens. Files beside the database pass through: the write-ahead log has sums of its own, which SQLite checks when it finds
-// a log that it did not write itself.
+// Checks of SQLite's pages: a layer under SQLite (a VFS) that ends every page of a database file with a digest of its
+// bytes and place, and fails the read of a page that is not as it was written. An extension that SQLite loads from
+// core.node; from then on it is under every database that this process opens. Files beside the database pass through:
+// the write-ahead log has sums of its own, which SQLite checks when it finds a log that it did not write itself.
 //
-// One SQLite library in a process: what one allocates, and where it keeps its fields, is not for another (Node.js has one inside as well).
+// One SQLite library in a process: what one allocates, and where it keeps its fields, is not for another (Node.js has
+// one inside as well).
 //
-// Threads: SQLite calls a file's methods on one thread at a time; nothing here is shared but the layer itself. It is set up once: SQLite's library is
-// kept from being unloaded with the last thread that uses it, or what it calls here and what is called there would outlive each other.
-// See https://sqlite.org/vfs.html, and "reserved space" in https://sqlite.org/fileformat2.html.
+// Threads: SQLite calls a file's methods on one thread at a time; nothing here is shared but the layer itself. It is
+// set up once: SQLite's library is kept from being unloaded with the last thread that uses it, or what it calls here
+// and what is called there would outlive each other. See https://sqlite.org/vfs.html, and "reserved space" in
+// https://sqlite.org/fileformat2.html.
 #ifdef _WIN32
 #include <windows.h>
 #else
@@ -50,7 +52,8 @@ const sqlite3_io_methods* MethodsBelow(sqlite3_file* file) { return BelowOf(file
 
 // SQLite reads and writes a database in whole pages, but for looks at its header.
 bool IsPage(int bytes, sqlite3_int64 offset) {
-  return bytes >= kPageBytesMin && bytes <= kPageBytesMax && std::has_single_bit(static_cast<unsigned>(bytes)) && offset % bytes == 0;
+  return bytes >= kPageBytesMin && bytes <= kPageBytesMax && std::has_single_bit(static_cast<unsigned>(bytes)) &&
+         offset % bytes == 0;
 }
 
 uint64_t DigestOf(const void* page, int bytes, sqlite3_int64 offset) {
@@ -143,8 +146,8 @@ int Open(sqlite3_vfs*, sqlite3_filename name, sqlite3_file* file, int flags, int
   return result;
 }
 
-// SQL function runnel_wrong_page(): reads the whole file of the main database; the number of its first page that is not as it was written, 0
-// when there is none. What the write-ahead log has instead is not looked at.
+// SQL function runnel_wrong_page(): reads the whole file of the main database; the number of its first page that is not
+// as it was written, 0 when there is none. What the write-ahead log has instead is not looked at.
 void FindWrongPage(sqlite3_context* context, int, sqlite3_value**) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(sqlite3_context_db_handle(context), "main", SQLITE_FCNTL_FILE_POINTER, &file);
@@ -170,14 +173,16 @@ void FindWrongPage(sqlite3_context* context, int, sqlite3_value**) {
 int Prepare(sqlite3* database, char**, const sqlite3_api_routines*) {
   int bytes = kDigestBytes;
   sqlite3_file_control(database, "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes);
-  return sqlite3_create_function(database, "runnel_wrong_page", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr, FindWrongPage, nullptr, nullptr);
+  return sqlite3_create_function(database, "runnel_wrong_page", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr,
+                                 FindWrongPage, nullptr, nullptr);
 }
 
 // The library that holds `address` stays as long as the process.
 bool KeepLoaded(void* address) {
 #ifdef _WIN32
   HMODULE module = nullptr;
-  return GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN, static_cast<const char*>(address), &module) != 0;
+  return GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+                            static_cast<const char*>(address), &module) != 0;
 #else
   Dl_info library = {};
   return dladdr(address, &library) != 0 && dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
@@ -208,7 +213,7 @@ __declspec(dllexport)
 #else
 __attribute__((visibility("default")))
 #endif
-int sqlite3_extension_init(sqlite3*, char** error, const sqlite3_api_routines* api) {
+    int sqlite3_extension_init(sqlite3*, char** error, const sqlite3_api_routines* api) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (sqlite3_api != nullptr && sqlite3_api->vfs_find != api->vfs_find) {

@@ -14,7 +14,8 @@ ByteView ViewOf(const std::vector<uint8_t>& bytes) { return {bytes.data(), bytes
 TEST_CASE("what was compressed comes back, with the prefix that it was compressed against") {
   Choices choices(3);
   for (int round = 0; round < 60; ++round) {
-    const std::vector<uint8_t> prefix = round % 2 == 0 ? std::vector<uint8_t>() : choices.MixedBytes(choices.Below(60'000));
+    const std::vector<uint8_t> prefix =
+        round % 2 == 0 ? std::vector<uint8_t>() : choices.MixedBytes(choices.Below(60'000));
     std::vector<uint8_t> bytes = choices.MixedBytes(choices.Below(60'000));
     bytes.insert(bytes.end(), prefix.begin(), prefix.end());
     std::vector<uint8_t> packed;
@@ -25,7 +26,8 @@ TEST_CASE("what was compressed comes back, with the prefix that it was compresse
     CHECK(Decompress(ViewOf(packed), ViewOf(prefix), unpacked.data(), unpacked.size()));
     CHECK(unpacked == bytes);
     // Cut off, and with a byte changed: refused or of another content, never past its memory.
-    const std::vector<uint8_t> shorter(packed.begin(), packed.begin() + static_cast<ptrdiff_t>(choices.Below(packed.size() - 1)));
+    const std::vector<uint8_t> shorter(packed.begin(),
+                                       packed.begin() + static_cast<ptrdiff_t>(choices.Below(packed.size() - 1)));
     CHECK(!Decompress(ViewOf(shorter), ViewOf(prefix), unpacked.data(), unpacked.size()));
     packed[choices.Below(packed.size() - 1)] ^= static_cast<uint8_t>(1 + choices.Below(254));
     (void)Decompress(ViewOf(packed), ViewOf(prefix), unpacked.data(), unpacked.size());

@@ -1,4 +1,5 @@
-// SHA-256 of many pieces at once by every engine, against one stream in plain C++, and that against the standard's example.
+// SHA-256 of many pieces at once by every engine, against one stream in plain C++, and that against the standard's
+// example.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,8 +21,9 @@ Digest DigestOf(const std::vector<uint8_t>& bytes) {
 }
 
 TEST_CASE("plain C++ digests the example of FIPS 180-4") {
-  const Digest expected = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
-                           0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad};
+  const Digest expected = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40,
+                           0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17,
+                           0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad};
   CHECK(DigestOf({'a', 'b', 'c'}) == expected);
 }
 
@@ -44,7 +46,8 @@ TEST_CASE("every engine digests pieces of any sizes, in batches of any size, som
         pieces[i] = {pieces[i].stream, contents[i].data() + splits[i], contents[i].size() - splits[i], true};
       }
       // Streams that ended before have started anew.
-      for (size_t i = 0; i < count; i += 2) pieces[i] = {pieces[i].stream, contents[i].data(), contents[i].size(), true};
+      for (size_t i = 0; i < count; i += 2)
+        pieces[i] = {pieces[i].stream, contents[i].data(), contents[i].size(), true};
       DigestAll(pieces, {&engine, 1});
       for (size_t i = 0; i < count; ++i) CHECK(pieces[i].digest == DigestOf(contents[i]));
     }

@@ -1,9 +1,9 @@
 // The drive's core under several programs, an agent and a clock, each on threads of their own.
-#include <chrono>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <chrono>
 
 #include <cerrno>
 #include <filesystem>
@@ -100,7 +100,8 @@ class Agent {
     for (const LayerRanges& layer : message.layers) {
       const UniqueFd fd(open(layer.path.c_str(), O_RDONLY | O_CLOEXEC));
       for (const ByteRange& range : layer.extents) {
-        if (pread(fd.Get(), bytes.data() + range.offset, range.length, static_cast<off_t>(range.offset)) < 0) answer.error = Kind::kIo;
+        if (pread(fd.Get(), bytes.data() + range.offset, range.length, static_cast<off_t>(range.offset)) < 0)
+          answer.error = Kind::kIo;
       }
       unlink(layer.path.c_str());
     }
@@ -110,7 +111,8 @@ class Agent {
     UniqueFd fd(memfd_create("content", MFD_CLOEXEC));
     if (write(fd.Get(), bytes.data(), bytes.size()) < 0) answer.error = Kind::kIo;
     const uint64_t id = ++last_content_;
-    auto content = std::make_shared<Content>(id, message.node, entry.version, bytes.size(), std::string(), std::move(fd));
+    auto content =
+        std::make_shared<Content>(id, message.node, entry.version, bytes.size(), std::string(), std::move(fd));
     content->AddPresent({{0, bytes.size()}});
     core_->PutContent(std::move(content));
     core_->PutNode(entry, false);
@@ -158,7 +160,8 @@ Handle* OpenShared(DriveCore& core, uint64_t* id) {
   }
 }
 
-// Writes, saves and reads its own piece of a file that the others write too. Answers how often something was not as it should be.
+// Writes, saves and reads its own piece of a file that the others write too. Answers how often something was not as it
+// should be.
 int RunProgram(DriveCore& core, int number) {
   int wrong = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -166,7 +169,8 @@ int RunProgram(DriveCore& core, int number) {
     Handle* handle = OpenShared(core, &id);
     const std::string piece(kPieceBytes, static_cast<char>('a' + (number + round) % 26));
     const uint64_t offset = static_cast<uint64_t>(number) * kPieceBytes;
-    wrong += Ask([&](ReplyPtr reply) { core.Write(reply, handle, offset, piece.data(), piece.size()); }).error != Kind::kNone;
+    wrong += Ask([&](ReplyPtr reply) { core.Write(reply, handle, offset, piece.data(), piece.size()); }).error !=
+             Kind::kNone;
     wrong += Ask([&](ReplyPtr reply) { core.Read(reply, handle, offset, piece.size()); }).data != piece;
     wrong += Ask([&](ReplyPtr reply) { core.Flush(reply, handle); }).error != Kind::kNone;
     wrong += Ask([&](ReplyPtr reply) { core.Read(reply, handle, offset, piece.size()); }).data != piece;

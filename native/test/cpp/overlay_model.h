@@ -1,5 +1,5 @@
-// An open file of the drive (open_files.h) beside what it should hold: a plain array of bytes. What the agent is told to commit
-// is put together as the agent would, and must be those bytes too.
+// An open file of the drive (open_files.h) beside what it should hold: a plain array of bytes. What the agent is told
+// to commit is put together as the agent would, and must be those bytes too.
 #ifndef RUNNEL_TEST_CPP_OVERLAY_MODEL_H_
 #define RUNNEL_TEST_CPP_OVERLAY_MODEL_H_
 
@@ -59,11 +59,13 @@ class OverlayModel {
   }
 
   void Punch(uint64_t offset, uint64_t length) {
-    const Kind error = file_->Allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, std::max<uint64_t>(1, length), 1);
+    const Kind error =
+        file_->Allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, std::max<uint64_t>(1, length), 1);
     if (error == Kind::kUnsupported) return;
     Must(error == Kind::kNone, "a hole is made");
     const uint64_t end = std::min<uint64_t>(bytes_.size(), offset + std::max<uint64_t>(1, length));
-    if (offset < end) std::fill(bytes_.begin() + static_cast<ptrdiff_t>(offset), bytes_.begin() + static_cast<ptrdiff_t>(end), 0);
+    if (offset < end)
+      std::fill(bytes_.begin() + static_cast<ptrdiff_t>(offset), bytes_.begin() + static_cast<ptrdiff_t>(end), 0);
   }
 
   void BeginCommit() {
@@ -110,7 +112,8 @@ class OverlayModel {
     uint64_t at = offset;
     for (const File::Segment& segment : plan.segments) {
       Must(segment.offset == at && segment.length > 0, "segments follow each other");
-      Must(BytesOf(plan, segment) == Bytes(bytes_.begin() + static_cast<ptrdiff_t>(at), bytes_.begin() + static_cast<ptrdiff_t>(at + segment.length)),
+      Must(BytesOf(plan, segment) == Bytes(bytes_.begin() + static_cast<ptrdiff_t>(at),
+                                           bytes_.begin() + static_cast<ptrdiff_t>(at + segment.length)),
            "what is read is what was written");
       at += segment.length;
     }
@@ -123,7 +126,8 @@ class OverlayModel {
     if (offset >= bytes_.size()) return Must(error == Kind::kPastEnd, "there is no data past the end");
     const uint64_t until = error == Kind::kNone ? found : bytes_.size();
     Must(offset <= until && until <= bytes_.size(), "data lies ahead and within the file");
-    Must(std::all_of(bytes_.begin() + static_cast<ptrdiff_t>(offset), bytes_.begin() + static_cast<ptrdiff_t>(until), [](uint8_t byte) { return byte == 0; }),
+    Must(std::all_of(bytes_.begin() + static_cast<ptrdiff_t>(offset), bytes_.begin() + static_cast<ptrdiff_t>(until),
+                     [](uint8_t byte) { return byte == 0; }),
          "no data is left out");
   }
 
@@ -136,7 +140,8 @@ class OverlayModel {
   ContentPtr ContentOf(uint64_t version, uint64_t from, uint64_t until) {
     const Bytes& bytes = versions_[version];
     UniqueFd fd(memfd_create("content", MFD_CLOEXEC));
-    Must(fd.Get() >= 0 && write(fd.Get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "a content is made");
+    Must(fd.Get() >= 0 && write(fd.Get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
+         "a content is made");
     contents_[++last_content_] = bytes;
     auto content = std::make_shared<Content>(last_content_, kNode, version, bytes.size(), std::string(), std::move(fd));
     until = std::min<uint64_t>(until, bytes.size());
@@ -162,7 +167,8 @@ class OverlayModel {
     Must(fd.Get() >= 0, "a layer has a file");
     for (const ByteRange& range : layer.extents) {
       Must(range.offset + range.length <= into->size(), "extents end within the file");
-      const ssize_t count = pread(fd.Get(), into->data() + range.offset, range.length, static_cast<off_t>(range.offset));
+      const ssize_t count =
+          pread(fd.Get(), into->data() + range.offset, range.length, static_cast<off_t>(range.offset));
       Must(count == static_cast<ssize_t>(range.length), "a layer's file has its extents");
     }
   }

@@ -55,7 +55,9 @@ TEST_CASE("more files than may be open are there to be used, and no more are ope
   CHECK(PooledFile::OpenCount() == 0);
 }
 
-TEST_CASE("a file stays open while it is used, and one that was pinned for as long as it lives, whatever becomes of its path") {
+TEST_CASE(
+    "a file stays open while it is used, and one that was pinned for as long as it lives, whatever becomes of its "
+    "path") {
   const Folder folder;
   const std::unique_ptr<PooledFile> pinned = Make(folder, 1);
   const std::unique_ptr<PooledFile> used = Make(folder, 2);

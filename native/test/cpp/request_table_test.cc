@@ -1,4 +1,5 @@
-// The request table: each request is answered exactly once, whoever comes first: answer, interrupt, deadline or the end.
+// The request table: each request is answered exactly once, whoever comes first: answer, interrupt, deadline or the
+// end.
 #include <doctest/doctest.h>
 
 #include <cerrno>

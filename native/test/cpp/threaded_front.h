@@ -1,5 +1,5 @@
-// A front of the drive with threads, without a kernel: posted tasks run on a thread of their own, time is the machine's, and
-// replies only remember how often they were given.
+// A front of the drive with threads, without a kernel: posted tasks run on a thread of their own, time is the
+// machine's, and replies only remember how often they were given.
 #ifndef RUNNEL_TEST_CPP_THREADED_FRONT_H_
 #define RUNNEL_TEST_CPP_THREADED_FRONT_H_
 
@@ -41,7 +41,8 @@ class ThreadedFront : public Front {
   }
 
   int64_t NowBootMs() override {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   }
   int64_t NowKernelMs() override { return NowBootMs(); }
   int64_t NowWallNs() override { return NowBootMs() * 1'000'000; }
@@ -112,7 +113,9 @@ class WaitingReply : public Reply {
   bool Created(const EntryAnswer& answer, Handle* handle) override { return Hear({.entry = answer, .handle = handle}); }
   bool Opened(Handle* handle, bool) override { return Hear({.handle = handle}); }
   bool FolderOpened(FolderHandle* handle) override { return Hear({.folder = handle}); }
-  void Attributes(const struct Attributes& attributes, uint32_t) override { Hear({.entry = {.attributes = attributes}}); }
+  void Attributes(const struct Attributes& attributes, uint32_t) override {
+    Hear({.entry = {.attributes = attributes}});
+  }
   void Target(const std::string& target) override { Hear({.data = target}); }
   void Data(const char* data, size_t size) override { Hear({.data = std::string(data, size)}); }
   void Written(size_t) override { Hear({}); }

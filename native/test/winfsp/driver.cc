@@ -12,7 +12,8 @@ Driver& Driver::Get() {
   return *driver;
 }
 
-NTSTATUS Driver::Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params, const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made) {
+NTSTATUS Driver::Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
+                        const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made) {
   const std::lock_guard lock(mutex_);
   if (file_system_ != nullptr) return STATUS_OBJECT_NAME_COLLISION;
   device_ = device;
@@ -49,8 +50,10 @@ void Driver::Unmount() {
 }
 
 NTSTATUS Driver::Start(ULONG threads) {
-  // The real one would hold a namespace lock around requests that wait: a file system whose requests may wait for one another takes it away.
-  if (file_system_->EnterOperation != nullptr || file_system_->LeaveOperation != nullptr) return STATUS_INVALID_PARAMETER;
+  // The real one would hold a namespace lock around requests that wait: a file system whose requests may wait for one
+  // another takes it away.
+  if (file_system_->EnterOperation != nullptr || file_system_->LeaveOperation != nullptr)
+    return STATUS_INVALID_PARAMETER;
   for (ULONG i = 0; i < threads; ++i) threads_.emplace_back([this] { Serve(); });
   return STATUS_SUCCESS;
 }
@@ -121,11 +124,24 @@ NTSTATUS Driver::Transact(UINT32 kind, const std::function<NTSTATUS()>& run, ULO
 
 void Driver::Ask(const std::string& call, Asked asked, std::function<void(Told)> done) {
   static const std::map<std::string, Call> kCalls = {
-      {"open", &Driver::OpenFile},       {"close", &Driver::CloseFile},     {"cleanup", &Driver::Cleanup},         {"read", &Driver::Read},
-      {"write", &Driver::Write},         {"flush", &Driver::Flush},         {"info", &Driver::GetInfo},            {"setBasic", &Driver::SetBasic},
-      {"setSize", &Driver::SetSize},     {"dispose", &Driver::SetDisposition}, {"rename", &Driver::Rename},        {"list", &Driver::List},
-      {"dirInfo", &Driver::DirInfo},     {"getSecurity", &Driver::GetSecurity}, {"setSecurity", &Driver::SetSecurity}, {"getLink", &Driver::GetLink},
-      {"setLink", &Driver::SetLink},     {"volume", &Driver::GetVolume},
+      {"open", &Driver::OpenFile},
+      {"close", &Driver::CloseFile},
+      {"cleanup", &Driver::Cleanup},
+      {"read", &Driver::Read},
+      {"write", &Driver::Write},
+      {"flush", &Driver::Flush},
+      {"info", &Driver::GetInfo},
+      {"setBasic", &Driver::SetBasic},
+      {"setSize", &Driver::SetSize},
+      {"dispose", &Driver::SetDisposition},
+      {"rename", &Driver::Rename},
+      {"list", &Driver::List},
+      {"dirInfo", &Driver::DirInfo},
+      {"getSecurity", &Driver::GetSecurity},
+      {"setSecurity", &Driver::SetSecurity},
+      {"getLink", &Driver::GetLink},
+      {"setLink", &Driver::SetLink},
+      {"volume", &Driver::GetVolume},
   };
   const auto found = kCalls.find(call);
   const std::lock_guard lock(mutex_);
@@ -134,7 +150,8 @@ void Driver::Ask(const std::string& call, Asked asked, std::function<void(Told)>
     told.status = found == kCalls.end() ? STATUS_INVALID_PARAMETER : STATUS_DEVICE_NOT_READY;
     return done(told);
   }
-  queue_.push_back([this, run = found->second, asked = std::move(asked), done = std::move(done)] { done((this->*run)(asked)); });
+  queue_.push_back(
+      [this, run = found->second, asked = std::move(asked), done = std::move(done)] { done((this->*run)(asked)); });
   changed_.notify_one();
 }
 

@@ -1,7 +1,8 @@
-// A stand-in for WinFsp's driver: takes requests of programs as the kernel passes them on, and calls a file system's operations for them on threads of its
-// own, in the order and with the checks of WinFsp 2. One file system at a time.
+// A stand-in for WinFsp's driver: takes requests of programs as the kernel passes them on, and calls a file system's
+// operations for them on threads of its own, in the order and with the checks of WinFsp 2. One file system at a time.
 //
-// Left out, since it is the real driver's alone and a file system has no part in it: share modes, byte-range locks, caches, oplocks, patterns.
+// Left out, since it is the real driver's alone and a file system has no part in it: share modes, byte-range locks,
+// caches, oplocks, patterns.
 #ifndef RUNNEL_TEST_WINFSP_DRIVER_H_
 #define RUNNEL_TEST_WINFSP_DRIVER_H_
 
@@ -79,7 +80,8 @@ class Driver {
   static Driver& Get();
 
   // ── what the library's functions do ──
-  NTSTATUS Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params, const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made);
+  NTSTATUS Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params, const FSP_FILE_SYSTEM_INTERFACE* operations,
+                  FSP_FILE_SYSTEM** made);
   void Delete(FSP_FILE_SYSTEM* file_system);
   NTSTATUS Mount(PWSTR mountpoint);
   void Unmount();
@@ -89,7 +91,8 @@ class Driver {
   void TakeNotifications(const FSP_FSCTL_NOTIFY_INFO* info, SIZE_T size);
 
   // ── what programs do ──
-  // Runs the call on one of the file system's threads; `done` on that thread, or on whichever answers. STATUS_DEVICE_NOT_READY without a file system.
+  // Runs the call on one of the file system's threads; `done` on that thread, or on whichever answers.
+  // STATUS_DEVICE_NOT_READY without a file system.
   void Ask(const std::string& call, Asked asked, std::function<void(Told)> done);
 
   std::wstring mountpoint();

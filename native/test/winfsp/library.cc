@@ -40,7 +40,9 @@ bool Follow(std::wstring* path, size_t at, const std::vector<uint8_t>& data) {
 
 namespace runnel::test {
 
-void SetOperationContext(FSP_FSCTL_TRANSACT_REQ* request, FSP_FSCTL_TRANSACT_RSP* response) { context = {request, response}; }
+void SetOperationContext(FSP_FSCTL_TRANSACT_REQ* request, FSP_FSCTL_TRANSACT_RSP* response) {
+  context = {request, response};
+}
 
 void ReadDirBuffer(const void* buffer, ULONG size, std::vector<Listed>* names, uint64_t* next_offset, bool* is_whole) {
   const auto* at = static_cast<const uint8_t*>(buffer);
@@ -65,14 +67,16 @@ FSP_API NTSTATUS FspVersion(PUINT32 version) {
   return STATUS_SUCCESS;
 }
 
-FSP_API NTSTATUS FspFileSystemCreate(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params, const FSP_FILE_SYSTEM_INTERFACE* operations,
-                                     FSP_FILE_SYSTEM** made) {
+FSP_API NTSTATUS FspFileSystemCreate(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
+                                     const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made) {
   return Driver::Get().Create(device, params, operations, made);
 }
 
 FSP_API VOID FspFileSystemDelete(FSP_FILE_SYSTEM* file_system) { Driver::Get().Delete(file_system); }
 
-FSP_API NTSTATUS FspFileSystemSetMountPoint(FSP_FILE_SYSTEM*, PWSTR mountpoint) { return Driver::Get().Mount(mountpoint); }
+FSP_API NTSTATUS FspFileSystemSetMountPoint(FSP_FILE_SYSTEM*, PWSTR mountpoint) {
+  return Driver::Get().Mount(mountpoint);
+}
 
 FSP_API VOID FspFileSystemRemoveMountPoint(FSP_FILE_SYSTEM*) { Driver::Get().Unmount(); }
 
@@ -80,7 +84,9 @@ FSP_API NTSTATUS FspFileSystemStartDispatcher(FSP_FILE_SYSTEM*, ULONG threads) {
 
 FSP_API VOID FspFileSystemStopDispatcher(FSP_FILE_SYSTEM*) { Driver::Get().Stop(true); }
 
-FSP_API VOID FspFileSystemSendResponse(FSP_FILE_SYSTEM*, FSP_FSCTL_TRANSACT_RSP* response) { Driver::Get().TakeResponse(response); }
+FSP_API VOID FspFileSystemSendResponse(FSP_FILE_SYSTEM*, FSP_FSCTL_TRANSACT_RSP* response) {
+  Driver::Get().TakeResponse(response);
+}
 
 // Every other time as if a rename were under way.
 FSP_API NTSTATUS FspFileSystemNotifyBegin(FSP_FILE_SYSTEM*, ULONG) {
@@ -98,9 +104,13 @@ FSP_API NTSTATUS FspFileSystemNotifyEnd(FSP_FILE_SYSTEM*) { return STATUS_SUCCES
 
 FSP_API FSP_FILE_SYSTEM_OPERATION_CONTEXT* FspFileSystemGetOperationContext(VOID) { return &context; }
 
-FSP_API NTSTATUS FspFileSystemOpEnter(FSP_FILE_SYSTEM*, FSP_FSCTL_TRANSACT_REQ*, FSP_FSCTL_TRANSACT_RSP*) { return STATUS_SUCCESS; }
+FSP_API NTSTATUS FspFileSystemOpEnter(FSP_FILE_SYSTEM*, FSP_FSCTL_TRANSACT_REQ*, FSP_FSCTL_TRANSACT_RSP*) {
+  return STATUS_SUCCESS;
+}
 
-FSP_API NTSTATUS FspFileSystemOpLeave(FSP_FILE_SYSTEM*, FSP_FSCTL_TRANSACT_REQ*, FSP_FSCTL_TRANSACT_RSP*) { return STATUS_SUCCESS; }
+FSP_API NTSTATUS FspFileSystemOpLeave(FSP_FILE_SYSTEM*, FSP_FSCTL_TRANSACT_REQ*, FSP_FSCTL_TRANSACT_RSP*) {
+  return STATUS_SUCCESS;
+}
 
 FSP_API BOOLEAN FspFileSystemAddDirInfo(FSP_FSCTL_DIR_INFO* item, PVOID buffer, ULONG length, PULONG used) {
   const UINT16 end = 0;
@@ -113,9 +123,9 @@ FSP_API BOOLEAN FspFileSystemAddDirInfo(FSP_FSCTL_DIR_INFO* item, PVOID buffer, 
   return TRUE;
 }
 
-FSP_API NTSTATUS FspFileSystemResolveReparsePoints(FSP_FILE_SYSTEM* file_system,
-                                                   NTSTATUS (*get)(FSP_FILE_SYSTEM*, PVOID, PWSTR, BOOLEAN, PVOID, PSIZE_T), PVOID user, PWSTR name,
-                                                   UINT32 index, BOOLEAN resolves_last, PIO_STATUS_BLOCK status, PVOID buffer, PSIZE_T size) {
+FSP_API NTSTATUS FspFileSystemResolveReparsePoints(
+    FSP_FILE_SYSTEM* file_system, NTSTATUS (*get)(FSP_FILE_SYSTEM*, PVOID, PWSTR, BOOLEAN, PVOID, PSIZE_T), PVOID user,
+    PWSTR name, UINT32 index, BOOLEAN resolves_last, PIO_STATUS_BLOCK status, PVOID buffer, PSIZE_T size) {
   std::wstring path = name;
   size_t at = index;
   for (int links = 0; at < path.size();) {

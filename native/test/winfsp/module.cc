@@ -1,4 +1,5 @@
-// The stand-in as JavaScript sees it: `ask(call, arguments)` is one request of a program; the rest shows what the file system told its driver.
+// The stand-in as JavaScript sees it: `ask(call, arguments)` is one request of a program; the rest shows what the file
+// system told its driver.
 #include <napi.h>
 
 #include <memory>
@@ -15,7 +16,9 @@ std::wstring WideOf(const Napi::Object& object, const char* name) {
   return {text.begin(), text.end()};
 }
 
-Napi::String TextOf(Napi::Env env, const std::wstring& wide) { return Napi::String::New(env, std::u16string(wide.begin(), wide.end())); }
+Napi::String TextOf(Napi::Env env, const std::wstring& wide) {
+  return Napi::String::New(env, std::u16string(wide.begin(), wide.end()));
+}
 
 uint64_t NumberOf(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
@@ -84,7 +87,8 @@ Napi::ThreadSafeFunction to_javascript;
 Napi::Value Ask(const Napi::CallbackInfo& info) {
   const auto deferred = std::make_shared<Napi::Promise::Deferred>(info.Env());
   Driver::Get().Ask(info[0].As<Napi::String>().Utf8Value(), AskedOf(info[1].As<Napi::Object>()), [deferred](Told told) {
-    to_javascript.NonBlockingCall([deferred, told = std::move(told)](Napi::Env env, Napi::Function) { deferred->Resolve(ObjectOf(env, told)); });
+    to_javascript.NonBlockingCall(
+        [deferred, told = std::move(told)](Napi::Env env, Napi::Function) { deferred->Resolve(ObjectOf(env, told)); });
   });
   return deferred->Promise();
 }
@@ -124,7 +128,8 @@ Napi::Value EndOutside(const Napi::CallbackInfo& info) {
 }
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  to_javascript = Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}), "driver", 0, 1);
+  to_javascript =
+      Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}), "driver", 0, 1);
   to_javascript.Unref(env);
   exports.Set("ask", Napi::Function::New(env, Ask));
   exports.Set("heard", Napi::Function::New(env, Heard));

@@ -51,7 +51,8 @@ NTSTATUS Driver::Check(std::wstring path, UINT32 access, UINT32 options, bool ch
   std::vector<uint64_t> descriptor(512);
   SIZE_T size = descriptor.size() * sizeof(uint64_t);
   UINT32 attributes = 0;
-  const NTSTATUS status = Operations().GetSecurityByName(FileSystem(), path.data(), &attributes, descriptor.data(), &size);
+  const NTSTATUS status =
+      Operations().GetSecurityByName(FileSystem(), path.data(), &attributes, descriptor.data(), &size);
   *link_at = attributes;
   if (status != STATUS_SUCCESS) return status;
   if ((attributes & kReparse) != 0 && (checks_folder || (options & FILE_OPEN_REPARSE_POINT) == 0)) {
@@ -71,7 +72,8 @@ NTSTATUS Driver::Check(std::wstring path, UINT32 access, UINT32 options, bool ch
 NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, Told* told) {
   const UINT32 options = asked.options | asked.disposition << 24;
   const bool overwrites = asked.disposition == FILE_OVERWRITE || asked.disposition == FILE_OVERWRITE_IF;
-  const bool may_make = asked.disposition == FILE_CREATE || asked.disposition == FILE_OPEN_IF || asked.disposition == FILE_OVERWRITE_IF;
+  const bool may_make =
+      asked.disposition == FILE_CREATE || asked.disposition == FILE_OPEN_IF || asked.disposition == FILE_OVERWRITE_IF;
   UINT32 link_at = 0;
   NTSTATUS status = STATUS_OBJECT_NAME_NOT_FOUND;
   void* context = nullptr;
@@ -82,7 +84,8 @@ NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, Told* told) {
   UINT32 granted = asked.access;
   if (asked.disposition != FILE_CREATE) {
     status = Check(*path, asked.access | (overwrites ? FILE_WRITE_DATA : 0), asked.options, false, &link_at);
-    if (status == STATUS_SUCCESS) status = Operations().Open(FileSystem(), path->data(), options, granted, &context, &info.FileInfo);
+    if (status == STATUS_SUCCESS)
+      status = Operations().Open(FileSystem(), path->data(), options, granted, &context, &info.FileInfo);
     if (status == STATUS_SUCCESS && overwrites) {
       status = Operations().Overwrite(FileSystem(), context, asked.attributes, FALSE, 0, &info.FileInfo);
       if (status != STATUS_SUCCESS) Operations().Close(FileSystem(), context);
@@ -92,21 +95,24 @@ NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, Told* told) {
     const UINT32 needed = (asked.options & FILE_DIRECTORY_FILE) != 0 ? FILE_ADD_SUBDIRECTORY : FILE_ADD_FILE;
     status = Check(*path, needed, asked.options, true, &link_at);
     if (status == STATUS_SUCCESS) {
-      status = Operations().Create(FileSystem(), path->data(), options, granted, asked.attributes, nullptr, 0, &context, &info.FileInfo);
+      status = Operations().Create(FileSystem(), path->data(), options, granted, asked.attributes, nullptr, 0, &context,
+                                   &info.FileInfo);
     }
   }
   if (status == STATUS_REPARSE) {
     IO_STATUS_BLOCK io = {};
     SIZE_T size = normalized.size() * sizeof(WCHAR);
     const bool resolves_last = (asked.options & FILE_OPEN_REPARSE_POINT) == 0;
-    status = Operations().ResolveReparsePoints(FileSystem(), path->data(), link_at, resolves_last, &io, normalized.data(), &size);
+    status = Operations().ResolveReparsePoints(FileSystem(), path->data(), link_at, resolves_last, &io,
+                                               normalized.data(), &size);
     if (status == STATUS_REPARSE) path->assign(normalized.data(), size / sizeof(WCHAR));
     return status;
   }
   if (status != STATUS_SUCCESS) return status;
   FileObject file;
   file.context = context;
-  const bool is_normalized = info.NormalizedNameSize <= FSP_FSCTL_TRANSACT_PATH_SIZEMAX && info.NormalizedNameSize < normalized.size() * sizeof(WCHAR);
+  const bool is_normalized = info.NormalizedNameSize <= FSP_FSCTL_TRANSACT_PATH_SIZEMAX &&
+                             info.NormalizedNameSize < normalized.size() * sizeof(WCHAR);
   file.path = is_normalized ? std::wstring(normalized.data(), info.NormalizedNameSize / sizeof(WCHAR)) : *path;
   file.access = granted;
   file.is_modified = overwrites;
@@ -158,7 +164,11 @@ Told Driver::Read(const Asked& asked) {
   ULONG count = 0;
   told.status = Transact(
       FspFsctlTransactReadKind,
-      [&] { return Operations().Read(FileSystem(), file->context, told.bytes.data(), asked.offset, static_cast<ULONG>(asked.size), &count); }, &count);
+      [&] {
+        return Operations().Read(FileSystem(), file->context, told.bytes.data(), asked.offset,
+                                 static_cast<ULONG>(asked.size), &count);
+      },
+      &count);
   told.bytes.resize(told.status == STATUS_SUCCESS ? count : 0);
   return told;
 }
@@ -171,7 +181,8 @@ Told Driver::Write(const Asked& asked) {
   const uint64_t offset = asked.is_on ? UINT64_MAX : asked.offset;
   ULONG count = 0;
   const auto run = [&] {
-    return Operations().Write(FileSystem(), file->context, bytes.data(), offset, static_cast<ULONG>(bytes.size()), asked.is_on, FALSE, &count, &told.info);
+    return Operations().Write(FileSystem(), file->context, bytes.data(), offset, static_cast<ULONG>(bytes.size()),
+                              asked.is_on, FALSE, &count, &told.info);
   };
   told.status = Transact(FspFsctlTransactWriteKind, run, &count);
   told.has_info = told.status == STATUS_SUCCESS;
@@ -203,7 +214,8 @@ Told Driver::SetBasic(const Asked& asked) {
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
   Told told;
   const UINT32 attributes = asked.attributes == 0 ? INVALID_FILE_ATTRIBUTES : asked.attributes;
-  told.status = Operations().SetBasicInfo(FileSystem(), file->context, attributes, 0, asked.atime, asked.mtime, 0, &told.info);
+  told.status =
+      Operations().SetBasicInfo(FileSystem(), file->context, attributes, 0, asked.atime, asked.mtime, 0, &told.info);
   told.has_info = told.status == STATUS_SUCCESS;
   return told;
 }
@@ -225,9 +237,11 @@ Told Driver::SetDisposition(const Asked& asked) {
   if ((file->access & DELETE) == 0) return Failed(STATUS_ACCESS_DENIED);
   FSP_FSCTL_FILE_INFO info;
   NTSTATUS status = asked.is_on ? Operations().GetFileInfo(FileSystem(), file->context, &info) : STATUS_SUCCESS;
-  if (asked.is_on && status == STATUS_SUCCESS && (info.FileAttributes & FILE_ATTRIBUTE_READONLY) != 0) status = STATUS_CANNOT_DELETE;
+  if (asked.is_on && status == STATUS_SUCCESS && (info.FileAttributes & FILE_ATTRIBUTE_READONLY) != 0)
+    status = STATUS_CANNOT_DELETE;
   std::wstring path = file->path;
-  if (asked.is_on && status == STATUS_SUCCESS) status = Operations().CanDelete(FileSystem(), file->context, path.data());
+  if (asked.is_on && status == STATUS_SUCCESS)
+    status = Operations().CanDelete(FileSystem(), file->context, path.data());
   if (status == STATUS_SUCCESS) file->is_delete_pending = asked.is_on;
   return Failed(status);
 }
@@ -241,14 +255,16 @@ Told Driver::Rename(const Asked& asked) {
   UINT32 unused = 0;
   if (asked.is_on) {
     const NTSTATUS replaced = Check(to, DELETE, FILE_OPEN_REPARSE_POINT, false, &unused);
-    const bool is_fine = replaced == STATUS_SUCCESS || replaced == STATUS_OBJECT_NAME_NOT_FOUND || replaced == STATUS_REPARSE;
+    const bool is_fine =
+        replaced == STATUS_SUCCESS || replaced == STATUS_OBJECT_NAME_NOT_FOUND || replaced == STATUS_REPARSE;
     if (!is_fine) return Failed(replaced);
   }
   const NTSTATUS status = Operations().Rename(FileSystem(), file->context, from.data(), to.data(), asked.is_on);
   if (status != STATUS_SUCCESS) return Failed(status);
   const std::lock_guard lock(mutex_);
   for (auto& [handle, other] : files_) {
-    const bool is_below = other.path.rfind(from, 0) == 0 && (other.path.size() == from.size() || other.path[from.size()] == L'\\');
+    const bool is_below =
+        other.path.rfind(from, 0) == 0 && (other.path.size() == from.size() || other.path[from.size()] == L'\\');
     if (is_below) other.path.replace(0, from.size(), to);
   }
   return {};
@@ -264,7 +280,9 @@ Told Driver::List(const Asked& asked) {
   for (bool is_first = true; !is_whole; is_first = false) {
     ULONG count = 0;
     PWSTR from = is_first ? nullptr : reinterpret_cast<PWSTR>(marker);
-    const auto run = [&] { return Operations().ReadDirectory(FileSystem(), file->context, nullptr, from, buffer.data(), kPageBytes, &count); };
+    const auto run = [&] {
+      return Operations().ReadDirectory(FileSystem(), file->context, nullptr, from, buffer.data(), kPageBytes, &count);
+    };
     told.status = Transact(FspFsctlTransactQueryDirectoryKind, run, &count);
     if (told.status != STATUS_SUCCESS || count == 0) break;
     ReadDirBuffer(buffer.data(), count, &told.names, &marker[0], &is_whole);
@@ -290,11 +308,13 @@ Told Driver::GetSecurity(const Asked& asked) {
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
   Told told;
   SIZE_T size = 4;
-  if (Operations().GetSecurity(FileSystem(), file->context, nullptr, &size) != STATUS_BUFFER_OVERFLOW) return Failed(STATUS_INTERNAL_ERROR);
+  if (Operations().GetSecurity(FileSystem(), file->context, nullptr, &size) != STATUS_BUFFER_OVERFLOW)
+    return Failed(STATUS_INTERNAL_ERROR);
   std::vector<uint64_t> descriptor(size / sizeof(uint64_t) + 1);
   told.status = Operations().GetSecurity(FileSystem(), file->context, descriptor.data(), &size);
   LPWSTR text = nullptr;
-  constexpr SECURITY_INFORMATION kAll = OWNER_SECURITY_INFORMATION | GROUP_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
+  constexpr SECURITY_INFORMATION kAll =
+      OWNER_SECURITY_INFORMATION | GROUP_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
   if (told.status != STATUS_SUCCESS) return told;
   if (!ConvertSecurityDescriptorToStringSecurityDescriptorW(descriptor.data(), SDDL_REVISION_1, kAll, &text, nullptr)) {
     return Failed(STATUS_INVALID_SECURITY_DESCR);

@@ -5,8 +5,8 @@
 #include "src/bridge/core/arguments.h"
 #include "src/bridge/core/exports.h"
 #include "src/bridge/core/job.h"
-#include "src/bridge/disk/read.h"
 #include "src/bridge/core/results.h"
+#include "src/bridge/disk/read.h"
 #include "src/chunk/chunk_stream.h"
 #include "src/codec/zstd_codec.h"
 
@@ -22,7 +22,8 @@ struct BytesToChunk {
 
 Napi::Value ChunkBytes(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute, BytesToChunk{&PresetArgument(info, 1), BytesOf(info[0]), {}}, {info[0].As<Napi::Object>()},
+      info.Env(), Lane::kCompute, BytesToChunk{&PresetArgument(info, 1), BytesOf(info[0]), {}},
+      {info[0].As<Napi::Object>()},
       [](BytesToChunk& job) -> Failure {
         ChunkStream stream(*job.preset);
         stream.Update(job.bytes.data, job.bytes.length);
@@ -42,8 +43,8 @@ struct FileToChunk {
 
 Napi::Value ChunkFile(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute, FileToChunk{&PresetArgument(info, 3), IntArgument(info, 0), SizeArgument(info, 1), SizeArgument(info, 2), {}},
-      {},
+      info.Env(), Lane::kCompute,
+      FileToChunk{&PresetArgument(info, 3), IntArgument(info, 0), SizeArgument(info, 1), SizeArgument(info, 2), {}}, {},
       [](FileToChunk& job) -> Failure {
         ChunkStream stream(*job.preset);
         const Failure failure = ReadRange(

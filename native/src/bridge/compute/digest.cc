@@ -6,8 +6,8 @@
 #include "src/bridge/core/arguments.h"
 #include "src/bridge/core/exports.h"
 #include "src/bridge/core/job.h"
-#include "src/bridge/disk/read.h"
 #include "src/bridge/core/results.h"
+#include "src/bridge/disk/read.h"
 #include "src/chunk/zero_chunk.h"
 #include "src/digest/sha256_batch.h"
 

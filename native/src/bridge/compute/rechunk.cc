@@ -8,8 +8,8 @@
 #include "src/bridge/core/arguments.h"
 #include "src/bridge/core/exports.h"
 #include "src/bridge/core/job.h"
-#include "src/bridge/disk/read.h"
 #include "src/bridge/core/results.h"
+#include "src/bridge/disk/read.h"
 #include "src/chunk/rechunk.h"
 #include "src/file/file.h"
 
@@ -132,8 +132,9 @@ Failure RechunkContent(ContentToRechunk& job) {
 Napi::Value RechunkPieces(const Napi::CallbackInfo& info) {
   return StartJob(
       info.Env(), Lane::kCompute,
-      ContentToRechunk{&PresetArgument(info, 3), PiecesArgument(info[0]), LengthsArgument(info[1]), RangesArgument(info[2]), {}}, {},
-      RechunkContent,
+      ContentToRechunk{
+          &PresetArgument(info, 3), PiecesArgument(info[0]), LengthsArgument(info[1]), RangesArgument(info[2]), {}},
+      {}, RechunkContent,
       [](Napi::Env env, ContentToRechunk& job) -> Napi::Value { return RechunkResultOf(env, job.result); });
 }
 
@@ -146,7 +147,8 @@ class RechunkObject : public Napi::ObjectWrap<RechunkObject> {
   }
 
   explicit RechunkObject(const Napi::CallbackInfo& info)
-      : ObjectWrap(info), rechunk_(PresetArgument(info, 3), LengthsArgument(info[0]), RangesArgument(info[1]), SizeArgument(info, 2)) {}
+      : ObjectWrap(info),
+        rechunk_(PresetArgument(info, 3), LengthsArgument(info[0]), RangesArgument(info[1]), SizeArgument(info, 2)) {}
 
  private:
   Napi::Value Next(const Napi::CallbackInfo& info) {

@@ -36,12 +36,13 @@ ChunkEngines EnginesArgument(const Napi::CallbackInfo& info) {
 class ChunkStreamObject : public Napi::ObjectWrap<ChunkStreamObject> {
  public:
   static Napi::Function Define(Napi::Env env) {
-    return DefineClass(env, "ChunkStream",
-                       {InstanceMethod<&ChunkStreamObject::Update>("update"),
-                        InstanceMethod<&ChunkStreamObject::Finish>("finish")});
+    return DefineClass(
+        env, "ChunkStream",
+        {InstanceMethod<&ChunkStreamObject::Update>("update"), InstanceMethod<&ChunkStreamObject::Finish>("finish")});
   }
 
-  explicit ChunkStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), stream_(PresetArgument(info, 1), EnginesArgument(info)) {}
+  explicit ChunkStreamObject(const Napi::CallbackInfo& info)
+      : ObjectWrap(info), stream_(PresetArgument(info, 1), EnginesArgument(info)) {}
 
  private:
   void Update(const Napi::CallbackInfo& info) {
@@ -58,16 +59,17 @@ class ChunkStreamObject : public Napi::ObjectWrap<ChunkStreamObject> {
 const Sha256Engine& OneStreamArgument(const Napi::CallbackInfo& info) {
   if (info[0].IsUndefined()) return FastestSha256();
   const Sha256Engine& engine = Sha256Argument(info, 0).front();
-  if (engine.streams != 1) throw Napi::RangeError::New(info.Env(), std::string("for many streams only: ") + engine.name);
+  if (engine.streams != 1)
+    throw Napi::RangeError::New(info.Env(), std::string("for many streams only: ") + engine.name);
   return engine;
 }
 
 class DigestStreamObject : public Napi::ObjectWrap<DigestStreamObject> {
  public:
   static Napi::Function Define(Napi::Env env) {
-    return DefineClass(env, "DigestStream",
-                       {InstanceMethod<&DigestStreamObject::Update>("update"),
-                        InstanceMethod<&DigestStreamObject::Finish>("finish")});
+    return DefineClass(
+        env, "DigestStream",
+        {InstanceMethod<&DigestStreamObject::Update>("update"), InstanceMethod<&DigestStreamObject::Finish>("finish")});
   }
 
   explicit DigestStreamObject(const Napi::CallbackInfo& info) : ObjectWrap(info), digest_(OneStreamArgument(info)) {}

@@ -15,16 +15,39 @@ struct ErrnoName {
 
 // What file operations answer; others keep their number.
 constexpr ErrnoName kErrnoNames[] = {
-    {EACCES, "EACCES"}, {EAGAIN, "EAGAIN"}, {EBADF, "EBADF"}, {EBUSY, "EBUSY"}, {EEXIST, "EEXIST"},
-    {EFBIG, "EFBIG"}, {EINTR, "EINTR"}, {EINVAL, "EINVAL"}, {EIO, "EIO"}, {EISDIR, "EISDIR"},
-    {ELOOP, "ELOOP"}, {EMFILE, "EMFILE"}, {EMLINK, "EMLINK"}, {ENAMETOOLONG, "ENAMETOOLONG"},
-    {ENFILE, "ENFILE"}, {ENODEV, "ENODEV"}, {ENOENT, "ENOENT"}, {ENOMEM, "ENOMEM"}, {ENOSPC, "ENOSPC"},
-    {ENOSYS, "ENOSYS"}, {ENOTDIR, "ENOTDIR"}, {ENOTEMPTY, "ENOTEMPTY"}, {ENXIO, "ENXIO"}, {EPERM, "EPERM"},
-    {EOPNOTSUPP, "EOPNOTSUPP"}, {EOVERFLOW, "EOVERFLOW"}, {EROFS, "EROFS"}, {ETXTBSY, "ETXTBSY"},
+    {EACCES, "EACCES"},
+    {EAGAIN, "EAGAIN"},
+    {EBADF, "EBADF"},
+    {EBUSY, "EBUSY"},
+    {EEXIST, "EEXIST"},
+    {EFBIG, "EFBIG"},
+    {EINTR, "EINTR"},
+    {EINVAL, "EINVAL"},
+    {EIO, "EIO"},
+    {EISDIR, "EISDIR"},
+    {ELOOP, "ELOOP"},
+    {EMFILE, "EMFILE"},
+    {EMLINK, "EMLINK"},
+    {ENAMETOOLONG, "ENAMETOOLONG"},
+    {ENFILE, "ENFILE"},
+    {ENODEV, "ENODEV"},
+    {ENOENT, "ENOENT"},
+    {ENOMEM, "ENOMEM"},
+    {ENOSPC, "ENOSPC"},
+    {ENOSYS, "ENOSYS"},
+    {ENOTDIR, "ENOTDIR"},
+    {ENOTEMPTY, "ENOTEMPTY"},
+    {ENXIO, "ENXIO"},
+    {EPERM, "EPERM"},
+    {EOPNOTSUPP, "EOPNOTSUPP"},
+    {EOVERFLOW, "EOVERFLOW"},
+    {EROFS, "EROFS"},
+    {ETXTBSY, "ETXTBSY"},
     {EXDEV, "EXDEV"},
 // Windows has no numbers for these.
 #ifndef _WIN32
-    {EDQUOT, "EDQUOT"}, {ESTALE, "ESTALE"},
+    {EDQUOT, "EDQUOT"},
+    {ESTALE, "ESTALE"},
 #endif
 };
 

@@ -2,8 +2,8 @@
 #include <napi.h>
 
 #include "exports.h"
-#include "state.h"
 #include "src/pool/kept_memory.h"
+#include "state.h"
 
 namespace runnel {
 

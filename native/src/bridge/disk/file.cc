@@ -1,10 +1,10 @@
 // Jobs on open files.
+#include "src/file/file.h"
 #include "src/bridge/core/arguments.h"
 #include "src/bridge/core/exports.h"
 #include "src/bridge/core/job.h"
 #include "src/bridge/core/results.h"
 #include "src/file/descriptor.h"
-#include "src/file/file.h"
 
 namespace runnel {
 
@@ -57,15 +57,15 @@ Napi::Value CopyBetween(const Napi::CallbackInfo& info) {
       [](Napi::Env env, Copy& job) -> Napi::Value { return Napi::Number::New(env, static_cast<double>(job.count)); });
 }
 
-struct Extent {
+struct Cut {
   int fd;
   uint64_t length;
 };
 
 Napi::Value TruncateTo(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, Extent{IntArgument(info, 0), SizeArgument(info, 1)}, {},
-      [](Extent& job) -> Failure { return Truncate(job.fd, job.length); }, Undefined<Extent>);
+      info.Env(), Lane::kQuick, Cut{IntArgument(info, 0), SizeArgument(info, 1)}, {},
+      [](Cut& job) -> Failure { return Truncate(job.fd, job.length); }, Undefined<Cut>);
 }
 
 struct Syncing {

@@ -1,5 +1,5 @@
-// How jobs read ranges of files: in steps, the next one being read ahead meanwhile, and holes not at all, since the system
-// would fill memory with their zeros.
+// How jobs read ranges of files: in steps, the next one being read ahead meanwhile, and holes not at all, since the
+// system would fill memory with their zeros.
 #ifndef RUNNEL_BRIDGE_DISK_READ_H_
 #define RUNNEL_BRIDGE_DISK_READ_H_
 
@@ -15,8 +15,8 @@ namespace runnel {
 
 inline constexpr size_t kReadStepBytes = 1024 * 1024;
 
-// Feeds a range of a file to `take(bytes, length)` step by step, and holes, however large, to `take_zeros(length)`. kStaleCode when the file
-// ends before the range does.
+// Feeds a range of a file to `take(bytes, length)` step by step, and holes, however large, to `take_zeros(length)`.
+// kStaleCode when the file ends before the range does.
 template <typename Take, typename TakeZeros>
 Failure ReadRange(int fd, uint64_t offset, uint64_t length, Take take, TakeZeros take_zeros) {
   std::vector<uint8_t> buffer;

@@ -63,9 +63,9 @@ Napi::Value StatOfPath(const Napi::CallbackInfo& info) {
 
 Napi::Value ChangeStatAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick,
-      PathStat{IntArgument(info, 0), PathArgument(info, 1), {}, StatChangeArguments(info, 2)}, {},
-      [](PathStat& job) -> Failure { return ChangeStatOfPath(job.root, job.path, job.change); }, Undefined<PathStat>);
+      info.Env(), Lane::kQuick, PathStat{IntArgument(info, 0), PathArgument(info, 1), {}, StatChangeArguments(info, 2)},
+      {}, [](PathStat& job) -> Failure { return ChangeStatOfPath(job.root, job.path, job.change); },
+      Undefined<PathStat>);
 }
 
 struct PathBytes {

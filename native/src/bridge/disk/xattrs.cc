@@ -43,9 +43,7 @@ Napi::Value SetXattrAt(const Napi::CallbackInfo& info) {
       info.Env(), Lane::kQuick,
       Xattrs{IntArgument(info, 0), PathArgument(info, 1), TextArgument(info, 2), BytesOf(info[3])},
       {info[3].As<Napi::Object>()},
-      [](Xattrs& job) -> Failure {
-        return SetXattr(job.root, job.path, job.other, job.value.data, job.value.length);
-      },
+      [](Xattrs& job) -> Failure { return SetXattr(job.root, job.path, job.other, job.value.data, job.value.length); },
       Undefined<Xattrs>);
 }
 

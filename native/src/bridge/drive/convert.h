@@ -1,4 +1,5 @@
-// JavaScript values to the drive's types and back. Ids are numbers below 2^53 (aliases, in the memory drive, from there on), times BigInt.
+// JavaScript values to the drive's types and back. Ids are numbers below 2^53 (aliases, in the memory drive, from there
+// on), times BigInt.
 #ifndef RUNNEL_BRIDGE_DRIVE_CONVERT_H_
 #define RUNNEL_BRIDGE_DRIVE_CONVERT_H_
 

@@ -5,13 +5,15 @@
 #include <variant>
 #include <vector>
 
-#include "src/drive/content/overlay_file.h"
 #include "convert.h"
+#include "src/drive/content/overlay_file.h"
 
 namespace runnel::bridge {
 namespace {
 
-std::string StringOf(const Napi::Object& object, const char* name) { return object.Get(name).As<Napi::String>().Utf8Value(); }
+std::string StringOf(const Napi::Object& object, const char* name) {
+  return object.Get(name).As<Napi::String>().Utf8Value();
+}
 
 drive::CoreSettings CoreSettingsOf(const Napi::Object& settings) {
   drive::CoreSettings core;
@@ -81,9 +83,9 @@ DriveObject::DriveObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Driv
     if (kernel_ == nullptr) throw Napi::Error::New(info.Env(), "Runnel cannot map drives on this system yet.");
   } else {
     complete_ = Napi::Persistent(settings.Get("complete").As<Napi::Function>());
-    memory_ = std::make_unique<drive::MemoryFront>(CoreSettingsOf(settings), [this](uint64_t ticket, drive::MemoryResult result) {
-      Complete(ticket, std::move(result));
-    });
+    memory_ = std::make_unique<drive::MemoryFront>(
+        CoreSettingsOf(settings),
+        [this](uint64_t ticket, drive::MemoryResult result) { Complete(ticket, std::move(result)); });
   }
 }
 
@@ -149,7 +151,8 @@ void DriveObject::DeliverItems(Napi::Env env, napi_value on_items) {
 
 Napi::Value DriveObject::Start(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  napi_create_threadsafe_function(env, info[0], nullptr, Napi::String::New(env, "runnel.drive"), 0, 1, nullptr, nullptr, this, OnWake, &wake_);
+  napi_create_threadsafe_function(env, info[0], nullptr, Napi::String::New(env, "runnel.drive"), 0, 1, nullptr, nullptr,
+                                  this, OnWake, &wake_);
   const std::string problem = kernel_->Start();
   if (!problem.empty()) {
     StopWaking();
@@ -162,7 +165,9 @@ Napi::Value DriveObject::Start(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DriveObject::Close(const Napi::CallbackInfo& info) {
-  kernel_->Close(info[0].ToBoolean(), [this](bool is_done) { core().Notify({drive::Notice::kEnded, is_done ? 1u : 0u, 0, {}}); });
+  kernel_->Close(info[0].ToBoolean(), [this](bool is_done) {
+    core().Notify({drive::Notice::kEnded, is_done ? 1u : 0u, 0, {}});
+  });
   return info.Env().Undefined();
 }
 
@@ -205,9 +210,11 @@ Napi::Value DriveObject::SetLease(const Napi::CallbackInfo& info) {
 Napi::Value DriveObject::PutContent(const Napi::CallbackInfo& info) {
   const std::string path = info[3].As<Napi::String>().Utf8Value();
   drive::UniqueFd fd;
-  const drive::Kind error = drive::PooledFile::OpenWithRoom([&path](int* to) { return drive::OpenContentFile(path, to); }, &fd);
+  const drive::Kind error =
+      drive::PooledFile::OpenWithRoom([&path](int* to) { return drive::OpenContentFile(path, to); }, &fd);
   if (error == drive::Kind::kNone) {
-    auto content = std::make_shared<drive::Content>(IdOf(info[0]), IdOf(info[1]), IdOf(info[2]), IdOf(info[4]), path, std::move(fd));
+    auto content = std::make_shared<drive::Content>(IdOf(info[0]), IdOf(info[1]), IdOf(info[2]), IdOf(info[4]), path,
+                                                    std::move(fd));
     content->AddPresent(RangesOf(info[5]));
     core().PutContent(std::move(content));
   }
@@ -252,7 +259,8 @@ Napi::Value DriveObject::SettleXattrs(const Napi::CallbackInfo& info) {
   auto xattrs = std::make_shared<drive::Xattrs>();
   for (uint32_t at = 0; at + 1 < flat.Length(); at += 2) {
     const auto value = flat.Get(at + 1).As<Napi::Uint8Array>();
-    (*xattrs)[flat.Get(at).As<Napi::String>().Utf8Value()].assign(reinterpret_cast<const char*>(value.Data()), value.ByteLength());
+    (*xattrs)[flat.Get(at).As<Napi::String>().Utf8Value()].assign(reinterpret_cast<const char*>(value.Data()),
+                                                                  value.ByteLength());
   }
   drive::Answer answer;
   answer.xattrs = std::move(xattrs);
@@ -284,6 +292,8 @@ Napi::Value DriveObject::CommitDirty(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value DriveObject::GetStatistics(const Napi::CallbackInfo& info) { return ToObject(info.Env(), core().GetStatistics()); }
+Napi::Value DriveObject::GetStatistics(const Napi::CallbackInfo& info) {
+  return ToObject(info.Env(), core().GetStatistics());
+}
 
 }  // namespace runnel::bridge

@@ -1,11 +1,13 @@
-// A drive as JavaScript holds it: the core with one front. native/drive.ts checks arguments; nothing else uses this class.
+// A drive as JavaScript holds it: the core with one front. native/drive.ts checks arguments; nothing else uses this
+// class.
 //
-// All methods run on JavaScript's main thread. What the core has for the agent is drained there too: for a front with a kernel through one
-// thread-safe function with at most one call under way, for the memory front when the caller asks (drain).
+// All methods run on JavaScript's main thread. What the core has for the agent is drained there too: for a front with a
+// kernel through one thread-safe function with at most one call under way, for the memory front when the caller asks
+// (drain).
 //
-// A mounted drive keeps this object alive; when the environment ends first, a clean-up hook ends the mount and its threads, which
-// nobody could answer any more, before the thread-safe function goes.
-// Locks: wake_mutex_ is a leaf, taken by any thread under the core's locks.
+// A mounted drive keeps this object alive; when the environment ends first, a clean-up hook ends the mount and its
+// threads, which nobody could answer any more, before the thread-safe function goes. Locks: wake_mutex_ is a leaf,
+// taken by any thread under the core's locks.
 #ifndef RUNNEL_BRIDGE_DRIVE_OBJECT_H_
 #define RUNNEL_BRIDGE_DRIVE_OBJECT_H_
 
@@ -72,7 +74,8 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
   Napi::Value TakeInvalidations(const Napi::CallbackInfo& info);
   // (id, mark)
   Napi::Value Invalidated(const Napi::CallbackInfo& info);
-  // (ticket, op, arguments) — what comes of it goes to the settings' `complete(ticket, result)`, perhaps before this returns
+  // (ticket, op, arguments) — what comes of it goes to the settings' `complete(ticket, result)`, perhaps before this
+  // returns
   Napi::Value Call(const Napi::CallbackInfo& info);
   Napi::Value End(const Napi::CallbackInfo& info);
   void Complete(uint64_t ticket, drive::MemoryResult result);

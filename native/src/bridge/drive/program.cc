@@ -10,8 +10,12 @@ namespace runnel::bridge {
 namespace {
 
 uint64_t IdAt(const Napi::Object& arguments, const char* name) { return IdOf(arguments.Get(name)); }
-std::string TextAt(const Napi::Object& arguments, const char* name) { return arguments.Get(name).As<Napi::String>().Utf8Value(); }
-uint32_t Uint32At(const Napi::Object& arguments, const char* name) { return arguments.Get(name).As<Napi::Number>().Uint32Value(); }
+std::string TextAt(const Napi::Object& arguments, const char* name) {
+  return arguments.Get(name).As<Napi::String>().Utf8Value();
+}
+uint32_t Uint32At(const Napi::Object& arguments, const char* name) {
+  return arguments.Get(name).As<Napi::Number>().Uint32Value();
+}
 
 // Handles are pointers that JavaScript holds as externals, so that no number can be mistaken for one.
 template <typename Pointed>
@@ -74,12 +78,15 @@ Napi::Object ToStat(Napi::Env env, const drive::EntryAnswer& answer) {
 
 Napi::Value DriveObject::SetTime(const Napi::CallbackInfo& info) {
   bool is_lossless = false;
-  memory_->SetTime(static_cast<int64_t>(info[0].As<Napi::Number>().DoubleValue()), info[1].As<Napi::BigInt>().Int64Value(&is_lossless),
+  memory_->SetTime(static_cast<int64_t>(info[0].As<Napi::Number>().DoubleValue()),
+                   info[1].As<Napi::BigInt>().Int64Value(&is_lossless),
                    static_cast<int64_t>(info[2].As<Napi::Number>().DoubleValue()));
   return info.Env().Undefined();
 }
 
-Napi::Value DriveObject::TakeWake(const Napi::CallbackInfo& info) { return Napi::Boolean::New(info.Env(), memory_->TakeWake()); }
+Napi::Value DriveObject::TakeWake(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), memory_->TakeWake());
+}
 
 Napi::Value DriveObject::Drain(const Napi::CallbackInfo& info) {
   bool has_ended = false;
@@ -143,7 +150,8 @@ void DriveObject::Complete(uint64_t ticket, drive::MemoryResult result) {
   object["keepsCache"] = result.keeps_cache;
   if (result.has_entry || result.has_attributes) object["stat"] = ToStat(env, result.entry);
   if (result.handle != nullptr) object["handle"] = Napi::External<drive::Handle>::New(env, result.handle);
-  if (result.folder_handle != nullptr) object["handle"] = Napi::External<drive::FolderHandle>::New(env, result.folder_handle);
+  if (result.folder_handle != nullptr)
+    object["handle"] = Napi::External<drive::FolderHandle>::New(env, result.folder_handle);
   if (result.has_data) object["data"] = Napi::Buffer<char>::Copy(env, result.data.data(), result.data.size());
   if (result.has_space) {
     Napi::Object space = Napi::Object::New(env);
@@ -191,24 +199,28 @@ Napi::Value DriveObject::Call(const Napi::CallbackInfo& info) {
   } else if (op == "readlink") {
     core.ReadLink(reply, IdAt(arguments, "id"));
   } else if (op == "make") {
-    core.Make(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), static_cast<drive::FileType>(std::min(6u, Uint32At(arguments, "type"))),
-              Uint32At(arguments, "mode"), Uint32At(arguments, "rdev"), TextAt(arguments, "target"));
+    core.Make(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"),
+              static_cast<drive::FileType>(std::min(6u, Uint32At(arguments, "type"))), Uint32At(arguments, "mode"),
+              Uint32At(arguments, "rdev"), TextAt(arguments, "target"));
   } else if (op == "link") {
     core.Link(reply, IdAt(arguments, "id"), IdAt(arguments, "folder"), TextAt(arguments, "name"));
   } else if (op == "remove") {
     core.Remove(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), arguments.Get("isFolder").ToBoolean());
   } else if (op == "rename") {
     const auto how = static_cast<drive::RenameHow>(std::min(2u, Uint32At(arguments, "how")));
-    core.Rename(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), IdAt(arguments, "toFolder"), TextAt(arguments, "toName"), how);
+    core.Rename(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), IdAt(arguments, "toFolder"),
+                TextAt(arguments, "toName"), how);
   } else if (op == "create") {
-    core.Create(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), Uint32At(arguments, "mode"), static_cast<int>(Uint32At(arguments, "flags")));
+    core.Create(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), Uint32At(arguments, "mode"),
+                static_cast<int>(Uint32At(arguments, "flags")));
   } else if (op == "open") {
     core.Open(reply, IdAt(arguments, "id"), static_cast<int>(Uint32At(arguments, "flags")));
   } else if (op == "read") {
     core.Read(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"), IdAt(arguments, "length"));
   } else if (op == "write") {
     const auto data = arguments.Get("data").As<Napi::Uint8Array>();
-    core.Write(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"), reinterpret_cast<const char*>(data.Data()), data.ByteLength());
+    core.Write(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"),
+               reinterpret_cast<const char*>(data.Data()), data.ByteLength());
   } else if (op == "flush") {
     core.Flush(reply, HandleAt<drive::Handle>(arguments));
   } else if (op == "fsync") {
@@ -219,7 +231,8 @@ Napi::Value DriveObject::Call(const Napi::CallbackInfo& info) {
   } else if (op == "opendir") {
     core.OpenFolder(reply, IdAt(arguments, "id"));
   } else if (op == "readdir") {
-    core.ReadFolder(reply, HandleAt<drive::FolderHandle>(arguments), IdAt(arguments, "offset"), IdAt(arguments, "count"), arguments.Get("plus").ToBoolean());
+    core.ReadFolder(reply, HandleAt<drive::FolderHandle>(arguments), IdAt(arguments, "offset"),
+                    IdAt(arguments, "count"), arguments.Get("plus").ToBoolean());
   } else if (op == "releasedir") {
     core.ReleaseFolder(HandleAt<drive::FolderHandle>(arguments));
     reply->Error(drive::Kind::kNone);
@@ -229,14 +242,17 @@ Napi::Value DriveObject::Call(const Napi::CallbackInfo& info) {
     core.ListXattrs(reply, IdAt(arguments, "id"), IdAt(arguments, "room"));
   } else if (op == "setxattr") {
     const auto value = arguments.Get("value").As<Napi::Uint8Array>();
-    core.SetXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"), {reinterpret_cast<const char*>(value.Data()), value.ByteLength()},
+    core.SetXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"),
+                  {reinterpret_cast<const char*>(value.Data()), value.ByteLength()},
                   static_cast<int>(Uint32At(arguments, "flags")));
   } else if (op == "removexattr") {
     core.RemoveXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"));
   } else if (op == "seek") {
-    core.Seek(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"), arguments.Get("wantsData").ToBoolean());
+    core.Seek(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"),
+              arguments.Get("wantsData").ToBoolean());
   } else if (op == "allocate") {
-    core.Allocate(reply, HandleAt<drive::Handle>(arguments), static_cast<int>(Uint32At(arguments, "mode")), IdAt(arguments, "offset"), IdAt(arguments, "length"));
+    core.Allocate(reply, HandleAt<drive::Handle>(arguments), static_cast<int>(Uint32At(arguments, "mode")),
+                  IdAt(arguments, "offset"), IdAt(arguments, "length"));
   } else if (op == "statfs") {
     core.StatFilesystem(reply);
   } else {

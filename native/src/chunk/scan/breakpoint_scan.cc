@@ -22,7 +22,8 @@ void ScanSegments(const uint8_t* bytes, const uint8_t* const (&lanes)[kLanes], s
 #pragma GCC unroll 8
     for (size_t i = 0; i < kLanes; ++i) {
       fingerprints[i] = Roll(fingerprints[i], lanes[i][step], lanes[i][step - kWindowBytes]);
-      if (__builtin_expect(IsBreakpoint(fingerprints[i]), 0)) SetBit(bits, static_cast<size_t>(lanes[i] - bytes) + step);
+      if (__builtin_expect(IsBreakpoint(fingerprints[i]), 0))
+        SetBit(bits, static_cast<size_t>(lanes[i] - bytes) + step);
     }
   }
 }

@@ -16,8 +16,9 @@ inline constexpr size_t kScanHeadBytes = 64;
 // The least that a scan takes; less is not worth it.
 inline constexpr size_t kScanBytesMin = 8 * 1024;
 
-// Sets bit p - 1 of `bits` for each position p in (kScanHeadBytes, length] (a count of bytes) where the window that ends
-// there is a breakpoint; leaves the other bits alone. `bits` has a bit for each byte; `length` is at least kScanBytesMin.
+// Sets bit p - 1 of `bits` for each position p in (kScanHeadBytes, length] (a count of bytes) where the window that
+// ends there is a breakpoint; leaves the other bits alone. `bits` has a bit for each byte; `length` is at least
+// kScanBytesMin.
 using BreakpointScan = void (*)(const uint8_t* bytes, size_t length, uint64_t* bits);
 
 void ScanPortable(const uint8_t* bytes, size_t length, uint64_t* bits);

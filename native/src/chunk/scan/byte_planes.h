@@ -1,9 +1,9 @@
-// The Rabin fingerprint of many lanes at once, as byte planes: one vector for each byte of the state, one byte of it for
-// each lane.
+// The Rabin fingerprint of many lanes at once, as byte planes: one vector for each byte of the state, one byte of it
+// for each lane.
 //
 // The state is the fingerprint times x, not reduced: 64 bits whose highest byte is what the next shift pushes out. All
-// that a step does is linear over GF(2) in single bytes: what reduces the byte pushed out, what the byte that leaves the
-// window is worth, and the byte that comes in. So a step is some 8×8 bit matrices times bytes, and XORs.
+// that a step does is linear over GF(2) in single bytes: what reduces the byte pushed out, what the byte that leaves
+// the window is worth, and the byte that comes in. So a step is some 8×8 bit matrices times bytes, and XORs.
 #ifndef RUNNEL_CHUNK_SCAN_BYTE_PLANES_H_
 #define RUNNEL_CHUNK_SCAN_BYTE_PLANES_H_
 

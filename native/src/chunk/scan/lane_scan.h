@@ -1,5 +1,5 @@
-// The loop of scans over byte planes, for an engine of vector instructions. Included by an engine's file only, after its
-// target has been set: every function here must be compiled for it.
+// The loop of scans over byte planes, for an engine of vector instructions. Included by an engine's file only, after
+// its target has been set: every function here must be compiled for it.
 //
 // An Engine has kLanes, Vector, State (the planes), and
 //   static void Load(const uint8_t* const* lanes, size_t at, Vector* to)   bytes at … at + kLanes - 1 of each lane,

@@ -51,9 +51,8 @@ struct Avx2 {
     const Halves leaving(out);
 #pragma GCC unroll 8
     for (size_t plane = kPlanes - 1; plane > 0; --plane) {
-      state.planes[plane] =
-          _mm256_xor_si256(state.planes[plane - 1],
-                           _mm256_xor_si256(Times(pushed_out, kReduce[plane]), Times(leaving, kLeave[plane])));
+      state.planes[plane] = _mm256_xor_si256(
+          state.planes[plane - 1], _mm256_xor_si256(Times(pushed_out, kReduce[plane]), Times(leaving, kLeave[plane])));
     }
     const Vector highest_bit = _mm256_and_si256(_mm256_srli_epi16(in, 7), _mm256_set1_epi8(1));
     state.planes[1] = _mm256_xor_si256(state.planes[1], highest_bit);

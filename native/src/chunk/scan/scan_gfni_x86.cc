@@ -62,16 +62,18 @@ struct Gfni {
     state.planes[1] = _mm512_xor_si512(
         state.planes[0],
         _mm512_ternarylogic_epi64(Times(pushed_out, kReduce[1]), Times(out, kLeave[1]), Times(in, kHighestBit), kXor3));
-    state.planes[0] = _mm512_ternarylogic_epi64(Times(pushed_out, kReduce[0]), Times(out, kLeave[0]),
-                                                _mm512_add_epi8(in, in), kXor3);
+    state.planes[0] =
+        _mm512_ternarylogic_epi64(Times(pushed_out, kReduce[0]), Times(out, kLeave[0]), _mm512_add_epi8(in, in), kXor3);
   }
 
   static inline uint64_t Breakpoints(const State& state) {
-    const __mmask64 plane0 = _mm512_cmpeq_epi8_mask(state.planes[0], _mm512_set1_epi8(static_cast<char>(kBreakpointPlane0)));
+    const __mmask64 plane0 =
+        _mm512_cmpeq_epi8_mask(state.planes[0], _mm512_set1_epi8(static_cast<char>(kBreakpointPlane0)));
     return _mm512_mask_testn_epi8_mask(plane0, state.planes[1], _mm512_set1_epi8(kBreakpointMask1));
   }
 
-  // Interleaving rows i and i + 8 four times transposes the 16 × 16 bytes of each quarter; then the quarters change places.
+  // Interleaving rows i and i + 8 four times transposes the 16 × 16 bytes of each quarter; then the quarters change
+  // places.
   static inline void Load(const uint8_t* const* lanes, size_t at, Vector* to) {
     constexpr size_t kRows = 16;
     Vector groups[kLanes / kRows][kRows];

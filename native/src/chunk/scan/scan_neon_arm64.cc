@@ -1,5 +1,5 @@
-// 16 lanes with NEON, which every 64-bit ARM processor has: a matrix times a byte is two table lookups, each of half of the
-// byte in a table of 16.
+// 16 lanes with NEON, which every 64-bit ARM processor has: a matrix times a byte is two table lookups, each of half of
+// the byte in a table of 16.
 #include <arm_neon.h>
 
 #include <array>
@@ -38,12 +38,11 @@ struct Neon {
     const Halves leaving(out);
 #pragma GCC unroll 8
     for (size_t plane = kPlanes - 1; plane > 0; --plane) {
-      state.planes[plane] = veorq_u8(state.planes[plane - 1],
-                                     veorq_u8(Times(pushed_out, kReduce[plane]), Times(leaving, kLeave[plane])));
+      state.planes[plane] =
+          veorq_u8(state.planes[plane - 1], veorq_u8(Times(pushed_out, kReduce[plane]), Times(leaving, kLeave[plane])));
     }
     state.planes[1] = veorq_u8(state.planes[1], vshrq_n_u8(in, 7));
-    state.planes[0] =
-        veorq_u8(vaddq_u8(in, in), veorq_u8(Times(pushed_out, kReduce[0]), Times(leaving, kLeave[0])));
+    state.planes[0] = veorq_u8(vaddq_u8(in, in), veorq_u8(Times(pushed_out, kReduce[0]), Times(leaving, kLeave[0])));
   }
 
   static inline uint64_t Breakpoints(const State& state) {

@@ -78,7 +78,8 @@ uint64_t Content::LeaveFetch(uint64_t waiter) {
 void ContentTable::Put(ContentPtr content) {
   const uint64_t id = content->id;
   const uint64_t node = content->node;
-  if (const ContentPtr there = Find(id); there != nullptr && there->IsSame(*content)) return there->AddPresentOf(*content);
+  if (const ContentPtr there = Find(id); there != nullptr && there->IsSame(*content))
+    return there->AddPresentOf(*content);
   if (contents_.insert_or_assign(id, std::move(content)).second) of_node_.emplace(node, id);
 }
 

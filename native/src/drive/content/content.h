@@ -1,6 +1,7 @@
 // Cached contents: a sparse file that holds some ranges of one version, and which of them are on their way.
 //
-// Content is thread-safe; its mutex is a leaf but for the request table's and that of pooled files. Its owners are the table (until dropContent) and the files over it.
+// Content is thread-safe; its mutex is a leaf but for the request table's and that of pooled files. Its owners are the
+// table (until dropContent) and the files over it.
 #ifndef RUNNEL_DRIVE_CONTENT_CONTENT_H_
 #define RUNNEL_DRIVE_CONTENT_CONTENT_H_
 
@@ -13,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "src/drive/drive.h"
 #include "extent_map.h"
 #include "pooled_file.h"
+#include "src/drive/drive.h"
 
 namespace runnel::drive {
 
@@ -39,8 +40,8 @@ class Content {
   // Bytes of disk; what is not here counts as if it had no holes.
   uint64_t AllocatedBytes() const;
 
-  // A reader that lacks [offset, end) waits under `waiter`. True when it joined a fetch that is under way; else the caller asks under
-  // `ask`, which has been entered. True and *is_present when it has become present meanwhile.
+  // A reader that lacks [offset, end) waits under `waiter`. True when it joined a fetch that is under way; else the
+  // caller asks under `ask`, which has been entered. True and *is_present when it has become present meanwhile.
   bool JoinFetch(uint64_t offset, uint64_t end, uint64_t waiter, uint64_t ask, bool* is_present);
   // The fetch has been answered: who waited for it.
   std::vector<uint64_t> EndFetch(uint64_t ask);

@@ -18,14 +18,16 @@ uint64_t DataBytes(const File::Segment& segment, size_t* looks) {
   uint64_t left = segment.fd == nullptr ? 0 : segment.length;
   while (left > 0) {
     Extent extent{false, left};
-    if (++*looks <= kExtentsLookedAt) extent = ExtentAt(segment.fd->Get(), segment.offset + segment.length - left, left);
+    if (++*looks <= kExtentsLookedAt)
+      extent = ExtentAt(segment.fd->Get(), segment.offset + segment.length - left, left);
     if (!extent.is_hole) bytes += extent.length;
     left -= extent.length;
   }
   return bytes;
 }
 
-// The next data of a plan from an offset on: what is not here counts as data. `index` is of the segment it is in. False when there is none.
+// The next data of a plan from an offset on: what is not here counts as data. `index` is of the segment it is in. False
+// when there is none.
 bool NextData(const File::Plan& plan, size_t* index, uint64_t from, ByteRange* data) {
   for (; *index < plan.segments.size(); ++*index) {
     const File::Segment& segment = plan.segments[*index];
@@ -102,7 +104,8 @@ uint64_t File::AllocatedBytes() const {
     if (plan.Open() != Kind::kNone) return WholeBlocks(size_bytes);
     size_t looks = 0;
     allocated_bytes = 0;
-    for (const Segment& segment : plan.segments) allocated_bytes += segment.is_missing ? segment.length : DataBytes(segment, &looks);
+    for (const Segment& segment : plan.segments)
+      allocated_bytes += segment.is_missing ? segment.length : DataBytes(segment, &looks);
     allocated_bytes = WholeBlocks(allocated_bytes);
   }
   return std::min(allocated_bytes, WholeBlocks(size_bytes));
@@ -179,7 +182,8 @@ Kind File::EnsureActive(SharedFd* fd) {
     layer = active_;
   }
   if (layer == nullptr) {
-    std::string path = settings_.overlay_folder + "/" + settings_.overlay_prefix + "-" + std::to_string(next_overlay.fetch_add(1));
+    std::string path =
+        settings_.overlay_folder + "/" + settings_.overlay_prefix + "-" + std::to_string(next_overlay.fetch_add(1));
     UniqueFd made;
     const Kind error = PooledFile::OpenWithRoom([&path](int* to) { return MakeOverlayFile(path, to); }, &made);
     if (error != Kind::kNone) return error == Kind::kNoSpace || error == Kind::kQuota ? error : Kind::kIo;

@@ -1,9 +1,10 @@
-// An open file: a base content, and over it layers of dirty extents, each in a sparse overlay file at the same offsets. The newest
-// layer is written to; a commit freezes it. Layers stay readable until the agent has merged them into a new base (Rebase).
+// An open file: a base content, and over it layers of dirty extents, each in a sparse overlay file at the same offsets.
+// The newest layer is written to; a commit freezes it. Layers stay readable until the agent has merged them into a new
+// base (Rebase).
 //
-// Locks: io_mutex_ (writers, truncations and freezing, held across pwrite; never taken on the agent's thread) before mutex_ (the lists
-// and numbers; held for no system call). DriveCore's mutex may be held when mutex_ is taken, never io_mutex_. Nothing is called out of
-// mutex_ but the `send` of BeginCommit, which may take the request table's leaf.
+// Locks: io_mutex_ (writers, truncations and freezing, held across pwrite; never taken on the agent's thread) before
+// mutex_ (the lists and numbers; held for no system call). DriveCore's mutex may be held when mutex_ is taken, never
+// io_mutex_. Nothing is called out of mutex_ but the `send` of BeginCommit, which may take the request table's leaf.
 // Members under "core" belong to DriveCore and its mutex.
 #ifndef RUNNEL_DRIVE_CONTENT_OPEN_FILES_H_
 #define RUNNEL_DRIVE_CONTENT_OPEN_FILES_H_
@@ -16,9 +17,9 @@
 #include <vector>
 
 #include "content.h"
-#include "src/drive/drive.h"
 #include "extent_map.h"
 #include "pooled_file.h"
+#include "src/drive/drive.h"
 
 namespace runnel::drive {
 
@@ -34,7 +35,8 @@ struct Layer {
 
   std::unique_ptr<PooledFile> file;  // null: no byte was written, only the size or times changed
   ExtentMap extents;
-  // The smallest size that the file has had since this layer was frozen: below it, the version with this layer still shows through.
+  // The smallest size that the file has had since this layer was frozen: below it, the version with this layer still
+  // shows through.
   uint64_t floor_bytes = 0;
   uint64_t version = 0;  // of the commit that holds it; 0: none yet
   bool is_in_flight = false;
@@ -45,7 +47,7 @@ class File {
  public:
   struct Segment {
     PooledFile* file = nullptr;  // null: zeros
-    SharedFd fd;               // of the file, once the plan was opened
+    SharedFd fd;                 // of the file, once the plan was opened
     uint64_t offset = 0;
     uint64_t length = 0;
     bool is_missing = false;  // absent from the base
@@ -68,7 +70,7 @@ class File {
     int64_t mtime_ns;
     int64_t ctime_ns;
     uint64_t version;
-    bool is_dirty;      // differs from `version`, or is being committed
+    bool is_dirty;  // differs from `version`, or is being committed
   };
   enum class CommitStep { kClean, kWaits, kSent };
 
@@ -83,16 +85,17 @@ class File {
   uint32_t writers = 0;
   // Attributes as of the last time they were known; current for size and times only through GetState.
   Entry entry;
-  bool has_failed = false;    // the last commit did
-  bool is_removed = false;    // this mount took its last name: it is never committed
-  bool has_ended = false;     // detached, the agent has been told
+  bool has_failed = false;  // the last commit did
+  bool is_removed = false;  // this mount took its last name: it is never committed
+  bool has_ended = false;   // detached, the agent has been told
 
   // ── any thread ──
   State GetState() const;
   // Bytes of disk: what its base and layers take, as far as they show; never more than a file without holes.
   uint64_t AllocatedBytes() const;
   Plan PlanRead(uint64_t offset, uint64_t length) const;
-  // The next data or hole from an offset on, in whole blocks, as far as the files underneath know: what is not here counts as data.
+  // The next data or hole from an offset on, in whole blocks, as far as the files underneath know: what is not here
+  // counts as data.
   Kind Seek(uint64_t offset, bool wants_data, uint64_t* found) const;
   // *written ≤ size bytes were taken.
   Kind Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written);
@@ -103,10 +106,12 @@ class File {
   bool SetMtimeIfDirty(int64_t mtime_ns, int64_t now_ns);
   void SetMtime(int64_t mtime_ns);
 
-  // Freezes what is dirty into *message and calls `send` (which enters it in the request table) before anyone can see it in flight; or
-  // has `waiter` (if not 0) wait for the commit in flight; or says that there is nothing to do. The message's id names the commit.
+  // Freezes what is dirty into *message and calls `send` (which enters it in the request table) before anyone can see
+  // it in flight; or has `waiter` (if not 0) wait for the commit in flight; or says that there is nothing to do. The
+  // message's id names the commit.
   CommitStep BeginCommit(Message* message, uint64_t waiter, const std::function<void()>& send);
-  // What the commit in flight saves stays readable when the agent removes its overlays. Before EndCommit, under no lock.
+  // What the commit in flight saves stays readable when the agent removes its overlays. Before EndCommit, under no
+  // lock.
   void KeepInFlight();
   // Who waited.
   std::vector<uint64_t> EndCommit(const Answer& answer);
@@ -116,8 +121,8 @@ class File {
   bool IsCommitting() const;
   // Since the last commit began.
   bool HasChanged() const;
-  // The failure of a write that failed, until one succeeds or the file is cut, if the version's own bytes were changed: a half of what the
-  // program meant is not committed over it. What only adds to the version is, as on any disk.
+  // The failure of a write that failed, until one succeeds or the file is cut, if the version's own bytes were changed:
+  // a half of what the program meant is not committed over it. What only adds to the version is, as on any disk.
   Kind WriteError() const;
 
   // The layers up to the content's version have been merged into it. False: it is no version that this file has passed.
@@ -136,14 +141,15 @@ class File {
   std::shared_ptr<Layer> active_;
   ContentPtr base_;
   uint64_t base_bytes_;  // how much of the base shows through
-  const uint64_t opened_bytes_;  // of the version it was opened at, which may be written over without its bytes being here
+  const uint64_t
+      opened_bytes_;  // of the version it was opened at, which may be written over without its bytes being here
   uint64_t size_bytes_;
   int64_t mtime_ns_;
   int64_t ctime_ns_;
   uint64_t version_;
   bool is_dirty_ = false;  // since the last freeze
   Kind write_error_ = Kind::kNone;
-  uint64_t commit_ = 0;    // in flight
+  uint64_t commit_ = 0;  // in flight
   std::vector<uint64_t> commit_waiters_;
 };
 using FilePtr = std::shared_ptr<File>;

@@ -47,7 +47,8 @@ PooledFile::Pool& PooledFile::ThePool() {
   return pool;
 }
 
-PooledFile::PooledFile(std::string path, bool can_write, UniqueFd fd) : path_(std::move(path)), can_write_(can_write), is_pinned_(path_.empty()) {
+PooledFile::PooledFile(std::string path, bool can_write, UniqueFd fd)
+    : path_(std::move(path)), can_write_(can_write), is_pinned_(path_.empty()) {
   if (fd.Get() < 0) return;
   auto shared = std::make_shared<const UniqueFd>(std::move(fd));
   std::vector<SharedFd> closed;

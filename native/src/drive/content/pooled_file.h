@@ -1,7 +1,8 @@
-// Files of cache and overlays, known by their paths: opened when they are used, and closed again, least recently used first, when more of them are open than a
-// tenth of what this process may have open at once.
+// Files of cache and overlays, known by their paths: opened when they are used, and closed again, least recently used
+// first, when more of them are open than a tenth of what this process may have open at once.
 //
-// Thread-safe. The pool's mutex is a leaf and held across no system call; opening happens on the caller's thread. A file that is in use stays open until its user lets go.
+// Thread-safe. The pool's mutex is a leaf and held across no system call; opening happens on the caller's thread. A
+// file that is in use stays open until its user lets go.
 #ifndef RUNNEL_DRIVE_CONTENT_POOLED_FILE_H_
 #define RUNNEL_DRIVE_CONTENT_POOLED_FILE_H_
 

@@ -42,7 +42,8 @@ void DriveCore::PutChangedLocked(const Put& put, int64_t now_ms, std::vector<Ent
   const bool is_same = !put.is_absent && node_before == put.entry.node;
   if (was_bound && !is_same) front_->OnChangedElsewhere(put.folder, put.name, type_before, NameChange::kRemoved);
   if (put.is_absent) return;
-  front_->OnChangedElsewhere(put.folder, put.name, put.entry.type, is_same ? NameChange::kModified : NameChange::kAdded);
+  front_->OnChangedElsewhere(put.folder, put.name, put.entry.type,
+                             is_same ? NameChange::kModified : NameChange::kAdded);
 }
 
 void DriveCore::PutFolder(uint64_t folder, std::vector<EntryTable::NewName> listing) {
@@ -101,7 +102,8 @@ void DriveCore::OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms)
       }
     }
     if (!is_changed) return;
-    if (kernel_node.attributes_until_ms > front_->NowKernelMs()) front_->InvalidateAttributes(kernel_node.id, kernel_node.attributes_until_ms);
+    if (kernel_node.attributes_until_ms > front_->NowKernelMs())
+      front_->InvalidateAttributes(kernel_node.id, kernel_node.attributes_until_ms);
     kernel_node.attributes_until_ms = 0;
     kernel_node.changed_ms = now_ms;
   });
@@ -121,7 +123,8 @@ void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost
     }
     const bool kernel_may_hold = item.before.given_until_ms > front_->NowKernelMs();
     KernelNode* kernel_node = kernel_may_hold ? nodes_.Find(item.before.given_id) : nullptr;
-    if (kernel_node != nullptr) ForgetNameLocked(folder, item.name, *kernel_node, item.before.given_until_ms, item.is_rebound);
+    if (kernel_node != nullptr)
+      ForgetNameLocked(folder, item.name, *kernel_node, item.before.given_until_ms, item.is_rebound);
   }
 }
 
@@ -142,7 +145,8 @@ void DriveCore::ForgetTakenLocked(uint64_t folder, const std::string& name) {
   });
 }
 
-void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale) {
+void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms,
+                                 bool is_stale) {
   uint64_t mark = 0;
   if (is_stale) {
     mark = next_mark_++;

@@ -10,7 +10,8 @@ void DriveCore::GetAttributes(ReplyPtr reply, uint64_t id) {
   const int64_t now_ms = front_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
   // fstat arrives without its handle, so what is open here is answered as it is open, stale or not.
-  if (kernel_node == nullptr || (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, now_ms))) {
+  if (kernel_node == nullptr ||
+      (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, now_ms))) {
     lock.unlock();
     return reply->Error(Kind::kStale);
   }
@@ -66,17 +67,20 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
     lock.unlock();
     return SetRest(reply, id, node, file, set);
   }
-  // A file that is open here, if only for reading, is cut as an edit of it, so that its readers see what the program did.
+  // A file that is open here, if only for reading, is cut as an edit of it, so that its readers see what the program
+  // did.
   const bool has_writers = file->writers > 0 || file->is_removed;
   lock.unlock();
-  if (const Kind error = file->Truncate(set.size_bytes, front_->NowWallNs()); error != Kind::kNone) return reply->Error(error);
+  if (const Kind error = file->Truncate(set.size_bytes, front_->NowWallNs()); error != Kind::kNone)
+    return reply->Error(error);
   SetAttributes rest = set;
   rest.set &= static_cast<uint8_t>(~Message::kSize);
   if (has_writers) return SetRest(reply, id, node, file, rest);
-  Commit(reply, file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1, [this, reply, id, node, file, rest](Kind error) {
-    if (error != Kind::kNone) return reply->Error(error);
-    SetRest(reply, id, node, file, rest);
-  });
+  Commit(reply, file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1,
+         [this, reply, id, node, file, rest](Kind error) {
+           if (error != Kind::kNone) return reply->Error(error);
+           SetRest(reply, id, node, file, rest);
+         });
 }
 
 void DriveCore::SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const FilePtr& file, SetAttributes set) {

@@ -10,12 +10,14 @@ void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
   CountNative(Op::kFlush);
   ConfirmPages(handle);
   if (!handle->can_write) return reply->Error(Kind::kNone);
-  Commit(reply, handle->file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1, [reply](Kind error) { reply->Error(error); });
+  Commit(reply, handle->file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1,
+         [reply](Kind error) { reply->Error(error); });
 }
 
 void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
   CountNative(Op::kFsync);
-  Commit(reply, handle->file, CommitReason::kFsync, requests_.DeadlineOf(Op::kCommit), 1, [reply](Kind error) { reply->Error(error); });
+  Commit(reply, handle->file, CommitReason::kFsync, requests_.DeadlineOf(Op::kCommit), 1,
+         [reply](Kind error) { reply->Error(error); });
 }
 
 void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round,
@@ -40,7 +42,8 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
   const uint64_t waiter = done ? requests_.NewId() : 0;
   if (waiter != 0) {
     auto resume = [this, reply, file, reason, deadline_ms, round, done, is_sender](const Answer& answer) {
-      // A commit that began before this request may lack what it has to save, and its failure is not ours; one that began later has all.
+      // A commit that began before this request may lack what it has to save, and its failure is not ours; one that
+      // began later has all.
       const bool has_all = is_sender->load() || round > 1;
       if (answer.is_given_up || has_all) return done(answer.error);
       front_->Post([=, this] { Commit(reply, file, reason, deadline_ms, round + 1, done); });
@@ -134,7 +137,8 @@ void DriveCore::Finish(const FilePtr& file) {
   if (file->has_ended || file->writers > 0) return;
   // What failed has been told and is with the agent; only what came after it is committed now.
   const bool is_new = !file->has_failed || file->HasChanged();
-  if (file->NeedsCommit() && !file->IsCommitting() && is_new && !file->is_removed && file->WriteError() == Kind::kNone) {
+  if (file->NeedsCommit() && !file->IsCommitting() && is_new && !file->is_removed &&
+      file->WriteError() == Kind::kNone) {
     lock.unlock();
     return Commit(nullptr, file, CommitReason::kRelease, 0, 1, nullptr);
   }

@@ -9,8 +9,8 @@ namespace runnel::drive {
 namespace {
 
 constexpr uint64_t kAheadMax = 8 << 20;
-constexpr uint64_t kAheadFrom = 256 << 10;   // a run this long is a sequential reader
-constexpr uint64_t kRunSlack = 2 << 20;      // the kernel's read-ahead may arrive in another order
+constexpr uint64_t kAheadFrom = 256 << 10;  // a run this long is a sequential reader
+constexpr uint64_t kRunSlack = 2 << 20;     // the kernel's read-ahead may arrive in another order
 
 // Space for one read of this thread.
 char* ReadBuffer(size_t size) {
@@ -31,7 +31,8 @@ Kind ReadSegments(const File::Plan& plan, uint64_t offset, char* to) {
       continue;
     }
     // A file may be shorter than its presence says.
-    if (const Kind error = ReadOverlay(segment.fd->Get(), segment.offset, at, segment.length); error != Kind::kNone) return error;
+    if (const Kind error = ReadOverlay(segment.fd->Get(), segment.offset, at, segment.length); error != Kind::kNone)
+      return error;
   }
   return Kind::kNone;
 }
@@ -67,20 +68,22 @@ void DriveCore::ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t of
   reply->Data(buffer, plan.size_bytes);
 }
 
-void DriveCore::FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset, size_t size,
-                             uint64_t ahead) {
+void DriveCore::FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset,
+                             size_t size, uint64_t ahead) {
   const ContentPtr content = plan.base;
   const uint64_t missing = plan.missing_offset;
   const uint64_t waiter = requests_.NewId();
   const Missed missed{content->id, missing};
   auto resume = [this, reply, file, offset, size, ahead, missed](const Answer& answer) {
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
-    front_->Post([this, reply, file, offset, size, ahead, missed] { ReadFile(reply, file, offset, size, ahead, missed); });
+    front_->Post(
+        [this, reply, file, offset, size, ahead, missed] { ReadFile(reply, file, offset, size, ahead, missed); });
   };
   auto abandon = [this, content, waiter](bool was_interrupted) {
     if (const uint64_t ask = content->LeaveFetch(waiter); ask != 0) requests_.DropAsk(ask, was_interrupted);
   };
-  if (!requests_.Wait(waiter, {reply, requests_.DeadlineOf(Op::kFetch), resume, abandon})) return reply->Error(Kind::kIo);
+  if (!requests_.Wait(waiter, {reply, requests_.DeadlineOf(Op::kFetch), resume, abandon}))
+    return reply->Error(Kind::kIo);
   const uint64_t ask = requests_.NewId();
   bool is_present = false;
   const bool has_joined = content->JoinFetch(missing, plan.missing_end, waiter, ask, &is_present);
@@ -97,7 +100,8 @@ void DriveCore::FetchMissing(const ReplyPtr& reply, const FilePtr& file, const F
     message.content = content->id;
     message.offset = missing;
     message.length = plan.missing_end - missing;
-    message.ahead = plan.missing_end >= content->size_bytes ? 0 : std::min(ahead, content->size_bytes - plan.missing_end);
+    message.ahead =
+        plan.missing_end >= content->size_bytes ? 0 : std::min(ahead, content->size_bytes - plan.missing_end);
     requests_.Ask(std::move(message), [this, content, ask](const Answer& answer) {
       for (const uint64_t waiting : content->EndFetch(ask)) requests_.Resume(waiting, answer);
     });

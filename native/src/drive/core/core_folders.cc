@@ -8,7 +8,8 @@ namespace {
 
 // The order that the agent knows a folder in, so that it can tell what a program that reads on comes to next.
 std::shared_ptr<const std::vector<EntryTable::Listed>> Sorted(std::shared_ptr<std::vector<EntryTable::Listed>> names) {
-  std::sort(names->begin(), names->end(), [](const EntryTable::Listed& a, const EntryTable::Listed& b) { return a.name < b.name; });
+  std::sort(names->begin(), names->end(),
+            [](const EntryTable::Listed& a, const EntryTable::Listed& b) { return a.name < b.name; });
   return names;
 }
 
@@ -81,9 +82,11 @@ void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset
   });
 }
 
-bool DriveCore::SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder, const std::optional<std::string>& like) {
+bool DriveCore::SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder,
+                               const std::optional<std::string>& like) {
   std::string name;
-  const bool is_known = like.has_value() ? entries_.FindAlike(folder, settings_.fold(*like), settings_.fold, &name) : entries_.FindAny(folder, &name);
+  const bool is_known = like.has_value() ? entries_.FindAlike(folder, settings_.fold(*like), settings_.fold, &name)
+                                         : entries_.FindAny(folder, &name);
   if (!is_known) return false;
   lock->unlock();
   if (name.empty()) {
@@ -117,7 +120,8 @@ void DriveCore::FindName(ReplyPtr reply, uint64_t folder_id, std::optional<std::
 }
 
 // Offset n is after the first n of ".", "..", and the listing.
-void DriveCore::SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes) {
+void DriveCore::SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size,
+                           bool with_attributes) {
   std::shared_ptr<const std::vector<EntryTable::Listed>> listing;
   {
     std::lock_guard handle_lock(handle->mutex);
@@ -141,7 +145,8 @@ void DriveCore::SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t
       answer.attributes.mode = ModeOf(item.type);
       if (with_attributes) {
         const EntryTable::Found found = entries_.Find(handle->node, item.name);
-        if (found.known == EntryTable::Known::kBound && found.entry->node == item.node) answer = GiveEntryLocked(found, false);
+        if (found.known == EntryTable::Known::kBound && found.entry->node == item.node)
+          answer = GiveEntryLocked(found, false);
       }
       if (reply->AddName(item.name, answer, at + 1)) continue;
       if (answer.id != 0) {

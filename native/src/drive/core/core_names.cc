@@ -6,7 +6,6 @@
 #include <iterator>
 #include <vector>
 
-
 namespace runnel::drive {
 
 void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name) {
@@ -66,8 +65,8 @@ void DriveCore::Forget(uint64_t id, uint64_t lookups) {
   nodes_.Settle(*kernel_node);
 }
 
-void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode, uint32_t rdev,
-                     std::string_view target) {
+void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode,
+                     uint32_t rdev, std::string_view target) {
   if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
   if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
   std::unique_lock lock(mutex_);
@@ -133,7 +132,8 @@ void DriveCore::OnRemovedHere(const Victim& victim) {
     if (known != nullptr && known->nlink == victim.entry.nlink) --known->nlink;
     return;
   }
-  // What was taken away has been told before the answer. One that still has a name was moved by another client, or given one, before that.
+  // What was taken away has been told before the answer. One that still has a name was moved by another client, or
+  // given one, before that.
   if (known != nullptr && known->nlink > 0) return;
   nodes_.ForEach(victim.node, [&](KernelNode& kernel_node) {
     KernelNode::Rare& rare = kernel_node.MakeRare();
@@ -169,8 +169,8 @@ void DriveCore::Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name
   });
 }
 
-void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id, std::string_view to_name,
-                       RenameHow how) {
+void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id,
+                       std::string_view to_name, RenameHow how) {
   if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
   if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
   if (const Kind error = CheckName(to_name); error != Kind::kNone) return reply->Error(error);
@@ -236,9 +236,8 @@ void DriveCore::ForgetMoved(uint64_t folder, const std::string& name, uint64_t t
   std::lock_guard lock(mutex_);
   const int64_t now_ms = front_->NowKernelMs();
   std::vector<Taken> moved;
-  std::copy_if(forgotten_.begin(), forgotten_.end(), std::back_inserter(moved), [&](const Taken& each) {
-    return each.folder == folder && each.name == name && each.until_ms > now_ms;
-  });
+  std::copy_if(forgotten_.begin(), forgotten_.end(), std::back_inserter(moved),
+               [&](const Taken& each) { return each.folder == folder && each.name == name && each.until_ms > now_ms; });
   for (const Taken& each : moved) {
     KernelNode* kernel_node = nodes_.Find(each.id);
     if (kernel_node != nullptr) ForgetNameLocked(to_folder, to_name, *kernel_node, each.until_ms, true);

@@ -1,4 +1,5 @@
-// Opening and creating files: natively when the table knows the version and its content is here, else by asking the agent.
+// Opening and creating files: natively when the table knows the version and its content is here, else by asking the
+// agent.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -18,7 +19,8 @@ FilePtr DriveCore::AttachLocked(KernelNode& kernel_node, uint64_t version, Conte
   Entry entry = known != nullptr ? *known : Entry{};
   entry.node = kernel_node.node;
   entry.version = version;
-  auto file = std::make_shared<File>(next_file_++, kernel_node.node, version, std::move(base), std::move(entry), settings_);
+  auto file =
+      std::make_shared<File>(next_file_++, kernel_node.node, version, std::move(base), std::move(entry), settings_);
   file->kernel_id = kernel_node.id;
   kernel_node.file = file;
   files_.emplace(file->id, file);
@@ -46,22 +48,26 @@ void DriveCore::ConfirmPages(Handle* handle) {
   rare.pages_version = handle->file->GetState().version;
 }
 
-FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms, bool* is_stale) {
+FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms,
+                                     bool* is_stale) {
   const FilePtr& file = kernel_node.file;
   *is_stale = false;
   if (file != nullptr && IsShared(*file)) return file;
   const bool is_same = file == nullptr || file->GetState().version == version;
   if (is_same && kernel_node.given_version == version) return file;
-  // The kernel knows another size, or shares pages with an older handle. After one retry what there is has to do: the program looked the
-  // name up before this change came, so it may have either version.
-  if (is_second_try || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp || now_ms < kernel_node.rare().looked_up_until_ms) return file;
+  // The kernel knows another size, or shares pages with an older handle. After one retry what there is has to do: the
+  // program looked the name up before this change came, so it may have either version.
+  if (is_second_try || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp ||
+      now_ms < kernel_node.rare().looked_up_until_ms)
+    return file;
   kernel_node.MakeRare().retry = KernelNode::Rare::Retry::kAsked;
   answered_stale_ms_ = now_ms;
   *is_stale = true;
   return nullptr;
 }
 
-void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags) {
+void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node,
+                           FilePtr file, int flags) {
   const int32_t thread = reply->GetCaller().pid;
   KernelNode::Rare& rare = kernel_node.MakeRare();
   const bool keeps_cache = rare.has_pages && rare.pages_version == file->GetState().version;
@@ -74,8 +80,9 @@ void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& re
   if (!reply->Opened(handle, keeps_cache)) Release(handle);
 }
 
-// After an ESTALE the kernel walks the path once more. When no lookup comes before the OPEN that follows, there is no name on the way: what is opened anew is an
-// open file (/proc/self/fd), whatever its name leads to by now. Several threads may be sent back at once: each is served when it comes again, for it gets no third try.
+// After an ESTALE the kernel walks the path once more. When no lookup comes before the OPEN that follows, there is no
+// name on the way: what is opened anew is an open file (/proc/self/fd), whatever its name leads to by now. Several
+// threads may be sent back at once: each is served when it comes again, for it gets no third try.
 bool DriveCore::IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms) {
   const auto at = asked_.find(thread);
   if (at == asked_.end()) return false;
@@ -86,7 +93,8 @@ bool DriveCore::IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms) {
 
 void DriveCore::NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms) {
   if (thread == 0) return;
-  if (asked_.size() >= kAskedMax) std::erase_if(asked_, [now_ms](const auto& each) { return each.second.until_ms <= now_ms; });
+  if (asked_.size() >= kAskedMax)
+    std::erase_if(asked_, [now_ms](const auto& each) { return each.second.until_ms <= now_ms; });
   if (asked_.size() < kAskedMax) asked_[thread] = {id, now_ms + kRetryOpenMs};
 }
 
@@ -122,7 +130,8 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   }
   if (file == nullptr && is_known) {
     ContentPtr content = contents_.FindVersion(kernel_node->node, entry->version);
-    if (content != nullptr || entry->size_bytes == 0) file = AttachLocked(*kernel_node, entry->version, std::move(content));
+    if (content != nullptr || entry->size_bytes == 0)
+      file = AttachLocked(*kernel_node, entry->version, std::move(content));
   }
   if (file != nullptr) {
     CountNative(Op::kOpen);
@@ -189,7 +198,8 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
     EntryTable::Found found = entries_.Find(node, name);
     EntryTable::Binding taken;
     if (found.known != EntryTable::Known::kBound || found.entry->node != answer.node) {
-      // Another client has taken the name since: the program works on with the file that it made (POSIX), and the kernel keeps nothing of the name.
+      // Another client has taken the name since: the program works on with the file that it made (POSIX), and the
+      // kernel keeps nothing of the name.
       taken.changed_ms = front_->NowBootMs();
       found = {EntryTable::Known::kBound, &taken, entries_.FindNode(answer.node)};
     }

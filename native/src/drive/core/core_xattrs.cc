@@ -1,4 +1,5 @@
-// Extended attributes: those of users (user.*) are the node's, asked of the agent when it has any; other namespaces are refused.
+// Extended attributes: those of users (user.*) are the node's, asked of the agent when it has any; other namespaces are
+// refused.
 #include <string>
 
 #include "drive_core.h"
@@ -83,9 +84,9 @@ void DriveCore::ListXattrs(ReplyPtr reply, uint64_t id, size_t room) {
 
 void DriveCore::SetXattr(ReplyPtr reply, uint64_t id, std::string_view name, std::string_view value, int flags) {
   Message message;
-  message.how_xattr = (flags & kXattrMustBeNew) != 0    ? XattrHow::kCreate
+  message.how_xattr = (flags & kXattrMustBeNew) != 0     ? XattrHow::kCreate
                       : (flags & kXattrMustBeThere) != 0 ? XattrHow::kReplace
-                                                     : XattrHow::kAny;
+                                                         : XattrHow::kAny;
   message.value = value;
   ChangeXattr(reply, id, name, std::move(message));
 }
@@ -98,10 +99,12 @@ void DriveCore::RemoveXattr(ReplyPtr reply, uint64_t id, std::string_view name) 
 
 void DriveCore::ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view name, Message message) {
   if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
-  if (const Kind error = CheckXattr(name); error != Kind::kNone) return reply->Error(error == Kind::kNoAttribute ? Kind::kUnsupported : error);
+  if (const Kind error = CheckXattr(name); error != Kind::kNone)
+    return reply->Error(error == Kind::kNoAttribute ? Kind::kUnsupported : error);
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr || (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs()))) {
+  if (kernel_node == nullptr ||
+      (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs()))) {
     lock.unlock();
     return reply->Error(Kind::kStale);
   }

@@ -25,9 +25,10 @@ FileType TypeOf(uint32_t mode) {
 }
 
 const char* NameOf(Op op) {
-  static constexpr const char* kNames[] = {"lookup", "getattr", "list",   "open",  "create", "make",  "link",    "remove",
-                                           "rename", "setattr", "fetch",  "commit", "statfs", "xattrs", "setxattr", "readlink", "read", "write",
-                                           "flush",  "fsync",   "release", "opendir", "readdir", "forget", "seek"};
+  static constexpr const char* kNames[] = {"lookup",   "getattr",  "list",    "open",  "create", "make",   "link",
+                                           "remove",   "rename",   "setattr", "fetch", "commit", "statfs", "xattrs",
+                                           "setxattr", "readlink", "read",    "write", "flush",  "fsync",  "release",
+                                           "opendir",  "readdir",  "forget",  "seek"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == kOps);
   return kNames[static_cast<size_t>(op)];
 }
@@ -63,8 +64,9 @@ Kind DriveCore::CheckName(std::string_view name) {
 
 bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_removed || file.GetState().is_dirty; }
 
-// Whether a request by id reached a binding that has changed and that the kernel may still hold: it is to look the name up again. So it is where the
-// kernel may have found the name itself and the lease is over under which it was given: the machine slept, or the connection was lost.
+// Whether a request by id reached a binding that has changed and that the kernel may still hold: it is to look the name
+// up again. So it is where the kernel may have found the name itself and the lease is over under which it was given:
+// the machine slept, or the connection was lost.
 bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
   const int64_t stale_until_ms = kernel_node.rare().stale_until_ms;
   const int64_t until_ms = HasLease(now_ms) ? stale_until_ms : std::max(stale_until_ms, kernel_node.named_until_ms);
@@ -85,10 +87,12 @@ void DriveCore::ReplyStale(const ReplyPtr& reply) {
   reply->Error(Kind::kStale);
 }
 
-uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const {
+uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms,
+                                  int64_t now_ms) const {
   if (entry.type != FileType::kFolder && entry.nlink != 1) return 0;
   if (now_ms - std::max(changed_ms, kernel_node.changed_ms) < kJustChangedMs) return 0;
-  if (kernel_node.rare().retry != KernelNode::Rare::Retry::kNone || kernel_node.rare().looked_up_until_ms > now_ms) return 0;
+  if (kernel_node.rare().retry != KernelNode::Rare::Retry::kNone || kernel_node.rare().looked_up_until_ms > now_ms)
+    return 0;
   if (kernel_node.rare().stale_until_ms > front_->NowKernelMs()) return 0;
   if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
   const int64_t left_ms = lease_until_ms_.load(std::memory_order_acquire) - now_ms;
@@ -101,7 +105,9 @@ uint64_t DriveCore::AllocatedLocked(const KernelNode& kernel_node, const Entry& 
   const ContentPtr content = contents_.FindVersion(entry.node, entry.version);
   const uint64_t most = WholeBlocks(size_bytes);
   if (content != nullptr) return std::min(content->AllocatedBytes(), most);
-  return entry.version != 0 && kernel_node.rare().allocated_version == entry.version ? kernel_node.rare().allocated_bytes : most;
+  return entry.version != 0 && kernel_node.rare().allocated_version == entry.version
+             ? kernel_node.rare().allocated_bytes
+             : most;
 }
 
 Attributes DriveCore::AttributesLocked(const KernelNode& kernel_node, const Entry* known) const {
@@ -142,12 +148,15 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   const Entry& entry = *found.entry;
   const int64_t now_ms = front_->NowBootMs();
   KernelNode* kernel_node = &nodes_.Current(entry.node);
-  if (kernel_node->file != nullptr && !IsShared(*kernel_node->file) && kernel_node->file->GetState().version != entry.version) {
+  if (kernel_node->file != nullptr && !IsShared(*kernel_node->file) &&
+      kernel_node->file->GetState().version != entry.version) {
     kernel_node = &nodes_.Next(entry.node);  // open at an older version: pages, size and stat must not mix
   }
   ++kernel_node->lookups;
-  if (is_lookup && kernel_node->rare().retry == KernelNode::Rare::Retry::kAsked) kernel_node->MakeRare().retry = KernelNode::Rare::Retry::kLookedUp;
-  if (is_lookup && now_ms - answered_stale_ms_ < kRetryMs) kernel_node->MakeRare().looked_up_until_ms = now_ms + kRetryOpenMs;
+  if (is_lookup && kernel_node->rare().retry == KernelNode::Rare::Retry::kAsked)
+    kernel_node->MakeRare().retry = KernelNode::Rare::Retry::kLookedUp;
+  if (is_lookup && now_ms - answered_stale_ms_ < kRetryMs)
+    kernel_node->MakeRare().looked_up_until_ms = now_ms + kRetryOpenMs;
   EntryAnswer answer;
   answer.id = kernel_node->id;
   answer.attributes = AttributesLocked(*kernel_node, &entry);
@@ -157,7 +166,8 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   answer.entry_timeout_ms = entry.type == FileType::kFolder ? 0 : answer.attribute_timeout_ms;
   kernel_node->Give(kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version);
   const int64_t kernel_now_ms = front_->NowKernelMs();
-  kernel_node->attributes_until_ms = std::max(kernel_node->attributes_until_ms, kernel_now_ms + answer.attribute_timeout_ms + kRoundingMs);
+  kernel_node->attributes_until_ms =
+      std::max(kernel_node->attributes_until_ms, kernel_now_ms + answer.attribute_timeout_ms + kRoundingMs);
   if (answer.entry_timeout_ms > 0) {
     found.binding->given_until_ms = kernel_now_ms + answer.entry_timeout_ms + kRoundingMs;
     found.binding->given_id = kernel_node->id;
@@ -167,10 +177,13 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
 }
 
 const Entry* DriveCore::RemovedLocked(const KernelNode& kernel_node, int64_t now_ms) const {
-  return kernel_node.rare().was_removed_here || now_ms < kernel_node.rare().looked_up_until_ms ? kernel_node.rare().removed.get() : nullptr;
+  return kernel_node.rare().was_removed_here || now_ms < kernel_node.rare().looked_up_until_ms
+             ? kernel_node.rare().removed.get()
+             : nullptr;
 }
 
-bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms) {
+bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes,
+                                     uint32_t* timeout_ms) {
   const int64_t now_ms = front_->NowBootMs();
   const Entry* entry = entries_.FindNode(kernel_node.node);
   if (kernel_node.file == nullptr && entry == nullptr && (entry = RemovedLocked(kernel_node, now_ms)) != nullptr) {
@@ -186,7 +199,8 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
     if (version == entry->version) *timeout_ms = TimeoutLocked(*entry, kernel_node, EntryTable::kNeverMs, now_ms);
     kernel_node.Give(version);
   }
-  kernel_node.attributes_until_ms = std::max(kernel_node.attributes_until_ms, front_->NowKernelMs() + *timeout_ms + kRoundingMs);
+  kernel_node.attributes_until_ms =
+      std::max(kernel_node.attributes_until_ms, front_->NowKernelMs() + *timeout_ms + kRoundingMs);
   return true;
 }
 

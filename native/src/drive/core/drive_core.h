@@ -1,14 +1,16 @@
-// The drive without a kernel: what each request of a program does, from the tables or by asking the agent. Fronts call the first group
-// of methods, the bridge the second.
+// The drive without a kernel: what each request of a program does, from the tables or by asking the agent. Fronts call
+// the first group of methods, the bridge the second.
 //
-// Threads: every method may be called from any thread and none waits for the agent or the kernel. Reads and writes of cache and overlay
-// files happen on the thread that brings the request, or in Front::Post; never on the agent's.
-// Locks: mutex_ (tables, kernel nodes, the "core" members of File) before File::mutex_, Content::mutex_ and the request table's, which are
-// leaves. File::io_mutex_ is taken without mutex_. No Reply is called and nothing posted runs under a lock.
-// How much cache and overlay files take on disk is looked up under mutex_ (open, fstat, a bounded number of lseek); nothing else that asks the system is.
+// Threads: every method may be called from any thread and none waits for the agent or the kernel. Reads and writes of
+// cache and overlay files happen on the thread that brings the request, or in Front::Post; never on the agent's. Locks:
+// mutex_ (tables, kernel nodes, the "core" members of File) before File::mutex_, Content::mutex_ and the request
+// table's, which are leaves. File::io_mutex_ is taken without mutex_. No Reply is called and nothing posted runs under
+// a lock. How much cache and overlay files take on disk is looked up under mutex_ (open, fstat, a bounded number of
+// lseek); nothing else that asks the system is.
 //
-// The methods stand in: core_names.cc (lookup, make, link, remove, rename), core_attributes.cc (getattr, setattr, readlink, statfs),
-// core_xattrs.cc, core_folders.cc, core_open.cc, core_files.cc (read, write), core_commit.cc (flush, fsync, release), core_agent.cc (the second group), drive_core.cc (what they share).
+// The methods stand in: core_names.cc (lookup, make, link, remove, rename), core_attributes.cc (getattr, setattr,
+// readlink, statfs), core_xattrs.cc, core_folders.cc, core_open.cc, core_files.cc (read, write), core_commit.cc (flush,
+// fsync, release), core_agent.cc (the second group), drive_core.cc (what they share).
 #ifndef RUNNEL_DRIVE_CORE_DRIVE_CORE_H_
 #define RUNNEL_DRIVE_CORE_DRIVE_CORE_H_
 
@@ -25,12 +27,12 @@
 #include <vector>
 
 #include "src/drive/content/content.h"
+#include "src/drive/content/open_files.h"
 #include "src/drive/drive.h"
 #include "src/drive/tables/entry_table.h"
 #include "src/drive/tables/held_xattrs.h"
 #include "src/drive/tables/kernel_nodes.h"
 #include "src/drive/tables/last_read.h"
-#include "src/drive/content/open_files.h"
 #include "src/drive/tables/request_table.h"
 
 namespace runnel::drive {
@@ -86,10 +88,12 @@ class DriveCore {
   void GetAttributes(ReplyPtr reply, uint64_t id);
   void SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, const SetAttributes& set);
   void ReadLink(ReplyPtr reply, uint64_t id);
-  void Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode, uint32_t rdev, std::string_view target);
+  void Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode, uint32_t rdev,
+            std::string_view target);
   void Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::string_view name);
   void Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name, bool is_folder);
-  void Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id, std::string_view to_name, RenameHow how);
+  void Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id,
+              std::string_view to_name, RenameHow how);
   void Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags);
   void Open(ReplyPtr reply, uint64_t id, int flags);
   void Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t size);
@@ -103,8 +107,8 @@ class DriveCore {
   void OpenFolder(ReplyPtr reply, uint64_t id);
   void ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
   void ReleaseFolder(FolderHandle* handle);
-  // Answers Target with the first name of a folder, in the order of bytes, that folds as `like` does (CoreSettings::fold), or is there at all (nothing);
-  // kNotFound when none does.
+  // Answers Target with the first name of a folder, in the order of bytes, that folds as `like` does
+  // (CoreSettings::fold), or is there at all (nothing); kNotFound when none does.
   void FindName(ReplyPtr reply, uint64_t folder_id, std::optional<std::string> like);
   void StatFilesystem(ReplyPtr reply);
   // `room` 0: only the size is asked for.
@@ -135,7 +139,8 @@ class DriveCore {
   void SetDeadlineMin(uint32_t delay_ms) { requests_.SetDeadlineMin(delay_ms); }
   void Heartbeat(int64_t late_ms) { requests_.Heartbeat(late_ms); }
   bool Rebase(uint64_t file, uint64_t content);
-  // Commits every file with unsaved writes, for nobody in particular. A notice kCommitted says when what was written before has been answered.
+  // Commits every file with unsaved writes, for nobody in particular. A notice kCommitted says when what was written
+  // before has been answered.
   void CommitDirty(uint64_t ticket);
   std::vector<Outgoing> Drain(size_t most) { return requests_.Drain(most); }
   void Notify(Notice notice) { requests_.Notify(std::move(notice)); }
@@ -195,8 +200,10 @@ class DriveCore {
   void OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms);
   void OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool reports_to_kernel);
   void PutChangedLocked(const Put& put, int64_t now_ms, std::vector<EntryTable::Lost>* lost);
-  // Has the kernel forget a name; `is_stale`: it leads elsewhere now, and until then requests by its old id are answered ESTALE.
-  void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms, bool is_stale);
+  // Has the kernel forget a name; `is_stale`: it leads elsewhere now, and until then requests by its old id are
+  // answered ESTALE.
+  void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms,
+                        bool is_stale);
   // A name that a program of this mount takes away, which the kernel may hold until it has the answer.
   void NoteTakenLocked(uint64_t folder, const EntryTable::Lost& lost);
   // Another client has bound such a name anew: the kernel is told of that, too.
@@ -227,21 +234,26 @@ class DriveCore {
   void ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view name, Message message);
 
   // What is open there, if an open of `version` may share it; else the open is to be answered ESTALE when *is_stale.
-  FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms, bool* is_stale);
+  FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms,
+                            bool* is_stale);
   Handle* AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache);
   void ConfirmPages(Handle* handle);
   FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
-  void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file, int flags);
+  void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file,
+                  int flags);
   void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_second_try, const Answer& answer);
   // What was absent from a content when the agent last said that it had come.
   struct Missed {
     uint64_t content = 0;  // none
     uint64_t offset = 0;
   };
-  void ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead, const Missed& last);
-  void FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset, size_t size, uint64_t ahead);
+  void ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t offset, size_t size, uint64_t ahead,
+                const Missed& last);
+  void FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset, size_t size,
+                    uint64_t ahead);
   // Calls `done` once, when what was written before is committed, or cannot be. `reply` (may be null) is who waits.
-  void Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round, std::function<void(Kind)> done);
+  void Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round,
+              std::function<void(Kind)> done);
   void OnCommitted(const FilePtr& file, const Answer& answer);
   // After a release or a commit: commits what no writer is left to commit, or lets the file go.
   void Finish(const FilePtr& file);
@@ -253,7 +265,8 @@ class DriveCore {
   void KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocated_bytes);
 
   // False when the table does not know the whole folder.
-  bool SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder, const std::optional<std::string>& like);
+  bool SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t folder,
+                      const std::optional<std::string>& like);
   void SendFolder(const ReplyPtr& reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);
 
   Front* const front_;
@@ -277,8 +290,8 @@ class DriveCore {
   uint64_t next_file_ = 1;
   uint64_t next_mark_ = 1;
   int64_t answered_stale_ms_ = EntryTable::kNeverMs;
-  // The kernel id for which the thread was sent back to look again (what it was given then, once it has looked), and until when its next request for that is taken for the
-  // kernel's second try.
+  // The kernel id for which the thread was sent back to look again (what it was given then, once it has looked), and
+  // until when its next request for that is taken for the kernel's second try.
   struct Asked {
     uint64_t id;
     int64_t until_ms;

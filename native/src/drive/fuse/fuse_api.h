@@ -1,4 +1,5 @@
-// libfuse's low-level API, the version this front is written for. macFUSE's has extensions of its own, which are not asked for.
+// libfuse's low-level API, the version this front is written for. macFUSE's has extensions of its own, which are not
+// asked for.
 #ifndef RUNNEL_DRIVE_FUSE_FUSE_API_H_
 #define RUNNEL_DRIVE_FUSE_FUSE_API_H_
 

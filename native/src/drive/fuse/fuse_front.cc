@@ -48,7 +48,9 @@ std::thread StartThread(Run run) {
 }  // namespace
 
 FuseFront::FuseFront(Settings settings, CoreSettings core_settings, std::function<void()> wake_agent)
-    : settings_(std::move(settings)), wake_agent_(std::move(wake_agent)), core_(this, TimeoutsFor(settings_, std::move(core_settings))) {}
+    : settings_(std::move(settings)),
+      wake_agent_(std::move(wake_agent)),
+      core_(this, TimeoutsFor(settings_, std::move(core_settings))) {}
 
 FuseFront::~FuseFront() {
   if (closer_.joinable()) closer_.join();
@@ -76,7 +78,7 @@ std::string FuseFront::CheckMountpoint() const {
 
 std::string FuseFront::Start() {
   if (settings_.replaces_dead) {
-    if (const std::string problem = WhyNoFuse(settings_); !problem.empty()) return problem;
+    if (std::string problem = WhyNoFuse(settings_); !problem.empty()) return problem;
     std::string mounted;
     if (MountOver(settings_, settings_.mountpoint, &mounted)) return Serve(settings_.mountpoint, mounted);
     UnmountAt(settings_.mountpoint, true);
@@ -140,7 +142,8 @@ void FuseFront::AnswerRequests() {
   if (serving_.fetch_sub(1) != 1) return;
   core_.End();
   core_.ReleaseAll();
-  core_.Notify({Notice::kUnmounted, 0, 0, is_closing_ ? "The drive was closed." : "The drive was unmounted from outside."});
+  core_.Notify(
+      {Notice::kUnmounted, 0, 0, is_closing_ ? "The drive was closed." : "The drive was unmounted from outside."});
 }
 
 void FuseFront::OnInit() { core_.Notify({Notice::kReady, 0, 0, {}}); }
@@ -243,7 +246,8 @@ void FuseFront::EndNow() {
   if (session_ != nullptr) CloseNow(true);
 }
 
-std::unique_ptr<KernelFront> MakeKernelFront(KernelFront::Settings settings, CoreSettings core_settings, std::function<void()> wake_agent) {
+std::unique_ptr<KernelFront> MakeKernelFront(KernelFront::Settings settings, CoreSettings core_settings,
+                                             std::function<void()> wake_agent) {
   return std::make_unique<FuseFront>(std::move(settings), std::move(core_settings), std::move(wake_agent));
 }
 

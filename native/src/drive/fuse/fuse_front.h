@@ -1,9 +1,9 @@
 // A mount: the session with the kernel and its threads.
 //
-// Threads (all ours, none is libuv's): kServers read and handle requests; the worker runs what the core posts; the timer ends what is due;
-// the invalidator tells the kernel to forget names, which may block while a request in that folder is unanswered, so it does nothing else;
-// the closer, one at a time, unmounts. Start, Close, EndNow and the getters belong to the agent's thread.
-// Locks: each queue has its own mutex, a leaf.
+// Threads (all ours, none is libuv's): kServers read and handle requests; the worker runs what the core posts; the
+// timer ends what is due; the invalidator tells the kernel to forget names, which may block while a request in that
+// folder is unanswered, so it does nothing else; the closer, one at a time, unmounts. Start, Close, EndNow and the
+// getters belong to the agent's thread. Locks: each queue has its own mutex, a leaf.
 #ifndef RUNNEL_DRIVE_FUSE_FUSE_FRONT_H_
 #define RUNNEL_DRIVE_FUSE_FUSE_FRONT_H_
 
@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "src/drive/threads/alarm_clock.h"
-#include "src/drive/core/drive_core.h"
-#include "src/drive/kernel_front.h"
-#include "src/drive/threads/task_queue.h"
 #include "caller_signals.h"
 #include "caller_watch.h"
 #include "fuse_api.h"
+#include "src/drive/core/drive_core.h"
+#include "src/drive/kernel_front.h"
+#include "src/drive/threads/alarm_clock.h"
+#include "src/drive/threads/task_queue.h"
 
 namespace runnel::drive {
 
@@ -79,7 +79,8 @@ class FuseFront final : public Front, public KernelFront {
   DriveCore core_;
   CallerWatch closers_{WasKilled, [this](uint64_t waiter) { return core_.IsWaiting(waiter); },
                        [this](uint64_t waiter) { core_.Interrupt(waiter); }};
-  // The kernel tells of one signal a request; whether it is one to end the wait for, or a later one is, has to be looked at.
+  // The kernel tells of one signal a request; whether it is one to end the wait for, or a later one is, has to be
+  // looked at.
   CallerWatch signalled_{IsToEnd, [this](uint64_t waiter) { return core_.IsWaiting(waiter); },
                          [this](uint64_t waiter) { core_.Interrupt(waiter); }};
   fuse_session* session_ = nullptr;

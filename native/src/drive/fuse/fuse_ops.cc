@@ -26,15 +26,16 @@ FolderHandle* FolderOf(const fuse_file_info* info) { return reinterpret_cast<Fol
 std::string XattrOf(const char* name) { return std::string(kXattrPrefix) + name; }
 int64_t NsOf(const timespec& time) { return time.tv_sec * int64_t{1000000000} + time.tv_nsec; }
 
-// The flags that are off, and why. Writeback cache: the kernel then ignores sizes and times from elsewhere and rounds dirty ranges to pages.
-// Automatic invalidation of data: a new version invalidates its pages itself (EXPLICIT_INVAL_DATA). Splice: slower than pread and a reply
-// from a buffer. POSIX and flock locks: the kernel's own are right and interruptible as long as no lock crosses clients.
+// The flags that are off, and why. Writeback cache: the kernel then ignores sizes and times from elsewhere and rounds
+// dirty ranges to pages. Automatic invalidation of data: a new version invalidates its pages itself
+// (EXPLICIT_INVAL_DATA). Splice: slower than pread and a reply from a buffer. POSIX and flock locks: the kernel's own
+// are right and interruptible as long as no lock crosses clients.
 void Init(void* front, fuse_conn_info* connection) {
-  constexpr unsigned kOff = FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
-                            FUSE_CAP_SPLICE_MOVE | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_HANDLE_KILLPRIV |
-                            FUSE_CAP_ASYNC_DIO;
-  constexpr unsigned kOn = FUSE_CAP_EXPLICIT_INVAL_DATA | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ |
-                           FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
+  constexpr unsigned kOff = FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ |
+                            FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
+                            FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ASYNC_DIO;
+  constexpr unsigned kOn = FUSE_CAP_EXPLICIT_INVAL_DATA | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS |
+                           FUSE_CAP_ASYNC_READ | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
   connection->want = (connection->want & ~kOff) | (connection->capable & kOn);
   connection->max_write = kMaxWriteBytes;
   connection->max_background = kMaxBackground;
@@ -42,7 +43,9 @@ void Init(void* front, fuse_conn_info* connection) {
   static_cast<FuseFront*>(front)->OnInit();
 }
 
-void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Lookup(ReplyTo(request), folder, TextOfName(name)); }
+void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) {
+  CoreOf(request).Lookup(ReplyTo(request), folder, TextOfName(name));
+}
 
 void Forget(fuse_req_t request, fuse_ino_t id, uint64_t lookups) {
   CoreOf(request).Forget(id, lookups);
@@ -54,7 +57,9 @@ void ForgetMulti(fuse_req_t request, size_t count, fuse_forget_data* forgets) {
   fuse_reply_none(request);
 }
 
-void GetAttr(fuse_req_t request, fuse_ino_t id, fuse_file_info*) { CoreOf(request).GetAttributes(ReplyTo(request), id); }
+void GetAttr(fuse_req_t request, fuse_ino_t id, fuse_file_info*) {
+  CoreOf(request).GetAttributes(ReplyTo(request), id);
+}
 
 void SetAttr(fuse_req_t request, fuse_ino_t id, struct stat* stat, int to_set, fuse_file_info* info) {
   SetAttributes set;
@@ -92,11 +97,16 @@ void Link(fuse_req_t request, fuse_ino_t id, fuse_ino_t folder, const char* name
   CoreOf(request).Link(ReplyTo(request), id, folder, TextOfName(name));
 }
 
-void Unlink(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Remove(ReplyTo(request), folder, TextOfName(name), false); }
+void Unlink(fuse_req_t request, fuse_ino_t folder, const char* name) {
+  CoreOf(request).Remove(ReplyTo(request), folder, TextOfName(name), false);
+}
 
-void RmDir(fuse_req_t request, fuse_ino_t folder, const char* name) { CoreOf(request).Remove(ReplyTo(request), folder, TextOfName(name), true); }
+void RmDir(fuse_req_t request, fuse_ino_t folder, const char* name) {
+  CoreOf(request).Remove(ReplyTo(request), folder, TextOfName(name), true);
+}
 
-void Rename(fuse_req_t request, fuse_ino_t folder, const char* name, fuse_ino_t to_folder, const char* to_name, unsigned flags) {
+void Rename(fuse_req_t request, fuse_ino_t folder, const char* name, fuse_ino_t to_folder, const char* to_name,
+            unsigned flags) {
   RenameHow how = RenameHow::kReplace;
   if (flags == kRenameKeeps) {
     how = RenameHow::kKeep;
@@ -113,7 +123,9 @@ void Create(fuse_req_t request, fuse_ino_t folder, const char* name, mode_t mode
   CoreOf(request).Create(ReplyTo(request), folder, TextOfName(name), mode, info->flags);
 }
 
-void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) { CoreOf(request).Open(ReplyTo(request), id, info->flags); }
+void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
+  CoreOf(request).Open(ReplyTo(request), id, info->flags);
+}
 
 void Read(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_file_info* info) {
   CoreOf(request).Read(ReplyTo(request), HandleOf(info), static_cast<uint64_t>(offset), size);
@@ -123,12 +135,17 @@ void Write(fuse_req_t request, fuse_ino_t, const char* data, size_t size, off_t 
   CoreOf(request).Write(ReplyTo(request), HandleOf(info), static_cast<uint64_t>(offset), data, size);
 }
 
-void Flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) { CoreOf(request).Flush(ReplyTo(request), HandleOf(info)); }
+void Flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+  CoreOf(request).Flush(ReplyTo(request), HandleOf(info));
+}
 
-void Fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) { CoreOf(request).Fsync(ReplyTo(request), HandleOf(info)); }
+void Fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
+  CoreOf(request).Fsync(ReplyTo(request), HandleOf(info));
+}
 
 void Fallocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t length, fuse_file_info* info) {
-  CoreOf(request).Allocate(ReplyTo(request), HandleOf(info), mode, static_cast<uint64_t>(offset), static_cast<uint64_t>(length));
+  CoreOf(request).Allocate(ReplyTo(request), HandleOf(info), mode, static_cast<uint64_t>(offset),
+                           static_cast<uint64_t>(length));
 }
 
 void Release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
@@ -162,13 +179,17 @@ void GetXattr(fuse_req_t request, fuse_ino_t id, const char* name, size_t room) 
   CoreOf(request).GetXattr(ReplyTo(request), id, XattrOf(name), room);
 }
 
-void ListXattr(fuse_req_t request, fuse_ino_t id, size_t room) { CoreOf(request).ListXattrs(std::make_shared<FuseXattrsReply>(request), id, room); }
+void ListXattr(fuse_req_t request, fuse_ino_t id, size_t room) {
+  CoreOf(request).ListXattrs(std::make_shared<FuseXattrsReply>(request), id, room);
+}
 
 void SetXattr(fuse_req_t request, fuse_ino_t id, const char* name, const char* value, size_t size, int flags) {
   CoreOf(request).SetXattr(ReplyTo(request), id, XattrOf(name), {value, size}, flags);
 }
 
-void RemoveXattr(fuse_req_t request, fuse_ino_t id, const char* name) { CoreOf(request).RemoveXattr(ReplyTo(request), id, XattrOf(name)); }
+void RemoveXattr(fuse_req_t request, fuse_ino_t id, const char* name) {
+  CoreOf(request).RemoveXattr(ReplyTo(request), id, XattrOf(name));
+}
 
 void StatFs(fuse_req_t request, fuse_ino_t) { CoreOf(request).StatFilesystem(ReplyTo(request)); }
 

@@ -2,9 +2,9 @@
 
 #include <sys/statvfs.h>
 
-#include "src/drive/content/open_files.h"
 #include "file_details.h"
 #include "fuse_front.h"
+#include "src/drive/content/open_files.h"
 #include "src/file/name_text.h"
 #include "to_errno.h"
 
@@ -60,7 +60,8 @@ void FuseReply::WatchCaller(uint64_t waiter) {
 }
 
 void FuseReply::OnWaiting(uint64_t waiter) {
-  // libfuse calls back with a lock of the request held, and would touch the request after an answer: the interrupt is handled elsewhere.
+  // libfuse calls back with a lock of the request held, and would touch the request after an answer: the interrupt is
+  // handled elsewhere.
   fuse_req_interrupt_func(
       request_,
       [](fuse_req_t request, void* data) {

@@ -1,11 +1,12 @@
-// One request of the kernel, answered through libfuse. Any thread may answer; libfuse writes to /dev/fuse, which does not wait.
+// One request of the kernel, answered through libfuse. Any thread may answer; libfuse writes to /dev/fuse, which does
+// not wait.
 #ifndef RUNNEL_DRIVE_FUSE_FUSE_REPLY_H_
 #define RUNNEL_DRIVE_FUSE_FUSE_REPLY_H_
 
 #include <vector>
 
-#include "src/drive/drive.h"
 #include "fuse_api.h"
+#include "src/drive/drive.h"
 
 namespace runnel::drive {
 

@@ -7,8 +7,8 @@
 
 #include <time.h>
 
-#include "src/drive/kernel_front.h"
 #include "fuse_api.h"
+#include "src/drive/kernel_front.h"
 
 namespace runnel::drive {
 
@@ -27,7 +27,8 @@ std::string WhyNotMounted();
 
 // Of `-o`, each by itself.
 std::vector<std::string> OptionsFor(const KernelFront::Settings& settings);
-// Mounts over a dead mount, which stays beneath, and makes *mounted what fuse_session_mount takes for a mount that is there. False where that cannot be done.
+// Mounts over a dead mount, which stays beneath, and makes *mounted what fuse_session_mount takes for a mount that is
+// there. False where that cannot be done.
 bool MountOver(const KernelFront::Settings& settings, const std::string& mountpoint, std::string* mounted);
 // Before the first request.
 void SetSessionIo(fuse_session* session);

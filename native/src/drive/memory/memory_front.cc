@@ -6,7 +6,8 @@ namespace runnel::drive {
 
 class MemoryReply final : public Reply {
  public:
-  MemoryReply(MemoryFront* front, uint64_t ticket, const Caller& caller) : front_(front), ticket_(ticket), caller_(caller) {}
+  MemoryReply(MemoryFront* front, uint64_t ticket, const Caller& caller)
+      : front_(front), ticket_(ticket), caller_(caller) {}
 
   Caller GetCaller() const override { return caller_; }
   void WatchCaller(uint64_t) override {}
@@ -100,7 +101,9 @@ void MemoryFront::SetTime(int64_t boot_ms, int64_t wall_ns, int64_t kernel_ms) {
   wall_ns_ = wall_ns;
 }
 
-ReplyPtr MemoryFront::ReplyTo(uint64_t ticket, const Caller& caller) { return std::make_shared<MemoryReply>(this, ticket, caller); }
+ReplyPtr MemoryFront::ReplyTo(uint64_t ticket, const Caller& caller) {
+  return std::make_shared<MemoryReply>(this, ticket, caller);
+}
 
 void MemoryFront::Interrupt(uint64_t ticket) {
   auto found = waiters_.find(ticket);
@@ -128,6 +131,8 @@ void MemoryFront::InvalidateName(uint64_t folder_id, std::string name, uint64_t 
   invalidations_.push_back({folder_id, std::move(name), id, mark, until_ms});
 }
 
-void MemoryFront::InvalidateAttributes(uint64_t id, int64_t until_ms) { invalidations_.push_back({0, {}, id, 0, until_ms}); }
+void MemoryFront::InvalidateAttributes(uint64_t id, int64_t until_ms) {
+  invalidations_.push_back({0, {}, id, 0, until_ms});
+}
 
 }  // namespace runnel::drive

@@ -1,5 +1,5 @@
-// The drive without a kernel: programs call it directly. Everything happens on the caller's thread and in the caller's time, in an order
-// that depends on the calls alone, so that a simulation can be repeated.
+// The drive without a kernel: programs call it directly. Everything happens on the caller's thread and in the caller's
+// time, in an order that depends on the calls alone, so that a simulation can be repeated.
 //
 // One thread only. Posted tasks run in RunTasks, which whoever calls the core calls afterwards.
 #ifndef RUNNEL_DRIVE_MEMORY_MEMORY_FRONT_H_
@@ -46,7 +46,8 @@ class MemoryFront final : public Front {
  public:
   using Complete = std::function<void(uint64_t ticket, MemoryResult result)>;
 
-  MemoryFront(CoreSettings settings, Complete complete) : complete_(std::move(complete)), core_(this, std::move(settings)) {}
+  MemoryFront(CoreSettings settings, Complete complete)
+      : complete_(std::move(complete)), core_(this, std::move(settings)) {}
 
   DriveCore& core() { return core_; }
   void SetTime(int64_t boot_ms, int64_t wall_ns, int64_t kernel_ms);
@@ -84,7 +85,7 @@ class MemoryFront final : public Front {
   bool is_woken_ = false;
   std::deque<std::function<void()>> tasks_;
   std::vector<Invalidation> invalidations_;
-  std::unordered_map<uint64_t, uint64_t> waiters_;       // ticket → waiter
+  std::unordered_map<uint64_t, uint64_t> waiters_;  // ticket → waiter
 };
 
 }  // namespace runnel::drive

@@ -128,7 +128,8 @@ void EntryTable::KeepLoose(uint64_t node) {
   }
 }
 
-void EntryTable::Put(uint64_t folder, std::string_view name, const Entry* entry, int64_t now_ms, std::vector<Lost>* lost) {
+void EntryTable::Put(uint64_t folder, std::string_view name, const Entry* entry, int64_t now_ms,
+                     std::vector<Lost>* lost) {
   Folder& in = Touch(folder);
   const uint64_t node = entry == nullptr ? 0 : entry->node;
   auto at = in.names.find(name);

@@ -1,8 +1,9 @@
-// What the agent has said about names and attributes: by folder and name, and by node. Bounded by entriesMax: the least recently used
-// folders are dropped whole; the root's attributes stay. A folder may be known completely, and then a name it lacks is known absent.
+// What the agent has said about names and attributes: by folder and name, and by node. Bounded by entriesMax: the least
+// recently used folders are dropped whole; the root's attributes stay. A folder may be known completely, and then a
+// name it lacks is known absent.
 //
-// Not thread-safe: DriveCore guards it. It knows nothing of leases or the kernel but the moment until which a binding may be in the
-// kernel's cache, which the core writes and reads.
+// Not thread-safe: DriveCore guards it. It knows nothing of leases or the kernel but the moment until which a binding
+// may be in the kernel's cache, which the core writes and reads.
 #ifndef RUNNEL_DRIVE_TABLES_ENTRY_TABLE_H_
 #define RUNNEL_DRIVE_TABLES_ENTRY_TABLE_H_
 
@@ -41,8 +42,8 @@ class EntryTable {
   struct Lost {
     std::string name;
     Binding before;
-    bool is_rebound;        // bound to another node now, or absent
-    bool is_other_version;  // same node
+    bool is_rebound;            // bound to another node now, or absent
+    bool is_other_version;      // same node
     std::optional<Entry> last;  // of a node that has no name here any longer
   };
   // A name of a listing, as handed to an open folder.
@@ -66,8 +67,8 @@ class EntryTable {
   // A name of the node in that folder; false when none is known. Looks at every name of the folder.
   bool NameOf(uint64_t folder, uint64_t node, std::string* name) const;
   using Fold = std::function<std::string(std::string_view)>;
-  // The first name, in the order of bytes, of those that fold so, or of all; "" when there is none. False unless the folder is complete. Which names fold
-  // how is remembered from the first question on.
+  // The first name, in the order of bytes, of those that fold so, or of all; "" when there is none. False unless the
+  // folder is complete. Which names fold how is remembered from the first question on.
   bool FindAlike(uint64_t folder, const std::string& folded, const Fold& fold, std::string* name);
   bool FindAny(uint64_t folder, std::string* name);
   bool IsComplete(uint64_t folder) const;

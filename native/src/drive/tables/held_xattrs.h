@@ -1,4 +1,5 @@
-// Extended attributes that the agent has told, by node, so that they can be told again without it while they are those of the node's last change.
+// Extended attributes that the agent has told, by node, so that they can be told again without it while they are those
+// of the node's last change.
 #ifndef RUNNEL_DRIVE_TABLES_HELD_XATTRS_H_
 #define RUNNEL_DRIVE_TABLES_HELD_XATTRS_H_
 

@@ -1,5 +1,6 @@
-// What the kernel holds of us: one record per kernel id, from the first answer that named it until the kernel has forgotten it and
-// no file is open on it. A kernel id is the node's own (the root is 1), or an alias while that one is open at an older version.
+// What the kernel holds of us: one record per kernel id, from the first answer that named it until the kernel has
+// forgotten it and no file is open on it. A kernel id is the node's own (the root is 1), or an alias while that one is
+// open at an older version.
 //
 // Not thread-safe: DriveCore guards it. Records stay at their address.
 #ifndef RUNNEL_DRIVE_TABLES_KERNEL_NODES_H_
@@ -17,22 +18,26 @@ class File;
 struct KernelNode {
   // A program that lists a tree makes the kernel hold all of it: what most records never need lies apart.
   struct Rare {
-    // All pages that the kernel holds are of this version. Not so from an open without KEEP_CACHE until a request by its handle shows that
-    // the kernel has dropped the older ones.
+    // All pages that the kernel holds are of this version. Not so from an open without KEEP_CACHE until a request by
+    // its handle shows that the kernel has dropped the older ones.
     bool has_pages = false;
     uint64_t pages_version = 0;
-    // The name it was found under is bound to something else, and the kernel may not know it before this moment on its clock.
+    // The name it was found under is bound to something else, and the kernel may not know it before this moment on its
+    // clock.
     int64_t stale_until_ms = 0;
     uint64_t stale_mark = 0;
-    // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN is served.
+    // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN
+    // is served.
     enum class Retry : uint8_t { kNone, kAsked, kLookedUp } retry = Retry::kNone;
-    // Looked up just after some request was answered ESTALE, so perhaps by the one that may not be answered so again: until then it is
-    // opened even if its version has changed once more.
+    // Looked up just after some request was answered ESTALE, so perhaps by the one that may not be answered so again:
+    // until then it is opened even if its version has changed once more.
     int64_t looked_up_until_ms = 0;
-    // It has lost its last name. Taken here: what fstat still shows. Taken elsewhere: served only to who has just looked it up.
+    // It has lost its last name. Taken here: what fstat still shows. Taken elsewhere: served only to who has just
+    // looked it up.
     std::unique_ptr<Entry> removed;
     bool was_removed_here = false;
-    // Bytes of disk that a version took when it was last open or cut here: for as long as its content is not in the table.
+    // Bytes of disk that a version took when it was last open or cut here: for as long as its content is not in the
+    // table.
     uint64_t allocated_version = 0;
     uint64_t allocated_bytes = 0;
     int64_t atime_set_ns = 0;  // when utimens said it, which is a change of the node
@@ -42,7 +47,7 @@ struct KernelNode {
   uint64_t node = 0;
   uint64_t lookups = 0;        // what FORGET counts down
   std::shared_ptr<File> file;  // at most one per kernel id: its handles share pages and size in the kernel
-  uint64_t given_version = 0;   // whose size and times the kernel was last told: see Give
+  uint64_t given_version = 0;  // whose size and times the kernel was last told: see Give
   // On the kernel's clock. It may answer stat, and find the node under a name it was given, itself until then.
   int64_t attributes_until_ms = 0;
   int64_t named_until_ms = 0;
@@ -56,7 +61,8 @@ struct KernelNode {
     return *rare_;
   }
   bool HasRare() const { return rare_ != nullptr; }
-  // The kernel is told the size and times of a version. Another size than that of its pages has cut them, also when the first one is told again.
+  // The kernel is told the size and times of a version. Another size than that of its pages has cut them, also when the
+  // first one is told again.
   void Give(uint64_t version) {
     given_version = version;
     if (rare_ != nullptr && rare_->pages_version != version) rare_->has_pages = false;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace runnel::drive {
 
 int64_t RequestTable::DeadlineOf(Op op) const {
@@ -37,7 +36,8 @@ bool RequestTable::Wait(uint64_t id, Waiter waiter) {
     std::lock_guard lock(mutex_);
     if (is_ended_ || waiters_.size() >= kWaitersMax) return false;
     const int64_t now_ms = front_->NowBootMs();
-    if (const int64_t soon_ms = now_ms + kEndingWaitMs; IsEnding(waiter, now_ms) && (waiter.deadline_ms == 0 || waiter.deadline_ms > soon_ms))
+    if (const int64_t soon_ms = now_ms + kEndingWaitMs;
+        IsEnding(waiter, now_ms) && (waiter.deadline_ms == 0 || waiter.deadline_ms > soon_ms))
       waiter.deadline_ms = soon_ms;
     const int64_t delay_ms = waiter.deadline_ms == 0 ? 0 : waiter.deadline_ms - now_ms;
     // With nothing to do it says nothing, and is not late.

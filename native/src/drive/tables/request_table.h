@@ -1,9 +1,10 @@
-// Every request of a program that waits (a waiter: deadline, interrupt, answered exactly once), every question the agent has not
-// answered (an ask), and the queue of what the agent has not yet been told. A simple operation has one of each under the same id; a
-// fetch or a commit is one ask that several waiters wait for, or none.
+// Every request of a program that waits (a waiter: deadline, interrupt, answered exactly once), every question the
+// agent has not answered (an ask), and the queue of what the agent has not yet been told. A simple operation has one of
+// each under the same id; a fetch or a commit is one ask that several waiters wait for, or none.
 //
 // Thread-safe; its mutex is a leaf: nothing is called while it is held but Front::WakeAgent and Front::WakeAt.
-// Waiters hold their place in the table until their deadline, so a slow agent costs memory (kWaitersMax) and never a thread.
+// Waiters hold their place in the table until their deadline, so a slow agent costs memory (kWaitersMax) and never a
+// thread.
 #ifndef RUNNEL_DRIVE_TABLES_REQUEST_TABLE_H_
 #define RUNNEL_DRIVE_TABLES_REQUEST_TABLE_H_
 
@@ -26,9 +27,10 @@ class RequestTable {
  public:
   struct Waiter {
     ReplyPtr reply;
-    int64_t deadline_ms = 0;  // CLOCK_BOOTTIME; 0 = never
-    std::function<void(const Answer&)> resume;             // answers the program
-    std::function<void(bool was_interrupted)> abandon;     // when it was given up: takes the waiter off whatever it waited for
+    int64_t deadline_ms = 0;                    // CLOCK_BOOTTIME; 0 = never
+    std::function<void(const Answer&)> resume;  // answers the program
+    std::function<void(bool was_interrupted)>
+        abandon;  // when it was given up: takes the waiter off whatever it waited for
   };
 
   RequestTable(Front* front, const CoreSettings& settings) : front_(front), settings_(settings) {}
@@ -38,12 +40,13 @@ class RequestTable {
   int64_t DeadlineOf(Op op) const;
   // From now on a request that has a deadline has so long at the least.
   void SetDeadlineMin(uint32_t delay_ms) { deadline_min_ms_ = delay_ms; }
-  // The agent gets on; so much time it has been late in all, in ms. No deadline runs while it is late: by what it says, and while it should have said
-  // something and has not. An agent that has never said so is never late.
+  // The agent gets on; so much time it has been late in all, in ms. No deadline runs while it is late: by what it says,
+  // and while it should have said something and has not. An agent that has never said so is never late.
   void Heartbeat(int64_t late_ms);
 
-  // Enters the waiter (for kEndingWaitMs at most, if its caller has just been interrupted: it is to end), tells its reply, and leaves it held: it ends neither by interrupt nor by deadline before Release, which gives false
-  // when it was interrupted meanwhile and has ended. False from Wait: too many wait already, nothing was entered.
+  // Enters the waiter (for kEndingWaitMs at most, if its caller has just been interrupted: it is to end), tells its
+  // reply, and leaves it held: it ends neither by interrupt nor by deadline before Release, which gives false when it
+  // was interrupted meanwhile and has ended. False from Wait: too many wait already, nothing was entered.
   bool Wait(uint64_t id, Waiter waiter);
   bool Release(uint64_t id);
   // Ends a waiter; false when it had ended already.
@@ -72,7 +75,7 @@ class RequestTable {
  private:
   struct Held {
     Waiter waiter;
-    int64_t delay_ms = 0;  // how long it had in the beginning
+    int64_t delay_ms = 0;    // how long it had in the beginning
     int64_t late_ms = 0;     // how late the agent had been in all when the deadline was last set
     int64_t put_off_ms = 0;  // by how much the deadline was put off because it was late
     bool is_held = true;
@@ -85,7 +88,8 @@ class RequestTable {
   };
 
   static constexpr size_t kWaitersMax = 65536;
-  // A program that a person wants gone may undo and close much before it goes: as long as this after an interrupt, its waits are short.
+  // A program that a person wants gone may undo and close much before it goes: as long as this after an interrupt, its
+  // waits are short.
   static constexpr int64_t kEndingMs = 2000;
   static constexpr int64_t kEndingWaitMs = 200;
   // While something waits the agent says that it gets on several times in this.
@@ -112,7 +116,8 @@ class RequestTable {
   int64_t reported_late_ms_ = 0;
   std::unordered_map<uint64_t, Held> waiters_;
   std::multimap<int64_t, uint64_t> deadlines_;
-  std::unordered_map<int32_t, int64_t> interrupted_;  // when, by the caller's thread; those of long ago leave with the next
+  std::unordered_map<int32_t, int64_t>
+      interrupted_;  // when, by the caller's thread; those of long ago leave with the next
   std::unordered_map<uint64_t, AskState> asks_;
   std::deque<std::variant<uint64_t, Notice>> outgoing_;
 };

@@ -12,8 +12,10 @@ namespace runnel::drive {
 
 class AlarmClock {
  public:
-  // `now_ms`: the clock. `ring` is called with the time when something is due, and says when the next thing is; 0: nothing.
-  AlarmClock(std::function<int64_t()> now_ms, std::function<int64_t(int64_t)> ring) : now_ms_(std::move(now_ms)), ring_(std::move(ring)) {}
+  // `now_ms`: the clock. `ring` is called with the time when something is due, and says when the next thing is; 0:
+  // nothing.
+  AlarmClock(std::function<int64_t()> now_ms, std::function<int64_t(int64_t)> ring)
+      : now_ms_(std::move(now_ms)), ring_(std::move(ring)) {}
 
   // The body of the thread, until Stop.
   void Run();

@@ -15,7 +15,8 @@ class TaskQueue {
   void Run();
   void Stop();
 
-  // Any thread; never waits, but after Stop runs the task itself: only commits of released files are left then, which need no thread.
+  // Any thread; never waits, but after Stop runs the task itself: only commits of released files are left then, which
+  // need no thread.
   void Post(std::function<void()> task);
 
  private:

@@ -65,7 +65,8 @@ NTSTATUS SplitPath(std::wstring_view path, std::vector<PathStep>* steps) {
     step.at = at;
     if (std::any_of(step.wide.begin(), step.wide.end(), IsForbidden)) return STATUS_OBJECT_NAME_INVALID;
     if (!ToUtf8(Unmapped(step.wide), &step.name)) return STATUS_OBJECT_NAME_INVALID;
-    if (step.name.find('/') != std::string::npos || step.name == "." || step.name == "..") return STATUS_OBJECT_NAME_INVALID;
+    if (step.name.find('/') != std::string::npos || step.name == "." || step.name == "..")
+      return STATUS_OBJECT_NAME_INVALID;
     steps->push_back(std::move(step));
     at = end;
   }
@@ -79,17 +80,21 @@ NTSTATUS CheckNewName(std::wstring_view wide) {
   if (wide.empty() || IsForbiddenAtEnd(wide.back())) return STATUS_OBJECT_NAME_INVALID;
   std::wstring base = Upper(wide.substr(0, wide.find(L'.')));
   while (!base.empty() && base.back() == L' ') base.pop_back();
-  if (std::find(std::begin(kDevices), std::end(kDevices), base) != std::end(kDevices)) return STATUS_OBJECT_NAME_INVALID;
+  if (std::find(std::begin(kDevices), std::end(kDevices), base) != std::end(kDevices))
+    return STATUS_OBJECT_NAME_INVALID;
   if (base.size() != 4 || kNumbers.find(base[3]) == std::wstring_view::npos) return STATUS_SUCCESS;
-  const bool is_numbered = std::find(std::begin(kNumbered), std::end(kNumbered), base.substr(0, 3)) != std::end(kNumbered);
+  const bool is_numbered =
+      std::find(std::begin(kNumbered), std::end(kNumbered), base.substr(0, 3)) != std::end(kNumbered);
   return is_numbered ? STATUS_OBJECT_NAME_INVALID : STATUS_SUCCESS;
 }
 
 std::string FoldName(std::string_view name) {
   std::string folded(name);
-  const bool is_ascii = std::all_of(name.begin(), name.end(), [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
+  const bool is_ascii =
+      std::all_of(name.begin(), name.end(), [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
   if (is_ascii) {
-    std::transform(name.begin(), name.end(), folded.begin(), [](char byte) { return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte; });
+    std::transform(name.begin(), name.end(), folded.begin(),
+                   [](char byte) { return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte; });
     return folded;
   }
   std::wstring wide;

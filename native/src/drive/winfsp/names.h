@@ -1,8 +1,10 @@
-// Names of the volume, which are UTF-8 and may hold any character but '/', as names of Windows, which are UTF-16 and may not.
+// Names of the volume, which are UTF-8 and may hold any character but '/', as names of Windows, which are UTF-16 and
+// may not.
 //
-// A character that Windows does not take in a name, and a blank or dot at its end, is shown as the private-use character U+F000 + its number, as
-// Windows' own subsystem for Linux and Cygwin show it; the same character leads back to it. Names that Windows keeps for devices (NUL, COM1.txt) are
-// shown as they are and can be opened, but not made here.
+// A character that Windows does not take in a name, and a blank or dot at its end, is shown as the private-use
+// character U+F000 + its number, as Windows' own subsystem for Linux and Cygwin show it; the same character leads back
+// to it. Names that Windows keeps for devices (NUL, COM1.txt) are shown as they are and can be opened, but not made
+// here.
 #ifndef RUNNEL_DRIVE_WINFSP_NAMES_H_
 #define RUNNEL_DRIVE_WINFSP_NAMES_H_
 
@@ -21,8 +23,8 @@ struct PathStep {
   size_t at = 0;
 };
 
-// Of a path as WinFsp gives it: L"\\folder\\file", L"\\" for the root. STATUS_OBJECT_NAME_INVALID for what no name can be, and for an alternate
-// stream (L"file:stream"), which a volume has none of.
+// Of a path as WinFsp gives it: L"\\folder\\file", L"\\" for the root. STATUS_OBJECT_NAME_INVALID for what no name can
+// be, and for an alternate stream (L"file:stream"), which a volume has none of.
 NTSTATUS SplitPath(std::wstring_view path, std::vector<PathStep>* steps);
 
 // False when it is not UTF-8.
@@ -31,7 +33,8 @@ bool WindowsNameOf(std::string_view name, std::wstring* wide);
 // STATUS_OBJECT_NAME_INVALID for a name that Windows keeps for a device, or that ends with a blank or a dot.
 NTSTATUS CheckNewName(std::wstring_view wide);
 
-// What names of the volume have in common that Windows takes for one: upper and lower case are the same, character by character, as NTFS has it.
+// What names of the volume have in common that Windows takes for one: upper and lower case are the same, character by
+// character, as NTFS has it.
 std::string FoldName(std::string_view name);
 
 }  // namespace runnel::drive

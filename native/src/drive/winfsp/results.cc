@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "names.h"
+#include "nt_status.h"
 #include "security.h"
 #include "src/file/windows/calls.h"
-#include "nt_status.h"
 
 namespace runnel::drive {
 namespace {

@@ -1,8 +1,9 @@
 // What came of a call of the core, for a thread of WinFsp's that waits for it, or for a request that is answered later.
 //
-// WinFsp lets a read and the listing of a folder be answered later, from any thread (LaterReply). Everything else is answered when its callback
-// returns, so the thread that WinFsp called waits (WaitingReply), for as long as the operation's deadline at most: of those threads there are many
-// (WinFspFront::kThreads). A program that gives up is let go by Windows itself, which tells nobody here: its request ends with the answer, or its deadline.
+// WinFsp lets a read and the listing of a folder be answered later, from any thread (LaterReply). Everything else is
+// answered when its callback returns, so the thread that WinFsp called waits (WaitingReply), for as long as the
+// operation's deadline at most: of those threads there are many (WinFspFront::kThreads). A program that gives up is let
+// go by Windows itself, which tells nobody here: its request ends with the answer, or its deadline.
 #ifndef RUNNEL_DRIVE_WINFSP_RESULTS_H_
 #define RUNNEL_DRIVE_WINFSP_RESULTS_H_
 
@@ -17,7 +18,8 @@
 
 namespace runnel::drive {
 
-// Who asks: the person the agent runs for; the thread in place of a process, since the core wants to know only whether it is the same.
+// Who asks: the person the agent runs for; the thread in place of a process, since the core wants to know only whether
+// it is the same.
 Caller ThisCaller();
 
 struct Result {
@@ -118,7 +120,8 @@ class ReadReply final : public LaterReply {
 class FolderReply final : public LaterReply {
  public:
   // `is_root`: it shows no "." and "..".
-  FolderReply(const WinFspApi& api, FSP_FILE_SYSTEM* file_system, void* buffer, ULONG length, DriveCore* core, bool is_root)
+  FolderReply(const WinFspApi& api, FSP_FILE_SYSTEM* file_system, void* buffer, ULONG length, DriveCore* core,
+              bool is_root)
       : LaterReply(api, file_system, buffer, length), core_(core), is_root_(is_root) {}
 
   bool AddName(const std::string& name, const EntryAnswer& answer, uint64_t next_offset) override;

@@ -24,7 +24,9 @@ constexpr ACCESS_MASK kOwners = WRITE_DAC | WRITE_OWNER | FILE_WRITE_ATTRIBUTES;
 ACCESS_MASK RightsOf(uint32_t digit, bool is_folder) {
   ACCESS_MASK rights = 0;
   if (digit & kMayRead) rights |= FILE_READ_DATA | (is_folder ? 0 : FILE_EXECUTE);
-  if (digit & kMayWrite) rights |= FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_WRITE_EA | FILE_WRITE_ATTRIBUTES | (is_folder ? FILE_DELETE_CHILD : 0);
+  if (digit & kMayWrite)
+    rights |= FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_WRITE_EA | FILE_WRITE_ATTRIBUTES |
+              (is_folder ? FILE_DELETE_CHILD : 0);
   if ((digit & kMayRun) && is_folder) rights |= FILE_TRAVERSE;
   return rights;
 }
@@ -106,7 +108,9 @@ ACCESS_MASK RightsIn(PACL acl, std::initializer_list<const Bytes*> names) {
     if (!GetAce(acl, i, &entry)) break;
     const auto* ace = static_cast<ACCESS_ALLOWED_ACE*>(entry);
     const uint8_t type = ace->Header.AceType;
-    if ((ace->Header.AceFlags & INHERIT_ONLY_ACE) != 0 || (type != ACCESS_ALLOWED_ACE_TYPE && type != ACCESS_DENIED_ACE_TYPE)) continue;
+    if ((ace->Header.AceFlags & INHERIT_ONLY_ACE) != 0 ||
+        (type != ACCESS_ALLOWED_ACE_TYPE && type != ACCESS_DENIED_ACE_TYPE))
+      continue;
     bool is_named = false;
     for (const Bytes* name : names) is_named = is_named || IsSid(const_cast<DWORD*>(&ace->SidStart), *name);
     if (!is_named) continue;
@@ -174,19 +178,24 @@ Bytes DescriptorOf(const Attributes& attributes, const Person& person) {
   return descriptor;
 }
 
-Ownership OwnershipAfter(const Attributes& attributes, SECURITY_INFORMATION information, PSECURITY_DESCRIPTOR descriptor, const Person& person) {
+Ownership OwnershipAfter(const Attributes& attributes, SECURITY_INFORMATION information,
+                         PSECURITY_DESCRIPTOR descriptor, const Person& person) {
   Ownership after = {attributes.mode & kPermissionMask, attributes.uid, attributes.gid};
   BOOL is_default = FALSE;
   PSID sid = nullptr;
-  if ((information & OWNER_SECURITY_INFORMATION) && GetSecurityDescriptorOwner(descriptor, &sid, &is_default) && sid != nullptr) {
+  if ((information & OWNER_SECURITY_INFORMATION) && GetSecurityDescriptorOwner(descriptor, &sid, &is_default) &&
+      sid != nullptr) {
     after.uid = NumberOf(sid, kUnixUsers, person).value_or(after.uid);
   }
-  if ((information & GROUP_SECURITY_INFORMATION) && GetSecurityDescriptorGroup(descriptor, &sid, &is_default) && sid != nullptr) {
+  if ((information & GROUP_SECURITY_INFORMATION) && GetSecurityDescriptorGroup(descriptor, &sid, &is_default) &&
+      sid != nullptr) {
     after.gid = NumberOf(sid, kUnixGroups, person).value_or(after.gid);
   }
   BOOL has_list = FALSE;
   PACL acl = nullptr;
-  if (!(information & DACL_SECURITY_INFORMATION) || !GetSecurityDescriptorDacl(descriptor, &has_list, &acl, &is_default) || !has_list) return after;
+  if (!(information & DACL_SECURITY_INFORMATION) ||
+      !GetSecurityDescriptorDacl(descriptor, &has_list, &acl, &is_default) || !has_list)
+    return after;
   const bool is_folder = TypeOf(attributes.mode) == FileType::kFolder;
   const Bytes everyone = Everyone();
   const Bytes authenticated = MakeSid(5, {SECURITY_AUTHENTICATED_USER_RID});

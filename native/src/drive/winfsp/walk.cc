@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "results.h"
 #include "nt_status.h"
+#include "results.h"
 
 namespace runnel::drive {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "src/drive/core/drive_core.h"
 #include "names.h"
+#include "src/drive/core/drive_core.h"
 
 namespace runnel::drive {
 
@@ -17,9 +17,9 @@ struct Place {
   uint64_t folder = 0;  // that holds the last name; 0: the path is the root's
   uint64_t id = 0;      // of what the path names; 0: nothing is there
   Attributes attributes;
-  PathStep last;         // as the folder has it; as it was asked for when nothing is there
-  std::wstring path;     // with all names as their folders have them
-  size_t link_at = 0;    // of a symlink on the way: where its name begins in the path that was asked for
+  PathStep last;       // as the folder has it; as it was asked for when nothing is there
+  std::wstring path;   // with all names as their folders have them
+  size_t link_at = 0;  // of a symlink on the way: where its name begins in the path that was asked for
 };
 
 // Holds what it looks up until its end.
@@ -31,8 +31,8 @@ class Walk {
   Walk& operator=(const Walk&) = delete;
 
   // A name is found as it is written, else by the first name of the folder that differs in upper and lower case only.
-  // STATUS_OBJECT_NAME_NOT_FOUND: only the last name is not there. STATUS_OBJECT_PATH_NOT_FOUND: one before it is not there, or no folder.
-  // STATUS_REPARSE: one before it is a symlink.
+  // STATUS_OBJECT_NAME_NOT_FOUND: only the last name is not there. STATUS_OBJECT_PATH_NOT_FOUND: one before it is not
+  // there, or no folder. STATUS_REPARSE: one before it is a symlink.
   NTSTATUS To(std::wstring_view path, Place* place);
 
   // The same for a name in a folder.

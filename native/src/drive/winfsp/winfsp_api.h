@@ -1,5 +1,5 @@
-// WinFsp's library, found at run time, so that drive.node loads where WinFsp is not installed. The headers are of WinFsp 2.1 (from the crate
-// winfsp-sys); any WinFsp 2 will do.
+// WinFsp's library, found at run time, so that drive.node loads where WinFsp is not installed. The headers are of
+// WinFsp 2.1 (from the crate winfsp-sys); any WinFsp 2 will do.
 #ifndef RUNNEL_DRIVE_WINFSP_WINFSP_API_H_
 #define RUNNEL_DRIVE_WINFSP_WINFSP_API_H_
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "nt_status.h"
 #include "results.h"
 #include "src/file/windows/calls.h"
-#include "nt_status.h"
 #include "winfsp_ops.h"
 
 namespace runnel::drive {
@@ -15,7 +15,8 @@ constexpr uint32_t kOwnerWrites = 0200;
 constexpr uint32_t kPermissionMask = 07777;
 
 NTSTATUS Set(WinfspFront& front, const Opened& opened, const SetAttributes& set, FSP_FSCTL_FILE_INFO* info) {
-  const Result result = Await([&](ReplyPtr reply) { front.core().SetAttributesOf(std::move(reply), opened.id, opened.handle, set); });
+  const Result result =
+      Await([&](ReplyPtr reply) { front.core().SetAttributesOf(std::move(reply), opened.id, opened.handle, set); });
   if (result.error != Kind::kNone) return ToNtStatus(result.error);
   if (info != nullptr) FillInfo(result.entry.attributes, info);
   return STATUS_SUCCESS;
@@ -42,7 +43,8 @@ NTSTATUS OpOverwrite(FSP_FILE_SYSTEM* file_system, PVOID context, UINT32, BOOLEA
   return Set(FrontOf(file_system), *OpenedOf(context), SizeOf(0), info);
 }
 
-NTSTATUS OpRead(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT64 offset, ULONG length, PULONG transferred) {
+NTSTATUS OpRead(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT64 offset, ULONG length,
+                PULONG transferred) {
   WinfspFront& front = FrontOf(file_system);
   const Opened& opened = *OpenedOf(context);
   if (opened.handle == nullptr) return STATUS_ACCESS_DENIED;
@@ -51,8 +53,8 @@ NTSTATUS OpRead(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT6
   return reply->Return(transferred);
 }
 
-NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT64 offset, ULONG length, BOOLEAN at_end, BOOLEAN keeps_size,
-                 PULONG transferred, FSP_FSCTL_FILE_INFO* info) {
+NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT64 offset, ULONG length, BOOLEAN at_end,
+                 BOOLEAN keeps_size, PULONG transferred, FSP_FSCTL_FILE_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
   const Opened& opened = *OpenedOf(context);
   *transferred = 0;
@@ -67,7 +69,9 @@ NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT
     if (keeps_size) length = static_cast<ULONG>(offset >= size ? 0 : std::min<uint64_t>(length, size - offset));
   }
   if (length > 0) {
-    const auto write = [&](ReplyPtr reply) { front.core().Write(std::move(reply), opened.handle, offset, static_cast<const char*>(buffer), length); };
+    const auto write = [&](ReplyPtr reply) {
+      front.core().Write(std::move(reply), opened.handle, offset, static_cast<const char*>(buffer), length);
+    };
     const Result written = Await(write);
     if (written.error != Kind::kNone) return ToNtStatus(written.error);
     *transferred = static_cast<ULONG>(written.written);
@@ -77,7 +81,7 @@ NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT
 
 NTSTATUS OpFlush(FSP_FILE_SYSTEM* file_system, PVOID context, FSP_FSCTL_FILE_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
-  if (context == nullptr) {  // the whole volume: nobody waits for it
+  if (context == nullptr) {       // the whole volume: nobody waits for it
     front.core().CommitDirty(0);  // no ticket of the agent's
     return STATUS_SUCCESS;
   }
@@ -94,8 +98,8 @@ NTSTATUS OpGetFileInfo(FSP_FILE_SYSTEM* file_system, PVOID context, FSP_FSCTL_FI
 }
 
 // A volume keeps no times of creation; that of a change of attributes is its own.
-NTSTATUS OpSetBasicInfo(FSP_FILE_SYSTEM* file_system, PVOID context, UINT32 attributes, UINT64, UINT64 access, UINT64 write, UINT64,
-                        FSP_FSCTL_FILE_INFO* info) {
+NTSTATUS OpSetBasicInfo(FSP_FILE_SYSTEM* file_system, PVOID context, UINT32 attributes, UINT64, UINT64 access,
+                        UINT64 write, UINT64, FSP_FSCTL_FILE_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
   const Opened& opened = *OpenedOf(context);
   SetAttributes set;
@@ -117,7 +121,8 @@ NTSTATUS OpSetBasicInfo(FSP_FILE_SYSTEM* file_system, PVOID context, UINT32 attr
 }
 
 // Space is taken by what is written; taking it beforehand changes nothing.
-NTSTATUS OpSetFileSize(FSP_FILE_SYSTEM* file_system, PVOID context, UINT64 size, BOOLEAN is_allocation, FSP_FSCTL_FILE_INFO* info) {
+NTSTATUS OpSetFileSize(FSP_FILE_SYSTEM* file_system, PVOID context, UINT64 size, BOOLEAN is_allocation,
+                       FSP_FSCTL_FILE_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
   const Opened& opened = *OpenedOf(context);
   if (is_allocation) {
@@ -143,7 +148,8 @@ NTSTATUS OpGetSecurity(FSP_FILE_SYSTEM* file_system, PVOID context, PSECURITY_DE
   return STATUS_SUCCESS;
 }
 
-NTSTATUS OpSetSecurity(FSP_FILE_SYSTEM* file_system, PVOID context, SECURITY_INFORMATION information, PSECURITY_DESCRIPTOR descriptor) {
+NTSTATUS OpSetSecurity(FSP_FILE_SYSTEM* file_system, PVOID context, SECURITY_INFORMATION information,
+                       PSECURITY_DESCRIPTOR descriptor) {
   WinfspFront& front = FrontOf(file_system);
   const Opened& opened = *OpenedOf(context);
   const Result now = AttributesOf(front, opened);

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "results.h"
 #include "nt_status.h"
+#include "results.h"
 #include "winfsp_ops.h"
 
 namespace runnel::drive {
@@ -21,7 +21,8 @@ NTSTATUS OpGetVolumeInfo(FSP_FILE_SYSTEM* file_system, FSP_FSCTL_VOLUME_INFO* in
 }
 
 // The marker is where the last page ended, as FolderReply has told (DirectoryMarkerAsNextOffset).
-NTSTATUS OpReadDirectory(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR, PWSTR marker, PVOID buffer, ULONG length, PULONG transferred) {
+NTSTATUS OpReadDirectory(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR, PWSTR marker, PVOID buffer, ULONG length,
+                         PULONG transferred) {
   WinfspFront& front = FrontOf(file_system);
   Opened& opened = *OpenedOf(context);
   uint64_t offset = 0;
@@ -34,7 +35,8 @@ NTSTATUS OpReadDirectory(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR, PWS
       opened.folder = result.folder;
     }
   }
-  const auto reply = std::make_shared<FolderReply>(front.api(), file_system, buffer, length, &front.core(), opened.is_root);
+  const auto reply =
+      std::make_shared<FolderReply>(front.api(), file_system, buffer, length, &front.core(), opened.is_root);
   front.core().ReadFolder(reply, opened.folder, offset, length, true);
   return reply->Return(transferred);
 }

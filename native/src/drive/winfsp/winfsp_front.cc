@@ -109,11 +109,13 @@ std::string WinfspFront::Mount() {
 }
 
 std::string WinfspFront::Start() {
-  if (!IsDriveLetter(settings_.mountpoint)) return "A network drive is mounted at a drive letter: choose a free one, as R: or X:.";
+  if (!IsDriveLetter(settings_.mountpoint))
+    return "A network drive is mounted at a drive letter: choose a free one, as R: or X:.";
   std::string problem;
   api_ = LoadWinFsp(&problem);
   if (api_ == nullptr) return problem;
-  if (GetLogicalDrives() & 1u << ((settings_.mountpoint[0] & ~0x20) - 'A')) return "The drive letter is in use: choose another.";
+  if (GetLogicalDrives() & 1u << ((settings_.mountpoint[0] & ~0x20) - 'A'))
+    return "The drive letter is in use: choose another.";
   worker_ = std::thread([this] { tasks_.Run(); });
   timer_ = std::thread([this] { alarm_.Run(); });
   notifier_ = std::thread([this] { Notify(); });
@@ -173,7 +175,8 @@ void WinfspFront::RemoveAll() {
 
 // One clock with JavaScript's process.hrtime: Windows' performance counter, which goes on while the machine sleeps.
 int64_t WinfspFront::NowBootMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 int64_t WinfspFront::NowKernelMs() { return NowBootMs(); }
@@ -225,7 +228,8 @@ void WinfspFront::Report(const std::deque<Change>& changes) {
   if (!BeginTelling()) return;
   std::vector<uint8_t> buffer;
   const auto send = [&] {
-    if (!buffer.empty()) api_->Notify(file_system_, reinterpret_cast<FSP_FSCTL_NOTIFY_INFO*>(buffer.data()), buffer.size());
+    if (!buffer.empty())
+      api_->Notify(file_system_, reinterpret_cast<FSP_FSCTL_NOTIFY_INFO*>(buffer.data()), buffer.size());
     buffer.clear();
   };
   for (const Change& change : changes) {
@@ -240,10 +244,14 @@ void WinfspFront::Report(const std::deque<Change>& changes) {
     const size_t bytes = path.size() * sizeof(wchar_t);
     FSP_FSCTL_NOTIFY_INFO info = {};
     info.Size = static_cast<UINT16>(sizeof(info) + bytes);
-    const DWORD name_filter = change.type == FileType::kFolder ? FILE_NOTIFY_CHANGE_DIR_NAME : FILE_NOTIFY_CHANGE_FILE_NAME;
-    constexpr DWORD kContent = FILE_NOTIFY_CHANGE_SIZE | FILE_NOTIFY_CHANGE_LAST_WRITE | FILE_NOTIFY_CHANGE_ATTRIBUTES | FILE_NOTIFY_CHANGE_SECURITY;
+    const DWORD name_filter =
+        change.type == FileType::kFolder ? FILE_NOTIFY_CHANGE_DIR_NAME : FILE_NOTIFY_CHANGE_FILE_NAME;
+    constexpr DWORD kContent = FILE_NOTIFY_CHANGE_SIZE | FILE_NOTIFY_CHANGE_LAST_WRITE | FILE_NOTIFY_CHANGE_ATTRIBUTES |
+                               FILE_NOTIFY_CHANGE_SECURITY;
     info.Filter = change.how == NameChange::kModified ? kContent : name_filter;
-    info.Action = change.how == NameChange::kAdded ? FILE_ACTION_ADDED : change.how == NameChange::kRemoved ? FILE_ACTION_REMOVED : FILE_ACTION_MODIFIED;
+    info.Action = change.how == NameChange::kAdded     ? FILE_ACTION_ADDED
+                  : change.how == NameChange::kRemoved ? FILE_ACTION_REMOVED
+                                                       : FILE_ACTION_MODIFIED;
     const size_t room = FSP_FSCTL_DEFAULT_ALIGN_UP(info.Size);
     if (bytes > UINT16_MAX / 2 || room > kNotifyBytesMax) continue;
     if (buffer.size() + room > kNotifyBytesMax) send();
@@ -305,7 +313,8 @@ void WinfspFront::EndNow() {
   if (file_system_ != nullptr) CloseNow(true);
 }
 
-std::unique_ptr<KernelFront> MakeKernelFront(KernelFront::Settings settings, CoreSettings core_settings, std::function<void()> wake_agent) {
+std::unique_ptr<KernelFront> MakeKernelFront(KernelFront::Settings settings, CoreSettings core_settings,
+                                             std::function<void()> wake_agent) {
   return std::make_unique<WinfspFront>(std::move(settings), std::move(core_settings), std::move(wake_agent));
 }
 

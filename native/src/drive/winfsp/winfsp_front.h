@@ -1,13 +1,16 @@
-// A drive of Windows, through WinFsp's native interface: a network drive at a drive letter, so that Explorer makes no thumbnails and indexes nothing.
+// A drive of Windows, through WinFsp's native interface: a network drive at a drive letter, so that Explorer makes no
+// thumbnails and indexes nothing.
 //
-// What WinFsp's driver does itself: it keeps the share modes and byte-range locks of this machine's programs, by the path that a file was opened by; it
-// refuses names with characters that Windows has none of, matches patterns, and checks rights against the descriptors given out here.
-// What is kept by it: nothing. Names, attributes and bytes are asked for every time (a timeout of 0), since it has no way to be told of a change before
-// a program asks; so no request comes by a name that has changed since, and none is answered ESTALE but in a race.
+// What WinFsp's driver does itself: it keeps the share modes and byte-range locks of this machine's programs, by the
+// path that a file was opened by; it refuses names with characters that Windows has none of, matches patterns, and
+// checks rights against the descriptors given out here. What is kept by it: nothing. Names, attributes and bytes are
+// asked for every time (a timeout of 0), since it has no way to be told of a change before a program asks; so no
+// request comes by a name that has changed since, and none is answered ESTALE but in a race.
 //
-// Threads: kThreads of WinFsp's bring requests and may wait for the agent; ours are the worker, which runs what the core posts, the timer, the
-// notifier, which tells those who watch folders of changes elsewhere, and the closer. Start, Close, EndNow and the getters belong to the agent's thread.
-// Locks: each queue has its own mutex, a leaf; opened_mutex_ is a leaf.
+// Threads: kThreads of WinFsp's bring requests and may wait for the agent; ours are the worker, which runs what the
+// core posts, the timer, the notifier, which tells those who watch folders of changes elsewhere, and the closer. Start,
+// Close, EndNow and the getters belong to the agent's thread. Locks: each queue has its own mutex, a leaf;
+// opened_mutex_ is a leaf.
 #ifndef RUNNEL_DRIVE_WINFSP_WINFSP_FRONT_H_
 #define RUNNEL_DRIVE_WINFSP_WINFSP_FRONT_H_
 
@@ -21,11 +24,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "src/drive/threads/alarm_clock.h"
+#include "security.h"
 #include "src/drive/core/drive_core.h"
 #include "src/drive/kernel_front.h"
+#include "src/drive/threads/alarm_clock.h"
 #include "src/drive/threads/task_queue.h"
-#include "security.h"
 #include "winfsp_api.h"
 
 namespace runnel::drive {

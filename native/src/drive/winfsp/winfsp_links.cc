@@ -1,18 +1,19 @@
-// Symlinks, as Windows' reparse points. Those of a volume lead on with '/', and from the volume's top when they begin with one; here both are
-// relative links of Windows, the latter to the drive's top.
+// Symlinks, as Windows' reparse points. Those of a volume lead on with '/', and from the volume's top when they begin
+// with one; here both are relative links of Windows, the latter to the drive's top.
 #include <algorithm>
 #include <cstring>
 
 #include "names.h"
+#include "nt_status.h"
 #include "results.h"
 #include "src/file/windows/calls.h"
-#include "nt_status.h"
 #include "winfsp_ops.h"
 
 namespace runnel::drive {
 namespace {
 
-// The beginning of REPARSE_DATA_BUFFER for a symlink (ntifs.h); two names follow, to which the offsets count from there.
+// The beginning of REPARSE_DATA_BUFFER for a symlink (ntifs.h); two names follow, to which the offsets count from
+// there.
 struct LinkHead {
   ULONG tag;
   USHORT data_length;  // of what follows `reserved`
@@ -37,7 +38,8 @@ bool TargetOf(std::string_view target, std::wstring* wide) {
 NTSTATUS PutLink(const std::wstring& target, void* buffer, SIZE_T* size) {
   const size_t bytes = target.size() * sizeof(wchar_t);
   const size_t needed = kHeadBytes + 2 * bytes;
-  if (needed > MAXIMUM_REPARSE_DATA_BUFFER_SIZE || (buffer != nullptr && needed > *size)) return STATUS_BUFFER_TOO_SMALL;
+  if (needed > MAXIMUM_REPARSE_DATA_BUFFER_SIZE || (buffer != nullptr && needed > *size))
+    return STATUS_BUFFER_TOO_SMALL;
   *size = needed;
   if (buffer == nullptr) return STATUS_SUCCESS;
   LinkHead head = {};
@@ -79,7 +81,9 @@ bool ReadTarget(const void* buffer, size_t size, std::string* target) {
   if (size < kHeadBytes) return false;
   memcpy(&head, buffer, kHeadBytes);
   const size_t offset = kHeadBytes + head.substitute_offset;
-  if (head.tag != IO_REPARSE_TAG_SYMLINK || (head.flags & SYMLINK_FLAG_RELATIVE) == 0 || offset + head.substitute_length > size) return false;
+  if (head.tag != IO_REPARSE_TAG_SYMLINK || (head.flags & SYMLINK_FLAG_RELATIVE) == 0 ||
+      offset + head.substitute_length > size)
+    return false;
   std::wstring wide(head.substitute_length / sizeof(wchar_t), L'\0');
   memcpy(wide.data(), static_cast<const char*>(buffer) + offset, wide.size() * sizeof(wchar_t));
   std::replace(wide.begin(), wide.end(), L'\\', L'/');
@@ -88,9 +92,11 @@ bool ReadTarget(const void* buffer, size_t size, std::string* target) {
 
 }  // namespace
 
-NTSTATUS OpResolveReparsePoints(FSP_FILE_SYSTEM* file_system, PWSTR name, UINT32 index, BOOLEAN resolves_last, PIO_STATUS_BLOCK status, PVOID buffer,
-                                PSIZE_T size) {
-  return FrontOf(file_system).api().ResolveReparsePoints(file_system, LinkByName, nullptr, name, index, resolves_last, status, buffer, size);
+NTSTATUS OpResolveReparsePoints(FSP_FILE_SYSTEM* file_system, PWSTR name, UINT32 index, BOOLEAN resolves_last,
+                                PIO_STATUS_BLOCK status, PVOID buffer, PSIZE_T size) {
+  return FrontOf(file_system)
+      .api()
+      .ResolveReparsePoints(file_system, LinkByName, nullptr, name, index, resolves_last, status, buffer, size);
 }
 
 NTSTATUS OpGetReparsePoint(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR, PVOID buffer, PSIZE_T size) {
@@ -116,7 +122,9 @@ NTSTATUS OpSetReparsePoint(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR na
     if (place.folder == 0) return STATUS_ACCESS_DENIED;
     const bool is_empty = opened.is_folder || place.attributes.size_bytes == 0;
     if (!is_empty || TypeOf(place.attributes.mode) == FileType::kSymlink) return STATUS_NOT_SUPPORTED;
-    const auto remove = [&](ReplyPtr reply) { front.core().Remove(std::move(reply), place.folder, place.last.name, opened.is_folder); };
+    const auto remove = [&](ReplyPtr reply) {
+      front.core().Remove(std::move(reply), place.folder, place.last.name, opened.is_folder);
+    };
     if (const Result removed = Await(remove); removed.error != Kind::kNone) return ToNtStatus(removed.error);
     const Result made = Await([&](ReplyPtr reply) {
       front.core().Make(std::move(reply), place.folder, place.last.name, FileType::kSymlink, 0777, 0, target);

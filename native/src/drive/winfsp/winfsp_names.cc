@@ -24,7 +24,8 @@ bool Overwrites(UINT32 options) {
   return disposition == kSupersede || disposition == kOverwrite || disposition == kOverwriteIf;
 }
 
-// Tells WinFsp how the names on the way are written, so that programs that ask for a file's path, and those who watch, hear one spelling.
+// Tells WinFsp how the names on the way are written, so that programs that ask for a file's path, and those who watch,
+// hear one spelling.
 void SetNormalizedName(const Place& place, FSP_FSCTL_FILE_INFO* info) {
   FSP_FSCTL_OPEN_FILE_INFO* open_info = FspFileSystemGetOpenFileInfo(info);
   const size_t bytes = place.path.size() * sizeof(wchar_t);
@@ -35,12 +36,14 @@ void SetNormalizedName(const Place& place, FSP_FSCTL_FILE_INFO* info) {
 
 NTSTATUS CheckKind(const Attributes& attributes, UINT32 options) {
   const FileType type = TypeOf(attributes.mode);
-  if ((options & FILE_DIRECTORY_FILE) && type != FileType::kFolder && type != FileType::kSymlink) return STATUS_NOT_A_DIRECTORY;
+  if ((options & FILE_DIRECTORY_FILE) && type != FileType::kFolder && type != FileType::kSymlink)
+    return STATUS_NOT_A_DIRECTORY;
   if ((options & FILE_NON_DIRECTORY_FILE) && type == FileType::kFolder) return STATUS_FILE_IS_A_DIRECTORY;
   return STATUS_SUCCESS;
 }
 
-NTSTATUS OpenPlace(WinfspFront& front, Walk* walk, const Place& place, UINT32 access, PVOID* context, FSP_FSCTL_FILE_INFO* info) {
+NTSTATUS OpenPlace(WinfspFront& front, Walk* walk, const Place& place, UINT32 access, PVOID* context,
+                   FSP_FSCTL_FILE_INFO* info) {
   Handle* handle = nullptr;
   Attributes attributes = place.attributes;
   if (TypeOf(attributes.mode) == FileType::kFile && (access & kOpensContent) != 0) {
@@ -65,7 +68,8 @@ struct Making {
   uint32_t mode;
 };
 
-NTSTATUS MakeAt(WinfspFront& front, const Place& place, const Making& making, PVOID* context, FSP_FSCTL_FILE_INFO* info) {
+NTSTATUS MakeAt(WinfspFront& front, const Place& place, const Making& making, PVOID* context,
+                FSP_FSCTL_FILE_INFO* info) {
   DriveCore& core = front.core();
   const bool is_folder = (making.options & FILE_DIRECTORY_FILE) != 0;
   // Only who insists on a new file has to wait until it is known that there is none.
@@ -84,7 +88,8 @@ NTSTATUS MakeAt(WinfspFront& front, const Place& place, const Making& making, PV
   return STATUS_SUCCESS;
 }
 
-// Finds what is open by the name that it was opened by. Another client may have put something else there meanwhile, which is not what the program means.
+// Finds what is open by the name that it was opened by. Another client may have put something else there meanwhile,
+// which is not what the program means.
 NTSTATUS FindOpened(WinfspFront& front, Walk* walk, PWSTR name, const Opened& opened, Place* place) {
   const NTSTATUS status = walk->To(name, place);
   if (status != STATUS_SUCCESS) return status;
@@ -95,7 +100,8 @@ NTSTATUS FindOpened(WinfspFront& front, Walk* walk, PWSTR name, const Opened& op
 
 }  // namespace
 
-NTSTATUS OpGetSecurityByName(FSP_FILE_SYSTEM* file_system, PWSTR name, PUINT32 attributes, PSECURITY_DESCRIPTOR descriptor, SIZE_T* size) {
+NTSTATUS OpGetSecurityByName(FSP_FILE_SYSTEM* file_system, PWSTR name, PUINT32 attributes,
+                             PSECURITY_DESCRIPTOR descriptor, SIZE_T* size) {
   WinfspFront& front = FrontOf(file_system);
   Place place;
   const NTSTATUS status = WithNames([&] { return Walk(front.core()).To(name, &place); });
@@ -115,10 +121,10 @@ NTSTATUS OpGetSecurityByName(FSP_FILE_SYSTEM* file_system, PWSTR name, PUINT32 a
   return STATUS_SUCCESS;
 }
 
-// The given descriptor is what Windows makes of the folder's and of the program's own defaults, which would keep everybody else out: what is made here has
-// the rights that a file of most systems begins with.
-NTSTATUS OpCreate(FSP_FILE_SYSTEM* file_system, PWSTR name, UINT32 options, UINT32 access, UINT32 attributes, PSECURITY_DESCRIPTOR, UINT64, PVOID* context,
-                  FSP_FSCTL_FILE_INFO* info) {
+// The given descriptor is what Windows makes of the folder's and of the program's own defaults, which would keep
+// everybody else out: what is made here has the rights that a file of most systems begins with.
+NTSTATUS OpCreate(FSP_FILE_SYSTEM* file_system, PWSTR name, UINT32 options, UINT32 access, UINT32 attributes,
+                  PSECURITY_DESCRIPTOR, UINT64, PVOID* context, FSP_FSCTL_FILE_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
   const bool is_folder = (options & FILE_DIRECTORY_FILE) != 0;
   Making making = {options, access, is_folder ? kNewFolderMode : kNewFileMode};
@@ -144,7 +150,8 @@ NTSTATUS OpCreate(FSP_FILE_SYSTEM* file_system, PWSTR name, UINT32 options, UINT
   });
 }
 
-NTSTATUS OpOpen(FSP_FILE_SYSTEM* file_system, PWSTR name, UINT32 options, UINT32 access, PVOID* context, FSP_FSCTL_FILE_INFO* info) {
+NTSTATUS OpOpen(FSP_FILE_SYSTEM* file_system, PWSTR name, UINT32 options, UINT32 access, PVOID* context,
+                FSP_FSCTL_FILE_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
   return WithNames([&]() -> NTSTATUS {
     Walk walk(front.core());
@@ -166,7 +173,9 @@ VOID OpCleanup(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, ULONG fl
       Place place;
       const NTSTATUS status = FindOpened(front, &walk, name, *opened, &place);
       if (status != STATUS_SUCCESS || place.folder == 0) return status;
-      const auto remove = [&](ReplyPtr reply) { front.core().Remove(std::move(reply), place.folder, place.last.name, opened->is_folder); };
+      const auto remove = [&](ReplyPtr reply) {
+        front.core().Remove(std::move(reply), place.folder, place.last.name, opened->is_folder);
+      };
       return StatusOf(Await(remove).error);
     });
     return;
@@ -216,7 +225,9 @@ NTSTATUS OpRename(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, PWSTR
     } else {
       how = RenameHow::kReplace;
     }
-    const auto rename = [&](ReplyPtr reply) { front.core().Rename(std::move(reply), from.folder, from.last.name, to.folder, to_name, how); };
+    const auto rename = [&](ReplyPtr reply) {
+      front.core().Rename(std::move(reply), from.folder, from.last.name, to.folder, to_name, how);
+    };
     return StatusOf(Await(rename).error);
   });
 }

@@ -1,7 +1,7 @@
 #include "winfsp_ops.h"
 
-#include "results.h"
 #include "nt_status.h"
+#include "results.h"
 
 namespace runnel::drive {
 namespace {

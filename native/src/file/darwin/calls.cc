@@ -86,7 +86,8 @@ int GivePermissions(int fd, uint32_t permissions) {
   return Try([&] { return fchmod(fd, static_cast<mode_t>(permissions & kPermissionBits)); });
 }
 
-Times::Times(int64_t mtime_ns) : both{{0, UTIME_OMIT}, {mtime_ns / kNanosecondsPerSecond, mtime_ns % kNanosecondsPerSecond}} {
+Times::Times(int64_t mtime_ns)
+    : both{{0, UTIME_OMIT}, {mtime_ns / kNanosecondsPerSecond, mtime_ns % kNanosecondsPerSecond}} {
   if (both[1].tv_nsec < 0) {
     --both[1].tv_sec;
     both[1].tv_nsec += kNanosecondsPerSecond;

@@ -1,5 +1,5 @@
-// Shared by the macOS files of this folder: lstat read into a Stat, and changing what it says. macOS has no descriptors for
-// reference only (O_PATH), so what a path names is always a folder's descriptor and a name in it.
+// Shared by the macOS files of this folder: lstat read into a Stat, and changing what it says. macOS has no descriptors
+// for reference only (O_PATH), so what a path names is always a folder's descriptor and a name in it.
 #ifndef RUNNEL_FILE_DARWIN_CALLS_H_
 #define RUNNEL_FILE_DARWIN_CALLS_H_
 
@@ -29,7 +29,8 @@ struct Times {
   struct timespec both[2];
 };
 
-// openat(2) with O_NOFOLLOW_ANY (macOS 11). Paths longer than PATH_MAX are walked in parts. EXDEV for another file system.
+// openat(2) with O_NOFOLLOW_ANY (macOS 11). Paths longer than PATH_MAX are walked in parts. EXDEV for another file
+// system.
 int OpenBeneath(int root, const std::string& path, int flags, uint32_t permissions, Descriptor* opened);
 
 // Where a last part lives: for calls that take a folder and a name.

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <climits>
 
-#include "src/file/copy_range.h"
 #include "calls.h"
+#include "src/file/copy_range.h"
 
 namespace runnel {
 

@@ -118,9 +118,8 @@ int Link(int root, const std::string& from, const std::string& to) {
   int error = FindNamedPlace(root, from, &source);
   if (error == 0) error = FindNamedPlace(root, to, &target);
   if (error != 0) return error;
-  return Try([&] {
-    return linkat(source.folder.get(), source.name.c_str(), target.folder.get(), target.name.c_str(), 0);
-  });
+  return Try(
+      [&] { return linkat(source.folder.get(), source.name.c_str(), target.folder.get(), target.name.c_str(), 0); });
 }
 
 int ReadSymlink(int root, const std::string& path, std::string* target) {
@@ -139,9 +138,7 @@ int Rename(int root, const std::string& from, const std::string& to, RenameMode 
   int error = FindNamedPlace(root, from, &source);
   if (error == 0) error = FindNamedPlace(root, to, &target);
   if (error != 0) return error;
-  const unsigned flags = mode == RenameMode::kKeep       ? RENAME_EXCL
-                         : mode == RenameMode::kExchange ? RENAME_SWAP
-                                                         : 0;
+  const unsigned flags = mode == RenameMode::kKeep ? RENAME_EXCL : mode == RenameMode::kExchange ? RENAME_SWAP : 0;
   return Try([&] {
     return renameatx_np(source.folder.get(), source.name.c_str(), target.folder.get(), target.name.c_str(), flags);
   });

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/file/copy_range.h"
 #include "calls.h"
+#include "src/file/copy_range.h"
 
 namespace runnel {
 

@@ -12,7 +12,7 @@ namespace runnel {
 namespace {
 
 // How often a file may vanish or appear between the two ways of opening it before that is an error.
-constexpr int kAttemptsMax = 100;
+constexpr int kOpenAttemptsMax = 100;
 // O_NONBLOCK: a fifo put there between the check and the opening must not hold this thread.
 constexpr uint64_t kCommonFlags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_LARGEFILE;
 
@@ -52,7 +52,7 @@ int OpenFile(int root, const std::string& path, OpenMode mode, uint32_t permissi
   if (mode == OpenMode::kWrite) return OpenExisting(root, path, O_RDWR, file);
   if (mode == OpenMode::kCreateNew) return OpenNew(root, path, permissions, file);
   int error = EEXIST;
-  for (int attempt = 0; attempt < kAttemptsMax && error == EEXIST; ++attempt) {
+  for (int attempt = 0; attempt < kOpenAttemptsMax && error == EEXIST; ++attempt) {
     error = OpenExisting(root, path, O_RDWR, file);
     if (error != ENOENT) return error;
     error = OpenNew(root, path, permissions, file);

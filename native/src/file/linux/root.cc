@@ -10,9 +10,9 @@
 #include <climits>
 #include <cstdio>
 
-#include "src/file/file.h"
 #include "beneath.h"
 #include "calls.h"
+#include "src/file/file.h"
 
 namespace runnel {
 
@@ -128,9 +128,8 @@ int Link(int root, const std::string& from, const std::string& to) {
   int error = FindPlace(root, from, &source);
   if (error == 0) error = FindPlace(root, to, &target);
   if (error != 0) return error;
-  return Try([&] {
-    return linkat(source.folder.get(), source.name.c_str(), target.folder.get(), target.name.c_str(), 0);
-  });
+  return Try(
+      [&] { return linkat(source.folder.get(), source.name.c_str(), target.folder.get(), target.name.c_str(), 0); });
 }
 
 int ReadSymlink(int root, const std::string& path, std::string* target) {

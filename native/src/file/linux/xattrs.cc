@@ -1,4 +1,5 @@
-// Extended attributes of what a path names, by the magic link of an O_PATH descriptor: the f…xattr calls refuse such descriptors.
+// Extended attributes of what a path names, by the magic link of an O_PATH descriptor: the f…xattr calls refuse such
+// descriptors.
 #include <sys/xattr.h>
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 // Reading, writing, cutting and closing an open file.
 #include <unistd.h>
 
-#include "src/file/file.h"
 #include "retry.h"
+#include "src/file/file.h"
 
 namespace runnel {
 

@@ -37,10 +37,9 @@ NTSTATUS OpenPath(int root, std::wstring& path, const Opening& opening, Descript
   InitializeObjectAttributes(&attributes, &name, kAttributes, SystemHandle(root), nullptr);
   IO_STATUS_BLOCK io = {};
   HANDLE handle = nullptr;
-  const NTSTATUS status =
-      NtCreateFile(&handle, opening.access | SYNCHRONIZE, &attributes, &io, nullptr, FILE_ATTRIBUTE_NORMAL,
-                   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, opening.disposition,
-                   opening.options | kAlways, nullptr, 0);
+  const NTSTATUS status = NtCreateFile(&handle, opening.access | SYNCHRONIZE, &attributes, &io, nullptr,
+                                       FILE_ATTRIBUTE_NORMAL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                       opening.disposition, opening.options | kAlways, nullptr, 0);
   if (status >= 0) opened->Reset(DescriptorOf(handle));
   return status;
 }

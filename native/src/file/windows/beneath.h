@@ -5,21 +5,21 @@
 #include <cstdint>
 #include <string>
 
-#include "src/file/descriptor.h"
 #include "calls.h"
+#include "src/file/descriptor.h"
 
 namespace runnel {
 
-// How something is opened: NtCreateFile's access, disposition and options. SYNCHRONIZE, synchronous calls and the reparse
-// point itself are always added, and everything is shared, also for removal: this is not who decides on locks.
+// How something is opened: NtCreateFile's access, disposition and options. SYNCHRONIZE, synchronous calls and the
+// reparse point itself are always added, and everything is shared, also for removal: this is not who decides on locks.
 struct Opening {
   uint32_t access = FILE_READ_ATTRIBUTES;
   uint32_t disposition = 1;  // FILE_OPEN
   uint32_t options = 0;
 };
 
-// ENOTDIR for a file on the way, ELOOP for a symlink (by the system, from Windows 10 1709 on). EINVAL for a name with ":"
-// or "\", which would be a stream or a path.
+// ENOTDIR for a file on the way, ELOOP for a symlink (by the system, from Windows 10 1709 on). EINVAL for a name with
+// ":" or "\", which would be a stream or a path.
 int OpenBeneath(int root, const std::string& path, const Opening& opening, Descriptor* opened);
 
 // Where a last part lives: for calls that take a folder and a name.

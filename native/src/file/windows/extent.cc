@@ -1,8 +1,8 @@
 // Holes and data of sparse files.
 #include <algorithm>
 
-#include "src/file/file.h"
 #include "calls.h"
+#include "src/file/file.h"
 
 namespace runnel {
 

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <climits>
 
-#include "src/file/copy_range.h"
 #include "calls.h"
+#include "src/file/copy_range.h"
 
 extern "C" {
 NTSTATUS NTAPI NtReadFile(HANDLE, HANDLE, PIO_APC_ROUTINE, void*, PIO_STATUS_BLOCK, void*, ULONG, LARGE_INTEGER*,
@@ -107,8 +107,7 @@ int CopyRange(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64
       continue;
     }
     uint64_t copied = 0;
-    const int error =
-        CopyThroughMemory(from, from_offset + *count, to, to_offset + *count, extent.length, &copied);
+    const int error = CopyThroughMemory(from, from_offset + *count, to, to_offset + *count, extent.length, &copied);
     *count += copied;
     if (error != 0 || copied < extent.length) return error;
   }

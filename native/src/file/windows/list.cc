@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "src/file/root.h"
 #include "beneath.h"
+#include "src/file/root.h"
 
 extern "C" NTSTATUS NTAPI NtQueryDirectoryFile(HANDLE, HANDLE, PIO_APC_ROUTINE, void*, PIO_STATUS_BLOCK, void*, ULONG,
                                                FILE_INFORMATION_CLASS, BOOLEAN, PUNICODE_STRING, BOOLEAN);
@@ -41,9 +41,9 @@ int AddEntry(int folder, std::wstring_view name, std::vector<Entry>* entries) {
 int ReadSomeEntries(int folder, bool* is_end, std::vector<Entry>* entries) {
   alignas(8) uint8_t buffer[kReadBytes];
   IO_STATUS_BLOCK io = {};
-  const NTSTATUS status = NtQueryDirectoryFile(SystemHandle(folder), nullptr, nullptr, nullptr, &io, buffer,
-                                               sizeof(buffer), static_cast<FILE_INFORMATION_CLASS>(kNamesInformation),
-                                               false, nullptr, false);
+  const NTSTATUS status =
+      NtQueryDirectoryFile(SystemHandle(folder), nullptr, nullptr, nullptr, &io, buffer, sizeof(buffer),
+                           static_cast<FILE_INFORMATION_CLASS>(kNamesInformation), false, nullptr, false);
   *is_end = status == STATUS_NO_MORE_FILES || status == STATUS_NO_SUCH_FILE;
   if (*is_end) return 0;
   if (status < 0) return ErrorOf(status);

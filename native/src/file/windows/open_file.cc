@@ -2,9 +2,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "beneath.h"
 #include "src/file/file.h"
 #include "src/file/root.h"
-#include "beneath.h"
 
 namespace runnel {
 

@@ -1,12 +1,12 @@
 #include "src/file/root.h"
 
-#include <cerrno>
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "src/file/file.h"
 #include "beneath.h"
+#include "src/file/file.h"
 
 namespace runnel {
 
@@ -210,8 +210,8 @@ int SyncFolder(int root, const std::string& path) {
 int SpaceOf(int root, Space* space) {
   FILE_FS_FULL_SIZE_INFORMATION size;
   IO_STATUS_BLOCK io = {};
-  const int error = ErrorOf(
-      NtQueryVolumeInformationFile(SystemHandle(root), &io, &size, sizeof(size), FileFsFullSizeInformation));
+  const int error =
+      ErrorOf(NtQueryVolumeInformationFile(SystemHandle(root), &io, &size, sizeof(size), FileFsFullSizeInformation));
   if (error != 0) return error;
   const uint64_t unit = static_cast<uint64_t>(size.SectorsPerAllocationUnit) * size.BytesPerSector;
   space->total_bytes = static_cast<uint64_t>(size.TotalAllocationUnits.QuadPart) * unit;

@@ -33,7 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t step = 1 + data[1] * size_t{97};
   const std::vector<uint8_t> bytes = Stretch(data + 3, size - 3, data[2] * size_t{1024});
   ChunkStream stream(preset);
-  for (size_t at = 0; at < bytes.size(); at += step) stream.Update(bytes.data() + at, std::min(step, bytes.size() - at));
+  for (size_t at = 0; at < bytes.size(); at += step)
+    stream.Update(bytes.data() + at, std::min(step, bytes.size() - at));
   const ChunkList found = stream.Finish();
   ChunkStream plain(preset, {.scan = nullptr});
   plain.Update(bytes.data(), bytes.size());

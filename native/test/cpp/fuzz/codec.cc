@@ -1,5 +1,5 @@
-// Any bytes as a compressed run and its prefix: refused, or unfolded within the memory that was taken for it. Any bytes, packed,
-// unfold to themselves.
+// Any bytes as a compressed run and its prefix: refused, or unfolded within the memory that was taken for it. Any
+// bytes, packed, unfold to themselves.
 #include <cstdlib>
 #include <vector>
 

@@ -1,4 +1,5 @@
-// Any content, edited anywhere, and often just where a chunk ends: the recipe that is found by cutting around the edits is that of the whole.
+// Any content, edited anywhere, and often just where a chunk ends: the recipe that is found by cutting around the edits
+// is that of the whole.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -80,7 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   };
   for (const runnel::RecipeSpan& span : result.spans) {
     for (size_t i = 0; i < span.kept; ++i) expect(base.lengths.at(span.first + i), base.digests.at(span.first + i));
-    for (size_t i = 0; i < span.fresh; ++i, ++fresh) expect(result.fresh.lengths.at(fresh), result.fresh.digests.at(fresh));
+    for (size_t i = 0; i < span.fresh; ++i, ++fresh)
+      expect(result.fresh.lengths.at(fresh), result.fresh.digests.at(fresh));
   }
   Must(chunk == whole.lengths.size());
   return 0;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* kMacFuse = "/Library/Filesystems/macfuse.fs";
 constexpr std::string_view kVolumes = "/Volumes/";
-// macFUSE ends a mount that leaves a request unanswered for so long, a minute unless told. A large save over a narrow link takes longer; ten minutes are
-// the most.
+// macFUSE ends a mount that leaves a request unanswered for so long, a minute unless told. A large save over a narrow
+// link takes longer; ten minutes are the most.
 constexpr const char* kDaemonTimeout = "daemon_timeout=600";
 
 }  // namespace
@@ -26,7 +26,8 @@ clockid_t BootClock() { return CLOCK_MONOTONIC_RAW; }
 clockid_t KernelClock() { return CLOCK_UPTIME_RAW; }
 
 std::string WhyNoFuse(const KernelFront::Settings& settings) {
-  if (access(kMacFuse, F_OK) != 0) return "macFUSE is not installed: install macFUSE 5 or newer from https://macfuse.io, then try again.";
+  if (access(kMacFuse, F_OK) != 0)
+    return "macFUSE is not installed: install macFUSE 5 or newer from https://macfuse.io, then try again.";
   if (settings.uses_fskit && settings.mountpoint.compare(0, kVolumes.size(), kVolumes) != 0) {
     return "With FSKit a drive is mounted below /Volumes: choose a folder there.";
   }
@@ -36,13 +37,15 @@ std::string WhyNoFuse(const KernelFront::Settings& settings) {
 std::string WhyDead(int) { return ""; }
 
 std::string WhyNotMounted() {
-  return "macFUSE could not mount here: allow its extension in the system settings (Privacy & Security), then try again; the last lines of the agent's log say more.";
+  return "macFUSE could not mount here: allow its extension in the system settings (Privacy & Security), then try "
+         "again; the last lines of the agent's log say more.";
 }
 
 std::vector<std::string> OptionsFor(const KernelFront::Settings& settings) {
   const size_t colon = settings.source.find(':');
   const std::string name = colon == std::string::npos ? settings.source : settings.source.substr(colon + 1);
-  std::vector<std::string> options = {"default_permissions", "fsname=" + settings.source, "volname=" + name, kDaemonTimeout};
+  std::vector<std::string> options = {"default_permissions", "fsname=" + settings.source, "volname=" + name,
+                                      kDaemonTimeout};
   if (geteuid() == 0) options.push_back("allow_other");
   if (settings.is_read_only) options.push_back("rdonly");
   if (settings.uses_fskit) options.push_back("backend=fskit");
@@ -64,6 +67,8 @@ std::string DeviceAt(const std::string& mountpoint) {
   return found;
 }
 
-bool UnmountAt(const std::string& mountpoint, bool force) { return unmount(mountpoint.c_str(), force ? MNT_FORCE : 0) == 0; }
+bool UnmountAt(const std::string& mountpoint, bool force) {
+  return unmount(mountpoint.c_str(), force ? MNT_FORCE : 0) == 0;
+}
 
 }  // namespace runnel::drive

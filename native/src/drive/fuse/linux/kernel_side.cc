@@ -50,11 +50,15 @@ clockid_t KernelClock() { return CLOCK_MONOTONIC; }
 
 std::string WhyNoFuse(const KernelFront::Settings& settings) {
   if (settings.uses_fskit) return "FSKit is of macOS: mount without it.";
-  return access("/dev/fuse", F_OK) == 0 ? "" : "This system has no FUSE (/dev/fuse is missing): load the kernel module `fuse` first.";
+  return access("/dev/fuse", F_OK) == 0
+             ? ""
+             : "This system has no FUSE (/dev/fuse is missing): load the kernel module `fuse` first.";
 }
 
 std::string WhyDead(int error) {
-  return error == ENOTCONN ? "A drive that was mounted here has ended without unmounting: run `fusermount3 -u -z` on the folder first." : "";
+  return error == ENOTCONN ? "A drive that was mounted here has ended without unmounting: run `fusermount3 -u -z` on "
+                             "the folder first."
+                           : "";
 }
 
 std::string WhyNotMounted() {
@@ -73,13 +77,15 @@ std::vector<std::string> OptionsFor(const KernelFront::Settings& settings) {
   return options;
 }
 
-// As libfuse mounts for root, who alone may: but libfuse and fusermount3 look at the place first, where a dead mount answers ENOTCONN.
+// As libfuse mounts for root, who alone may: but libfuse and fusermount3 look at the place first, where a dead mount
+// answers ENOTCONN.
 bool MountOver(const KernelFront::Settings& settings, const std::string& mountpoint, std::string* mounted) {
   if (geteuid() != 0) return false;
   const int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (fd < 0) return false;
   const unsigned long flags = MS_NOSUID | MS_NODEV | (settings.is_read_only ? MS_RDONLY : 0);
-  const std::string options = "fd=" + std::to_string(fd) + ",rootmode=40000,user_id=0,group_id=0,default_permissions,allow_other";
+  const std::string options =
+      "fd=" + std::to_string(fd) + ",rootmode=40000,user_id=0,group_id=0,default_permissions,allow_other";
   if (mount(settings.source.c_str(), mountpoint.c_str(), "fuse.runnel", flags, options.c_str()) != 0) {
     close(fd);
     return false;
@@ -105,7 +111,8 @@ bool UnmountAt(const std::string& mountpoint, bool force) {
   if (geteuid() == 0) return umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0;
   const char* arguments[] = {"fusermount3", "-u", "-q", mountpoint.c_str(), force ? "-z" : nullptr, nullptr};
   pid_t child = 0;
-  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0) return false;
+  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0)
+    return false;
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -13,8 +13,8 @@ namespace {
 
 ssize_t Read(int fd, void* buffer, size_t size, void*) { return read(fd, buffer, size); }
 
-// libfuse before 3.17 does not pass FUSE_PARALLEL_DIROPS on (its pull request 861). Without it the kernel sends no two lookups of one folder at a time:
-// one that waits for the server would hold up whoever else wants something there.
+// libfuse before 3.17 does not pass FUSE_PARALLEL_DIROPS on (its pull request 861). Without it the kernel sends no two
+// lookups of one folder at a time: one that waits for the server would hold up whoever else wants something there.
 ssize_t Write(int fd, iovec* parts, int count, void* front) {
   // The answer to INIT is the first that goes out, and nothing else is asked before.
   if (static_cast<FuseFront*>(front)->TakeInit() && count > 1 && parts[1].iov_len > offsetof(fuse_init_out, flags)) {

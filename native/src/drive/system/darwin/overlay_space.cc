@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <vector>
 
-#include "src/drive/drive.h"
 #include "src/drive/content/overlay_file.h"
+#include "src/drive/drive.h"
 #include "src/file/posix/retry.h"
 
 namespace runnel::drive {
@@ -19,7 +19,8 @@ Kind WriteZeros(int fd, uint64_t offset, uint64_t end) {
   const std::vector<char> zeros(static_cast<size_t>(std::min(end - offset, kPieceBytes)));
   for (uint64_t at = offset; at < end;) {
     size_t written = 0;
-    const Kind error = WriteOverlay(fd, at, zeros.data(), static_cast<size_t>(std::min<uint64_t>(end - at, zeros.size())), &written);
+    const Kind error =
+        WriteOverlay(fd, at, zeros.data(), static_cast<size_t>(std::min<uint64_t>(end - at, zeros.size())), &written);
     if (error != Kind::kNone) return error;
     at += written;
   }

@@ -1,4 +1,5 @@
-// Files of cache and overlays by the calls of POSIX. How space is taken and given back, each system has for itself (overlay_space.cc).
+// Files of cache and overlays by the calls of POSIX. How space is taken and given back, each system has for itself
+// (overlay_space.cc).
 #include "src/drive/content/overlay_file.h"
 
 #include <fcntl.h>
@@ -21,7 +22,9 @@ Kind OpenAt(const std::string& path, int flags, int* fd) {
 
 Kind OpenContentFile(const std::string& path, int* fd) { return OpenAt(path, O_RDONLY, fd); }
 
-Kind MakeOverlayFile(const std::string& path, int* fd) { return OpenAt(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, fd); }
+Kind MakeOverlayFile(const std::string& path, int* fd) {
+  return OpenAt(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, fd);
+}
 
 Kind OpenOverlayFile(const std::string& path, int* fd) { return OpenAt(path, O_RDWR | O_NOFOLLOW, fd); }
 

@@ -1,4 +1,5 @@
-// Files of cache and overlays by the calls of Windows. What has no open file yet is asked of Win32, the rest of src/file/windows/.
+// Files of cache and overlays by the calls of Windows. What has no open file yet is asked of Win32, the rest of
+// src/file/windows/.
 #include "src/drive/content/overlay_file.h"
 
 #include <algorithm>
@@ -55,7 +56,9 @@ Kind MakeOverlayFile(const std::string& path, int* fd) {
   return error;
 }
 
-Kind OpenOverlayFile(const std::string& path, int* fd) { return OpenAt(path, GENERIC_READ | GENERIC_WRITE, OPEN_EXISTING, fd); }
+Kind OpenOverlayFile(const std::string& path, int* fd) {
+  return OpenAt(path, GENERIC_READ | GENERIC_WRITE, OPEN_EXISTING, fd);
+}
 
 void RemoveOverlayFile(const std::string& path) {
   std::wstring wide;
@@ -85,7 +88,8 @@ Kind ZeroOverlay(int fd, uint64_t offset, uint64_t end) {
     const int error = Truncate(fd, end);
     if (error != 0) return KindOfErrno(error);
   }
-  const FILE_ZERO_DATA_INFORMATION range = {{.QuadPart = static_cast<int64_t>(offset)}, {.QuadPart = static_cast<int64_t>(end)}};
+  const FILE_ZERO_DATA_INFORMATION range = {{.QuadPart = static_cast<int64_t>(offset)},
+                                            {.QuadPart = static_cast<int64_t>(end)}};
   const NTSTATUS status = ControlFile(SystemHandle(fd), FSCTL_SET_ZERO_DATA, &range, sizeof(range), nullptr, 0);
   if (status >= 0) return Kind::kNone;
   if (!IsUnknownCall(status)) return KindOfErrno(ErrorOf(status));
