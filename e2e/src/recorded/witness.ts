@@ -93,12 +93,12 @@ async function watchServer(note: Take): Promise<void> {
 
 async function watchAgent(note: Take, isMute: boolean): Promise<void> {
   const { RequestHandler, Session } = await import("@runnel/app/parts");
-  replace<{ parts: { instance(): string } }, unknown[]>(
+  replace<{ deps: { instance(): string } }, unknown[]>(
     Session.prototype,
     "attach",
     (original) =>
       function (...args) {
-        note({ instance: this.parts.instance() });
+        note({ instance: this.deps.instance() });
         return original.call(this, ...args);
       },
   );

@@ -30,27 +30,27 @@ export function closestVersion(cache: Pick<Cache, "findChunks">, recipe: Recipe)
 }
 
 export class DeltaBase {
-  private readonly cache: Cache;
-  private readonly base: KnownVersion;
-  private readonly regions: DeltaRegions;
-  private readonly offsets: Float64Array;
+  readonly #cache: Cache;
+  readonly #base: KnownVersion;
+  readonly #regions: DeltaRegions;
+  readonly #offsets: Float64Array;
 
   constructor(cache: Cache, recipe: Recipe, base: KnownVersion) {
-    this.cache = cache;
-    this.base = base;
-    this.regions = new DeltaRegions(recipe, base.recipe);
-    this.offsets = chunkOffsets(base.recipe);
+    this.#cache = cache;
+    this.#base = base;
+    this.#regions = new DeltaRegions(recipe, base.recipe);
+    this.#offsets = chunkOffsets(base.recipe);
   }
 
   /** Old bytes for the chunks [from, from + count) of the new recipe. @returns undefined when there are none here. */
   async oldBytes(from: number, count: number): Promise<OldBytes<Delta> | undefined> {
-    const region = this.regions.regionFor(from, count);
+    const region = this.#regions.regionFor(from, count);
     if (region === undefined) return undefined;
-    const { version, content } = this.base;
-    const offset = this.offsets[region.from] ?? 0;
-    const length = (this.offsets[region.from + region.count] ?? 0) - offset;
+    const { version, content } = this.#base;
+    const offset = this.#offsets[region.from] ?? 0;
+    const length = (this.#offsets[region.from + region.count] ?? 0) - offset;
     try {
-      const bytes = await this.cache.read(content, offset, length);
+      const bytes = await this.#cache.read(content, offset, length);
       return { bytes, encoding: [[version.node, version.seq], region.from, region.count] };
     } catch (error) {
       // Some of it is not here, or it has been evicted.

@@ -16,37 +16,37 @@ const WORTH = 0.9;
 const WORTH_BYTES = 64;
 
 export class GuessedBase {
-  private readonly cache: Cache;
-  private readonly executor: Executor;
-  private readonly guesses: readonly CachedContent[];
-  private found: Promise<KnownVersion | undefined> | undefined;
+  readonly #cache: Cache;
+  readonly #executor: Executor;
+  readonly #guesses: readonly CachedContent[];
+  #found: Promise<KnownVersion | undefined> | undefined;
 
-  constructor(parts: { cache: Cache; executor: Executor; guesses: readonly CachedContent[] }) {
-    this.cache = parts.cache;
-    this.executor = parts.executor;
-    this.guesses = parts.guesses;
+  constructor(deps: { cache: Cache; executor: Executor; guesses: readonly CachedContent[] }) {
+    this.#cache = deps.cache;
+    this.#executor = deps.executor;
+    this.#guesses = deps.guesses;
   }
 
   /** The same for all attempts to send it: what is sent depends on it. */
   of(cut: CutContent, isLineFast: boolean): Promise<KnownVersion | undefined> {
-    this.found ??= this.find(cut, isLineFast);
-    return this.found;
+    this.#found ??= this.#find(cut, isLineFast);
+    return this.#found;
   }
 
-  private async find(cut: CutContent, isLineFast: boolean): Promise<KnownVersion | undefined> {
+  async #find(cut: CutContent, isLineFast: boolean): Promise<KnownVersion | undefined> {
     const first = await cut.firstWindow();
-    const closest = closestVersion(this.cache, first.recipe);
+    const closest = closestVersion(this.#cache, first.recipe);
     // While it is being cut it is sent already.
     if (isLineFast && first.end < cut.sizeBytes && closest === undefined) return undefined;
-    const others = this.guesses.flatMap(({ id }) => knownOf(this.cache.byId(id)) ?? []);
+    const others = this.#guesses.flatMap(({ id }) => knownOf(this.#cache.byId(id)) ?? []);
     const isPlain =
       closest !== undefined && new DeltaRegions(first.recipe, closest.recipe).matchedBytes >= PLAIN_SHARE * first.end;
     if (isPlain || others.length === 0) return closest;
-    return this.cheapest(cut, closest, others);
+    return this.#cheapest(cut, closest, others);
   }
 
   /** The version against which a sample comes to least. */
-  private async cheapest(
+  async #cheapest(
     cut: CutContent,
     closest: KnownVersion | undefined,
     others: readonly KnownVersion[],
@@ -56,12 +56,12 @@ export class GuessedBase {
     const sample = new Uint8Array(length);
     await cut.content.read(offset, sample);
     const bytesOver = async (old?: Uint8Array): Promise<number> =>
-      (await this.executor.compress(sample, SAMPLE_LEVEL, old))?.length ?? length;
+      (await this.#executor.compress(sample, SAMPLE_LEVEL, old))?.length ?? length;
     let best = closest;
     const plainBytes = await bytesOver();
     let bestBytes = Math.min(plainBytes * WORTH, plainBytes - WORTH_BYTES);
     for (const candidate of closest === undefined ? others : [closest, ...others]) {
-      const old = await new DeltaBase(this.cache, recipe, candidate).oldBytes(from, count);
+      const old = await new DeltaBase(this.#cache, recipe, candidate).oldBytes(from, count);
       const bytes = old === undefined ? Infinity : await bytesOver(old.bytes);
       if (bytes >= bestBytes) continue;
       [best, bestBytes] = [candidate, bytes];

@@ -29,40 +29,40 @@ export interface PushSubscriptionsDeps {
 }
 
 export class PushSubscriptions {
-  private readonly parts: PushSubscriptionsDeps;
+  readonly #deps: PushSubscriptionsDeps;
   /** Subscriptions by node; what was used last comes last. */
-  private readonly files = new Map<number, Subscription>();
+  readonly #files = new Map<number, Subscription>();
   /** Contents that the server has announced. */
-  private readonly incoming = new Map<string, PromiseWithResolvers<void>>();
-  private timer: { timer: Timer; dueMs: number } | undefined;
-  private isClosed = false;
+  readonly #incoming = new Map<string, PromiseWithResolvers<void>>();
+  #timer: { timer: Timer; dueMs: number } | undefined;
+  #isClosed = false;
 
-  constructor(parts: PushSubscriptionsDeps) {
-    this.parts = parts;
+  constructor(deps: PushSubscriptionsDeps) {
+    this.#deps = deps;
   }
 
   opened(node: number, version: number): void {
-    this.put(node, version, this.files.get(node)?.known ?? 0, false);
+    this.#put(node, version, this.#files.get(node)?.known ?? 0, false);
   }
 
   closed(node: number, version: number): void {
-    const file = this.files.get(node);
-    this.put(node, version, file?.known ?? 0, file?.isOwn ?? false);
+    const file = this.#files.get(node);
+    this.#put(node, version, file?.known ?? 0, file?.isOwn ?? false);
   }
 
   /** A save from here made the version: the server knows that it is here. */
   made({ node, seq }: VersionId): void {
-    const isKnown = (this.files.get(node)?.known ?? 0) > 0;
-    this.put(node, seq, isKnown ? seq : 0, !isKnown);
+    const isKnown = (this.#files.get(node)?.known ?? 0) > 0;
+    this.#put(node, seq, isKnown ? seq : 0, !isKnown);
   }
 
-  private put(node: number, version: number, known: number, isOwn: boolean): void {
+  #put(node: number, version: number, known: number, isOwn: boolean): void {
     if (version === 0) return;
-    this.files.delete(node);
-    this.files.set(node, { version, known, isOwn, usedMs: this.parts.clock.bootMs() });
-    const [oldest] = this.files.keys();
-    if (this.files.size > LIMITS.wantedFiles && oldest !== undefined) this.files.delete(oldest);
-    if (known !== version) this.arm(SUBSCRIBE_AFTER_MS);
+    this.#files.delete(node);
+    this.#files.set(node, { version, known, isOwn, usedMs: this.#deps.clock.bootMs() });
+    const [oldest] = this.#files.keys();
+    if (this.#files.size > LIMITS.wantedFiles && oldest !== undefined) this.#files.delete(oldest);
+    if (known !== version) this.#arm(SUBSCRIBE_AFTER_MS);
   }
 
   /** Feed items came; the contents of those with these seqs come next. */
@@ -70,98 +70,98 @@ export class PushSubscriptions {
     for (const { seq, nodes } of changes) {
       if (!seqs.includes(seq)) continue;
       for (const { node, version } of nodes)
-        if (version === seq) this.incoming.set(keyOf({ node, seq }), Promise.withResolvers<void>());
+        if (version === seq) this.#incoming.set(keyOf({ node, seq }), Promise.withResolvers<void>());
     }
   }
 
   /** Takes pushed content; null: an announced one that does not come. */
   received(version: VersionId, difference: Difference | null): void {
-    const storing = difference === null ? Promise.resolve() : this.take(version, difference);
+    const storing = difference === null ? Promise.resolve() : this.#take(version, difference);
     storing
       .catch((error: unknown) => {
         // Whoever opens the file asks for it.
-        if (!isRunnelError(error, "Gone")) this.parts.log("A change that came with the feed could not be kept.", error);
+        if (!isRunnelError(error, "Gone")) this.#deps.log("A change that came with the feed could not be kept.", error);
       })
-      .finally(() => this.settle(keyOf(version)));
+      .finally(() => this.#settle(keyOf(version)));
   }
 
-  private async take(version: VersionId, difference: Difference): Promise<void> {
+  async #take(version: VersionId, difference: Difference): Promise<void> {
     const { node, seq } = version;
-    const file = this.files.get(node);
-    if (file !== undefined) this.files.set(node, { ...file, known: 0 });
-    await this.parts.downloads.takeDifference(version, difference);
-    const now = this.files.get(node);
-    if (now !== undefined && now.version <= seq) this.files.set(node, { ...now, version: seq, known: seq });
+    const file = this.#files.get(node);
+    if (file !== undefined) this.#files.set(node, { ...file, known: 0 });
+    await this.#deps.downloads.takeDifference(version, difference);
+    const now = this.#files.get(node);
+    if (now !== undefined && now.version <= seq) this.#files.set(node, { ...now, version: seq, known: seq });
   }
 
   /** Resolves when a content that is coming with the feed has come or will not; at once for all others. */
   async arrived(version: VersionId): Promise<void> {
-    await this.incoming.get(keyOf(version))?.promise;
+    await this.#incoming.get(keyOf(version))?.promise;
   }
 
   connected(): void {
-    if (this.files.size > 0) this.arm(SUBSCRIBE_AFTER_MS);
+    if (this.#files.size > 0) this.#arm(SUBSCRIBE_AFTER_MS);
   }
 
   /** Forgets what the server knew, as the server has. */
   disconnected(): void {
-    for (const key of this.incoming.keys()) this.settle(key);
-    for (const [node, file] of this.files) this.files.set(node, { ...file, known: 0 });
+    for (const key of this.#incoming.keys()) this.#settle(key);
+    for (const [node, file] of this.#files) this.#files.set(node, { ...file, known: 0 });
   }
 
   close(): void {
-    this.isClosed = true;
-    this.timer?.timer.cancel();
-    for (const key of this.incoming.keys()) this.settle(key);
+    this.#isClosed = true;
+    this.#timer?.timer.cancel();
+    for (const key of this.#incoming.keys()) this.#settle(key);
   }
 
-  private settle(key: string): void {
-    this.incoming.get(key)?.resolve();
-    this.incoming.delete(key);
+  #settle(key: string): void {
+    this.#incoming.get(key)?.resolve();
+    this.#incoming.delete(key);
   }
 
-  private arm(delayMs: number): void {
-    if (this.isClosed) return;
-    const dueMs = this.parts.clock.bootMs() + delayMs;
-    if (this.timer !== undefined && this.timer.dueMs <= dueMs) return;
-    this.timer?.timer.cancel();
-    const timer = this.parts.clock.after(delayMs, () => {
-      this.timer = undefined;
-      this.subscribe();
-      if (this.files.size > 0) this.arm(TIMING.leaseTermMs);
+  #arm(delayMs: number): void {
+    if (this.#isClosed) return;
+    const dueMs = this.#deps.clock.bootMs() + delayMs;
+    if (this.#timer !== undefined && this.#timer.dueMs <= dueMs) return;
+    this.#timer?.timer.cancel();
+    const timer = this.#deps.clock.after(delayMs, () => {
+      this.#timer = undefined;
+      this.#subscribe();
+      if (this.#files.size > 0) this.#arm(TIMING.leaseTermMs);
     });
-    this.timer = { timer, dueMs };
+    this.#timer = { timer, dueMs };
   }
 
-  private subscribe(): void {
-    const { clock, session, isOpen } = this.parts;
+  #subscribe(): void {
+    const { clock, session, isOpen } = this.#deps;
     const unusedMs = clock.bootMs() - TIMING.leaseTermMs;
     const changed: [number, number][] = [];
-    for (const [node, file] of this.files) {
+    for (const [node, file] of this.#files) {
       if (file.usedMs > unusedMs || isOpen(node)) continue;
-      this.files.delete(node);
+      this.#files.delete(node);
       if (file.known > 0) changed.push([node, 0]);
     }
-    for (const [node, file] of this.lastUsed()) {
+    for (const [node, file] of this.#lastUsed()) {
       changed.push([node, file.version]);
-      this.files.set(node, { ...file, known: file.version });
+      this.#files.set(node, { ...file, known: file.version });
     }
     if (changed.length > 0 && !session.subscribe(changed)) this.disconnected();
   }
 
   /** Files used last that the server does not know of, in the order of their use. No more are looked up in the cache than are subscribed to: it takes its time. */
-  private lastUsed(): [number, Subscription][] {
+  #lastUsed(): [number, Subscription][] {
     const found: [number, Subscription][] = [];
-    for (const [node, file] of [...this.files].toReversed()) {
+    for (const [node, file] of [...this.#files].toReversed()) {
       if (found.length === SUBSCRIBED_AT_ONCE) break;
-      if (file.known === file.version || file.isOwn || !this.isWhole({ node, seq: file.version })) continue;
+      if (file.known === file.version || file.isOwn || !this.#isWhole({ node, seq: file.version })) continue;
       found.push([node, file]);
     }
     return found.toReversed();
   }
 
-  private isWhole(version: VersionId): boolean {
-    const { cache } = this.parts;
+  #isWhole(version: VersionId): boolean {
+    const { cache } = this.#deps;
     const content = cache.find(version);
     if (content?.recipe === undefined) return false;
     return cache.absent(content, { offset: 0, length: content.sizeBytes }).length === 0;

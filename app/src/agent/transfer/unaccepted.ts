@@ -6,28 +6,28 @@ const BYTES_MAX = 4 * TOOK_BYTES;
 
 export class Unaccepted {
   /** Items that it has accepted, from the beginning of the write. */
-  private acceptedItems: number;
+  #acceptedItems: number;
   /** Bytes in each item sent after them, in order. */
-  private readonly sizes: number[] = [];
-  private bytes = 0;
+  readonly #sizes: number[] = [];
+  #bytes = 0;
 
   /** `acceptedItems`: those before the first that is sent. */
   constructor(acceptedItems: number) {
-    this.acceptedItems = acceptedItems;
+    this.#acceptedItems = acceptedItems;
   }
 
   get mustWait(): boolean {
-    return this.sizes.length >= ITEMS_MAX || this.bytes >= BYTES_MAX;
+    return this.#sizes.length >= ITEMS_MAX || this.#bytes >= BYTES_MAX;
   }
 
   sent(bytes: number): void {
-    this.sizes.push(bytes);
-    this.bytes += bytes;
+    this.#sizes.push(bytes);
+    this.#bytes += bytes;
   }
 
   /** Notes that the server has accepted so many from the beginning. */
   accepted(items: number): void {
-    for (const bytes of this.sizes.splice(0, Math.max(0, items - this.acceptedItems))) this.bytes -= bytes;
-    this.acceptedItems = Math.max(this.acceptedItems, items);
+    for (const bytes of this.#sizes.splice(0, Math.max(0, items - this.#acceptedItems))) this.#bytes -= bytes;
+    this.#acceptedItems = Math.max(this.#acceptedItems, items);
   }
 }

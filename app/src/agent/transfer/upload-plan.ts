@@ -42,47 +42,47 @@ export interface UploadPlanDeps {
 export class UploadPlan {
   /** All that is known so far; the last may still grow. */
   readonly items: Item[] = [];
-  private readonly parts: UploadPlanDeps;
-  private references = 0;
+  readonly #deps: UploadPlanDeps;
+  #references = 0;
   /** The chunk is the one before it again, of a hole mostly: as data it costs less than another reference. */
-  private isRepeated = false;
+  #isRepeated = false;
   /** Key of the last chunk of the window before. */
-  private lastKey: string | undefined;
-  private handedOut = 0;
+  #lastKey: string | undefined;
+  #handedOut = 0;
 
-  constructor(parts: UploadPlanDeps) {
-    this.parts = parts;
+  constructor(deps: UploadPlanDeps) {
+    this.#deps = deps;
   }
 
   /** Plans the chunks of the next window; the items that are complete by it, not given before. */
   add(window: Window): Item[] {
     const { recipe } = window;
     const { lengths } = recipe;
-    const known = this.known(recipe);
-    const keyAt = (index: number): string | undefined => (index < 0 ? this.lastKey : keyOf(recipe, index));
+    const known = this.#known(recipe);
+    const keyAt = (index: number): string | undefined => (index < 0 ? this.#lastKey : keyOf(recipe, index));
     let { offset } = window;
     for (let index = 0; index < lengths.length;) {
-      let count = this.extendCopy(recipe, index);
+      let count = this.#extendCopy(recipe, index);
       if (count === 0) {
         count = 1;
         const key = keyOf(recipe, index);
-        this.isRepeated = key === keyAt(index - 1);
+        this.#isRepeated = key === keyAt(index - 1);
         const length = lengths[index] ?? 0;
         const from = window.from + index;
-        if (!this.addCopy(recipe, index, from) && !this.addKnown(known.get(index), recipe, index, from))
-          this.addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
+        if (!this.#addCopy(recipe, index, from) && !this.#addKnown(known.get(index), recipe, index, from))
+          this.#addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
       }
       for (const end = index + count; index < end; index++) offset += lengths[index] ?? 0;
     }
-    this.lastKey = keyAt(lengths.length - 1);
-    return this.parts.hasDeltas ? [] : this.take(this.items.length - 1);
+    this.#lastKey = keyAt(lengths.length - 1);
+    return this.#deps.hasDeltas ? [] : this.#take(this.items.length - 1);
   }
 
   /** Places of chunks that the base does not have, by their index. */
-  private known(recipe: Recipe): Map<number, FoundChunk> {
+  #known(recipe: Recipe): Map<number, FoundChunk> {
     const known = new Map<number, FoundChunk>();
-    const { base, cache, references } = this.parts;
-    if (references === "none" || this.references >= REFERENCES_MAX) return known;
+    const { base, cache, references } = this.#deps;
+    if (references === "none" || this.#references >= REFERENCES_MAX) return known;
     const missing: number[] = [];
     const places = base && chunkPlaces(recipe, base.recipe);
     for (let index = 0; index < recipe.lengths.length; index++) if ((places?.[index] ?? -1) < 0) missing.push(index);
@@ -95,12 +95,12 @@ export class UploadPlan {
 
   /** The items that are left after the last window. */
   end(): Item[] {
-    if (this.parts.hasDeltas) this.bridge();
-    return this.take(this.items.length);
+    if (this.#deps.hasDeltas) this.#bridge();
+    return this.#take(this.items.length);
   }
 
   /** Joins runs of data over what little is copied between them. */
-  private bridge(): void {
+  #bridge(): void {
     const planned = this.items.splice(0);
     for (const item of planned) {
       const [copy, data] = [this.items.at(-1), this.items.at(-2)];
@@ -120,15 +120,15 @@ export class UploadPlan {
     }
   }
 
-  private take(to: number): Item[] {
-    const items = this.items.slice(this.handedOut, to);
-    this.handedOut = Math.max(this.handedOut, to);
+  #take(to: number): Item[] {
+    const items = this.items.slice(this.#handedOut, to);
+    this.#handedOut = Math.max(this.#handedOut, to);
     return items;
   }
 
   /** Chunks that a copy of the base, where it is the last item, goes on for. */
-  private extendCopy(recipe: Recipe, index: number): number {
-    const { base } = this.parts;
+  #extendCopy(recipe: Recipe, index: number): number {
+    const { base } = this.#deps;
     const last = this.items.at(-1);
     if (base === undefined || last?.is !== "copy" || !isSameVersion(last.version, base.version)) return 0;
     const count = sameRun(recipe, index, base.recipe, last.at + last.count);
@@ -136,23 +136,23 @@ export class UploadPlan {
     return count;
   }
 
-  private addCopy(recipe: Recipe, index: number, from: number): boolean {
-    const { base } = this.parts;
-    if (base === undefined || !this.mayRefer()) return false;
+  #addCopy(recipe: Recipe, index: number, from: number): boolean {
+    const { base } = this.#deps;
+    if (base === undefined || !this.#mayRefer()) return false;
     const at = firstPlaceOf(recipe, index, base.recipe);
     if (at < 0) return false;
     this.items.push({ is: "copy", version: base.version, at, from, count: 1 });
-    this.references++;
+    this.#references++;
     return true;
   }
 
   /** Adds a chunk that a known version has. Of equal chunks the index knows one place; a copy of a run of them, a hole, still goes on from chunk to chunk. */
-  private addKnown(found: FoundChunk | undefined, recipe: Recipe, index: number, from: number): boolean {
+  #addKnown(found: FoundChunk | undefined, recipe: Recipe, index: number, from: number): boolean {
     if (found === undefined || found.length !== recipe.lengths[index]) return false;
     const { version, recipe: theirs } = found.content;
-    const is = this.parts.references === "copies" && version.node !== 0 ? "copy" : "hash";
+    const is = this.#deps.references === "copies" && version.node !== 0 ? "copy" : "hash";
     const last = this.items.at(-1);
-    const goesOn = last?.is === is && !(is === "hash" && this.isRepeated);
+    const goesOn = last?.is === is && !(is === "hash" && this.#isRepeated);
     if (goesOn && isSameVersion(last.version, version) && last.count < LIMITS.recipeDescriptorsPerItem) {
       const next = last.at + last.count;
       if (next === found.index || (theirs !== undefined && sameRun(recipe, index, theirs, next) > 0)) {
@@ -160,17 +160,17 @@ export class UploadPlan {
         return true;
       }
     }
-    if (!this.mayRefer()) return false;
+    if (!this.#mayRefer()) return false;
     this.items.push({ is, version, at: found.index, from, count: 1 });
-    this.references++;
+    this.#references++;
     return true;
   }
 
-  private mayRefer(): boolean {
-    return this.references < REFERENCES_MAX && !this.isRepeated;
+  #mayRefer(): boolean {
+    return this.#references < REFERENCES_MAX && !this.#isRepeated;
   }
 
-  private addData(key: string, item: DataItem): void {
+  #addData(key: string, item: DataItem): void {
     const last = this.items.at(-1);
     if (last?.is === "data" && last.length + item.length <= LIMITS.runBytes) {
       last.count++;

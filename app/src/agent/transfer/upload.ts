@@ -91,17 +91,17 @@ interface QueuedItem {
 }
 
 export class Uploads {
-  private readonly cache: Cache;
-  private readonly session: Session;
-  private readonly executor: Executor;
-  private readonly reused: ReuseCounts;
-  private readonly memory = new RunMemory(PACKED_AHEAD + SENT_AHEAD);
+  readonly #cache: Cache;
+  readonly #session: Session;
+  readonly #executor: Executor;
+  readonly #reused: ReuseCounts;
+  readonly #memory = new RunMemory(PACKED_AHEAD + SENT_AHEAD);
 
   constructor(parts: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
-    this.cache = parts.cache;
-    this.session = parts.session;
-    this.executor = parts.executor;
-    this.reused = parts.reused;
+    this.#cache = parts.cache;
+    this.#session = parts.session;
+    this.#executor = parts.executor;
+    this.#reused = parts.reused;
   }
 
   /**
@@ -109,21 +109,21 @@ export class Uploads {
    * without base), and the server's refusals.
    */
   async send(outgoing: Outgoing, request: WriteRequest): Promise<WriteResult> {
-    const deltas = await this.deltasOf(outgoing);
+    const deltas = await this.#deltasOf(outgoing);
     const { base, references } = outgoing;
-    const plan = new UploadPlan({ cache: this.cache, base, references, hasDeltas: deltas !== undefined });
-    const packer = new RunPacker<Delta>(this.executor, () => this.session.ratePerSecond);
+    const plan = new UploadPlan({ cache: this.#cache, base, references, hasDeltas: deltas !== undefined });
+    const packer = new RunPacker<Delta>(this.#executor, () => this.#session.ratePerSecond);
     const early =
       request.isResumed || outgoing.cut.sizeBytes > CHUNK_PRESETS[0].maxBytes
         ? undefined
-        : await this.gather(
+        : await this.#gather(
             { outgoing, replies: undefined, unaccepted: new Unaccepted(0), packer, repeated: undefined, deltas },
             plan,
           );
     const opening = early?.forOpening;
     // Data that depends on nothing is never asked for again.
     const isWhole = opening !== undefined && deltas === undefined && plan.items.every(({ is }) => is === "data");
-    const channel = this.session.open(
+    const channel = this.#session.open(
       "write",
       {
         ...(opening === undefined ? {} : { items: opening }),
@@ -144,7 +144,7 @@ export class Uploads {
     const answer = channel.result();
     answer.catch(() => undefined);
     try {
-      const from = request.isResumed ? await this.resumeAt(channel) : 0;
+      const from = request.isResumed ? await this.#resumeAt(channel) : 0;
       if (from !== undefined) {
         if (request.mayStart?.() === false)
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
@@ -157,13 +157,13 @@ export class Uploads {
           repeated: undefined,
           deltas,
         };
-        if (early === undefined) await unlessRefused(answer, this.sendItems(stream, plan, from));
+        if (early === undefined) await unlessRefused(answer, this.#sendItems(stream, plan, from));
         else if (opening === undefined) await unlessRefused(answer, early.sendOn(channel));
-        if (!isWhole) await unlessRefused(answer, this.serveNeeds(stream, channel, plan.items));
+        if (!isWhole) await unlessRefused(answer, this.#serveNeeds(stream, channel, plan.items));
       }
       const result = check(RESULTS.operation, await answer, "write result");
       channel.end();
-      await this.countReuse(outgoing, plan.items);
+      await this.#countReuse(outgoing, plan.items);
       return result;
     } catch (error) {
       channel.cancel();
@@ -172,7 +172,7 @@ export class Uploads {
   }
 
   /** @returns undefined when it has been executed before: then the result comes. */
-  private async resumeAt(channel: Channel): Promise<number | undefined> {
+  async #resumeAt(channel: Channel): Promise<number | undefined> {
     const message = await channel.next();
     if (message === undefined) return undefined;
     const reply = check(WRITE_REPLY, message, "write reply");
@@ -181,7 +181,7 @@ export class Uploads {
   }
 
   /** Old bytes can be found once all has been cut: worth it when there are any. */
-  private async deltasOf({ cut, base, guessed, references, isLineFast }: Outgoing): Promise<DeltaBase | undefined> {
+  async #deltasOf({ cut, base, guessed, references, isLineFast }: Outgoing): Promise<DeltaBase | undefined> {
     if (references === "none" || cut.sizeBytes === 0) return undefined;
     const known = base ?? (await guessed?.of(cut, isLineFast));
     if (known === undefined) return undefined;
@@ -189,16 +189,16 @@ export class Uploads {
       const { recipe, end } = await cut.firstWindow();
       if (end < cut.sizeBytes && new DeltaRegions(recipe, known.recipe).matches === 0) return undefined;
     }
-    return new DeltaBase(this.cache, (await cut.whole()).recipe, known);
+    return new DeltaBase(this.#cache, (await cut.whole()).recipe, known);
   }
 
-  private async gather(stream: Omit<Stream, "sink">, plan: UploadPlan): Promise<EarlyItems> {
+  async #gather(stream: Omit<Stream, "sink">, plan: UploadPlan): Promise<EarlyItems> {
     const sink = new EarlyItems();
-    await this.sendItems({ ...stream, sink }, plan, 0);
+    await this.#sendItems({ ...stream, sink }, plan, 0);
     return sink;
   }
 
-  private async sendItems(stream: Stream, plan: UploadPlan, from: number): Promise<void> {
+  async #sendItems(stream: Stream, plan: UploadPlan, from: number): Promise<void> {
     const { sink, outgoing } = stream;
     const queue: QueuedItem[] = [];
     const sending: Promise<void>[] = [];
@@ -206,19 +206,19 @@ export class Uploads {
     const put = async (items: readonly Item[]): Promise<void> => {
       for (const item of items) {
         if (index++ < from) continue;
-        queue.push({ item, packed: item.is === "data" ? this.packItem(stream, item) : undefined });
-        while (queue.length > PACKED_AHEAD) await this.announceFirst(stream, queue, sending);
+        queue.push({ item, packed: item.is === "data" ? this.#packItem(stream, item) : undefined });
+        while (queue.length > PACKED_AHEAD) await this.#announceFirst(stream, queue, sending);
       }
     };
     for await (const window of outgoing.cut.windows()) await put(plan.add(window));
     await put(plan.end());
-    while (queue.length > 0) await this.announceFirst(stream, queue, sending);
+    while (queue.length > 0) await this.#announceFirst(stream, queue, sending);
     await Promise.all(sending);
     sink.send(["e", (await outgoing.cut.whole()).oid]);
   }
 
   /** @throws what the server refused the write with, or a connection that broke. */
-  private async untilAccepted({ replies, unaccepted }: Stream): Promise<void> {
+  async #untilAccepted({ replies, unaccepted }: Stream): Promise<void> {
     if (replies === undefined) return;
     while (unaccepted.mustWait) {
       const message = await replies.next();
@@ -229,27 +229,24 @@ export class Uploads {
     }
   }
 
-  private async announceFirst(stream: Stream, queue: QueuedItem[], sending: Promise<void>[]): Promise<void> {
+  async #announceFirst(stream: Stream, queue: QueuedItem[], sending: Promise<void>[]): Promise<void> {
     const first = queue.shift();
     if (first === undefined) return;
     const { item, packed } = first;
-    await this.untilAccepted(stream);
-    if (item.is !== "data") await this.sendReference(stream, item);
+    await this.#untilAccepted(stream);
+    if (item.is !== "data") await this.#sendReference(stream, item);
     else if (packed !== undefined) {
       const run = await packed;
       stream.unaccepted.sent(isInline(run) ? run.encoded.length : 0);
       const announced =
-        item.repeats === undefined ? this.announceOnce(stream.sink, run) : this.announce(stream.sink, run);
+        item.repeats === undefined ? this.#announceOnce(stream.sink, run) : this.#announce(stream.sink, run);
       announced.catch(() => undefined);
       sending.push(announced);
     }
     if (sending.length > SENT_AHEAD) await sending.shift();
   }
 
-  private async sendReference(
-    { sink, outgoing, unaccepted }: Stream,
-    item: Exclude<Item, { is: "data" }>,
-  ): Promise<void> {
+  async #sendReference({ sink, outgoing, unaccepted }: Stream, item: Exclude<Item, { is: "data" }>): Promise<void> {
     const { node, seq } = item.version;
     if (item.is === "copy") {
       unaccepted.sent(0);
@@ -257,25 +254,25 @@ export class Uploads {
       return;
     }
     const descriptors = encodeRecipe(await outgoing.cut.slice(item.from, item.from + item.count));
-    this.session.recipeBytes.sent += descriptors.length;
+    this.#session.recipeBytes.sent += descriptors.length;
     unaccepted.sent(descriptors.length);
     // A content kept from another epoch: by digest alone.
     sink.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
   }
 
-  private packItem(stream: Stream, item: DataItem): Promise<PackedRun<Delta>> {
+  #packItem(stream: Stream, item: DataItem): Promise<PackedRun<Delta>> {
     const { repeated } = stream;
     const { length, repeats } = item;
     if (repeats !== undefined && repeated?.chunk === repeats && repeated.length === length) return repeated.packed;
-    const packed = this.packRun(stream, item);
+    const packed = this.#packRun(stream, item);
     if (repeats !== undefined) stream.repeated = { chunk: repeats, length, packed };
     return packed;
   }
 
-  private packRun({ outgoing, packer, deltas }: Stream, item: DataItem): Promise<PackedRun<Delta>> {
+  #packRun({ outgoing, packer, deltas }: Stream, item: DataItem): Promise<PackedRun<Delta>> {
     const pack = async (): Promise<PackedRun<Delta>> => {
       // Bytes that are sent again and again have no end at which their memory would be free.
-      const bytes = item.repeats === undefined ? this.memory.take(item.length) : new Uint8Array(item.length);
+      const bytes = item.repeats === undefined ? this.#memory.take(item.length) : new Uint8Array(item.length);
       await outgoing.cut.content.read(item.offset, bytes);
       // A chunk that repeats shrinks without old bytes, and is the same run then wherever it stands.
       const mayBeOld = item.repeats === undefined || item.count === 1;
@@ -283,7 +280,7 @@ export class Uploads {
         bytes,
         mayBeOld ? async () => deltas?.oldBytes(item.from, item.count) : undefined,
       );
-      if (packed.encoded !== bytes && item.repeats === undefined) this.memory.giveBack(bytes);
+      if (packed.encoded !== bytes && item.repeats === undefined) this.#memory.giveBack(bytes);
       return packed;
     };
     const packed = pack();
@@ -292,23 +289,23 @@ export class Uploads {
   }
 
   /** Announces a run; resolves when its bulk has left. */
-  private announce(sink: ItemSink, run: PackedRun<Delta>): Promise<void> {
+  #announce(sink: ItemSink, run: PackedRun<Delta>): Promise<void> {
     const { encoding, rawBytes, encoded } = run;
     if (!isInline(run)) {
       sink.send(["d", encoding, rawBytes, encoded.length]);
       return sendRun(sink, encoded);
     }
-    this.session.contentBytes.sent += encoded.length;
+    this.#session.contentBytes.sent += encoded.length;
     sink.send(["d", encoding, rawBytes, encoded]);
     return Promise.resolve();
   }
 
-  private async announceOnce(sink: ItemSink, packed: PackedRun<Delta>): Promise<void> {
-    await this.announce(sink, packed);
-    this.memory.giveBack(packed.encoded);
+  async #announceOnce(sink: ItemSink, packed: PackedRun<Delta>): Promise<void> {
+    await this.#announce(sink, packed);
+    this.#memory.giveBack(packed.encoded);
   }
 
-  private async serveNeeds({ outgoing, packer }: Stream, channel: Channel, items: Item[]): Promise<void> {
+  async #serveNeeds({ outgoing, packer }: Stream, channel: Channel, items: Item[]): Promise<void> {
     const served = new Set<number>();
     for (;;) {
       const message = await channel.next();
@@ -316,7 +313,7 @@ export class Uploads {
       const reply = check(WRITE_REPLY, message, "write reply");
       if (reply[0] === "took") continue;
       if (reply[0] !== "need") throw unexpected("asked for something unexpected");
-      this.session.roundTrips++;
+      this.#session.roundTrips++;
       const { recipe, oid } = await outgoing.cut.whole();
       const offsets = chunkOffsets(recipe);
       for (const index of reply[1]) {
@@ -339,15 +336,15 @@ export class Uploads {
     }
   }
 
-  private async countReuse(outgoing: Outgoing, items: readonly Item[]): Promise<void> {
+  async #countReuse(outgoing: Outgoing, items: readonly Item[]): Promise<void> {
     const { recipe } = await outgoing.cut.whole();
     for (const item of items) {
       if (item.is === "data") continue;
       if (outgoing.base !== undefined && isSameVersion(item.version, outgoing.base.version))
-        this.reused.base += item.count;
-      else this.reused.server += item.count;
+        this.#reused.base += item.count;
+      else this.#reused.server += item.count;
       for (let index = item.from; index < item.from + item.count; index++)
-        this.reused.bytes += recipe.lengths[index] ?? 0;
+        this.#reused.bytes += recipe.lengths[index] ?? 0;
     }
   }
 }

@@ -32,132 +32,132 @@ interface Place {
 }
 
 export class Walk {
-  private readonly names: Names;
-  private readonly isHere: (state: NodeState) => boolean;
-  private readonly aheadBytesMax: number;
+  readonly #names: Names;
+  readonly #isHere: (state: NodeState) => boolean;
+  readonly #aheadBytesMax: number;
   /** The last file that nothing had brought. */
-  private last: Place | undefined;
+  #last: Place | undefined;
   /** The folder it is in last, before it those above. */
-  private levels: Level[] = [];
+  #levels: Level[] = [];
   /** The program goes by node ids, as programs that copy do; else by names. */
-  private isByNode = false;
-  private steps = 0;
+  #isByNode = false;
+  #steps = 0;
   /** It has gone from one folder to another. */
-  private isAcross = false;
+  #isAcross = false;
   /** Wanted and not opened yet, with their sizes. */
-  private readonly ahead = new Map<number, number>();
-  private aheadBytes = 0;
+  readonly #ahead = new Map<number, number>();
+  #aheadBytes = 0;
   /** Number of files that were wanted at once; 0: there is no walk. */
-  private window = 0;
+  #window = 0;
 
   /** `isHere`: it need not be brought. `aheadBytesMax`: the most that is wanted and not opened. */
   constructor(names: Names, isHere: (state: NodeState) => boolean, aheadBytesMax: number) {
-    this.names = names;
-    this.isHere = isHere;
-    this.aheadBytesMax = aheadBytesMax;
+    this.#names = names;
+    this.#isHere = isHere;
+    this.#aheadBytesMax = aheadBytesMax;
   }
 
   get isWalking(): boolean {
-    return this.window > 0;
+    return this.#window > 0;
   }
 
   /** Says that the file is wanted, and was not opened yet. */
   expects(node: number): boolean {
-    return this.ahead.has(node);
+    return this.#ahead.has(node);
   }
 
   /** From the folder of the last file to that of this one, if the walk may have gone on so: 0 in the same one. */
   stepsTo(node: number): number | undefined {
-    const [name] = this.names.namesOf(node);
-    if (this.last === undefined || name === undefined) return undefined;
-    if (this.last.folder === name.folder) return 0;
-    if (this.pathDown(this.last.folder, name.folder) === undefined) return undefined;
-    const up = this.pathUp(this.last.folder);
-    const down = this.pathUp(name.folder);
+    const [name] = this.#names.namesOf(node);
+    if (this.#last === undefined || name === undefined) return undefined;
+    if (this.#last.folder === name.folder) return 0;
+    if (this.#pathDown(this.#last.folder, name.folder) === undefined) return undefined;
+    const up = this.#pathUp(this.#last.folder);
+    const down = this.#pathUp(name.folder);
     const common = down.findIndex((folder) => up.includes(folder));
     return common + up.indexOf(down[common] ?? 0);
   }
 
   /** A small file is opened. Those wanted now, in order; mostly none. */
   opened(state: NodeState): NodeState[] {
-    const bytes = this.ahead.get(state.node);
+    const bytes = this.#ahead.get(state.node);
     if (bytes !== undefined) {
-      this.ahead.delete(state.node);
-      this.aheadBytes -= bytes;
-      return this.ahead.size * 2 < this.window ? this.next(this.window * GROWTH) : [];
+      this.#ahead.delete(state.node);
+      this.#aheadBytes -= bytes;
+      return this.#ahead.size * 2 < this.#window ? this.#next(this.#window * GROWTH) : [];
     }
     // Opened again, or here for another reason: that says nothing of what is to come.
-    return this.isHere(state) ? [] : this.missed(state);
+    return this.#isHere(state) ? [] : this.#missed(state);
   }
 
   /** The program has stopped: nothing is wanted any more. */
   stopped(): void {
-    this.last = undefined;
-    this.levels = [];
-    this.isAcross = false;
-    this.steps = 0;
-    this.window = 0;
-    this.pass();
+    this.#last = undefined;
+    this.#levels = [];
+    this.#isAcross = false;
+    this.#steps = 0;
+    this.#window = 0;
+    this.#pass();
   }
 
-  private missed({ node }: NodeState): NodeState[] {
-    const [name] = this.names.namesOf(node);
+  #missed({ node }: NodeState): NodeState[] {
+    const [name] = this.#names.namesOf(node);
     if (name === undefined) return [];
-    const before = this.last;
+    const before = this.#last;
     const here = { ...name, node };
-    this.last = here;
-    const goesOn = before !== undefined && this.goesOn(before, here);
-    this.steps = goesOn ? this.steps + 1 : 0;
-    if (!goesOn || (this.isAcross && this.steps < STEPS_ACROSS && !this.isWalking)) return [];
+    this.#last = here;
+    const goesOn = before !== undefined && this.#goesOn(before, here);
+    this.#steps = goesOn ? this.#steps + 1 : 0;
+    if (!goesOn || (this.#isAcross && this.#steps < STEPS_ACROSS && !this.isWalking)) return [];
     // Files that were wanted and passed over are not wanted any more.
-    const opened = this.window - this.ahead.size;
-    this.pass();
-    return this.next(Math.max(FIRST_FILES, opened * GROWTH));
+    const opened = this.#window - this.#ahead.size;
+    this.#pass();
+    return this.#next(Math.max(FIRST_FILES, opened * GROWTH));
   }
 
-  private pass(): void {
-    this.ahead.clear();
-    this.aheadBytes = 0;
+  #pass(): void {
+    this.#ahead.clear();
+    this.#aheadBytes = 0;
   }
 
   /** Says whether the program has gone on from one file to another; then the levels are those behind that. */
-  private goesOn(before: Place, here: Place): boolean {
+  #goesOn(before: Place, here: Place): boolean {
     if (before.folder === here.folder) {
-      if (here.name < before.name) this.isByNode = here.node > before.node;
-      else if (here.node < before.node) this.isByNode = false;
-      this.levels = [this.levelAround(here)];
+      if (here.name < before.name) this.#isByNode = here.node > before.node;
+      else if (here.node < before.node) this.#isByNode = false;
+      this.#levels = [this.#levelAround(here)];
       return true;
     }
-    const path = this.pathDown(before.folder, here.folder);
+    const path = this.#pathDown(before.folder, here.folder);
     if (path === undefined) return false;
-    this.isAcross = true;
-    this.levels = [...path, this.levelAround(here)];
+    this.#isAcross = true;
+    this.#levels = [...path, this.#levelAround(here)];
     return true;
   }
 
   /** All of a folder but this file; what follows it first. Who goes in an order of its own still finds everything here. */
-  private levelAround({ folder, node }: Place): Level {
-    const entries = this.ordered(folder);
+  #levelAround({ folder, node }: Place): Level {
+    const entries = this.#ordered(folder);
     const at = entries.findIndex((entry) => entry.state.node === node);
     const before = entries.slice(0, Math.max(0, at)).filter(({ state }) => state.type !== "folder");
     return { folder, left: [...entries.slice(at + 1), ...before] };
   }
 
-  private levelBehind(folder: number, node: number): Level {
-    const entries = this.ordered(folder);
+  #levelBehind(folder: number, node: number): Level {
+    const entries = this.#ordered(folder);
     return { folder, left: entries.slice(entries.findIndex((entry) => entry.state.node === node) + 1) };
   }
 
   /** The levels from the folder that holds both down to `to`, without that; undefined when `to` does not come after `from`. */
-  private pathDown(from: number, to: number): Level[] | undefined {
-    const up = this.pathUp(from);
-    const down = this.pathUp(to);
+  #pathDown(from: number, to: number): Level[] | undefined {
+    const up = this.#pathUp(from);
+    const down = this.#pathUp(to);
     const common = down.findIndex((folder) => up.includes(folder));
     if (common < 0) return undefined;
     const levels: Level[] = [];
     for (let index = common; index > 0; index--) {
       const [folder, below] = [down[index], down[index - 1]];
-      if (folder !== undefined && below !== undefined) levels.push(this.levelBehind(folder, below));
+      if (folder !== undefined && below !== undefined) levels.push(this.#levelBehind(folder, below));
     }
     // The branch of `from` lies in front of where the program is now: it has been there.
     const branch = up[up.indexOf(down[common] ?? 0) - 1];
@@ -166,52 +166,52 @@ export class Walk {
   }
 
   /** A folder, its parent, and so on. */
-  private pathUp(folder: number): number[] {
+  #pathUp(folder: number): number[] {
     const path = [folder];
     while (path.length <= LIMITS.depth) {
-      const [place] = this.names.namesOf(path.at(-1) ?? 0);
+      const [place] = this.#names.namesOf(path.at(-1) ?? 0);
       if (place === undefined) break;
       path.push(place.folder);
     }
     return path;
   }
 
-  private ordered(folder: number): Entry[] {
-    const entries = [...(this.names.listing(folder)?.entries ?? [])];
-    return this.isByNode ? entries.sort((one, other) => one.state.node - other.state.node) : entries;
+  #ordered(folder: number): Entry[] {
+    const entries = [...(this.#names.listing(folder)?.entries ?? [])];
+    return this.#isByNode ? entries.sort((one, other) => one.state.node - other.state.node) : entries;
   }
 
   /** Files that are likely to be opened next: at most so many, within the bytes and what one request may name. */
-  private next(filesMax: number): NodeState[] {
+  #next(filesMax: number): NodeState[] {
     const found: NodeState[] = [];
     let folders = 0;
     while (found.length < Math.min(filesMax, LIMITS.findGetVersions) && folders < FOLDERS_MAX) {
-      const level = this.levels.at(-1);
+      const level = this.#levels.at(-1);
       if (level === undefined) break;
       const entry = level.left.shift();
       if (entry === undefined) {
-        this.levels.pop();
-        if (this.levels.length === 0 && this.isAcross) this.climb(level.folder);
+        this.#levels.pop();
+        if (this.#levels.length === 0 && this.#isAcross) this.#climb(level.folder);
       } else if (entry.state.type === "folder") {
-        this.levels.push({ folder: entry.state.node, left: this.ordered(entry.state.node) });
+        this.#levels.push({ folder: entry.state.node, left: this.#ordered(entry.state.node) });
         folders++;
-      } else if (isSmall(entry.state) && !this.ahead.has(entry.state.node) && !this.isHere(entry.state)) {
-        if (this.aheadBytes + entry.state.sizeBytes > this.aheadBytesMax) {
+      } else if (isSmall(entry.state) && !this.#ahead.has(entry.state.node) && !this.#isHere(entry.state)) {
+        if (this.#aheadBytes + entry.state.sizeBytes > this.#aheadBytesMax) {
           level.left.unshift(entry);
           break;
         }
-        this.ahead.set(entry.state.node, entry.state.sizeBytes);
-        this.aheadBytes += entry.state.sizeBytes;
+        this.#ahead.set(entry.state.node, entry.state.sizeBytes);
+        this.#aheadBytes += entry.state.sizeBytes;
         found.push(entry.state);
       }
     }
-    this.window = Math.max(FIRST_FILES, this.ahead.size);
+    this.#window = Math.max(FIRST_FILES, this.#ahead.size);
     return found;
   }
 
-  private climb(folder: number): void {
-    const [place] = this.names.namesOf(folder);
-    if (place !== undefined) this.levels = [this.levelBehind(place.folder, folder)];
+  #climb(folder: number): void {
+    const [place] = this.#names.namesOf(folder);
+    if (place !== undefined) this.#levels = [this.#levelBehind(place.folder, folder)];
   }
 }
 

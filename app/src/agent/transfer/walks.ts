@@ -8,52 +8,52 @@ import { Walk } from "./walk.ts";
 const WALKS_MAX = 4;
 
 export class Walks {
-  private readonly names: Names;
-  private readonly isHere: (state: NodeState) => boolean;
-  private readonly aheadBytesMax: number;
+  readonly #names: Names;
+  readonly #isHere: (state: NodeState) => boolean;
+  readonly #aheadBytesMax: number;
   /** Walks by use, the last one last. Each begins with a file that goes on nothing. */
-  private walks: Walk[] = [];
+  #walks: Walk[] = [];
 
   /** Takes what a walk takes; the bytes are divided among them. */
   constructor(names: Names, isHere: (state: NodeState) => boolean, aheadBytesMax: number) {
-    this.names = names;
-    this.isHere = isHere;
-    this.aheadBytesMax = Math.max(LIMITS.smallFileBytes, Math.floor(aheadBytesMax / WALKS_MAX));
+    this.#names = names;
+    this.#isHere = isHere;
+    this.#aheadBytesMax = Math.max(LIMITS.smallFileBytes, Math.floor(aheadBytesMax / WALKS_MAX));
   }
 
   get isWalking(): boolean {
-    return this.walks.some((walk) => walk.isWalking);
+    return this.#walks.some((walk) => walk.isWalking);
   }
 
   /** A small file is opened. Those wanted now, in order; mostly none. */
   opened(state: NodeState): NodeState[] {
-    const expecting = this.walks.find((walk) => walk.expects(state.node));
-    if (expecting === undefined && this.isHere(state)) return [];
-    const walk = expecting ?? this.nearest(state.node) ?? this.begun();
-    this.walks = [...this.walks.filter((other) => other !== walk), walk];
+    const expecting = this.#walks.find((walk) => walk.expects(state.node));
+    if (expecting === undefined && this.#isHere(state)) return [];
+    const walk = expecting ?? this.#nearest(state.node) ?? this.#begun();
+    this.#walks = [...this.#walks.filter((other) => other !== walk), walk];
     return walk.opened(state);
   }
 
   /** The programs have stopped: nothing is wanted any more. */
   stopped(): void {
-    this.walks = [];
+    this.#walks = [];
   }
 
-  private nearest(node: number): Walk | undefined {
+  #nearest(node: number): Walk | undefined {
     let found: Walk | undefined;
     let least = Infinity;
-    for (const walk of this.walks.toReversed()) {
+    for (const walk of this.#walks.toReversed()) {
       const steps = walk.stepsTo(node) ?? Infinity;
       if (steps < least) [found, least] = [walk, steps];
     }
     return found;
   }
 
-  private begun(): Walk {
-    if (this.walks.length >= WALKS_MAX) {
-      const given = this.walks.find((walk) => !walk.isWalking) ?? this.walks[0];
-      this.walks = this.walks.filter((walk) => walk !== given);
+  #begun(): Walk {
+    if (this.#walks.length >= WALKS_MAX) {
+      const given = this.#walks.find((walk) => !walk.isWalking) ?? this.#walks[0];
+      this.#walks = this.#walks.filter((walk) => walk !== given);
     }
-    return new Walk(this.names, this.isHere, this.aheadBytesMax);
+    return new Walk(this.#names, this.#isHere, this.#aheadBytesMax);
   }
 }

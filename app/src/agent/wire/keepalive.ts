@@ -20,45 +20,45 @@ const ANSWER_BYTES_MAX = 128;
 export class Keepalive {
   readonly line = new LineTimes();
   readonly time: OwnTime;
-  private readonly clock: Clock;
-  private readonly connection: () => Connection | undefined;
-  private readonly suspects: () => void;
+  readonly #clock: Clock;
+  readonly #connection: () => Connection | undefined;
+  readonly #suspects: () => void;
   /** When something was asked that met silence; undefined when nothing was on this connection. */
-  private unansweredSinceMs: number | undefined;
+  #unansweredSinceMs: number | undefined;
   /** When bytes were last seen to have come, and how many had by then on this connection. */
-  private receivedMs = 0;
-  private receivedBytes = 0;
+  #receivedMs = 0;
+  #receivedBytes = 0;
   /** Bytes that had been sent by then. */
-  private sentBytes = 0;
+  #sentBytes = 0;
   /** When the last connection was lost. */
-  private lostMs: number;
-  private suspectedMs = 0;
+  #lostMs: number;
+  #suspectedMs = 0;
   /** When it last answered that it is there. */
-  private thereMs = 0;
+  #thereMs = 0;
 
   /** `suspects` is called while somebody waits for the server, which says nothing although nothing is known to delay it. */
   constructor(clock: Clock, connection: () => Connection | undefined, suspects: () => void = () => undefined) {
-    this.clock = clock;
-    this.connection = connection;
-    this.suspects = suspects;
+    this.#clock = clock;
+    this.#connection = connection;
+    this.#suspects = suspects;
     this.time = new OwnTime(clock, () => connection()?.isBehind === true);
-    this.lostMs = this.time.nowMs;
+    this.#lostMs = this.time.nowMs;
   }
 
   get lastReceivedMs(): number {
-    this.check();
-    return this.receivedMs;
+    this.#check();
+    return this.#receivedMs;
   }
 
   /** Something was not answered in time, and nothing has come since it was asked. */
   get isSilent(): boolean {
-    return this.unansweredSinceMs !== undefined && this.lastReceivedMs <= this.unansweredSinceMs;
+    return this.#unansweredSinceMs !== undefined && this.lastReceivedMs <= this.#unansweredSinceMs;
   }
 
   /** Moment since which it counts as offline; undefined when it does not. */
   get offlineSinceMs(): number | undefined {
-    if (this.connection() === undefined) return this.lostMs;
-    return this.isSilent ? this.unansweredSinceMs : undefined;
+    if (this.#connection() === undefined) return this.#lostMs;
+    return this.isSilent ? this.#unansweredSinceMs : undefined;
   }
 
   /** Rest of the silence in which a line that has just broken, or was found again since, does not count as offline yet: 0 while it is there. */
@@ -66,32 +66,32 @@ export class Keepalive {
     const sinceMs = this.offlineSinceMs;
     return sinceMs === undefined
       ? 0
-      : Math.max(0, Math.max(sinceMs, this.thereMs) + this.line.silenceMs - this.time.nowMs);
+      : Math.max(0, Math.max(sinceMs, this.#thereMs) + this.line.silenceMs - this.time.nowMs);
   }
 
   /** Called when a connection has been made, and before one is given up. */
   changed(): void {
-    this.receivedMs = this.lastReceivedMs;
+    this.#receivedMs = this.lastReceivedMs;
     // A connection that is given up because it said nothing was lost when it began to.
-    this.lostMs = (this.isSilent ? this.unansweredSinceMs : undefined) ?? this.time.nowMs;
-    this.receivedBytes = 0;
-    this.sentBytes = 0;
-    this.unansweredSinceMs = undefined;
+    this.#lostMs = (this.isSilent ? this.#unansweredSinceMs : undefined) ?? this.time.nowMs;
+    this.#receivedBytes = 0;
+    this.#sentBytes = 0;
+    this.#unansweredSinceMs = undefined;
   }
 
   /** Waits for an answer that must come within a silence, whatever else comes. @throws Unreachable */
   async soon<T>(answer: Promise<T>, what: string): Promise<T> {
-    this.check();
+    this.#check();
     const askedMs = this.time.nowMs;
-    const outcome = await this.settledBy(answer, askedMs, () => askedMs + this.line.silenceMs);
+    const outcome = await this.#settledBy(answer, askedMs, () => askedMs + this.line.silenceMs);
     if (outcome !== undefined) return outcome.result;
-    throw this.timedOut(what, askedMs);
+    throw this.#timedOut(what, askedMs);
   }
 
   /** Waits for an answer on a connection that is being made. @throws `overdue` after the request timeout. */
   async atFirst<T>(answer: Promise<T>, overdue: RunnelError): Promise<T> {
     const askedMs = this.time.nowMs;
-    return this.orOverdue(
+    return this.#orOverdue(
       answer,
       () => askedMs + this.line.requestTimeoutMs,
       () => overdue,
@@ -101,7 +101,7 @@ export class Keepalive {
   /** @throws `overdue` after so long of own time. */
   async connected(connecting: Promise<void>, limitMs: number, overdue: () => RunnelError): Promise<void> {
     const untilMs = this.time.nowMs + limitMs;
-    return this.orOverdue(connecting, () => untilMs, overdue);
+    return this.#orOverdue(connecting, () => untilMs, overdue);
   }
 
   /** Waits until the server has said nothing for a silence, or for the request timeout where it says that it is there. @throws Unreachable */
@@ -109,17 +109,17 @@ export class Keepalive {
     const askedMs = this.time.nowMs;
     const dueMs = (): number => {
       const sinceMs = Math.max(askedMs, this.lastReceivedMs);
-      return Math.min(sinceMs + this.line.requestTimeoutMs, Math.max(sinceMs, this.thereMs) + this.line.silenceMs);
+      return Math.min(sinceMs + this.line.requestTimeoutMs, Math.max(sinceMs, this.#thereMs) + this.line.silenceMs);
     };
-    const outcome = await this.settledBy(answer, askedMs, dueMs);
+    const outcome = await this.#settledBy(answer, askedMs, dueMs);
     if (outcome !== undefined) return outcome.result;
-    throw this.timedOut(what, askedMs);
+    throw this.#timedOut(what, askedMs);
   }
 
   /** Waits for what nobody's work depends on: the server does not count as offline because of it. @throws Unreachable */
   async aside<T>(answer: Promise<T>, what: string): Promise<T> {
     const askedMs = this.time.nowMs;
-    const outcome = await this.settledBy(
+    const outcome = await this.#settledBy(
       answer,
       Infinity,
       () => Math.max(askedMs, this.lastReceivedMs) + this.line.silenceMs,
@@ -133,80 +133,72 @@ export class Keepalive {
    * whoever else waits on it is rejected too.
    */
   async withRequestTimeout<T>(answer: Promise<T>, what: string): Promise<T> {
-    const connection = this.connection();
+    const connection = this.#connection();
     const askedMs = this.offlineSinceMs ?? this.time.nowMs;
-    const soon = await this.untilSilent(answer, askedMs, () => this.line.silenceMs);
+    const soon = await this.#untilSilent(answer, askedMs, () => this.line.silenceMs);
     if (soon !== undefined) return soon.result;
     // Later callers do not wait in vain; what is under way may still be answered.
-    this.note(askedMs);
-    const outcome = await this.untilSilent(answer, askedMs, () => this.line.requestTimeoutMs);
+    this.#note(askedMs);
+    const outcome = await this.#untilSilent(answer, askedMs, () => this.line.requestTimeoutMs);
     if (outcome !== undefined) return outcome.result;
-    const error = this.timedOut(what, askedMs);
+    const error = this.#timedOut(what, askedMs);
     connection?.close(error);
     throw error;
   }
 
-  private check(): void {
-    const connection = this.connection();
+  #check(): void {
+    const connection = this.#connection();
     if (connection === undefined) return;
     const { link } = connection;
-    if (link.receivedBytes > this.receivedBytes) {
-      this.receivedMs = this.time.nowMs;
-      this.sentBytes = link.sentBytes;
+    if (link.receivedBytes > this.#receivedBytes) {
+      this.#receivedMs = this.time.nowMs;
+      this.#sentBytes = link.sentBytes;
     }
-    this.receivedBytes = link.receivedBytes;
+    this.#receivedBytes = link.receivedBytes;
   }
 
   /** Called when the server has answered that it is there, and nothing that anybody waits for. */
   answered(): void {
-    this.thereMs = this.time.nowMs;
-    const received = this.connection()?.link.receivedBytes ?? 0;
-    if (received - this.receivedBytes <= ANSWER_BYTES_MAX) this.receivedBytes = received;
+    this.#thereMs = this.time.nowMs;
+    const received = this.#connection()?.link.receivedBytes ?? 0;
+    if (received - this.#receivedBytes <= ANSWER_BYTES_MAX) this.#receivedBytes = received;
   }
 
   /** Called when it has answered on another connection, which may take this one's place. */
   answeredElsewhere(): void {
-    this.thereMs = this.time.nowMs;
+    this.#thereMs = this.time.nowMs;
   }
 
   /** Time without a byte after which the line is suspect to whoever waits. */
-  private suspicionMs(connection: Connection): number {
+  #suspicionMs(connection: Connection): number {
     const { link, ratePerSecond } = connection;
-    const underWayBytes = link.sentBytes - this.sentBytes + connection.unacknowledgedBytes;
+    const underWayBytes = link.sentBytes - this.#sentBytes + connection.unacknowledgedBytes;
     const sendingMs = underWayBytes <= FIRST_FLIGHT_BYTES ? 0 : (SENDING * underWayBytes * 1000) / ratePerSecond;
     return SUSPICION * this.line.silenceMs + sendingMs;
   }
 
-  private suspect(askedMs: number): void {
-    const connection = this.connection();
+  #suspect(askedMs: number): void {
+    const connection = this.#connection();
     if (connection === undefined) return;
-    const suspicionMs = this.suspicionMs(connection);
+    const suspicionMs = this.#suspicionMs(connection);
     const { nowMs } = this.time;
-    if (nowMs - Math.max(askedMs, this.lastReceivedMs, this.suspectedMs) < suspicionMs) return;
-    this.suspectedMs = nowMs;
-    this.suspects();
+    if (nowMs - Math.max(askedMs, this.lastReceivedMs, this.#suspectedMs) < suspicionMs) return;
+    this.#suspectedMs = nowMs;
+    this.#suspects();
   }
 
-  private async orOverdue<T>(answer: Promise<T>, dueMs: () => number, overdue: () => RunnelError): Promise<T> {
-    const outcome = await this.settledBy(answer, Infinity, dueMs);
+  async #orOverdue<T>(answer: Promise<T>, dueMs: () => number, overdue: () => RunnelError): Promise<T> {
+    const outcome = await this.#settledBy(answer, Infinity, dueMs);
     if (outcome === undefined) throw overdue();
     return outcome.result;
   }
 
-  private untilSilent<T>(
-    answer: Promise<T>,
-    askedMs: number,
-    limitMs: () => number,
-  ): Promise<{ result: T } | undefined> {
-    return this.settledBy(answer, askedMs, () => Math.max(askedMs, this.lastReceivedMs) + limitMs());
+  #untilSilent<T>(answer: Promise<T>, askedMs: number, limitMs: () => number): Promise<{ result: T } | undefined> {
+    return this.#settledBy(answer, askedMs, () => Math.max(askedMs, this.lastReceivedMs) + limitMs());
   }
 
   /** @returns undefined once that moment of own time, which may move on meanwhile, has come. */
-  private async settledBy<T>(
-    answer: Promise<T>,
-    askedMs: number,
-    dueMs: () => number,
-  ): Promise<{ result: T } | undefined> {
+  async #settledBy<T>(answer: Promise<T>, askedMs: number, dueMs: () => number): Promise<{ result: T } | undefined> {
     // It may come to nothing after nobody waits for it any longer.
     answer.catch(() => undefined);
     const end = this.time.watch();
@@ -214,19 +206,19 @@ export class Keepalive {
       for (;;) {
         const leftMs = dueMs() - this.time.nowMs;
         if (leftMs <= 0) return undefined;
-        const outcome = await this.within(answer, Math.min(leftMs, CHECK_EVERY_MS));
+        const outcome = await this.#within(answer, Math.min(leftMs, CHECK_EVERY_MS));
         if (outcome !== undefined) return outcome;
-        this.suspect(askedMs);
+        this.#suspect(askedMs);
       }
     } finally {
       end();
     }
   }
 
-  private async within<T>(answer: Promise<T>, limitMs: number): Promise<{ result: T } | undefined> {
+  async #within<T>(answer: Promise<T>, limitMs: number): Promise<{ result: T } | undefined> {
     let timer: Timer | undefined;
     const over = new Promise<undefined>((resolve) => {
-      timer = this.clock.after(limitMs, () => resolve(undefined));
+      timer = this.#clock.after(limitMs, () => resolve(undefined));
     });
     try {
       return await Promise.race([answer.then((result) => ({ result })), over]);
@@ -235,12 +227,12 @@ export class Keepalive {
     }
   }
 
-  private note(askedMs: number): void {
-    this.unansweredSinceMs = Math.max(this.unansweredSinceMs ?? askedMs, askedMs);
+  #note(askedMs: number): void {
+    this.#unansweredSinceMs = Math.max(this.#unansweredSinceMs ?? askedMs, askedMs);
   }
 
-  private timedOut(what: string, askedMs: number): RunnelError {
-    this.note(askedMs);
+  #timedOut(what: string, askedMs: number): RunnelError {
+    this.#note(askedMs);
     return unanswered(what);
   }
 }

@@ -6,22 +6,22 @@ const SILENCE_ROUND_TRIPS = 3;
 const TIMEOUT_ROUND_TRIPS = 5;
 
 export class LineTimes {
-  private samples: readonly number[] = [];
+  #samples: readonly number[] = [];
 
   /** Begins with a new line; 0: it was not measured. */
   begin(roundTripMs: number): void {
-    this.samples = [];
+    this.#samples = [];
     if (roundTripMs > 0) this.measured(roundTripMs);
   }
 
   /** Takes a round trip that nothing else delayed. */
   measured(roundTripMs: number): void {
-    this.samples = [...this.samples.slice(-1), Math.min(roundTripMs, TIMING.roundTripMsMax)];
+    this.#samples = [...this.#samples.slice(-1), Math.min(roundTripMs, TIMING.roundTripMsMax)];
   }
 
   /** The smaller of the last two: one may be that of an outage. 0: unknown. */
   get roundTripMs(): number {
-    return this.samples.length === 0 ? 0 : Math.min(...this.samples);
+    return this.#samples.length === 0 ? 0 : Math.min(...this.#samples);
   }
 
   get silenceMs(): number {

@@ -2,43 +2,43 @@
 import { RESULTS, check } from "@runnel/shared";
 
 export class NodeRange {
-  private next = 0;
-  private end = 0;
-  private epoch = "";
-  private asked: Promise<void> | undefined;
-  private readonly ask: () => Promise<unknown>;
+  #next = 0;
+  #end = 0;
+  #epoch = "";
+  #asked: Promise<void> | undefined;
+  readonly #ask: () => Promise<unknown>;
 
   /** `ask`: brings a new range. @throws Unreachable when that is not possible now */
   constructor(ask: () => Promise<unknown>) {
-    this.ask = ask;
+    this.#ask = ask;
   }
 
   get isEmpty(): boolean {
-    return this.next >= this.end;
+    return this.#next >= this.#end;
   }
 
   /** Takes the range that an attach brought; ids of another epoch mean nothing in this one. */
   attached(epoch: string, given: readonly [first: number, count: number] | null): void {
-    if (given !== null) this.take(given);
-    else if (epoch !== this.epoch) this.take([0, 0]);
-    this.epoch = epoch;
+    if (given !== null) this.#take(given);
+    else if (epoch !== this.#epoch) this.#take([0, 0]);
+    this.#epoch = epoch;
   }
 
   /** @throws Unreachable when the range is used up and the server cannot be asked. */
   async newNode(): Promise<number> {
     while (this.isEmpty) {
-      this.asked ??= this.ask()
-        .then((message) => this.take(check(RESULTS.newNodes, message, "node range")))
+      this.#asked ??= this.#ask()
+        .then((message) => this.#take(check(RESULTS.newNodes, message, "node range")))
         .finally(() => {
-          this.asked = undefined;
+          this.#asked = undefined;
         });
-      await this.asked;
+      await this.#asked;
     }
-    return this.next++;
+    return this.#next++;
   }
 
-  private take([first, count]: readonly [number, number]): void {
-    this.next = first;
-    this.end = first + count;
+  #take([first, count]: readonly [number, number]): void {
+    this.#next = first;
+    this.#end = first + count;
   }
 }

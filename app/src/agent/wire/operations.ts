@@ -23,78 +23,78 @@ export interface Making {
 export type OwnName = readonly [folder: number, name: string, node: number];
 
 export class Operations {
-  private readonly session: Session;
-  private readonly journal: Journal;
-  private readonly clock: Clock;
+  readonly #session: Session;
+  readonly #journal: Journal;
+  readonly #clock: Clock;
   /** Reports how the server answered a change: undefined = it was done. */
   readonly report: (error: unknown) => void;
   /** Numbers sent and not answered. */
-  private readonly outstanding = new Set<number>();
+  readonly #outstanding = new Set<number>();
   /** Numbers whose results may still be asked for: of changes that are to be sent again, or would be after a power cut. */
   unsettled: () => Iterable<number> = () => [];
-  private highest = 0;
-  private underWay = 0;
-  private readonly turns: (() => void)[] = [];
-  private idleWaiters: { upTo: number; resolve(): void }[] = [];
+  #highest = 0;
+  #underWay = 0;
+  readonly #turns: (() => void)[] = [];
+  #idleWaiters: { upTo: number; resolve(): void }[] = [];
   /** Names that an operation of this client is changing, and the nodes that they get: feed items that say the same bring the kernel nothing new. */
-  private readonly ownNames = new Map<string, number>();
+  readonly #ownNames = new Map<string, number>();
 
   constructor(deps: { session: Session; journal: Journal; clock: Clock; answered(error: unknown): void }) {
     this.report = deps.answered;
-    this.session = deps.session;
-    this.journal = deps.journal;
-    this.clock = deps.clock;
+    this.#session = deps.session;
+    this.#journal = deps.journal;
+    this.#clock = deps.clock;
   }
 
   /** Answers that the server need not keep for a repetition. */
   get received(): Received {
-    return receivedOf(this.highest, new Set([...this.outstanding, ...this.unsettled()]));
+    return receivedOf(this.#highest, new Set([...this.#outstanding, ...this.unsettled()]));
   }
 
   /** Resolves when all that was begun until now has been answered. */
   async idle(): Promise<void> {
-    if (this.outstanding.size === 0) return;
-    await new Promise<void>((resolve) => this.idleWaiters.push({ upTo: this.highest, resolve }));
+    if (this.#outstanding.size === 0) return;
+    await new Promise<void>((resolve) => this.#idleWaiters.push({ upTo: this.#highest, resolve }));
   }
 
   /** Tells apart another client's change of such a name in the same moment. */
   isOwnName(...name: OwnName): boolean {
-    return this.ownNames.has(name.join("/"));
+    return this.#ownNames.has(name.join("/"));
   }
 
   newNode(): Promise<number> {
-    return this.session.newNode();
+    return this.#session.newNode();
   }
 
   /** Sync mode without a link is read-only, and so is what the server lets this device only read. @throws ReadOnly. */
   mayChange(operation: string): void {
-    if (this.session.mayOnlyRead) throw new RunnelError("ReadOnly", operation, "This device may only read here.");
-    if (!this.session.isResponsive)
+    if (this.#session.mayOnlyRead) throw new RunnelError("ReadOnly", operation, "This device may only read here.");
+    if (!this.#session.isResponsive)
       throw new RunnelError("ReadOnly", operation, "Offline: changes are not possible until the server is back.");
   }
 
   get isCrowded(): boolean {
-    return this.underWay >= CROWDED;
+    return this.#underWay >= CROWDED;
   }
 
   isOutstanding(n: number): boolean {
-    return this.outstanding.has(n);
+    return this.#outstanding.has(n);
   }
 
   /** The number for an operation, held as outstanding until `answered`. */
   begin(): number {
-    const n = this.journal.nextNumber();
-    this.outstanding.add(n);
-    this.highest = Math.max(this.highest, n);
+    const n = this.#journal.nextNumber();
+    this.#outstanding.add(n);
+    this.#highest = Math.max(this.#highest, n);
     return n;
   }
 
   answered(n: number): void {
-    this.outstanding.delete(n);
-    if (this.idleWaiters.length === 0) return;
-    const first = lowest(this.outstanding);
-    for (const waiter of this.idleWaiters) if (waiter.upTo < first) waiter.resolve();
-    this.idleWaiters = this.idleWaiters.filter((waiter) => waiter.upTo >= first);
+    this.#outstanding.delete(n);
+    if (this.#idleWaiters.length === 0) return;
+    const first = lowest(this.#outstanding);
+    for (const waiter of this.#idleWaiters) if (waiter.upTo < first) waiter.resolve();
+    this.#idleWaiters = this.#idleWaiters.filter((waiter) => waiter.upTo >= first);
   }
 
   /**
@@ -104,51 +104,51 @@ export class Operations {
   async change(name: RequestName, body: object, names: readonly OwnName[], begun?: number): Promise<unknown> {
     this.mayChange(name);
     const n = begun ?? this.begin();
-    for (const own of names) this.own(own.join("/"), 1);
+    for (const own of names) this.#own(own.join("/"), 1);
     try {
-      const timeNs = this.clock.wallNs();
-      await this.turn();
-      const result = await this.settle(name, { n, ...this.received, timeNs, ...body });
+      const timeNs = this.#clock.wallNs();
+      await this.#turn();
+      const result = await this.#settle(name, { n, ...this.received, timeNs, ...body });
       this.report(undefined);
       return result;
     } catch (error) {
       this.report(error);
       throw error;
     } finally {
-      this.endTurn();
+      this.#endTurn();
       this.answered(n);
       // The feed item came before the answer; the name is the kernel's own business until then.
-      for (const own of names) this.own(own.join("/"), -1);
+      for (const own of names) this.#own(own.join("/"), -1);
     }
   }
 
-  private async turn(): Promise<void> {
-    if (this.underWay++ < UNDER_WAY_MAX) return;
-    await new Promise<void>((resolve) => this.turns.push(resolve));
+  async #turn(): Promise<void> {
+    if (this.#underWay++ < UNDER_WAY_MAX) return;
+    await new Promise<void>((resolve) => this.#turns.push(resolve));
   }
 
-  private endTurn(): void {
-    this.underWay--;
-    this.turns.shift()?.();
+  #endTurn(): void {
+    this.#underWay--;
+    this.#turns.shift()?.();
   }
 
-  private async settle(name: RequestName, request: object): Promise<unknown> {
-    const beganMs = this.session.nowMs;
+  async #settle(name: RequestName, request: object): Promise<unknown> {
+    const beganMs = this.#session.nowMs;
     for (;;) {
       try {
-        return await this.session.withRequestTimeout(this.session.call(name, request), name);
+        return await this.#session.withRequestTimeout(this.#session.call(name, request), name);
       } catch (error) {
         if (!isRunnelError(error, "Unreachable")) throw error;
-        const leftMs = this.session.leftMs(beganMs);
+        const leftMs = this.#session.leftMs(beganMs);
         if (leftMs <= 0) throw error;
-        await this.session.responsive(leftMs);
+        await this.#session.responsive(leftMs);
       }
     }
   }
 
-  private own(key: string, by: number): void {
-    const count = (this.ownNames.get(key) ?? 0) + by;
-    if (count === 0) this.ownNames.delete(key);
-    else this.ownNames.set(key, count);
+  #own(key: string, by: number): void {
+    const count = (this.#ownNames.get(key) ?? 0) + by;
+    if (count === 0) this.#ownNames.delete(key);
+    else this.#ownNames.set(key, count);
   }
 }

@@ -6,59 +6,59 @@ import type { Clock, Timer } from "@runnel/shared";
 const MEASURE_EVERY_MS = 50;
 
 export class OwnTime {
-  private readonly clock: Clock;
-  private readonly isBehind: () => boolean;
-  private lateMs = 0;
-  private watchers = 0;
-  private timer: Timer | undefined;
-  private measuredMs = 0;
-  private wasBehind = false;
+  readonly #clock: Clock;
+  readonly #isBehind: () => boolean;
+  #lateMs = 0;
+  #watchers = 0;
+  #timer: Timer | undefined;
+  #measuredMs = 0;
+  #wasBehind = false;
 
   /** `isBehind`: messages wait for threads of ours. */
   constructor(clock: Clock, isBehind: () => boolean = () => false) {
-    this.clock = clock;
-    this.isBehind = isBehind;
+    this.#clock = clock;
+    this.#isBehind = isBehind;
   }
 
   /** Means something only as a difference between two moments. */
   get nowMs(): number {
-    return this.clock.bootMs() - this.totalLateMs;
+    return this.#clock.bootMs() - this.totalLateMs;
   }
 
   /** Time for which this process has not got on, as far as somebody watched. */
   get totalLateMs(): number {
-    return this.lateMs + (this.timer === undefined ? 0 : this.overdueMs);
+    return this.#lateMs + (this.#timer === undefined ? 0 : this.#overdueMs);
   }
 
   /** Measures lateness from now on, until the function is called that this returns. */
   watch(): () => void {
-    if (this.watchers++ === 0) this.measure();
+    if (this.#watchers++ === 0) this.#measure();
     let isEnded = false;
     return () => {
       if (isEnded) return;
       isEnded = true;
-      if (--this.watchers > 0) return;
-      this.count();
-      this.timer?.cancel();
-      this.timer = undefined;
+      if (--this.#watchers > 0) return;
+      this.#count();
+      this.#timer?.cancel();
+      this.#timer = undefined;
     };
   }
 
-  private get overdueMs(): number {
-    return Math.max(0, this.clock.bootMs() - this.measuredMs - MEASURE_EVERY_MS);
+  get #overdueMs(): number {
+    return Math.max(0, this.#clock.bootMs() - this.#measuredMs - MEASURE_EVERY_MS);
   }
 
-  private count(): void {
-    this.lateMs += this.overdueMs;
-    if (this.wasBehind && this.isBehind()) this.lateMs += MEASURE_EVERY_MS;
+  #count(): void {
+    this.#lateMs += this.#overdueMs;
+    if (this.#wasBehind && this.#isBehind()) this.#lateMs += MEASURE_EVERY_MS;
   }
 
-  private measure(): void {
-    this.measuredMs = this.clock.bootMs();
-    this.wasBehind = this.isBehind();
-    this.timer = this.clock.after(MEASURE_EVERY_MS, () => {
-      this.count();
-      this.measure();
+  #measure(): void {
+    this.#measuredMs = this.#clock.bootMs();
+    this.#wasBehind = this.#isBehind();
+    this.#timer = this.#clock.after(MEASURE_EVERY_MS, () => {
+      this.#count();
+      this.#measure();
     });
   }
 }

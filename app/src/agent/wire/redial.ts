@@ -18,25 +18,25 @@ const REFUSED_MS = 30_000;
 
 /** Connects again after a single outage. */
 export class Redial {
-  private readonly deps: ConnectionDeps;
-  private readonly instance: string;
-  private readonly roundTripMs: number;
-  private readonly failed: (error: unknown) => void;
-  private readonly lostMs: number;
-  private chances = 0;
+  readonly #deps: ConnectionDeps;
+  readonly #instance: string;
+  readonly #roundTripMs: number;
+  readonly #failed: (error: unknown) => void;
+  readonly #lostMs: number;
+  #chances = 0;
 
   /** `instance`: no two clients come at the same times. `roundTripMs`: of the line as it was; 0: unknown. `failed`: one attempt of many did. */
   constructor(deps: ConnectionDeps, instance: string, roundTripMs: number, failed: (error: unknown) => void) {
-    this.deps = deps;
-    this.instance = instance;
-    this.roundTripMs = roundTripMs;
-    this.failed = failed;
-    this.lostMs = deps.clock.bootMs();
+    this.#deps = deps;
+    this.#instance = instance;
+    this.#roundTripMs = roundTripMs;
+    this.#failed = failed;
+    this.#lostMs = deps.clock.bootMs();
   }
 
   /** Resolves to the next connection, after a pause. @throws Denied, Revoked when that is the answer; Interrupted by `ending`. */
   async next(wasRefused: boolean, ending: AbortSignal): Promise<Dialed> {
-    const { clock } = this.deps;
+    const { clock } = this.#deps;
     const over = new AbortController();
     const either = AbortSignal.any([ending, over.signal]);
     const { promise, resolve, reject } = Promise.withResolvers<Dialed>();
@@ -48,11 +48,11 @@ export class Redial {
       if (!either.aborted) timer = clock.after(delayMs, begin, true);
     };
     const begin = (): void => {
-      later(this.siblingMs);
+      later(this.#siblingMs);
       if (attempts >= ATTEMPTS_MAX) return;
       attempts++;
       const attempt = ++newest;
-      dial(this.deps, either).then(
+      dial(this.#deps, either).then(
         (dialed) => {
           if (either.aborted) closeUnused(dialed);
           over.abort();
@@ -62,14 +62,14 @@ export class Redial {
           attempts--;
           if (either.aborted) return;
           if (isRunnelError(error, "Denied", "Revoked")) reject(error as Error);
-          this.failed(error);
-          if (attempt === newest) later(this.retryMs);
+          this.#failed(error);
+          if (attempt === newest) later(this.#retryMs);
         },
       );
     };
     const end = (): void => reject(either.reason as Error);
     ending.addEventListener("abort", end);
-    later(wasRefused ? REFUSED_MS : this.retryMs);
+    later(wasRefused ? REFUSED_MS : this.#retryMs);
     if (ending.aborted) end();
     try {
       return await promise;
@@ -80,20 +80,20 @@ export class Redial {
     }
   }
 
-  private get isLong(): boolean {
-    return this.deps.clock.bootMs() - this.lostMs >= LONG_OUTAGE_MS;
+  get #isLong(): boolean {
+    return this.#deps.clock.bootMs() - this.#lostMs >= LONG_OUTAGE_MS;
   }
 
-  private get retryMs(): number {
-    return this.within(this.isLong ? RETRY_LONG_MS : RETRY_MS);
+  get #retryMs(): number {
+    return this.#within(this.#isLong ? RETRY_LONG_MS : RETRY_MS);
   }
 
-  private get siblingMs(): number {
-    return Math.max(this.within(this.isLong ? RETRY_LONG_MS : SIBLING_MS), SIBLING_ROUND_TRIPS * this.roundTripMs);
+  get #siblingMs(): number {
+    return Math.max(this.#within(this.#isLong ? RETRY_LONG_MS : SIBLING_MS), SIBLING_ROUND_TRIPS * this.#roundTripMs);
   }
 
-  private within([leastMs, mostMs]: readonly [number, number]): number {
-    return leastMs + (mostMs - leastMs) * chanceOf(this.instance, this.chances++);
+  #within([leastMs, mostMs]: readonly [number, number]): number {
+    return leastMs + (mostMs - leastMs) * chanceOf(this.#instance, this.#chances++);
   }
 }
 

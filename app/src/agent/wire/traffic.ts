@@ -12,7 +12,7 @@ export interface WireTraffic {
 }
 
 export class Traffic {
-  private past: WireTraffic = {
+  #past: WireTraffic = {
     sent: 0,
     received: 0,
     sentBulk: 0,
@@ -23,7 +23,7 @@ export class Traffic {
 
   /** Sums of the connections that have ended, and of this one. */
   upTo(connection: Connection | undefined): WireTraffic {
-    const { past } = this;
+    const past = this.#past;
     if (connection === undefined) return { ...past };
     const { counts, link } = connection;
     return {
@@ -37,6 +37,6 @@ export class Traffic {
   }
 
   ended(connection: Connection): void {
-    this.past = this.upTo(connection);
+    this.#past = this.upTo(connection);
   }
 }

@@ -10,41 +10,41 @@ export interface WholeListingDeps {
 }
 
 export class WholeListing {
-  private readonly deps: WholeListingDeps;
-  private asked: Channel | undefined;
+  readonly #deps: WholeListingDeps;
+  #asked: Channel | undefined;
   /** While it runs: the root has come, or it has ended without. */
-  private rootListed: Promise<void> | undefined;
+  #rootListed: Promise<void> | undefined;
 
   constructor(deps: WholeListingDeps) {
-    this.deps = deps;
+    this.#deps = deps;
   }
 
   /** Hands over a listing for the next `begin` to read. */
   ask(asked: Channel | undefined): void {
-    this.asked = asked;
+    this.#asked = asked;
   }
 
   /** Lists the whole tree and follows it, unless that is being done. */
   begin(): void {
-    if (this.rootListed !== undefined) return;
-    const { listings, failed } = this.deps;
-    const { asked } = this;
-    this.asked = undefined;
+    if (this.#rootListed !== undefined) return;
+    const { listings, failed } = this.#deps;
+    const asked = this.#asked;
+    this.#asked = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.rootListed = promise;
+    this.#rootListed = promise;
     listings
       .listAll(asked, resolve)
       .catch((error: unknown) => {
         if (!isRunnelError(error, "Unreachable")) failed(fromSystemError(error, "list"));
       })
       .finally(() => {
-        this.rootListed = undefined;
+        this.#rootListed = undefined;
         resolve();
       });
   }
 
   /** Resolves when the root is listed, which comes first, or the listing has ended without it. @throws Unreachable after a silence. */
   async root(): Promise<void> {
-    if (this.rootListed !== undefined) await this.deps.session.whileAlive(this.rootListed, "list");
+    if (this.#rootListed !== undefined) await this.#deps.session.whileAlive(this.#rootListed, "list");
   }
 }

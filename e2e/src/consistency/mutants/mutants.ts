@@ -29,7 +29,7 @@ interface FlushDeps {
 
 interface ListingParts {
   replica: Replica;
-  session: { parts: { clock: Clock } };
+  session: { deps: { clock: Clock } };
   progress(folder: number): void;
 }
 
@@ -54,12 +54,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a lease counted from the receipt",
     settings: { termMs: 2_000, delayMs: 700, faults: ["blackHole"] },
     apply: () =>
-      replace<{ parts: { clock: Clock }; termMs: number }, [number]>(
+      replace<{ deps: { clock: Clock }; termMs: number }, [number]>(
         Lease.prototype,
         "set",
         (original) =>
           function (untilMs) {
-            original.call(this, untilMs === 0 ? 0 : this.parts.clock.bootMs() + this.termMs);
+            original.call(this, untilMs === 0 ? 0 : this.deps.clock.bootMs() + this.termMs);
           },
       ),
   },
@@ -123,7 +123,7 @@ export const MUTANTS: readonly Mutant[] = [
             const parts: Parameters<Replica["putListing"]>[] = [];
             const putListing: Replica["putListing"] = (...part) => void parts.push(part);
             await original.call({ replica: { ...replica, putListing }, session, progress }, folder, isDeep);
-            await sleep(session.parts.clock, LATE_MS);
+            await sleep(session.deps.clock, LATE_MS);
             const seq = (replica.facts()?.seq ?? 0) + 1;
             for (const [listed, , entries, isLast] of parts) replica.putListing(listed, seq, entries, isLast);
           },
