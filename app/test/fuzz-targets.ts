@@ -32,7 +32,7 @@ function control(): FuzzTarget {
     seeds: [texts.join(""), ...texts].map((text) => Buffer.concat([Uint8Array.of(30), Buffer.from(text)])),
     run: async (input) => {
       const problems: unknown[] = [];
-      const [agent, face] = [new SocketDouble(), new SocketDouble()];
+      const [agent, face] = [new FakeSocket(), new FakeSocket()];
       startServer(agent, (problem) => problems.push(problem));
       const asked = askFrom(face);
       const step = 1 + (input[0] ?? 0);
@@ -48,7 +48,7 @@ function control(): FuzzTarget {
   };
 }
 
-class SocketDouble extends EventEmitter {
+class FakeSocket extends EventEmitter {
   readonly writable = true;
   write(): boolean {
     return true;
@@ -56,7 +56,7 @@ class SocketDouble extends EventEmitter {
   destroySoon(): void {}
 }
 
-function startServer(socket: SocketDouble, problem: (error: unknown) => void): void {
+function startServer(socket: FakeSocket, problem: (error: unknown) => void): void {
   const carrier = new LineCarrier(socket as unknown as Socket, CONTROL_LIMITS.requestLineBytes);
   const limits = { helloMs: CONTROL_LIMITS.helloMs, requestsMax: CONTROL_LIMITS.requests };
   const handle = async (): Promise<unknown> => ({});
@@ -64,7 +64,7 @@ function startServer(socket: SocketDouble, problem: (error: unknown) => void): v
   void new CallServer(carrier, server);
 }
 
-async function askFrom(socket: SocketDouble): Promise<void> {
+async function askFrom(socket: FakeSocket): Promise<void> {
   const carrier = new LineCarrier(socket as unknown as Socket, CONTROL_LIMITS.answerLineBytes);
   const sentences = { silent: "Silent.", ended: "Ended.", notUnderstood: "Not understood." };
   const clock = new SimulatedClock();

@@ -26,9 +26,9 @@ const ROOT = { folder: 1, callerUid: 0, callerGid: 0 };
 
 /** A name the kernel keeps for a second: one that did not change lately. */
 async function settledFile(rig: MemoryRig, name: string): Promise<number> {
-  const { double, drive } = rig;
-  double.remoteWrite(name, Buffer.from(name));
-  double.cache(name);
+  const { fake, drive } = rig;
+  fake.remoteWrite(name, Buffer.from(name));
+  fake.cache(name);
   drive.dropFolder(0);
   await rig.program.readdir("");
   const { stat } = await drive.request("lookup", { ...ROOT, name });
@@ -48,28 +48,28 @@ function holdInvalidations(drive: MemoryDrive): (() => void)[] {
 }
 
 test("a content that is put again, for a second program that opens it, is still the one that the first reads from", () =>
-  withRig(async ({ double, program }) => {
-    double.remoteWrite("a", Buffer.from("text"));
+  withRig(async ({ fake, program }) => {
+    fake.remoteWrite("a", Buffer.from("text"));
     const fd = await program.open("a", O_RDONLY);
-    double.putAgain("a");
+    fake.putAgain("a");
     expect(Buffer.from(await program.read(fd, 0, 4)).toString()).toBe("text");
     await program.close(fd);
-    expect(double.drop("a")).toBe(true);
+    expect(fake.drop("a")).toBe(true);
   }));
 
 test("a save says which file with bytes its program last opened to read, if it is another one", () =>
-  withRig(async ({ double, drive }) => {
-    double.remoteWrite("a", Buffer.from("text"));
-    double.remoteWrite("b", Buffer.from("more"));
-    double.remoteWrite("empty", Buffer.alloc(0));
+  withRig(async ({ fake, drive }) => {
+    fake.remoteWrite("a", Buffer.from("text"));
+    fake.remoteWrite("b", Buffer.from("more"));
+    fake.remoteWrite("empty", Buffer.alloc(0));
     const [one, other, nobody] = [11, 12, 0].map((pid) => drive.program({ uid: 0, gid: 0, pid }));
-    const node = (name: string): number => double.entryAt(name)?.node ?? 0;
+    const node = (name: string): number => fake.entryAt(name)?.node ?? 0;
     const readBefore = async (program: typeof one, reads: readonly string[], writes: string): Promise<unknown> => {
       for (const name of reads) await program?.close(await program.open(name, O_RDONLY));
       const fd = (await program?.open(writes, O_WRONLY | O_CREAT)) ?? 0;
       await program?.write(fd, 0, Buffer.from("new"));
       await program?.close(fd);
-      return (double.logOf("commit").at(-1) as { readBefore?: number }).readBefore;
+      return (fake.logOf("commit").at(-1) as { readBefore?: number }).readBefore;
     };
     expect(await readBefore(one, [], "c")).toBe(0);
     expect(await readBefore(one, ["a"], "c")).toBe(node("a"));
@@ -82,44 +82,44 @@ test("a save says which file with bytes its program last opened to read, if it i
   }));
 
 test("requests come in a later turn of the event loop, however many promises settle before", () =>
-  withRig(async ({ double, program }) => {
-    double.setLease(false);
-    double.clearLog();
+  withRig(async ({ fake, program }) => {
+    fake.setLease(false);
+    fake.clearLog();
     const statting = program.stat("a").catch(() => undefined);
     for (let turn = 0; turn < 1000; turn++) await Promise.resolve();
-    expect(double.log).toEqual([]);
+    expect(fake.log).toEqual([]);
     await statting;
-    expect(double.logOf("lookup")).toHaveLength(1);
+    expect(fake.logOf("lookup")).toHaveLength(1);
   }));
 
 test("a file that another client moved, before a rename from here took its old name, is saved like any other", () =>
   withRig(async (rig) => {
-    const { double, drive, program } = rig;
-    for (const name of ["old", "new"]) double.remoteWrite(name, Buffer.from(name));
+    const { fake, drive, program } = rig;
+    for (const name of ["old", "new"]) fake.remoteWrite(name, Buffer.from(name));
     await program.readdir("");
-    const [moved, mover] = [double.entryAt("old"), double.entryAt("new")];
-    double.hold("rename");
+    const [moved, mover] = [fake.entryAt("old"), fake.entryAt("new")];
+    fake.hold("rename");
     const renaming = program.rename("new", "old");
-    await rig.until(async () => double.heldCount() > 0);
+    await rig.until(async () => fake.heldCount() > 0);
     drive.putEntries([absent("old"), { folder: 1, name: "elsewhere", entry: moved }], true);
     drive.putEntries([absent("new"), { folder: 1, name: "old", entry: mover }], false);
     const fd = await program.open("elsewhere", O_WRONLY);
     await program.write(fd, 0, Buffer.from("text"));
-    const asked = double.log.findLast((one) => one.op === "rename");
+    const asked = fake.log.findLast((one) => one.op === "rename");
     drive.done(asked !== undefined && "id" in asked ? asked.id : 0);
     await renaming;
     await program.close(fd);
-    expect(double.log.filter((one) => one.op === "commit")).toHaveLength(1);
+    expect(fake.log.filter((one) => one.op === "commit")).toHaveLength(1);
   }));
 
 describe("what the kernel may still believe", () => {
   test("an open through a name that leads elsewhere now is sent back to look again", () =>
     withRig(async (rig) => {
-      const { double, drive } = rig;
+      const { fake, drive } = rig;
       const id = await settledFile(rig, "a");
       const held = holdInvalidations(drive);
-      double.remoteWrite("b", Buffer.from("other"));
-      double.remoteRename("b", "a");
+      fake.remoteWrite("b", Buffer.from("other"));
+      fake.remoteRename("b", "a");
       for (const op of ["open", "getattr"]) {
         expect(await drive.request(op, { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 })).toMatchObject({
           error: ESTALE,
@@ -133,10 +133,10 @@ describe("what the kernel may still believe", () => {
 
   test("a name just answered ESTALE gets no timeout, and its next open is served", () =>
     withRig(async (rig) => {
-      const { double, drive } = rig;
+      const { fake, drive } = rig;
       const id = await settledFile(rig, "a");
       holdInvalidations(drive);
-      double.remoteRename("a", "b");
+      fake.remoteRename("a", "b");
       const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
       expect((await drive.request("open", open)).error).toBe(ESTALE);
       const { stat } = await drive.request("lookup", { ...ROOT, name: "b" });
@@ -148,10 +148,10 @@ describe("what the kernel may still believe", () => {
 
   test("of several threads that are sent back at once each is served when it comes again", () =>
     withRig(async (rig) => {
-      const { double, drive } = rig;
+      const { fake, drive } = rig;
       const id = await settledFile(rig, "a");
       holdInvalidations(drive);
-      double.remoteRename("a", "b");
+      fake.remoteRename("a", "b");
       const open = (callerPid: number): object => ({ id, flags: O_RDONLY, callerUid: 0, callerGid: 0, callerPid });
       const threads = [11, 12, 13];
       for (const thread of threads) expect((await drive.request("open", open(thread))).error).toBe(ESTALE);
@@ -169,12 +169,12 @@ describe("what the kernel may still believe", () => {
     "of a file that took another one's name each thread that is sent back by the former one is served: %s",
     (op) =>
       withRig(async (rig) => {
-        const { double, drive } = rig;
+        const { fake, drive } = rig;
         const [former, mover] = [await settledFile(rig, "a"), await settledFile(rig, "b")];
         // The folder has been listed anew since.
         await drive.request("lookup", { ...ROOT, name: "a" });
         holdInvalidations(drive);
-        double.remoteRename("b", "a");
+        fake.remoteRename("b", "a");
         const caller = (callerPid: number): object => ({ flags: O_RDONLY, callerUid: 0, callerGid: 0, callerPid });
         const threads = [11, 12, 13];
         for (const thread of threads)
@@ -195,30 +195,30 @@ describe("what the kernel may still believe", () => {
 
   test("a name that a program moved is still the kernel's for the rest of its time", () =>
     withRig(async (rig) => {
-      const { double, drive, program } = rig;
+      const { fake, drive, program } = rig;
       const id = await settledFile(rig, "a");
       await program.rename("a", "b");
       holdInvalidations(drive);
-      double.remoteWrite("c", Buffer.from("other"));
-      double.remoteRename("c", "b");
+      fake.remoteWrite("c", Buffer.from("other"));
+      fake.remoteRename("c", "b");
       expect((await drive.request("open", { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 })).error).toBe(ESTALE);
     }));
 
   test("a name that a program moves over another client's newer change of it is not believed", () =>
     withRig(async (rig) => {
-      const { double, drive, program } = rig;
+      const { fake, drive, program } = rig;
       const id = await settledFile(rig, "a");
-      double.remoteWrite("c", Buffer.from("other"));
+      fake.remoteWrite("c", Buffer.from("other"));
       const other = (await program.stat("c")).ino;
-      const [entry, others] = [double.entryAt("a"), double.entryAt("c")];
-      double.hold("rename");
+      const [entry, others] = [fake.entryAt("a"), fake.entryAt("c")];
+      fake.hold("rename");
       const moving = program.rename("a", "b");
-      await rig.until(async () => double.heldCount() > 0);
+      await rig.until(async () => fake.heldCount() > 0);
       drive.putEntries([absent("a"), { folder: 1, name: "b", entry }], false);
       drive.putEntries([absent("c"), { folder: 1, name: "b", entry: others }], true);
       const told: string[] = [];
       drive.onInvalidation(({ name }) => void told.push(name));
-      const asked = double.log.findLast((one) => one.op === "rename");
+      const asked = fake.log.findLast((one) => one.op === "rename");
       drive.done(asked !== undefined && "id" in asked ? asked.id : 0);
       await moving;
       expect(told).toEqual(["b"]);
@@ -230,13 +230,13 @@ describe("what the kernel may still believe", () => {
     "a name that a program takes away by %s, and another client binds anew before the answer, is not believed",
     (op) =>
       withRig(async (rig) => {
-        const { double, drive, program } = rig;
+        const { fake, drive, program } = rig;
         const id = await settledFile(rig, "a");
-        for (const name of ["b", "c"]) double.remoteWrite(name, Buffer.from(name));
-        const [mover, other] = [double.entryAt("b"), double.entryAt("c")];
-        double.hold(op);
+        for (const name of ["b", "c"]) fake.remoteWrite(name, Buffer.from(name));
+        const [mover, other] = [fake.entryAt("b"), fake.entryAt("c")];
+        fake.hold(op);
         const taking = op === "remove" ? program.unlink("a") : program.rename("b", "a");
-        await rig.until(async () => double.heldCount() > 0);
+        await rig.until(async () => fake.heldCount() > 0);
         const own = op === "remove" ? [absent("a")] : [absent("b"), { folder: 1, name: "a", entry: mover }];
         drive.putEntries(own, false);
         const told: string[] = [];
@@ -245,7 +245,7 @@ describe("what the kernel may still believe", () => {
         expect(told).toEqual(["a"]);
         const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
         expect((await drive.request("open", open)).error).toBe(ESTALE);
-        const asked = double.log.findLast((one) => one.op === op);
+        const asked = fake.log.findLast((one) => one.op === op);
         drive.done(asked !== undefined && "id" in asked ? asked.id : 0);
         await taking;
       }),
@@ -253,9 +253,9 @@ describe("what the kernel may still believe", () => {
 
   test("a name given under a lease that is over is looked up again before it is opened", () =>
     withRig(async (rig) => {
-      const { double, drive } = rig;
+      const { fake, drive } = rig;
       const open = { id: await settledFile(rig, "a"), flags: O_RDONLY, callerUid: 0, callerGid: 0 };
-      double.setLease(false);
+      fake.setLease(false);
       expect((await drive.request("open", open)).error).toBe(ESTALE);
       await drive.request("lookup", { ...ROOT, name: "a" });
       const { error, handle } = await drive.request("open", open);
@@ -265,10 +265,10 @@ describe("what the kernel may still believe", () => {
 
   test("a new version is opened only after its size has been told", () =>
     withRig(async (rig) => {
-      const { double, drive } = rig;
+      const { fake, drive } = rig;
       const id = await settledFile(rig, "a");
-      double.remoteWrite("a", Buffer.from("longer than it was"));
-      double.cache("a");
+      fake.remoteWrite("a", Buffer.from("longer than it was"));
+      fake.cache("a");
       const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
       expect((await drive.request("open", open)).error).toBe(ESTALE);
       const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
@@ -280,11 +280,11 @@ describe("what the kernel may still believe", () => {
 
   test("while it is open at an older version a node has an alias, and later its own id again", () =>
     withRig(async (rig) => {
-      const { double, drive, program } = rig;
-      double.remoteWrite("a", Buffer.from("one"));
+      const { fake, drive, program } = rig;
+      fake.remoteWrite("a", Buffer.from("one"));
       const fd = await program.open("a", O_RDONLY);
       const own = (await program.stat("a")).id;
-      double.remoteWrite("a", Buffer.from("two"));
+      fake.remoteWrite("a", Buffer.from("two"));
       const alias = await program.stat("a");
       expect(alias.id).toBeGreaterThanOrEqual(ALIAS_BASE);
       expect(alias.ino).toBe(own);
@@ -296,16 +296,16 @@ describe("what the kernel may still believe", () => {
 
   test("names that changed lately, folders and hard links get no timeout", () =>
     withRig(async (rig) => {
-      const { double, drive, program } = rig;
+      const { fake, drive, program } = rig;
       await settledFile(rig, "a");
-      double.remoteMkdir("d");
+      fake.remoteMkdir("d");
       expect(await program.stat("d")).toMatchObject({ entryTimeoutMs: 0 });
       await program.link("a", "b");
       expect(await program.stat("b")).toMatchObject({ entryTimeoutMs: 0 });
-      double.remoteWrite("c", Buffer.from("new"));
+      fake.remoteWrite("c", Buffer.from("new"));
       expect(await program.stat("c")).toMatchObject({ entryTimeoutMs: 0 });
-      double.setLease(true, 400);
-      double.remoteWrite("e", Buffer.from("e"));
+      fake.setLease(true, 400);
+      fake.remoteWrite("e", Buffer.from("e"));
       drive.dropFolder(0);
       await program.readdir("");
       expect((await program.stat("e")).entryTimeoutMs).toBeLessThanOrEqual(400);
@@ -315,7 +315,7 @@ describe("what the kernel may still believe", () => {
 test("a read-only drive refuses every change", async () => {
   const rig = await memoryRig({}, true);
   try {
-    rig.double.remoteWrite("a", Buffer.from("text"));
+    rig.fake.remoteWrite("a", Buffer.from("text"));
     const { program } = rig;
     const changes = [
       program.open("a", O_WRONLY),
@@ -336,22 +336,22 @@ test("a read-only drive refuses every change", async () => {
 
 test("an open that meets a file made meanwhile opens that one", () =>
   withRig(async (rig) => {
-    const { double, program } = rig;
-    double.remoteWrite("a", Buffer.from("text"));
+    const { fake, program } = rig;
+    fake.remoteWrite("a", Buffer.from("text"));
     rig.drive.putEntries([{ folder: 1, name: "a", entry: undefined }], false);
-    double.setLease(false);
+    fake.setLease(false);
     const opening = program.open("a", O_RDWR | O_CREAT);
     expect((await program.fstat(await opening)).sizeBytes).toBe(4);
   }));
 
 test("a file with unsaved bytes is committed when the drive closes", () =>
   withRig(async (rig) => {
-    const { double, program } = rig;
+    const { fake, program } = rig;
     const fd = await program.open("a", O_RDWR | O_CREAT);
     await program.write(fd, 0, Buffer.from("text"));
     await expect(rig.drive.close(false)).rejects.toMatchObject({ kind: "Busy" });
     await rig.drive.close(true);
-    expect(double.bytesAt("a")?.toString()).toBe("text");
+    expect(fake.bytesAt("a")?.toString()).toBe("text");
   }));
 
 // ── an open file against a model: one buffer ──
@@ -387,11 +387,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 test("whatever is written, cut, saved and merged, a file reads as one buffer would", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
-      withRig(async ({ double, program, drive }) => {
+      withRig(async ({ fake, program, drive }) => {
         let letter = 0;
         let model = Buffer.from("the first content of the file");
         let isDirty = false;
-        double.remoteWrite("a", model);
+        fake.remoteWrite("a", model);
         let fd = await program.open("a", O_RDWR);
         for (const each of steps) {
           if (each.do === "write") {
@@ -412,10 +412,10 @@ test("whatever is written, cut, saved and merged, a file reads as one buffer wou
             await program.fsync(fd);
             isDirty = false;
           } else if (each.do === "failSave" && isDirty) {
-            double.failNext("commit", "Io");
+            fake.failNext("commit", "Io");
             await expect(program.fsync(fd)).rejects.toMatchObject({ errno: 5 });
           } else if (each.do === "rebases") {
-            double.setKnobs({ rebases: each.on });
+            fake.setKnobs({ rebases: each.on });
           } else if (each.do === "reopen") {
             await program.close(fd);
             isDirty = false;
@@ -423,14 +423,14 @@ test("whatever is written, cut, saved and merged, a file reads as one buffer wou
           } else if (each.do === "elsewhere" && !isDirty) {
             await program.close(fd);
             model = Buffer.alloc(each.length, 97);
-            double.remoteWrite("a", model);
+            fake.remoteWrite("a", model);
             fd = await program.open("a", O_RDWR);
           }
           expect((await program.fstat(fd)).sizeBytes).toBe(model.length);
           expect(Buffer.from(await program.read(fd, 0, 2 * SIZE_MAX)).equals(model)).toBe(true);
         }
         await program.close(fd);
-        expect(double.bytesAt("a")?.equals(model)).toBe(true);
+        expect(fake.bytesAt("a")?.equals(model)).toBe(true);
         expect(drive.statistics()).toMatchObject({ openFiles: 0, pendingRequests: 0 });
       }),
     ),

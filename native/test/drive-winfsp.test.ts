@@ -119,7 +119,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "a drive that may only be read says so to programs and to Windows",
     withRig(async (rig) => {
-      rig.double.remoteWrite("a", Buffer.from("text"));
+      rig.fake.remoteWrite("a", Buffer.from("text"));
       expect(rig.standIn.volume().isReadOnly).toBe(true);
       expect(await statusOf(rig.program.mkdir("d"))).toBe(STATUS.writeProtected);
       expect(await statusOf(rig.program.open("a", O_RDWR))).toBe(STATUS.writeProtected);
@@ -151,12 +151,12 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
 
   test(
     "when WinFsp ends it, the agent hears, and what waits is answered",
-    withRig(async ({ double, program, standIn, until }) => {
+    withRig(async ({ fake, program, standIn, until }) => {
       const fd = await program.open("a", O_RDWR | O_CREAT);
       await program.write(fd, 0, Buffer.from("text"));
       standIn.endOutside();
-      await until(async () => double.logOf("unmounted").length === 1);
-      expect(double.logOf("unmounted")).toMatchObject([{ reason: "WinFsp has ended the drive." }]);
+      await until(async () => fake.logOf("unmounted").length === 1);
+      expect(fake.logOf("unmounted")).toMatchObject([{ reason: "WinFsp has ended the drive." }]);
     }),
   );
 });
@@ -165,9 +165,9 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "are found in any case, as written first, and told as the folder has them",
     withRig(async (rig) => {
-      rig.double.remoteMkdir("Ärger");
-      rig.double.remoteWrite("Ärger/Read Me", Buffer.from("one"));
-      rig.double.remoteWrite("Ärger/READ me", Buffer.from("two"));
+      rig.fake.remoteMkdir("Ärger");
+      rig.fake.remoteWrite("Ärger/Read Me", Buffer.from("one"));
+      rig.fake.remoteWrite("Ärger/READ me", Buffer.from("two"));
       expect(await contentOf(rig, "ÄRGER/READ me")).toBe("two");
       expect(await contentOf(rig, "äRGER/Read Me")).toBe("one");
       expect(await contentOf(rig, "ärger/read me")).toBe("two"); // the first of the two
@@ -185,22 +185,22 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "come and go in a large folder, and are found in any case all the time",
     withRig(async (rig) => {
-      rig.double.fill("d", 3000);
+      rig.fake.fill("d", 3000);
       expect((await rig.program.stat("D/F2999")).sizeBytes).toBe(9);
       await make(rig, "d/New", "one");
       expect(await contentOf(rig, "d/nEW")).toBe("one");
       await rig.program.unlink("d/NEW");
       expect(await tryOpen(rig, "\\d\\new", ACCESS.readData)).toBe(STATUS.nameNotFound);
-      rig.double.remoteRename("d/f7", "d/new");
+      rig.fake.remoteRename("d/f7", "d/new");
       expect(await contentOf(rig, "d/NEW")).toBe("file 7");
       expect(await tryOpen(rig, "\\d\\F7", ACCESS.readData)).toBe(STATUS.nameNotFound);
       for (let round = 0; round < 20; round++) {
         await make(rig, `d/temp ${round}`);
         await rig.program.unlink(`d/TEMP ${round}`);
       }
-      rig.double.clearLog();
+      rig.fake.clearLog();
       expect(await tryOpen(rig, "\\d\\temp 3", ACCESS.readData)).toBe(STATUS.nameNotFound);
-      expect(rig.double.logOf("list")).toEqual([]);
+      expect(rig.fake.logOf("list")).toEqual([]);
     }),
   );
 
@@ -227,7 +227,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
         expect([name, await statusOf(rig.program.rename("a", name))]).toEqual([name, STATUS.nameInvalid]);
       }
       for (const name of ["console", "com", "com10", "null"]) await make(rig, name);
-      rig.double.remoteWrite("con", Buffer.from("text"));
+      rig.fake.remoteWrite("con", Buffer.from("text"));
       expect(await contentOf(rig, "con")).toBe("text");
       expect(await rig.program.readdir("")).toContain("con");
     }),
@@ -236,13 +236,13 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "with characters that Windows has none of are shown with others, which lead back",
     withRig(async (rig) => {
-      rig.double.remoteWrite('what? "a:b"|c', Buffer.from("text"));
-      rig.double.remoteWrite("end.", Buffer.from("dot"));
+      rig.fake.remoteWrite('what? "a:b"|c', Buffer.from("text"));
+      rig.fake.remoteWrite("end.", Buffer.from("dot"));
       const shown = ["end\uf02e", "what\uf03f \uf022a\uf03ab\uf022\uf07cc"];
       expect(await rig.program.readdir("")).toEqual(shown);
       expect(await contentOf(rig, shown[0] ?? "")).toBe("dot");
       await rig.program.rename(shown[1] ?? "", "b\uf03ac");
-      expect(rig.double.entryAt("b:c")).toMatchObject({ type: "file" });
+      expect(rig.fake.entryAt("b:c")).toMatchObject({ type: "file" });
     }),
   );
 
@@ -277,7 +277,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
       await rig.program.symlink("d/e", "into");
       await rig.program.symlink("../../d/e/a", "d/e/back");
       await rig.program.symlink("/d/e/a", "d/top");
-      expect(rig.double.entryAt("d/e/back")).toMatchObject({ type: "symlink", target: "../../d/e/a" });
+      expect(rig.fake.entryAt("d/e/back")).toMatchObject({ type: "symlink", target: "../../d/e/a" });
       expect(await contentOf(rig, "into/a")).toBe("text");
       expect(await contentOf(rig, "d/e/back")).toBe("text");
       expect(await contentOf(rig, "d/top")).toBe("text");
@@ -290,7 +290,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "one name of a folder is told without the others",
     withRig(async (rig) => {
-      rig.double.fill("d", 50);
+      rig.fake.fill("d", 50);
       const { handle } = await rig.program.ask("open", { path: "\\d", access: ACCESS.readData });
       const { names } = await rig.program.ask("dirInfo", { handle, path: "F7" });
       expect(names).toMatchObject([{ name: "f7", sizeBytes: 6, attributes: ATTRIBUTE.normal }]);
@@ -301,8 +301,8 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
 
   test(
     "a listing has itself and the folder above, but at the drive's top",
-    withRig(async ({ double, program }) => {
-      double.fill("d", 2);
+    withRig(async ({ fake, program }) => {
+      fake.fill("d", 2);
       const listed = async (path: string): Promise<string[]> =>
         program.with({ path, access: ACCESS.readData }, async ({ handle }) =>
           (await program.ask("list", { handle })).names.map(({ name }) => name),
@@ -319,15 +319,15 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "are the permissions: an owner's, and those of others",
     withRig(async (rig) => {
-      rig.double.remoteWrite("a", Buffer.from("text"));
+      rig.fake.remoteWrite("a", Buffer.from("text"));
       expect(await tryOpen(rig, "\\a", ACCESS.read | ACCESS.write)).toBe(0);
       await rig.program.chmod("a", 0o400);
-      expect(rig.double.entryAt("a")).toMatchObject({ mode: 0o400 });
+      expect(rig.fake.entryAt("a")).toMatchObject({ mode: 0o400 });
       expect(await tryOpen(rig, "\\a", ACCESS.read)).toBe(0);
       expect(await tryOpen(rig, "\\a", ACCESS.writeData)).toBe(STATUS.accessDenied);
       // The owner may give them back.
       await rig.program.chmod("a", 0o640);
-      expect(rig.double.entryAt("a")).toMatchObject({ mode: 0o640 });
+      expect(rig.fake.entryAt("a")).toMatchObject({ mode: 0o640 });
       expect(await tryOpen(rig, "\\a", ACCESS.read | ACCESS.write)).toBe(0);
     }),
   );
@@ -335,8 +335,8 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "an owner whose bits say less than those of everyone has less",
     withRig(async (rig) => {
-      rig.double.remoteWrite("a", Buffer.from("text"));
-      rig.double.remoteChmod("a", 0o066);
+      rig.fake.remoteWrite("a", Buffer.from("text"));
+      rig.fake.remoteChmod("a", 0o066);
       expect(await tryOpen(rig, "\\a", ACCESS.readData)).toBe(STATUS.accessDenied);
       expect(await tryOpen(rig, "\\a", ACCESS.readAttributes)).toBe(0);
     }),
@@ -345,7 +345,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "other owners and groups have accounts of their own, and a program may give a file to one",
     withRig(async (rig) => {
-      rig.double.remoteWrite("a", Buffer.from("text"));
+      rig.fake.remoteWrite("a", Buffer.from("text"));
       const access = ACCESS.readControl | ACCESS.writeOwner;
       await rig.program.with({ path: "\\a", access }, async ({ handle }) => {
         const { text: before } = await rig.program.ask("getSecurity", { handle });
@@ -354,7 +354,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
         await rig.program.ask("setSecurity", { handle, to: "O:S-1-22-1-77G:S-1-22-2-78" });
         expect((await rig.program.ask("getSecurity", { handle })).text).toMatch(/^O:S-1-22-1-77G:S-1-22-2-78D:P/);
       });
-      expect(rig.double.entryAt("a")).toMatchObject({ uid: 77, gid: 78, mode: 0o644 });
+      expect(rig.fake.entryAt("a")).toMatchObject({ uid: 77, gid: 78, mode: 0o644 });
       expect(await tryOpen(rig, "\\a", ACCESS.readData)).toBe(0);
       expect(await tryOpen(rig, "\\a", ACCESS.writeData)).toBe(STATUS.accessDenied);
     }),
@@ -363,16 +363,16 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "a list that names everyone sets all three, and leaves alone what lets a file run",
     withRig(async (rig) => {
-      rig.double.remoteWrite("run", Buffer.from("#!"));
-      rig.double.remoteChmod("run", 0o4755);
+      rig.fake.remoteWrite("run", Buffer.from("#!"));
+      rig.fake.remoteChmod("run", 0o4755);
       const set = (to: string): Promise<unknown> =>
         rig.program.with({ path: "\\run", access: ACCESS.readControl | ACCESS.writeRights }, ({ handle }) =>
           rig.program.ask("setSecurity", { handle, to }),
         );
       await set("D:P(A;;FA;;;WD)");
-      expect(rig.double.entryAt("run")).toMatchObject({ mode: 0o4777 });
+      expect(rig.fake.entryAt("run")).toMatchObject({ mode: 0o4777 });
       await set("D:P(D;;0x2;;;WD)(A;;GA;;;AU)");
-      expect(rig.double.entryAt("run")).toMatchObject({ mode: 0o4555 });
+      expect(rig.fake.entryAt("run")).toMatchObject({ mode: 0o4555 });
     }),
   );
 
@@ -381,14 +381,14 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
     withRig(async (rig) => {
       await rig.program.mkdir("d");
       await make(rig, "d/a");
-      rig.double.remoteChmod("d/a", 0o200);
+      rig.fake.remoteChmod("d/a", 0o200);
       await rig.program.unlink("d/a");
       await make(rig, "d/b");
       // Somebody else's: Wine lets an owner remove what it owns, whatever the rights.
       await rig.program.with({ path: "\\d\\b", access: ACCESS.writeOwner }, ({ handle }) =>
         rig.program.ask("setSecurity", { handle, to: "O:S-1-22-1-77" }),
       );
-      rig.double.remoteChmod("d", 0o555);
+      rig.fake.remoteChmod("d", 0o555);
       expect(await statusOf(rig.program.unlink("d/b"))).toBe(STATUS.accessDenied);
       expect(await statusOf(make(rig, "d/c"))).toBe(STATUS.accessDenied);
     }),
@@ -399,7 +399,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
     withRig(async (rig) => {
       const how = { path: "\\a", access: ACCESS.read, attributes: ATTRIBUTE.readOnly };
       await rig.program.with({ ...how, disposition: DISPOSITION.create, options: OPTION.notFolder }, async () => {});
-      expect(rig.double.entryAt("a")).toMatchObject({ mode: 0o444 });
+      expect(rig.fake.entryAt("a")).toMatchObject({ mode: 0o444 });
       expect(await statusOf(rig.program.unlink("a"))).toBe(STATUS.cannotDelete);
       const set = (attributes: number): Promise<number> =>
         rig.program.with({ path: "\\a", access: ACCESS.writeAttributes }, async ({ handle }) => {
@@ -407,9 +407,9 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
           return told.info?.attributes ?? 0;
         });
       expect(await set(ATTRIBUTE.normal)).toBe(ATTRIBUTE.normal);
-      expect(rig.double.entryAt("a")).toMatchObject({ mode: 0o644 });
+      expect(rig.fake.entryAt("a")).toMatchObject({ mode: 0o644 });
       expect(await set(ATTRIBUTE.readOnly)).toBe(ATTRIBUTE.readOnly);
-      expect(rig.double.entryAt("a")).toMatchObject({ mode: 0o444 });
+      expect(rig.fake.entryAt("a")).toMatchObject({ mode: 0o444 });
     }),
   );
 });
@@ -418,10 +418,10 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "what is opened without its content asks for none",
     withRig(async (rig) => {
-      rig.double.remoteWrite("a", Buffer.from("text"));
-      rig.double.clearLog();
+      rig.fake.remoteWrite("a", Buffer.from("text"));
+      rig.fake.clearLog();
       expect(await tryOpen(rig, "\\a", ACCESS.readAttributes | ACCESS.writeAttributes)).toBe(0);
-      expect(rig.double.logOf("open")).toEqual([]);
+      expect(rig.fake.logOf("open")).toEqual([]);
     }),
   );
 
@@ -429,10 +429,10 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
     "a file that only was read costs nothing at its close, one that was written is saved then",
     withRig(async (rig) => {
       await make(rig, "a", "text");
-      expect(rig.double.bytesAt("a")?.toString()).toBe("text");
-      rig.double.clearLog();
+      expect(rig.fake.bytesAt("a")?.toString()).toBe("text");
+      rig.fake.clearLog();
       expect(await contentOf(rig, "a")).toBe("text");
-      expect(rig.double.logOf("commit")).toEqual([]);
+      expect(rig.fake.logOf("commit")).toEqual([]);
     }),
   );
 
@@ -441,11 +441,11 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
     withRig(async (rig) => {
       const fd = await rig.program.open("a", O_WRONLY | O_CREAT);
       await rig.program.write(fd, 0, Buffer.from("text"));
-      rig.double.failNext("commit", "Io");
+      rig.fake.failNext("commit", "Io");
       await rig.program.close(fd);
-      await rig.until(async () => rig.double.logOf("closed").length === 1);
-      expect(rig.double.logOf("commit")).toMatchObject([{ reason: "flush" }]);
-      expect(rig.double.statistics().openFiles).toBe(0);
+      await rig.until(async () => rig.fake.logOf("closed").length === 1);
+      expect(rig.fake.logOf("commit")).toMatchObject([{ reason: "flush" }]);
+      expect(rig.fake.statistics().openFiles).toBe(0);
     }),
   );
 
@@ -462,7 +462,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
       expect(text(await rig.program.read(fd, 0, 100))).toBe("0123");
       await rig.program.ask("close", { handle });
       await rig.program.close(fd);
-      expect(rig.double.bytesAt("a")?.toString()).toBe("0123");
+      expect(rig.fake.bytesAt("a")?.toString()).toBe("0123");
     }),
   );
 
@@ -490,8 +490,8 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
         rig.program.ask("open", { path, access: ACCESS.delete });
       const [first, second] = [await open("\\a"), await open("\\c")];
       await rig.program.ask("dispose", { handle: first.handle, isOn: true });
-      rig.double.remoteRename("b", "a");
-      rig.double.remoteRename("d", "c");
+      rig.fake.remoteRename("b", "a");
+      rig.fake.remoteRename("d", "c");
       const renamed = rig.program.ask("rename", { handle: second.handle, to: "\\e", isOn: true });
       expect(await statusOf(renamed)).toBe(STATUS.fileInvalid);
       for (const { handle } of [first, second]) await rig.program.ask("close", { handle });
@@ -503,28 +503,28 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "times are what was set, to 100 ns, and that of creation is the earliest known",
     withRig(async (rig) => {
-      rig.double.remoteWrite("a", Buffer.from("text"));
+      rig.fake.remoteWrite("a", Buffer.from("text"));
       const [atime, mtime] = [ticksOf(5_000_000_100n), ticksOf(7_000_000_200n)];
       await rig.program.with({ path: "\\a", access: ACCESS.writeAttributes }, async ({ handle }) => {
         const { info } = await rig.program.ask("setBasic", { handle, atime, mtime });
         expect(info).toMatchObject({ access: atime, write: mtime, creation: mtime });
       });
-      expect(rig.double.entryAt("a")).toMatchObject({ mtimeNs: 7_000_000_200n });
+      expect(rig.fake.entryAt("a")).toMatchObject({ mtimeNs: 7_000_000_200n });
     }),
   );
 
   test(
     "requests of one folder wait beside one another, more of them than WinFsp would begin by itself",
     withRig(async (rig) => {
-      for (let index = 0; index < 40; index++) rig.double.remoteWrite(`f${index}`, Buffer.from("text"));
-      rig.double.remoteWrite("b", Buffer.from("other"));
-      rig.double.cache("b");
-      rig.double.hold("open", "create");
+      for (let index = 0; index < 40; index++) rig.fake.remoteWrite(`f${index}`, Buffer.from("text"));
+      rig.fake.remoteWrite("b", Buffer.from("other"));
+      rig.fake.cache("b");
+      rig.fake.hold("open", "create");
       const held = Array.from({ length: 40 }, (_, index) => rig.program.open(`f${index}`, O_RDONLY));
       const made = rig.program.open("new", O_WRONLY | O_CREAT);
-      await rig.until(async () => rig.double.heldCount() === 41);
+      await rig.until(async () => rig.fake.heldCount() === 41);
       expect(await contentOf(rig, "b")).toBe("other");
-      rig.double.release();
+      rig.fake.release();
       for (const fd of await Promise.all([...held, made])) await rig.program.close(fd);
     }),
   );
@@ -534,13 +534,13 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
   test(
     "are told to those who watch, with the names as the folders have them",
     withRig(async (rig) => {
-      rig.double.remoteMkdir("Docs");
+      rig.fake.remoteMkdir("Docs");
       await rig.until(async () => rig.standIn.heard().length > 0);
-      rig.double.remoteWrite("Docs/a?", Buffer.from("one"));
-      rig.double.remoteWrite("Docs/a?", Buffer.from("two"));
-      rig.double.remoteRename("Docs/a?", "Docs/b");
-      rig.double.remoteRemove("Docs/b");
-      rig.double.remoteMkdir("Docs/sub");
+      rig.fake.remoteWrite("Docs/a?", Buffer.from("one"));
+      rig.fake.remoteWrite("Docs/a?", Buffer.from("two"));
+      rig.fake.remoteRename("Docs/a?", "Docs/b");
+      rig.fake.remoteRemove("Docs/b");
+      rig.fake.remoteMkdir("Docs/sub");
       const heard: string[] = [];
       await rig.until(async () => {
         for (const [action, filter, path] of rig.standIn.heard()) {
@@ -565,7 +565,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
     withRig(async (rig) => {
       await make(rig, "a", "text");
       await rig.program.rename("a", "b");
-      rig.double.remoteWrite("last", Buffer.from("x"));
+      rig.fake.remoteWrite("last", Buffer.from("x"));
       const heard: string[] = [];
       await rig.until(async () => {
         heard.push(...rig.standIn.heard().map(([, , path]) => path));

@@ -27,7 +27,7 @@ import { Places } from "../src/host/semaphore.ts";
 import { decodeRecord, encodeRecord } from "../src/commit-log/record.ts";
 import { decodeItem, decodeOpening, encodeItem, encodeOpening } from "../src/upload/write-notes.ts";
 import { ConnectionHandler } from "../src/wire/connection-handler.ts";
-import { Server, dataItems, executor, instanceOf, noise, oidOf } from "./feed/conversation.ts";
+import { ServerRig, dataItems, executor, instanceOf, noise, oidOf } from "./feed/conversation.ts";
 
 const LINE = { delayMs: 0, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
 /** Count of inputs for which a server is kept, with what they leave behind. */
@@ -37,13 +37,13 @@ const CONTENT = noise(4, 30_000);
 
 /** A server with a file in it, made anew from time to time. */
 class Ground {
-  #server: Server | undefined;
+  #server: ServerRig | undefined;
   #inputs = 0;
 
-  async server(): Promise<Server> {
+  async server(): Promise<ServerRig> {
     if (this.#server === undefined || this.#inputs++ >= INPUTS_PER_SERVER) {
       this.#inputs = 0;
-      this.#server = await Server.start({ firstNode: FILE });
+      this.#server = await ServerRig.start({ firstNode: FILE });
       const peer = await this.#server.client("owner");
       const { node } = await peer.make("file");
       const recipe = await executor.chunkBytes(CONTENT);

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { kernelDrive } from "../../drive.ts";
 import { realDisk, threadExecutor } from "../../index.ts";
-import { DriveDouble } from "./drive-double.ts";
+import { FakeAgent } from "./fake-agent.ts";
 import { RIG_SETTINGS } from "./drive-rig.ts";
 
 const FILES = 20;
@@ -35,8 +35,8 @@ export async function keepCoreBusy(folder: string): Promise<void> {
 /** CLOCK_BOOTTIME to a hundredth. */
 const bootMs = (): number => Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 1000;
 
-/** A drive of its own for the agent's double, mounted at `folder`/mount. */
-export function driveAt(folder: string): DriveDouble {
+/** A drive of its own for the fake agent, mounted at `folder`/mount. */
+export function driveAt(folder: string): FakeAgent {
   const mountpoint = join(folder, "mount");
   const overlayFolder = join(folder, "overlay");
   for (const each of [mountpoint, overlayFolder]) mkdirSync(each, { recursive: true });
@@ -48,18 +48,18 @@ export function driveAt(folder: string): DriveDouble {
     overlayPrefix: "test",
     isReadOnly: false,
   });
-  return new DriveDouble(drive, join(folder, "cache"), bootMs);
+  return new FakeAgent(drive, join(folder, "cache"), bootMs);
 }
 
 /** A mount, and a program that lists, reads and writes on it until it fails. Resolves when it is mounted. */
 export async function keepDriveBusy(folder: string): Promise<void> {
-  const double = driveAt(folder);
-  await double.start();
-  double.fill("folder", FILES);
+  const fake = driveAt(folder);
+  await fake.start();
+  fake.fill("folder", FILES);
   const use = 'cd "$0" && while ls -lR . && cat folder/* && echo more >> new; do :; done';
   spawn("timeout", ["-k", "1", PROGRAM_S, "sh", "-c", use, join(folder, "mount")], { cwd: "/", stdio: "ignore" });
   void forever(async () => {
-    double.remoteWrite("folder/f1", Buffer.from(String(Math.random())));
+    fake.remoteWrite("folder/f1", Buffer.from(String(Math.random())));
     await new Promise((resolve) => setImmediate(resolve));
   });
 }

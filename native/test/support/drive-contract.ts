@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DriveNotice } from "../../drive.ts";
-import type { RequestOf } from "./drive-double.ts";
+import type { RequestOf } from "./fake-agent.ts";
 import type { DriveRig, RigSettings } from "./drive-rig.ts";
 
 const { O_RDONLY, O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_APPEND } = constants;

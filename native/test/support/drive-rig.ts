@@ -1,7 +1,7 @@
-// The rig that the drive contract needs of an engine: the agent's double, and programs that use the drive. In the
+// The rig that the drive contract needs of an engine: the fake agent, and programs that use the drive. In the
 // memory engine both live in the test's process; on a mount each is a process of its own (fuse-rig.ts).
 import type { Program } from "../../drive.ts";
-import type { DriveDouble } from "./drive-double.ts";
+import type { FakeAgent } from "./fake-agent.ts";
 
 type Methods<T> = {
   [Name in keyof T as T[Name] extends (...args: never[]) => unknown ? Name : never]: T[Name] extends (
@@ -11,8 +11,8 @@ type Methods<T> = {
     : never;
 };
 
-/** The double, from wherever it runs. */
-export type Agent = Methods<DriveDouble>;
+/** The fake agent, from wherever it runs. */
+export type Agent = Methods<FakeAgent>;
 
 /** System calls of one program. They fail with an error whose `errno` is positive. */
 export type TestProgram = Pick<

@@ -1,9 +1,9 @@
-// Serves a mount with the agent's double behind it. A process of its own: it never touches its mount, and whoever does must not be it.
+// Serves a mount with the fake agent behind it. A process of its own: it never touches its mount, and whoever does must not be it.
 // Over IPC: {id, method, args} → {id, result} or {id, error}.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { kernelDrive, type DriveSettings } from "../../drive.ts";
-import { DriveDouble } from "./drive-double.ts";
+import { FakeAgent } from "./fake-agent.ts";
 
 const [mountpoint = "", folder = "", settingsJson = "{}"] = process.argv.slice(2);
 process.chdir("/");
@@ -24,7 +24,7 @@ const settings: DriveSettings = {
   ...(JSON.parse(settingsJson) as Partial<DriveSettings>),
 };
 
-const double = new DriveDouble(kernelDrive(settings), join(folder, "cache"), bootMs);
+const fake = new FakeAgent(kernelDrive(settings), join(folder, "cache"), bootMs);
 
 interface Call {
   id: number;
@@ -38,9 +38,9 @@ process.on("message", (call: Call) => {
 
 async function answer({ id, method, args }: Call): Promise<void> {
   try {
-    const what: unknown = Reflect.get(double, method, double);
+    const what: unknown = Reflect.get(fake, method, fake);
     if (typeof what !== "function") throw new Error(`no method ${method}`);
-    const result: unknown = await what.apply(double, args);
+    const result: unknown = await what.apply(fake, args);
     process.send?.({ id, result });
   } catch (error) {
     const { message, kind } = error as { message: string; kind?: string };

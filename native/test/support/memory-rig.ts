@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { memoryDrive, type MemoryDrive } from "../../drive.ts";
-import { DriveDouble } from "./drive-double.ts";
+import { FakeAgent } from "./fake-agent.ts";
 import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
 
 const processClock: Clock = {
@@ -19,7 +19,7 @@ const processClock: Clock = {
 
 export interface MemoryRig extends DriveRig {
   drive: MemoryDrive;
-  double: DriveDouble;
+  fake: FakeAgent;
 }
 
 export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly = false): Promise<MemoryRig> {
@@ -31,9 +31,9 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
     { mountpoint: "", source: "runnel:test", overlayFolder, overlayPrefix: "test", isReadOnly, ...settings },
     processClock,
   );
-  const double = new DriveDouble(drive, join(folder, "cache"), () => processClock.bootMs());
-  await double.start();
-  const agent = new Proxy(double, {
+  const fake = new FakeAgent(drive, join(folder, "cache"), () => processClock.bootMs());
+  await fake.start();
+  const agent = new Proxy(fake, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name, target);
       return typeof method === "function"
@@ -44,7 +44,7 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
   const program = drive.program();
   return {
     drive,
-    double,
+    fake,
     agent,
     program,
     until,
@@ -55,7 +55,7 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
         () => "opened",
         (error: { errno?: number }) => error.errno,
       );
-      await until(async () => double.heldCount() > 0);
+      await until(async () => fake.heldCount() > 0);
       controller.abort();
       const got = await outcome;
       if (got !== 4) throw new Error(`an interrupted open ended with ${got}, not with EINTR`);

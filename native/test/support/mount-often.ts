@@ -22,15 +22,15 @@ const held = (): number[] => [
 ];
 
 async function mountOnce(round: number): Promise<void> {
-  const double = driveAt(folder);
-  await double.start();
+  const fake = driveAt(folder);
+  await fake.start();
   if (round % USED_EVERY === 0) {
-    double.fill("folder", 3);
+    fake.fill("folder", 3);
     const program = spawn("timeout", ["-k", "1", "20", "ls", "-lR", mountpoint], { cwd: "/", stdio: "ignore" });
     const [code] = (await once(program, "exit")) as [number | null];
     if (code !== 0) throw new Error(`the program ended with ${code}`);
   }
-  await double.close(round % 2 === 0);
+  await fake.close(round % 2 === 0);
 }
 
 let early = held();

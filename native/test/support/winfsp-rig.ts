@@ -1,11 +1,11 @@
-// The WinFsp drive as the contract's engine: drive.node with the stand-in for WinFsp's library, the agent's double and a program of Windows, all in this
+// The WinFsp drive as the contract's engine: drive.node with the stand-in for WinFsp's library, the fake agent and a program of Windows, all in this
 // process. Only on Windows, or Wine; the library lies beside the test.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kernelDrive, WINDOWS_PERSON, type Drive } from "../../drive.ts";
-import { DriveDouble } from "./drive-double.ts";
+import { FakeAgent } from "./fake-agent.ts";
 import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
 import { WindowsProgram, type StandIn } from "./windows-program.ts";
 
@@ -23,7 +23,7 @@ function loadStandIn(): StandIn {
 
 export interface WinFspRig extends DriveRig {
   drive: Drive;
-  double: DriveDouble;
+  fake: FakeAgent;
   standIn: StandIn;
   program: WindowsProgram;
 }
@@ -49,9 +49,9 @@ export async function winfspRig(
     isReadOnly,
     ...settings,
   });
-  const double = new DriveDouble(drive, join(folder, "cache"), bootMs, WINDOWS_PERSON);
-  await double.start();
-  const agent = new Proxy(double, {
+  const fake = new FakeAgent(drive, join(folder, "cache"), bootMs, WINDOWS_PERSON);
+  await fake.start();
+  const agent = new Proxy(fake, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name, target);
       return typeof method === "function"
@@ -61,7 +61,7 @@ export async function winfspRig(
   }) as unknown as Agent;
   return {
     drive,
-    double,
+    fake,
     agent,
     standIn: loaded,
     program: new WindowsProgram(loaded),

@@ -10,14 +10,14 @@ import {
   encodeRecipe,
   sliceRecipe,
 } from "@runnel/shared";
-import { Server, TERM_MS, dataItems, executor, instanceOf, kindOf, noise, oidOf } from "./conversation.ts";
+import { ServerRig, TERM_MS, dataItems, executor, instanceOf, kindOf, noise, oidOf } from "./conversation.ts";
 import type { Peer } from "./conversation.ts";
 
 const KiB = 1024;
 
 describe("hello", () => {
   test("[W11] is the first request; anything before it is refused", async () => {
-    const peer = (await Server.start()).dial();
+    const peer = (await ServerRig.start()).dial();
     expect(await kindOf(peer.ask("space", { attachment: 1 }))).toBe("Invalid W11");
     expect(await peer.ask("hello", { protocol: 1, software: "test" })).toEqual({
       protocol: 1,
@@ -28,7 +28,7 @@ describe("hello", () => {
   });
 
   test("[W11] of another protocol is refused with the number that is needed", async () => {
-    const peer = (await Server.start()).dial();
+    const peer = (await ServerRig.start()).dial();
     await expect(peer.ask("hello", { protocol: 2, software: "test" })).rejects.toMatchObject({
       kind: "Version",
       detail: { need: 1 },
@@ -37,7 +37,7 @@ describe("hello", () => {
   });
 
   test("[W10] [W54] an operation that is not known is Unsupported, one with a wrong form Invalid; the connection goes on", async () => {
-    const peer = await (await Server.start()).client();
+    const peer = await (await ServerRig.start()).client();
     expect(await kindOf(peer.request("getChunks", {}))).toBe("Unsupported");
     expect(await kindOf(peer.request("stat", { nodes: "all", names: [] }))).toBe("Invalid W10");
     expect(await peer.request("stat", { nodes: [1, 99], names: [] })).toMatchObject({
@@ -48,7 +48,7 @@ describe("hello", () => {
 
 describe("attach", () => {
   test("[W12] tells of the volume, gives node ids, and stays open as the feed", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     expect(peer.attached).toMatchObject({
       epoch: server.volume.epoch,
@@ -67,7 +67,7 @@ describe("attach", () => {
   });
 
   test("[W12] of a volume that is not there is NotFound; an attachment counts on its own connection only", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const one = await server.client("one");
     const feed = one.connection.open("attach", { volume: "none", instance: instanceOf("x"), wantsNodes: false });
     expect(await kindOf(one.until(feed.next()))).toBe("NotFound");
@@ -77,7 +77,7 @@ describe("attach", () => {
   });
 
   test("[W12] 65 times on one connection is Busy", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client("0");
     for (let index = 1; index < LIMITS.attachments; index++) await peer.attach(String(index), { wantsNodes: false });
     expect(await kindOf(peer.attach("one too many"))).toBe("Busy");
@@ -85,7 +85,7 @@ describe("attach", () => {
 
   test("[W17] the end of the feed gives the lease up; a lost line leaves it", async () => {
     for (const isCut of [true, false]) {
-      const server = await Server.start();
+      const server = await ServerRig.start();
       const reader = await server.client("reader");
       const writer = await server.client("writer");
       await follow(reader);
@@ -136,7 +136,7 @@ async function acknowledging<T>(reader: Peer, promise: Promise<T>): Promise<T> {
 
 describe("a change", () => {
   test("[W24] is executed once: the same number gets the same answer, another request under it is refused", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const first = await peer.make("docs", "folder");
     const seq = server.volume.seq;
@@ -152,14 +152,14 @@ describe("a change", () => {
   });
 
   test("[W24] of another instance has numbers of its own", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const [one, two] = [await server.client("one"), await server.client("two")];
     await one.make("a");
     expect((await two.make("b")).seq).toBe(2);
   });
 
   test("[W25] names what it expects: a name bound to another node is Stale or Exists, nothing is overwritten", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("a");
     expect(await kindOf(peer.make("a"))).toBe("Exists");
@@ -181,7 +181,7 @@ describe("a change", () => {
   });
 
   test("[W13] [W15] reaches followers as one item with new states, and is answered when they acknowledged", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const reader = await server.client("reader");
     const writer = await server.client("writer");
     await follow(reader);
@@ -196,7 +196,7 @@ describe("a change", () => {
   });
 
   test("[W16] of a writer that has to wait says whom it waits for, on the writer's feed", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const reader = await server.client("reader");
     const writer = await server.client("writer");
     await follow(reader);
@@ -228,7 +228,7 @@ describe("a write", () => {
   }
 
   test("[W20] is data runs cut at the chunks' borders, and its end the OID", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const bytes = noise(1, 100 * KiB);
@@ -239,7 +239,7 @@ describe("a write", () => {
   });
 
   test("[W20] takes runs raw or zstd, within the item or from the bulk stream", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const text = new Uint8Array(Buffer.from("the quick brown fox ".repeat(10_000)));
@@ -259,7 +259,7 @@ describe("a write", () => {
   });
 
   test("[W20] copies chunks of versions by place, and takes chunks by digest and place", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const old = noise(2, 200 * KiB);
     const { node, version, recipe } = await fileWith(peer, old);
@@ -299,7 +299,7 @@ describe("a write", () => {
     ["no descriptors", () => [["h", new Uint8Array(0), null, 0]]],
     ["4097 descriptors", () => [["h", encodeRecipe(many(4097)), null, 0]]],
   ])("[W20] is refused for %s", async (_what, items) => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const bytes = noise(4, 3000);
@@ -310,7 +310,7 @@ describe("a write", () => {
   });
 
   test("[W23] whose whole is not what its OID says is Corrupt, and nothing is committed", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const bytes = noise(5, 3000);
@@ -321,7 +321,7 @@ describe("a write", () => {
   });
 
   test("[W21] says NEED for what it cannot find, and takes it as runs", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const bytes = noise(7, 500_000);
@@ -346,7 +346,7 @@ describe("a write", () => {
   });
 
   test("[W21] takes several megabytes for one item that it needs, with no run lost", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const bytes = noise(31, 3_000_000);
@@ -364,7 +364,7 @@ describe("a write", () => {
   });
 
   test("[W21] whose new data is not what its descriptors say is Corrupt", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const recipe = await executor.chunkBytes(noise(8, 2000));
@@ -375,7 +375,7 @@ describe("a write", () => {
   });
 
   test("[W22] that copies from a version that is gone ends with Gone", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const channel = peer.write(node, 0, 2000);
@@ -383,7 +383,7 @@ describe("a write", () => {
   });
 
   test("[W26] that was cut goes on at the item that the server names, and is committed once", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const bytes = noise(10, 300 * KiB);
@@ -414,7 +414,7 @@ describe("a write", () => {
   });
 
   test("[W26] of which nothing is kept begins at item 0", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const channel = peer.write(node, 0, 5, { n: 60, isResumed: true });
@@ -422,7 +422,7 @@ describe("a write", () => {
   });
 
   test("[W26] is kept for a day", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const channel = peer.write(node, 0, 5000, { n: 70 });
@@ -436,7 +436,7 @@ describe("a write", () => {
   });
 
   test("[W27] on a base that is not current wins, and its answer says that there was a conflict", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node, version } = await fileWith(peer, noise(11, 1000));
     await peer.writeAll(node, version, noise(12, 1000));
@@ -511,14 +511,14 @@ async function fetchAll(peer: Peer, version: [number, number]): Promise<Uint8Arr
 
 describe("a fetch", () => {
   async function scene(): Promise<{
-    server: Server;
+    server: ServerRig;
     peer: Peer;
     node: number;
     old: Uint8Array;
     edited: Uint8Array;
     versions: [number, number][];
   }> {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("file");
     const old = noise(20, 2_500_000);
@@ -610,7 +610,7 @@ function isIn(recipe: Recipe, index: number, held: Recipe): boolean {
 
 describe("a listing", () => {
   test("[W40] brings each folder in pages with the seq that it is complete as of, the last one marked", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("sub", "folder");
     for (let index = 0; index < 3; index++) await peer.make(`file ${index}`, "file", node);
@@ -630,7 +630,7 @@ describe("a listing", () => {
   });
 
   test("[W40] of a large folder comes in several items, in the order of the names' bytes", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     for (let batch = 0; batch < 1200; batch += 400) {
       await Promise.all(
@@ -648,14 +648,14 @@ describe("a listing", () => {
   });
 
   test("[W40] of what is no folder, or not there, is refused", async () => {
-    const peer = await (await Server.start()).client();
+    const peer = await (await ServerRig.start()).client();
     const { node } = await peer.make("file");
     expect(await kindOf(find(peer, { folder: node, isDeep: false, follow: false }))).toBe("NotFolder");
     expect(await kindOf(find(peer, { folder: 999, isDeep: false, follow: false }))).toBe("NotFound");
   });
 
   test("[W41] with a predicate brings what matches, with the path of its folder", async () => {
-    const peer = await (await Server.start()).client();
+    const peer = await (await ServerRig.start()).client();
     const { node } = await peer.make("sub", "folder");
     await peer.make("a.txt", "file", node);
     await peer.make("b.txt");
@@ -680,7 +680,7 @@ describe("a listing", () => {
   });
 
   test("[W42] that follows registers before it reads: what changes meanwhile comes as a feed item", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const reader = await server.client("reader");
     const writer = await server.client("writer");
     for (let round = 0; round < 10; round++) {
@@ -697,7 +697,7 @@ describe("a listing", () => {
   });
 
   test("[W42] of the whole volume follows folders made later, too", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const reader = await server.client("reader");
     const writer = await server.client("writer");
     await find(reader, { folder: 1, isDeep: true, follow: true });
@@ -709,7 +709,7 @@ describe("a listing", () => {
   });
 
   test("[W43] stat answers nodes and names in order, null for what is not there", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const peer = await server.client();
     const { node } = await peer.make("a");
     const answer = (await peer.request("stat", {
@@ -728,7 +728,7 @@ describe("a listing", () => {
 
 describe("the way back", () => {
   test("[W61] a feed is resumed where the client stood: what it missed comes first, then what is new", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const reader = await server.client("reader");
     const writer = await server.client("writer");
     await find(reader, { folder: 1, isDeep: true, follow: true });
@@ -745,7 +745,7 @@ describe("the way back", () => {
   });
 
   test("[W61] only of the folders that it follows", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const writer = await server.client("writer");
     const { node } = await writer.make("sub", "folder");
     await writer.make("inside", "file", node);
@@ -756,13 +756,13 @@ describe("the way back", () => {
     expect(changes.map(([seq]) => seq)).toEqual([1, 2]);
   });
 
-  test.each<[string, (server: Server) => object]>([
+  test.each<[string, (server: ServerRig) => object]>([
     ["of another epoch", () => ({ epoch: "0".repeat(32), seq: 0, follows: "all" })],
     ["from a seq that is not yet", (server) => ({ epoch: server.volume.epoch, seq: 99, follows: "all" })],
     ["from a seq whose changes are not kept", (server) => ({ epoch: server.volume.epoch, seq: 1, follows: "all" })],
     ["that says nothing of what it follows", (server) => ({ epoch: server.volume.epoch, seq: 3 })],
   ])("[W61] %s is not resumed: everything is to be listed again", async (_what, more) => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const writer = await server.client("writer");
     for (const name of ["a", "b", "c"]) await writer.make(name);
     await server.volume.meta.forgetChanges(2);
@@ -773,7 +773,7 @@ describe("the way back", () => {
   });
 
   test("[W61] takes its lease along: a change made while it comes back waits for its acknowledgement", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const reader = await server.client("reader");
     const writer = await server.client("writer");
     await follow(reader);
@@ -790,7 +790,7 @@ describe("the way back", () => {
   });
 
   test("[W19] after a restart the server answers no change before those attached are back or a term has passed", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const reader = await server.client("reader");
     await server.client("writer");
     await follow(reader);
@@ -807,7 +807,7 @@ describe("the way back", () => {
   });
 
   test("[W19] nor one that was executed before it and is asked about again", async () => {
-    const server = await Server.start();
+    const server = await ServerRig.start();
     const reader = await server.client("reader");
     const writer = await server.client("writer");
     await follow(reader);

@@ -20,7 +20,7 @@ import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
 export const TERM_MS = 20_000;
 export const executor: Executor = inlineExecutor();
 
-export class Server {
+export class ServerRig {
   readonly clock = new SimulatedClock();
   readonly disk = new SimulatedDisk({ clock: this.clock, seed: 1 });
   private readonly image = new MemoryMetaImage();
@@ -34,8 +34,8 @@ export class Server {
   }
 
   /** `firstNode`: the first node id that is given out; else by chance. */
-  static async start(first: { firstNode?: number } = {}): Promise<Server> {
-    const server = new Server(first);
+  static async start(first: { firstNode?: number } = {}): Promise<ServerRig> {
+    const server = new ServerRig(first);
     await server.open();
     return server;
   }
@@ -102,7 +102,7 @@ export interface OperationAnswer {
 }
 
 export class Peer {
-  readonly server: Server;
+  readonly server: ServerRig;
   readonly link: SimulatedLink;
   readonly connection: Connection;
   feed!: Channel;
@@ -110,7 +110,7 @@ export class Peer {
   private n = 0;
   private nextNode = 0;
 
-  constructor(server: Server, link: SimulatedLink) {
+  constructor(server: ServerRig, link: SimulatedLink) {
     this.server = server;
     this.link = link;
     this.connection = new Connection({

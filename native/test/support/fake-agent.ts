@@ -46,7 +46,7 @@ function writeSparsely(path: string, bytes: Buffer): void {
   closeSync(fd);
 }
 
-export class DriveDouble {
+export class FakeAgent {
   readonly drive: Drive;
   readonly #folder: string;
   readonly #bootMs: () => number;
