@@ -20,9 +20,9 @@ test("each kind that the agent gives comes back as it is, and to programs as its
     const fd = await rig.program.open("a", constants.O_WRONLY | constants.O_CREAT);
     for (const kind of ERROR_KINDS) {
       await rig.program.write(fd, 0, Buffer.from(kind));
-      rig.double.failNext("commit", kind);
-      expect(await rig.double.commitDirty()).toBe(kind);
-      rig.double.failNext("commit", kind);
+      rig.fake.failNext("commit", kind);
+      expect(await rig.fake.commitDirty()).toBe(kind);
+      rig.fake.failNext("commit", kind);
       await expect(rig.program.fsync(fd)).rejects.toMatchObject({ errno: ERRNO_OF_KIND[kind] });
     }
     await rig.program.close(fd);
