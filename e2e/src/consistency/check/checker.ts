@@ -217,7 +217,7 @@ class Checker {
     if (kind === "create" && outcome === undefined) return false;
     const isSettled = outcome === "ok" || (errno !== undefined && !UNSAVED_ERRNOS.has(errno));
     if (isSettled || kind === "create") return ended > call.began;
-    // Nobody can tell which of all the writes that emptied a file it came to.
+    // It is unknown which of all the writes that emptied a file it came to.
     const seq = content === undefined || content === EMPTY ? undefined : this.truth.firstWith(content, began);
     const sent = this.truth.commits.find((each) => each.seq === seq);
     if (sent === undefined || Math.max(ended, sent.step) > call.began) return true;

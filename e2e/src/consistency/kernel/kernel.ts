@@ -104,7 +104,7 @@ export class Kernel {
       case "lookup":
         return this.lookup(args, pass);
       case "forget":
-        return this.letGo(args.id);
+        return this.forget(args.id);
       case "getattr":
         return this.attributes(args.id, pass);
       case "setattr":
@@ -393,7 +393,7 @@ export class Kernel {
 
   // ── forgetting ──
 
-  private async letGo(id: number): Promise<RequestResult> {
+  private async forget(id: number): Promise<RequestResult> {
     const inode = this.inodes.get(id);
     if (inode !== undefined) {
       inode.held -= 1;
