@@ -81,6 +81,21 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
+  it("[F29] write and write in place whose size and time are the old ones: it is not taken for the old version", async () => {
+    await served();
+    const { mtimeNs } = await volume.other.stat("file");
+    await meanwhile(
+      async () => void (await volume.write(await nodeOf(ROOT_NODE, "file"), "committed")),
+      async () => {
+        await volume.clock.advance(1);
+        await volume.writeFile("file", "FIRST");
+        await volume.other.setStat("file", { mtimeNs });
+      },
+    );
+    expect(await shown()).toMatchObject({ file: "file committed", "file (conflict)": "file FIRST" });
+    await expectInStep();
+  });
+
   it("[F29] write and save by rename: the program's file is kept as a conflict copy", async () => {
     await served();
     await meanwhile(
