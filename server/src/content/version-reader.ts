@@ -1,4 +1,4 @@
-// Reads chunks of versions and proves them: bytes leave here only when their digest is the recipe's.
+// Reads chunks of versions and verifies them: bytes leave here only when their digest is the recipe's.
 import type { ChunkPreset, ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, LIMITS, RunnelError, chunkOffsets, digestAt, isRunnelError, presetFor } from "@runnel/shared";
 import type { ByteRange, ContentStore, OpenVersion } from "./content-store.ts";
@@ -87,7 +87,7 @@ export async function holdsChunks(
 }
 
 /**
- * Cuts a file that has no recipe yet; undefined while that cannot be done: it is not up, or its tuple is so young that a change after the cut might not
+ * Cuts a file that has no recipe yet; undefined while that cannot be done: it is not applied, or its tuple is so young that a change after the cut might not
  * show in it, and the recipe would be another content's for good. @throws Stale when it changed meanwhile.
  */
 export async function chunkVersion(

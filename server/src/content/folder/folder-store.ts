@@ -41,7 +41,7 @@ import { Versions } from "./versions/versions.ts";
 
 const CUT_TRASH_MS = 60_000;
 
-/** Of a file system that has handles. */
+/** Compares handles, where the file system has them. */
 function isOther(recorded: Uint8Array, handle: Uint8Array): boolean {
   return handle.length > 0 && !isSameHandle(recorded, handle);
 }
@@ -144,7 +144,7 @@ class FolderStore implements ContentStore {
     const { root, meta } = this.#options;
     const facts = { ...(await meta.facts()), passedSeq: (await meta.passed()).seq };
     const recorded = await meta.diskRow(ROOT_ROW.folder, ROOT_ROW.name);
-    // In a copy of the folder no file is the one that was noted: what was begun is begun anew [F112].
+    // A copy of the folder has none of the files that were recorded: what was begun is begun anew [F112].
     const isCopy = recorded !== undefined && isOther(recorded.handle, await root.handle(""));
     this.#compose(facts, recorded !== undefined, isCopy ? new Map() : handles);
     await this.checkRoot();
@@ -162,7 +162,7 @@ class FolderStore implements ContentStore {
     this.#rootGuard?.watch();
   }
 
-  /** What an earlier process had copied for commits that are not in the folder yet. */
+  /** Finds what an earlier process had copied for commits that are not in the folder yet. */
   async #findHolds(commits: readonly AcceptedCommit[]): Promise<void> {
     for (const commit of commits) {
       const content = contentOf(commit);
@@ -212,7 +212,7 @@ class FolderStore implements ContentStore {
       holdPlaced: (version, temp) => this.#holdPlaced(version, temp),
       laterNames: (node) => this.#applier?.laterNames(node) ?? [],
       placed: (version, stat) => {
-        // Without an executor nothing is proved.
+        // Without an executor nothing is verified.
         if (executor !== undefined) this.#placings.note(version, stat);
       },
     });
@@ -254,7 +254,7 @@ class FolderStore implements ContentStore {
     );
   }
 
-  /** The row gets a tuple that no file has, so that the next look proves what lies there. */
+  /** The row gets a tuple that no file has, so that the next probe verifies what lies there. */
   async #reportMismatch(version: VersionId): Promise<void> {
     const { meta } = this.#options;
     await this.#serialQueue.run(async () => {

@@ -1,4 +1,4 @@
-// The memory engine of ContentStore: versions in a Map, no plain files, no other programs. Everything is up as soon as its bytes have been put
+// The memory engine of ContentStore: versions in a Map, no plain files, no other programs. Everything is applied as soon as its bytes have been put
 // together. For tests of what stands above, and as the reference that the folder engine is compared with.
 import type { DiskSpace, Notice, VersionId } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
@@ -102,7 +102,7 @@ class MemoryStore implements ContentStore {
       sizeBytes: bytes.length,
       file: undefined,
       isSettled: async () => false,
-      // Nobody else writes there.
+      // There is no other writer.
       secure: async () => true,
       reportMismatch: async () => undefined,
       digest: (ranges, executor) => executor.digest(ranges.map(({ offset, length }) => read(offset, length))),

@@ -21,7 +21,7 @@ async function served(): Promise<TestVolume> {
   return volume;
 }
 
-/** Bringing up waits: the disk fails for the engine while other programs and commits go on. */
+/** Applying waits: the disk fails for the engine while other programs and commits go on. */
 async function meanwhile(work: () => Promise<void>, others: () => Promise<void>): Promise<void> {
   volume.disk.fault = (operation) =>
     operation === "open" || operation === "rename" || operation === "makeFolder" ? "NoSpace" : undefined;

@@ -1,4 +1,4 @@
-// The crash table of bringing up (docs/FORMAT.md): killed, or its power cut, at each disk operation, a started-again volume ends where an
+// The crash table of applying (docs/FORMAT.md): killed, or its power cut, at each disk operation, a started-again volume ends where an
 // undisturbed one does, with every version and without a conflict.
 import { describe, expect, it } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";

@@ -104,7 +104,7 @@ describe("applied commits", () => {
       const node = await volume.file(folder, "a", "first");
       await volume.settle();
       volume.externals.length = 0;
-      // While the first is brought up, the others become one batch.
+      // While the first is applied, the others become one batch.
       volume.disk.delayMs = () => 10;
       await volume.file(ROOT_NODE, "before", "text");
       await volume.write(node, "second");

@@ -81,7 +81,7 @@ export class TestVolume implements ContentCallbacks {
   readonly removals: string[] = [];
   /** Called between a scan and what it reports. */
   beforeExternal: ((operations: readonly ExternalOperation[]) => Promise<void>) | undefined;
-  /** Staged files that an earlier life left. */
+  /** Staged files that an earlier process left. */
   readonly resumableFiles: ResumableFile[] = [];
   isUncertain = false;
   image = new MemoryMetaImage();
@@ -363,7 +363,7 @@ export class TestVolume implements ContentCallbacks {
     return this.commit({ op: "rename", folder, name, node: state?.node ?? 0, toFolder, toName, how });
   }
 
-  /** Time passes until nothing is pending, looked at or scanned any more. */
+  /** Time passes until nothing is pending, probed or scanned any more. */
   async settle(ms = 6000): Promise<void> {
     await this.clock.advance(ms);
     const isDone = await this.clock.runUntil(

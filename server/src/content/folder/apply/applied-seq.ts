@@ -1,7 +1,7 @@
 // AppliedSeq: the commit up to which the folder has all, and the callers that wait for one.
 export class AppliedSeq {
   readonly #onAdvance: (seq: number) => void;
-  /** In the order of their seqs. */
+  /** Waiting callers, in the order of their seqs. */
   readonly #waiters: { seq: number; resolve: () => void }[] = [];
   #applied: number;
   #lastSeq: number;

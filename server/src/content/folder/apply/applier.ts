@@ -1,6 +1,6 @@
-// Bringing up: accepted commits become plain files, in seq order, one at a time, several to a sync. A batch is prepared beside the tree (other work
-// goes on), its handles are logged, then it is put in place in the lane, synced, and stored. A commit that fails waits, with those behind it that
-// depend on it (waiting.ts), and is begun again later, as after a crash; a failure of the whole stops everything as long.
+// Applying: accepted commits become plain files, in seq order, one at a time, several to a sync. A batch is prepared beside the tree (other work
+// goes on), its handles are logged, then it is put in place in the serial queue, synced, and stored. A commit that fails waits, with those behind it that
+// depend on it (waiting-commits.ts), and is begun again later, as after a crash; a failure of the whole stops everything as long.
 import type { Clock, Executor, VersionId } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { MetaStore, Passed } from "../../../meta/meta-store.ts";
@@ -33,7 +33,7 @@ const BATCH_COMMITS = 64;
 const BATCH_BYTES = 64 * 1024 * 1024;
 /** Wanted of the trash besides what a commit needs. */
 const SPARE_BYTES = 1024 * 1024;
-/** Of many that wait: to try them again does not take up all of the time. */
+/** Pause for each of many that wait: to try them again does not take up all of the time. */
 const RETRY_MS_EACH = 10;
 
 export interface ApplierDeps {
@@ -51,9 +51,9 @@ export interface ApplierDeps {
   unavailable(): string | undefined;
   /** On the disk of the folder, of old versions. */
   reclaim(bytes: number): Promise<void>;
-  /** To be compared with the rows. */
+  /** Has these names compared with the rows. */
   probeLater(probes: Probes): void;
-  /** What was pending when the server started is up. */
+  /** Called when what was pending at the start is applied. */
   recovered(): void;
   /** @throws Unavailable when the folder is not the volume's any more, or not at its path. */
   checkRoot(): Promise<void>;
@@ -63,20 +63,20 @@ export interface ApplierDeps {
 
 export class Applier {
   readonly #deps: ApplierDeps;
-  /** To be tried, in seq order. */
+  /** Commits to be tried, in seq order. */
   #queue: AcceptedCommit[] = [];
   /** Being tried. */
   #batch: AcceptedCommit[] = [];
   /** Tried without success, or behind one of those. */
   readonly #waiting = new WaitingCommits();
-  /** Those of them that are of this batch. */
+  /** Commits of this batch that wait now. */
   #failed = new WaitingCommits();
-  /** Those of which the log says that later ones may overtake them, and those of which it is to say so. */
+  /** Commits that later ones may overtake by what the log says, and those of which it is still to say so. */
   readonly #bypassable = new Set<number>();
   #toBeNoted: number[] = [];
-  /** Up to here all is up but what waits. */
+  /** Up to here all is applied but what waits. */
   #passed: number;
-  /** In place, not yet stored. */
+  /** Commits that are in place and not yet stored. */
   #inPlace: AcceptedCommit[] = [];
   readonly #intents: IntentRecords;
   readonly #superseded = new SupersededVersions();
@@ -84,7 +84,7 @@ export class Applier {
   readonly #preparer: BatchPreparer;
   /** Begun before. */
   readonly #begun = new Set<number>();
-  /** The last seq of those begun before a crash, until it is up; then 0. */
+  /** The last seq of those begun before a crash, until it is applied; then 0. */
   #recovering = 0;
   /** Nothing goes on. */
   #stopped: ContentStatus["stuck"];
@@ -92,15 +92,15 @@ export class Applier {
   /** The first that waits, and why. */
   #waitsFor: { cause: unknown; stuck: NonNullable<ContentStatus["stuck"]> } | undefined;
   readonly #again: Backoff;
-  /** Those that wait are to be tried. */
+  /** Commits that wait are due to be tried. */
   #isDue = false;
   #running: Promise<void> | undefined;
   #applying: Promise<unknown> | undefined;
   #isClosed = false;
 
   /**
-   * `seq`: the last of the volume; all after `upSeq` that are not given to `accept` are on disk already. Of those given the ones up to `passedSeq` have been
-   * overtaken.
+   * `seq`: the last of the volume; all after `upSeq` that are not given to `accept` are on disk already. Of those given the ones up to `passedSeq` were
+   * passed by later ones.
    */
   constructor(
     deps: ApplierDeps,
@@ -126,7 +126,7 @@ export class Applier {
     return this.#queue.length + this.#batch.length + this.#waiting.size + this.#inPlace.length;
   }
 
-  /** The last commit that was given to it, or noted. */
+  /** The last commit that was given to it, or recorded. */
   get lastSeq(): number {
     return this.#appliedSeq.lastSeq;
   }
@@ -135,7 +135,7 @@ export class Applier {
     return this.#stopped ?? this.#waitsFor?.stuck;
   }
 
-  /** Not in place; not in any order. */
+  /** Commits that are not in place, in no order. */
   *#notInPlace(): Generator<AcceptedCommit> {
     yield* this.#waiting.commits;
     yield* this.#batch;
@@ -173,7 +173,7 @@ export class Applier {
     await this.#advance();
   }
 
-  /** With nothing left to bring up, all is up. */
+  /** With nothing left to apply, all is applied. */
   async #advance(): Promise<void> {
     const { lastSeq, applied } = this.#appliedSeq;
     if (this.pendingCommits > 0 || lastSeq <= applied) return;
@@ -278,14 +278,14 @@ export class Applier {
     await this.#wait();
   }
 
-  /** With those that it has overtaken in this batch: they have done nothing, and the log keeps them with it. */
+  /** With those that it has superseded in this batch: they have done nothing, and the log keeps them with it. */
   #passOver(commit: AcceptedCommit, error?: unknown): void {
     this.#waiting.add(commit, error);
     this.#failed.add(commit, error);
     if (!this.#bypassable.has(commit.seq)) {
       this.#toBeNoted.push(commit.seq);
       this.#bypassable.add(commit.seq);
-      // What has failed for the first time may be over soon.
+      // A first failure may be over soon.
       if (error !== undefined) this.#again.reset();
       if (error !== undefined) this.#again.cancel();
     }
@@ -328,7 +328,7 @@ export class Applier {
         const [first] = this.#batch;
         // A link is prepared from the file that the commits before have put in place, so those come first, by themselves.
         const isAlone = commit.operation.op === "link";
-        // What was begun before is settled first: until then the tuples of what it touched are not known.
+        // Commits begun before are settled first: until then the tuples of what they touched are not known.
         const isOther = first !== undefined && this.#begun.has(commit.seq) !== this.#begun.has(first.seq);
         const isFull = this.#batch.length >= BATCH_COMMITS || bytes > BATCH_BYTES;
         if (first !== undefined && (first.operation.op === "link" || isAlone || isOther || isFull)) break;
@@ -369,7 +369,7 @@ export class Applier {
     if (this.#failed.blocks(commit)) return {};
     if (each.kind === "failed") return each;
     if (each.kind !== "lost") return undefined;
-    // What it lacked may be there now that those before it are in place.
+    // The bytes that it lacked may be there now that those before it are in place.
     const before = new WaitingCommits();
     for (const inPlace of this.#inPlace) before.add(inPlace);
     return before.blocks(commit) ? { error: beingChanged() } : undefined;
@@ -385,7 +385,7 @@ export class Applier {
     let each = first;
     try {
       await this.#recordWaiting();
-      // One that was in place may have been put back since, for the sake of an earlier one.
+      // A file that was in place may have been put back since, for the sake of an earlier one.
       if (tree.isRetry && isPlaced(first)) each = await this.#preparer.one(commit);
       this.#begin(commit);
       await applyCommit(tree, commit, each);
@@ -400,7 +400,7 @@ export class Applier {
     }
   }
 
-  /** Where a file was before it was put in place, by its logged handle. */
+  /** Path that a file had before it was put in place, by its logged handle. */
   tempOf(handle: Uint8Array): string | undefined {
     return this.#intents.tempOf(handle, this.#notInPlace());
   }
@@ -418,7 +418,7 @@ export class Applier {
     return names;
   }
 
-  /** Its temp can be read from again if it is still there. */
+  /** Lets reads use its temp again if that is still there. */
   async #releaseTemp(prepared: Prepared): Promise<void> {
     if (prepared.kind !== "filled") return;
     const { content, temp } = prepared;
@@ -429,12 +429,12 @@ export class Applier {
     }
   }
 
-  /** What was put in place becomes durable and known. */
+  /** Makes durable and known what was put in place. */
   async #store(): Promise<void> {
     const { tree, rows, probeLater } = this.#deps;
     if (this.#inPlace.length === 0) return;
     await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
-    // What went into a folder that was moved away meanwhile is not up: it stays in the log for the folder that is served then [F111].
+    // A commit that went into a folder moved away meanwhile is not applied: it stays in the log for the folder that is served then [F111].
     await this.#deps.checkRoot();
     const { upSeq, passed } = this.#progress();
     await rows.store(upSeq, passed);
@@ -451,7 +451,7 @@ export class Applier {
     probeLater(tree.takeProbes());
   }
 
-  /** How far all is up with what is in place now, and what is up beyond. */
+  /** Computes how far all is applied with what is in place now, and what is applied beyond. */
   #progress(): { upSeq: number; passed: Passed | undefined } {
     const seq = this.#inPlace.reduce((last, one) => Math.max(last, one.seq), this.#passed);
     const waiting: number[] = [];
@@ -494,7 +494,7 @@ export class Applier {
   }
 }
 
-/** In the tree since before an interruption. */
+/** Tells whether it is in the tree since before an interruption. */
 function isPlaced(prepared: Prepared): boolean {
   return prepared.kind === "made" ? prepared.isPlaced : prepared.kind === "filled" && prepared.temp.open === undefined;
 }

@@ -1,4 +1,4 @@
-// Bringing up setAttr [F28].
+// Applying setAttr [F28].
 import type { DiskStat, SetStat } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
@@ -21,9 +21,9 @@ async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
   return row === undefined ? [] : [row];
 }
 
-/** The tuple to record: the new one, unless another program's change shows in it, which the next look has to find. `change`: as stored. */
+/** The tuple to record: the new one, unless another program's change shows in it, which the next probe has to find. `change`: as stored. */
 function recordedStat(row: DiskRow, before: DiskStat, after: DiskStat, change: SetStat, isRetry: boolean): DiskStat {
-  // Its time is not asked of the disk: a name that this batch has put in it has changed that.
+  // The folder's time is not asked of the disk: a name that this batch has put in it has changed that.
   if (row.stat.type === "folder") return { ...after, mtimeNs: change.mtimeNs ?? row.stat.mtimeNs };
   if (isRetry) {
     const mtimeNs = change.mtimeNs ?? row.stat.mtimeNs;
@@ -33,7 +33,7 @@ function recordedStat(row: DiskRow, before: DiskStat, after: DiskStat, change: S
   return isOurs && after.mtimeNs === (change.mtimeNs ?? before.mtimeNs) ? after : row.stat;
 }
 
-/** What the change names, as the disk has it now. */
+/** Attributes that the change names, as the disk has them now. */
 function asTheyCameOut({ mode, uid, gid }: SetStat, after: DiskStat): SetStat {
   return {
     ...(mode === undefined ? {} : { mode: after.mode }),
@@ -47,7 +47,7 @@ function timeOf({ mtimeNs }: SetStat): SetStat {
 }
 
 /**
- * What the disk makes of a time: it may be coarser than ours, or end earlier (ext4: in 2446), or refuse it. When another time came out than was
+ * Time as the disk holds it: it may be coarser than ours, or end earlier (ext4: in 2446), or refuse it. When another time came out than was
  * asked for, an empty file of our own shows whether the disk did that or another program.
  */
 async function asStored(
@@ -82,12 +82,12 @@ export async function applyAttributes(tree: LiveTree, commit: AcceptedCommit, op
   const before = await tree.find(path);
   if (before === undefined || (row !== undefined && !isSameHandle(before.handle, row.handle)))
     return tree.probeLater(path);
-  // Whose the served folder is, is the server's own business.
+  // The owner of the served folder is the server's own business.
   const wanted: SetStat = node === ROOT_NODE ? timeOf(settable) : settable;
   await tree.setAttributes(path, state, wanted, { mode: before.stat.mode, owner: undefined });
   const { mode, uid, gid } = settable;
   if (mode !== undefined || uid !== undefined || gid !== undefined) await keepShown(tree.root, path, state, false);
-  // What an earlier commit of this batch said about the folder's time must not come back at its end.
+  // A time that an earlier commit of this batch gave the folder must not come back at its end.
   if (state.type === "folder" && settable.mtimeNs !== undefined) tree.touch(node, state);
   const xattrs = xattr === undefined ? row?.xattrs : await applyXattr(tree.root, path, xattr, row?.xattrs);
   const after = await tree.find(path);

@@ -32,8 +32,8 @@ export async function applyCommit(tree: LiveTree, commit: AcceptedCommit, prepar
 }
 
 /**
- * The commit copied bytes that another program has destroyed, and nobody has them: the version is lost. What it brought itself, and what could be had, is put
- * beside. The rows say that the version is what lies there, so the next look tells the program's content as one that came after it.
+ * The commit copied bytes that another program has destroyed, and nobody has them: the version is lost. What it brought itself, and what could be had, goes into a
+ * conflict copy. The rows say that the version is what lies there, so the next probe reports the program's content as one that came after it.
  */
 async function applyLost(
   tree: LiveTree,
@@ -49,10 +49,10 @@ async function applyLost(
   else await removeIfThere(tree.root, path);
   for (const row of rows) {
     await tree.lose(row);
-    // Of no size: nothing of this version was ever there to be written over.
+    // Size 0, since nothing of this version was ever there to be written over.
     tree.rows.put({ ...row, version: version.seq, stat: { ...row.stat, sizeBytes: 0, mtimeNs: -1n, ctimeNs: -1n } });
   }
-  // A node made beside never gets onto the disk: the look says so.
+  // A node made for a conflict copy never gets onto the disk: the probe says so.
   const stat = await tree.root.stat("");
   const made = commit.change.bindings.filter(({ node }) => node === version.node);
   for (const binding of made) {

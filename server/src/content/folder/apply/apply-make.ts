@@ -1,4 +1,4 @@
-// Bringing up what makes names: make and link [F28]. What is made is made in temp/, so a name appears whole or not at all.
+// Applying what makes names: make and link [F28]. What is made is made in temp/, so a name appears whole or not at all.
 import type { DiskRoot, NodeState } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
@@ -39,7 +39,7 @@ async function clearTemp(root: DiskRoot, temp: string): Promise<void> {
   }
 }
 
-/** What lies there differs in nothing but attributes from what the commit makes. */
+/** Tells whether what lies there differs in nothing but attributes from what the commit makes. */
 async function isSameThing(tree: LiveTree, path: string, { stat }: Found, state: NodeState): Promise<boolean> {
   const type = typeOnDisk(state.type);
   if (stat.type !== type) return false;
@@ -124,7 +124,7 @@ async function placeMade(
   return placed.handle;
 }
 
-/** The row of a name just put in place. What another program has done to it since is for the next look to find. */
+/** The row of a name just put in place. What another program has done to it since is for the next probe to find. */
 async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: NodeState): Promise<void> {
   const path = (await tree.rows.pathOfName(key.folder, key.name)) ?? key.name;
   const found = await tree.find(path);
@@ -140,7 +140,7 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: Node
 
 /**
  * A further name for a file, in temp/. Resolves to the file's handle; undefined when another program has taken all its names. The commits before
- * are up: the file is the one that the new name is for.
+ * are applied: the file is the one that the new name is for.
  */
 export async function prepareLink(
   tree: LiveTree,
@@ -173,7 +173,7 @@ export async function applyLink(
   const after = before && (await tree.find(before.path));
   const recorded = tree.recorded(first, before?.found && withoutLink(before.found, first), after);
   for (const row of [...rows, { ...first, folder, name }]) await tree.bind({ ...row, ...recorded });
-  // What another program took away meanwhile is for the next look to find.
+  // The next probe finds what another program took away meanwhile.
   if (recorded.stat === first.stat) await probeRows(tree, [...rows, { folder, name }]);
 }
 

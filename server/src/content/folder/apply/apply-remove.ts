@@ -1,4 +1,4 @@
-// Bringing up remove [F28].
+// Applying remove [F28].
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../../content-store.ts";
@@ -37,13 +37,13 @@ export async function refreshOtherNames(tree: LiveTree, removed: DiskRow, wasRec
   if (path === undefined) return;
   if (!wasRecorded) return tree.probeLater(path);
   const found = await tree.find(path);
-  // What was just seen at the removed name was the recorded file, so size and mtime tell whether it still is.
+  // The recorded file was just seen at the removed name, so size and mtime tell whether it still is.
   const before = found && { handle: found.handle, stat: removed.stat };
   for (const row of rows) tree.rows.put({ ...row, ...tree.recorded(row, before, found) });
 }
 
 /**
- * A folder that is not empty has got something from another program since. It stays, and the next look takes it in as a new folder with
+ * A folder that is not empty has got something from another program since. It stays, and the next probe takes it in as a new folder with
  * what is in it: the removal named the old one.
  */
 async function removeFolder(tree: LiveTree, row: DiskRow, path: string): Promise<void> {

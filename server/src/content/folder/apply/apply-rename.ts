@@ -1,4 +1,4 @@
-// Bringing up rename [F28]. A name that is replaced is exchanged with the source first, so that it is never absent, and the old file is taken
+// Applying rename [F28]. A name that is replaced is exchanged with the source first, so that it is never absent, and the old file is taken
 // out at the source's place.
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
@@ -17,7 +17,7 @@ interface Move {
   commit: AcceptedCommit;
   operation: Rename;
   source: DiskRow;
-  /** What was recorded at the destination. */
+  /** Row of the destination. */
   over: DiskRow | undefined;
   from: string;
   to: string;
@@ -53,7 +53,7 @@ async function recordMoved(tree: LiveTree, { operation, source, from, to, before
   tree.rows.put({ ...source, ...recorded, folder: operation.toFolder, name: operation.toName });
   if (isFolder) tree.folderMoved(from, to);
   else for (const row of await tree.rows.ofNode(source.node)) tree.rows.put({ ...row, ...recorded });
-  // Another program took or replaced it: the next look finds out.
+  // Another program took or replaced it: the next probe finds out.
   if (!isSameHandle(after?.handle, source.handle) || recorded.stat === source.stat) {
     tree.probeLater(from);
     tree.probeLater(to);
@@ -89,7 +89,7 @@ async function replace(tree: LiveTree, move: Move, over: DiskRow): Promise<void>
   if (!(await isDone(tree, move))) await exchangeOrMove(tree, move);
   if (over.stat.type === "folder") await removeReplacedFolder(tree, move, over);
   else {
-    // What came out lies at the source's name.
+    // The file that came out lies at the source's name.
     const out = await tree.find(from);
     if (out !== undefined && !isSameHandle(out.handle, source.handle)) await moveOut(tree, from, temp, over);
     await settleTakenOut(tree, {

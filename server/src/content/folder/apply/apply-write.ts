@@ -1,4 +1,4 @@
-// Bringing up write [F28]: the filled temp is exchanged with the old file, at every name the node has.
+// Applying write [F28]: the filled temp is exchanged with the old file, at every name the node has.
 import type { DiskStat, NodeState } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
@@ -174,7 +174,7 @@ function isAsFilled(stat: DiskStat, sizeBytes: number, mtimeNs: bigint): boolean
   return stat.sizeBytes === sizeBytes && stat.mtimeNs === mtimeNs;
 }
 
-/** The tuple after the exchange, if no other program has written since; else one that makes the next look find that out. */
+/** The tuple after the exchange, if no other program has written since; else one that makes the next probe find that out. */
 async function recordedStat(
   tree: LiveTree,
   temp: FilledTemp,

@@ -12,7 +12,7 @@ import { prepare } from "./prepare.ts";
 /** Preparations at once: their fsyncs share journal commits. */
 const PREPARED_AT_ONCE = 4;
 
-/** The look that tells what became of a file that a commit copies from takes less than this many tries; what depends on the commit waits for them. */
+/** The probe that reports what became of a file that a commit copies from takes less than this many tries; what depends on the commit waits for them. */
 const LOST_TRIES = 4;
 
 /** The preparation, or why there is none. */
@@ -53,7 +53,7 @@ export class BatchPreparer {
         results[index] = { kind: "failed", error };
       }
     });
-    // One that was overtaken by what could not be prepared has not been overtaken yet.
+    // A commit whose successor could not be prepared is not superseded yet.
     for (const [index, successor] of successors) {
       const later = results[successor];
       if (later?.kind === "failed") results[index] = later;
@@ -75,7 +75,7 @@ export class BatchPreparer {
     throw beingChanged();
   }
 
-  /** The commit is up. */
+  /** The commit is applied. */
   forget(seq: number): void {
     this.#lostTries.delete(seq);
   }

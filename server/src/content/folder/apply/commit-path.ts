@@ -1,4 +1,4 @@
-// Where in the tree a commit took place, for a person.
+// Path in the tree at which a commit took place, for a person.
 import { LIMITS, ROOT_NODE } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../../content-store.ts";

@@ -1,4 +1,4 @@
-// IntentRecords: the handles logged for commits that are about to put a file in place, until they are up. After an interruption they tell our own
+// IntentRecords: the handles logged for commits that are about to put a file in place, until they are applied. After an interruption they tell our own
 // files from other programs', wherever a later commit has moved them [F28].
 import type { DiskRoot } from "@runnel/shared";
 import type { AcceptedCommit, ContentCallbacks } from "../../content-store.ts";
@@ -34,7 +34,7 @@ export class IntentRecords {
     for (const { seq, handle } of notes) this.bySeq.set(seq, handle);
   }
 
-  /** Where a file was before it was put in place. */
+  /** Path that a file had before it was put in place. */
   tempOf(handle: Uint8Array, notInPlace: Iterable<AcceptedCommit>): string | undefined {
     for (const [seq, intent] of this.bySeq) {
       if (!isSameHandle(intent, handle)) continue;

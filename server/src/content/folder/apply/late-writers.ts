@@ -1,5 +1,5 @@
 // LateWriters: files that commits took out of the tree while a program on the server had them open for writing. What it writes to one afterwards would be in
-// nobody's sight: such a file is put back into the tree, beside the name it had.
+// nobody's sight: such a file is put back into the tree, next to the name it had.
 import type { Clock, DiskRoot, DiskStat, Timer, VersionId } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
@@ -14,11 +14,11 @@ import type { Trash } from "../versions/trash.ts";
 /** A program that had opened the file by its name has taken its right to write by then. */
 const FIRST_MS = 250;
 const WAIT_MS_MAX = 30_000;
-/** Where the system does not say who writes, so long. */
+/** Watch time where the system does not say who writes. */
 const WATCHED_MS = 60_000;
 /** More than are opened for writing at once; the oldest are given up. */
 const FILES_MAX = 65_536;
-/** Looked at when the server starts: a crash may have come before they were. */
+/** Probed when the server starts: a crash may have come before they were. */
 const NEWEST = 256;
 
 export interface LateWritersDeps {
@@ -34,7 +34,7 @@ export interface LateWritersDeps {
 
 interface Watched {
   version: VersionId;
-  /** In the trash. */
+  /** Name in the trash. */
   name: string;
   stat: DiskStat;
   sinceMs: number;
@@ -44,7 +44,7 @@ interface Watched {
 
 export class LateWriters {
   readonly #deps: LateWritersDeps;
-  /** By name in the trash. */
+  /** Watched files by name in the trash. */
   readonly #watched = new Map<string, Watched>();
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
@@ -74,14 +74,14 @@ export class LateWriters {
   #wait(): void {
     if (this.#timer !== undefined || this.#isClosed || this.#watched.size === 0) return;
     this.#timer = this.#deps.clock.after(FIRST_MS, () => {
-      this.#running = this.#look().finally(() => {
+      this.#running = this.#probe().finally(() => {
         this.#timer = undefined;
         this.#wait();
       });
     });
   }
 
-  async #look(): Promise<void> {
+  async #probe(): Promise<void> {
     const nowMs = this.#deps.clock.bootMs();
     for (const watched of this.#watched.values()) {
       if (watched.nextMs > nowMs || this.#isClosed) continue;
@@ -90,12 +90,12 @@ export class LateWriters {
       try {
         if (await this.#isOver(watched, nowMs)) this.#watched.delete(watched.name);
       } catch {
-        // Looked at again.
+        // Probed again.
       }
     }
   }
 
-  /** Nobody writes to it any more, or it is in the tree again. */
+  /** Tells whether nobody writes to it any more, or it is in the tree again. */
   async #isOver(watched: Watched, nowMs: number): Promise<boolean> {
     const { root } = this.#deps;
     const path = joinPath(TRASH_FOLDER, watched.name);

@@ -1,7 +1,7 @@
-// LiveTree: what bringing up one commit after another needs of the served folder: where things lie now, putting a file in place, keeping what
-// another program wrote, and what has to be synced and looked at afterwards. Used by one batch at a time.
+// LiveTree: what applying one commit after another needs of the served folder: where things lie now, putting a file in place, keeping what
+// another program wrote, and what has to be synced and probed afterwards. Used by one batch at a time.
 //
-// A difference that another program made is never settled by force: the rows follow the commit, and the next look at the name tells
+// A difference that another program made is never settled by force: the rows follow the commit, and the next probe of the name reports
 // the program's change as one that came after it.
 import type { Clock, DiskRoot, DiskStat, NodeState, SetStat, VersionId } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
@@ -31,14 +31,14 @@ export interface LiveTreeDeps {
   ownership: Ownership;
   /** A divergence from another program. */
   conflict(path: string, keptBeside: string): void;
-  /** A version's file lies in its place now, with this tuple and the bytes that were proved. */
+  /** A version's file lies in its place now, with this tuple and the bytes that were verified. */
   placed(version: VersionId, stat: DiskStat): void;
-  /** A committed content lacks bytes that a program destroyed; what there is of it lies beside. */
+  /** A committed content lacks bytes that a program destroyed; what there is of it lies in a conflict copy. */
   incomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void;
   lost(version: VersionId, path: string): void;
-  /** An acknowledged save cannot be brought up any more, and there is nothing of it to be kept. */
+  /** An acknowledged save cannot be applied any more, and there is nothing of it to be kept. */
   destroyed(path: string, seq: number): void;
-  /** Where the file of a logged handle was before it was put in place. */
+  /** Path that the file of a logged handle had before it was put in place. */
   tempOf(handle: Uint8Array): string | undefined;
   /** The handle logged for a commit, while that is not forgotten. */
   intentHandle(seq: number): Uint8Array | undefined;
@@ -56,9 +56,9 @@ export class LiveTree {
   isLate = false;
   /** Folders whose names changed, with the mtime that the last commit gave them. */
   #touched = new Map<number, bigint | undefined>();
-  /** Those of them that a late commit changed: a later one has given them their time. */
+  /** Touched folders that a late commit changed: a later one has given them their time. */
   #touchedLate = new Set<number>();
-  /** Paths to be looked at when the batch is stored. */
+  /** Paths to be probed when the batch is stored. */
   readonly #probes = new Set<string>();
   /** Folders to be listed then. */
   readonly #lists = new Set<number>();
@@ -152,7 +152,7 @@ export class LiveTree {
     if (this.isLate) this.#touchedLate.add(folder);
   }
 
-  /** What was touched so far, to come back to when a commit fails: the folder that it failed in must not be in the way of the batch's end. */
+  /** Remembers what was touched so far, to come back to when a commit fails: the folder that it failed in must not be in the way of the batch's end. */
   mark(): () => void {
     const [touched, late] = [new Map(this.#touched), new Set(this.#touchedLate)];
     return () => {
@@ -185,17 +185,21 @@ export class LiveTree {
 
   /** Moves what another program put at `from` out of the way, to a free name beside `name`. */
   async keepConflictCopy(from: string, folder: number, name: string, isDivergence: boolean): Promise<void> {
-    const { path, beside } = await this.#moveToConflictCopy(from, folder, name);
-    if (isDivergence) this.deps.conflict(path, beside);
+    const { path, conflictCopy } = await this.#moveToConflictCopy(from, folder, name);
+    if (isDivergence) this.deps.conflict(path, conflictCopy);
   }
 
-  /** Puts what there is of a committed content beside the name that it was for. */
+  /** Puts what there is of a committed content next to the name that it was for. */
   async keepIncomplete(from: string, folder: number, name: string, missing: readonly ByteRange[]): Promise<void> {
-    const { path, beside } = await this.#moveToConflictCopy(from, folder, name);
-    this.deps.incomplete(path, beside, missing);
+    const { path, conflictCopy } = await this.#moveToConflictCopy(from, folder, name);
+    this.deps.incomplete(path, conflictCopy, missing);
   }
 
-  async #moveToConflictCopy(from: string, folder: number, name: string): Promise<{ path: string; beside: string }> {
+  async #moveToConflictCopy(
+    from: string,
+    folder: number,
+    name: string,
+  ): Promise<{ path: string; conflictCopy: string }> {
     const wallNs = this.deps.clock.wallNs();
     const inFolder = (await this.rows.pathOf(folder)) ?? "";
     for (let count = 1; ; count++) {
@@ -208,11 +212,11 @@ export class LiveTree {
       }
       this.touch(folder);
       this.probeLater(path);
-      return { path: joinPath(inFolder, name), beside: path };
+      return { path: joinPath(inFolder, name), conflictCopy: path };
     }
   }
 
-  /** Gives `temp` a name that is new. What another program has put there is kept beside, unless `adopts` takes it for ours. */
+  /** Gives `temp` a name that is new. What another program has put there is kept as a conflict copy, unless `adopts` takes it for ours. */
   async placeNew(
     temp: string,
     folder: number,
@@ -256,7 +260,7 @@ export class LiveTree {
 
   /**
    * The tuple to record for a file that we touched (renamed, linked, changed attributes of): the new one if it was the recorded one before and has the
-   * same content now, else still the recorded one, so that the next look finds what another program did.
+   * same content now, else still the recorded one, so that the next probe finds what another program did.
    */
   recorded(row: DiskRow, before: Found | undefined, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
     const wasRecorded = this.isRecorded(row, before);
@@ -285,7 +289,7 @@ export class LiveTree {
   }
 
   /**
-   * As `recorded` for a folder: identity, and the attributes and the time that it had. What lies there now can have the time of a name that this batch
+   * Does for a folder what `recorded` does: identity, and the attributes and the time that it had. What lies there now can have the time of a name that this batch
    * has put in it; the one to keep is set at the batch's end.
    */
   recordedFolder(row: DiskRow, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
@@ -307,7 +311,7 @@ export class LiveTree {
   async bind(row: DiskRow): Promise<void> {
     const left = await this.rows.get(row.folder, row.name);
     if (left !== undefined && left.node !== row.node) {
-      // Rolling the log forward put a later change of another program here; ours went on, and is found where the tree has it (heal.ts).
+      // Rolling the log forward put a later change of another program here; ours went on, and is found where the tree has it (repair-folder.ts).
       if (this.isRetry && (await this.deps.meta.lookup(row.folder, row.name))?.node === left.node) return;
       this.rows.remove(left);
       if ((await this.rows.ofNode(left.node)).length === 0) await this.lose(left);
@@ -315,7 +319,7 @@ export class LiveTree {
     this.rows.put(row);
   }
 
-  /** A name that the tree binds and whose file is unknown: the next look says what is there, or that nothing is. */
+  /** A name that the tree binds and whose file is unknown: the next probe says what is there, or that nothing is. */
   async bindUnknown(node: number, folder: number, name: string): Promise<void> {
     const state = await this.deps.meta.node(node);
     if (state === undefined || this.isRetry) return;

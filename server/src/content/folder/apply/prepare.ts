@@ -17,7 +17,7 @@ export type Prepared =
   | { kind: "filled"; content: PendingContent; temp: FilledTemp }
   /** Some of its bytes cannot be had any more; what there is lies at the path, if it is there still. */
   | { kind: "lost"; content: PendingContent; path: string; missing: readonly ByteRange[]; mayComeBack: boolean }
-  /** Overtaken by a later commit of the batch. */
+  /** Superseded by a later commit of the batch. */
   | { kind: "superseded"; content: PendingContent }
   | { kind: "nothing" };
 
@@ -31,7 +31,7 @@ export function pathOfTemp(seq: number, content: PendingContent): string {
   return content.temp === "" ? tempPath(seq, "new") : stagedPath(content.temp);
 }
 
-/** What is missing of a content whose staged file is gone. */
+/** Missing range of a content whose staged file is gone. */
 const ALL: ByteRange = { offset: 0, length: Infinity };
 
 /** `isReplaced`: of a make, the same batch has the node's first content. `isLastTry`: what is missing now is asked of whoever committed it. */

@@ -1,5 +1,5 @@
-// Healing: after a power cut the index may have lost rows that bringing up had stored, and rolling the log forward put other programs' later changes
-// over them. Once what was pending is up, rows and tree have to bind the same names to the same nodes; where they do not, the row follows
+// Repairing: after a power cut the index may have lost rows that applying had stored, and rolling the log forward put other programs' later changes
+// over them. Once what was pending is applied, rows and tree have to bind the same names to the same nodes; where they do not, the row follows
 // the tree, and the next comparison tells what has become of the file [F31].
 import type { NodeState } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
@@ -10,14 +10,14 @@ import { isSameHandle } from "../disk/same-file.ts";
 /** Entries of a folder read at once. */
 const PAGE_ENTRIES = 1000;
 
-/** What lies there is, as far as size and mtime tell, the node's current version. */
+/** Tells, by size and mtime, whether what lies there is the node's current version. */
 function isCurrent(state: NodeState, { stat }: Found): boolean {
   if (stat.type !== state.type) return false;
   return stat.type !== "file" || (stat.sizeBytes === state.sizeBytes && stat.mtimeNs === state.mtimeNs);
 }
 
 /**
- * In the lane. `isPending`: a commit to come binds the name. `isAhead`: the tree has a commit that is not yet known to be one to come; false is returned
+ * Runs in the serial queue. `isPending`: a commit to come binds the name. `isAhead`: the tree has a commit that is not yet known to be one to come; false is returned
  * then, and it is to be tried again. The changed rows are for the caller to store.
  */
 export async function repairFolder(

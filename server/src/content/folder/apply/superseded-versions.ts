@@ -1,5 +1,5 @@
-// Overtaken versions: a large file saved again before it is up need not be copied twice. The earlier version keeps its data in the log until the later
-// one is up, and is forgotten then; one that somebody reads or copies from is brought up like any other.
+// Superseded versions: a large file saved again before it is applied need not be copied twice. The earlier version keeps its data in the log until the later
+// one is applied, and is forgotten then; one that somebody reads or copies from is applied like any other.
 import type { VersionId } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import { contentOf } from "../versions/pending-contents.ts";
@@ -15,11 +15,11 @@ function isContainedIn(commit: AcceptedCommit, later: AcceptedCommit | undefined
 }
 
 export class SupersededVersions {
-  /** By the seq of the commit that overtook them. */
+  /** Superseded versions by the seq of the commit that superseded them. */
   readonly #versions = new Map<number, VersionId[]>();
   readonly #keys = new Set<string>();
 
-  /** Index in the batch → that of the commit which overtakes it. `isNeeded`: by somebody outside of the batch. */
+  /** Index in the batch → that of the commit which supersedes it. `isNeeded`: by somebody outside of the batch. */
   find(
     batch: readonly AcceptedCommit[],
     isNeeded: (commit: AcceptedCommit, version: VersionId) => boolean,
@@ -50,7 +50,7 @@ export class SupersededVersions {
     return this.#keys.has(versionKey(version));
   }
 
-  /** Those that this commit, which is up now or has failed, had overtaken. */
+  /** Takes out the versions that this commit, which is applied now or has failed, had superseded. */
   take(seq: number): VersionId[] {
     const versions = this.#versions.get(seq) ?? [];
     this.#versions.delete(seq);

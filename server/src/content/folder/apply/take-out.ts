@@ -1,5 +1,5 @@
-// What came out of the tree: a file that a commit removed or replaced, now in temp/. The recorded version goes to the trash; anything else
-// was written by another program and is kept beside [F29].
+// Files that came out of the tree: a commit removed or replaced them, and they are in temp/ now. The recorded version goes to the trash; anything else
+// was written by another program and is kept as a conflict copy [F29].
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
@@ -8,15 +8,15 @@ import { isSameContent, isSameHandle } from "../disk/same-file.ts";
 import { joinPath } from "../disk/store-layout.ts";
 
 export interface TakenOut {
-  /** Where it lies now, or lay before a crash. */
+  /** Path where it lies now, or lay before a crash. */
   temp: string;
-  /** What was recorded for the name. */
+  /** Row of the name. */
   row: DiskRow;
   /** The tuple was the recorded one just before; our rename has changed its ctime since. */
   wasRecorded: boolean;
   /** The node has further names, so its content stays. */
   hasOtherNames: boolean;
-  /** Where a foreign file is kept beside. */
+  /** Folder of a conflict copy, if it is another program's file. */
   folder: number;
   name: string;
 }

@@ -12,11 +12,11 @@ export function isOfOnePlace(error: unknown): boolean {
   return !isRunnelError(error, ...KINDS_OF_THE_WHOLE);
 }
 
-/** What a commit touches: two that share nothing of it do the same in either order. */
+/** Things that a commit touches: two commits that share nothing of it do the same in either order. */
 interface Footprint {
   /** Nodes that it changes, makes, binds, or copies from. */
   nodes: Set<number>;
-  /** Those of them that come, move or go; of a folder, what it holds depends on it. */
+  /** Nodes among them that come, move or go; of a folder, what it holds depends on it. */
   placed: Set<number>;
   folders: Set<number>;
   names: Set<string>;
@@ -55,7 +55,7 @@ export class WaitingCommits {
     return this.#commits.length;
   }
 
-  /** Not in any order. */
+  /** All that wait, in no order. */
   get commits(): readonly AcceptedCommit[] {
     return this.#commits;
   }
@@ -65,7 +65,7 @@ export class WaitingCommits {
     return this.#cause;
   }
 
-  /** One that comes behind those here cannot be put in place before one of them is. */
+  /** Tells whether a commit behind those here cannot be put in place before one of them is. */
   blocks(commit: AcceptedCommit): boolean {
     if (this.size === 0) return false;
     const [one, touched] = [footprintOf(commit), this.#touched];

@@ -17,7 +17,7 @@ export interface ExternalChange {
   observed: Observation | undefined;
   /** The row that a removal is about. */
   removed?: DiskRow;
-  /** Of what was written: made at once, since the file goes on changing. */
+  /** Recipe of what was written: made at once, since the file goes on changing. */
   recipe?: Recipe | undefined;
 }
 
@@ -35,14 +35,14 @@ export interface ExternalChangesDeps {
   hasPending(): boolean;
   /** `path`: that it had. */
   lost(version: VersionId, path: string): void;
-  /** A commit not yet up stands in the way: to be looked at when it is up. */
+  /** A commit not yet applied stands in the way: to be probed when it is applied. */
   superseded(path: string): void;
-  /** To be looked at later. */
+  /** Has the path probed later. */
   again(path: string, delayMs: number): void;
-  /** Its tuple is another one, through a change elsewhere. */
+  /** Called when its tuple is another one, through a change elsewhere. */
   affected(path: string): void;
   folderMoved(from: string, to: string): void;
-  /** A young tuple: to be looked at again when it has settled. */
+  /** A young tuple: to be probed again when it has settled. */
   unsettled(path: string): void;
 }
 
@@ -132,7 +132,7 @@ export class ChangeBatch {
     if (seq > 0) await this.#deps.noteExternal(seq);
   }
 
-  /** A commit since the look has bound or unbound the name, and what lies there may be on its way elsewhere. */
+  /** A commit since the probe has bound or unbound the name, and what lies there may be on its way elsewhere. */
   #isSuperseded(operation: ExternalOperation): boolean {
     const { busy } = this.#deps;
     if (!("name" in operation)) return false;
@@ -178,8 +178,8 @@ export class ChangeBatch {
   }
 
   /**
-   * The tree did not take what was told, and no commit is to come that could be the reason: row and tree disagree about the name, after a power cut
-   * that the index did not survive whole. The row follows the tree; the next look then tells the difference.
+   * The tree did not take what was reported, and no commit is to come that could be the reason: row and tree disagree about the name, after a power cut
+   * that the index did not survive whole. The row follows the tree; the next probe then tells the difference.
    */
   async #reconcile({ folder, name, found }: Observation): Promise<void> {
     const { rows, meta } = this.#deps;

@@ -1,4 +1,4 @@
-// Watching: gathers events and says when a path is to be looked at. A change is looked at once (a batch gathers for a moment), a file
+// Watching: gathers events and says when a path is to be probed. A change is probed at once (a batch gathers for a moment), a file
 // that is being written after a second of quiet, but so that it shows within 2 s even if the writer never pauses.
 import type { Clock, Timer, WatchEvent } from "@runnel/shared";
 import { SETTLE_MS } from "../disk/same-file.ts";
@@ -6,13 +6,13 @@ import { isInStore } from "../disk/store-layout.ts";
 
 const GATHER_MS = 50;
 const QUIET_MS = 1000;
-/** From the first write that has not been looked at. */
+/** From the first write that has not been probed. */
 const WRITING_MS_MAX = 1500;
 /** More are a reason to scan all. */
 const PATHS_MAX = 50_000;
-/** A look that failed is repeated. */
+/** A probe that failed is repeated. */
 const RETRY_MS = 1000;
-/** One that takes longer comes too late for what it looks at. */
+/** A probe that takes longer comes too late for what it probes. */
 const PROBING_MS_MAX = 1000;
 
 interface Gathered {
@@ -20,16 +20,16 @@ interface Gathered {
   dueMs: number;
   /** Only because an event's path led here: not to be led further. */
   isLed: boolean;
-  /** When a write to it was last told, on the wall clock. */
+  /** When a write to it was last reported, on the wall clock. */
   writtenNs?: bigint | undefined;
 }
 
-/** What is due. */
+/** Paths that are due. */
 export interface Due {
   paths: string[];
-  /** Those of them that were not just led to. */
+  /** Paths among them that were not just led to. */
   named: string[];
-  /** Those that a program has written to, with when that was told last, on the wall clock. */
+  /** Paths that a program has written to, with when that was last reported, on the wall clock. */
   written: ReadonlyMap<string, bigint>;
 }
 
@@ -47,7 +47,7 @@ export class Gatherer {
   #probingCount = 0;
   #isClosed = false;
 
-  /** `look` gets what is due, also when that is only the other thing. */
+  /** `probe` gets what is due, also when that is only the other thing. */
   constructor(
     clock: Clock,
     probe: (due: Due) => Promise<void>,
@@ -72,14 +72,14 @@ export class Gatherer {
     this.#arm();
   }
 
-  /** To be looked at after a delay, if nothing brings it earlier. */
+  /** Has paths probed after a delay, if nothing brings it earlier. */
   again(paths: Iterable<string>, delayMs: number): void {
     const nowMs = this.#clock.bootMs();
     for (const path of paths) this.#gather(path, nowMs, delayMs, false);
     this.#arm();
   }
 
-  /** To be looked at at once, since what an event named has moved here. */
+  /** Has paths probed at once, since what an event named has moved here. */
   ledTo(paths: Iterable<string>): void {
     const nowMs = this.#clock.bootMs();
     for (const path of paths) this.#gather(path, nowMs, 0, false, true);
@@ -126,7 +126,7 @@ export class Gatherer {
     });
   }
 
-  /** How many paths wait for a look that is late; 0 when none is. */
+  /** Count of paths that wait for a probe that is late; 0 when none is. */
   get late(): number {
     const isLate = this.#isProbing && this.#clock.bootMs() - this.#probingSinceMs > PROBING_MS_MAX;
     return isLate ? this.#probingCount + this.#paths.size : 0;

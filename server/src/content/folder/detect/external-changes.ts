@@ -1,6 +1,6 @@
-// Telling: what looks have found becomes operations of other programs, in an order that the tree can follow. A name that appears with a known
-// handle is a rename or a hard link (tell-moves.ts); a file replaced by another is a new version of the same node. Absences are told later
-// (absences.ts).
+// Reporting: what probes have found becomes operations of other programs, in an order that the tree can follow. A name that appears with a known
+// handle is a rename or a hard link (moves.ts); a file replaced by another is a new version of the same node. Removals are reported later
+// (pending-removals.ts).
 import type { DiskStat, NewAttributes, Recipe } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../../meta/meta-store.ts";
@@ -22,12 +22,12 @@ import { VERIFIED_BYTES_MAX, hasRecordedBytes } from "./unchanged-bytes.ts";
 const NS_PER_MS = 1_000_000n;
 /** A file that is written in place all the time is taken in so often. */
 const AGAIN_NS = 1_000_000_000n;
-/** One that changes again within this is one that goes on changing. */
+/** A file that changes again within this goes on changing. */
 const GOES_ON_NS = 10n * AGAIN_NS;
 /** Young files get their recipes at once while there are few: of many they would keep the others waiting. */
 const CUT_OBSERVATIONS_MAX = 64;
 const CUT_BYTES = 16 * 1024 * 1024;
-/** New names whose attributes are in memory before they are told; read at once. */
+/** New names whose attributes are in memory before they are reported; read at once. */
 const FRESH_AT_ONCE = 1000;
 const READ_AT_ONCE = 16;
 
@@ -41,9 +41,9 @@ export class ExternalChanges {
   readonly #deps: ExternalChangesDeps;
   readonly #batch: ChangeBatch;
   readonly #moves: Moves;
-  /** So much may be chunked at once of files that perhaps rest. */
+  /** Bytes that may still be chunked at once of files that perhaps rest. */
   #cutBytes = 0;
-  /** So much may be read to see whether it is what was recorded. */
+  /** Bytes that may still be read to see whether they are the recorded ones. */
   #verifiableBytes = 0;
 
   constructor(deps: ExternalChangesDeps) {
@@ -65,7 +65,7 @@ export class ExternalChanges {
       await this.#reportRest(now, reported);
       rest = later.length > 0 ? await this.#moves.report(later, reported.folders) : [];
     }
-    // Commits that are to be brought up set them.
+    // Commits that are to be applied set them.
     if (!this.#deps.hasPending()) {
       await this.#batch.add(...(await folderTimes(this.#deps, observed)));
       await this.#batch.flush();
@@ -136,7 +136,7 @@ export class ExternalChanges {
     return [{ operation, observed: one, recipe: await this.#recipeOfYoung(one) }];
   }
 
-  /** One that is perhaps still being written to, whose tuple tells nothing of it soon. */
+  /** Cuts a file that is perhaps still being written to, whose tuple tells nothing of that soon. */
   async #recipeOfYoung({ path, found }: Arrival): Promise<Recipe | undefined> {
     const { root, clock, executor } = this.#deps;
     const { stat } = found;
@@ -264,7 +264,7 @@ export class ExternalChanges {
     if (stat.type === "file" && !isSettled(stat, this.#deps.clock.wallNs())) this.#deps.unsettled(path);
   }
 
-  /** The root's own attributes; its row is made by the first look. */
+  /** The root's own attributes; its row is made by the first probe. */
   async reportRoot(): Promise<void> {
     const { rows, root } = this.#deps;
     const row = await rows.get(ROOT_ROW.folder, ROOT_ROW.name);
@@ -287,7 +287,7 @@ function hasFurtherNames(one: Observation): boolean {
   return one.found !== undefined && isLinked(one.found);
 }
 
-/** Of several new names of one file in one look only the first is made; the others then are links to it. */
+/** Splits off further new names of one file: only the first is made, the others then are links to it. */
 function splitLinks(observed: readonly Observation[]): { now: Observation[]; later: Observation[] } {
   const made = new Set<string>();
   const now: Observation[] = [];

@@ -1,5 +1,5 @@
-// Comparing: keeps the volume in step with what other programs do to the served folder. Watches, looks at what events name, scans when events may
-// have been lost, and tells the volume. All looks pass through the lane, so they never see half of a commit.
+// FolderReconciler: keeps the volume in step with what other programs do to the served folder. Watches, probes what events name, scans when events may
+// have been lost, and tells the volume. All probes pass through the serial queue, so they never see half of a commit.
 import type { Clock, DiskRoot, Timer, Watch } from "@runnel/shared";
 import { fromSystemError } from "@runnel/shared";
 import type { ContentCallbacks, ContentStatus, Stuck } from "../../content-store.ts";
@@ -21,7 +21,7 @@ import type { Due } from "./event-gatherer.ts";
 /** A scan that failed is begun again, later each time. */
 const RESCAN_MS_MIN = 1000;
 const RESCAN_MS_MAX = 30_000;
-/** What a pending commit stood in the way of is looked at again when it is up, at the latest then. */
+/** Delay after which a path is probed again that a pending commit stood in the way of. */
 const BLOCKED_PROBE_MS = 1000;
 
 export interface FolderReconcilerDeps extends Omit<
@@ -99,7 +99,7 @@ export class FolderReconciler {
     return this.#scan !== undefined;
   }
 
-  /** What is not told yet of what other programs did more than 2 s ago. */
+  /** Progress of changes of other programs, older than 2 s, that are not reported yet. */
   get progress(): ContentStatus["look"] {
     if (this.isScanning) {
       const { done, total } = this.#scanner.progress;
@@ -174,7 +174,7 @@ export class FolderReconciler {
     if (this.isScanning) this.#isScanWanted = true;
   }
 
-  /** To be looked at now; bringing up has met something there. */
+  /** Has these probed now: applying has met something there. */
   probeLater({ paths, folders, moves }: Probes): void {
     for (const { from, to } of moves) this.#folderMoved(from, to);
     if (paths.length > 0) this.#gatherer.again(paths, 0);
@@ -207,7 +207,7 @@ export class FolderReconciler {
     this.#gatherer.ledTo(this.#moved.nowOf(named));
   }
 
-  /** Paths below a name that was not known: at once when it is now, else when what stood in its way is up. */
+  /** Paths below a name that was not known: at once when it is now, else when what stood in its way is applied. */
   async #probeBelow({ folder, name }: Observation, paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
     const row = await this.#deps.rows.get(folder, name);

@@ -5,7 +5,7 @@ import { ROOT_ROW } from "../disk/disk-rows.ts";
 import type { Observation } from "./observation.ts";
 import type { ExternalChange, ExternalChangesDeps } from "./change-batch.ts";
 
-/** What is to be told of the folders of these names. */
+/** Changes to be reported of the folders of these names. */
 export async function folderTimes(
   { meta, rows, root }: Pick<ExternalChangesDeps, "meta" | "rows" | "root">,
   observed: readonly Observation[],

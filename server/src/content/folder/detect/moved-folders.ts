@@ -1,5 +1,5 @@
 // MovedFolders: folders that were renamed a moment ago, by a commit or by another program. An event that was under way names the path as it was, so
-// what it named is looked at under the new path too.
+// what it named is probed under the new path too.
 import type { Clock } from "@runnel/shared";
 
 /** Events do not stay under way longer. */
@@ -25,7 +25,7 @@ export class MovedFolders {
     if (this.#moves.length > MOVES_MAX) this.#moves.shift();
   }
 
-  /** Where else these paths may lie now. */
+  /** Other places where these paths may lie now. */
   nowOf(paths: readonly string[]): string[] {
     const nowMs = this.#clock.bootMs();
     while ((this.#moves[0]?.untilMs ?? Infinity) < nowMs) this.#moves.shift();
@@ -36,7 +36,7 @@ export class MovedFolders {
         const moved = follow(path, move);
         if (moved === undefined) continue;
         const at = this.#moves.slice(index + 1).reduce((place, later) => follow(place, later) ?? place, moved);
-        // Moved back, it lies where it was looked at.
+        // Moved back, it lies where it was probed.
         if (at !== path) now.add(at);
       }
     }

@@ -1,4 +1,4 @@
-// Telling renames and hard links: a name that appears with the handle of a row. What makes room goes first.
+// Reports renames and hard links: a name that appears with the handle of a row. What makes room goes first.
 import type { DiskStat } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../../meta/meta-store.ts";
@@ -10,7 +10,7 @@ import { changedAttributes, isArrival, isLinked } from "./observation.ts";
 import type { ChangeBatch, ExternalChangesDeps } from "./change-batch.ts";
 
 const LOOKUPS_AT_ONCE = 32;
-/** Where names changed places, the first round makes room and the second finds what is a link now. */
+/** Rounds: where names changed places, the first makes room and the second finds what is a link now. */
 const MOVE_ROUNDS = 3;
 
 interface Move {
@@ -83,7 +83,7 @@ export class Moves {
       : { op: "externalRename", node, folder: source.folder, name: source.name, toFolder: folder, toName: name, disk };
     if (found.stat.type === "folder") {
       await this.#noteMoved(source, one.path);
-      // While it was elsewhere than the rows said, nothing in it could be looked at.
+      // While it was elsewhere than the rows said, nothing in it could be probed.
       movedFolders.push(node);
     }
     await this.#batch.add({ operation, observed: one });
@@ -129,7 +129,7 @@ function statAfterMove(source: DiskRow, { stat }: Found): DiskStat {
   return isOnlyMoved ? stat : { ...source.stat, nlink: stat.nlink };
 }
 
-/** What makes room goes first: a rename to a name whose own file moves on too comes after that one. */
+/** Moves that make room go first: a rename to a name whose own file moves on too comes after that one. */
 function inOrder(moves: readonly Move[]): Set<Move> {
   const bySource = new Map(moves.map((move) => [`${move.source.folder}/${move.source.name}`, move]));
   const ordered = new Set<Move>();

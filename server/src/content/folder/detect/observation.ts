@@ -1,4 +1,4 @@
-// What a look has found at names, and how it differs from what was recorded. Pure.
+// Observations: what a probe has found at names, and how it differs from what was recorded. Pure.
 import type { AttributeChange, DiskStat } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { Found } from "../disk/found.ts";
@@ -9,9 +9,9 @@ export interface Observation {
   folder: number;
   name: string;
   path: string;
-  /** What was recorded; undefined for a name that is new. */
+  /** Row of the name; undefined for a new one. */
   row: DiskRow | undefined;
-  /** What lies there; undefined when nothing does. */
+  /** Thing that lies there; undefined when nothing does. */
   found: Found | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Absences: names that were recorded and are not there. Told a moment later, since a name that vanished may turn up elsewhere in the next batch of
+// Removals: names that were recorded and are not there. Reported a moment later, since a name that vanished may turn up elsewhere in the next batch of
 // events, and is then a rename; and never while the folder itself may be the one that is gone.
 import type { Clock } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
@@ -10,7 +10,7 @@ import type { ExternalChanges } from "./external-changes.ts";
 
 /** Added to a batch's own delay it leaves room within the 2 s in which a change has to show. */
 const HOLD_MS = 800;
-/** Past this the oldest are told at once. */
+/** Past this the oldest are reported at once. */
 const HELD_MAX = 100_000;
 const REPORTED_AT_ONCE = 1000;
 const PROBES_AT_ONCE = 16;
@@ -65,7 +65,7 @@ export class PendingRemovals {
     return first.done === true ? undefined : this.#held.size > HELD_MAX ? 0 : first.value.dueMs;
   }
 
-  /** In the lane. Tells those that are due and still absent. */
+  /** Runs in the serial queue. Reports those that are due and still absent. */
   async reportDue(): Promise<void> {
     const nowMs = this.#deps.clock.bootMs();
     const isOver = this.#held.size > HELD_MAX;
@@ -75,7 +75,7 @@ export class PendingRemovals {
     );
   }
 
-  /** In the lane. Tells what the whole scan that just ended found absent, some at a time; true when there is more. */
+  /** Runs in the serial queue. Reports what the whole scan that just ended found absent, some at a time; true when there is more. */
   async reportScanned(): Promise<boolean> {
     await this.#report(this.#ofScan, [...this.#ofScan.entries().take(REPORTED_AT_ONCE)]);
     return this.#ofScan.size > 0;
@@ -104,7 +104,7 @@ export class PendingRemovals {
     const observed = await prober.observe(folder, name, path);
     if (observed === undefined) return undefined;
     if (observed.found === undefined) return row;
-    // Back, or its folder had moved: what it is now is for a look to find.
+    // Back, or its folder had moved: what it is now is for a probe to find.
     this.#deps.affected(path);
     return undefined;
   }

@@ -1,23 +1,23 @@
-// Looking at paths that events named: which folder's name is meant follows the rows, from the root down. Below a folder that is not known yet
-// the folder itself is what has to be looked at.
+// Probing paths that events named: which folder's name is meant follows the rows, from the root down. Below a folder that is not known yet
+// the folder itself is what has to be probed.
 import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { Prober } from "./prober.ts";
 import type { Observation } from "./observation.ts";
 import { joinPath } from "../disk/store-layout.ts";
 
-/** So many names of one folder are seen faster by listing it. */
+/** Count of names of one folder from which listing it is faster. */
 const LIST_FROM = 256;
 
 interface Name {
   folder: number;
   name: string;
   path: string;
-  /** When a write to the file was told, on the wall clock. */
+  /** When a write to the file was reported, on the wall clock. */
   writtenNs?: bigint | undefined;
 }
 
-/** The name to look at for a path; undefined for the root. `known`: folders by path, found so far. */
+/** The name to probe for a path; undefined for the root. `known`: folders by path, found so far. */
 async function nameOf(rows: DiskRows, path: string, known: Map<string, number | undefined>): Promise<Name | undefined> {
   const parts = path.split("/").filter((part) => part !== "");
   let folder = ROOT_NODE;
@@ -40,11 +40,11 @@ async function nameOf(rows: DiskRows, path: string, known: Map<string, number | 
 export interface ProbeResult {
   observed: Observation[];
   isRootNamed: boolean;
-  /** Paths whose folder is not known yet, to be looked at when it is; by the path that was looked at instead. */
+  /** Paths whose folder is not known yet, to be probed when it is; by the path that was probed instead. */
   deeper: Map<string, string[]>;
 }
 
-/** `written`: paths that a program has written to, with when that was told, on the wall clock. */
+/** `written`: paths that a program has written to, with when that was reported, on the wall clock. */
 export async function probePaths(
   rows: DiskRows,
   prober: Prober,

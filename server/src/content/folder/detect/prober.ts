@@ -1,4 +1,4 @@
-// Looking: compares names of the served folder with their rows. Says what differs; what it means is for tell.ts. Never follows a symlink, never
+// Probing: compares names of the served folder with their rows. Says what differs; what it means is for external-changes.ts. Never follows a symlink, never
 // leaves the file system, never sees a store's folder.
 import type { DiskEntry, DiskRoot, DiskStat } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
@@ -13,7 +13,7 @@ import type { Observation } from "./observation.ts";
 import { isFolderChanged } from "./observation.ts";
 import { STORE_FOLDER, joinPath } from "../disk/store-layout.ts";
 
-/** Names looked at at once. */
+/** Names probed at once. */
 const PROBES_AT_ONCE = 16;
 const NONE_WRITTEN: ReadonlyMap<string, bigint> = new Map();
 
@@ -22,9 +22,9 @@ export interface ProberDeps {
   rows: DiskRows;
   excluded: ExcludedNames;
   busy: BusyNames;
-  /** To be looked at later. */
+  /** Has the path probed later. */
   defer(path: string): void;
-  /** Of the root. */
+  /** Device of the root. */
   dev: number;
 }
 
@@ -32,17 +32,17 @@ export interface Listed {
   observed: Observation[];
   /** Folders in it that are as recorded. */
   folders: number[];
-  /** How many there are, and how many are gone. */
+  /** Count of names that are there or gone. */
   names: number;
 }
 
 /**
- * A write stamps the file as it begins and is told of when it has ended, so one that takes long ends with the tuple that was recorded in its midst. What
- * is told so much later than the stamp was such a write.
+ * A write stamps the file as it begins and is reported of when it has ended, so one that takes long ends with the tuple that was recorded in its midst. What
+ * is reported so much later than the stamp was such a write.
  */
 const LONG_WRITE_NS = 100_000_000n;
 
-/** As recorded, as far as stat tells; the handle need not be asked for. */
+/** Tells, by stat alone, that it is as recorded; the handle need not be asked for. */
 function isSurelySame(row: DiskRow, stat: DiskStat, writtenNs?: bigint): boolean {
   if (stat.type !== "folder") return isSameTuple(row.stat, stat) && !isLongWrite(stat, writtenNs);
   return row.stat.type === "folder" && row.stat.ino === stat.ino && !isFolderChanged(row.stat, stat);
@@ -52,7 +52,7 @@ function isLongWrite(stat: DiskStat, writtenNs: bigint | undefined): boolean {
   return stat.type === "file" && writtenNs !== undefined && writtenNs - stat.ctimeNs > LONG_WRITE_NS;
 }
 
-/** What was recorded in the midst of a write is no file's tuple: the comparison has to find another content. */
+/** Row to compare with: a tuple recorded in the midst of a write is no file's, so the comparison has to find another content. */
 function asFound(row: DiskRow | undefined, stat: DiskStat, writtenNs: bigint | undefined): DiskRow | undefined {
   if (row === undefined || !isLongWrite(stat, writtenNs) || !isSameTuple(row.stat, stat)) return row;
   return { ...row, stat: { ...row.stat, ctimeNs: -1n } };
@@ -75,14 +75,14 @@ export class Prober {
     this.#dev = dev;
   }
 
-  /** A commit is half done there: to be looked at later. */
+  /** A commit is half done there: to be probed later. */
   #isBusy(folder: number, name: string, row: DiskRow | undefined, path: string): boolean {
     if (!this.#busy.has(folder, name, row?.node)) return false;
     this.#defer(path);
     return true;
   }
 
-  /** What differs at the name, if anything does. `writtenNs`: when a write to it was told, on the wall clock. */
+  /** Finds what differs at the name, if anything does. `writtenNs`: when a write to it was reported, on the wall clock. */
   async observe(folder: number, name: string, path: string, writtenNs?: bigint): Promise<Observation | undefined> {
     if (name === STORE_FOLDER) return undefined;
     const row = await this.#rows.get(folder, name);
@@ -142,7 +142,7 @@ export class Prober {
   }
 
   /**
-   * The whole folder: only this proves that a name is absent. Undefined when it cannot be listed. `written`: as for `see`, by path.
+   * The whole folder: only this shows that a name is absent. Undefined when it cannot be listed. `written`: as for `observe`, by path.
    */
   async list(folder: number, written: ReadonlyMap<string, bigint> = NONE_WRITTEN): Promise<Listed | undefined> {
     const inFolder = await this.#rows.pathOf(folder);

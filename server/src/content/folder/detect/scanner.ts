@@ -41,7 +41,7 @@ export class Scanner {
     this.#deps = deps;
   }
 
-  /** The whole tree. Absences are told at its end, when what moved has been found elsewhere. `heals`: rows that the tree contradicts are mended. */
+  /** The whole tree. Removals are reported at its end, when what moved has been found elsewhere. `repairs`: rows that the tree contradicts are mended. */
   async scanAll(repairs: boolean): Promise<void> {
     const { serialQueue, externalChanges, pendingRemovals, excluded } = this.#deps;
     excluded.clear();
@@ -82,7 +82,7 @@ export class Scanner {
       const listed = await prober.list(folder);
       if (listed === undefined) continue;
       if (isWhole) this.progress.done += listed.names;
-      // Not spread: a folder may have more names than a call has arguments.
+      // Spread is avoided: a folder may have more names than a call has arguments.
       for (const one of listed.observed) observed.push(one);
       if (isWhole) for (const below of listed.folders) stack.push(below);
     }

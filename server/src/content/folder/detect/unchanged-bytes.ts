@@ -1,4 +1,4 @@
-// Whether a file that another program has touched, or put in the place of the recorded one, still has the bytes of the recorded version: then no version
+// Tells whether a file that another program has touched, or put in the place of the recorded one, still has the bytes of the recorded version: then no version
 // is lost and none is made, whatever its time and its handle say now. It is read for that, so how much is bounded: other work waits meanwhile.
 import type { DiskFile, DiskRoot, Executor } from "@runnel/shared";
 import { DIGEST_BYTES, chunkOffsets, isRunnelError } from "@runnel/shared";
@@ -6,7 +6,7 @@ import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { Found } from "../disk/found.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
 
-/** Of all files that one telling is about. */
+/** Bytes read at most for all files of one report. */
 export const VERIFIED_BYTES_MAX = 256 * 1024 * 1024;
 /** Digested before it is looked whether they are the same: a write mostly shows soon. */
 const STEP_BYTES = 8 * 1024 * 1024;

@@ -1,5 +1,5 @@
 // Setting attributes of committed nodes on disk, as far as the server may and the server's system is to trust clients [F168]. All are stored and shown on
-// drives; what the disk does not get is said beside (shown.ts).
+// drives; what the disk does not get is said in an attribute (shown.ts).
 import type { FileType, SetStat } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import { isDevice } from "./shown.ts";
@@ -9,7 +9,7 @@ export interface Owner {
   gid: number;
 }
 
-/** Whose the files in a served folder are. */
+/** Ownership of the files in a served folder. */
 export interface Ownership {
   /** The server may give files away and open what their mode forbids (root). */
   isPrivileged: boolean;
@@ -21,7 +21,7 @@ export interface Ownership {
 
 export const OWNED_BY_ROOT: Ownership = { isPrivileged: true, user: { uid: 0, gid: 0 }, keepsOwners: false };
 
-/** What the disk has already, and keeps. */
+/** Attributes that the disk has already, and keeps. */
 export interface KeptOnDisk {
   /** Set-uid, set-gid and sticky bits stay where the new mode has them too: no client has set them. */
   mode: number;

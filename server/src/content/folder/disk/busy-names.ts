@@ -1,5 +1,5 @@
-// BusyNames: names that are not compared with the rows for now [F30]. Those that a commit not yet up binds or unbinds, since the tree may have
-// moved on further than one program's change can tell; and all names of the nodes of commits whose bringing up has begun and is not stored,
+// BusyNames: names that are not compared with the rows for now [F30]. Those that a commit not yet applied binds or unbinds, since the tree may have
+// moved on further than one program's change can tell; and all names of the nodes of commits whose applying has begun and is not stored,
 // because it was interrupted or failed: what lies there may be half of a commit.
 import type { AcceptedCommit } from "../../content-store.ts";
 
@@ -7,7 +7,7 @@ export class BusyNames {
   readonly #names = new Map<string, number>();
   readonly #nodes = new Map<number, number>();
 
-  /** The commit waits to be brought up. */
+  /** The commit waits to be applied. */
   add({ change }: AcceptedCommit): void {
     for (const { folder, name } of change.bindings) countBy(this.#names, `${folder}/${name}`, 1);
   }
@@ -16,7 +16,7 @@ export class BusyNames {
     for (const node of nodesOf(commit)) countBy(this.#nodes, node, 1);
   }
 
-  /** It is up. */
+  /** It is applied. */
   delete(commit: AcceptedCommit, wasBegun: boolean): void {
     for (const { folder, name } of commit.change.bindings) countBy(this.#names, `${folder}/${name}`, -1);
     if (wasBegun) for (const node of nodesOf(commit)) countBy(this.#nodes, node, -1);

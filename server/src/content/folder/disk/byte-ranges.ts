@@ -13,7 +13,7 @@ export function joinRanges(ranges: readonly ByteRange[]): ByteRange[] {
   return joined;
 }
 
-/** What of `wanted` is not in `had`; `had` is joined. */
+/** Ranges of `wanted` that are not in `had`; `had` is joined. */
 export function rangesWithout(wanted: readonly ByteRange[], had: readonly ByteRange[]): ByteRange[] {
   const missing: ByteRange[] = [];
   for (const { offset, length } of joinRanges(wanted)) {

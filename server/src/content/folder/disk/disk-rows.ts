@@ -1,4 +1,4 @@
-// DiskRows: what the folder is compared with, the meta store's rows with those over them that a batch of bringing up has changed and not
+// DiskRows: what the folder is compared with, the meta store's rows with those over them that a batch of applying has changed and not
 // yet stored. Knows where a folder lies on disk: that follows the rows, never the committed tree.
 import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { VersionId } from "@runnel/shared";
@@ -113,7 +113,7 @@ export class DiskRows {
     return place;
   }
 
-  /** Where a folder lies; undefined when the rows do not know it. */
+  /** Path of a folder. @returns undefined when the rows do not know it. */
   async pathOf(folder: number): Promise<string | undefined> {
     const names: string[] = [];
     for (let at = folder; at !== ROOT_NODE;) {
@@ -158,7 +158,7 @@ export class DiskRows {
     return this.#put.size > 0 || this.#removed.size > 0 || this.#places.size > 0;
   }
 
-  /** Stores what has changed, the seq now up, and what is up beyond it, in one transaction. After a failure all is still to be stored. */
+  /** Stores what has changed, the seq now applied, and what is applied beyond it, in one transaction. After a failure all is still to be stored. */
   async store(upSeq: number, passed?: Passed): Promise<void> {
     const put = [...this.#put.values()];
     await this.#meta.broughtUp({

@@ -1,4 +1,4 @@
-// What the volume does not offer although it lies in the folder: names that are too long, nested volumes, other file systems.
+// Names that the volume does not offer although they lie in the folder: names that are too long, nested volumes, other file systems.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRows } from "./disk-rows.ts";
@@ -6,16 +6,16 @@ import type { DiskRows } from "./disk-rows.ts";
 const EXAMPLES = 100;
 /** Remembered by their folders; more are only counted. */
 const NAMES_MAX = 10_000;
-/** Of them as many are named to who wants to remove the folder. */
+/** Names told to a person who wants to remove the folder. */
 const NAMED = 3;
 
 export class ExcludedNames {
-  /** By the node of the folder that they are in: how many names each stands for that is shown. */
+  /** Excluded names by the node of their folder: how many names each stands for that is shown. */
   readonly #in = new Map<number, Map<string, number>>();
   #remembered = 0;
   #more = 0;
 
-  /** So many names in a folder, shown as this one. */
+  /** Adds so many names in a folder, shown as this one. */
   add(folder: number, shown: string, count = 1): void {
     const names = this.#in.get(folder) ?? new Map<string, number>();
     if (names.has(shown) || this.#remembered < NAMES_MAX) {
@@ -37,7 +37,7 @@ export class ExcludedNames {
   }
 
   /**
-   * The folder is looked at: what was left out may be gone. What is in it and has no row is no client's to remove [W161]. @throws NotEmpty, with a sentence
+   * The folder is probed: what was excluded may be gone. What is in it and has no row is no client's to remove [W161]. @throws NotEmpty, with a sentence
    * that names it.
    */
   async mustNotBeIn(folder: number, root: DiskRoot, rows: DiskRows): Promise<void> {
@@ -74,7 +74,7 @@ async function holdsOthers(folder: number, path: string, root: DiskRoot, rows: D
     });
   } catch (error) {
     if (isRunnelError(error, "NotFound", "NotFolder")) return false;
-    // One that may not be read.
+    // A folder that may not be read.
     if (isRunnelError(error, "Denied", "Unavailable")) return true;
     throw error;
   }

@@ -11,7 +11,7 @@ export interface Found {
 /** Names to be compared with the rows once a batch is stored. */
 export interface Probes {
   paths: string[];
-  /** To be listed. */
+  /** Folders to be listed. */
   folders: number[];
   moves: { from: string; to: string }[];
 }

@@ -15,7 +15,7 @@ import {
   joinPath,
 } from "./store-layout.ts";
 
-/** Of everything in the store's folder [F22]. */
+/** Format of everything in the store's folder [F22]. */
 export const FOLDER_FORMAT = 1;
 const MARKER_BYTES_MAX = 4096;
 
@@ -124,7 +124,7 @@ export async function markerFault(
   return `The folder belongs to another volume, or the server was started with other data than before. ${wayOut(name)}`;
 }
 
-/** What a person can do who knows that it is the right folder [F113]. */
+/** Advice for a person who knows that it is the right folder [F113]. */
 export function wayOut(name: string): string {
   return `If it is the right folder, "runnel serve --adopt ${name}" takes it in anew.`;
 }

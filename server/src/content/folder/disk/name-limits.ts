@@ -1,5 +1,5 @@
-// What the served folder's file system makes of names: some cannot hold ":" or a long name (vfat, NTFS, encrypted folders). Found out by trying, so
-// that such a name is refused when a client asks for it; once it was committed, nothing after it could be brought up.
+// Limits that the served folder's file system sets to names: some cannot hold ":" or a long name (vfat, NTFS, encrypted folders). Found out by trying, so
+// that such a name is refused when a client asks for it; once it was committed, nothing after it could be applied.
 import type { DiskRoot } from "@runnel/shared";
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import { STORE_FILE_MODE, TEMP_FOLDER, joinPath } from "./store-layout.ts";
@@ -11,11 +11,11 @@ const BEGIN = "name-";
 const ENDS = [".", " "];
 
 export interface NameLimits {
-  /** Not allowed anywhere. */
+  /** Characters allowed nowhere. */
   characters: readonly string[];
-  /** Not even characters below the blank. */
+  /** True when characters below the blank are not allowed. */
   controls: boolean;
-  /** Not allowed at the end. */
+  /** Characters not allowed at the end. */
   ends: readonly string[];
   bytesMax: number;
 }

@@ -1,12 +1,12 @@
-// Notices of the folder engine: versions that other programs destroyed, files kept beside, saves that never got into their files. They are told in passing and written by and by; those
-// that are settled, or old, go when somebody asks.
+// Notices of the folder engine: versions that other programs destroyed, files kept as a conflict copy, saves that never got into their
+// files. They are reported in passing and written by and by; those that are settled, or old, go when somebody asks.
 import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
 import { LIMITS, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 
-/** As old files are kept in the trash. */
+/** Notices are kept as long as old files in the trash. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 const NS_PER_MS = 1_000_000n;
 /** Ranges that a notice names. */
@@ -23,7 +23,7 @@ export interface NoticesDeps {
 
 export class Notices {
   readonly #deps: NoticesDeps;
-  /** Not yet written, by node. */
+  /** Losses not yet written, by node. */
   readonly #lost = new Map<number, { seq: number; versions: number; path: string }>();
   #others: Notice[] = [];
   #writing: Promise<void> | undefined;
@@ -65,7 +65,7 @@ export class Notices {
     this.#add({ kind: "incomplete", path, keptBeside, missing: ranges, missingBytes, atMs: this.#nowMs });
   }
 
-  /** Oldest first, with all that was told before the call. */
+  /** Oldest first, with all that was reported before the call. */
   async list(): Promise<Notice[]> {
     const { meta } = this.#deps;
     await this.#write();
@@ -93,7 +93,7 @@ export class Notices {
     }
   }
 
-  /** Resolves when all told so far is written, or could not be: then it is with the next. */
+  /** Resolves when all reported so far is written, or could not be: then it is with the next. */
   async #write(): Promise<void> {
     const before = this.#writing;
     const mine = (async () => {

@@ -1,5 +1,5 @@
-// Presence: whether the folder at the root is the volume's, and lies at its path. Once it is not, nothing is read from it, nothing is put into it, and
-// nothing is told as removed [F21]; the store is over then, and whoever opened it opens another one when the right folder is back.
+// RootGuard: whether the folder at the root is the volume's, and lies at its path. Once it is not, nothing is read from it, nothing is put into it, and
+// nothing is reported as removed [F21]; the store is over then, and whoever opened it opens another one when the right folder is back.
 import type { Clock, Disk, DiskRoot, DiskStat, ErrorKind } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRows } from "./disk-rows.ts";
@@ -19,7 +19,7 @@ export interface RootGuardDeps {
   name: string;
   /** It was served before, so its marker is expected. */
   wasServed: boolean;
-  /** Told once, while it is watched. */
+  /** Reported once, while it is watched. */
   gone(reason: string): void;
 }
 
@@ -38,12 +38,12 @@ export class RootGuard {
     return this.#reason;
   }
 
-  /** From now on its absence is told. */
+  /** From now on its absence is reported. */
   watch(): void {
     this.#isWatching = true;
   }
 
-  /** @throws Unavailable when the folder is not the volume's, was not once, or cannot be looked at now; Version, when only a newer server can serve it. */
+  /** @throws Unavailable when the folder is not the volume's, was not once, or cannot be probed now; Version, when only a newer server can serve it. */
   async check(): Promise<void> {
     const found = this.#reason === undefined ? await this.#find() : undefined;
     if (this.#reason === undefined && found?.isSure === true) {
@@ -59,7 +59,7 @@ export class RootGuard {
     this.check().catch(() => undefined);
   }
 
-  /** What failed in a folder that is not the volume's any more failed for that. @throws Unavailable, else what `work` does. */
+  /** Blames the folder, when it is not the volume's any more, for what failed in it. @throws Unavailable, else what `work` does. */
   async during<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
@@ -117,7 +117,7 @@ interface Found {
 const GONE_KINDS: readonly ErrorKind[] = ["NotFound", "NotFolder", "Denied", "ReadOnly", "Unavailable", "Corrupt"];
 const MOVED = "The folder was moved, or another one is in its place.";
 
-/** Of the folder that lies there now. */
+/** Stat of the folder that lies there now. */
 async function statAt(disk: Disk, path: string): Promise<DiskStat> {
   const root = await disk.openRoot(path);
   try {

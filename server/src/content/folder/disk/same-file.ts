@@ -1,4 +1,4 @@
-// Whether what is on disk is what was recorded. A handle is a file's identity; the stat tuple tells whether its content can have changed.
+// Tells whether what is on disk is what was recorded. A handle is a file's identity; the stat tuple tells whether its content can have changed.
 import type { DiskStat } from "@runnel/shared";
 
 /** A change within this time of the tuple need not show in it (clock granularity), so digests taken then are not trusted. */
@@ -24,7 +24,7 @@ export function isSameBytes(a: DiskStat, b: DiskStat): boolean {
   return isSameTuple(a, b) || (a.ino === b.ino && a.nlink !== b.nlink && isSameContent(a, b));
 }
 
-/** As far as size and mtime tell; used where our own rename has changed the ctime. */
+/** Compares size and mtime alone; used where our own rename has changed the ctime. */
 export function isSameContent(a: DiskStat, b: DiskStat): boolean {
   return a.type === b.type && a.sizeBytes === b.sizeBytes && a.mtimeNs === b.mtimeNs;
 }
@@ -39,7 +39,7 @@ export function wouldShow(stat: DiskStat, wallNs: bigint): boolean {
   return stat.mtimeNs < stat.ctimeNs || stat.mtimeNs > wallNs;
 }
 
-/** A tuple that no file has: a row with it is looked at again, whatever is there. */
+/** A tuple that no file has: a row with it is probed again, whatever is there. */
 export function impossibleStat(stat: DiskStat): DiskStat {
   return { ...stat, ctimeNs: -1n, mtimeNs: -1n, ino: 0 };
 }

@@ -1,4 +1,4 @@
-// What drives show of a node and the served folder does not have, since the server's system would trust it: set-uid, set-gid and sticky bits, owners, devices
+// Attributes that drives show of a node and the served folder does not have, since the server's system would trust it: set-uid, set-gid and sticky bits, owners, devices
 // [F168]. It lies in an extended attribute, so that it survives the loss of the index, with what the disk had then: a field that another program has changed
 // since is that program's.
 import type { DiskRoot, DiskStat, FileType, NodeState, Xattr } from "@runnel/shared";
@@ -15,7 +15,7 @@ const record = z.object({
   disk: z.object(fields),
 });
 
-/** What the disk has in the place of a node of that type: of a device an empty file. */
+/** Type on disk in the place of a node: for a device an empty file. */
 export function typeOnDisk(type: FileType): FileType {
   return isDevice(type) ? "file" : type;
 }
@@ -24,7 +24,7 @@ export function isDevice(type: FileType): type is "char" | "block" {
   return type === "char" || type === "block";
 }
 
-/** undefined: the disk has all of it. */
+/** @returns undefined when the disk has all of it. */
 function encodeShown({ type, mode, uid, gid, rdev }: NodeState, disk: DiskStat): Uint8Array | undefined {
   const isSame = type === disk.type && mode === disk.mode && uid === disk.uid && gid === disk.gid;
   if (isSame) return undefined;
@@ -36,7 +36,7 @@ function encodeShown({ type, mode, uid, gid, rdev }: NodeState, disk: DiskStat):
   return Buffer.from(JSON.stringify(value));
 }
 
-/** What of a node is not as the disk has it; nothing for a value that this engine did not write. */
+/** Attributes of a node that are not as the disk has them; none for a value that this engine did not write. */
 export function decodeShown(
   value: Uint8Array | undefined,
   disk: DiskStat,

@@ -25,7 +25,7 @@ export function isInStore(path: string): boolean {
   return path.split("/").includes(STORE_FOLDER);
 }
 
-/** What bringing up `seq` keeps in temp/: `new` is going in, `old` came out, `link` is a further name going in. */
+/** Path that applying `seq` uses in temp/: `new` is going in, `old` came out, `link` is a further name going in. */
 export function tempPath(seq: number, role: "new" | "old" | "link"): string {
   return `${TEMP_FOLDER}/${seq}.${role}`;
 }
@@ -57,7 +57,7 @@ export function seqOfTemp(name: string): number | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
-/** Where a staged file's notes are, beside it [F33]. */
+/** Path of a staged file's notes, next to it [F33]. */
 export function notesPath(name: string): string {
   return stagedPath(name + NOTES_ENDING);
 }

@@ -1,4 +1,4 @@
-// Writing into a new file: long runs of zeros are left out, so that they become holes.
+// Writing into a new file: long runs of zeros are skipped, so that they become holes.
 import type { DiskFile } from "@runnel/shared";
 
 const BLOCK_BYTES = 4096;
@@ -6,7 +6,7 @@ const BLOCK_BYTES = 4096;
 const HOLE_BYTES = 16 * BLOCK_BYTES;
 const ZEROS = Buffer.alloc(BLOCK_BYTES);
 
-/** True when something was left out: the file may be shorter than its content. */
+/** True when something was excluded: the file may be shorter than its content. */
 export async function writeSparsely(file: DiskFile, offset: number, bytes: Uint8Array): Promise<boolean> {
   const holes = holesOf(offset, bytes);
   let at = 0;

@@ -7,7 +7,7 @@ import { changeXattrs, isRunnelError, isXattrName } from "@runnel/shared";
 import type { DiskXattrs } from "../../../meta/meta-store.ts";
 import { shownOf } from "./shown.ts";
 
-/** Of what lies on disk, by name. */
+/** Digest of what lies on disk, by name. */
 export function xattrDigest(xattrs: readonly Xattr[]): string {
   const hash = createHash("sha256");
   for (const [name, value] of xattrs) hash.update(`${name}\0${value.length}\0`).update(value);
@@ -20,7 +20,7 @@ function recorded(digest: string, refused: string[]): DiskXattrs | undefined {
 
 /**
  * Sets one on disk. Resolves to what to record: with another program's change in it that was not taken in yet, the record stays behind, so that the next
- * look finds that.
+ * probe finds that.
  */
 export async function applyXattr(
   root: DiskRoot,
@@ -49,7 +49,7 @@ async function isRefusedBy(setting: Promise<void>): Promise<boolean> {
   }
 }
 
-/** What another program made of them: all that the node has now, and what to record; undefined when nothing. */
+/** Finds what another program made of them: all that the node has now, and what to record; undefined when nothing. */
 export async function foundXattrs(
   root: DiskRoot,
   path: string,
@@ -68,11 +68,11 @@ export async function foundXattrs(
 export interface FoundXattrs {
   /** But for our own. */
   xattrs: Xattr[];
-  /** What is said of the node beside what the disk has (shown.ts). */
+  /** Attributes of the node that the disk does not have (shown.ts). */
   shown: Uint8Array | undefined;
 }
 
-/** What is gone or may not be read has none; an event tells. */
+/** Reads none of what is gone or may not be read; an event tells. */
 export async function readXattrs(root: DiskRoot, path: string): Promise<FoundXattrs> {
   try {
     const all = await root.xattrs(path);

@@ -1,4 +1,4 @@
-// How far bringing up had come, when nothing but the log and the folder is left to say so. Commits are brought up in order, so one that is evidently
+// Finds how far applying had come, when nothing but the log and the folder is left to say so. Commits are applied in order, so one that is evidently
 // in the folder says the same of all before it but those that waited [F65]. Reads only.
 import { isSameHandle } from "../disk/same-file.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
@@ -9,11 +9,11 @@ import { interruptedOf } from "./interrupted-batch.ts";
 export interface ToShow {
   /** The commits that the folder does not show yet. */
   commits: SalvageCommit[];
-  /** Those before that are not shown all the same, with the path they belong to now: a power cut need not keep the order of names within a batch. */
+  /** Commits before those that are not shown all the same, with the path they belong to now: a power cut need not keep the order of names within a batch. */
   interrupted: SalvageCommit[];
 }
 
-/** What is brought up with one sync is no more than this. */
+/** Commits applied with one sync are no more than this. */
 const BATCH_COMMITS = 64;
 
 export async function whatToShow(tree: SalvageTree, { commits, waited }: SalvageLog): Promise<ToShow> {
@@ -32,7 +32,7 @@ export async function whatToShow(tree: SalvageTree, { commits, waited }: Salvage
   return { commits: commits.slice(from), interrupted };
 }
 
-/** Behind the last commit that a noted file tells of: the one it was made for, or the rename that brought it to where it lies. */
+/** Behind the last commit that a recorded file tells of: the one it was made for, or the rename that brought it to where it lies. */
 async function afterLastIntent(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<number> {
   let after = 0;
   for (const [index, commit] of commits.entries()) {
@@ -55,7 +55,7 @@ async function hasMoved(tree: SalvageTree, commit: SalvageCommit, before: readon
   if (before.some((earlier) => tookFrom(earlier, path, node))) return false;
   if (leftByExchange(tree, commit, source, target) !== undefined) return false;
   if (operation.op === "rename" && tree.ownerOf(target) !== undefined) return tree.isOf(target, node);
-  // One of those before would have made it: that it is not there says nothing.
+  // A commit before would have made it: that it is not there says nothing.
   if (before.some((earlier) => earlier.path === from || from.startsWith(`${earlier.path}/`))) return false;
   if (operation.op === "link") return isSameHandle(source?.handle, target.handle);
   if (operation.how !== "exchange") return source === undefined;

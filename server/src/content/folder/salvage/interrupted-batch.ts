@@ -1,4 +1,4 @@
-// What a power cut left out of the batch that was under way: the disk need not keep the order in which its names were changed, so a commit can be
+// Finds what a power cut left undone of the batch that was under way: the disk need not keep the order in which its names were changed, so a commit can be
 // shown without one before it [F65]. Reads only.
 import { isSameHandle } from "../disk/same-file.ts";
 import { bindsName, isLike, isIntentAt, nameAfter, placesSince } from "./places.ts";
@@ -7,7 +7,7 @@ import type { Found, SalvageTree } from "./salvage-tree.ts";
 
 type Rename = Extract<SalvageCommit["operation"], { op: "rename" }>;
 
-/** Those of `shown` that are asked for and not shown all the same, in seq order, with the path they belong to after all of `shown`. */
+/** Commits of `shown` that are asked for and not shown all the same, in seq order, with the path they belong to after all of `shown`. */
 export async function interruptedOf(
   tree: SalvageTree,
   shown: readonly SalvageCommit[],
@@ -94,7 +94,7 @@ async function interruptedRename(
   return { ...commit, path };
 }
 
-/** What lies at the node's name is the node's: noted for it, or as one of the commits up to this one left it. */
+/** Tells whether what lies at the node's name is the node's: recorded for it, or as one of the commits up to this one left it. */
 function isNodes(tree: SalvageTree, found: Found, commit: SalvageCommit, earlier: readonly SalvageCommit[]): boolean {
   const { node } = commit.result;
   if (tree.ownerOf(found) !== undefined) return tree.isOf(found, node);

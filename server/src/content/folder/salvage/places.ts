@@ -1,9 +1,9 @@
-// Where the commits of a log put things, and whether what lies there is theirs. Reads only.
+// Places where the commits of a log put things, and whether what lies there is theirs. Reads only.
 import type { SalvageCommit } from "./salvage-log.ts";
 import type { Found, SalvageTree } from "./salvage-tree.ts";
 import { stateOf } from "./salvage-tree.ts";
 
-/** Where the name that the rename `commit` concerns is after it, when it was `path` before. */
+/** Path after the rename `commit` of the name that it concerns, when it was `path` before. */
 function movedBy({ operation, from, path: to }: SalvageCommit, path: string): string {
   if (operation.op !== "rename" || from === "") return path;
   if (path === from) return to;
@@ -11,7 +11,7 @@ function movedBy({ operation, from, path: to }: SalvageCommit, path: string): st
   return operation.how === "exchange" && path === to ? from : path;
 }
 
-/** Where the commit's node can be, with the index of the commit that brought it there first; where it is in the end stands last. */
+/** Places where the commit's node can be, with the index of the commit that brought it there first; where it is in the end stands last. */
 export function placesSince(
   commit: SalvageCommit,
   commits: readonly SalvageCommit[],
@@ -30,7 +30,7 @@ export function placesSince(
   return places;
 }
 
-/** Where the name that the commit bound is after the commits behind it; undefined when one of them took it away. */
+/** Path that the name bound by the commit has after the commits behind it; undefined when one of them took it away. */
 export function nameAfter(commit: SalvageCommit, later: readonly SalvageCommit[]): string | undefined {
   let path = commit.path;
   for (const each of later) {
@@ -48,14 +48,14 @@ export function bindsName({ operation, path, from }: SalvageCommit, name: string
   return names.some((each) => each === name || (operation.op === "rename" && name.startsWith(`${each}/`)));
 }
 
-/** Its size and time are those that the commit says of its node. */
+/** Compares size and time with what the commit says of its node. */
 export function isLike({ stat }: Found, commit: SalvageCommit): boolean {
   const state = stateOf(commit, commit.result.node);
   if (state === undefined || state.type !== stat.type) return false;
   return stat.type !== "file" || (state.sizeBytes === stat.sizeBytes && state.mtimeNs === stat.mtimeNs);
 }
 
-/** A file noted for this very commit lies there. */
+/** A file recorded for this very commit lies there. */
 export async function isIntentAt(tree: SalvageTree, path: string, commit: SalvageCommit): Promise<boolean> {
   const found = await tree.find(path);
   return found !== undefined && tree.intentOf(found)?.seq === commit.seq;

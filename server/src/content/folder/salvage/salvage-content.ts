@@ -1,5 +1,5 @@
 // The bytes of a commit that is to be salvaged: from its log record, its staged file, and whatever may hold the versions it copies from. All of it is
-// proved against the recipe, chunk by chunk; what cannot be proved is not used [F67].
+// verified against the recipe, chunk by chunk; what cannot be verified is not used [F67].
 import type { DiskFile, DiskRoot, Executor, Log } from "@runnel/shared";
 import { DIGEST_BYTES, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
 import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, isTrashName, joinPath, stagedPath } from "../disk/store-layout.ts";
@@ -25,7 +25,7 @@ export class SalvageContent {
   private readonly tree: SalvageTree;
   /** Files in trash/ by node: which epoch they are of is not known. */
   private readonly trash = new Map<number, { seq: number; path: string }[]>();
-  /** What bringing up has left in temp/. */
+  /** Files that applying has left in temp/. */
   private readonly temps: string[] = [];
 
   constructor(deps: { root: DiskRoot; log: Log; executor: Executor; tree: SalvageTree }) {
@@ -52,7 +52,7 @@ export class SalvageContent {
   }
 
   /**
-   * A synced file in temp/ with the commit's content and attributes, or undefined when its bytes cannot be proved. `placeOf`: where a node's file is now.
+   * A synced file in temp/ with the commit's content and attributes, or undefined when its bytes cannot be verified. `placeOf`: where a node's file is now.
    * @throws what the disk throws.
    */
   async build(
@@ -84,7 +84,7 @@ export class SalvageContent {
     const { recipe, runs } = content;
     const pieces = piecesOf(runs, 0, content.sizeBytes);
     for (const piece of pieces) await this.copyOwn(file, commit, content, piece);
-    // Without a recipe only what the log's own checksums cover is proved.
+    // Without a recipe only what the log's own checksums cover is verified.
     if (recipe === undefined) return runs.every((run) => run.from === "log");
     const offsets = chunkOffsets(recipe);
     let wrong = await this.wrongOf(file, content, offsets, [...recipe.lengths.keys()]);
@@ -134,7 +134,7 @@ export class SalvageContent {
     });
   }
 
-  /** Files that may hold the versions copied from, likely ones first: what they hold is proved afterwards. */
+  /** Files that may hold the versions copied from, likely ones first: what they hold is verified afterwards. */
   private *candidates(
     commit: SalvageCommit,
     runs: readonly Run[],

@@ -1,4 +1,4 @@
-// What a commit log still tells when its meta store is lost: the own commits that may not be in the plain folder, by path, and which files were
+// Reads what a commit log still tells when its meta store is lost: the own commits that may not be in the plain folder, by path, and which files were
 // put in place for which commit. Reads the log, changes nothing.
 import type { Change, Log, RecordPlace } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult } from "../../../meta/meta-store.ts";
@@ -14,7 +14,7 @@ export interface SalvageCommit {
   change: Change;
   path: string;
   from: string;
-  /** Of a write: further names of the node. */
+  /** Further names of a written node. */
   names: string[];
   /** Paths of other nodes that a write copies from. */
   sources: ReadonlyMap<number, string>;
@@ -25,19 +25,19 @@ export interface SalvageCommit {
 export interface IntentFile {
   seq: number;
   node: number;
-  /** As the commit left it. */
+  /** Size and time as the commit left it. */
   sizeBytes: number;
   mtimeNs: bigint;
 }
 
 export interface SalvageLog {
-  /** In seq order; their paths are those of now, as far as renames by other programs tell. */
+  /** Commits in seq order; their paths are those of now, as far as renames by other programs tell. */
   commits: SalvageCommit[];
   /** Commits that later ones may have overtaken. */
   waited: ReadonlySet<number>;
-  /** By handle (handleKey). */
+  /** Intents by handle (handleKey). */
   intents: Map<string, IntentFile>;
-  /** Whose file it is, by handle: of those noted, and of those that commits met in the folder. */
+  /** Owning nodes of files by handle: of those recorded, and of those that commits met in the folder. */
   owners: Map<string, number>;
   /** Every path that the commits of the log concern, up or not: the server itself may have touched the files there lately. */
   ownPaths: Set<string>;
@@ -98,7 +98,7 @@ class Reader {
 
   /**
    * The other programs' changes are what the disk shows, and one is only taken into the tree where the disk shows what the tree has: a later one of
-   * the same name or content says that the commit was up [F65].
+   * the same name or content says that the commit was applied [F65].
    */
   isShown({ seq, operation, result }: SalvageCommit): boolean {
     const foreign = this.foreign.get(result.node);

@@ -80,7 +80,7 @@ export class SalvageTree {
     this.ownTouches.add(path);
   }
 
-  /** What lies there is another node's, as far as the log tells. */
+  /** Tells whether what lies there is another node's, as far as the log knows. */
   isAnothers(found: Found, node: number): boolean {
     const owner = this.ownerOf(found);
     return owner !== undefined && owner !== node;
@@ -100,14 +100,14 @@ export class SalvageTree {
     const { stat } = found;
     if (stat.type === "folder") return false;
     const intent = this.intentOf(found);
-    // One that was just made is empty; its times may not have got onto the disk.
+    // A file that was just made is empty; its times may not have got onto the disk.
     const isAsLeft = intent?.sizeBytes === stat.sizeBytes && (intent.mtimeNs === stat.mtimeNs || stat.sizeBytes === 0);
     if (isAsLeft) return false;
     const hasOwnCtime = intent !== undefined || this.ownTouches.has(path);
     return stat.mtimeNs > wallNs || (!hasOwnCtime && stat.ctimeNs > wallNs);
   }
 
-  /** The folder above is there; what another program has put in its way is kept beside. */
+  /** The folder above is there; what another program has put in its way is kept as a conflict copy. */
   async makeParents(path: string, wallNs: bigint): Promise<void> {
     const { folder } = splitPath(path);
     if (folder === "") return;
@@ -122,15 +122,15 @@ export class SalvageTree {
   async keepConflictCopy(path: string, wallNs: bigint): Promise<void> {
     const { folder, name } = splitPath(path);
     for (let count = 1; ; count++) {
-      const beside = joinPath(folder, conflictName(name, wallNs, count));
+      const conflictCopy = joinPath(folder, conflictName(name, wallNs, count));
       try {
-        await this.root.rename(path, beside, "keep");
+        await this.root.rename(path, conflictCopy, "keep");
       } catch (error) {
         if (isRunnelError(error, "Exists")) continue;
         throw error;
       }
       this.touch(path);
-      this.report.keptBeside.push({ path, keptBeside: beside });
+      this.report.keptBeside.push({ path, keptBeside: conflictCopy });
       return;
     }
   }
@@ -165,7 +165,7 @@ export class SalvageTree {
     return this.asides.get(node) ?? [];
   }
 
-  /** Gives what lies in temp/ a place; what another program put there is kept beside, an older file is taken out. */
+  /** Gives what lies in temp/ a place; what another program put there is kept as a conflict copy, an older file is taken out. */
   async place(temp: string, path: string, node: number, commit: SalvageCommit): Promise<void> {
     const { seq, wallNs } = commit;
     await this.makeParents(path, wallNs);
@@ -232,7 +232,7 @@ export function isOfThePlace(error: unknown): error is RunnelError {
   );
 }
 
-/** Of an extended attribute that the file system does not hold. */
+/** Ignores that the file system does not hold an extended attribute. */
 export async function ignoreRefused(change: Promise<void>): Promise<void> {
   try {
     await ignoreDenied(change);

@@ -55,9 +55,9 @@ class Salvage {
   private readonly tree: SalvageTree;
   private readonly content: SalvageContent;
   private readonly found: SalvageLog;
-  /** Where nodes are now. */
+  /** Paths of nodes now. */
   private readonly places = new Map<number, string>();
-  /** What is still to be set when all is in its place. */
+  /** Attributes still to be set when all is in its place. */
   private readonly attributes = new Map<number, { state: NodeState; commit: SalvageCommit }>();
   private readonly xattrs = new Map<number, XattrChange[]>();
 
@@ -79,7 +79,7 @@ class Salvage {
         if (!isOfThePlace(error)) throw error;
         this.miss(commit, error);
       }
-      // In order on the disk, too: that one is there tells of those before.
+      // The order holds on the disk, too: that one is there tells of those before.
       await this.tree.sync();
     }
     for (const each of this.attributes.values()) await this.setAttributes(each);
@@ -136,7 +136,7 @@ class Salvage {
     // Stopped between two names of the file, it is at one of them.
     let at: string | undefined;
     for (const name of [path, ...names]) if (await isIntentAt(tree, name, commit)) at ??= name;
-    /** Whose bytes are kept already, by handle. */
+    /** Files whose bytes are kept already, by handle. */
     const kept = new Set<string>();
     if (at === undefined) {
       const old = await tree.find(path);
@@ -180,7 +180,7 @@ class Salvage {
     await tree.place(temp, path, result.node, commit);
   }
 
-  /** What is not where it was has been moved already, or taken away by another program. */
+  /** A file that is not where it was has been moved already, or taken away by another program. */
   private async rename(commit: SalvageCommit, how: "replace" | "keep" | "exchange"): Promise<void> {
     const { tree } = this;
     const { from, path, wallNs, result, change, seq } = commit;
@@ -189,7 +189,7 @@ class Salvage {
     const left = leftByExchange(tree, commit, source, there);
     if (source !== undefined && left !== undefined) return tree.takeOut(from, source, left, seq);
     if (source === undefined || tree.isAnothers(source, result.node)) {
-      // What it replaced goes all the same.
+      // The file that it replaced goes all the same.
       const replaced = there && change.nodes.find(({ node, nlink }) => nlink === 0 && tree.isOf(there, node));
       if (there !== undefined && replaced !== undefined) await this.clear(path, there, replaced.node, commit);
       return;
@@ -269,7 +269,7 @@ async function makeAny(root: DiskRoot, path: string, { type, target, rdev }: Nod
   await file.close();
 }
 
-/** What an interruption left in temp/. */
+/** Removes what an interruption left in temp/. */
 async function removeAny(root: DiskRoot, path: string): Promise<void> {
   try {
     await root.removeFile(path);

@@ -20,7 +20,7 @@ import { versionKey } from "../disk/store-layout.ts";
 import type { FolderVersion, Versions } from "../versions/versions.ts";
 import { writeSparsely } from "../disk/write-sparsely.ts";
 
-/** What one read from the log or an older version takes into memory. */
+/** Bytes that one read from the log or an older version takes into memory. */
 const BUFFER_BYTES = 1024 * 1024;
 
 export interface FillDeps {
@@ -38,7 +38,7 @@ function isMissing(error: unknown): boolean {
 }
 
 export interface Filled {
-  /** What could not be had from anywhere, ascending: zeros there, or what another program has written. */
+  /** Ranges that could not be had from anywhere, ascending: zeros there, or what another program has written. */
   missing: ByteRange[];
   /** A file just changed, and the rows do not say yet how: later more may be had. */
   mayComeBack: boolean;
@@ -53,7 +53,7 @@ export async function fill(deps: FillDeps, file: DiskFile, content: PendingConte
   const failed: ByteRange[] = [];
   let mayComeBack = false;
   let at = 0;
-  // A new temp has the length of its runs, but for zeros that were left out.
+  // A new temp has the length of its runs, but for zeros that were skipped.
   let hasLength = content.temp === "";
   for (const run of content.runs) {
     if (run.from === "log" && (await copyLog(deps, file, content, run.at, at, run.length))) hasLength = false;
@@ -89,7 +89,7 @@ export async function askCommitter(
   return joinRanges(wrong.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 })));
 }
 
-/** True when zeros were left out. */
+/** True when zeros were skipped. */
 async function copyLog(
   { callbacks }: FillDeps,
   file: DiskFile,
@@ -208,7 +208,7 @@ async function isChunk(executor: Executor, bytes: Uint8Array, { digest, length }
 class KnownVersions {
   readonly #deps: FillDeps;
   readonly #executor: Executor;
-  /** undefined: it cannot be read. */
+  /** Opened versions; undefined when one cannot be read. */
   readonly #open = new Map<string, FolderVersion | undefined>();
 
   constructor(deps: FillDeps, executor: Executor) {

@@ -1,10 +1,10 @@
-// Room on the disk: what accepted commits will need is set aside before they are answered, so that bringing them up cannot fail for space.
+// Room on the disk: what accepted commits will need is set aside before they are answered, so that applying them cannot fail for space.
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 
 /** Left for the store's own records and for folders that grow. */
 const MARGIN_BYTES = 1024 * 1024;
-/** Where so much more is free than is set aside, what the disk said lately does. */
+/** Free bytes, beyond those set aside, above which the disk's last answer is still good. */
 const PLENTY_BYTES = 1024 * 1024 * 1024;
 const FRESH_MS = 1_000;
 
@@ -13,18 +13,18 @@ export class Reservations {
   readonly #clock: Clock;
   readonly #cutTrash: (missing: () => Promise<number>) => Promise<void>;
   #bytes = 0;
-  /** What the disk said last, less what was set aside since, and until when that does. */
+  /** Free bytes by the disk's last answer, less what was set aside since, and until when that is good. */
   #left = 0;
   #leftUntilMs = 0;
 
-  /** `cutTrash` asks how much is missing when its turn has come: others may have made room until then. */
+  /** `cutTrash` asks how much is missing when its turn has come: others may have freed space until then. */
   constructor(root: DiskRoot, clock: Clock, cutTrash: (missing: () => Promise<number>) => Promise<void>) {
     this.#root = root;
     this.#clock = clock;
     this.#cutTrash = cutTrash;
   }
 
-  /** @throws NoSpace. The returned function gives the room back, once. */
+  /** @throws NoSpace. The returned function gives the space back, once. */
   async take(bytes: number): Promise<() => void> {
     // Set aside at once: others who ask meanwhile see it taken.
     this.#bytes += bytes;

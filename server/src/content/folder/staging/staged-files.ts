@@ -1,4 +1,4 @@
-// Staged files: what uploads fill in temp/ before their commit names it. One with notes outlives the server: the next life may go on with it.
+// Staged files: what uploads fill in temp/ before their commit names it. One with notes outlives the server: the next process may go on with it.
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { ResumableFile, StagedFile, ResumedFile } from "../../content-store.ts";
@@ -32,7 +32,7 @@ class OpenStagedFile implements ResumedFile {
   #isClosed = false;
   #unsyncedBytes = 0;
   #isSyncing = false;
-  /** Of syncs in the background. After one that failed nobody knows what the disk has: it fails the last one too. */
+  /** Syncs in the background. After one that failed nobody knows what the disk has: it fails the last one too. */
   #synced: Promise<void> = Promise.resolve();
 
   constructor(root: DiskRoot, name: string, file: DiskFile, checkRoot: MustBeThere, hasNotes = false) {

@@ -1,5 +1,5 @@
-// The notes of a staged file, in a file beside it [F33]: appended, and synced now and then. What a power cut tears off is not
-// told; whoever reads them holds them to the bytes.
+// The notes of a staged file, in a file next to it [F33]: appended, and synced now and then. What a power cut tears off is not
+// reported; whoever reads them holds them to the bytes.
 import { crc32 } from "node:zlib";
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { LIMITS, isRunnelError } from "@runnel/shared";
@@ -29,7 +29,7 @@ export class StagedNotes {
     this.#end += bytes.length;
   }
 
-  /** Those from `end` on are dropped. */
+  /** Drops those from `end` on. */
   async cut(end: number): Promise<void> {
     this.#file ??= await this.#root.open(this.#path, "create", STORE_FILE_MODE);
     await this.#file.truncate(end);
@@ -47,7 +47,7 @@ export class StagedNotes {
   }
 }
 
-/** In order, up to the first that is not whole. */
+/** Yields them in order, up to the first that is not whole. */
 export async function* readNotes(root: DiskRoot, name: string): AsyncGenerator<{ note: Uint8Array; end: number }> {
   const file = await openIfThere(root, notesPath(name));
   if (file === undefined) return;

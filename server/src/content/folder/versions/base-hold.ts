@@ -14,12 +14,12 @@ export type CopyRange = (target: DiskFile, offset: number, length: number) => Pr
 
 export class BaseHold {
   readonly #root: DiskRoot;
-  /** Of its copy. */
+  /** Path of its copy. */
   readonly #path: string;
   readonly #sizeBytes: number;
-  /** Its file while the lease stands: nobody writes to it. */
+  /** The held file while the lease stands: nobody writes to it. */
   #leased: DiskFile | undefined;
-  /** Of that file as the lease was taken. */
+  /** Stat of that file as the lease was taken. */
   #stat: DiskStat | undefined;
   #hasCopy = false;
   #copied: ByteRange[] = [];
@@ -50,7 +50,7 @@ export class BaseHold {
 
   async #takeLease(source: FileSource | undefined): Promise<void> {
     if (source === undefined) return;
-    // What could not be copied then is looked for when it is needed.
+    // Bytes that could not be copied then are looked for when they are needed.
     const lease = await source.file.takeLease(() => void this.#giveWay().catch(() => undefined));
     // Somebody may have written to it before the lease stood.
     if (lease !== "taken" || !(await source.isUnchanged())) return source.close();
@@ -58,7 +58,7 @@ export class BaseHold {
     this.#stat = source.stat;
   }
 
-  /** What an earlier process copied, if anything: what is not there reads as zeros, which their digests tell. */
+  /** Finds what an earlier process copied, if anything: what is not there reads as zeros, which their digests tell. */
   static async find(root: DiskRoot, path: string): Promise<BaseHold | undefined> {
     try {
       const { sizeBytes } = await root.stat(path);

@@ -18,7 +18,7 @@ export interface BaseHoldsDeps {
 export class BaseHolds {
   readonly #deps: BaseHoldsDeps;
   readonly #holds = new Map<string, { version: VersionId; hold: BaseHold }>();
-  /** Those whose copy is being removed. */
+  /** Holds whose copy is being removed. */
   readonly #ending = new Map<string, Promise<void>>();
   /** Versions whose bytes somebody was promised, with how often. */
   readonly #promised = new Map<string, number>();
@@ -31,7 +31,7 @@ export class BaseHolds {
     return this.#holds.get(versionKey(version))?.hold;
   }
 
-  /** Its bytes are to stay, wherever they are put, until `release`. */
+  /** Promises that its bytes stay, wherever they are put, until `release`. */
   promise(version: VersionId): void {
     const key = versionKey(version);
     this.#promised.set(key, (this.#promised.get(key) ?? 0) + 1);

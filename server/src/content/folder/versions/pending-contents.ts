@@ -11,16 +11,16 @@ export type LogPlace = NonNullable<AcceptedCommit["data"]>;
 export interface PendingContent {
   seq: number;
   version: VersionId;
-  /** Who committed it. */
+  /** Instance that committed it. */
   instance: string;
   sizeBytes: number;
   recipe: Recipe | undefined;
   runs: readonly Run[];
-  /** Where each run begins. */
+  /** Offset at which each run begins. */
   starts: Float64Array;
   temp: string;
   data: LogPlace | undefined;
-  /** Its temp file is being put in place: the name in temp/ may already be another file's. */
+  /** True while its temp file is being put in place: the name in temp/ may already be another file's. */
   isBeingApplied: boolean;
 }
 
@@ -87,7 +87,7 @@ interface Range {
 
 export class PendingContents {
   readonly #contents = new Map<string, PendingContent>();
-  /** By how many of them a version is copied from. */
+  /** Counts of the contents that copy from a version. */
   readonly #copies = new Map<string, number>();
 
   add(content: PendingContent): void {
@@ -129,7 +129,7 @@ export class PendingContents {
     });
   }
 
-  /** Where a range's bytes are, in order. Runs lead to earlier commits only, so this ends. */
+  /** Finds where a range's bytes are, in order. Runs lead to earlier commits only, so this ends. */
   pieces(content: PendingContent, offset: number, length: number): Piece[] {
     const pieces: Piece[] = [];
     const stack: (Range | Piece)[] = [{ content, start: offset, end: offset + length }];

@@ -31,7 +31,7 @@ export interface TrashSettings {
   filesMax?: number;
 }
 
-/** What lies beside an old file [F26]. Numbers that JSON cannot hold are decimal strings. */
+/** Record of an old file, next to it [F26]. Numbers that JSON cannot hold are decimal strings. */
 export interface TrashRecord {
   format: number;
   epoch: string;
@@ -157,7 +157,7 @@ export class Trash {
     }
   }
 
-  /** Those of this epoch that came last. */
+  /** Lists those of this epoch that came last. */
   newest(count: number): { name: string; version: VersionId }[] {
     return [...this.#kept.keys()].slice(-count).flatMap((name) => {
       const version = versionOfTrash(this.#deps.epoch, name);

@@ -1,5 +1,5 @@
 // Reading versions, wherever their bytes are now: the live file, the trash, or log + older versions. A place can change while a version is open
-// (a commit is brought up, the trash is cut); a read then finds the new place, or fails by name. It never yields other bytes.
+// (a commit is applied, the trash is cut); a read then finds the new place, or fails by name. It never yields other bytes.
 import type { DiskFile, DiskRoot, DiskStat, Executor, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRow, MetaStore, VersionPlace, VersionRow } from "../../../meta/meta-store.ts";
@@ -17,7 +17,7 @@ import { writeSparsely } from "../disk/write-sparsely.ts";
 
 /** A place found may be gone when it is used; more often in a row than this, something else is wrong. */
 const ATTEMPTS = 4;
-/** What one read takes into memory where a copy within the system cannot be. */
+/** Bytes that one read takes into memory where a copy within the system cannot be. */
 const COPY_BUFFER_BYTES = 1024 * 1024;
 
 export interface VersionsDeps {
@@ -62,7 +62,7 @@ export class Versions {
     this.deps = deps;
   }
 
-  /** How often the version is open: it is not dropped then. */
+  /** Tells whether the version is open: it is not dropped then. */
   isOpen(version: VersionId): boolean {
     return this.#openings.has(versionKey(version));
   }
@@ -95,7 +95,7 @@ export class Versions {
     return row;
   }
 
-  /** Where the bytes are at this moment; undefined when what was found is not what was recorded. */
+  /** Finds where the bytes are at this moment. @returns undefined when what was found is not what was recorded. */
   async source(
     version: VersionId,
     sizeBytes: number,
@@ -177,7 +177,7 @@ export class Versions {
 
   async #inTrash(version: VersionId, place: VersionPlace & { at: "trash" }): Promise<FileSource | undefined> {
     const source = await FileSource.open(this.deps.root, joinPath(TRASH_FOLDER, place.file), place.stat);
-    // Nobody moves it from there: a file with another tuple has been written to [F27].
+    // It is moved from there by nobody: a file with another tuple has been written to [F27].
     if (source === undefined) await this.deps.lose(version);
     return source;
   }
@@ -227,7 +227,7 @@ export class FolderVersion implements OpenVersion {
   /** Replaced files stay open until the version is closed: `file` may have been handed out. */
   readonly #replaced: (FileSource | VerifiedSource)[] = [];
   #isClosed = false;
-  /** Its bytes were promised to stay. */
+  /** True once its bytes were promised to stay. */
   #isPromised = false;
 
   constructor(versions: Versions, version: VersionId, isWithinBatch: boolean) {
@@ -252,7 +252,7 @@ export class FolderVersion implements OpenVersion {
     if (!isStill()) return false;
     for (const piece of pending.pieces(source, offset, length)) {
       if (piece.from !== "version") continue;
-      // What a commit copies was proved before it was answered, and is held since.
+      // Bytes that a commit copies were verified before it was answered, and are held since.
       if (holds.get(piece.version)?.isWhole !== true && !(await this.#isOlderSettled(piece))) return false;
     }
     return isStill();
@@ -300,7 +300,7 @@ export class FolderVersion implements OpenVersion {
 
   async secure(ranges: readonly ByteRange[]): Promise<boolean> {
     const { holds } = this.#versions.deps;
-    // Before it is looked where the bytes are: one that is brought up from now on is held as it gets its place.
+    // Before it is looked where the bytes are: one that is applied from now on is held as it gets its place.
     if (!this.#isPromised) holds.promise(this.#version);
     this.#isPromised = true;
     try {
@@ -332,7 +332,7 @@ export class FolderVersion implements OpenVersion {
     return true;
   }
 
-  /** What a pending content copies from was held with its commit, unless that was in an earlier process. */
+  /** Secures what a pending content copies from: it was held with its commit, unless that was in an earlier process. */
   async #secureOlder(content: PendingContent, ranges: readonly ByteRange[]): Promise<boolean> {
     for (const { offset, length } of ranges) {
       for (const piece of this.#pieces(content, offset, length)) {
@@ -413,7 +413,7 @@ export class FolderVersion implements OpenVersion {
     return bytes;
   }
 
-  /** A piece; undefined when it may have failed only because the version has been brought up meanwhile. */
+  /** A piece; undefined when it may have failed only because the version has been applied meanwhile. */
   async #pieceOrMoved(content: PendingContent, piece: Piece): Promise<Uint8Array | undefined> {
     const hasMoved = (): boolean =>
       content.isBeingApplied || this.#versions.deps.pending.get(this.#version) !== content;

@@ -19,7 +19,7 @@ async function started(open = folderStore()): Promise<void> {
 
 const FOLDER = { type: "folder", mode: 0o755 } as const;
 
-/** All is up, and nothing was taken for another program's doing. */
+/** All is applied, and nothing was taken for another program's doing. */
 async function endsWell(): Promise<void> {
   volume.disk.fault = undefined;
   await volume.settle(40_000);

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const rig of rigs.splice(0)) await rig.close();
 });
 
-/** docs/ with some files that are up, and bringing up that fails from here on. */
+/** docs/ with some files that are applied, and applying that fails from here on. */
 async function stuck(): Promise<VolumeRig> {
   const rig = await VolumeRig.open(5);
   rigs.push(rig);
@@ -26,7 +26,7 @@ async function stuck(): Promise<VolumeRig> {
   return rig;
 }
 
-/** Nothing is brought up. */
+/** Nothing is applied. */
 function hold(rig: VolumeRig): void {
   rig.disk.fault = (_operation, path) =>
     path.startsWith(".runnel-store/temp/") && path.endsWith(".new") ? "Io" : undefined;
@@ -237,7 +237,7 @@ describe("a meta store lost while commits were not applied", () => {
     const recipe = await rig.volume.meta.recipe(first);
     if (recipe === undefined) throw new Error("no recipe");
     rig.disk.fault = undefined;
-    // The first version goes to the trash, and is copied from by a commit that is not up.
+    // The first version goes to the trash, and is copied from by a commit that is not applied.
     await rig.write(big, Buffer.from("short now"));
     await rig.settle();
     const staged = await rig.volume.content.stage();

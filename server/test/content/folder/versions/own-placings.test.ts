@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => rig.close());
 
-/** Saves new bytes in front of the file, as of `agoMs` before now, and has them brought up. */
+/** Saves new bytes in front of the file, as of `agoMs` before now, and has them applied. */
 async function save(agoMs: number, upTo: (seq: number) => Promise<unknown> = up): Promise<VersionId> {
   const mtimeNs = rig.clock.wallNs() - BigInt(agoMs) * 1_000_000n;
   const { version, seq } = await rig.prepend(node, bytesOf(2, 10), { mtimeNs });
