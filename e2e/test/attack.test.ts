@@ -17,12 +17,12 @@ const LASTS_MS = LONG ? 30_000 : 2_000;
 const BEFORE_MS = 1_000;
 const ASK_EVERY_MS = 10;
 /** With margin: beside other tests everything waits for a processor. */
-const WAIT_MS = 2_000;
+const WAIT_MS = 1_000;
 const FILE = "file";
 const FILE_BYTES = 8 * 1024 * 1024;
 const GROWTH_MB = 64;
 /** Memory for 64 connections at once, most of it garbage. */
-const FROM_64_MB = 224;
+const FROM_64_MB = 160;
 const TEST_MS = 4 * LASTS_MS + 60_000;
 
 let sandbox: Sandbox;

@@ -87,15 +87,15 @@ export const LIMITS = {
   strangerFrames: 64,
   /** What a client has said and the server has not handled, unfolded: of a connection, and of all of a device. */
   heldBytes: 16 * MiB,
-  deviceHeldBytes: 32 * MiB,
+  deviceHeldBytes: 18 * MiB,
   /** What a server has said and a client has not handled: it has asked for it. */
   clientHeldBytes: 128 * MiB,
   /** Bulk that a client has sent and the server has not read: of a connection, and of all of a device. */
   heldBulkBytes: 24 * MiB,
-  deviceHeldBulkBytes: 32 * MiB,
+  deviceHeldBulkBytes: 26 * MiB,
   /** What a client has asked for and not read: of a connection, and of all of a device. */
-  unreadBytes: 16 * MiB,
-  deviceUnreadBytes: 32 * MiB,
+  unreadBytes: 8 * MiB,
+  deviceUnreadBytes: 12 * MiB,
   /** Connections that have not asked for a WebSocket yet; those whose device is not known yet; and all connections of a server, unless its settings say another number. */
   unopened: 512,
   strangers: 256,

@@ -14,7 +14,7 @@ const KEEPING_PER_OWNER_MAX = 2 * KEPT_PER_OWNER_MAX;
 /** Whoever's they are: of the sessions that a volume keeps the oldest go, and so they do when their recipes take much memory. */
 const KEPT_MAX = 1024;
 /** Of what a device has staged, in memory. */
-const MEMORY_BYTES_MAX = 16 * 1024 * 1024;
+const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
 const KEPT_DESCRIPTORS_MAX = 1_048_576;
 /** Staged files, with their notes, and versions that are copied from, open for the writes of a device. As many as it may have under way need no more. */
 const FILES_MAX = 4 * LIMITS.channels;

@@ -10,13 +10,13 @@ const MiB = 1024 * 1024;
 /** Runs of writes that are unfolded, cut and stored at a time: a few mebibytes each. */
 const RUNS_AT_ONCE = 4;
 /** Listings: each knows the folders that it has still to come to. */
-const FINDS_AT_ONCE = [64, 8] as const;
+const FINDS_AT_ONCE = [32, 8] as const;
 /** Each has a file open. */
-const FETCHES_AT_ONCE = [256, 4] as const;
+const FETCHES_AT_ONCE = [64, 4] as const;
 /** Each has files of some mebibytes in memory. */
 const FIND_GETS_AT_ONCE = 4;
 /** Of contents that were read and not yet given to a line: of what is waited for, and of what goes when nothing else does. */
-const ASKED_BYTES = 12 * MiB;
+const ASKED_BYTES = 8 * MiB;
 const BACKGROUND_BYTES = 4 * MiB;
 
 export class DevicePlaces {

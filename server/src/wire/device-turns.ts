@@ -4,7 +4,7 @@ import { nextTurn } from "@runnel/shared";
 /** Of messages, unfolded: a few milliseconds of work. One that is longer is handled alone. */
 const TURN_BYTES = 64 * 1024;
 /** A message costs something, however short it is. */
-const MESSAGE_BYTES = 256;
+const MESSAGE_BYTES = 4096;
 
 export class DeviceTurns {
   private leftBytes = TURN_BYTES;

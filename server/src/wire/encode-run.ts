@@ -13,6 +13,9 @@ export type Delta = Exclude<FetchEncoding, string>;
 /** Runs that leave while the next is read and compressed. */
 const LEAVING_MAX = 2;
 
+/** Copies of a run in memory: as it is read, as it is digested, and as it is compressed. */
+const COPIES = 3;
+
 /** A run as it is sent, and the item that announces it. */
 export interface SentRun {
   item: unknown[];
@@ -38,7 +41,7 @@ export class RunSender {
     let leaves: Promise<void>;
     try {
       this.channel.abort.signal.throwIfAborted();
-      passedThrough(bytes);
+      passedThrough(COPIES * bytes);
       const { item, encoded } = await make();
       this.channel.send(item);
       leaves = this.channel.sendBulk(encoded);

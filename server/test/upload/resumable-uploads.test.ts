@@ -54,10 +54,10 @@ test("of a device's the newest 64 are kept, whatever its instances; what more is
   expect(writes.take("instance 69", 1)).toBeDefined();
 });
 
-test("of what a device has staged 16 MiB are kept in memory", () => {
+test("of what a device has staged 8 MiB are kept in memory", () => {
   const { writes } = open();
   const [one, same, other] = [writes.allowance("one"), writes.allowance("one"), writes.allowance("other")];
-  for (let count = 0; count < 8; count++) expect([one.keep(MiB), same.keep(MiB)]).toEqual([true, true]);
+  for (let count = 0; count < 4; count++) expect([one.keep(MiB), same.keep(MiB)]).toEqual([true, true]);
   expect(one.keep(1)).toBe(false);
   expect(other.keep(1)).toBe(true);
   same.letGo(MiB);

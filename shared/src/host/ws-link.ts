@@ -27,6 +27,8 @@ const MASKED = 0x80;
 const MASK_BYTES = 4;
 /** How long a closed link waits for the other side's close frame. */
 const CLOSE_MS_MAX = 2_000;
+/** Sent and not read: of a link that is closed with more than this the rest is dropped. */
+const UNREAD_BYTES_MAX = 256 * 1024;
 /** RFC 9110 §15.5.22: another protocol would do. */
 export const HTTP_UPGRADE_REQUIRED = 426;
 const HTTP_BUSY = 503;
@@ -126,6 +128,11 @@ export class WsLink implements Link {
     if (this.#inbox.isEnded) return;
     this.#inbox.discard();
     this.#inbox.end(code, reason);
+    // Nobody who leaves so much unread hears why in time, and it would lie in memory until then.
+    if (this.bufferedBytes > UNREAD_BYTES_MAX) {
+      this.#socket.terminate();
+      return;
+    }
     // A paused socket would not read the other side's close frame.
     if (this.#socket.isPaused) this.#socket.resume();
     this.#socket.close(code, cutUtf8(reason, CLOSE_REASON_BYTES_MAX));

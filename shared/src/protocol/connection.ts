@@ -424,7 +424,7 @@ export class Connection {
       return;
     }
     this.channels.set(id, channel);
-    const held = Math.max(weight, REQUEST_BYTES);
+    const held = weight + REQUEST_BYTES;
     this.held.add(held);
     const operation = message[0];
     this.stranger?.begun();

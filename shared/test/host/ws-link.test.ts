@@ -145,6 +145,26 @@ describe("a link over WebSocket", () => {
     await until(() => ear.messages.length === 64);
   });
 
+  test("that is closed drops what the other side has not read, if that is much, and says why if it is little", async () => {
+    const rights: Link[] = [];
+    const port = await listen((link) => void rights.push(link));
+    for (const [frames, code] of [
+      [64, 1006],
+      [0, 4000],
+    ] as const) {
+      const left = await dialer.dial(`ws://127.0.0.1:${port}`);
+      await until(() => rights.length > 0);
+      const right = rights.pop();
+      for (let count = 0; count < frames; count++) right?.send(new Uint8Array(LIMITS.frameBytes));
+      right?.close(4000, "Over.");
+      const ear = new Ear();
+      left.listen(ear);
+      await until(() => ear.closings.length === 1);
+      expect(ear.closings[0]?.code).toBe(code);
+      expect(ear.messages.length).toBeLessThan(Math.max(1, frames));
+    }
+  });
+
   test("shortens a reason that a close frame cannot carry, at a whole character", async () => {
     const ear = new Ear();
     let right: Link | undefined;
