@@ -13,7 +13,7 @@ import { Xattrs } from "../drive/xattrs.ts";
 import { FullDisks } from "../full-disks.ts";
 import type { MountSettings } from "../mount.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
-import { type Transfer, transferOf } from "../transfer/transfer.ts";
+import { transferOf } from "../transfer/transfer.ts";
 import { PushSubscriptions } from "../transfer/push-subscriptions.ts";
 import { Listings } from "../wire/listings.ts";
 import { Operations } from "../wire/operations.ts";
@@ -26,41 +26,16 @@ import { Lifecycle } from "./lifecycle.ts";
 import type { MountDeps } from "./mount-deps.ts";
 import { Statistics } from "./statistics.ts";
 
-interface Connection {
-  session: Session;
-  operations: Operations;
-  listings: Listings;
-  wholeListing: WholeListing;
-  waiting: WaitingChanges;
-  fullDisks: FullDisks;
-  figures: Statistics;
-}
-
-interface Reading {
-  tree: Tree;
-  transfer: Transfer;
-  readAhead: ReadAhead;
-  subscriptions: PushSubscriptions;
-  contents: Contents;
-}
-
-interface Answering {
-  volumeSpace: VolumeSpace;
-  requestHandler: RequestHandler;
-  feedApplier: FeedApplier;
-}
-
-export interface MountServices extends Connection, Reading, SavingServices, Answering {
-  incidents: Incidents;
-  lifecycle: Lifecycle;
-}
+type Connection = ReturnType<typeof connect>;
+type Reading = ReturnType<typeof wireReading>;
+export type MountServices = ReturnType<typeof wire>;
 
 /** A request that reads asks twice at the most, each time for a silence. */
 const READ_DEADLINE_SILENCES = 2.5;
 /** Divisor of the cache for the share of what programs are likely to read next. */
 const AHEAD_OF_CACHE = 8;
 
-export function wire(deps: MountDeps): MountServices {
+export function wire(deps: MountDeps) {
   const { drive, replica, cache } = deps;
   const incidents = new Incidents({
     pathOf: (node) => reading.tree.pathOf(node),
@@ -120,7 +95,7 @@ interface ConnectionCallbacks extends Pick<SessionDeps, "wasUsed" | "resume"> {
 function connect(
   { settings, volume, clock, dialer, executor, drive, replica, journal, ...deps }: MountDeps,
   { events, wasUsed, resume, progress, problem }: ConnectionCallbacks,
-): Connection {
+) {
   const session = new Session({
     url: settings.url,
     volume,
@@ -156,7 +131,7 @@ function wireReading(
   { settings, clock, executor, drive, replica, cache, log }: MountDeps,
   { session, listings, figures }: Connection,
   settled: (node: number) => Promise<void>,
-): Reading {
+) {
   const ask = {
     list: (folder: number) => listings.list(folder),
     stat: (nodes: number[]) => listings.stat(nodes),
@@ -193,7 +168,7 @@ function wireAnswering(
     Connection &
     Reading &
     SavingServices & { likelyBases: LikelyBases; problem(sentence: string): void },
-): Answering {
+) {
   const { session, figures, fullDisks } = deps;
   const volumeSpace = new VolumeSpace(deps);
   const requestHandler = new RequestHandler({

@@ -39,19 +39,7 @@ export interface CommitsDeps {
 }
 
 /** A file's content as a program has left it, by whatever call. */
-type Change = Pick<
-  RequestOfOp<"commit">,
-  | "file"
-  | "node"
-  | "baseVersion"
-  | "baseBytes"
-  | "baseContent"
-  | "sizeBytes"
-  | "mtimeNs"
-  | "ctimeNs"
-  | "layers"
-  | "readBefore"
->;
+type Change = Omit<RequestOfOp<"commit">, "op" | "id" | "caller" | "reason">;
 
 const NO_OID = new Uint8Array(0);
 
