@@ -23,7 +23,7 @@ import { ACCESS_FILE, readAccess } from "../src/auth/access-file.ts";
 import { FailedLogins } from "../src/auth/failed-logins.ts";
 import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/versions/trash.ts";
 import { replaceWhole } from "../src/host/whole-file.ts";
-import { Places } from "../src/host/semaphore.ts";
+import { Semaphore } from "../src/host/semaphore.ts";
 import { decodeRecord, encodeRecord } from "../src/commit-log/record.ts";
 import { decodeItem, decodeOpening, encodeItem, encodeOpening } from "../src/upload/write-notes.ts";
 import { ConnectionHandler } from "../src/wire/connection-handler.ts";
@@ -208,7 +208,7 @@ async function writes(): Promise<FuzzTarget> {
         readBulk: async (length: number) => bulk.subarray(0, length),
         abort: new AbortController(),
       };
-      const places = new Places(1);
+      const places = new Semaphore(1);
       try {
         const { content } = await session.receive(channel as unknown as Channel, places);
         must(content.sizeBytes === CONTENT.length, "a write has as many bytes as it announced");

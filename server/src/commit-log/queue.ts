@@ -14,8 +14,8 @@ import type {
 } from "../meta/meta-store.ts";
 import { encodeRecord } from "./record.ts";
 import type { CommitRecord } from "./record.ts";
-import { fullData } from "./free-space.ts";
-import type { DataRoom } from "./free-space.ts";
+import { fullDisk } from "./free-space.ts";
+import type { FreeSpace } from "./free-space.ts";
 
 export interface Submission {
   operation: Operation | ExternalOperation;
@@ -97,7 +97,7 @@ export class CommitQueue {
   readonly #log: Log;
   readonly #meta: MetaStore;
   readonly #clock: Clock;
-  readonly #room: DataRoom;
+  readonly #space: FreeSpace;
   /** Called for changes in seq order, those that are one together, before their submissions resolve. */
   readonly #committed: (published: readonly Published[]) => void;
   readonly #queue: (Queued | Group)[] = [];
@@ -114,14 +114,14 @@ export class CommitQueue {
     log: Log,
     meta: MetaStore,
     clock: Clock,
-    room: DataRoom,
+    space: FreeSpace,
     indexedTo: LogEnd,
     committed: (published: readonly Published[]) => void,
   ) {
     this.#log = log;
     this.#meta = meta;
     this.#clock = clock;
-    this.#room = room;
+    this.#space = space;
     this.#indexedTo = indexedTo;
     this.#committed = committed;
   }
@@ -225,7 +225,7 @@ export class CommitQueue {
     later: (error: HappensLater) => void,
   ): Promise<Planned[]> {
     if (this.#failure !== undefined) throw this.#failure;
-    await this.#room.ensure(batch.length, recordBytes(batch));
+    await this.#space.ensure(batch.length, recordBytes(batch));
     const wallNs = this.#clock.wallNs();
     const planned = await this.#meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
     const places = new Map<number, RecordPlace>();
@@ -247,7 +247,7 @@ export class CommitQueue {
       }
     } catch (error) {
       await this.#meta.rollback();
-      throw isRunnelError(error, "NoSpace") ? fullData(error) : fromSystemError(error, "write commit log");
+      throw isRunnelError(error, "NoSpace") ? fullDisk(error) : fromSystemError(error, "write commit log");
     }
     try {
       await this.#meta.commit(places, end).catch((error: unknown) => this.#indexLate(logged, error, later));
@@ -273,7 +273,7 @@ export class CommitQueue {
   /** The index had no room for what is in the log: it is rolled forward, as at a start, once there is some. Until then nothing else is taken. */
   async #indexLate(logged: readonly Logged[], error: unknown, later: (error: HappensLater) => void): Promise<void> {
     if (!isRunnelError(error, "NoSpace")) throw error;
-    this.#full = fullData(error);
+    this.#full = fullDisk(error);
     later(new HappensLater(this.#full.kind, this.#full.operation, this.#full.message, { cause: error }));
     for (const queued of this.#queue.splice(0)) queued.reject(this.#full);
     let done = 0;

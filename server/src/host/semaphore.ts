@@ -1,5 +1,5 @@
-// So many may do something at a time; the others wait, in the order of asking.
-export class Places {
+// Semaphore: lets so many do something at a time; the others wait, in the order of asking.
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
@@ -21,7 +21,7 @@ export class Places {
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** To be called once by each that has entered. */
+  /** Lets the next one in. To be called once by each that has entered. */
   leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free++;

@@ -1,111 +1,115 @@
-// Unfinished writes that an earlier life of the server left [F34]: found at start by their notes, and taken up when their client asks for them.
+// Uploads that an earlier process of the server detached [F34]: found at start by their notes, and resumed when their client asks for them.
 import type { Clock, Timer } from "@runnel/shared";
 import { TIMING, isRunnelError, recipeSize } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
-import type { Allowance } from "./resumable-uploads.ts";
+import type { Allowance } from "./allowances.ts";
 import type { WriteSession } from "./write-session.ts";
 import type { WriteOpening } from "./write-notes.ts";
 import { decodeItem, decodeOpening } from "./write-notes.ts";
 
-interface Left {
+interface Detached {
   opening: WriteOpening;
   file: ResumableFile;
-  /** Of the allowance. */
+  /** Bytes that count against the allowance. */
   bytes: number;
   timer?: Timer;
 }
 
-export interface LeftParts {
+export interface DetachedDeps {
   clock: Clock;
   epoch: string;
-  keptPerInstance: number;
+  perInstanceMax: number;
   allowance(instance: string): Allowance;
-  /** Of what its notes tell. */
-  takeUp(opening: WriteOpening, file: ResumableFile): Promise<WriteSession>;
+  /** Makes a suspended session of a detached file. */
+  resume(opening: WriteOpening, file: ResumableFile): Promise<WriteSession>;
   warn(message: string, error?: unknown): void;
 }
 
-export class LeftWrites {
-  readonly #parts: LeftParts;
-  readonly #left = new Map<string, Left>();
-  #finding: Promise<void> = Promise.resolve();
+export class DetachedUploads {
+  readonly #deps: DetachedDeps;
+  readonly #detached = new Map<string, Detached>();
+  #adding: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(parts: LeftParts) {
-    this.#parts = parts;
+  constructor(deps: DetachedDeps) {
+    this.#deps = deps;
   }
 
-  found(files: readonly ResumableFile[]): void {
-    this.#finding = this.#finding
-      .then(() => this.#find(files))
-      .catch((error: unknown) => this.#parts.warn("Unfinished uploads of before could not be looked at.", error));
+  add(files: readonly ResumableFile[]): void {
+    this.#adding = this.#adding
+      .then(() => this.#add(files))
+      .catch((error: unknown) =>
+        this.#deps.warn("Unfinished uploads of an earlier process could not be examined.", error),
+      );
   }
 
-  /** One by these numbers, as its write goes on with it; it is left no more. */
-  async take(instance: string, n: number): Promise<WriteSession | undefined> {
-    await this.#finding;
+  /** Resumes the write of an operation, which is detached no more. @returns undefined when there is none, or when its file cannot be used. */
+  async resume(instance: string, n: number): Promise<WriteSession | undefined> {
+    await this.#adding;
     const key = keyOf({ instance, n });
-    const left = this.#left.get(key);
-    if (left === undefined) return undefined;
-    this.#forget(key, left);
+    const detached = this.#detached.get(key);
+    if (detached === undefined) return undefined;
+    this.#remove(key, detached);
     try {
-      return await this.#parts.takeUp(left.opening, left.file);
+      return await this.#deps.resume(detached.opening, detached.file);
     } catch (error) {
       if (!isRunnelError(error)) throw error;
-      await left.file.discard();
+      await detached.file.discard();
       return undefined;
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#finding;
-    for (const { timer } of this.#left.values()) timer?.cancel();
-    this.#left.clear();
+    await this.#adding;
+    for (const { timer } of this.#detached.values()) timer?.cancel();
+    this.#detached.clear();
   }
 
-  /** The newest first: of too many the oldest go. */
-  async #find(files: readonly ResumableFile[]): Promise<void> {
+  /** Takes the newest first: of too many the oldest go. */
+  async #add(files: readonly ResumableFile[]): Promise<void> {
     const counts = new Map<string, number>();
     for (const file of files.toSorted((one, other) => other.atMs - one.atMs)) {
       const found = await read(file);
       const instance = found?.opening.instance ?? "";
       const count = counts.get(instance) ?? 0;
-      if (found === undefined || count >= this.#parts.keptPerInstance || !this.#keep(found)) await file.discard();
+      if (found === undefined || count >= this.#deps.perInstanceMax || !this.#keep(found)) await file.discard();
       else counts.set(instance, count + 1);
     }
   }
 
-  #keep(found: Left): boolean {
-    const { clock, epoch, allowance } = this.#parts;
+  #keep(found: Detached): boolean {
+    const { clock, epoch, allowance } = this.#deps;
     const { opening, file, bytes } = found;
     const key = keyOf(opening);
-    const leftMs = file.atMs + TIMING.stagedKeepMs - Number(clock.wallNs() / NS_PER_MS);
+    const remainingMs = file.atMs + TIMING.stagedKeepMs - Number(clock.wallNs() / NS_PER_MS);
     // Ids mean something within an epoch only.
-    if (opening.epoch !== epoch || leftMs <= 0 || this.#left.has(key)) return false;
+    if (opening.epoch !== epoch || remainingMs <= 0 || this.#detached.has(key)) return false;
     try {
-      allowance(opening.instance).take(bytes);
+      allowance(opening.instance).reserveBytes(bytes);
     } catch (error) {
       if (isRunnelError(error, "Quota")) return false;
       throw error;
     }
-    this.#left.set(key, found);
+    this.#detached.set(key, found);
     if (!this.#isClosed)
-      found.timer = clock.after(Math.min(leftMs, TIMING.stagedKeepMs), () => this.#expire(key, found));
+      found.timer = clock.after(Math.min(remainingMs, TIMING.stagedKeepMs), () => this.#expire(key, found));
     return true;
   }
 
-  #expire(key: string, left: Left): void {
-    this.#forget(key, left);
-    left.file
+  #expire(key: string, detached: Detached): void {
+    this.#remove(key, detached);
+    detached.file
       .discard()
-      .catch((error: unknown) => this.#parts.warn("An unfinished upload of before could not be removed.", error));
+      .catch((error: unknown) =>
+        this.#deps.warn("An unfinished upload of an earlier process could not be removed.", error),
+      );
   }
 
-  #forget(key: string, { opening, bytes, timer }: Left): void {
+  #remove(key: string, { opening, bytes, timer }: Detached): void {
     timer?.cancel();
-    this.#left.delete(key);
-    this.#parts.allowance(opening.instance).giveBack(bytes);
+    this.#detached.delete(key);
+    this.#deps.allowance(opening.instance).releaseBytes(bytes);
   }
 }
 
@@ -115,8 +119,8 @@ function keyOf({ instance, n }: Pick<WriteOpening, "instance" | "n">): string {
   return `${instance}:${n}`;
 }
 
-/** undefined: it has no opening that can be read. */
-async function read(file: ResumableFile): Promise<Left | undefined> {
+/** @returns undefined when it has no opening that can be read. */
+async function read(file: ResumableFile): Promise<Detached | undefined> {
   let opening: WriteOpening | undefined;
   let bytes = 0;
   for await (const { note } of file.notes()) {

@@ -1,45 +1,45 @@
-// Versions that a write copies from: opened once, proved before use, and open until the commit that names them has been accepted, since an open version
+// Versions that a write copies from: opened once, verified before use, and open until the commit that names them has been accepted, since an open version
 // is not dropped.
 import type { Executor, Recipe, VersionId } from "@runnel/shared";
 import { RunnelError, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
 import type { ContentStore, OpenVersion } from "../content/content-store.ts";
 import type { MetaStore, Run } from "../meta/meta-store.ts";
-import type { Allowance } from "./resumable-uploads.ts";
+import type { Allowance } from "./allowances.ts";
 import { holdsChunks } from "../content/version-reader.ts";
 
 export interface HeldVersion {
   recipe: Recipe;
-  /** undefined: its bytes cannot be had now. */
+  /** Undefined when its bytes cannot be had now. */
   open: OpenVersion | undefined;
 }
 
-/** Each is an open file. A write that copies from more gets asked for the rest. */
+/** Versions open for a write, each of which is an open file. A write that copies from more is asked for the rest. */
 const OPEN_VERSIONS_MAX = 128;
-/** With those that cannot be opened. */
+/** Versions held for a write, including those that cannot be opened. */
 const HELD_MAX = 2 * OPEN_VERSIONS_MAX;
 
 export class HeldVersions {
   readonly #meta: MetaStore;
   readonly #content: ContentStore;
   readonly #executor: Executor;
-  readonly #allowance: Pick<Allowance, "open" | "describe">;
-  /** Being opened, or open. */
+  readonly #allowance: Pick<Allowance, "openFiles" | "holdDescriptors">;
+  /** Versions that are being opened or are open. */
   readonly #held = new Map<string, Promise<HeldVersion | undefined>>();
-  /** Those that the write's runs name. */
+  /** Versions that the write's runs name. */
   readonly #used = new Set<string>();
   #openCount = 0;
 
   constructor(
-    parts: { meta: MetaStore; content: ContentStore; executor: Executor },
-    allowance: Pick<Allowance, "open" | "describe">,
+    deps: { meta: MetaStore; content: ContentStore; executor: Executor },
+    allowance: Pick<Allowance, "openFiles" | "holdDescriptors">,
   ) {
     this.#allowance = allowance;
-    this.#meta = parts.meta;
-    this.#content = parts.content;
-    this.#executor = parts.executor;
+    this.#meta = deps.meta;
+    this.#content = deps.content;
+    this.#executor = deps.executor;
   }
 
-  /** undefined: the version or its recipe is not kept. */
+  /** @returns undefined when the version or its recipe is not kept. */
   async get(version: VersionId): Promise<HeldVersion | undefined> {
     const key = keyOf(version);
     const before = this.#held.get(key);
@@ -63,7 +63,7 @@ export class HeldVersions {
     if (recipe === undefined) return undefined;
     const open = await this.#open(version);
     try {
-      this.#allowance.describe(recipe.lengths.length);
+      this.#allowance.holdDescriptors(recipe.lengths.length);
     } catch (error) {
       await this.#shut(open);
       throw error;
@@ -71,7 +71,7 @@ export class HeldVersions {
     return { recipe, open };
   }
 
-  /** A run over chunks of a version, proved; undefined when they are not there. */
+  /** Makes a run over chunks of a version, verified. @returns undefined when they are not there. */
   async run(version: VersionId, { recipe, open }: HeldVersion, from: number, count: number): Promise<Run | undefined> {
     const [offset = 0, end = 0] = [from, from + count].map((index) => chunkOffsets(recipe)[index]);
     const length = end - offset;
@@ -81,7 +81,7 @@ export class HeldVersions {
     return { from: "version", version, offset, length };
   }
 
-  /** As run, for one chunk that the chunk index says is there. */
+  /** Makes a run like `run`, for one chunk that the chunk index says is there. */
   async chunk(
     place: { version: VersionId; offset: number; length: number },
     digest: Uint8Array,
@@ -95,7 +95,7 @@ export class HeldVersions {
     return { from: "version", ...place };
   }
 
-  /** Whether the runs, all of versions, still have the bytes of the recipe. */
+  /** Verifies that the runs, all of versions, still have the bytes of the recipe. */
   async stillHave(runs: readonly Run[], recipe: Recipe): Promise<boolean> {
     let index = 0;
     for (const run of runs) {
@@ -106,10 +106,10 @@ export class HeldVersions {
       for (let at = 0; at < run.length; index++) {
         const length = recipe.lengths[index] ?? 0;
         if (length === 0) return false;
-        const isProved =
+        const isVerified =
           (await open.isSettled(run.offset + at, length)) ||
           (await this.#isAt(open, run.offset + at, length, digestAt(recipe, index)));
-        if (!isProved) return false;
+        if (!isVerified) return false;
         at += length;
       }
     }
@@ -122,7 +122,7 @@ export class HeldVersions {
   }
 
   async #open(version: VersionId): Promise<OpenVersion | undefined> {
-    if (this.#openCount >= OPEN_VERSIONS_MAX || !this.#allowance.open(1)) return undefined;
+    if (this.#openCount >= OPEN_VERSIONS_MAX || !this.#allowance.openFiles(1)) return undefined;
     this.#openCount++;
     try {
       return await this.#content.open(version);
@@ -147,7 +147,7 @@ export class HeldVersions {
       if (this.#used.has(key)) continue;
       this.#held.delete(key);
       const held = await holding.catch(() => undefined);
-      if (held !== undefined) this.#allowance.describe(-held.recipe.lengths.length);
+      if (held !== undefined) this.#allowance.holdDescriptors(-held.recipe.lengths.length);
       await this.#shut(held?.open);
     }
   }
@@ -160,7 +160,7 @@ export class HeldVersions {
 
   #closed(): void {
     this.#openCount--;
-    this.#allowance.open(-1);
+    this.#allowance.openFiles(-1);
   }
 }
 

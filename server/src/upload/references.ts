@@ -1,30 +1,34 @@
-// Chunks that a write names instead of bringing them: by the place where a version has them, or by digest (LBFS's CONDWRITE). Proved, or to be asked for.
+// Chunks that a write names instead of bringing them: by the place where a version has them, or by digest (LBFS's CONDWRITE). Verified, or to be asked for.
 import type { Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, LIMITS, RunnelError, decodeRecipe, digestAt, recipeSize, sliceRecipe } from "@runnel/shared";
 import type { MetaStore, Run } from "../meta/meta-store.ts";
 import type { HeldVersions } from "./held-versions.ts";
 
-/** Items as they come (rule W20): version, first chunk, count; descriptors, where a version has them, first chunk there. */
+/** Items as they are received (rule W20): version, first chunk, count; descriptors, where a version has them, first chunk there. */
 type ByPlace = ["c", VersionId, number, number];
 type ByDigest = ["h", Uint8Array, VersionId | null, number];
 export type Reference = ByPlace | ByDigest;
 
-export interface Referred {
+export interface ResolvedReference {
   recipe: Recipe;
   sizeBytes: number;
-  /** undefined: to be asked for. */
+  /** Undefined when the bytes have to be asked for. */
   runs: Run[] | undefined;
-  said: Reference;
+  reference: Reference;
 }
 
-/** @throws Gone for a version that is no longer kept, Invalid for what cannot be. */
-export function refer(said: Reference, held: HeldVersions, meta: Pick<MetaStore, "findChunks">): Promise<Referred> {
-  return said[0] === "c" ? byPlace(said, held) : byDigest(said, held, meta);
+/** Finds where the bytes of a reference are. @throws Gone for a version that is no longer kept, Invalid for what cannot be. */
+export function resolveReference(
+  reference: Reference,
+  held: HeldVersions,
+  meta: Pick<MetaStore, "findChunks">,
+): Promise<ResolvedReference> {
+  return reference[0] === "c" ? byPlace(reference, held) : byDigest(reference, held, meta);
 }
 
-/** Chunks of a version, whose recipe the client knows. */
-async function byPlace(said: ByPlace, held: HeldVersions): Promise<Referred> {
-  const [, version, from, count] = said;
+/** Resolves chunks of a version whose recipe the client knows. */
+async function byPlace(reference: ByPlace, held: HeldVersions): Promise<ResolvedReference> {
+  const [, version, from, count] = reference;
   const source = await held.get(version);
   if (source === undefined) {
     // The length is unknown without the recipe: the client repeats the whole as data.
@@ -36,21 +40,25 @@ async function byPlace(said: ByPlace, held: HeldVersions): Promise<Referred> {
     throw wrong("A copy names chunks that the version does not have.");
   const recipe = sliceRecipe(source.recipe, from, from + count);
   const run = await held.run(version, source, from, count);
-  return { recipe, sizeBytes: recipeSize(recipe), runs: run && [run], said };
+  return { recipe, sizeBytes: recipeSize(recipe), runs: run && [run], reference };
 }
 
-/** With a place that a version known to the client has; else the chunk index is asked. */
-async function byDigest(said: ByDigest, held: HeldVersions, meta: Pick<MetaStore, "findChunks">): Promise<Referred> {
-  const [, descriptors, place, index] = said;
+/** Resolves digests at the place in a version that the client named, else by the chunk index. */
+async function byDigest(
+  reference: ByDigest,
+  held: HeldVersions,
+  meta: Pick<MetaStore, "findChunks">,
+): Promise<ResolvedReference> {
+  const [, descriptors, place, index] = reference;
   const recipe = decodeRecipe(descriptors);
   const count = recipe.lengths.length;
   if (count === 0 || count > LIMITS.recipeDescriptorsPerItem) throw wrong("An item has no or too many descriptors.");
   const sizeBytes = recipeSize(recipe);
   if (place !== null) {
     const run = await runAt(place, index, recipe, held);
-    if (run !== undefined) return { recipe, sizeBytes, runs: [run], said };
+    if (run !== undefined) return { recipe, sizeBytes, runs: [run], reference };
   }
-  return { recipe, sizeBytes, runs: await lookUp(recipe, held, meta), said };
+  return { recipe, sizeBytes, runs: await lookUp(recipe, held, meta), reference };
 }
 
 async function runAt(place: VersionId, index: number, recipe: Recipe, held: HeldVersions): Promise<Run | undefined> {
@@ -59,7 +67,7 @@ async function runAt(place: VersionId, index: number, recipe: Recipe, held: Held
   return held.run(place, source, index, recipe.lengths.length);
 }
 
-/** Every chunk somewhere in the volume, proved; undefined when one is missing. */
+/** Finds every chunk somewhere in the volume, verified. @returns undefined when one is missing. */
 async function lookUp(
   recipe: Recipe,
   held: HeldVersions,
@@ -78,7 +86,7 @@ async function lookUp(
   return runs;
 }
 
-/** Whether the recipe has the expected chunks from `from` on. */
+/** Tells whether the recipe has the expected chunks from `from` on. */
 export function hasChunks(recipe: Recipe, from: number, expected: Recipe): boolean {
   const count = expected.lengths.length;
   if (from + count > recipe.lengths.length) return false;

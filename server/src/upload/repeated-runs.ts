@@ -1,7 +1,8 @@
-// Compressed runs that came lately and shrank to little, decoded and cut: a large hole comes as thousands of the same one. Of all writes, since each is a mebibyte.
+// Compressed runs that were received lately and had shrunk to little, decoded and cut: a large hole is sent as thousands of the same one. All writes share them,
+// since each is a mebibyte.
 import type { ChunkPreset, Recipe, RunEncoding } from "@runnel/shared";
 
-/** What repeats has shrunk to little. */
+/** Encoded bytes of a run that is kept: one that repeats has shrunk to little. */
 const ENCODED_BYTES_MAX = 1024;
 const RUNS_MAX = 8;
 
@@ -11,10 +12,10 @@ export interface DecodedRun {
 }
 
 export class RepeatedRuns {
-  /** By what came, the least recently used first. */
+  /** Decoded runs by what was received, the least recently used first. */
   readonly #runs = new Map<string, DecodedRun>();
 
-  /** What these bytes were the last time. */
+  /** Finds what these bytes were the last time. */
   find(encoding: RunEncoding, encoded: Uint8Array, sizeBytes: number, preset: ChunkPreset): DecodedRun | undefined {
     const key = keyOf(encoding, encoded, sizeBytes, preset);
     const run = key === undefined ? undefined : this.#runs.get(key);
@@ -24,7 +25,7 @@ export class RepeatedRuns {
     return run;
   }
 
-  /** `run.bytes` are kept as they are, and must not change. */
+  /** Keeps a run. Its bytes are not copied, and must not change. */
   keep(encoding: RunEncoding, encoded: Uint8Array, preset: ChunkPreset, run: DecodedRun): void {
     const key = keyOf(encoding, encoded, run.bytes.length, preset);
     if (key === undefined) return;

@@ -1,206 +1,157 @@
-// Unfinished writes: what each instance has staged, within its allowance; and those whose channel broke, kept for a day by operation, so that a
-// repetition goes on where it stopped, in the next life of the server as well.
+// Unfinished uploads: the allowance of each owner, and writes whose channel broke, kept for a day by operation, so that a repetition continues where they
+// stopped, in the next process of the server as well.
 import type { Clock, Timer } from "@runnel/shared";
-import { LIMITS, RunnelError, TIMING, isRunnelError } from "@runnel/shared";
+import { LIMITS, TIMING, isRunnelError } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
-import { LeftWrites } from "./detached-uploads.ts";
-import type { LeftParts } from "./detached-uploads.ts";
+import { type Allowance, Allowances, Counts } from "./allowances.ts";
+import { type DetachedDeps, DetachedUploads } from "./detached-uploads.ts";
 import type { WriteSession } from "./write-session.ts";
 
-/** Of one device, or of one instance where devices are not known. */
-const KEPT_PER_OWNER_MAX = 64;
-/** Of one likewise, put to rest at a time: of more than that the newest are not. */
-const KEEPING_PER_OWNER_MAX = 2 * KEPT_PER_OWNER_MAX;
-/** Whoever's they are: of the sessions that a volume keeps the oldest go, and so they do when their recipes take much memory. */
-const KEPT_MAX = 1024;
-/** Of what a device has staged, in memory. */
-const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
-const KEPT_DESCRIPTORS_MAX = 1_048_576;
-/** Staged files, with their notes, and versions that are copied from, open for the writes of a device. As many as it may have under way need no more. */
-const FILES_MAX = 4 * LIMITS.channels;
+/** Suspended writes of one owner. */
+const PER_OWNER_MAX = 64;
+/** Writes of one owner that are being suspended at a time; of more than that the newest are discarded. */
+const SUSPENDING_PER_OWNER_MAX = 2 * PER_OWNER_MAX;
+/** Suspended writes of a volume: of more the oldest go, and so they do when their recipes take much memory. */
+const SUSPENDED_MAX = 1024;
+const DESCRIPTORS_MAX = 1_048_576;
 
-/** Of one device, or of one instance where devices are not known: bytes staged and not yet committed. */
-export interface Allowance {
-  /** @throws Quota. */
-  take(bytes: number): void;
-  giveBack(bytes: number): void;
-  /** So much of it is to be kept in memory. False: it has to go to the disk. */
-  keep(bytes: number): boolean;
-  letGo(bytes: number): void;
-  /** So many files are to be open; less than 0: no more. False: there are too many. */
-  open(files: number): boolean;
-  /** So many descriptors are held in memory; less than 0: no more. @throws Busy. */
-  describe(descriptors: number): void;
-}
-
-interface Kept {
+interface Suspended {
   instance: string;
   device: string;
   session: WriteSession;
   timer: Timer;
 }
 
-export class StagedWrites {
+export class ResumableUploads {
   readonly #clock: Clock;
-  readonly #bytesMax: number;
-  /** Oldest first. */
-  readonly #kept = new Map<string, Kept>();
-  readonly #bytes = new Map<string, number>();
-  readonly #memoryBytes = new Map<string, number>();
-  readonly #descriptors = new Map<string, number>();
-  readonly #files = new Map<string, number>();
-  /** By owner, how many are just being put to rest. */
-  readonly #keeping = new Map<string, number>();
-  readonly #left: LeftWrites;
-  /** Being taken up from what is left; whoever asks again meanwhile waits for the same. */
-  readonly #awakening = new Map<string, Promise<void>>();
+  readonly #allowances: Allowances;
+  /** Suspended writes by operation, the oldest first. */
+  readonly #suspended = new Map<string, Suspended>();
+  /** Number of writes that are just being suspended, by owner. */
+  readonly #suspending = new Counts();
+  readonly #detached: DetachedUploads;
+  /** Detached uploads that are being resumed: whoever asks again meanwhile waits for the same. */
+  readonly #resuming = new Map<string, Promise<void>>();
   /** Devices whose access was withdrawn. */
   readonly #dropped = new Set<string>();
   #isClosed = false;
 
-  constructor(parts: Pick<LeftParts, "clock" | "epoch" | "takeUp" | "warn">, bytesMax: number = LIMITS.stagedBytes) {
-    this.#clock = parts.clock;
-    this.#bytesMax = bytesMax;
-    this.#left = new LeftWrites({
-      ...parts,
-      keptPerInstance: KEPT_PER_OWNER_MAX,
+  constructor(deps: Pick<DetachedDeps, "clock" | "epoch" | "resume" | "warn">, bytesMax: number = LIMITS.stagedBytes) {
+    this.#clock = deps.clock;
+    this.#allowances = new Allowances(bytesMax);
+    this.#detached = new DetachedUploads({
+      ...deps,
+      perInstanceMax: PER_OWNER_MAX,
       allowance: (instance) => this.allowance(instance),
     });
   }
 
-  /** What an earlier life left. */
-  found(files: readonly ResumableFile[]): void {
-    this.#left.found(files);
+  /** Adds the uploads that an earlier process detached. */
+  addDetached(files: readonly ResumableFile[]): void {
+    this.#detached.add(files);
   }
 
-  /** What is left of this one is proved and kept: `take` has it then. A large one takes a while. */
-  async awaken(instance: string, n: number): Promise<void> {
+  /** Verifies what an earlier process left of this operation, and suspends it here: `take` has it then. A large one takes a while. */
+  async resumeDetached(instance: string, n: number): Promise<void> {
     const key = `${instance}:${n}`;
-    let awakening = this.#awakening.get(key);
-    if (awakening === undefined) {
-      awakening = this.#awakenNow(instance, n).finally(() => this.#awakening.delete(key));
-      this.#awakening.set(key, awakening);
+    let resuming = this.#resuming.get(key);
+    if (resuming === undefined) {
+      resuming = this.#resume(instance, n).finally(() => this.#resuming.delete(key));
+      this.#resuming.set(key, resuming);
     }
-    await awakening;
+    await resuming;
   }
 
-  async #awakenNow(instance: string, n: number): Promise<void> {
-    const session = await this.#left.take(instance, n);
-    if (session !== undefined) await this.keep({ instance, n, device: "" }, session);
+  async #resume(instance: string, n: number): Promise<void> {
+    const session = await this.#detached.resume(instance, n);
+    if (session !== undefined) await this.suspend({ instance, n, device: "" }, session);
   }
 
   allowance(owner: string): Allowance {
-    return {
-      take: (bytes) => {
-        if (change(this.#bytes, owner, bytes, this.#bytesMax)) return;
-        throw new RunnelError("Quota", "write", "Too much is uploaded and not yet saved.", {
-          detail: { limit: this.#bytesMax },
-        });
-      },
-      giveBack: (bytes) => void change(this.#bytes, owner, -bytes),
-      keep: (bytes) => change(this.#memoryBytes, owner, bytes, MEMORY_BYTES_MAX),
-      letGo: (bytes) => void change(this.#memoryBytes, owner, -bytes),
-      open: (files) => change(this.#files, owner, files, FILES_MAX),
-      describe: (count) => {
-        if (change(this.#descriptors, owner, count, LIMITS.unfinishedDescriptors)) return;
-        throw new RunnelError("Busy", "write", "The files that are being uploaded have too many chunks together.", {
-          detail: { limit: LIMITS.unfinishedDescriptors, retryAfterMs: 10_000 },
-        });
-      },
-    };
+    return this.#allowances.of(owner);
   }
 
-  /** The write whose channel broke. It is not kept where there is no room for it, nor for a device that was dropped. */
-  async keep(
+  /** Keeps a write whose channel broke, unless there is no room for it or its device was dropped. */
+  async suspend(
     { instance, n, device }: { instance: string; n: number; device: string },
     session: WriteSession,
   ): Promise<void> {
     const owner = device || instance;
-    if ((this.#keeping.get(owner) ?? 0) >= KEEPING_PER_OWNER_MAX) return session.discard();
-    change(this.#keeping, owner, 1);
+    if (!this.#suspending.add(owner, 1, SUSPENDING_PER_OWNER_MAX)) return session.discard();
     try {
-      await this.#keepRested({ instance, n, device }, session);
+      await this.#suspend({ instance, n, device }, session);
     } finally {
-      change(this.#keeping, owner, -1);
+      this.#suspending.add(owner, -1);
     }
   }
 
-  async #keepRested(
+  async #suspend(
     { instance, n, device }: { instance: string; n: number; device: string },
     session: WriteSession,
   ): Promise<void> {
     try {
-      // First: whoever takes it must not meet it half at rest.
-      await session.rest();
+      // First: whoever takes it must not meet it half suspended.
+      await session.suspend();
     } catch (error) {
       await session.discard();
       if (isRunnelError(error, "NoSpace", "Quota", "Unavailable", "Busy")) return;
       throw error;
     }
-    if (this.#isClosed) return session.leave();
+    if (this.#isClosed) return session.detach();
     if (this.#dropped.has(device)) return session.discard();
     const key = `${instance}:${n}`;
     const before = this.take(instance, n);
     const timer = this.#clock.after(TIMING.stagedKeepMs, () => {
-      this.#kept.delete(key);
+      this.#suspended.delete(key);
       void session.discard();
     });
-    this.#kept.set(key, { instance, device, session, timer });
+    this.#suspended.set(key, { instance, device, session, timer });
     await before?.discard();
     for (const old of this.#tooMany(device || instance)) await this.#discard(old);
   }
 
-  /** A device's access was withdrawn: nothing of it is kept, now or later. */
+  /** Discards what a device has here, now and later: its access was withdrawn. */
   async drop(device: string): Promise<void> {
     this.#dropped.add(device);
-    for (const [key, kept] of this.#kept) if (kept.device === device) await this.#discard(key);
+    for (const [key, suspended] of this.#suspended) if (suspended.device === device) await this.#discard(key);
   }
 
-  /** The oldest of the owner's, and of all. */
+  /** Lists the oldest beyond the limits of the owner and of the volume. */
   #tooMany(owner: string): string[] {
     let [all, own, descriptors] = [0, 0, 0];
-    return [...this.#kept].toReversed().flatMap(([key, { instance, device, session }]) => {
+    return [...this.#suspended].toReversed().flatMap(([key, { instance, device, session }]) => {
       const isOwn = (device || instance) === owner;
       if (isOwn) own++;
       descriptors += session.descriptors;
-      const isOver = ++all > KEPT_MAX || (all > 1 && descriptors > KEPT_DESCRIPTORS_MAX);
-      return isOver || (isOwn && own > KEPT_PER_OWNER_MAX) ? [key] : [];
+      const isOver = ++all > SUSPENDED_MAX || (all > 1 && descriptors > DESCRIPTORS_MAX);
+      return isOver || (isOwn && own > PER_OWNER_MAX) ? [key] : [];
     });
   }
 
   async #discard(key: string): Promise<void> {
-    const kept = this.#kept.get(key);
-    kept?.timer.cancel();
-    this.#kept.delete(key);
-    await kept?.session.discard();
+    await this.#remove(key)?.discard();
   }
 
-  /** Hands it over; it is kept no more. */
+  /** Hands a suspended write over to who continues it. */
   take(instance: string, n: number): WriteSession | undefined {
-    const key = `${instance}:${n}`;
-    const kept = this.#kept.get(key);
-    kept?.timer.cancel();
-    this.#kept.delete(key);
-    return kept?.session;
+    return this.#remove(`${instance}:${n}`);
+  }
+
+  #remove(key: string): WriteSession | undefined {
+    const suspended = this.#suspended.get(key);
+    suspended?.timer.cancel();
+    this.#suspended.delete(key);
+    return suspended?.session;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#left.close();
-    const kept = [...this.#kept.values()];
-    this.#kept.clear();
-    for (const { session, timer } of kept) {
+    await this.#detached.close();
+    const suspended = [...this.#suspended.values()];
+    this.#suspended.clear();
+    for (const { session, timer } of suspended) {
       timer.cancel();
-      await session.leave();
+      await session.detach();
     }
   }
-}
-
-/** False: it would be more than `most`, and is as before. */
-function change(of: Map<string, number>, owner: string, by: number, most = Infinity): boolean {
-  const sum = (of.get(owner) ?? 0) + by;
-  if (sum > most && by > 0) return false;
-  if (sum > 0) of.set(owner, sum);
-  else of.delete(owner);
-  return true;
 }

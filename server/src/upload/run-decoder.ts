@@ -1,21 +1,21 @@
-// New data of a write as it comes: inside its item or on the bulk stream, as it is, compressed, or as a delta against chunks of a version.
+// New data of a write as it is received: inside its item or on the bulk stream, as it is, compressed, or as a delta against chunks of a version.
 import type { Channel, Executor, RunEncoding } from "@runnel/shared";
 import { LIMITS, RunMemory, RunnelError, isRunnelError, passedThrough } from "@runnel/shared";
 import type { HeldVersions } from "./held-versions.ts";
-import type { Places } from "../host/semaphore.ts";
+import type { Semaphore } from "../host/semaphore.ts";
 import { chunkRuns, readRun } from "../content/version-reader.ts";
 
-/** Of all writes: enough for some at once. */
+/** Memory of all writes: enough for some runs at once. */
 const memory = new RunMemory(8);
-/** zstd's worst case is below this much more than the input. */
+/** Bound of what zstd's worst case has more than the input. */
 const ENCODED_SLACK_BYTES = 1024;
 
-/** As it came. */
+/** Run as it was received. */
 export interface ReceivedRun {
   encoding: RunEncoding;
   rawBytes: number;
   encoded: Uint8Array;
-  /** Nobody needs `encoded` any more, nor what was made of it. To be called once. */
+  /** To be called once, when nobody needs `encoded` any more, nor what was made of it. */
   done(): void;
 }
 
@@ -30,38 +30,38 @@ export class RunDecoder {
   }
 
   /**
-   * What came of a run, as it came, once one of the places is free, which `done` leaves: what waits for it lies on the channel still. @throws Invalid for
-   * impossible lengths; the place is left then.
+   * Receives a run, as it is, once it may enter `slots`, which `done` leaves: what waits for that lies on the channel still. @throws Invalid for impossible
+   * lengths; it has left then.
    */
   async receive(
     encoding: RunEncoding,
     rawBytes: number,
     from: number | Uint8Array,
     channel: Channel,
-    places: Places,
+    slots: Semaphore,
   ): Promise<ReceivedRun> {
     if (rawBytes === 0 || rawBytes > LIMITS.runBytes) throw wrong("A run has an impossible length.");
     const encodedBytes = typeof from === "number" ? checkEncoded(from, rawBytes) : from.length;
     if (encoding === "raw" && encodedBytes !== rawBytes) throw wrong("A run has another length than announced.");
     if (typeof from === "number") await channel.bulkHere(encodedBytes);
-    await places.enter();
+    await slots.enter();
     try {
       channel.abort.signal.throwIfAborted();
       const encoded =
         typeof from === "number" ? await channel.readBulk(encodedBytes, (length) => this.#memory.take(length)) : from;
       const done = (): void => {
         if (typeof from === "number") this.#memory.giveBack(encoded);
-        places.leave();
+        slots.leave();
       };
       return { encoding, rawBytes, encoded, done };
     } catch (error) {
-      places.leave();
+      slots.leave();
       throw error;
     }
   }
 
   /**
-   * Its bytes; undefined when it is a delta that does not decode here, because its old bytes are not there or are others: it has to come in another
+   * Decodes a run. @returns undefined for a delta that does not decode here, because its old bytes are not there or are others: it has to be sent in another
    * form. @throws Corrupt for what is not zstd, Invalid for a delta against what cannot be.
    */
   async decode({ encoding, rawBytes, encoded }: ReceivedRun): Promise<Uint8Array | undefined> {

@@ -1,4 +1,4 @@
-// A write and the notes beside its staged file [F33]: noted as items become whole, so that the next life can take it up where it was, and taken up.
+// Notes beside the staged file of a write [F33]: written as items become whole, so that the next process can resume it where it was, and read by it.
 import type { Executor, Recipe } from "@runnel/shared";
 import { EMPTY_RECIPE, chunkOffsets, isRunnelError } from "@runnel/shared";
 import type { ResumableFile, ResumedFile } from "../content/content-store.ts";
@@ -7,54 +7,54 @@ import type { Reference } from "./references.ts";
 import type { ItemNote, WriteOpening } from "./write-notes.ts";
 import { decodeItem, encodeItem, encodeOpening } from "./write-notes.ts";
 
-export interface NotedPart {
-  /** EMPTY_RECIPE: not whole yet. */
+export interface NotedItem {
+  /** EMPTY_RECIPE stands for an item that is not whole yet. */
   recipe: Recipe;
-  /** As it was said; undefined: it is new data. */
-  said: Reference | undefined;
+  /** Reference that it was received as; undefined for new data. */
+  reference: Reference | undefined;
 }
 
 export class SessionNotes {
   readonly #data: Pick<NewData, "isStaged" | "note">;
   readonly #opening: WriteOpening;
-  readonly #parts: readonly NotedPart[];
+  readonly #items: readonly NotedItem[];
   #isBegun = false;
-  /** So many parts have been noted, from the first on. */
+  /** Number of items that have been noted, from the first on. */
   #noted = 0;
   #filled: number[] = [];
   #last: Promise<void> = Promise.resolve();
 
-  constructor(data: Pick<NewData, "isStaged" | "note">, opening: WriteOpening, parts: readonly NotedPart[]) {
+  constructor(data: Pick<NewData, "isStaged" | "note">, opening: WriteOpening, items: readonly NotedItem[]) {
     this.#data = data;
     this.#opening = opening;
-    this.#parts = parts;
+    this.#items = items;
   }
 
-  /** Notes what has become whole; nothing while nothing is staged. @throws what writing throws, then always. */
+  /** Writes notes of what has become whole; none while nothing is staged. @throws what writing throws, then always. */
   write(): Promise<void> {
     this.#last = this.#last.then(() => this.#writeNow());
     return this.#last;
   }
 
-  /** What a part names is in the staged file now. */
+  /** Records that the data of a reference are in the staged file now. */
   fill(index: number): void {
-    if (this.#parts[index]?.said !== undefined) this.#filled.push(index);
+    if (this.#items[index]?.reference !== undefined) this.#filled.push(index);
   }
 
-  /** All parts have been noted before. */
-  goOn(): void {
+  /** Continues behind the items that were noted before. */
+  continue(): void {
     this.#isBegun = true;
-    this.#noted = this.#parts.length;
+    this.#noted = this.#items.length;
   }
 
   async #writeNow(): Promise<void> {
     if (!this.#data.isStaged) return;
     const notes = this.#isBegun ? [] : [encodeOpening(this.#opening)];
     this.#isBegun = true;
-    for (; this.#noted < this.#parts.length; this.#noted++) {
-      const { recipe, said } = this.#parts[this.#noted] ?? { recipe: EMPTY_RECIPE, said: undefined };
+    for (; this.#noted < this.#items.length; this.#noted++) {
+      const { recipe, reference } = this.#items[this.#noted] ?? { recipe: EMPTY_RECIPE, reference: undefined };
       if (recipe === EMPTY_RECIPE) break;
-      notes.push(encodeItem(said ?? ["d", recipe]));
+      notes.push(encodeItem(reference ?? ["d", recipe]));
     }
     for (const index of this.#filled) if (index < this.#noted) notes.push(encodeItem(["f", index]));
     this.#filled = this.#filled.filter((index) => index >= this.#noted);
@@ -62,35 +62,35 @@ export class SessionNotes {
   }
 }
 
-/** What a write takes up of itself; false when an item is not there any more. */
-export interface TakesUp {
-  takeUpItem(item: ItemNote, isStaged: (offset: number, recipe: Recipe) => Promise<boolean>): Promise<boolean>;
+export interface ResumesItems {
+  /** @returns false when the item is not there any more. */
+  resumeItem(item: ItemNote, isStaged: (offset: number, recipe: Recipe) => Promise<boolean>): Promise<boolean>;
 }
 
-/** Items in order, up to the first that is not what was noted: what follows is sent again [F34]. */
-export async function takeUpItems(
-  session: TakesUp,
-  left: ResumableFile,
+/** Resumes items in order, up to the first that is not what was noted: what follows is sent again [F34]. */
+export async function resumeItems(
+  session: ResumesItems,
+  detached: ResumableFile,
   file: ResumedFile,
   executor: Executor,
 ): Promise<void> {
   const isStaged = (offset: number, recipe: Recipe): Promise<boolean> => isAt(file, offset, recipe, executor);
   let kept = 0;
-  for await (const { note, end } of left.notes()) {
+  for await (const { note, end } of detached.notes()) {
     // The first is the opening.
-    if (kept > 0 && !(await isTakenUp(session, decodeItem(note), isStaged))) break;
+    if (kept > 0 && !(await isResumed(session, decodeItem(note), isStaged))) break;
     kept = end;
   }
   await file.cutNotes(kept);
 }
 
-async function isTakenUp(
-  session: TakesUp,
+async function isResumed(
+  session: ResumesItems,
   item: ItemNote | undefined,
   isStaged: (offset: number, recipe: Recipe) => Promise<boolean>,
 ): Promise<boolean> {
   try {
-    return item !== undefined && (await session.takeUpItem(item, isStaged));
+    return item !== undefined && (await session.resumeItem(item, isStaged));
   } catch (error) {
     // A version that is no longer kept, a file that is too short.
     if (!isRunnelError(error)) throw error;

@@ -1,4 +1,4 @@
-// What is noted beside a staged file [F33]: whose write it is, then the items that are here whole, in order; what the next life needs to go on with it.
+// Format of the notes beside a staged file [F33]: which write it is, then the items that are here whole, in order; all that the next process needs to resume it.
 import type { ChunkPreset, Recipe } from "@runnel/shared";
 import { RunnelError, check, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import type { Reference } from "./references.ts";
 
 const FORMAT = 1;
 
-/** Whose write it is, and what it said when it was opened. */
+/** Operation of the write, and what it announced when it was opened. */
 export interface WriteOpening {
   epoch: string;
   instance: string;
@@ -15,7 +15,7 @@ export interface WriteOpening {
   preset: ChunkPreset;
 }
 
-/** `c` and `h` as they came; `d`: new data of these chunks, in the staged file at its place; `f`: what this `c` or `h` names is there now, too. */
+/** Item that is whole: `c` and `h` as they were received; `d` for new data of these chunks, in the staged file at its place; `f` when the data of that `c` or `h` are there now, too. */
 export type ItemNote = Reference | ["d", Recipe] | ["f", number];
 
 const count = z.number().int().min(0);
@@ -44,7 +44,7 @@ export function encodeItem(item: ItemNote): Uint8Array {
   return encodeCbor(item[0] === "d" ? ["d", encodeRecipe(item[1])] : item);
 }
 
-/** undefined: it is of another format, or none. */
+/** @returns undefined for a note of another format, or of none. */
 export function decodeOpening(note: Uint8Array): WriteOpening | undefined {
   return orNone(() => {
     const { format: _format, ...opening } = check(OPENING, decodeCbor(note), "opening of a staged write");
@@ -52,7 +52,7 @@ export function decodeOpening(note: Uint8Array): WriteOpening | undefined {
   });
 }
 
-/** As decodeOpening. */
+/** @returns undefined like decodeOpening. */
 export function decodeItem(note: Uint8Array): ItemNote | undefined {
   return orNone(() => {
     const item = check(ITEM, decodeCbor(note), "item of a staged write");

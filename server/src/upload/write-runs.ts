@@ -1,12 +1,12 @@
-// Runs: where the bytes of a content that is being written come from. Pure.
+// Runs of a content that is being written: where its bytes are. Pure.
 import type { Run } from "../meta/meta-store.ts";
 
-/** Data that was for the log record goes to the staged file, at the offset it has in the content. */
+/** Turns a run of data for the log record into one of the staged file, at the offset it has in the content. */
 export function toTemp(run: Run): Run {
   return run.from === "log" ? { from: "temp", length: run.length } : run;
 }
 
-/** Neighbouring runs of one source become one. */
+/** Joins neighbouring runs of one source. */
 export function joinRuns(runs: readonly Run[]): Run[] {
   const joined: Run[] = [];
   for (const run of runs) {

@@ -1,4 +1,4 @@
-// One write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
+// Write session, for one write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
 // from; asks for what it lacks; verifies the whole by its OID. It outlives its channel, so that a cut link repeats at most the item in flight.
 import type { Channel, ChunkPreset, Executor, Recipe, WriteItem } from "@runnel/shared";
 import {
@@ -17,163 +17,164 @@ import type { ContentStore, ResumableFile } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { HeldVersions } from "./held-versions.ts";
 import { NewData } from "./new-data.ts";
-import type { Reference, Referred } from "./references.ts";
-import { hasChunks, refer } from "./references.ts";
-import type { Places } from "../host/semaphore.ts";
+import type { Reference, ResolvedReference } from "./references.ts";
+import { hasChunks, resolveReference } from "./references.ts";
+import type { Semaphore } from "../host/semaphore.ts";
 import type { ReceivedRun } from "./run-decoder.ts";
 import { RepeatedRuns } from "./repeated-runs.ts";
 import { RunDecoder } from "./run-decoder.ts";
-import type { TakesUp } from "./session-notes.ts";
-import { SessionNotes, takeUpItems } from "./session-notes.ts";
-import type { Allowance } from "./resumable-uploads.ts";
+import type { ResumesItems } from "./session-notes.ts";
+import { SessionNotes, resumeItems } from "./session-notes.ts";
+import type { Allowance } from "./allowances.ts";
 import type { ItemNote, WriteOpening } from "./write-notes.ts";
 import { joinRuns, toTemp } from "./write-runs.ts";
 
-interface Part {
-  /** EMPTY_RECIPE: new data that has not been cut yet, or a delta that did not decode. */
+interface Item {
+  /** EMPTY_RECIPE stands for new data that have not been cut yet, or a delta that did not decode. */
   recipe: Recipe;
   offset: number;
   sizeBytes: number;
-  /** undefined: asked for with NEED, or not cut yet. */
+  /** Undefined for an item that is asked for with NEED, or not cut yet. */
   runs: Run[] | undefined;
-  /** As it came; undefined: new data. */
-  said: Reference | undefined;
-  /** What has come for it since, in runs of at most LIMITS.runBytes. */
+  /** Reference that it was received as; undefined for new data. */
+  reference: Reference | undefined;
+  /** Data received for it since, in runs of at most LIMITS.runBytes. */
   filled?: { runs: Run[]; recipes: Recipe[]; chunks: number; bytes: number };
 }
 
 export interface FinishedWrite {
   content: WriteContent;
-  /** Of the whole. */
+  /** OID of the whole. */
   oid: Uint8Array;
-  /** Goes into the log record. */
+  /** Data that go into the log record. */
   data: Uint8Array;
-  /** On the disk already, of the content's bytes. */
+  /** Bytes of the content that are on the disk already. */
   stagedBytes: number;
 }
 
-/** What an item takes in memory, as so many descriptors. */
+/** Memory that an item takes, as so many descriptors. */
 const ITEM_DESCRIPTORS = 8;
-/** Of all writes. */
+/** Runs that all writes share. */
 const repeated = new RepeatedRuns();
 
-export class WriteSession implements TakesUp {
+export class WriteSession implements ResumesItems {
   readonly #meta: MetaStore;
   readonly #executor: Executor;
-  /** Of the whole, as announced. */
+  /** Size of the whole, as announced. */
   readonly sizeBytes: number;
   readonly preset: ChunkPreset;
   readonly #held: HeldVersions;
   readonly #decoder: RunDecoder;
-  readonly #parts: Part[] = [];
+  readonly #items: Item[] = [];
   #offset = 0;
   #chunks = 0;
   readonly #data: NewData;
   readonly #notes: SessionNotes;
-  /** New data being cut and stored while more comes, oldest first. */
+  /** New data that are being cut and stored while more is received, the oldest first. */
   #working: Promise<void>[] = [];
-  /** Its channel broke: versions were closed and may have changed since. */
-  #hasRested = false;
-  /** What stood in items since it was said that they were taken. */
-  #untoldBytes = 0;
+  /** True after its channel broke: versions were closed and may have changed since. */
+  #isSuspended = false;
+  /** Bytes inside items since they were last reported as accepted. */
+  #unreportedBytes = 0;
 
   constructor(
-    parts: { meta: MetaStore; content: ContentStore; executor: Executor },
+    deps: { meta: MetaStore; content: ContentStore; executor: Executor },
     opening: WriteOpening,
     allowance: Allowance,
   ) {
-    this.#meta = parts.meta;
-    this.#executor = parts.executor;
-    this.#held = new HeldVersions(parts, allowance);
-    this.#decoder = new RunDecoder(this.#held, parts.executor);
+    this.#meta = deps.meta;
+    this.#executor = deps.executor;
+    this.#held = new HeldVersions(deps, allowance);
+    this.#decoder = new RunDecoder(this.#held, deps.executor);
     this.sizeBytes = opening.sizeBytes;
     this.preset = opening.preset;
-    this.#data = new NewData(parts.content, allowance, () => this.#moved());
-    this.#notes = new SessionNotes(this.#data, opening, this.#parts);
+    this.#data = new NewData(deps.content, allowance, () => this.#moved());
+    this.#notes = new SessionNotes(this.#data, opening, this.#items);
   }
 
-  /** Items received whole: where a repetition goes on. */
+  /** Number of items received whole: a repetition continues behind them. */
   get received(): number {
-    return this.#parts.length;
+    return this.#items.length;
   }
 
   /**
-   * Takes items until the end item, their data in one of `places` at a time; `first` are those that came with the opening; then all is here and proved. The versions copied from stay open until `finished` or `discard`.
+   * Receives items until the end item, their data as `slots` let them enter; `first` are those that came with the opening. When it resolves, all is here and
+   * verified. The versions copied from stay open until `handOver` or `discard`.
    * @throws Corrupt when the whole is not what its OID says.
    */
-  async receive(channel: Channel, places: Places, first: readonly unknown[] = []): Promise<FinishedWrite> {
-    if (this.#hasRested) await this.#wake();
+  async receive(channel: Channel, slots: Semaphore, first: readonly unknown[] = []): Promise<FinishedWrite> {
+    if (this.#isSuspended) await this.#continue();
     for (let at = 0; ; at++) {
       const message = at < first.length ? first[at] : await channel.next();
       if (message === undefined) throw wrong("A write ended without its end item.");
       const item = check(WRITE_ITEM, message, "write item");
       if (item[0] !== "d") await this.#worked(0);
       if (item[0] === "e") {
-        const missing = this.#parts.flatMap((part, index) => (part.runs === undefined ? [index] : []));
+        const missing = this.#items.flatMap((part, index) => (part.runs === undefined ? [index] : []));
         if (missing.length === 0) return this.#finish(item[1]);
         this.#recount();
         channel.send(["need", missing.slice(0, LIMITS.neededItems)]);
       } else {
-        await this.#take(item, channel, places);
-        this.#sayTaken(item, channel);
+        await this.#take(item, channel, slots);
+        this.#reportAccepted(item, channel);
       }
     }
   }
 
-  #sayTaken(item: WriteItem, channel: Channel): void {
+  #reportAccepted(item: WriteItem, channel: Channel): void {
     if (item[0] === "r") return;
-    this.#untoldBytes += bytesIn(item);
-    if (this.#untoldBytes < TOOK_BYTES && this.#parts.length % TOOK_STEP !== 0) return;
-    this.#untoldBytes = 0;
-    channel.send(["took", this.#parts.length]);
+    this.#unreportedBytes += bytesIn(item);
+    if (this.#unreportedBytes < TOOK_BYTES && this.#items.length % TOOK_STEP !== 0) return;
+    this.#unreportedBytes = 0;
+    channel.send(["took", this.#items.length]);
   }
 
-  /** Descriptors that it holds in memory. */
+  /** Number of descriptors that it holds in memory. */
   get descriptors(): number {
     return this.#chunks;
   }
 
-  /** The channel broke: nothing but what was received is kept, on the disk. @throws NoSpace. */
-  async rest(): Promise<void> {
-    this.#hasRested = true;
+  /** Keeps what was received, on the disk, and closes all else: the channel broke. @throws NoSpace. */
+  async suspend(): Promise<void> {
+    this.#isSuspended = true;
     await Promise.allSettled(this.#working.splice(0));
-    this.#forgetFrom(this.#parts.findIndex((part) => part.recipe === EMPTY_RECIPE));
+    this.#forgetFrom(this.#items.findIndex((part) => part.recipe === EMPTY_RECIPE));
     await this.#held.close();
-    await this.#data.rest();
+    await this.#data.suspend();
     await this.#notes.write();
   }
 
-  /** Data that could not be cut or stored comes again, with all behind it. */
+  /** Forgets an item whose data could not be cut or stored, and all behind it: they are sent again. */
   #forgetFrom(index: number): void {
-    const first = this.#parts[index];
+    const first = this.#items[index];
     if (first === undefined) return;
-    this.#parts.length = index;
+    this.#items.length = index;
     this.#offset = first.offset;
     this.#recount();
   }
 
-  /** The commit has been accepted: what was staged is the content store's. */
-  async finished(): Promise<void> {
+  /** Leaves what was staged to the content store: the commit has been accepted. */
+  async handOver(): Promise<void> {
     await this.#held.close();
     await this.#data.handOver();
   }
 
-  /** The server ends: at rest, it is there for the next life. */
-  async leave(): Promise<void> {
-    await this.rest();
-    await this.#data.leave();
+  /** Leaves the suspended write to the next process: the server ends. */
+  async detach(): Promise<void> {
+    await this.suspend();
+    await this.#data.detach();
   }
 
-  /** Of an earlier life, as far as it is there still; at rest then. @throws what opening its file throws. */
-  async takeUp(left: ResumableFile): Promise<void> {
-    const file = await left.open(this.sizeBytes);
-    this.#data.takeUp(file);
-    await takeUpItems(this, left, file, this.#executor);
-    this.#notes.goOn();
-    await this.rest();
+  /** Resumes what an earlier process detached, as far as it is still there; it is suspended then. @throws what opening its file throws. */
+  async resume(detached: ResumableFile): Promise<void> {
+    const file = await detached.open(this.sizeBytes);
+    this.#data.resume(file);
+    await resumeItems(this, detached, file, this.#executor);
+    this.#notes.continue();
+    await this.suspend();
   }
 
-  async takeUpItem(item: ItemNote, isStaged: (offset: number, recipe: Recipe) => Promise<boolean>): Promise<boolean> {
+  async resumeItem(item: ItemNote, isStaged: (offset: number, recipe: Recipe) => Promise<boolean>): Promise<boolean> {
     if (item[0] === "c" || item[0] === "h") this.#add(await this.#refer(item));
     else if (item[0] === "d") {
       const [, recipe] = item;
@@ -181,9 +182,9 @@ export class WriteSession implements TakesUp {
       this.#checkChunks(recipe.lengths.length);
       const sizeBytes = recipeSize(recipe);
       this.#data.count(sizeBytes);
-      this.#add({ recipe, sizeBytes, runs: [{ from: "temp", length: sizeBytes }], said: undefined });
+      this.#add({ recipe, sizeBytes, runs: [{ from: "temp", length: sizeBytes }], reference: undefined });
     } else {
-      const part = this.#parts[item[1]];
+      const part = this.#items[item[1]];
       if (part === undefined || !(await isStaged(part.offset, part.recipe))) return false;
       this.#data.count(part.sizeBytes);
       part.runs = [{ from: "temp", length: part.sizeBytes }];
@@ -197,28 +198,28 @@ export class WriteSession implements TakesUp {
     await this.#data.discard();
   }
 
-  /** What has changed meanwhile is asked for. */
-  async #wake(): Promise<void> {
-    this.#hasRested = false;
+  /** Continues after a suspension: copies that have changed meanwhile will be asked for. */
+  async #continue(): Promise<void> {
+    this.#isSuspended = false;
     this.#recount();
-    for (const part of this.#parts) {
+    for (const part of this.#items) {
       const isCopy = part.runs?.some((run) => run.from === "version") === true;
       if (isCopy && !(await this.#held.stillHave(part.runs ?? [], part.recipe))) part.runs = undefined;
     }
   }
 
-  async #take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel, places: Places): Promise<void> {
+  async #take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel, slots: Semaphore): Promise<void> {
     if (item[0] === "c" || item[0] === "h") this.#add(await this.#refer(item));
     else if (item[0] === "d") {
       const [, encoding, rawBytes] = item;
-      const run = await this.#decoder.receive(encoding, rawBytes, item[3], channel, places);
+      const run = await this.#decoder.receive(encoding, rawBytes, item[3], channel, slots);
       const work = this.#takeRun(run).finally(() => run.done());
       work.catch(() => undefined);
       this.#working.push(work);
       await this.#worked(WORKING_MAX);
     } else {
       const [, index, encoding, rawBytes] = item;
-      const run = await this.#decoder.receive(encoding, rawBytes, item[4], channel, places);
+      const run = await this.#decoder.receive(encoding, rawBytes, item[4], channel, slots);
       try {
         await this.#fill(index, await this.#decoder.decode(run));
       } finally {
@@ -228,7 +229,7 @@ export class WriteSession implements TakesUp {
     await this.#notes.write();
   }
 
-  /** Waits until at most so many runs are being worked on. @throws what one of them failed with. */
+  /** Waits until at most so many runs are being worked on. @throws the error of one that failed. */
   async #worked(left: number): Promise<void> {
     while (this.#working.length > left) {
       await this.#working[0];
@@ -238,7 +239,7 @@ export class WriteSession implements TakesUp {
 
   async #takeRun(run: ReceivedRun): Promise<void> {
     const { encoding, rawBytes, encoded } = run;
-    const part = this.#add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined, said: undefined });
+    const part = this.#add({ recipe: EMPTY_RECIPE, sizeBytes: rawBytes, runs: undefined, reference: undefined });
     const before = repeated.find(encoding, encoded, rawBytes, this.preset);
     const bytes = before?.bytes ?? (await this.#decoder.decode(run));
     // Asked for with NEED.
@@ -254,16 +255,16 @@ export class WriteSession implements TakesUp {
     await this.#notes.write();
   }
 
-  #add(added: Omit<Part, "offset">): Part {
+  #add(added: Omit<Item, "offset">): Item {
     if (this.#offset + added.sizeBytes > this.sizeBytes) throw wrong("A write has more bytes than it announced.");
     const part = { ...added, offset: this.#offset };
-    this.#parts.push(part);
+    this.#items.push(part);
     this.#offset += part.sizeBytes;
     this.#count(part.recipe.lengths.length);
     return part;
   }
 
-  /** Counted before anything is copied: a few bytes of items could ask for any memory. */
+  /** Checks the count before anything is copied: a few bytes of items could ask for any memory. */
   #checkChunks(more: number): void {
     if (this.#chunks + more <= LIMITS.recipeDescriptors) return;
     throw new RunnelError("TooLarge", "write", "A write has too many chunks.", {
@@ -277,51 +278,51 @@ export class WriteSession implements TakesUp {
     this.#describe();
   }
 
-  /** What came for an item in part comes again, from the beginning of the item. */
+  /** Forgets data that were received for a part of an item: they are sent again, from the beginning of the item. */
   #recount(): void {
-    for (const part of this.#parts) delete part.filled;
-    this.#chunks = this.#parts.reduce((sum, part) => sum + part.recipe.lengths.length, 0);
+    for (const part of this.#items) delete part.filled;
+    this.#chunks = this.#items.reduce((sum, part) => sum + part.recipe.lengths.length, 0);
     this.#describe();
   }
 
   #describe(): void {
-    this.#data.describe(this.#chunks + ITEM_DESCRIPTORS * this.#parts.length);
+    this.#data.holdDescriptors(this.#chunks + ITEM_DESCRIPTORS * this.#items.length);
   }
 
-  async #refer(item: Reference): Promise<Referred> {
+  async #refer(item: Reference): Promise<ResolvedReference> {
     if (item[0] === "c") this.#checkChunks(item[3]);
-    const referred = await refer(item, this.#held, this.#meta);
+    const referred = await resolveReference(item, this.#held, this.#meta);
     this.#checkChunks(referred.recipe.lengths.length);
     return referred;
   }
 
-  /** New data for an item that was asked for, in one run or several one after another. Descriptors that were said stand: it must be these bytes. */
+  /** Fills an item that was asked for with new data, in one run or several one after another. Where it came with descriptors, it must be these bytes. */
   async #fill(index: number, bytes: Uint8Array | undefined): Promise<void> {
-    const part = this.#parts[index];
+    const part = this.#items[index];
     if (bytes === undefined || part === undefined || part.runs !== undefined)
       throw wrong("Data came for an item that was not asked for.");
     part.filled ??= { runs: [], recipes: [], chunks: 0, bytes: 0 };
     const { filled } = part;
     if (filled.bytes + bytes.length > part.sizeBytes) throw wrong("An item has more bytes than it announced.");
     const recipe = await this.#executor.chunkBytes(bytes, this.preset);
-    const wasSaid = part.recipe !== EMPTY_RECIPE;
-    if (wasSaid && !hasChunks(part.recipe, filled.chunks, recipe))
+    const hasDescriptors = part.recipe !== EMPTY_RECIPE;
+    if (hasDescriptors && !hasChunks(part.recipe, filled.chunks, recipe))
       throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
-    if (!wasSaid) this.#count(recipe.lengths.length);
+    if (!hasDescriptors) this.#count(recipe.lengths.length);
     // Storing may move what came before to the temp file, and then puts other runs in place of these.
     await this.#data.store(part.offset + filled.bytes, bytes, (run) => filled.runs.push(run));
-    if (!wasSaid) filled.recipes.push(recipe);
+    if (!hasDescriptors) filled.recipes.push(recipe);
     filled.chunks += recipe.lengths.length;
     filled.bytes += bytes.length;
     if (filled.bytes < part.sizeBytes) return;
-    if (!wasSaid) part.recipe = concatRecipes(filled.recipes);
+    if (!hasDescriptors) part.recipe = concatRecipes(filled.recipes);
     part.runs = filled.runs;
     this.#notes.fill(index);
   }
 
-  /** What was for the log record is in a staged file now. */
+  /** Redirects runs of data for the log record, which are in a staged file now. */
   #moved(): void {
-    for (const part of this.#parts) {
+    for (const part of this.#items) {
       part.runs = part.runs?.map(toTemp);
       if (part.filled !== undefined) part.filled.runs = part.filled.runs.map(toTemp);
     }
@@ -329,14 +330,14 @@ export class WriteSession implements TakesUp {
 
   async #finish(oid: Uint8Array): Promise<FinishedWrite> {
     if (this.#offset !== this.sizeBytes) throw wrong("A write has fewer bytes than it announced.");
-    const recipe = concatRecipes(this.#parts.map((part) => part.recipe));
-    const proved = await this.#executor.digest([encodeRecipe(recipe)]);
-    if (Buffer.compare(proved, oid) !== 0)
+    const recipe = concatRecipes(this.#items.map((part) => part.recipe));
+    const digest = await this.#executor.digest([encodeRecipe(recipe)]);
+    if (Buffer.compare(digest, oid) !== 0)
       throw new RunnelError("Corrupt", "write", "What came is not what was sent: its OID differs.");
     const { data, temp } = await this.#data.finish(this.sizeBytes);
-    const runs = joinRuns(this.#parts.flatMap((part) => part.runs ?? []));
+    const runs = joinRuns(this.#items.flatMap((part) => part.runs ?? []));
     // As long as the file: one copy is enough from here on.
-    this.#parts.length = 0;
+    this.#items.length = 0;
     let stagedBytes = 0;
     for (const run of runs) if (run.from === "temp") stagedBytes += run.length;
     return {
@@ -348,13 +349,13 @@ export class WriteSession implements TakesUp {
   }
 }
 
-/** Runs being cut and stored while the next is received: a run each. */
+/** Runs that are cut and stored while the next is received. */
 const WORKING_MAX = 2;
 function wrong(message: string): RunnelError {
   return new RunnelError("Invalid", "write", message, { detail: { rule: "W20" } });
 }
 
-/** What stands in the item itself. */
+/** Counts the bytes that stand in the item itself. */
 function bytesIn(item: WriteItem): number {
   return item.reduce((sum: number, part) => sum + (part instanceof Uint8Array ? part.length : 0), 0);
 }

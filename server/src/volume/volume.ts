@@ -17,12 +17,12 @@ import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord } from "../commit-log/record.ts";
 import { CommitQueue } from "../commit-log/queue.ts";
 import type { Committed, Published, Submission } from "../commit-log/queue.ts";
-import { DataRoom } from "../commit-log/free-space.ts";
+import { FreeSpace } from "../commit-log/free-space.ts";
 import { LogKeeper } from "../commit-log/keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
 import { isOwn, recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
-import { StagedWrites } from "../upload/resumable-uploads.ts";
+import { ResumableUploads } from "../upload/resumable-uploads.ts";
 import type { WriteOpening } from "../upload/write-notes.ts";
 import { Supplies } from "./supplies.ts";
 import { WriteSession } from "../upload/write-session.ts";
@@ -61,7 +61,7 @@ export class Volume {
   readonly feed: Feed;
   readonly executor: Executor;
   readonly clock: Clock;
-  readonly stagedWrites: StagedWrites;
+  readonly uploads: ResumableUploads;
   readonly recipes: RecipeCache;
   readonly supplies: Supplies;
   readonly #queue: CommitQueue;
@@ -101,13 +101,13 @@ export class Volume {
     this.isNew = opened.facts.seq === 0;
     this.#warn = parts.warn;
     this.recipes = new RecipeCache(opened.meta);
-    this.stagedWrites = new StagedWrites(
+    this.uploads = new ResumableUploads(
       {
         clock: parts.clock,
         epoch: this.epoch,
-        takeUp: async (opening, left) => {
+        resume: async (opening, file) => {
           const session = this.writeSession(opening);
-          await session.takeUp(left);
+          await session.resume(file);
           return session;
         },
         warn: parts.warn,
@@ -156,8 +156,10 @@ export class Volume {
     const looked = Promise.withResolvers<void>();
     looked.promise.catch(() => undefined);
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
-    const room = new DataRoom(parts.data, parts.clock);
-    const queue = new CommitQueue(log, meta, parts.clock, room, indexedTo, (published) => volume.#committed(published));
+    const space = new FreeSpace(parts.data, parts.clock);
+    const queue = new CommitQueue(log, meta, parts.clock, space, indexedTo, (published) =>
+      volume.#committed(published),
+    );
     const content = await engine.open(
       meta,
       hostOf(log, queue, feed, supplies, {
@@ -165,7 +167,7 @@ export class Volume {
         cut: (version, recipe) => volume.#indexer.index(version, recipe),
         scanned: () => volume.#indexer.wake(),
         looked: looked.resolve,
-        left: (files) => volume.stagedWrites.found(files),
+        left: (files) => volume.uploads.addDetached(files),
         gone: (reason) => {
           looked.reject(new RunnelError("Unavailable", "serve", reason));
           parts.gone?.(reason);
@@ -253,7 +255,7 @@ export class Volume {
 
   /** For one write of the epoch, to be given its items. `device`: whose quota it counts against; "": the instance's. */
   writeSession(opening: Omit<WriteOpening, "epoch">, device = ""): WriteSession {
-    const allowance = this.stagedWrites.allowance(device || opening.instance);
+    const allowance = this.uploads.allowance(device || opening.instance);
     return new WriteSession(this, { ...opening, epoch: this.epoch }, allowance);
   }
 
@@ -285,7 +287,7 @@ export class Volume {
     this.feed.close();
     this.supplies.close();
     await this.#indexer.close();
-    await this.stagedWrites.close();
+    await this.uploads.close();
     await this.#queue.close();
     await this.content.close();
     await this.#keeper.close();

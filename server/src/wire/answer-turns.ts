@@ -1,7 +1,7 @@
 // Answers that are made whole before they are sent. A client that asks for them and does not read them shall cost no memory: few are made at a time, of a connection
 // and of all connections of a device, and none while much of what was asked for before lies unread on the connection.
 
-import { Places } from "../host/semaphore.ts";
+import { Semaphore } from "../host/semaphore.ts";
 
 /** Made at a time, of a connection and of a device: each is at most a control message long. */
 export const ANSWERS_AT_ONCE = 4;
@@ -17,10 +17,10 @@ export interface Reading {
 
 export class AnswerTurns {
   private readonly reading: Reading;
-  private readonly own = new Places(ANSWERS_AT_ONCE);
-  private readonly device: () => Places;
+  private readonly own = new Semaphore(ANSWERS_AT_ONCE);
+  private readonly device: () => Semaphore;
 
-  constructor(reading: Reading, device: () => Places) {
+  constructor(reading: Reading, device: () => Semaphore) {
     this.reading = reading;
     this.device = device;
   }

@@ -17,7 +17,7 @@ export function cutOff(device: Device, { handlers, volumes, warn }: CutOffParts)
   for (const handler of handlers) if (handler.deviceId === device.id) handler.revoke();
   for (const volume of volumes) {
     forgetHolders(device, volume, warn);
-    volume.stagedWrites
+    volume.uploads
       .drop(device.id)
       .catch((error: unknown) =>
         warn("An unfinished upload of a device that was cut off could not be removed.", error),

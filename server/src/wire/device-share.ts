@@ -1,6 +1,6 @@
 // What the connections of a device have in common: their turns to be heard, and the places in which their answers are made, contents are sent to them and their data is
 // taken in.
-import { Places } from "../host/semaphore.ts";
+import { Semaphore } from "../host/semaphore.ts";
 import { ANSWERS_AT_ONCE } from "./answer-turns.ts";
 import { DeviceTurns } from "./device-turns.ts";
 import { SharedRoom } from "./shared-room.ts";
@@ -20,8 +20,8 @@ const ASKED_BYTES = 8 * MiB;
 const BACKGROUND_BYTES = 4 * MiB;
 
 export class DevicePlaces {
-  readonly answers = new Places(ANSWERS_AT_ONCE);
-  readonly runs = new Places(RUNS_AT_ONCE);
+  readonly answers = new Semaphore(ANSWERS_AT_ONCE);
+  readonly runs = new Semaphore(RUNS_AT_ONCE);
   readonly finds = new SharedRoom(...FINDS_AT_ONCE);
   readonly fetches = new SharedRoom(...FETCHES_AT_ONCE);
   readonly findGets = new SharedRoom(FIND_GETS_AT_ONCE);

@@ -3,7 +3,7 @@
 import type { Channel, RequestOf } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Operation } from "../meta/meta-store.ts";
-import type { Places } from "../host/semaphore.ts";
+import type { Semaphore } from "../host/semaphore.ts";
 import { HappensLater } from "../commit-log/queue.ts";
 import type { FinishedWrite, WriteSession } from "../upload/write-session.ts";
 import type { Attachment } from "./attachment.ts";
@@ -13,7 +13,12 @@ import { digestOfOpening, digestOfWrite, given, inOrder, isSameOpening, timed } 
 type Request = RequestOf<"write">;
 
 /** `places`: in which data is unfolded and stored. */
-export function serveWrite(attachment: Attachment, request: Request, channel: Channel, places: Places): Promise<void> {
+export function serveWrite(
+  attachment: Attachment,
+  request: Request,
+  channel: Channel,
+  places: Semaphore,
+): Promise<void> {
   attachment.forgetUpTo(request.received, request.but);
   return attachment.order.run(inOrder(request), (turn) => serveInTurn(attachment, request, channel, places, turn));
 }
@@ -22,7 +27,7 @@ async function serveInTurn(
   attachment: Attachment,
   request: Request,
   channel: Channel,
-  places: Places,
+  places: Semaphore,
   turn: Turn,
 ): Promise<void> {
   const { volume, instance, holder } = attachment;
@@ -34,7 +39,7 @@ async function serveInTurn(
   } catch (error) {
     if (channel.abort.signal.aborted) {
       const { device } = holder;
-      await volume.stagedWrites.keep({ instance, n: request.n, device }, session);
+      await volume.uploads.suspend({ instance, n: request.n, device }, session);
     } else await session.discard();
     throw error;
   }
@@ -75,10 +80,10 @@ async function openSession(
   channel: Channel,
 ): Promise<WriteSession> {
   const { n, sizeBytes, preset = 0, isResumed } = request;
-  if (isResumed) await volume.stagedWrites.awaken(instance, n);
+  if (isResumed) await volume.uploads.resumeDetached(instance, n);
   // It is for the next one then.
   channel.abort.signal.throwIfAborted();
-  const kept = isResumed ? volume.stagedWrites.take(instance, n) : undefined;
+  const kept = isResumed ? volume.uploads.take(instance, n) : undefined;
   const isSame = kept?.sizeBytes === sizeBytes && kept.preset === preset;
   if (!isSame) await kept?.discard();
   if (isResumed) channel.send(["from", isSame ? kept.received : 0]);
@@ -107,7 +112,7 @@ async function commit(
     const { result, isRepeated, acknowledged } = await volume.submit(operation, id, holder, data);
     // A repetition that was executed before has staged in vain.
     if (isRepeated) await session.discard();
-    else await session.finished();
+    else await session.handOver();
     // The room is needed until the content is in the folder.
     void volume.content.whenApplied(result.seq).then(release, release);
     turn.executed(result);
@@ -116,7 +121,7 @@ async function commit(
   } catch (error) {
     release?.();
     // With an Io error the commit may be in the log, and what it staged with it: the next start knows.
-    if (isRunnelError(error, "Io") || error instanceof HappensLater) await session.finished();
+    if (isRunnelError(error, "Io") || error instanceof HappensLater) await session.handOver();
     else await session.discard();
     throw error;
   }

@@ -1,32 +1,32 @@
-// Unfinished writes that a volume keeps, whoever's they are, and those that go.
+// Suspended writes that a volume keeps, and those that go.
 import { expect, test } from "@jest/globals";
 import { SimulatedClock } from "@runnel/shared";
 import type { StagedFile } from "../../src/content/content-store.ts";
 import { HeldVersions } from "../../src/upload/held-versions.ts";
 import { NewData } from "../../src/upload/new-data.ts";
-import { StagedWrites } from "../../src/upload/resumable-uploads.ts";
+import { ResumableUploads } from "../../src/upload/resumable-uploads.ts";
 import type { WriteSession } from "../../src/upload/write-session.ts";
 
 const MiB = 1024 * 1024;
 
 function open(): {
-  writes: StagedWrites;
+  writes: ResumableUploads;
   discarded: string[];
   keep(instance: string, n: number, descriptors?: number, device?: string): Promise<void>;
 } {
   const discarded: string[] = [];
-  const takeUp = async (): Promise<WriteSession> => {
-    throw new Error("Nothing is left here.");
+  const resume = async (): Promise<WriteSession> => {
+    throw new Error("Nothing is detached here.");
   };
-  const writes = new StagedWrites({ clock: new SimulatedClock(), epoch: "e", takeUp, warn: () => undefined });
+  const writes = new ResumableUploads({ clock: new SimulatedClock(), epoch: "e", resume, warn: () => undefined });
   const keep = (instance: string, n: number, descriptors = 1, device = ""): Promise<void> => {
     const session = {
       descriptors,
-      rest: async () => undefined,
-      leave: async () => undefined,
+      suspend: async () => undefined,
+      detach: async () => undefined,
       discard: async () => void discarded.push(`${instance}:${n}`),
     };
-    return writes.keep({ instance, n, device }, session as unknown as WriteSession);
+    return writes.suspend({ instance, n, device }, session as unknown as WriteSession);
   };
   return { writes, discarded, keep };
 }
@@ -42,7 +42,7 @@ test("of an instance's the newest 64 are kept, of all the newest 1,024", async (
   expect(writes.take("other 0", 1)).toBeDefined();
 });
 
-test("of a device's the newest 64 are kept, whatever its instances; what more is just being put to rest is not even begun", async () => {
+test("of a device's the newest 64 are kept, whatever its instances; what more is just being suspended is not even begun", async () => {
   const { discarded, keep, writes } = open();
   for (let n = 0; n < 70; n++) await keep(`instance ${n}`, 1, 1, "one");
   expect(discarded).toHaveLength(6);
@@ -57,11 +57,12 @@ test("of a device's the newest 64 are kept, whatever its instances; what more is
 test("of what a device has staged 8 MiB are kept in memory", () => {
   const { writes } = open();
   const [one, same, other] = [writes.allowance("one"), writes.allowance("one"), writes.allowance("other")];
-  for (let count = 0; count < 4; count++) expect([one.keep(MiB), same.keep(MiB)]).toEqual([true, true]);
-  expect(one.keep(1)).toBe(false);
-  expect(other.keep(1)).toBe(true);
-  same.letGo(MiB);
-  expect(one.keep(MiB)).toBe(true);
+  for (let count = 0; count < 4; count++)
+    expect([one.reserveMemory(MiB), same.reserveMemory(MiB)]).toEqual([true, true]);
+  expect(one.reserveMemory(1)).toBe(false);
+  expect(other.reserveMemory(1)).toBe(true);
+  same.releaseMemory(MiB);
+  expect(one.reserveMemory(MiB)).toBe(true);
 });
 
 test("for a device's writes 4,096 files are open: one that needs more is Busy, or is asked for what it would copy", async () => {
@@ -70,17 +71,17 @@ test("for a device's writes 4,096 files are open: one that needs more is Busy, o
   const staged: StagedFile[] = [];
   const content = { stage: async () => staged[staged.push({ discard: async () => undefined } as StagedFile) - 1]! };
   const data = new NewData(content, one, () => undefined);
-  expect(one.open(4_096 - 1)).toBe(true);
+  expect(one.openFiles(4_096 - 1)).toBe(true);
   await expect(data.store(0, new Uint8Array(2 * MiB), () => undefined)).rejects.toMatchObject({ kind: "Busy" });
   expect(staged).toEqual([]);
-  expect(other.open(1)).toBe(true);
+  expect(other.openFiles(1)).toBe(true);
   const meta = { recipe: async () => ({ lengths: new Uint32Array(10), digests: new Uint8Array(320) }) };
   const opened = { open: async () => ({ close: async () => undefined }) };
   const held = new HeldVersions({ meta, content: opened, executor: {} } as never, one);
   expect((await held.get({ node: 1, seq: 1 }))?.open).toBeDefined();
   expect((await held.get({ node: 1, seq: 2 }))?.open).toBeUndefined();
   await held.close();
-  expect(one.open(1)).toBe(true);
+  expect(one.openFiles(1)).toBe(true);
 });
 
 test("of those with long recipes as many as take a million descriptors, and one in any case", async () => {

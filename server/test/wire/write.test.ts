@@ -301,21 +301,21 @@ describe("a write", () => {
   });
 
   test("[limit stagedBytes] is Quota beyond what one instance may stage, and what another stages does not count", () => {
-    const staged = wire.rig.volume.stagedWrites;
+    const staged = wire.rig.volume.uploads;
     const allowance = staged.allowance(ONE);
-    for (let bytes = 0; bytes < LIMITS.stagedBytes; bytes += LIMITS.runBytes) allowance.take(LIMITS.runBytes);
+    for (let bytes = 0; bytes < LIMITS.stagedBytes; bytes += LIMITS.runBytes) allowance.reserveBytes(LIMITS.runBytes);
     const quota = expect.objectContaining({ kind: "Quota", detail: { limit: LIMITS.stagedBytes } });
-    expect(() => allowance.take(1)).toThrow(quota);
-    expect(() => staged.allowance(ONE).take(1)).toThrow(quota);
-    staged.allowance(instanceOf("2")).take(LIMITS.runBytes);
-    allowance.giveBack(1);
-    allowance.take(1);
+    expect(() => allowance.reserveBytes(1)).toThrow(quota);
+    expect(() => staged.allowance(ONE).reserveBytes(1)).toThrow(quota);
+    staged.allowance(instanceOf("2")).reserveBytes(LIMITS.runBytes);
+    allowance.releaseBytes(1);
+    allowance.reserveBytes(1);
   });
 
   test("[W20] [limit unfinishedDescriptors] is Busy where its unfinished writes have too many, until one of them has ended", async () => {
     const { node, version, recipe } = await base();
     const count = recipe.lengths.length;
-    const others = wire.rig.volume.stagedWrites.allowance(ONE);
+    const others = wire.rig.volume.uploads.allowance(ONE);
     const copy = async (): Promise<string> => {
       const upload = one.openWrite({ node, base: version.seq, sizeBytes: 2 * OLD.length });
       for (let times = 0; times < 2; times++) upload.copy(version, 0, count);
@@ -323,16 +323,16 @@ describe("a write", () => {
     };
     // Chunks that are copied from, and two items with their chunks.
     const held = count + 2 * (count + 8);
-    others.describe(LIMITS.unfinishedDescriptors - held + 1);
+    others.holdDescriptors(LIMITS.unfinishedDescriptors - held + 1);
     expect(await copy()).toBe("Busy");
-    others.describe(-1);
+    others.holdDescriptors(-1);
     for (let times = 0; times < 3; times++) expect(await copy()).toBe("Corrupt");
     const upload = one.openWrite({ node, base: version.seq, sizeBytes: OLD.length });
     upload.copy(version, 0, count);
     upload.channel.cancel();
     await wire.rig.clock.advance(1_000);
     expect(await copy()).toBe("Busy");
-    await wire.rig.volume.stagedWrites.take(ONE, one.n - 1)?.discard();
+    await wire.rig.volume.uploads.take(ONE, one.n - 1)?.discard();
     expect(await copy()).toBe("Corrupt");
   });
 
