@@ -61,7 +61,7 @@ beforeEach(async () => {
     },
   } as unknown as Session;
   const reused = { base: 0, cache: 0, server: 0, bytes: 0 };
-  downloads = new Downloads({ cache, session, executor, clock, reused });
+  downloads = new Downloads({ cache, session, executor, reused });
   subscriptions = new PushSubscriptions({
     cache,
     downloads,

@@ -40,25 +40,25 @@ export interface ReuseCounts {
 }
 
 export class Arrivals {
-  private readonly cache: Cache;
-  private readonly executor: Executor;
-  private readonly reused: ReuseCounts;
-  private readonly countRecipe: (bytes: number) => void;
-  private readonly countContent: (bytes: number) => void;
+  readonly #cache: Cache;
+  readonly #executor: Executor;
+  readonly #reused: ReuseCounts;
+  readonly #countRecipe: (bytes: number) => void;
+  readonly #countContent: (bytes: number) => void;
 
   /** `countRecipe` and `countContent` are given the bytes of recipes and of contents that came in control items. */
-  constructor(parts: {
+  constructor(deps: {
     cache: Cache;
     executor: Executor;
     reused: ReuseCounts;
     countRecipe(bytes: number): void;
     countContent(bytes: number): void;
   }) {
-    this.cache = parts.cache;
-    this.executor = parts.executor;
-    this.reused = parts.reused;
-    this.countRecipe = (bytes) => parts.countRecipe(bytes);
-    this.countContent = (bytes) => parts.countContent(bytes);
+    this.#cache = deps.cache;
+    this.#executor = deps.executor;
+    this.#reused = deps.reused;
+    this.#countRecipe = (bytes) => deps.countRecipe(bytes);
+    this.#countContent = (bytes) => deps.countContent(bytes);
   }
 
   /** Takes what a fetch brings; `stored` is called with the end of it, whenever some of it is in the cache. @throws Invalid, Corrupt, Stale, Gone, NoSpace. */
@@ -75,17 +75,17 @@ export class Arrivals {
     if (first[1] !== content.sizeBytes) throw new RunnelError("Stale", "fetch", "The file has changed meanwhile.");
     let { recipe } = content;
     if (first[2] !== null && recipe === undefined) {
-      recipe = await this.receiveRecipe(channel, first[2], content.sizeBytes, held);
-      this.cache.setRecipe(content, recipe, await this.executor.digest([encodeRecipe(recipe)]));
+      recipe = await this.#receiveRecipe(channel, first[2], content.sizeBytes, held);
+      this.#cache.setRecipe(content, recipe, await this.#executor.digest([encodeRecipe(recipe)]));
       // Bytes that came before it are compared with it.
-      await this.cache.verify(content);
+      await this.#cache.verify(content);
       await this.reuse(content, recipe, held, span);
     }
     for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
       let end: number;
-      if (item[0] === "d" && recipe !== undefined) end = await this.takeChunks(channel, content, recipe, held, item);
-      else if (item[0] === "s") end = await this.takeDescribed(channel, content, held, item);
-      else if (item[0] === "raw") end = await this.takeRaw(channel, content, item);
+      if (item[0] === "d" && recipe !== undefined) end = await this.#takeChunks(channel, content, recipe, held, item);
+      else if (item[0] === "s") end = await this.#takeDescribed(channel, content, held, item);
+      else if (item[0] === "raw") end = await this.#takeRaw(channel, content, item);
       else throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
       stored(end);
     }
@@ -93,7 +93,7 @@ export class Arrivals {
   }
 
   /** Parts go on in further items until they come to the size of the version. */
-  private async receiveRecipe(
+  async #receiveRecipe(
     channel: Channel,
     first: readonly RecipePart[],
     sizeBytes: number,
@@ -102,7 +102,7 @@ export class Arrivals {
     const recipes = held.map((one) => one.recipe ?? EMPTY_RECIPE);
     let recipe = EMPTY_RECIPE;
     for (let parts = first; ;) {
-      for (const part of parts) if (part instanceof Uint8Array) this.countRecipe(part.length);
+      for (const part of parts) if (part instanceof Uint8Array) this.#countRecipe(part.length);
       recipe = concatRecipes([recipe, decodeRecipeDelta(parts, recipes)]);
       const size = recipeSize(recipe);
       if (size === sizeBytes) return recipe;
@@ -121,10 +121,10 @@ export class Arrivals {
     [seq, sizeBytes, parts, runs]: Difference,
     stored: (id: number) => void,
   ): Promise<void> {
-    const { cache, executor } = this;
+    const [cache, executor] = [this.#cache, this.#executor];
     const base = cache.find({ node: version.node, seq });
     if (base?.recipe === undefined) throw new RunnelError("Gone", "take a change", "The version before is not here.");
-    for (const part of parts) if (part instanceof Uint8Array) this.countRecipe(part.length);
+    for (const part of parts) if (part instanceof Uint8Array) this.#countRecipe(part.length);
     const recipe = decodeRecipeDelta(parts, [base.recipe]);
     if (recipeSize(recipe) !== sizeBytes)
       throw new RunnelError("Invalid", "take a change", "A recipe has another size than its version.");
@@ -134,13 +134,13 @@ export class Arrivals {
     const { content } = hold;
     cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
     for (const [from, count, encoding, rawBytes, encoded] of runs) {
-      this.countContent(encoded.length);
+      this.#countContent(encoded.length);
       mustFit(recipe, from, count, rawBytes);
       const bytes =
         typeof encoding === "string"
-          ? await this.unpack(encoding, rawBytes, encoded)
-          : await this.applyDelta(encoded, rawBytes, [baseHold.content], encoding);
-      await this.storeChunks(content, recipe, { from, count }, bytes);
+          ? await this.#unpack(encoding, rawBytes, encoded)
+          : await this.#applyDelta(encoded, rawBytes, [baseHold.content], encoding);
+      await this.#storeChunks(content, recipe, { from, count }, bytes);
       stored(content.id);
     }
   }
@@ -152,28 +152,28 @@ export class Arrivals {
     for (let index = chunkAt(recipe, range.offset); (offsets[index] ?? Infinity) < endOf(range); index++) {
       const offset = offsets[index] ?? 0;
       const length = recipe.lengths[index] ?? 0;
-      if (length === 0 || this.cache.missing(content, { offset, length }).length === 0) continue;
+      if (length === 0 || this.#cache.missing(content, { offset, length }).length === 0) continue;
       const place = placeIn(held, digestAt(recipe, index));
-      const bytes = place && (await this.readHeld(place.from, place.offset, length));
+      const bytes = place && (await this.#readHeld(place.from, place.offset, length));
       if (bytes === undefined) continue;
-      if (Buffer.compare(await this.executor.digest([bytes]), digestAt(recipe, index)) !== 0) continue;
-      await this.cache.write(content, offset, bytes);
-      this.reused.base++;
-      this.reused.bytes += length;
+      if (Buffer.compare(await this.#executor.digest([bytes]), digestAt(recipe, index)) !== 0) continue;
+      await this.#cache.write(content, offset, bytes);
+      this.#reused.base++;
+      this.#reused.bytes += length;
     }
   }
 
   /** @returns undefined when it is not there any more: a cache on disk may rot. */
-  private async readHeld(content: CachedContent, offset: number, length: number): Promise<Uint8Array | undefined> {
+  async #readHeld(content: CachedContent, offset: number, length: number): Promise<Uint8Array | undefined> {
     try {
-      return await this.cache.read(content, offset, length);
+      return await this.#cache.read(content, offset, length);
     } catch (error) {
       if (isRunnelError(error, "Gone")) return undefined;
       throw error;
     }
   }
 
-  private async takeChunks(
+  async #takeChunks(
     channel: Channel,
     content: CachedContent,
     recipe: Recipe,
@@ -182,53 +182,53 @@ export class Arrivals {
   ): Promise<number> {
     const [, from, count, encoding, rawBytes, encodedBytes] = item;
     mustFit(recipe, from, count, rawBytes);
-    const bytes = await this.decode(channel, held, encoding, rawBytes, encodedBytes);
-    await this.storeChunks(content, recipe, { from, count }, bytes);
+    const bytes = await this.#decode(channel, held, encoding, rawBytes, encodedBytes);
+    await this.#storeChunks(content, recipe, { from, count }, bytes);
     return chunkOffsets(recipe)[from + count] ?? 0;
   }
 
   /** Chunks that come with their descriptors, to a client without the recipe [W140]. */
-  private async takeDescribed(
+  async #takeDescribed(
     channel: Channel,
     content: CachedContent,
     held: readonly CachedContent[],
     item: Extract<FetchItem, ["s", ...unknown[]]>,
   ): Promise<number> {
     const [, offset, descriptors, encoding, rawBytes, encodedBytes] = item;
-    this.countRecipe(descriptors.length);
+    this.#countRecipe(descriptors.length);
     const chunks = decodeRecipe(descriptors);
     if (recipeSize(chunks) !== rawBytes || rawBytes > LIMITS.runBytes || offset + rawBytes > content.sizeBytes)
       throw new RunnelError("Invalid", "fetch", "Chunks came that do not fit into their version.");
-    const bytes = await this.decode(channel, held, encoding, rawBytes, encodedBytes);
-    await this.mustBe(chunks, bytes);
+    const bytes = await this.#decode(channel, held, encoding, rawBytes, encodedBytes);
+    await this.#mustBe(chunks, bytes);
     // The recipe may have come meanwhile: then it is the one that counts.
-    const { recipe } = this.cache.byId(content.id) ?? content;
-    await this.cache.write(content, offset, bytes, recipe === undefined ? chunks : "range");
+    const { recipe } = this.#cache.byId(content.id) ?? content;
+    await this.#cache.write(content, offset, bytes, recipe === undefined ? chunks : "range");
     return offset + rawBytes;
   }
 
   /** Chunks that lie one after another. @throws Corrupt when they are not what the recipe says. */
-  private async storeChunks(
+  async #storeChunks(
     content: CachedContent,
     recipe: Recipe,
     { from, count }: { from: number; count: number },
     bytes: Uint8Array,
   ): Promise<void> {
-    await this.mustBe(sliceRecipe(recipe, from, from + count), bytes);
-    await this.cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
+    await this.#mustBe(sliceRecipe(recipe, from, from + count), bytes);
+    await this.#cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
   }
 
   /** @throws Corrupt */
-  private async mustBe(chunks: Recipe, bytes: Uint8Array): Promise<void> {
+  async #mustBe(chunks: Recipe, bytes: Uint8Array): Promise<void> {
     const offsets = chunkOffsets(chunks);
     const parts = Array.from(chunks.lengths, (_, index) => bytes.subarray(offsets[index], offsets[index + 1]));
-    const digests = await this.executor.digest(parts);
+    const digests = await this.#executor.digest(parts);
     if (offsets.at(-1) === bytes.length && Buffer.compare(digests, chunks.digests) === 0) return;
     throw new RunnelError("Corrupt", "fetch", "What came is not what the recipe says.");
   }
 
   /** The old bytes are not digested: what comes of them is. */
-  private async applyDelta(
+  async #applyDelta(
     encoded: Uint8Array,
     rawBytes: number,
     held: readonly CachedContent[],
@@ -240,10 +240,10 @@ export class Arrivals {
     if (base === undefined || offsets === undefined || end === undefined)
       throw new RunnelError("Invalid", "fetch", "A fetch brought a delta against chunks that are not held.");
     const offset = offsets[from] ?? 0;
-    return this.executor.decompress(encoded, rawBytes, await this.cache.read(base, offset, end - offset));
+    return this.#executor.decompress(encoded, rawBytes, await this.#cache.read(base, offset, end - offset));
   }
 
-  private async takeRaw(
+  async #takeRaw(
     channel: Channel,
     content: CachedContent,
     item: Extract<FetchItem, ["raw", ...unknown[]]>,
@@ -251,12 +251,12 @@ export class Arrivals {
     const [, offset, encoding, rawBytes, encodedBytes] = item;
     if (offset + rawBytes > content.sizeBytes || rawBytes > LIMITS.runBytes)
       throw new RunnelError("Invalid", "fetch", "A fetch brought bytes past the end.");
-    const bytes = await this.unpack(encoding, rawBytes, await channel.readBulk(encodedBytes));
-    await this.cache.write(content, offset, bytes, "range");
+    const bytes = await this.#unpack(encoding, rawBytes, await channel.readBulk(encodedBytes));
+    await this.#cache.write(content, offset, bytes, "range");
     return offset + rawBytes;
   }
 
-  private async decode(
+  async #decode(
     channel: Channel,
     held: readonly CachedContent[],
     encoding: FetchEncoding,
@@ -264,12 +264,12 @@ export class Arrivals {
     encodedBytes: number,
   ): Promise<Uint8Array> {
     const encoded = await channel.readBulk(encodedBytes);
-    if (typeof encoding === "string") return this.unpack(encoding, rawBytes, encoded);
-    return this.applyDelta(encoded, rawBytes, held, encoding);
+    if (typeof encoding === "string") return this.#unpack(encoding, rawBytes, encoded);
+    return this.#applyDelta(encoded, rawBytes, held, encoding);
   }
 
-  private async unpack(encoding: "raw" | "zstd", rawBytes: number, encoded: Uint8Array): Promise<Uint8Array> {
-    if (encoding === "zstd") return this.executor.decompress(encoded, rawBytes);
+  async #unpack(encoding: "raw" | "zstd", rawBytes: number, encoded: Uint8Array): Promise<Uint8Array> {
+    if (encoding === "zstd") return this.#executor.decompress(encoded, rawBytes);
     if (encoded.length !== rawBytes)
       throw new RunnelError("Invalid", "fetch", "A run has another length than announced.");
     return encoded;

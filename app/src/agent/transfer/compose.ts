@@ -33,9 +33,9 @@ export interface Composition {
 export class ComposedContent {
   readonly pieces: readonly Piece[];
   readonly sizeBytes: number;
-  private readonly files: readonly DiskFile[];
-  private readonly base: { file: DiskFile; verification: BaseVerification } | undefined;
-  private readonly starts: number[] = [];
+  readonly #files: readonly DiskFile[];
+  readonly #base: { file: DiskFile; verification: BaseVerification } | undefined;
+  readonly #starts: number[] = [];
 
   constructor(
     pieces: readonly Piece[],
@@ -43,12 +43,12 @@ export class ComposedContent {
     base?: { file: DiskFile | undefined; verification: BaseVerification | undefined },
   ) {
     this.pieces = pieces;
-    this.files = files;
+    this.#files = files;
     if (base?.file !== undefined && base.verification !== undefined)
-      this.base = { file: base.file, verification: base.verification };
+      this.#base = { file: base.file, verification: base.verification };
     let at = 0;
     for (const piece of pieces) {
-      this.starts.push(at);
+      this.#starts.push(at);
       at += piece.length;
     }
     this.sizeBytes = at;
@@ -67,26 +67,26 @@ export class ComposedContent {
     }
   }
 
-  /** Proves what of the base shows in the range: before it is read by others. True when some of it was in doubt: its bytes may be others now. */
+  /** Verifies what shows of the base in the range, before others read it. @returns true when some of it was unverified: its bytes may be others now. */
   async verify(offset: number, length: number): Promise<boolean> {
     const unverified = this.unverified(offset, length);
-    for (const range of unverified) await this.base?.verification.verify(range);
+    for (const range of unverified) await this.#base?.verification.verify(range);
     return unverified.length > 0;
   }
 
-  /** What of the range is the base's, and may have rotted or is not here. */
+  /** Parts of the range that are the base's, and may have rotted or are not here. */
   unverified(offset: number, length: number): ByteRange[] {
-    return this.ofBase(offset, length).flatMap((piece) => this.base?.verification.unverified(piece) ?? []);
+    return this.#ofBase(offset, length).flatMap((piece) => this.#base?.verification.unverified(piece) ?? []);
   }
 
   /** Ranges of the whole that are not here: zeros stand for them. */
   absent(): ByteRange[] {
-    return this.ofBase(0, this.sizeBytes).flatMap((piece) => this.base?.verification.absent(piece) ?? []);
+    return this.#ofBase(0, this.sizeBytes).flatMap((piece) => this.#base?.verification.absent(piece) ?? []);
   }
 
   /** The base shows at the offsets that it has. */
-  private ofBase(offset: number, length: number): Piece[] {
-    const { base } = this;
+  #ofBase(offset: number, length: number): Piece[] {
+    const base = this.#base;
     if (base === undefined) return [];
     return this.slice(offset, length).filter((piece) => piece.file === base.file);
   }
@@ -95,9 +95,9 @@ export class ComposedContent {
   slice(offset: number, length: number): Piece[] {
     const end = offset + length;
     const pieces: Piece[] = [];
-    for (let index = this.pieceAt(offset); index < this.pieces.length; index++) {
+    for (let index = this.#pieceAt(offset); index < this.pieces.length; index++) {
       const piece = this.pieces[index];
-      const start = this.starts[index] ?? 0;
+      const start = this.#starts[index] ?? 0;
       if (piece === undefined || start >= end) break;
       const skipped = Math.max(0, offset - start);
       const count = Math.min(piece.length, end - start) - skipped;
@@ -111,9 +111,9 @@ export class ComposedContent {
     let keptBytes = 0;
     const pieces: Edit["pieces"][number][] = [];
     for (const [index, { file, offset: from, length }] of this.pieces.entries()) {
-      const offset = this.starts[index] ?? 0;
+      const offset = this.#starts[index] ?? 0;
       if (file === undefined) continue;
-      if (file === this.base?.file) keptBytes = offset + length;
+      if (file === this.#base?.file) keptBytes = offset + length;
       else pieces.push({ file, from, offset, length });
     }
     return { keptBytes, pieces };
@@ -133,15 +133,15 @@ export class ComposedContent {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.files.map((file) => file.close()));
+    await Promise.all(this.#files.map((file) => file.close()));
   }
 
-  private pieceAt(offset: number): number {
+  #pieceAt(offset: number): number {
     let low = 0;
-    let high = this.starts.length - 1;
+    let high = this.#starts.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.starts[middle] ?? 0) <= offset) low = middle;
+      if ((this.#starts[middle] ?? 0) <= offset) low = middle;
       else high = middle - 1;
     }
     return Math.max(0, low);

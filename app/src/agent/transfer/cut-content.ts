@@ -19,23 +19,23 @@ export interface Window {
 export class CutContent {
   readonly content: ComposedContent;
   readonly preset: ChunkPreset;
-  private readonly executor: Executor;
+  readonly #executor: Executor;
   /** Undefined after the last. */
-  private cut: Promise<Window | undefined>[] = [];
-  private made: Promise<{ recipe: Recipe; oid: Uint8Array }> | undefined;
+  #cut: Promise<Window | undefined>[] = [];
+  #made: Promise<{ recipe: Recipe; oid: Uint8Array }> | undefined;
 
   /** The content is the caller's, and must stay open until it is done with this. `recipe`: when it has been cut already. */
   constructor(content: ComposedContent, executor: Executor, preset: ChunkPreset, recipe?: Recipe) {
     this.content = content;
     this.preset = preset;
-    this.executor = executor;
-    if (recipe !== undefined) this.keepWhole(recipe);
+    this.#executor = executor;
+    if (recipe !== undefined) this.#keepWhole(recipe);
   }
 
   /** All is to be cut, whatever was known. */
   begin(): void {
-    this.cut = [];
-    this.made = undefined;
+    this.#cut = [];
+    this.#made = undefined;
   }
 
   get sizeBytes(): number {
@@ -45,8 +45,8 @@ export class CutContent {
   /** Yields the windows in order; those that were cut before come at once. @throws what cutting throws. */
   async *windows(): AsyncGenerator<Window> {
     for (let index = 0; ; index++) {
-      const wanted = this.window(index);
-      void this.window(index + 1);
+      const wanted = this.#window(index);
+      void this.#window(index + 1);
       const window = await wanted;
       if (window === undefined) return;
       yield window;
@@ -62,7 +62,7 @@ export class CutContent {
   /** Chunks [from, to), which windows that have come hold. */
   async slice(from: number, to: number): Promise<Recipe> {
     const parts: Recipe[] = [];
-    for (const cut of this.cut) {
+    for (const cut of this.#cut) {
       const window = await cut;
       if (window === undefined) break;
       const first = Math.max(0, from - window.from);
@@ -74,33 +74,33 @@ export class CutContent {
 
   /** The whole recipe, cut to its end if need be, and its OID. */
   whole(): Promise<{ recipe: Recipe; oid: Uint8Array }> {
-    this.made ??= this.make();
-    return this.made;
+    this.#made ??= this.#make();
+    return this.#made;
   }
 
-  private async make(): Promise<{ recipe: Recipe; oid: Uint8Array }> {
+  async #make(): Promise<{ recipe: Recipe; oid: Uint8Array }> {
     const windows = await Array.fromAsync(this.windows());
     const recipe = concatRecipes(windows.map((window) => window.recipe));
     // A single copy is enough.
-    this.keepWhole(recipe);
-    return { recipe, oid: await this.executor.digest([encodeRecipe(recipe)]) };
+    this.#keepWhole(recipe);
+    return { recipe, oid: await this.#executor.digest([encodeRecipe(recipe)]) };
   }
 
-  private keepWhole(recipe: Recipe): void {
+  #keepWhole(recipe: Recipe): void {
     const all = { recipe, from: 0, offset: 0, end: this.sizeBytes };
-    this.cut = [...(this.sizeBytes > 0 ? [Promise.resolve(all)] : []), Promise.resolve(undefined)];
+    this.#cut = [...(this.sizeBytes > 0 ? [Promise.resolve(all)] : []), Promise.resolve(undefined)];
   }
 
-  private window(index: number): Promise<Window | undefined> {
-    for (let next = this.cut.length; next <= index; next++) {
-      const window = this.cutNext(this.cut[next - 1]);
+  #window(index: number): Promise<Window | undefined> {
+    for (let next = this.#cut.length; next <= index; next++) {
+      const window = this.#cutNext(this.#cut[next - 1]);
       window.catch(() => undefined);
-      this.cut.push(window);
+      this.#cut.push(window);
     }
-    return this.cut[index] ?? Promise.resolve(undefined);
+    return this.#cut[index] ?? Promise.resolve(undefined);
   }
 
-  private async cutNext(before: Promise<Window | undefined> | undefined): Promise<Window | undefined> {
+  async #cutNext(before: Promise<Window | undefined> | undefined): Promise<Window | undefined> {
     const last = await before;
     if (before !== undefined && last === undefined) return undefined;
     const { from, offset } =
@@ -108,7 +108,7 @@ export class CutContent {
     const left = this.sizeBytes - offset;
     if (left <= 0) return undefined;
     const length = Math.min(left, WINDOW_BYTES);
-    const cut = await this.cutRange(offset, length);
+    const cut = await this.#cutRange(offset, length);
     if (length === left) return { recipe: cut, from, offset, end: this.sizeBytes };
     // The last chunk was ended by the window: it begins the next one.
     const count = cut.lengths.length - 1;
@@ -116,12 +116,12 @@ export class CutContent {
     return { recipe: sliceRecipe(cut, 0, count), from, offset, end };
   }
 
-  private async cutRange(offset: number, length: number): Promise<Recipe> {
+  async #cutRange(offset: number, length: number): Promise<Recipe> {
     await this.content.verify(offset, length);
     const pieces = this.content.slice(offset, length);
     const [piece] = pieces;
     if (pieces.length === 1 && piece?.file !== undefined)
-      return this.executor.chunkFile(piece.file, piece.offset, piece.length, this.preset);
-    return (await this.executor.rechunk(pieces, EMPTY_RECIPE.lengths, [], this.preset)).fresh;
+      return this.#executor.chunkFile(piece.file, piece.offset, piece.length, this.preset);
+    return (await this.#executor.rechunk(pieces, EMPTY_RECIPE.lengths, [], this.preset)).fresh;
   }
 }

@@ -2,7 +2,7 @@
 // Whoever only reads does without the recipe of a large file, and is not kept waiting by what is read ahead. This file decides who waits for what;
 // arrivals.ts takes what comes.
 import type { ByteRange } from "@runnel/native/drive";
-import type { Clock, Difference, Executor, VersionId } from "@runnel/shared";
+import type { Difference, Executor, VersionId } from "@runnel/shared";
 import { CHUNK_PRESETS, LIMITS, RunnelError, isRunnelError, presetFor } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
@@ -55,52 +55,50 @@ interface Underway {
 }
 
 export class Downloads {
-  private readonly cache: Cache;
-  private readonly session: Session;
-  private readonly clock: Clock;
-  private readonly arrivals: Arrivals;
+  readonly #cache: Cache;
+  readonly #session: Session;
+  readonly #arrivals: Arrivals;
   /** Fetches under way by content; whoever waits for one of them then checks again what is missing. */
-  private readonly underway = new Map<number, Set<Underway>>();
-  private stored: (id: number) => void = () => {};
+  readonly #underway = new Map<number, Set<Underway>>();
+  #stored: (id: number) => void = () => {};
 
-  constructor(parts: { cache: Cache; session: Session; executor: Executor; clock: Clock; reused: ReuseCounts }) {
-    this.cache = parts.cache;
-    this.session = parts.session;
-    this.clock = parts.clock;
-    const { session } = parts;
+  constructor(deps: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
+    this.#cache = deps.cache;
+    this.#session = deps.session;
+    const { session } = deps;
     const countRecipe = (bytes: number): void => void (session.recipeBytes.received += bytes);
     const countContent = (bytes: number): void => void (session.contentBytes.received += bytes);
-    this.arrivals = new Arrivals({ ...parts, countRecipe, countContent });
+    this.#arrivals = new Arrivals({ ...deps, countRecipe, countContent });
   }
 
   /** `stored` is called with the content's id whenever some of it has come. */
   onStored(stored: (id: number) => void): void {
-    this.stored = stored;
+    this.#stored = stored;
   }
 
   /** Resolves when the range is here, though it may be unverified. @throws as `ensure`. */
   async bringAbsent(content: CachedContent, range: ByteRange, wait: OfflineWait): Promise<CachedContent> {
     let current = content;
-    for (const part of this.cache.absent(content, range)) current = await this.ensure(current, part, wait);
+    for (const part of this.#cache.absent(content, range)) current = await this.ensure(current, part, wait);
     return current;
   }
 
   /** Resolves when the range is present; what has to be fetched for that comes with the recipe. @throws Unreachable, Gone, Lost, Stale, NoSpace. */
   ensure(content: CachedContent, range: ByteRange, wait: OfflineWait): Promise<CachedContent> {
     const how = { wantsRecipe: true, aheadBytes: 0, isReadingOn: false, signal: undefined };
-    return this.bringAll(content, { ...how, range, wait });
+    return this.#bringAll(content, { ...how, range, wait });
   }
 
   /** Has its recipe here, where the server has one: none of its bytes. @throws as `ensure`. */
   async bringRecipe(content: CachedContent, wait: OfflineWait): Promise<CachedContent> {
     const range = { offset: 0, length: 0 };
     const how = { wantsRecipe: true, aheadBytes: 0, isReadingOn: false, signal: undefined };
-    for (const one of this.underway.get(content.id) ?? [])
+    for (const one of this.#underway.get(content.id) ?? [])
       if (one.bringsRecipe) await one.fetched.catch(() => undefined);
-    const current = this.cache.byId(content.id) ?? content;
+    const current = this.#cache.byId(content.id) ?? content;
     if (current.recipe !== undefined) return current;
-    await this.begin(current, { ...how, range, wait }, range, true);
-    return this.cache.byId(content.id) ?? content;
+    await this.#begin(current, { ...how, range, wait }, range, true);
+    return this.#cache.byId(content.id) ?? content;
   }
 
   /**
@@ -110,43 +108,43 @@ export class Downloads {
   async read(content: CachedContent, range: ByteRange, how: Reading): Promise<void> {
     const { isReadingOn, aheadBytes = 0, signal } = how;
     const asked = isReadingOn ? range : roundedOut(range, content.sizeBytes);
-    await this.bringAll(content, { range: asked, wait: "none", wantsRecipe: false, aheadBytes, isReadingOn, signal });
+    await this.#bringAll(content, { range: asked, wait: "none", wantsRecipe: false, aheadBytes, isReadingOn, signal });
   }
 
   /** Brings a range that nobody waits for yet. @throws as `ensure`. */
   async readAhead(content: CachedContent, { offset, length }: ByteRange, signal: AbortSignal): Promise<void> {
     const range = { offset, length: 0 };
     const how = { wait: "none" as const, wantsRecipe: false, isReadingOn: true };
-    await this.bringAll(content, { ...how, range, aheadBytes: length, signal });
+    await this.#bringAll(content, { ...how, range, aheadBytes: length, signal });
   }
 
   /** An older version is here that it may share most with. */
   holdsOlder(content: CachedContent): boolean {
-    return this.heldVersions(content).length > 0;
+    return this.#heldVersions(content).length > 0;
   }
 
-  private async bringAll(content: CachedContent, asking: Asking): Promise<CachedContent> {
+  async #bringAll(content: CachedContent, asking: Asking): Promise<CachedContent> {
     const { range, aheadBytes, signal } = asking;
     let wanted = { offset: range.offset, length: range.length + aheadBytes };
     // A second round asks for what a held version should have and does not (a cache on disk may rot), and for what turns out wrong.
     for (let asked = 0; ;) {
       if (asked > 0 || signal?.aborted === true) wanted = range;
-      const current = (await this.cache.verify(this.cache.byId(content.id) ?? content, wanted)) ?? content;
-      const span = hull(this.cache.missing(current, wanted));
+      const current = (await this.#cache.verify(this.#cache.byId(content.id) ?? content, wanted)) ?? content;
+      const span = hull(this.#cache.missing(current, wanted));
       if (span.length === 0) return current;
-      const before = this.inTheWay(current, span, asking);
+      const before = this.#inTheWay(current, span, asking);
       if (before !== undefined) await before.fetched.catch(() => undefined);
-      else if (asked++ < ROUNDS_MAX) await this.begin(current, asking, span, asked === 1);
+      else if (asked++ < ROUNDS_MAX) await this.#begin(current, asking, span, asked === 1);
       else throw new RunnelError("Corrupt", "fetch", "The server does not send what it was asked for.");
     }
   }
 
   /** While a recipe comes, what would bring it again waits; and whoever wants bytes that come soon. */
-  private inTheWay(content: CachedContent, span: ByteRange, asking: Asking): Underway | undefined {
+  #inTheWay(content: CachedContent, span: ByteRange, asking: Asking): Underway | undefined {
     const nearBytes = asking.isReadingOn ? NEAR_READING_ON_BYTES : NEAR_BYTES;
     const askedEnd = Math.min(endOf(asking.range), endOf(span));
-    for (const one of this.underway.get(content.id) ?? []) {
-      if (one.bringsRecipe && this.bringsRecipe(content, asking)) return one;
+    for (const one of this.#underway.get(content.id) ?? []) {
+      if (one.bringsRecipe && this.#bringsRecipe(content, asking)) return one;
       // It does not bring again what it has passed.
       if (span.offset < one.at || span.offset >= endOf(one.span)) continue;
       if (askedEnd <= one.askedEnd || askedEnd - one.at <= nearBytes) return one;
@@ -154,43 +152,38 @@ export class Downloads {
     return undefined;
   }
 
-  private bringsRecipe(content: CachedContent, { wantsRecipe }: Asking): boolean {
+  #bringsRecipe(content: CachedContent, { wantsRecipe }: Asking): boolean {
     return content.recipe === undefined && (wantsRecipe || this.holdsOlder(content));
   }
 
-  private async begin(content: CachedContent, asking: Asking, span: ByteRange, isFirst: boolean): Promise<void> {
-    const all = this.underway.get(content.id) ?? new Set();
-    this.underway.set(content.id, all);
+  async #begin(content: CachedContent, asking: Asking, span: ByteRange, isFirst: boolean): Promise<void> {
+    const all = this.#underway.get(content.id) ?? new Set();
+    this.#underway.set(content.id, all);
     const mine: Underway = {
       span,
       askedEnd: Math.min(endOf(span), endOf(asking.range)),
       at: span.offset,
-      bringsRecipe: this.bringsRecipe(content, asking),
+      bringsRecipe: this.#bringsRecipe(content, asking),
       fetched: Promise.resolve(),
     };
-    mine.fetched = this.bringThroughCuts(content, asking, mine, isFirst);
+    mine.fetched = this.#bringThroughCuts(content, asking, mine, isFirst);
     all.add(mine);
     try {
       await mine.fetched;
     } finally {
       all.delete(mine);
-      if (all.size === 0) this.underway.delete(content.id);
+      if (all.size === 0) this.#underway.delete(content.id);
     }
   }
 
   /** Fetches through outages: a line that breaks repeats at most the run that it broke. */
-  private async bringThroughCuts(
-    content: CachedContent,
-    asking: Asking,
-    underway: Underway,
-    isFirst: boolean,
-  ): Promise<void> {
-    const { session, cache } = this;
+  async #bringThroughCuts(content: CachedContent, asking: Asking, underway: Underway, isFirst: boolean): Promise<void> {
+    const [session, cache] = [this.#session, this.#cache];
     const beganMs = session.nowMs;
     for (;;) {
       const mayWait = asking.wait === "requestTimeout" || session.isResponsive;
       try {
-        await this.bring(cache.byId(content.id) ?? content, asking, underway, isFirst, isFirst);
+        await this.#bring(cache.byId(content.id) ?? content, asking, underway, isFirst, isFirst);
         return;
       } catch (error) {
         // The range is asked for again, without what was to be read ahead.
@@ -206,24 +199,24 @@ export class Downloads {
 
   /** Takes a change that was pushed with the feed. @throws as Arrivals.takeDifference. */
   takeDifference(version: VersionId, difference: Difference): Promise<void> {
-    return this.arrivals.takeDifference(version, difference, (id) => this.stored(id));
+    return this.#arrivals.takeDifference(version, difference, (id) => this.#stored(id));
   }
 
   /** `mayCut`: chunks may come in parts. Those that are put together so and turn out wrong are asked for whole. */
-  private async bring(
+  async #bring(
     content: CachedContent,
     asking: Asking,
     underway: Underway,
     mayReuse: boolean,
     mayCut: boolean,
   ): Promise<void> {
-    const held = mayReuse ? this.heldVersions(content) : [];
-    if (content.recipe !== undefined) await this.arrivals.reuse(content, content.recipe, held, underway.span);
-    const { offset, length } = hull(this.cache.missing(content, underway.span));
+    const held = mayReuse ? this.#heldVersions(content) : [];
+    if (content.recipe !== undefined) await this.#arrivals.reuse(content, content.recipe, held, underway.span);
+    const { offset, length } = hull(this.#cache.missing(content, underway.span));
     const isRecipeMissing = content.recipe === undefined && asking.wantsRecipe;
     if (length === 0 && !isRecipeMissing) return;
-    this.session.mustRespond();
-    const channel = this.session.open(
+    this.#session.mustRespond();
+    const channel = this.#session.open(
       "fetch",
       {
         version: [content.version.node, content.version.seq],
@@ -237,35 +230,35 @@ export class Downloads {
       true,
     );
     using holds = new DisposableStack();
-    for (const one of held) holds.use(this.cache.hold(one));
+    for (const one of held) holds.use(this.#cache.hold(one));
     const stop = (): void => channel.cancel();
     const stored = (end: number): void => {
       underway.at = Math.max(underway.at, end);
-      this.stored(content.id);
+      this.#stored(content.id);
     };
     asking.signal?.addEventListener("abort", stop);
     try {
-      await this.session.whileItComes(this.arrivals.receive(channel, content, held, underway.span, stored), "fetch");
+      await this.#session.whileItComes(this.#arrivals.receive(channel, content, held, underway.span, stored), "fetch");
     } catch (error) {
       channel.cancel();
       // A cache on disk may rot: what came of the bytes of a held version is asked for once more, without it.
       if (held.length === 0 || !isRunnelError(error, "Corrupt", "Gone")) throw error;
-      await this.bring(this.cache.byId(content.id) ?? content, asking, underway, false, mayCut);
+      await this.#bring(this.#cache.byId(content.id) ?? content, asking, underway, false, mayCut);
     } finally {
       asking.signal?.removeEventListener("abort", stop);
     }
   }
 
   /** Older versions that are here whole; the newest first. */
-  private heldVersions(content: CachedContent): CachedContent[] {
-    return this.cache
+  #heldVersions(content: CachedContent): CachedContent[] {
+    return this.#cache
       .versionsOf(content.version.node)
-      .filter((other) => other.id !== content.id && other.recipe !== undefined && this.isWhole(other))
+      .filter((other) => other.id !== content.id && other.recipe !== undefined && this.#isWhole(other))
       .slice(0, HELD_MAX);
   }
 
-  private isWhole(content: CachedContent): boolean {
-    return this.cache.absent(content, { offset: 0, length: content.sizeBytes }).length === 0;
+  #isWhole(content: CachedContent): boolean {
+    return this.#cache.absent(content, { offset: 0, length: content.sizeBytes }).length === 0;
   }
 }
 

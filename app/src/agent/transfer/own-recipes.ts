@@ -26,57 +26,57 @@ const LIKE = 2;
 const AT_ONCE = 256;
 
 export class OwnRecipes {
-  private readonly cache: Cache;
-  private readonly session: Pick<Session, "ask">;
-  private readonly executor: Executor;
-  private readonly clock: Clock;
-  private readonly underway = new Map<number, { sizeBytes: number; taken: Promise<void> }>();
+  readonly #cache: Cache;
+  readonly #session: Pick<Session, "ask">;
+  readonly #executor: Executor;
+  readonly #clock: Clock;
+  readonly #underway = new Map<number, { sizeBytes: number; taken: Promise<void> }>();
 
-  constructor(parts: { cache: Cache; session: Pick<Session, "ask">; executor: Executor; clock: Clock }) {
-    this.cache = parts.cache;
-    this.session = parts.session;
-    this.executor = parts.executor;
-    this.clock = parts.clock;
+  constructor(deps: { cache: Cache; session: Pick<Session, "ask">; executor: Executor; clock: Clock }) {
+    this.#cache = deps.cache;
+    this.#session = deps.session;
+    this.#executor = deps.executor;
+    this.#clock = deps.clock;
   }
 
   /** The content with a recipe, if it has one, or is here whole and the server knows it or can cut it soon; else as it is. */
   async of(content: CachedContent): Promise<CachedContent> {
-    if (this.isWanting(content)) {
-      let taking = this.underway.get(content.id);
+    if (this.#isWanting(content)) {
+      let taking = this.#underway.get(content.id);
       if (taking === undefined) {
-        const taken = this.take(content).finally(() => this.underway.delete(content.id));
+        const taken = this.#take(content).finally(() => this.#underway.delete(content.id));
         taking = { sizeBytes: content.sizeBytes, taken };
-        this.underway.set(content.id, taking);
+        this.#underway.set(content.id, taking);
       }
       await taking.taken;
     }
-    return this.cache.byId(content.id) ?? content;
+    return this.#cache.byId(content.id) ?? content;
   }
 
   /** Resolves when no content of about this size is being asked for: a new file may be one of them, edited and saved under another name. */
   async likely(sizeBytes: number): Promise<void> {
     const isLike = (other: number): boolean => Math.max(other, sizeBytes) <= LIKE * Math.min(other, sizeBytes);
-    await Promise.all([...this.underway.values()].map((one) => (isLike(one.sizeBytes) ? one.taken : undefined)));
+    await Promise.all([...this.#underway.values()].map((one) => (isLike(one.sizeBytes) ? one.taken : undefined)));
   }
 
-  private isWanting(content: CachedContent): boolean {
-    const { recipe, version, sizeBytes } = this.cache.byId(content.id) ?? content;
+  #isWanting(content: CachedContent): boolean {
+    const { recipe, version, sizeBytes } = this.#cache.byId(content.id) ?? content;
     if (recipe !== undefined || version.node === 0 || sizeBytes <= WORTH_BYTES) return false;
-    return this.cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
+    return this.#cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
   }
 
-  private async take(content: CachedContent): Promise<void> {
-    using hold = this.cache.hold(content);
+  async #take(content: CachedContent): Promise<void> {
+    using hold = this.#cache.hold(content);
     try {
-      const theirs = await this.askServer(hold.content);
+      const theirs = await this.#askServer(hold.content);
       if (theirs === undefined) return;
-      const file = await this.cache.openFile(content);
-      const recipe = await this.executor
+      const file = await this.#cache.openFile(content);
+      const recipe = await this.#executor
         .chunkFile(file, 0, content.sizeBytes, presetFor(content.sizeBytes))
         .finally(() => file.close());
-      const oid = await this.executor.digest([encodeRecipe(recipe)]);
-      if (Buffer.compare(oid, theirs) === 0) this.cache.setRecipe(content, recipe, oid, true);
-      else await this.takeTheirs(content, theirs);
+      const oid = await this.#executor.digest([encodeRecipe(recipe)]);
+      if (Buffer.compare(oid, theirs) === 0) this.#cache.setRecipe(content, recipe, oid, true);
+      else await this.#takeTheirs(content, theirs);
     } catch (error) {
       // Offline, or evicted, or no longer kept: it stays as it is.
       if (!isRunnelError(error)) throw error;
@@ -84,27 +84,27 @@ export class OwnRecipes {
   }
 
   /** It was cut otherwise, as one that has grown is, or what came is not what the server has: then that is dropped, and fetched again when it is read. */
-  private async takeTheirs(content: CachedContent, theirs: Uint8Array): Promise<void> {
+  async #takeTheirs(content: CachedContent, theirs: Uint8Array): Promise<void> {
     const { node, seq } = content.version;
     const parts: Recipe[] = [];
     for (let from = 0, chunks = 1; from < chunks; from += AT_ONCE) {
-      const answer = await this.session.ask("getHash", { version: [node, seq], from, count: AT_ONCE });
+      const answer = await this.#session.ask("getHash", { version: [node, seq], from, count: AT_ONCE });
       const some = check(RESULTS.getHash, answer, "getHash");
       if (some.recipe === null) return;
       parts.push(decodeRecipe(some.recipe));
       chunks = some.chunks;
     }
     const recipe = concatRecipes(parts);
-    const oid = await this.executor.digest([encodeRecipe(recipe)]);
+    const oid = await this.#executor.digest([encodeRecipe(recipe)]);
     if (Buffer.compare(oid, theirs) !== 0 || recipeSize(recipe) !== content.sizeBytes) return;
-    this.cache.setRecipe(content, recipe, oid);
-    await this.cache.verify(content);
+    this.#cache.setRecipe(content, recipe, oid);
+    await this.#cache.verify(content);
   }
 
   /** Has the server cut it soon, if it has not yet: what is still to come of it comes with a recipe then. */
   async prepare(content: CachedContent): Promise<void> {
     try {
-      await this.askServer(content);
+      await this.#askServer(content);
     } catch (error) {
       // Whoever brings the content finds out.
       if (!isRunnelError(error)) throw error;
@@ -112,12 +112,12 @@ export class OwnRecipes {
   }
 
   /** The OID of the server's recipe. */
-  private async askServer({ version: { node, seq } }: CachedContent): Promise<Uint8Array | undefined> {
+  async #askServer({ version: { node, seq } }: CachedContent): Promise<Uint8Array | undefined> {
     for (let tries = 1; ; tries++) {
-      const answer = await this.session.ask("getHash", { version: [node, seq], from: 0, count: 0, oid: true });
+      const answer = await this.#session.ask("getHash", { version: [node, seq], from: 0, count: 0, oid: true });
       const { oid } = check(RESULTS.getHash, answer, "getHash");
       if (oid !== null || tries === TRIES) return oid ?? undefined;
-      await sleep(this.clock, AGAIN_MS);
+      await sleep(this.#clock, AGAIN_MS);
     }
   }
 }

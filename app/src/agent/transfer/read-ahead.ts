@@ -53,55 +53,55 @@ export interface ReadAheadDeps {
 }
 
 export class ReadAhead {
-  private readonly parts: ReadAheadDeps;
-  private readonly walks: Walks;
-  private readonly streams = new Set<Stream>();
-  private readonly incoming = new Map<string, { stream: Stream; file: IncomingFile }>();
-  private timer: Timer | undefined;
-  private isUnsupported = false;
+  readonly #deps: ReadAheadDeps;
+  readonly #walks: Walks;
+  readonly #streams = new Set<Stream>();
+  readonly #incoming = new Map<string, { stream: Stream; file: IncomingFile }>();
+  #timer: Timer | undefined;
+  #isUnsupported = false;
 
-  constructor(parts: ReadAheadDeps) {
-    this.parts = parts;
-    const aheadBytesMax = Math.min(parts.aheadBytesMax, AHEAD_BYTES_MAX);
-    this.walks = new Walks(parts.names, (state) => this.isHere(state), aheadBytesMax);
+  constructor(deps: ReadAheadDeps) {
+    this.#deps = deps;
+    const aheadBytesMax = Math.min(deps.aheadBytesMax, AHEAD_BYTES_MAX);
+    this.#walks = new Walks(deps.names, (state) => this.#isHere(state), aheadBytesMax);
   }
 
   /** A program opens a file to read it. */
   opened(state: NodeState): void {
-    if (this.isUnsupported || state.sizeBytes > LIMITS.smallFileBytes || !this.parts.session.isResponsive) return;
-    const wanted = this.walks.opened(state);
-    if (this.walks.isWalking) this.watch();
-    if (wanted.length > 0) this.bring(wanted);
+    if (this.#isUnsupported || state.sizeBytes > LIMITS.smallFileBytes || !this.#deps.session.isResponsive) return;
+    const wanted = this.#walks.opened(state);
+    if (this.#walks.isWalking) this.#watch();
+    if (wanted.length > 0) this.#bring(wanted);
   }
 
   /** Resolves when a content that comes ahead, and soon, has come or will not; at once for all others. */
   async arrived({ version }: CachedContent): Promise<void> {
-    const found = this.incoming.get(keyOf(version.node, version.seq));
+    const found = this.#incoming.get(keyOf(version.node, version.seq));
     if (found === undefined || found.file.upTo - found.stream.receivedBytes > NEAR_BYTES) return;
     await found.file.arrived;
   }
 
   close(): void {
-    this.timer?.cancel();
-    for (const { channel } of this.streams) channel.cancel();
+    this.#timer?.cancel();
+    for (const { channel } of this.#streams) channel.cancel();
   }
 
-  private isHere({ node, version, sizeBytes }: NodeState): boolean {
-    if (this.incoming.has(keyOf(node, version))) return true;
-    const content = this.parts.cache.find({ node, seq: version });
-    return content !== undefined && this.parts.cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
+  #isHere({ node, version, sizeBytes }: NodeState): boolean {
+    if (this.#incoming.has(keyOf(node, version))) return true;
+    const content = this.#deps.cache.find({ node, seq: version });
+    return content !== undefined && this.#deps.cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
   }
 
-  private watch(): void {
-    this.timer?.cancel();
-    this.timer = this.parts.clock.after(STOPPED_MS, () => {
-      this.walks.stopped();
+  #watch(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#deps.clock.after(STOPPED_MS, () => {
+      this.#walks.stopped();
       this.close();
     });
   }
 
-  private bring(wanted: readonly NodeState[]): void {
-    const { session, log } = this.parts;
+  #bring(wanted: readonly NodeState[]): void {
+    const { session, log } = this.#deps;
     const files: IncomingFile[] = [];
     let upTo = 0;
     for (const state of wanted) {
@@ -117,39 +117,39 @@ export class ReadAhead {
       if (!isRunnelError(error)) throw error;
       return;
     }
-    this.streams.add(stream);
-    for (const file of files) this.incoming.set(keyOf(file.state.node, file.state.version), { stream, file });
-    this.receive(stream)
+    this.#streams.add(stream);
+    for (const file of files) this.#incoming.set(keyOf(file.state.node, file.state.version), { stream, file });
+    this.#receive(stream)
       .catch((error: unknown) => {
-        if (isRunnelError(error, "Unsupported")) this.isUnsupported = true;
+        if (isRunnelError(error, "Unsupported")) this.#isUnsupported = true;
         else if (!isRunnelError(error, "Interrupted", "Unreachable")) log("Files could not be read ahead.", error);
       })
       .finally(() => {
         stream.channel.cancel();
-        this.streams.delete(stream);
-        for (const file of files) this.settle(file);
+        this.#streams.delete(stream);
+        for (const file of files) this.#settle(file);
       });
   }
 
-  private settle({ state, settle }: IncomingFile): void {
-    this.incoming.delete(keyOf(state.node, state.version));
+  #settle({ state, settle }: IncomingFile): void {
+    this.#incoming.delete(keyOf(state.node, state.version));
     settle();
   }
 
-  private async receive(stream: Stream): Promise<void> {
-    const { session } = this.parts;
+  async #receive(stream: Stream): Promise<void> {
+    const { session } = this.#deps;
     const { channel } = stream;
     for (;;) {
       const message = await session.whileAlive(channel.next(), "findGet");
       if (message === undefined) return;
       const item = check(FIND_GET_ITEM, message, "findGet item");
       const encoded = await session.whileAlive(channel.readBulk(item[4]), "findGet");
-      await this.take(stream, item, encoded);
+      await this.#take(stream, item, encoded);
     }
   }
 
-  private async take(stream: Stream, [, named, encoding, rawBytes]: FindGetItem, encoded: Uint8Array): Promise<void> {
-    const { executor } = this.parts;
+  async #take(stream: Stream, [, named, encoding, rawBytes]: FindGetItem, encoded: Uint8Array): Promise<void> {
+    const { executor } = this.#deps;
     const bytes = encoding === "zstd" ? await executor.decompress(encoded, rawBytes) : encoded;
     const came: { file: IncomingFile; recipe: Recipe; bytes: Uint8Array }[] = [];
     let at = 0;
@@ -162,24 +162,24 @@ export class ReadAhead {
       at += length;
     }
     if (at !== bytes.length) throw unexpected();
-    await this.verify(came);
+    await this.#verify(came);
     for (let from = 0; from < came.length; from += STORED_AT_ONCE) {
       const some = came.slice(from, from + STORED_AT_ONCE);
-      await Promise.all(some.map(({ file, recipe, bytes: content }) => this.store(file.state, recipe, content)));
+      await Promise.all(some.map(({ file, recipe, bytes: content }) => this.#store(file.state, recipe, content)));
       for (const { file } of some) {
         stream.receivedBytes = Math.max(stream.receivedBytes, file.upTo);
-        this.settle(file);
+        this.#settle(file);
       }
     }
   }
 
   /** @throws Corrupt when a chunk is not what its recipe says. */
-  private async verify(came: readonly { recipe: Recipe; bytes: Uint8Array }[]): Promise<void> {
+  async #verify(came: readonly { recipe: Recipe; bytes: Uint8Array }[]): Promise<void> {
     const chunks = came.flatMap(({ recipe, bytes }) => {
       const offsets = chunkOffsets(recipe);
       return Array.from(recipe.lengths, (_, index) => bytes.subarray(offsets[index], offsets[index + 1]));
     });
-    const digests = await this.parts.executor.digest(chunks);
+    const digests = await this.#deps.executor.digest(chunks);
     let at = 0;
     for (const { recipe } of came) {
       const end = at + recipe.lengths.length * DIGEST_BYTES;
@@ -189,8 +189,8 @@ export class ReadAhead {
     }
   }
 
-  private async store({ node, version, sizeBytes }: NodeState, recipe: Recipe, bytes: Uint8Array): Promise<void> {
-    const { cache, executor } = this.parts;
+  async #store({ node, version, sizeBytes }: NodeState, recipe: Recipe, bytes: Uint8Array): Promise<void> {
+    const { cache, executor } = this.#deps;
     using hold = await cache.create({ node, seq: version }, sizeBytes);
     cache.setRecipe(hold.content, recipe, await executor.digest([encodeRecipe(recipe)]));
     await cache.write(hold.content, 0, bytes);

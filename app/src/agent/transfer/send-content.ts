@@ -1,5 +1,5 @@
 // Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and delivers it through links that come
-// and go. What it leaves behind is for the caller: to keep it as cached content, or to let it go.
+// and go. What it leaves behind is the caller's: to be kept as cached content, or released.
 import type { ByteRange } from "@runnel/native/drive";
 import type { Clock, DiskRoot, Executor, Rechunked, Recipe } from "@runnel/shared";
 import {
@@ -46,17 +46,17 @@ export interface SenderDeps {
 
 /** Whoever has programs read from cached contents. */
 export interface BaseUsers {
-  /** How often they hold it. */
+  /** Number of times that they hold it. */
   holdsOf(content: CachedContent): number;
-  /** Lets it go, unless somebody still reads from it: then nothing changes, and false is returned. */
+  /** Releases it. @returns false, with nothing changed, while somebody still reads from it. */
   release(content: CachedContent): boolean;
 }
 
 export interface SentContent {
   result: WriteResult;
-  /** Takes the content into the cache, as the version it became. What was edited is written to where it lies, if its users let it go; else it is copied. */
+  /** Takes the content into the cache, as the version it became. What was edited is written to where it lies, if its users release it; else it is copied. */
   keep(users?: BaseUsers): Promise<CachedContent>;
-  /** What it lay in is not needed any more. */
+  /** Frees what it lay in. */
   release(): Promise<void>;
 }
 
@@ -65,17 +65,17 @@ const OWN_FILE_MODE = 0o600;
 const AROUND_BYTES = 32 * 1024;
 /** Less costs no more than another round trip. */
 const NEAR_BYTES = 256 * 1024;
-/** Of less all is sent: it costs no more than the round trips for its recipe. */
+/** Size below which all is sent: that costs no more than the round trips for its recipe. */
 const LARGE_BYTES = 1024 * 1024;
-/** Each is a round trip: a base that is edited in more places comes whole. */
+/** Edited places up to which each is a round trip of its own; a base that is edited in more comes whole. */
 const PLACES_MAX = 8;
 
 export class Sender {
-  private readonly parts: SenderDeps;
-  private composed = 0;
+  readonly #deps: SenderDeps;
+  #composed = 0;
 
-  constructor(parts: SenderDeps) {
-    this.parts = parts;
+  constructor(deps: SenderDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -91,10 +91,10 @@ export class Sender {
       guesses = [],
     }: { mayStart?: () => boolean; making?: Making | undefined; guesses?: readonly CachedContent[] } = {},
   ): Promise<SentContent> {
-    const { cache, executor } = this.parts;
+    const { cache, executor } = this.#deps;
     const hold = base && cache.hold(base);
     const endHold = (): void => hold?.[Symbol.dispose]();
-    const content = await this.open(record, base).catch((error: unknown) => {
+    const content = await this.#open(record, base).catch((error: unknown) => {
       endHold();
       throw error;
     });
@@ -103,24 +103,24 @@ export class Sender {
       endHold();
     };
     try {
-      const cut = await this.cut(record, base, content);
+      const cut = await this.#cut(record, base, content);
       // Whoever begins again, or makes the file, has no version that is known to be there.
       if (base !== undefined && mayStart === undefined && making === undefined) {
-        const result = await this.sameAgain(record, cut, base);
+        const result = await this.#sameAgain(record, cut, base);
         if (result !== undefined) return { result, keep: async () => base, release };
       }
       const guessed = new GuessedBase({ cache, executor, guesses });
-      const result = await this.toldOf(this.deliver(record, { cut, guessed }, base, mayStart, making));
+      const result = await this.#toldOf(this.#deliver(record, { cut, guessed }, base, mayStart, making));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
       const keep = async (users?: BaseUsers): Promise<CachedContent> => {
         if (users !== undefined && base?.version.node === version.node) {
           const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
-          const edited = await this.edited(base, content, next, users, endHold);
+          const edited = await this.#edited(base, content, next, users, endHold);
           if (edited !== undefined) return edited;
         }
         const [unverified, absent] = [content.unverified(0, content.sizeBytes), content.absent()];
-        return this.inOneFile(record, content, (path) =>
+        return this.#inOneFile(record, content, (path) =>
           cache.adopt(path, version, record.sizeBytes, recipe, oid, unverified, absent),
         );
       };
@@ -133,23 +133,19 @@ export class Sender {
 
   /** All that shows of the base: without it a content cannot be sent whose base the server does not have any more. @throws Gone, Lost, Unreachable. */
   async bringBase(record: JournalCommit, base: CachedContent | undefined): Promise<void> {
-    const { cache, downloads } = this.parts;
+    const { cache, downloads } = this.#deps;
     const shown = shownBytes(record);
     if (shown === 0) return;
     if (base === undefined) throw noBase();
     await downloads.bringAbsent(cache.byId(base.id) ?? base, { offset: 0, length: shown }, "requestTimeout");
   }
 
-  /** A content saved as it was: its times are new, and no version. undefined: it is another, or no longer the current one. @throws Unreachable. */
-  private async sameAgain(
-    record: JournalCommit,
-    cut: CutContent,
-    base: CachedContent,
-  ): Promise<WriteResult | undefined> {
+  /** Saves new times of a content that is as it was, and makes no version. @returns undefined when it is another, or no longer the current one. @throws Unreachable. */
+  async #sameAgain(record: JournalCommit, cut: CutContent, base: CachedContent): Promise<WriteResult | undefined> {
     const { node, baseVersion, mtimeNs, ctimeNs } = record;
     if (base.version.node !== node || base.version.seq !== baseVersion || !(await isCutAs(cut, base))) return undefined;
     try {
-      const answer = await this.parts.operations.change(
+      const answer = await this.#deps.operations.change(
         "setAttr",
         { node, timeNs: ctimeNs, change: { mtimeNs: mtimeNs === ctimeNs ? null : mtimeNs } },
         [],
@@ -157,21 +153,21 @@ export class Sender {
       const result = check(RESULTS.operation, answer, "setAttr result");
       return result.version === baseVersion ? result : undefined;
     } catch (error) {
-      // What becomes of the content then is for the write to find out.
+      // The write finds out what becomes of the content then.
       if (!isRunnelError(error) || error.kind === "Unreachable") throw error;
       return undefined;
     }
   }
 
-  private async open(record: JournalCommit, base: CachedContent | undefined): Promise<ComposedContent> {
-    const { cache, data, downloads } = this.parts;
+  async #open(record: JournalCommit, base: CachedContent | undefined): Promise<ComposedContent> {
+    const { cache, data, downloads } = this.#deps;
     const shown = shownBytes(record);
     if (shown === 0) {
-      if (base !== undefined) await this.bringRecipe(base);
+      if (base !== undefined) await this.#bringRecipe(base);
       return openComposed(data, { ...record, base: undefined });
     }
     if (base === undefined) throw noBase();
-    const now = await this.bringNeeded(record, base, shown);
+    const now = await this.#bringNeeded(record, base, shown);
     const verification: BaseVerification = {
       unverified: (range) => cache.missing(now, range),
       absent: (range) => cache.absent(now, range),
@@ -180,9 +176,9 @@ export class Sender {
     return openComposed(data, { ...record, base: await cache.openFile(now), verification });
   }
 
-  /** Of a large file that is written anew and was never read: its recipe is little beside what it may spare. */
-  private async bringRecipe({ id, version, sizeBytes }: CachedContent): Promise<void> {
-    const { cache, downloads, ownRecipes } = this.parts;
+  /** Brings the recipe of a large file that is written anew and was never read: it is little compared to what it may spare. */
+  async #bringRecipe({ id, version, sizeBytes }: CachedContent): Promise<void> {
+    const { cache, downloads, ownRecipes } = this.#deps;
     const now = cache.byId(id);
     if (now === undefined || now.recipe !== undefined || version.node === 0 || sizeBytes < LARGE_BYTES) return;
     if (cache.absent(now, { offset: 0, length: sizeBytes }).length === 0) return;
@@ -195,9 +191,9 @@ export class Sender {
     }
   }
 
-  /** What cutting the edit anew is likely to read of the base, and its recipe; all of it where there is none. What turns out to be missing is brought then. */
-  private async bringNeeded(record: JournalCommit, base: CachedContent, shown: number): Promise<CachedContent> {
-    const { cache, downloads, ownRecipes } = this.parts;
+  /** Brings what cutting the edit anew is likely to read of the base, and its recipe; all of it where there is none. Cutting brings what turns out to be missing. */
+  async #bringNeeded(record: JournalCommit, base: CachedContent, shown: number): Promise<CachedContent> {
+    const { cache, downloads, ownRecipes } = this.#deps;
     const all = { offset: 0, length: shown };
     const needed = aroundEdits(dirtyRanges(record), shown);
     let now = cache.byId(base.id) ?? base;
@@ -211,12 +207,8 @@ export class Sender {
   }
 
   /** The recipe of an edit is known by reading only around it, of anything else by cutting all. A file keeps the preset of its base. */
-  private async cut(
-    record: JournalCommit,
-    base: CachedContent | undefined,
-    content: ComposedContent,
-  ): Promise<CutContent> {
-    const { executor, ownRecipes } = this.parts;
+  async #cut(record: JournalCommit, base: CachedContent | undefined, content: ComposedContent): Promise<CutContent> {
+    const { executor, ownRecipes } = this.#deps;
     const recipe = base && (await ownRecipes.of(base)).recipe;
     if (recipe === undefined) await ownRecipes.likely(record.sizeBytes);
     const preset = recipe && presetOf(recipe);
@@ -230,14 +222,14 @@ export class Sender {
   }
 
   /** The base's file, written to where it lies; undefined when nothing of it shows any more, or it is still needed as it is. */
-  private async edited(
+  async #edited(
     base: CachedContent,
     content: ComposedContent,
     next: VersionContent,
     users: BaseUsers,
     endHold: () => void,
   ): Promise<CachedContent | undefined> {
-    const { cache } = this.parts;
+    const { cache } = this.#deps;
     const edit = content.asEdit();
     const now = cache.byId(base.id);
     if (now === undefined || edit.keptBytes === 0) return undefined;
@@ -258,15 +250,11 @@ export class Sender {
   }
 
   /** Gives the whole content to `take` as one file. */
-  private async inOneFile<T>(
-    record: JournalCommit,
-    content: ComposedContent,
-    take: (path: string) => Promise<T>,
-  ): Promise<T> {
-    const { data, dataFolder } = this.parts;
+  async #inOneFile<T>(record: JournalCommit, content: ComposedContent, take: (path: string) => Promise<T>): Promise<T> {
+    const { data, dataFolder } = this.#deps;
     const [layer] = record.layers;
     if (layer !== undefined && isWholeLayer(record)) return take(`${dataFolder}/${layer.file}`);
-    const name = `composed-${record.instance.slice(0, 8)}-${record.n}-${++this.composed}`;
+    const name = `composed-${record.instance.slice(0, 8)}-${record.n}-${++this.#composed}`;
     const target = await data.open(name, "createNew", OWN_FILE_MODE);
     try {
       await content.copyTo(target).finally(() => target.close());
@@ -276,26 +264,26 @@ export class Sender {
     }
   }
 
-  private async toldOf(delivery: Promise<WriteResult>): Promise<WriteResult> {
+  async #toldOf(delivery: Promise<WriteResult>): Promise<WriteResult> {
     try {
       const result = await delivery;
-      this.parts.operations.report(undefined);
+      this.#deps.operations.report(undefined);
       return result;
     } catch (error) {
-      this.parts.operations.report(error);
+      this.#deps.operations.report(error);
       throw error;
     }
   }
 
   /** Tries until committed, refused, or the request timeout is over. */
-  private async deliver(
+  async #deliver(
     record: JournalCommit,
     { cut, guessed }: Pick<Outgoing, "cut" | "guessed">,
     base: CachedContent | undefined,
     mayStart: (() => boolean) | undefined,
     making: Making | undefined,
   ): Promise<WriteResult> {
-    const { uploads, operations, session } = this.parts;
+    const { uploads, operations, session } = this.#deps;
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
     const isLineFast = isFastLine(session.ratePerSecond);
@@ -303,7 +291,7 @@ export class Sender {
     for (;;) {
       const outgoing: Outgoing = {
         cut,
-        base: references === "copies" || references === "base" ? this.knownBase(record, base) : undefined,
+        base: references === "copies" || references === "base" ? this.#knownBase(record, base) : undefined,
         guessed,
         references,
         isLineFast,
@@ -338,16 +326,16 @@ export class Sender {
     }
   }
 
-  /** What the edit started from, as the server knows it: a later version than the cached base when layers over that were committed before. */
-  private knownBase(record: JournalCommit, base: CachedContent | undefined): Outgoing["base"] {
-    const { cache } = this.parts;
+  /** Version that the edit started from, as the server knows it: a later one than the cached base when layers over that were committed before. */
+  #knownBase(record: JournalCommit, base: CachedContent | undefined): Outgoing["base"] {
+    const { cache } = this.#deps;
     const content = cache.find({ node: record.node, seq: record.baseVersion }) ?? (base && cache.byId(base.id)) ?? base;
     if (content?.recipe === undefined || content.version.node === 0) return undefined;
     return { version: content.version, recipe: content.recipe, content };
   }
 }
 
-/** Of the base. */
+/** Bytes of the base that show. */
 function shownBytes(record: JournalCommit): number {
   return isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
 }
@@ -356,7 +344,7 @@ function noBase(): RunnelError {
   return new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
 }
 
-/** What lies at most AROUND_BYTES from an edit, within the base; in order, joined where they are near. */
+/** Ranges of at most AROUND_BYTES around the edits, within the base; in order, joined where they are near. */
 function aroundEdits(dirty: readonly ByteRange[], shown: number): ByteRange[] {
   const joined: ByteRange[] = [];
   for (const { offset, length } of dirty.toSorted((one, other) => one.offset - other.offset)) {
@@ -371,7 +359,7 @@ function aroundEdits(dirty: readonly ByteRange[], shown: number): ByteRange[] {
   return joined;
 }
 
-/** Whether it has the chunks of the other one; it is cut as far as that is so, and once. */
+/** Says whether it has the chunks of the other one; it is cut as far as that is so, and once. */
 async function isCutAs(cut: CutContent, { recipe, sizeBytes }: CachedContent): Promise<boolean> {
   if (recipe === undefined || sizeBytes === 0 || cut.sizeBytes !== sizeBytes) return false;
   for await (const { recipe: some, from } of cut.windows()) {
@@ -382,7 +370,7 @@ async function isCutAs(cut: CutContent, { recipe, sizeBytes }: CachedContent): P
 }
 
 /**
- * Proves what was read of the base: the new chunks, and those beside them. True when some of it was in doubt: what was cut may have been of
+ * Verifies what was read of the base: the new chunks, and those next to them. @returns true when some of it was unverified: what was cut may have been of
  * bytes that have been put right since.
  */
 async function verifyFresh(content: ComposedContent, { spans }: Rechunked, next: Recipe): Promise<boolean> {

@@ -97,11 +97,11 @@ export class Uploads {
   readonly #reused: ReuseCounts;
   readonly #memory = new RunMemory(PACKED_AHEAD + SENT_AHEAD);
 
-  constructor(parts: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
-    this.#cache = parts.cache;
-    this.#session = parts.session;
-    this.#executor = parts.executor;
-    this.#reused = parts.reused;
+  constructor(deps: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
+    this.#cache = deps.cache;
+    this.#session = deps.session;
+    this.#executor = deps.executor;
+    this.#reused = deps.reused;
   }
 
   /**
