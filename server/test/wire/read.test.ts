@@ -125,11 +125,10 @@ describe("find", () => {
   });
 
   test("[W13] [limit followedFolders] follows at most so many folders", async () => {
-    const [follower] = (
-      one.rig.volume.feed as unknown as { holders: Map<string, { follows: Set<number> }> }
-    ).holders.values();
-    for (let node = 0; node < LIMITS.followedFolders; node++) follower?.follows.add(1_000_000 + node);
-    expect(await kindOf(one.find({ follow: true }))).toBe("TooLarge");
+    const follows = Array.from({ length: LIMITS.followedFolders }, (_, index) => 1_000_000 + index);
+    const { epoch, seq } = one.facts;
+    const follower = await one.client.attach(instanceOf("f"), { epoch, seq, follows });
+    expect(await kindOf(follower.find({ follow: true }))).toBe("TooLarge");
   });
 
   test("[W43] [limit statNodes] stat takes at most 1000 nodes and names", async () => {
