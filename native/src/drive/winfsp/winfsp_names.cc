@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "error_numbers.h"
+#include "nt_status.h"
 #include "results.h"
-#include "status.h"
 #include "winfsp_ops.h"
 
 namespace runnel::drive {
@@ -49,11 +48,11 @@ NTSTATUS OpenPlace(WinfspFront& front, Walk* walk, const Place& place, UINT32 ac
   if (TypeOf(attributes.mode) == FileType::kFile && (access & kOpensContent) != 0) {
     const int flags = (access & kWrites) != 0 ? O_RDWR : O_RDONLY;
     const Result opened = Await([&](ReplyPtr reply) { front.core().Open(std::move(reply), place.id, flags); });
-    if (opened.error != 0) return StatusOf(opened.error);
+    if (opened.error != Kind::kNone) return ToNtStatus(opened.error);
     handle = opened.handle;
     // Its size is that of the version that was opened.
     const Result now = Await([&](ReplyPtr reply) { front.core().GetAttributes(std::move(reply), place.id); });
-    if (now.error == 0) attributes = now.entry.attributes;
+    if (now.error == Kind::kNone) attributes = now.entry.attributes;
   }
   walk->Keep(place.id);
   *context = front.Add(place.id, attributes, handle);
@@ -81,7 +80,7 @@ NTSTATUS MakeAt(WinfspFront& front, const Place& place, const Making& making, PV
       core.Create(std::move(reply), place.folder, place.last.name, making.mode, flags);
     }
   });
-  if (made.error != 0) return StatusOf(made.error);
+  if (made.error != Kind::kNone) return ToNtStatus(made.error);
   *context = front.Add(made.entry.id, made.entry.attributes, made.handle);
   FillInfo(made.entry.attributes, info);
   SetNormalizedName(place, info);
@@ -94,7 +93,7 @@ NTSTATUS FindOpened(WinfspFront& front, Walk* walk, PWSTR name, const Opened& op
   const NTSTATUS status = walk->To(name, place);
   if (status != STATUS_SUCCESS) return status;
   const Result now = AttributesOf(front, opened);
-  if (now.error != 0) return StatusOf(now.error);
+  if (now.error != Kind::kNone) return ToNtStatus(now.error);
   return now.entry.attributes.ino == place->attributes.ino ? STATUS_SUCCESS : STATUS_OBJECT_NAME_NOT_FOUND;
 }
 
@@ -176,7 +175,7 @@ VOID OpCleanup(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, ULONG fl
       const auto remove = [&](ReplyPtr reply) {
         front.core().Remove(std::move(reply), place.folder, place.last.name, opened->is_folder);
       };
-      return StatusOf(Await(remove).error);
+      return ToNtStatus(Await(remove).error);
     });
     return;
   }
@@ -193,8 +192,8 @@ NTSTATUS OpCanDelete(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR) {
   if (opened.is_root) return STATUS_CANNOT_DELETE;
   if (!opened.is_folder) return STATUS_SUCCESS;
   const Result any = Await([&](ReplyPtr reply) { front.core().FindName(std::move(reply), opened.id, std::nullopt); });
-  if (any.error == ENOENT) return STATUS_SUCCESS;
-  return any.error == 0 ? STATUS_DIRECTORY_NOT_EMPTY : StatusOf(any.error);
+  if (any.error == Kind::kNotFound) return STATUS_SUCCESS;
+  return any.error == Kind::kNone ? STATUS_DIRECTORY_NOT_EMPTY : ToNtStatus(any.error);
 }
 
 NTSTATUS OpRename(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, PWSTR new_name, BOOLEAN replaces) {
@@ -228,7 +227,7 @@ NTSTATUS OpRename(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, PWSTR
     const auto rename = [&](ReplyPtr reply) {
       front.core().Rename(std::move(reply), from.folder, from.last.name, to.folder, to_name, how);
     };
-    return StatusOf(Await(rename).error);
+    return ToNtStatus(Await(rename).error);
   });
 }
 
