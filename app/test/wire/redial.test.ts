@@ -11,7 +11,7 @@ import {
   WsAcceptor,
   WsDialer,
 } from "@runnel/shared";
-import { tempSecrets } from "@runnel/shared/test/host/temp-secrets.ts";
+import { tempSecrets } from "@runnel/shared/test/host/local/temp-secrets.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Socket, connect } from "node:net";

@@ -15,7 +15,7 @@ import {
   fingerprintOf,
 } from "@runnel/shared";
 import { linkContract } from "@runnel/shared/test/contracts/link-contract.ts";
-import { tempSecrets } from "@runnel/shared/test/host/temp-secrets.ts";
+import { tempSecrets } from "@runnel/shared/test/host/local/temp-secrets.ts";
 import { ownIdentity } from "../../src/auth/own-identity.ts";
 import { newAuthority, signedBy } from "./certificates.ts";
 import type { Authority } from "./certificates.ts";

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { type Socket, connect as connectTcp, isIP } from "node:net";
 import { type TLSSocket, connect as connectTls } from "node:tls";
 import { RunnelError } from "../errors.ts";
-import { lookup } from "./host-lookup.ts";
-import { openTunnel, proxyFor } from "./proxy-tunnel.ts";
-import { type ServerAddress, isLoopback, notLoopback, placeOf } from "./server-address.ts";
-import { type ServerTrust, checkFingerprint, systemAuthorities, trustError } from "./server-trust.ts";
+import { lookup } from "./dial/host-lookup.ts";
+import { openTunnel, proxyFor } from "./dial/proxy-tunnel.ts";
+import { type ServerAddress, isLoopback, notLoopback, placeOf } from "./dial/server-address.ts";
+import { type ServerTrust, checkFingerprint, systemAuthorities, trustError } from "./dial/server-trust.ts";
 
 export interface Carrier {
   /** What the WebSocket reads and writes. */

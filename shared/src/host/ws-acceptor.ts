@@ -9,9 +9,9 @@ import { LIMITS, TIMING } from "../limits.ts";
 import { Crowd } from "./crowd.ts";
 import { type Doors, frontDoor } from "./front-door.ts";
 import type { Acceptor, Link, Listener } from "./link.ts";
-import { NONCE_HEADER, PROOF_HEADER, meet } from "./local-proof.ts";
-import { LocalSecrets } from "./local-secrets.ts";
-import { isLoopback } from "./server-address.ts";
+import { NONCE_HEADER, PROOF_HEADER, meet } from "./local/local-proof.ts";
+import { LocalSecrets } from "./local/local-secrets.ts";
+import { isLoopback } from "./dial/server-address.ts";
 import { HTTP_UPGRADE_REQUIRED, SOCKET_OPTIONS, WIRE_PATH, WIRE_SUBPROTOCOL, WsLink } from "./ws-link.ts";
 
 const CLOSE_GOING_AWAY = 1001;

@@ -1,6 +1,6 @@
 // An invite as text (W70): where the server is, how its key is told from others, and a secret that works once.
 import { RunnelError } from "../errors.ts";
-import { addressOf, placeOf } from "../host/server-address.ts";
+import { addressOf, placeOf } from "../host/dial/server-address.ts";
 import { isVolumeName } from "../model/names.ts";
 
 export interface Invite {

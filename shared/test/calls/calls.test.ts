@@ -5,7 +5,7 @@ import { CallClient } from "../../src/calls/call-client.ts";
 import { CallServer, type CallServerSettings } from "../../src/calls/call-server.ts";
 import type { Call } from "../../src/calls/call-table.ts";
 import { RunnelError } from "../../src/errors.ts";
-import { SimulatedClock } from "../../src/host/simulated-clock.ts";
+import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
 import { carrierContract } from "./carrier-contract.ts";
 import { type MemoryCarrier, memoryCarriers } from "./memory-carriers.ts";
 

@@ -2,7 +2,7 @@
 // of its own (child.ts), since what it finds may be a crash or a loop without end.
 import { getHeapStatistics } from "node:v8";
 import { isRunnelError } from "../../src/errors.ts";
-import { SeededRandom } from "../../src/host/seeded-random.ts";
+import { SeededRandom } from "../../src/host/simulated/seeded-random.ts";
 import { Coverage } from "./coverage.ts";
 import { Mutator } from "./mutate.ts";
 import type { FuzzTarget } from "./target.ts";

@@ -1,7 +1,7 @@
 // Targets in shared/, which takes from outside: frames, messages, recipes, invites, connections, and logs from a disk.
 import { crc32, zstdCompressSync } from "node:zlib";
-import { SimulatedClock } from "../../src/host/simulated-clock.ts";
-import { SimulatedDisk } from "../../src/host/simulated-disk.ts";
+import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
+import { SimulatedDisk } from "../../src/host/simulated/simulated-disk.ts";
 import { LIMITS } from "../../src/limits.ts";
 import { openLog } from "../../src/log/open-log.ts";
 import {

@@ -3,11 +3,11 @@ import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
 import { WebSocket } from "ws";
 import { LIMITS } from "../../src/limits.ts";
 import type { Link, Listener } from "../../src/host/link.ts";
-import { isLoopback } from "../../src/host/server-address.ts";
+import { isLoopback } from "../../src/host/dial/server-address.ts";
 import { WsAcceptor } from "../../src/host/ws-acceptor.ts";
 import { WsDialer } from "../../src/host/ws-link.ts";
 import { Ear, linkContract } from "../contracts/link-contract.ts";
-import { tempSecrets } from "./temp-secrets.ts";
+import { tempSecrets } from "./local/temp-secrets.ts";
 
 const temp = tempSecrets();
 const secrets = temp.named;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { SeededRandom } from "../../src/host/seeded-random.ts";
+import { SeededRandom } from "../../src/host/simulated/seeded-random.ts";
 import type { OpenedLog } from "../../src/log/log.ts";
 import { FORMAT, LogMachine, bytesOf, readText, replayed } from "./log-machine.ts";
 

@@ -1,6 +1,6 @@
 // A machine with a simulated disk and a log on it.
-import { SimulatedClock } from "../../src/host/simulated-clock.ts";
-import { SimulatedDisk } from "../../src/host/simulated-disk.ts";
+import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
+import { SimulatedDisk } from "../../src/host/simulated/simulated-disk.ts";
 import type { DiskRoot } from "../../src/host/disk.ts";
 import type { OpenedLog, RecordPlace } from "../../src/log/log.ts";
 import { openLog } from "../../src/log/open-log.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { sleep } from "../../src/host/clock.ts";
-import { settle } from "../../src/host/simulated-clock.ts";
+import { settle } from "../../src/host/simulated/simulated-clock.ts";
 import { FORMAT, LogMachine, bytesOf, readText, replayed } from "./log-machine.ts";
 
 describe("a log", () => {

@@ -4,10 +4,10 @@ import { createServer } from "node:net";
 import { WebSocket } from "ws";
 import { mustBeLocal } from "../../src/host/carrier.ts";
 import type { Link, Listener } from "../../src/host/link.ts";
-import { addressOf } from "../../src/host/server-address.ts";
+import { addressOf } from "../../src/host/dial/server-address.ts";
 import { WsAcceptor } from "../../src/host/ws-acceptor.ts";
 import { WsDialer } from "../../src/host/ws-link.ts";
-import { tempSecrets } from "../host/temp-secrets.ts";
+import { tempSecrets } from "../host/local/temp-secrets.ts";
 
 const temp = tempSecrets();
 const { secrets } = temp;

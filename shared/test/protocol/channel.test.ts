@@ -2,8 +2,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { RunnelError } from "../../src/errors.ts";
 import type { Link, LinkEvents } from "../../src/host/link.ts";
-import { SeededRandom } from "../../src/host/seeded-random.ts";
-import { SimulatedClock } from "../../src/host/simulated-clock.ts";
+import { SeededRandom } from "../../src/host/simulated/seeded-random.ts";
+import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
 import { LIMITS } from "../../src/limits.ts";
 import { Channel } from "../../src/protocol/channel.ts";
 import { encodeCbor } from "../../src/protocol/cbor.ts";

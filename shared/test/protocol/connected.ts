@@ -1,9 +1,9 @@
 // Two connections over a simulated line, what their owners hear and what went over it.
 import type { RunnelError } from "../../src/errors.ts";
 import type { Link, LinkEvents } from "../../src/host/link.ts";
-import { SeededRandom } from "../../src/host/seeded-random.ts";
-import { SimulatedClock } from "../../src/host/simulated-clock.ts";
-import { SimulatedLink } from "../../src/host/simulated-link.ts";
+import { SeededRandom } from "../../src/host/simulated/seeded-random.ts";
+import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
+import { SimulatedLink } from "../../src/host/simulated/simulated-link.ts";
 import type { Channel } from "../../src/protocol/channel.ts";
 import { Connection, type ConnectionSettings } from "../../src/protocol/connection.ts";
 import type { Frame, FrameKind } from "../../src/protocol/frame.ts";

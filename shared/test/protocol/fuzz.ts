@@ -2,8 +2,8 @@
 import { RunnelError } from "../../src/errors.ts";
 import type { Link, LinkEvents } from "../../src/host/link.ts";
 import type { Clock } from "../../src/host/clock.ts";
-import type { SeededRandom } from "../../src/host/seeded-random.ts";
-import { SimulatedClock, settle } from "../../src/host/simulated-clock.ts";
+import type { SeededRandom } from "../../src/host/simulated/seeded-random.ts";
+import { SimulatedClock, settle } from "../../src/host/simulated/simulated-clock.ts";
 import type { Channel } from "../../src/protocol/channel.ts";
 import { encodeCbor } from "../../src/protocol/cbor.ts";
 import { Connection } from "../../src/protocol/connection.ts";

@@ -2,7 +2,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { RunnelError } from "../../src/errors.ts";
 import type { Executor } from "../../src/host/executor.ts";
-import { settle } from "../../src/host/simulated-clock.ts";
+import { settle } from "../../src/host/simulated/simulated-clock.ts";
 
 function none(): never {
   throw new Error("not in this test");

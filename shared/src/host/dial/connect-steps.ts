@@ -1,5 +1,5 @@
 // The time that connecting may take: so much a step, since each step waits for a round trip of a line that nothing is known of yet.
-import { TIMING } from "../limits.ts";
+import { TIMING } from "../../limits.ts";
 
 export class ConnectSteps {
   readonly #controller = new AbortController();

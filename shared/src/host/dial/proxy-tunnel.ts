@@ -3,7 +3,7 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest } fro
 import { request as secureRequest } from "node:https";
 import type { Socket } from "node:net";
 import { getProxyForUrl } from "proxy-from-env";
-import { RunnelError } from "../errors.ts";
+import { RunnelError } from "../../errors.ts";
 import { lookup } from "./host-lookup.ts";
 import { type ServerAddress, isLoopback, placeOf } from "./server-address.ts";
 import { systemAuthorities } from "./server-trust.ts";

@@ -1,5 +1,5 @@
 // Where a server is: host and port of a mount URL, and whether plain ws may go there.
-import { RunnelError } from "../errors.ts";
+import { RunnelError } from "../../errors.ts";
 
 export interface ServerAddress {
   /** As in a URL: an IPv6 address has its brackets. */

@@ -1,7 +1,7 @@
 // By what a client knows that a server is the one that it means: the fingerprint of its key, or an authority's signature (W71).
 import { type X509Certificate, createHash } from "node:crypto";
 import { getCACertificates } from "node:tls";
-import { RunnelError } from "../errors.ts";
+import { RunnelError } from "../../errors.ts";
 
 export interface ServerTrust {
   /** Of the server's key (W71). With it no authority is asked. */

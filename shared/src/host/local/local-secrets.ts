@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 // oxlint-disable-next-line no-restricted-imports -- of one secret
 import { randomBytes } from "node:crypto";
-import { RunnelError } from "../errors.ts";
+import { RunnelError } from "../../errors.ts";
 
 /** Where a server listens, as a socket says it. */
 export interface Place {

@@ -2,7 +2,7 @@
 /* oxlint-disable node/no-sync -- one name, when a program starts to listen or ends */
 import { chmodSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
-import { fromSystemError } from "../errors.ts";
+import { fromSystemError } from "../../errors.ts";
 
 const OTHERS_MASK = 0o177;
 const PRIVATE_MODE = 0o600;

@@ -1,6 +1,6 @@
 // A clock moved by hand. Timers fire in order of time, then of their making; between two of them all promises settle.
-import type { Clock, Timer } from "./clock.ts";
-import { pendingTurns } from "./next-turn.ts";
+import type { Clock, Timer } from "../clock.ts";
+import { pendingTurns } from "../next-turn.ts";
 
 interface Pending {
   dueMs: number;

@@ -1,14 +1,14 @@
 // A disk in memory. What was not synced survives `crash` or does not, by a seeded coin, within what POSIX allows. It can be slow,
 // full or failing. Everything else is as on a real one: the same contract suite passes.
-import { type ErrorKind, RunnelError } from "../errors.ts";
-import { type Clock, sleep } from "./clock.ts";
-import type { Disk, DiskRoot, FileType, WatchEvent } from "./disk.ts";
-import { textOfName } from "../model/name-text.ts";
+import { type ErrorKind, RunnelError } from "../../errors.ts";
+import { type Clock, sleep } from "../clock.ts";
+import type { Disk, DiskRoot, FileType, WatchEvent } from "../disk.ts";
+import { textOfName } from "../../model/name-text.ts";
 import { SeededRandom } from "./seeded-random.ts";
-import { PAGE_BYTES } from "./simulated-disk/content.ts";
-import { Inode } from "./simulated-disk/inode.ts";
-import { type NameChange, NameJournal, type Slot } from "./simulated-disk/name-journal.ts";
-import { SimulatedRoot } from "./simulated-disk/root.ts";
+import { PAGE_BYTES } from "./disk/content.ts";
+import { Inode } from "./disk/inode.ts";
+import { type NameChange, NameJournal, type Slot } from "./disk/name-journal.ts";
+import { SimulatedRoot } from "./disk/root.ts";
 
 export interface SimulatedDiskOptions {
   clock: Clock;

@@ -1,7 +1,7 @@
 // Two ends of a simulated line: messages arrive in order, late, at the rate of the line, or not before a black hole ends.
-import type { Clock } from "./clock.ts";
-import { LinkInbox } from "./link-inbox.ts";
-import type { Link, LinkEvents } from "./link.ts";
+import type { Clock } from "../clock.ts";
+import { LinkInbox } from "../link-inbox.ts";
+import type { Link, LinkEvents } from "../link.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /** What a line is like at the moment; read anew for each message. */

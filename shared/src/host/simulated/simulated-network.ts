@@ -1,8 +1,8 @@
 // A network in memory: servers listen on it, each machine dials over a line of its own that can be slow, cut or swallowed.
-import { RunnelError } from "../errors.ts";
-import { TIMING } from "../limits.ts";
-import { type Clock, sleep } from "./clock.ts";
-import type { Acceptor, Dialer, Link, Listener } from "./link.ts";
+import { RunnelError } from "../../errors.ts";
+import { TIMING } from "../../limits.ts";
+import { type Clock, sleep } from "../clock.ts";
+import type { Acceptor, Dialer, Link, Listener } from "../link.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import { type LineConditions, SimulatedLink } from "./simulated-link.ts";
 

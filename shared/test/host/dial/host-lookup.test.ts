@@ -1,6 +1,6 @@
 // Addresses of host names while the system answers, hangs and fails.
 import { expect, test } from "@jest/globals";
-import { HostLookup } from "../../src/host/host-lookup.ts";
+import { HostLookup } from "../../../src/host/dial/host-lookup.ts";
 
 const HERE = [{ address: "192.0.2.1", family: 4 }];
 const THERE = [{ address: "192.0.2.2", family: 4 }];

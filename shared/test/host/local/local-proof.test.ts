@@ -1,6 +1,6 @@
 // Two ends that know a secret, and ends that do not.
 import { expect, test } from "@jest/globals";
-import { Meeting, isProof, meet } from "../../src/host/local-proof.ts";
+import { Meeting, isProof, meet } from "../../../src/host/local/local-proof.ts";
 
 const SECRET = "s".repeat(43);
 const OTHER = "o".repeat(43);

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalSecrets } from "../../src/host/local-secrets.ts";
+import { LocalSecrets } from "../../../src/host/local/local-secrets.ts";
 import { type TempSecrets, tempSecrets } from "./temp-secrets.ts";
 
 const PLACE = { address: "127.0.0.1", port: 7473 };

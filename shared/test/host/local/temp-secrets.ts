@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalSecrets } from "../../src/host/local-secrets.ts";
+import { LocalSecrets } from "../../../src/host/local/local-secrets.ts";
 
 export interface TempSecrets {
   folder: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { sleep } from "../../src/host/clock.ts";
-import { SimulatedClock } from "../../src/host/simulated-clock.ts";
+import { sleep } from "../../../src/host/clock.ts";
+import { SimulatedClock } from "../../../src/host/simulated/simulated-clock.ts";
 
 describe("the simulated clock", () => {
   test("fires in order of time, then of making, each at its time", async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
-import type { DiskRoot } from "../../src/host/disk.ts";
-import { SimulatedClock } from "../../src/host/simulated-clock.ts";
-import { SimulatedDisk } from "../../src/host/simulated-disk.ts";
-import { diskContract } from "../contracts/disk-contract.ts";
-import { bytesOf, get, namesIn, put } from "../contracts/disk-steps.ts";
+import type { DiskRoot } from "../../../src/host/disk.ts";
+import { SimulatedClock } from "../../../src/host/simulated/simulated-clock.ts";
+import { SimulatedDisk } from "../../../src/host/simulated/simulated-disk.ts";
+import { diskContract } from "../../contracts/disk-contract.ts";
+import { bytesOf, get, namesIn, put } from "../../contracts/disk-steps.ts";
 
 function makeDisk(seed = 1): SimulatedDisk {
   return new SimulatedDisk({ clock: new SimulatedClock(), seed });

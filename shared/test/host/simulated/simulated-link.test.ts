@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Link } from "../../src/host/link.ts";
-import { SeededRandom } from "../../src/host/seeded-random.ts";
-import { SimulatedClock } from "../../src/host/simulated-clock.ts";
-import type { LineConditions } from "../../src/host/simulated-link.ts";
-import { type SimulatedLine, SimulatedNetwork } from "../../src/host/simulated-network.ts";
-import { TIMING } from "../../src/limits.ts";
-import { Ear, linkContract } from "../contracts/link-contract.ts";
+import type { Link } from "../../../src/host/link.ts";
+import { SeededRandom } from "../../../src/host/simulated/seeded-random.ts";
+import { SimulatedClock } from "../../../src/host/simulated/simulated-clock.ts";
+import type { LineConditions } from "../../../src/host/simulated/simulated-link.ts";
+import { type SimulatedLine, SimulatedNetwork } from "../../../src/host/simulated/simulated-network.ts";
+import { TIMING } from "../../../src/limits.ts";
+import { Ear, linkContract } from "../../contracts/link-contract.ts";
 
 interface Pair {
   clock: SimulatedClock;

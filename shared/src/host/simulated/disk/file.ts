@@ -1,6 +1,6 @@
 // An open file of the simulated disk.
-import { RunnelError } from "../../errors.ts";
-import type { DiskFile, DiskStat, FileLease, SetStat } from "../disk.ts";
+import { RunnelError } from "../../../errors.ts";
+import type { DiskFile, DiskStat, FileLease, SetStat } from "../../disk.ts";
 import type { SimulatedDisk } from "../simulated-disk.ts";
 import { type Content, PAGE_BYTES } from "./content.ts";
 import type { Inode } from "./inode.ts";

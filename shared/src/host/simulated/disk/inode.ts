@@ -1,6 +1,6 @@
 // A simulated inode: attributes, and by type its bytes, names or target. `durable…` is what a power cut would leave.
-import type { Clock } from "../clock.ts";
-import type { DiskStat, FileType, SetStat } from "../disk.ts";
+import type { Clock } from "../../clock.ts";
+import type { DiskStat, FileType, SetStat } from "../../disk.ts";
 import { Content } from "./content.ts";
 
 /** Linux: /proc/sys/fs/lease-break-time. */

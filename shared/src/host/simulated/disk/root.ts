@@ -1,6 +1,6 @@
 // A root of the simulated disk: names, looked up without following a symlink or leaving the file system.
-import { type ErrorKind, RunnelError } from "../../errors.ts";
-import { LIMITS } from "../../limits.ts";
+import { type ErrorKind, RunnelError } from "../../../errors.ts";
+import { LIMITS } from "../../../limits.ts";
 import type {
   DiskEntry,
   DiskFile,
@@ -12,8 +12,8 @@ import type {
   SetStat,
   Watch,
   WatchEvent,
-} from "../disk.ts";
-import { sortXattrs, type Xattr, type XattrChange } from "../../model/xattrs.ts";
+} from "../../disk.ts";
+import { sortXattrs, type Xattr, type XattrChange } from "../../../model/xattrs.ts";
 import type { SimulatedDisk, Watcher } from "../simulated-disk.ts";
 import { SimulatedFile } from "./file.ts";
 import type { Inode } from "./inode.ts";
