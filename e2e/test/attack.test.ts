@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type Connection, RESULTS, ROOT_NODE, RealClock, WsDialer, check, sleep } from "@runnel/shared";
+import { type Connection, ROOT_NODE, RealClock, WsDialer, sleep, checkResult } from "@runnel/shared";
 import { type Device, Sandbox, type ServerProcess, watchMemory } from "../src/harness/index.ts";
 import { bareConnection } from "../src/harness/wire-client.ts";
 
@@ -72,7 +72,7 @@ async function waits(connection: Connection, attachment: number, forMs: number):
 async function versionOf(connection: Connection, attachment: number, name: string): Promise<string[]> {
   for (;;) {
     const answer = await connection.call("stat", { attachment, nodes: [], names: [[ROOT_NODE, name]] });
-    const [state] = check(RESULTS.stat, answer, "stat").names;
+    const [state] = checkResult("stat", answer).names;
     if (state) return [String(state.node), String(state.version)];
     await sleep(clock, ASK_EVERY_MS);
   }

@@ -86,7 +86,7 @@ async function conversation(): Promise<Uint8Array[]> {
     ["status", to],
     ["space", to],
     ["newNodes", to],
-    ["whenUp", { ...to, seq: 1 }],
+    ["whenApplied", { ...to, seq: 1 }],
     ["detach", to],
   ];
   const oid = await oidOf(recipe);
@@ -109,11 +109,11 @@ async function conversation(): Promise<Uint8Array[]> {
 async function requests(): Promise<FuzzTarget> {
   const ground = new Ground();
   const frames = await conversation();
-  const introduction = frames.slice(0, 3);
+  const handshake = frames.slice(0, 3);
   return {
     structure: "messages",
     headBytes: 2,
-    seeds: [joinMessages(frames), ...frames.slice(3).map((frame) => joinMessages([...introduction, frame]))],
+    seeds: [joinMessages(frames), ...frames.slice(3).map((frame) => joinMessages([...handshake, frame]))],
     run: async (input) => {
       const { clock, volume, warnings } = await ground.server();
       const [left, right] = SimulatedLink.pair(clock, new SeededRandom(1), LINE);

@@ -49,8 +49,29 @@ export * from "./protocol/connection.ts";
 export * from "./protocol/frame.ts";
 export * from "./protocol/invite.ts";
 export * from "./protocol/label.ts";
-export * from "./protocol/messages.ts";
+export { PROTOCOL_VERSION } from "./protocol/requests/handshake.ts";
+export { check, packChange, packState, packType, packVersion, type SentState } from "./protocol/fields.ts";
+export * from "./protocol/feed-messages.ts";
+export type { SampleTree } from "./protocol/requests/definition.ts";
+export * from "./protocol/requests/index.ts";
+export * from "./protocol/requests/status-items.ts";
+export { FIND_ITEM, FIND_ITEMS, type FindItem } from "./protocol/requests/tree.ts";
+export {
+  FETCH_ITEM,
+  FIND_GET_ITEM,
+  type FetchEncoding,
+  type FetchItem,
+  type FindGetItem,
+} from "./protocol/requests/read.ts";
+export {
+  TOOK_BYTES,
+  TOOK_STEP,
+  WRITE_ITEM,
+  WRITE_REPLY,
+  type RunEncoding,
+  type SentRunEncoding,
+  type WriteItem,
+} from "./protocol/requests/write.ts";
 export * from "./protocol/delta-regions.ts";
-export * from "./protocol/status-messages.ts";
 export * from "./protocol/recipe-delta.ts";
 export * from "./protocol/run-packer.ts";

@@ -2,7 +2,6 @@
 import { expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import {
-  BULK_OF_SERVER,
   type Channel,
   Connection,
   LIMITS,
@@ -10,6 +9,7 @@ import {
   SeededRandom,
   SimulatedClock,
   SimulatedLink,
+  hasBulkFrom,
 } from "@runnel/shared";
 import { greet } from "../../src/agent/wire/open-connection.ts";
 
@@ -72,6 +72,6 @@ test.each(["find", "fetch", "findGet"])(
       ?.sendBulk(new Uint8Array(1))
       .catch(() => undefined);
     await clock.advance(10);
-    expect(closed).toMatchObject(BULK_OF_SERVER.has(operation) ? [] : [{ kind: "Invalid", detail: { rule: "W8" } }]);
+    expect(closed).toMatchObject(hasBulkFrom("server", operation) ? [] : [{ kind: "Invalid", detail: { rule: "W8" } }]);
   },
 );

@@ -5,7 +5,7 @@ import type { Right } from "../auth/access-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
 import { OperationOrder } from "./operation-order.ts";
-import { Wanted } from "./wanted.ts";
+import { PushSubscriptions } from "./push-subscriptions.ts";
 import { changeBytes, splitBySize } from "./split-items.ts";
 
 export class Attachment implements FeedSender {
@@ -17,7 +17,7 @@ export class Attachment implements FeedSender {
   holder!: Holder;
   /** Resolves when the client has been told that it is attached: what it asked for before that waits (W130). */
   answered: Promise<void> = Promise.resolve();
-  private readonly wanted: Wanted;
+  private readonly wanted: PushSubscriptions;
   private readonly warn: (message: string, error?: unknown) => void;
   /** Results up to this operation need not be kept. */
   private forgottenTo = 0;
@@ -38,7 +38,7 @@ export class Attachment implements FeedSender {
     this.instance = instance;
     this.order = new OperationOrder(volume.meta, instance);
     this.right = right;
-    this.wanted = new Wanted(
+    this.wanted = new PushSubscriptions(
       volume,
       (item) => this.tell(item),
       () => this.held === undefined && this.holder.due.length <= UNACKNOWLEDGED_MAX,

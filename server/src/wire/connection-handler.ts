@@ -1,32 +1,28 @@
-// What a client may ask on its connection: hello first, then attach, then operations on an attachment. Every request is checked here, once.
-import type { Channel, Clock, Executor, Link, RequestName, RequestOf } from "@runnel/shared";
+// One connection of a client: hello first, then attach, then requests on an attachment. Every request is checked here, once, and handed to its handler.
+import type { Channel, Clock, Executor, Link, RequestName, RequestOf, VolumeRequestName } from "@runnel/shared";
 import {
-  BULK_OF_CLIENT,
   Connection,
   LIMITS,
   REQUESTS,
-  ROOT_NODE,
   RunnelError,
-  check,
+  checkRequest,
+  hasBulkFrom,
+  isRequestName,
   isRunnelError,
-  packState,
+  isVolumeRequest,
 } from "@runnel/shared";
 import type { Device } from "../auth/access-file.ts";
 import { type Access, revoked } from "../auth/access.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
 import type { Volume } from "../volume/volume.ts";
-import { Attachment } from "./attachment.ts";
-import { serveChange, serveRemoveAll } from "./change.ts";
-import { serveFetch, serveGetHash } from "./fetch.ts";
-import { serveFind } from "./find.ts";
-import { serveFindGet } from "./find-get.ts";
-import { DevicePlaces, type DeviceShare, type Sending } from "./device-share.ts";
 import { AnswerTurns } from "./answer-turns.ts";
-import { Introduction } from "./introduction.ts";
-import { replayFeed } from "./resume.ts";
-import { mustBeAllowed } from "./rights.ts";
-import { serveStatus } from "./status.ts";
-import { serveWrite } from "./write.ts";
+import { Attachments } from "./attachments.ts";
+import { DevicePlaces, type DeviceShare, type Sending } from "./device-share.ts";
+import { Handshake } from "./handshake.ts";
+import { serveRequest } from "./requests/index.ts";
+
+/** Requests that come without an attachment. */
+type ConnectionRequestName = Exclude<RequestName, VolumeRequestName>;
 
 export interface HandlerParts {
   link: Link;
@@ -52,23 +48,17 @@ export interface HandlerParts {
   gone?(): void;
 }
 
-/** Node ids given out at once. */
-const NODES_AT_ONCE = 4096;
 /** A listing pauses while more than this waits to be sent, and so does what is answered whole. */
 const DRAIN_BYTES = 256 * 1024;
 const DRAIN_POLL_MS = 5;
 /** The latter also while more than this waits to be sent on all connections of the device. */
 const DEVICE_DRAIN_BYTES = 4 * 1024 * 1024;
-/** Requests with one answer, which may be as long as a control message, and which waits for nobody. */
-const ANSWERED_WHOLE: ReadonlySet<RequestName> = new Set(["getHash", "stat", "xattrs", "space", "status"]);
 
 export class ConnectionHandler {
   private readonly parts: HandlerParts;
   private readonly connection: Connection;
-  private readonly attachments = new Map<number, Attachment>();
-  /** Of attachments that ended since their volume could not be served any more: why. */
-  private readonly endedVolumes = new Map<number, RunnelError>();
-  private readonly introduction: Introduction;
+  private readonly attachments: Attachments;
+  private readonly handshake: Handshake;
   private readonly answers: AnswerTurns;
   /** Of no device that is known by name. */
   private readonly ownPlaces = new DevicePlaces();
@@ -78,7 +68,7 @@ export class ConnectionHandler {
 
   constructor(parts: HandlerParts) {
     this.parts = parts;
-    this.introduction = new Introduction({
+    this.handshake = new Handshake({
       ...parts,
       admitted: () => {
         parts.known?.();
@@ -92,6 +82,14 @@ export class ConnectionHandler {
       whenRead: () => this.until(() => this.isRead),
     };
     this.answers = new AnswerTurns(reading, () => this.places.answers);
+    this.attachments = new Attachments({
+      ...parts,
+      handshake: this.handshake,
+      answers: this.answers,
+      attaching: ({ volume, instance }) => {
+        for (const each of this.device) if (each !== this) each.makeWay(volume, instance);
+      },
+    });
     this.connection = new Connection({
       link: parts.link,
       isClient: false,
@@ -105,7 +103,7 @@ export class ConnectionHandler {
       mayHold: (bytes) => this.isWithin(bytes, LIMITS.heldBytes, LIMITS.deviceHeldBytes, (each) => each.heldBytes),
       mayHoldBulk: (bytes) =>
         this.isWithin(bytes, LIMITS.heldBulkBytes, LIMITS.deviceHeldBulkBytes, (each) => each.heldBulkBytes),
-      takesBulk: (operation) => BULK_OF_CLIENT.has(operation),
+      takesBulk: (operation) => hasBulkFrom("client", operation),
       opened: (channel, operation, request) => this.whileUnderWay(channel, this.opened(channel, operation, request)),
       closed: (error) => this.closed(error),
     });
@@ -117,13 +115,12 @@ export class ConnectionHandler {
 
   /** Whose it is; undefined before that is known, and where nobody asks. */
   get deviceId(): string | undefined {
-    return this.introduction.device?.id;
+    return this.handshake.device?.id;
   }
 
   /** It is one of that device's, and has the volume attached. */
   uses(device: string, volume: string): boolean {
-    if (this.deviceId !== device) return false;
-    return [...this.attachments.values()].some((attachment) => attachment.volume.name === volume);
+    return this.deviceId === device && this.attachments.uses(volume);
   }
 
   /** Its device has lost its access. */
@@ -132,10 +129,10 @@ export class ConnectionHandler {
   }
 
   private closed(error: RunnelError): void {
-    this.introduction.end();
+    this.handshake.end();
     const { warn, cutOff = warn } = this.parts;
     if (isRunnelError(error, "Invalid", "TooLarge")) cutOff(`A client was cut off: ${error.message}`);
-    for (const id of this.attachments.keys()) this.left(id);
+    this.attachments.lost();
     this.parts.ended();
     if (this.underWay === 0) this.parts.gone?.();
   }
@@ -152,145 +149,49 @@ export class ConnectionHandler {
 
   private async opened(channel: Channel, operation: string, message: unknown): Promise<void> {
     this.mustBeRead();
-    if (!Object.hasOwn(REQUESTS, operation))
+    if (!isRequestName(operation))
       throw new RunnelError("Unsupported", operation.slice(0, 50), "This server does not know the operation.");
-    const name = operation as RequestName;
-    const request = check(REQUESTS[name], message, name);
-    if (name === "hello") {
-      this.introduction.hello(channel, request as RequestOf<"hello">);
-      return;
-    }
-    if (name === "join") return this.introduction.join(channel, request as RequestOf<"join">);
-    this.introduction.mustBeKnown(name);
-    if (name === "attach") await this.attach(channel, request as RequestOf<"attach">);
-    else await this.serve(name, channel, request);
+    if (!isVolumeRequest(operation)) return this.serveUnattached(operation, message, channel);
+    const request = checkRequest(operation, message);
+    this.handshake.mustBeKnown(operation);
+    return this.serve(operation, request, channel);
   }
 
-  /** The channel stays open and carries the feed, until one side ends it. */
-  private async attach(channel: Channel, request: RequestOf<"attach">): Promise<void> {
-    const right = this.introduction.rightOn(request.volume);
-    // Which volumes there are, and how they are, is nobody's concern who has no right on them.
-    const volume = right === undefined ? undefined : this.parts.volume(request.volume);
-    if (volume === undefined || right === undefined) throw this.introduction.noVolume(request.volume);
-    if (this.attachments.size >= LIMITS.attachments) {
-      throw new RunnelError("Busy", "attach", "This connection has too many attachments.", {
-        detail: { limit: LIMITS.attachments },
-      });
-    }
-    const instance = this.introduction.instanceOf(request.instance);
-    const attachment = new Attachment(volume, channel, instance, right, this.parts.warn);
-    const isSameEpoch = request.epoch === volume.epoch;
-    attachment.holdBack();
-    attachment.holder = volume.feed.attach(
-      {
-        instance,
-        who: this.introduction.who,
-        device: this.deviceId ?? "",
-        roundTripMs: request.roundTripMs,
-      },
-      attachment,
-      isSameEpoch ? (request.seq ?? 0) : 0,
-    );
-    for (const each of this.device) if (each !== this) each.makeWay(attachment);
-    this.attachments.set(channel.id, attachment);
-    channel.abort.signal.addEventListener("abort", () => this.left(channel.id));
-    try {
-      await attachment.answer(this.remember(attachment, request, isSameEpoch));
-      volume.supplies.attached(instance);
-      await attachment.serve();
-      // The client ended the feed.
-      await this.detach(channel.id);
-      channel.end();
-    } finally {
-      this.left(channel.id);
-    }
+  private readonly unattached: {
+    readonly [Name in ConnectionRequestName]: (channel: Channel, request: RequestOf<Name>) => Promise<void>;
+  } = {
+    hello: async (channel, request) => this.handshake.hello(channel, request),
+    join: (channel, request) => this.handshake.join(channel, request),
+    attach: (channel, request) => this.attachments.attach(channel, request),
+  };
+
+  private serveUnattached<Name extends ConnectionRequestName>(
+    name: Name,
+    message: unknown,
+    channel: Channel,
+  ): Promise<void> {
+    return this.unattached[name](channel, checkRequest(name, message));
   }
 
-  private async remember(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
-    const { volume, instance, holder } = attachment;
-    // Asked for in the turn in which the feed learned of it: whoever forgets the instance as gone did so before both, or does it after both.
-    await volume.meta.setAttached(instance, holder.termMs);
-    // What a client missed may be much.
-    await this.answers.take(() => this.greet(attachment, request, isSameEpoch));
-  }
-
-  private async greet(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
-    const { volume, channel, right } = attachment;
-    const root = await volume.meta.node(ROOT_NODE);
-    if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
-    const nodes = request.wantsNodes && right === "write" ? await volume.meta.allocateNodes(NODES_AT_ONCE) : undefined;
-    const replay =
-      isSameEpoch && request.follows !== undefined
-        ? await replayFeed(volume, attachment, request.seq ?? 0, request.follows)
-        : undefined;
-    channel.send({
-      epoch: volume.epoch,
-      seq: volume.seq,
-      root: packState(root),
-      nodes: nodes === undefined ? null : [nodes.first, nodes.count],
-      isResumed: replay !== undefined,
-      isReadOnly: right === "read",
-      termMs: attachment.holder.termMs,
-    });
-    if (replay !== undefined) attachment.missed(replay.due);
-    attachment.release(replay?.upTo ?? 0);
-  }
-
-  /** Its client has attached again on another connection: this one is given up there, and has nothing more to keep from the device. */
-  private makeWay({ volume, instance }: Attachment): void {
-    const isSame = (own: Attachment): boolean => own.volume === volume && own.instance === instance;
-    if (![...this.attachments.values()].some(isSame)) return;
-    this.close(new RunnelError("Busy", "attach", "The same client attached again."));
-  }
-
-  private get device(): ReadonlySet<ConnectionHandler> {
-    return this.parts.ofDevice?.() ?? new Set([this]);
-  }
-
-  /** The link or the channel is gone; the lease goes on until it ends. */
-  private left(id: number): void {
-    const attachment = this.attachments.get(id);
-    this.attachments.delete(id);
-    if (attachment?.isCurrent === true) attachment.volume.feed.detach(attachment.holder, false);
-  }
-
-  /** The client leaves: it gives up its lease, and no restart waits for it. */
-  private async detach(id: number): Promise<void> {
-    const attachment = this.attachments.get(id);
-    this.attachments.delete(id);
-    if (attachment?.isCurrent !== true) return;
-    const { volume, instance, holder } = attachment;
-    volume.feed.detach(holder, true);
-    await volume.meta.setAttached(instance, 0);
-  }
-
-  private attachment(id: number): Attachment {
-    const attachment = this.attachments.get(id);
-    const ended = this.endedVolumes.get(id);
-    if (ended !== undefined) throw ended;
-    if (attachment === undefined)
-      throw new RunnelError("Invalid", "request", "The request names no attachment of this connection.", {
-        detail: { rule: "W12" },
-      });
-    return attachment;
-  }
-
-  /** The volume cannot be served any more: its attachments end, and whatever is asked of them is answered so [W110]. */
-  volumeEnded(volume: Volume, error: RunnelError): void {
-    for (const [id, attachment] of this.attachments) {
-      if (attachment.volume !== volume) continue;
-      this.endedVolumes.set(id, error);
-      attachment.end(error);
-    }
-  }
-
-  private async serve(name: RequestName, channel: Channel, message: { attachment?: number } | object): Promise<void> {
-    const attachment = this.attachment((message as { attachment: number }).attachment);
+  private async serve<Name extends VolumeRequestName>(
+    name: Name,
+    request: RequestOf<Name>,
+    channel: Channel,
+  ): Promise<void> {
+    const id = request.attachment;
+    const attachment = this.attachments.named(id);
     // Always waited for, so that requests keep their order.
     await attachment.answered;
-    const serve = (): Promise<void> => this.serveThere(attachment, name, channel, message);
+    const call = {
+      attachment,
+      volume: attachment.volume,
+      channel,
+      sending: this.sending,
+      detach: () => this.attachments.detach(id),
+    };
+    const answer = (): Promise<void> => serveRequest(name, request, call);
     try {
-      await (ANSWERED_WHOLE.has(name) ? this.answers.take(serve) : serve());
+      await (REQUESTS[name].isAnsweredWhole === true ? this.answers.take(answer) : answer());
     } catch (error) {
       // What failed on the way down failed for that.
       attachment.mustBeThere();
@@ -298,84 +199,19 @@ export class ConnectionHandler {
     }
   }
 
-  private async serveThere(
-    attachment: Attachment,
-    name: RequestName,
-    channel: Channel,
-    message: object,
-  ): Promise<void> {
-    const { volume } = attachment;
-    mustBeAllowed(name, attachment.right);
-    switch (name) {
-      case "find":
-        return serveFind({
-          volume,
-          holder: attachment.holder,
-          request: message as RequestOf<"find">,
-          channel,
-          sending: this.sending,
-        });
-      case "findGet":
-        return serveFindGet(volume, message as RequestOf<"findGet">, channel, this.sending);
-      case "fetch":
-        return serveFetch(volume, message as RequestOf<"fetch">, channel, this.sending);
-      case "getHash":
-        return serveGetHash(volume, message as RequestOf<"getHash">, channel);
-      case "stat":
-        return this.stat(volume, message as RequestOf<"stat">, channel);
-      case "write":
-        return serveWrite(attachment, message as RequestOf<"write">, channel, this.places.runs);
-      case "removeAll":
-        channel.end(await serveRemoveAll(attachment, message as RequestOf<"removeAll">));
-        return;
-      case "xattrs":
-        return this.xattrs(volume, (message as RequestOf<"xattrs">).node, channel);
-      case "space":
-        channel.end(await volume.content.space());
-        return;
-      case "status":
-        return serveStatus(volume, channel);
-      case "whenUp":
-        return this.whenUp(volume, (message as RequestOf<"whenUp">).seq, channel);
-      case "newNodes": {
-        const range = await volume.meta.allocateNodes(NODES_AT_ONCE);
-        channel.end([range.first, range.count]);
-        return;
-      }
-      case "detach":
-        await this.detach((message as RequestOf<"detach">).attachment);
-        channel.end();
-        attachment.channel.end();
-        return;
-      default:
-        channel.end(await serveChange(attachment, name, message));
-    }
+  /** Its client has attached again on another connection: this one is given up there, and has nothing more to keep from the device. */
+  private makeWay(volume: Volume, instance: string): void {
+    if (!this.attachments.hasInstance(volume, instance)) return;
+    this.close(new RunnelError("Busy", "attach", "The same client attached again."));
   }
 
-  private async whenUp(volume: Volume, seq: number, channel: Channel): Promise<void> {
-    if (seq > volume.seq)
-      throw new RunnelError("Invalid", "whenUp", `There is no change ${seq} yet.`, { detail: { asOf: volume.seq } });
-    const { signal } = channel.abort;
-    const aborted = Promise.withResolvers<void>();
-    signal.addEventListener("abort", () => aborted.resolve(), { once: true });
-    if (!signal.aborted) await Promise.race([volume.content.whenApplied(seq), aborted.promise]);
-    channel.end();
+  /** The volume cannot be served any more [W110]. */
+  volumeEnded(volume: Volume, error: RunnelError): void {
+    this.attachments.volumeEnded(volume, error);
   }
 
-  private async xattrs(volume: Volume, node: number, channel: Channel): Promise<void> {
-    const state = await volume.meta.node(node);
-    if (state === undefined)
-      throw new RunnelError("NotFound", "xattrs", "This file or folder is gone.", { detail: { asOf: volume.seq } });
-    channel.end({ seq: state.xattrSeq ?? 0, xattrs: await volume.meta.xattrs(node) });
-  }
-
-  private async stat(volume: Volume, request: RequestOf<"stat">, channel: Channel): Promise<void> {
-    const asOf = volume.seq;
-    const nodes = await volume.meta.nodes(request.nodes);
-    const names = await Promise.all(request.names.map(([folder, name]) => volume.meta.lookup(folder, name)));
-    const pack = (states: typeof nodes): (unknown[] | null)[] =>
-      states.map((state) => (state === undefined ? null : packState(state)));
-    channel.end({ asOf, nodes: pack(nodes), names: pack(names) });
+  private get device(): ReadonlySet<ConnectionHandler> {
+    return this.parts.ofDevice?.() ?? new Set([this]);
   }
 
   /** Answers to a client that asks on without reading them are not kept for ever. */
@@ -425,7 +261,7 @@ export class ConnectionHandler {
   }
 
   private get share(): DeviceShare | undefined {
-    const { device } = this.introduction;
+    const { device } = this.handshake;
     return device === undefined ? undefined : this.parts.shareOf?.(device);
   }
 

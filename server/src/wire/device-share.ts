@@ -3,7 +3,7 @@
 import { Semaphore } from "../host/semaphore.ts";
 import { ANSWERS_AT_ONCE } from "./answer-turns.ts";
 import { DeviceTurns } from "./device-turns.ts";
-import { SharedRoom } from "./shared-room.ts";
+import { SharedBudget } from "./shared-budget.ts";
 
 const MiB = 1024 * 1024;
 
@@ -22,11 +22,11 @@ const BACKGROUND_BYTES = 4 * MiB;
 export class DevicePlaces {
   readonly answers = new Semaphore(ANSWERS_AT_ONCE);
   readonly runs = new Semaphore(RUNS_AT_ONCE);
-  readonly finds = new SharedRoom(...FINDS_AT_ONCE);
-  readonly fetches = new SharedRoom(...FETCHES_AT_ONCE);
-  readonly findGets = new SharedRoom(FIND_GETS_AT_ONCE);
-  readonly askedBytes = new SharedRoom(ASKED_BYTES);
-  readonly backgroundBytes = new SharedRoom(BACKGROUND_BYTES);
+  readonly finds = new SharedBudget(...FINDS_AT_ONCE);
+  readonly fetches = new SharedBudget(...FETCHES_AT_ONCE);
+  readonly findGets = new SharedBudget(FIND_GETS_AT_ONCE);
+  readonly askedBytes = new SharedBudget(ASKED_BYTES);
+  readonly backgroundBytes = new SharedBudget(BACKGROUND_BYTES);
 }
 
 export class DeviceShare {

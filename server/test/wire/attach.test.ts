@@ -1,6 +1,6 @@
 // hello, attach, name operations, feed and resume, as a client sees them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { EMPTY_RECIPE, LIMITS, RESULTS, ROOT_NODE, RunnelError, TIMING, check, sleep } from "@runnel/shared";
+import { EMPTY_RECIPE, LIMITS, ROOT_NODE, RunnelError, TIMING, sleep, checkResult } from "@runnel/shared";
 import { TERM_MS } from "../volume/volume-rig.ts";
 import type { RequestName } from "@runnel/shared";
 import { LINE, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
@@ -69,7 +69,7 @@ describe("an attachment", () => {
       ["stat", { nodes: [ROOT_NODE], names: [] }],
       ["remove", { n: 1, received: 0, folder: ROOT_NODE, name: "a", node: 99, isFolder: false }],
       ["status", {}],
-      ["whenUp", { seq: 0 }],
+      ["whenApplied", { seq: 0 }],
       ["space", {}],
     ];
     for (const [name, body] of requests) {
@@ -223,7 +223,7 @@ describe("changes", () => {
     await one.change("make", { timeNs, folder: ROOT_NODE, name: "a", node, attributes: one.attributes("file") });
     const mtimeNs = 1_600_000_000_000_000_000n;
     const times = async (): Promise<bigint[][]> => {
-      const { nodes } = check(RESULTS.stat, await one.call("stat", { nodes: [node, ROOT_NODE], names: [] }), "stat");
+      const { nodes } = checkResult("stat", await one.call("stat", { nodes: [node, ROOT_NODE], names: [] }));
       return nodes.map((state) => [state?.mtimeNs ?? 0n, state?.ctimeNs ?? 0n]);
     };
     expect(await times()).toEqual([
@@ -263,11 +263,11 @@ describe("changes", () => {
     const node = await one.make(ROOT_NODE, "a");
     const set = (name: string, value: Uint8Array | null): Promise<unknown> =>
       one.change("setAttr", { node, change: { xattr: [name, value] } });
-    const read = async (): Promise<unknown> => check(RESULTS.xattrs, await one.call("xattrs", { node }), "xattrs");
+    const read = async (): Promise<unknown> => checkResult("xattrs", await one.call("xattrs", { node }));
     expect(await read()).toEqual({ seq: 0, xattrs: [] });
     await set("user.b", new Uint8Array(LIMITS.xattrValueBytes));
     await set("user.a", Uint8Array.of(1, 2));
-    const { nodes } = check(RESULTS.stat, await one.call("stat", { nodes: [node], names: [] }), "stat");
+    const { nodes } = checkResult("stat", await one.call("stat", { nodes: [node], names: [] }));
     expect(nodes[0]?.xattrSeq).toBe(nodes[0]?.seq);
     const found = (await read()) as { seq: number; xattrs: [string, Uint8Array][] };
     expect(found.seq).toBe(nodes[0]?.seq);
@@ -277,7 +277,7 @@ describe("changes", () => {
     ]);
     await set("user.a", null);
     await set("user.b", null);
-    expect(check(RESULTS.stat, await one.call("stat", { nodes: [node], names: [] }), "stat").nodes[0]?.xattrSeq).toBe(
+    expect(checkResult("stat", await one.call("stat", { nodes: [node], names: [] })).nodes[0]?.xattrSeq).toBe(
       undefined,
     );
     await set(`user.${"n".repeat(LIMITS.xattrNameBytes - 5)}`, Uint8Array.of(1));
@@ -574,13 +574,13 @@ describe("the feed", () => {
   });
 });
 
-describe("whenUp", () => {
+describe("whenApplied", () => {
   test("ends when the plain files show the change, and refuses what is to come", async () => {
     const one = await (await wire.greeted()).attach(ONE);
     const node = await one.make(ROOT_NODE, "a");
     const { seq } = await one.write(node, 0, Buffer.from("now"));
-    await one.call("whenUp", { seq });
+    await one.call("whenApplied", { seq });
     expect((await wire.rig.files()).get("a")).toBe("file now");
-    expect(await kindOf(one.call("whenUp", { seq: seq + 1 }))).toBe("Invalid");
+    expect(await kindOf(one.call("whenApplied", { seq: seq + 1 }))).toBe("Invalid");
   });
 });

@@ -7,6 +7,7 @@ import type {
   FindItem,
   LineConditions,
   Recipe,
+  ResultOf,
   VersionId,
 } from "@runnel/shared";
 import {
@@ -14,7 +15,6 @@ import {
   FEED_FROM_SERVER,
   FETCH_ITEM,
   FIND_ITEMS,
-  RESULTS,
   RunnelError,
   SeededRandom,
   SimulatedLink,
@@ -25,6 +25,7 @@ import {
   isRunnelError,
   packType,
   sliceRecipe,
+  checkResult,
 } from "@runnel/shared";
 import type { Access } from "../../src/auth/access.ts";
 import { FailedLogins } from "../../src/auth/failed-logins.ts";
@@ -140,12 +141,12 @@ export class Client {
 
   async attach(instance: string, more: object = {}): Promise<Attached> {
     const channel = this.connection.open("attach", { volume: "docs", instance, wantsNodes: true, ...more });
-    const facts = check(RESULTS.attached, await this.rig.run(channel.next()), "attached");
+    const facts = checkResult("attach", await this.rig.run(channel.next()));
     return new Attached(this, channel, facts, instance);
   }
 }
 
-type Facts = ReturnType<(typeof RESULTS)["attached"]["parse"]>;
+type Facts = ResultOf<"attach">;
 
 export class Attached {
   readonly client: Client;
@@ -209,9 +210,7 @@ export class Attached {
 
   /** Sent at once, not waited for. */
   start(operation: string, more: object, n?: number): Promise<Result> {
-    return this.client.connection
-      .call(operation, this.numbered(more, n))
-      .then((result) => check(RESULTS.operation, result, operation));
+    return this.client.connection.call(operation, this.numbered(more, n)).then((result) => checkResult("make", result));
   }
 
   change(operation: string, more: object, n?: number): Promise<Result> {
@@ -371,7 +370,7 @@ export class Upload {
   }
 
   async result(): Promise<Result> {
-    return check(RESULTS.operation, await this.attached.rig.run(this.answer), "write result");
+    return checkResult("write", await this.attached.rig.run(this.answer));
   }
 
   async finish(recipe: Recipe): Promise<Result> {

@@ -15,6 +15,11 @@ export interface Recipe {
 
 export const EMPTY_RECIPE: Recipe = { lengths: new Uint32Array(0), digests: new Uint8Array(0) };
 
+/** OID of the empty content: the SHA-256 of no bytes. */
+export const EMPTY_OID: Uint8Array = Uint8Array.from(
+  Buffer.from("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "hex"),
+);
+
 export function digestAt(recipe: Recipe, index: number): Uint8Array {
   return recipe.digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
 }

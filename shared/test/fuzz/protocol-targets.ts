@@ -19,9 +19,14 @@ import { decodeMessage, encodeMessage } from "../../src/protocol/cbor.ts";
 import { DeltaRegions } from "../../src/protocol/delta-regions.ts";
 import { type Frame, decodeFrame, encodeFrame } from "../../src/protocol/frame.ts";
 import { formatInvite, parseInvite } from "../../src/protocol/invite.ts";
-import * as messages from "../../src/protocol/messages.ts";
+import { FEED_FROM_CLIENT, FEED_FROM_SERVER } from "../../src/protocol/feed-messages.ts";
+import { check } from "../../src/protocol/fields.ts";
 import { HeldChunks, type RecipePart, decodeRecipeDelta, encodeRecipeDelta } from "../../src/protocol/recipe-delta.ts";
-import { STATUS_ITEM, VOLUME_STATUS } from "../../src/protocol/status-messages.ts";
+import { REQUESTS } from "../../src/protocol/requests/index.ts";
+import { FETCH_ITEM, FIND_GET_ITEM } from "../../src/protocol/requests/read.ts";
+import { STATUS_ITEM } from "../../src/protocol/requests/status-items.ts";
+import { FIND_ITEM, FIND_ITEMS } from "../../src/protocol/requests/tree.ts";
+import { WRITE_ITEM, WRITE_REPLY } from "../../src/protocol/requests/write.ts";
 import { conversation, emptyReport, runStream } from "../protocol/fuzz.ts";
 import { fromHex, valueOf, vectors } from "../protocol/vectors.ts";
 import { joinMessages, splitMessages } from "./message-list.ts";
@@ -44,19 +49,13 @@ function frames(): FuzzTarget {
   };
 }
 
-const {
-  FEED_FROM_CLIENT,
-  FEED_FROM_SERVER,
-  FETCH_ITEM,
-  FIND_GET_ITEM,
-  FIND_ITEM,
-  FIND_ITEMS,
-  WRITE_ITEM,
-  WRITE_REPLY,
-} = messages;
-const SCHEMAS: Record<string, Parameters<typeof messages.check>[0]> = {
-  ...messages.REQUESTS,
-  ...messages.RESULTS,
+const SCHEMAS: Record<string, Parameters<typeof check>[0]> = {
+  ...Object.fromEntries(
+    Object.entries(REQUESTS).flatMap(([name, { request, result }]) => [
+      [name, request],
+      [`${name} result`, result],
+    ]),
+  ),
   FEED_FROM_CLIENT,
   FEED_FROM_SERVER,
   FETCH_ITEM,
@@ -66,7 +65,6 @@ const SCHEMAS: Record<string, Parameters<typeof messages.check>[0]> = {
   WRITE_ITEM,
   WRITE_REPLY,
   STATUS_ITEM,
-  VOLUME_STATUS,
 };
 
 /** The first byte says what the message is taken for. */
@@ -93,7 +91,7 @@ function forms(): FuzzTarget {
     run: (input) => {
       const name = names[(input[0] ?? 0) % names.length] ?? "";
       const schema = SCHEMAS[name];
-      if (schema !== undefined) messages.check(schema, decodeMessage(input.subarray(1)), name);
+      if (schema !== undefined) check(schema, decodeMessage(input.subarray(1)), name);
     },
   };
 }
@@ -133,7 +131,7 @@ function recipeDeltas(): FuzzTarget {
     structure: "cbor",
     seeds,
     run: (input) => {
-      const item = messages.check(FETCH_ITEM, decodeMessage(input), "fetch item");
+      const item = check(FETCH_ITEM, decodeMessage(input), "fetch item");
       if (item[0] !== "p") return;
       const recipe = decodeRecipeDelta(item[1] as RecipePart[], HELD);
       must(recipe.lengths.length <= LIMITS.recipeDescriptors, "no recipe is longer than its limit");

@@ -7,20 +7,13 @@ import { LIMITS } from "../../src/limits.ts";
 import { decodeCbor, decodeMessage, encodeCbor, encodeMessage } from "../../src/protocol/cbor.ts";
 import { decodeFrame, encodeFrame } from "../../src/protocol/frame.ts";
 import type { FrameKind } from "../../src/protocol/frame.ts";
-import {
-  FEED_FROM_CLIENT,
-  FEED_FROM_SERVER,
-  FETCH_ITEM,
-  FIND_ITEM,
-  REQUESTS,
-  RESULTS,
-  WRITE_ITEM,
-  WRITE_REPLY,
-  check,
-  packChange,
-  packState,
-} from "../../src/protocol/messages.ts";
-import { STATUS_ITEM, VOLUME_STATUS } from "../../src/protocol/status-messages.ts";
+import { FEED_FROM_CLIENT, FEED_FROM_SERVER } from "../../src/protocol/feed-messages.ts";
+import { check, packChange, packState } from "../../src/protocol/fields.ts";
+import { REQUESTS, type RequestName } from "../../src/protocol/requests/index.ts";
+import { FETCH_ITEM } from "../../src/protocol/requests/read.ts";
+import { FIND_ITEM } from "../../src/protocol/requests/tree.ts";
+import { WRITE_ITEM, WRITE_REPLY } from "../../src/protocol/requests/write.ts";
+import { STATUS_ITEM } from "../../src/protocol/requests/status-items.ts";
 import type { FrameVector } from "./vectors.ts";
 import { fromHex, hexOf, valueOf, vectors } from "./vectors.ts";
 
@@ -34,7 +27,7 @@ const ITEMS: Record<string, Schema> = {
   fetchItem: FETCH_ITEM,
   findItem: FIND_ITEM,
   statusItem: STATUS_ITEM,
-  attached: RESULTS.attached,
+  attached: REQUESTS.attach.result,
 };
 
 /** The checked part of a vector's message: a request's body, a result, or the item itself. */
@@ -43,9 +36,10 @@ function body({ schema = "", message }: FrameVector): { schema: Schema; value: u
   const item = ITEMS[schema];
   if (item !== undefined) return { schema: item, value };
   const [head, rest] = value as [unknown, unknown];
-  if (head === 0) return { schema: RESULTS[schema as keyof typeof RESULTS], value: rest };
+  if (head === 0)
+    return { schema: REQUESTS[(schema === "operation" ? "make" : schema) as RequestName].result, value: rest };
   expect(head).toBe(schema);
-  return { schema: REQUESTS[schema as keyof typeof REQUESTS], value: rest };
+  return { schema: REQUESTS[schema as RequestName].request, value: rest };
 }
 
 function isAccepted(schema: Schema, value: unknown): boolean {
@@ -147,7 +141,7 @@ describe("a message", () => {
   }
 
   test.each([...required])("[W10] %s needs each of its fields", (name, value) => {
-    const schema = ITEMS[name] ?? { ...RESULTS, ...REQUESTS }[name as keyof typeof REQUESTS];
+    const schema = ITEMS[name] ?? (name === "operation" ? REQUESTS.make.result : REQUESTS[name as RequestName].request);
     if (name === "hello") return;
     for (const field of Object.keys(value)) {
       const { [field]: _left, ...rest } = value;
@@ -156,19 +150,27 @@ describe("a message", () => {
   });
 
   test.each<[string, Schema, unknown]>([
-    ["a mode of 13 bits", REQUESTS.setAttr, { attachment: 1, n: 1, received: 0, node: 1, change: { mode: 0o10000 } }],
-    ["a negative n", REQUESTS.setAttr, { attachment: 1, n: -1, received: 0, node: 1, change: {} }],
-    ["a node id of 2^53", REQUESTS.setAttr, { attachment: 1, n: 1, received: 0, node: 2 ** 53, change: {} }],
+    [
+      "a mode of 13 bits",
+      REQUESTS.setAttr.request,
+      { attachment: 1, n: 1, received: 0, node: 1, change: { mode: 0o10000 } },
+    ],
+    ["a negative n", REQUESTS.setAttr.request, { attachment: 1, n: -1, received: 0, node: 1, change: {} }],
+    ["a node id of 2^53", REQUESTS.setAttr.request, { attachment: 1, n: 1, received: 0, node: 2 ** 53, change: {} }],
     [
       "a preset that there is not",
-      REQUESTS.write,
+      REQUESTS.write.request,
       { attachment: 1, n: 1, received: 0, node: 5, base: 0, sizeBytes: 1, attributes: {}, preset: 3, isResumed: false },
     ],
-    ["an empty name", REQUESTS.link, { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "" }],
-    ["an instance that is not 32 hex digits", REQUESTS.attach, { volume: "docs", instance: "AB", wantsNodes: false }],
+    ["an empty name", REQUESTS.link.request, { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "" }],
+    [
+      "an instance that is not 32 hex digits",
+      REQUESTS.attach.request,
+      { volume: "docs", instance: "AB", wantsNodes: false },
+    ],
     [
       "nine held versions",
-      REQUESTS.fetch,
+      REQUESTS.fetch.request,
       {
         attachment: 1,
         version: [1, 1],
@@ -180,17 +182,17 @@ describe("a message", () => {
     ],
     [
       "more nodes than it may have",
-      REQUESTS.stat,
+      REQUESTS.stat.request,
       { attachment: 1, nodes: Array(LIMITS.statNodes + 1).fill(1), names: [] },
     ],
     [
       "more names than it may have",
-      REQUESTS.stat,
+      REQUESTS.stat.request,
       { attachment: 1, nodes: [], names: Array.from({ length: LIMITS.statNodes + 1 }, () => [1, "a"]) },
     ],
     [
       "a file past its limit",
-      REQUESTS.write,
+      REQUESTS.write.request,
       {
         attachment: 1,
         n: 1,
@@ -204,7 +206,7 @@ describe("a message", () => {
     ],
     [
       "an unknown way to rename",
-      REQUESTS.rename,
+      REQUESTS.rename.request,
       { attachment: 1, n: 1, received: 0, folder: 1, name: "a", node: 5, toFolder: 1, toName: "b", how: "swap" },
     ],
     ["an unknown item", WRITE_ITEM, ["x", 1]],
@@ -214,7 +216,7 @@ describe("a message", () => {
     ["five bindings", FEED_FROM_SERVER, ["changes", [[1, Array.from({ length: 5 }, () => [1, "a", 2]), [], null]]]],
     [
       "a time past 64 bits",
-      REQUESTS.setAttr,
+      REQUESTS.setAttr.request,
       { attachment: 1, n: 1, received: 0, node: 1, change: { mtimeNs: 2n ** 63n } },
     ],
   ])("[W10] is refused for %s", (_what, schema, value) => {
@@ -230,11 +232,11 @@ describe("a message", () => {
   );
 
   test("[W10] may have fields that this version does not know", () => {
-    expect(isAccepted(REQUESTS.space, { attachment: 1, later: true })).toBe(true);
+    expect(isAccepted(REQUESTS.space.request, { attachment: 1, later: true })).toBe(true);
   });
 
   test("[W10] has whole numbers as any width of CBOR gives them", () => {
-    const space = (attachment: unknown): unknown => check(REQUESTS.space, { attachment }, "space");
+    const space = (attachment: unknown): unknown => check(REQUESTS.space.request, { attachment }, "space");
     expect(space(7n)).toEqual({ attachment: 7 });
     expect(space(2 ** 40)).toEqual({ attachment: 2 ** 40 });
     expect(decodeCbor(fromHex("1b0000000000000007"))).toBe(7n);
@@ -253,7 +255,7 @@ describe("a status", () => {
     expect(check(STATUS_ITEM, [{ kind: "later", n: 1 }, conflict], "status item")).toEqual([conflict]);
     const status = { seq: 1, pending: 0, leftOut: 0, stuck: { path: "", kind: "Later", sentence: "." } };
     const look = { why: "later", done: 1, total: 2 };
-    expect(check(VOLUME_STATUS, { ...status, look }, "status")).toMatchObject({
+    expect(check(REQUESTS.status.result, { ...status, look }, "status")).toMatchObject({
       stuck: { kind: "Io" },
       look: { why: "missed" },
     });
@@ -261,8 +263,8 @@ describe("a status", () => {
 
   test.each(["seq", "pending", "leftOut"])("[W45] needs its %s", (field) => {
     const { [field]: _left, ...rest } = { seq: 1, pending: 0, leftOut: 0 } as Record<string, number>;
-    expect(isAccepted(VOLUME_STATUS, rest)).toBe(false);
-    expect(isAccepted(VOLUME_STATUS, { ...rest, [field]: 0 })).toBe(true);
+    expect(isAccepted(REQUESTS.status.result, rest)).toBe(false);
+    expect(isAccepted(REQUESTS.status.result, { ...rest, [field]: 0 })).toBe(true);
   });
 });
 

@@ -1,7 +1,7 @@
 // Changes of names and attributes: asked of the server, answered to the program when committed and acknowledged ([W15]).
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
-import { RESULTS, RunnelError, check, isRunnelError, packType } from "@runnel/shared";
+import { RunnelError, isRunnelError, packType, checkResult } from "@runnel/shared";
 import type { Operations, OwnName } from "../wire/operations.ts";
 import type { MakeEvent } from "./makes.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
@@ -106,14 +106,13 @@ export class Names {
       rdev: request.rdev,
       target: request.target,
     };
-    const result = check(
-      RESULTS.operation,
+    const result = checkResult(
+      "make",
       await operations.change(
         "make",
         { timeNs: nowNs, folder, name: request.name, node, attributes: packAttributes(attributes) },
         [[folder, request.name, node]],
       ),
-      "make result",
     );
     // A folder that somebody else made first is theirs: mkdir says so, whatever the wire binds.
     if (result.node !== node) throw new RunnelError("Exists", "make", "The folder exists already.");

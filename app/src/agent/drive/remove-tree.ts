@@ -1,6 +1,6 @@
 // Removes a file, or a folder with all below it, of a drive: one operation for a whole tree, as long as it is not larger than the server takes at once.
 import type { Entry, NodeState } from "@runnel/shared";
-import { LIMITS, RESULTS, ROOT_NODE, RunnelError, check, isRunnelError } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, RunnelError, isRunnelError, checkResult } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -78,7 +78,7 @@ export class RemoveTree {
   private async removeAll({ folder, name, state: { node } }: Place, asOf: number, isPart: boolean): Promise<number> {
     const body = { folder, name, node, asOf, ...(isPart ? { isPart } : {}) };
     const answer = await this.deps.operations.change("removeAll", body, []);
-    return check(RESULTS.operation, answer, "removeAll result").node;
+    return checkResult("removeAll", answer).node;
   }
 
   private async removeFile({ folder, name, state }: Place, asOf: number): Promise<void> {

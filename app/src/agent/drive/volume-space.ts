@@ -1,6 +1,6 @@
 // Free space of the server's disk, as df shows it: the last known answer, since every find, rm -r and file manager asks for it. It is asked for anew in the background.
 import type { Drive } from "@runnel/native/drive";
-import { type Clock, RESULTS, check } from "@runnel/shared";
+import { type Clock, checkResult } from "@runnel/shared";
 import type { Session } from "../wire/session.ts";
 
 type FreeSpace = Parameters<Drive["statfs"]>[1];
@@ -46,7 +46,7 @@ export class VolumeSpace {
     this.asking = session
       .aside(session.inBackground("space", {}), "space")
       .then((answer) => {
-        this.last = check(RESULTS.space, answer, "space");
+        this.last = checkResult("space", answer);
       })
       .catch((error: unknown) => log("The server was asked in vain how much free space it has.", error))
       .finally(() => {

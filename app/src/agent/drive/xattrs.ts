@@ -1,7 +1,7 @@
 // Extended attributes for programs: kept by node while their seq is the node's, asked of the server otherwise.
 import type { Drive } from "@runnel/native/drive";
 import type { NodeState, Xattr } from "@runnel/shared";
-import { LIMITS, RESULTS, RunnelError, changeXattrs, check, isXattrName } from "@runnel/shared";
+import { LIMITS, RunnelError, changeXattrs, isXattrName, checkResult } from "@runnel/shared";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
@@ -56,7 +56,7 @@ export class Xattrs {
     const kept = this.kept.get(state.node);
     if (kept?.seq === state.xattrSeq) return kept.xattrs;
     const answer = await this.deps.session.ask("xattrs", { node: state.node });
-    const { seq, xattrs } = check(RESULTS.xattrs, answer, "xattrs");
+    const { seq, xattrs } = checkResult("xattrs", answer);
     if (seq < state.xattrSeq)
       throw new RunnelError("Io", "read attributes", "The server's answer is older than what it told before.");
     this.keep({ ...state, xattrSeq: seq }, xattrs);

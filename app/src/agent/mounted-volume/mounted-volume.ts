@@ -58,7 +58,7 @@ export class MountedVolume implements Mount {
       throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (${failure}).`);
     await operations.idle();
     if (whenApplied)
-      await session.withRequestTimeout(session.call("whenUp", { seq: replica.facts()?.seq ?? 0 }), "flush");
+      await session.withRequestTimeout(session.call("whenApplied", { seq: replica.facts()?.seq ?? 0 }), "flush");
     return unsentFiles.list();
   }
 

@@ -1,7 +1,7 @@
 // Uses an invite: this device gets a token of its own, which only the server that the invite names is ever shown.
 import { randomBytes } from "node:crypto";
 import type { Clock, Executor, Invite, ServerTrust } from "@runnel/shared";
-import { check, isRunnelError, LIMITS, parseInvite, RESULTS, RunnelError, WsDialer } from "@runnel/shared";
+import { isRunnelError, LIMITS, parseInvite, RunnelError, WsDialer, checkResult } from "@runnel/shared";
 import { LineTimes } from "../wire/line-times.ts";
 import { dial, greet } from "../wire/open-connection.ts";
 import { type KnownServer, readAuthorities } from "./host/servers-file.ts";
@@ -102,7 +102,7 @@ async function askToJoin(
       const joining = connection.call("join", { secret, token, name });
       joining.catch(() => undefined);
       await greeted;
-      const { device, isReadOnly, ...joined } = check(RESULTS.joined, await joining, "joined");
+      const { device, isReadOnly, ...joined } = checkResult("join", await joining);
       if (joined.volume === volume) return { device, isReadOnly };
       throw new RunnelError(
         "Denied",

@@ -3,8 +3,6 @@
 import type { Clock, Executor, Recipe } from "@runnel/shared";
 import {
   CHUNK_PRESETS,
-  RESULTS,
-  check,
   concatRecipes,
   decodeRecipe,
   encodeRecipe,
@@ -12,6 +10,7 @@ import {
   presetFor,
   recipeSize,
   sleep,
+  checkResult,
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
@@ -89,7 +88,7 @@ export class OwnRecipes {
     const parts: Recipe[] = [];
     for (let from = 0, chunks = 1; from < chunks; from += AT_ONCE) {
       const answer = await this.#session.ask("getHash", { version: [node, seq], from, count: AT_ONCE });
-      const some = check(RESULTS.getHash, answer, "getHash");
+      const some = checkResult("getHash", answer);
       if (some.recipe === null) return;
       parts.push(decodeRecipe(some.recipe));
       chunks = some.chunks;
@@ -115,7 +114,7 @@ export class OwnRecipes {
   async #askServer({ version: { node, seq } }: CachedContent): Promise<Uint8Array | undefined> {
     for (let tries = 1; ; tries++) {
       const answer = await this.#session.ask("getHash", { version: [node, seq], from: 0, count: 0, oid: true });
-      const { oid } = check(RESULTS.getHash, answer, "getHash");
+      const { oid } = checkResult("getHash", answer);
       if (oid !== null || tries === TRIES) return oid ?? undefined;
       await sleep(this.#clock, AGAIN_MS);
     }

@@ -3,9 +3,7 @@
 import type { ByteRange } from "@runnel/native/drive";
 import type { Clock, DiskRoot, Executor, Rechunked, Recipe } from "@runnel/shared";
 import {
-  RESULTS,
   RunnelError,
-  check,
   chunkOffsets,
   encodeRecipe,
   isFastLine,
@@ -14,6 +12,7 @@ import {
   presetOf,
   rechunkedRecipe,
   sliceRecipe,
+  checkResult,
 } from "@runnel/shared";
 import type { Cache, CachedContent, VersionContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
@@ -150,7 +149,7 @@ export class Sender {
         { node, timeNs: ctimeNs, change: { mtimeNs: mtimeNs === ctimeNs ? null : mtimeNs } },
         [],
       );
-      const result = check(RESULTS.operation, answer, "setAttr result");
+      const result = checkResult("setAttr", answer);
       return result.version === baseVersion ? result : undefined;
     } catch (error) {
       // The write finds out what becomes of the content then.

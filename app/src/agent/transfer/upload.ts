@@ -6,7 +6,6 @@ import {
   CHUNK_PRESETS,
   DeltaRegions,
   LIMITS,
-  RESULTS,
   RunMemory,
   RunPacker,
   RunnelError,
@@ -15,6 +14,7 @@ import {
   chunkOffsets,
   encodeRecipe,
   isRunnelError,
+  checkResult,
 } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Received } from "../wire/received.ts";
@@ -161,7 +161,7 @@ export class Uploads {
         else if (opening === undefined) await unlessRefused(answer, early.sendOn(channel));
         if (!isWhole) await unlessRefused(answer, this.#serveNeeds(stream, channel, plan.items));
       }
-      const result = check(RESULTS.operation, await answer, "write result");
+      const result = checkResult("write", await answer);
       channel.end();
       await this.#countReuse(outgoing, plan.items);
       return result;

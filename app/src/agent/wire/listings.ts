@@ -1,6 +1,6 @@
 // Reads the tree from the server into the replica: one folder, the whole volume, single nodes; and find, which the server runs.
 import type { Channel, Entry, FindItem, NodeState, Predicate } from "@runnel/shared";
-import { FIND_ITEMS, RESULTS, ROOT_NODE, RunnelError, check } from "@runnel/shared";
+import { FIND_ITEMS, ROOT_NODE, RunnelError, check, checkResult } from "@runnel/shared";
 import type { FoundEntry } from "../mount.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Session } from "./session.ts";
@@ -31,7 +31,7 @@ export class Listings {
 
   /** Reads the states of nodes. @throws Unreachable after a silence. */
   async stat(nodes: readonly number[]): Promise<(NodeState | null)[]> {
-    const answer = check(RESULTS.stat, await this.session.ask("stat", { nodes, names: [] }), "stat");
+    const answer = checkResult("stat", await this.session.ask("stat", { nodes, names: [] }));
     for (const state of answer.nodes) if (state !== null) this.replica.putState(answer.asOf, state);
     return answer.nodes;
   }

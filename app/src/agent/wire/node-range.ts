@@ -1,5 +1,5 @@
 // Node ids that the server gave to this instance for what it makes: valid within one epoch.
-import { RESULTS, check } from "@runnel/shared";
+import { checkResult } from "@runnel/shared";
 
 export class NodeRange {
   #next = 0;
@@ -28,7 +28,7 @@ export class NodeRange {
   async newNode(): Promise<number> {
     while (this.isEmpty) {
       this.#asked ??= this.#ask()
-        .then((message) => this.#take(check(RESULTS.newNodes, message, "node range")))
+        .then((message) => this.#take(checkResult("newNodes", message)))
         .finally(() => {
           this.#asked = undefined;
         });

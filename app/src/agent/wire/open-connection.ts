@@ -1,6 +1,6 @@
 // Dials a server, and greets it.
 import type { Clock, Dialer, Executor, Link } from "@runnel/shared";
-import { BULK_OF_SERVER, Connection, LIMITS, PROTOCOL_VERSION, RESULTS, RunnelError, check } from "@runnel/shared";
+import { Connection, LIMITS, PROTOCOL_VERSION, RunnelError, checkResult, hasBulkFrom } from "@runnel/shared";
 
 export interface ConnectionDeps {
   url: string;
@@ -54,7 +54,7 @@ export function greet(deps: ConnectionDeps, link: Link, closed: (error: RunnelEr
     clock,
     executor,
     mayHold: (bytes) => bytes <= LIMITS.clientHeldBytes,
-    takesBulk: (operation) => BULK_OF_SERVER.has(operation),
+    takesBulk: (operation) => hasBulkFrom("server", operation),
     opened: (_channel, operation) => {
       throw new RunnelError("Unsupported", operation, "A client opens all channels.");
     },
@@ -65,7 +65,7 @@ export function greet(deps: ConnectionDeps, link: Link, closed: (error: RunnelEr
   const who = { ...(token === undefined ? {} : { token }), ...(proof === undefined ? {} : { proof }) };
   const greeted = connection
     .call("hello", { protocol: PROTOCOL_VERSION, software, ...who })
-    .then((answer) => void check(RESULTS.hello, answer, "hello"));
+    .then((answer) => void checkResult("hello", answer));
   greeted.catch(() => undefined);
   return { connection, greeted };
 }

@@ -3,7 +3,6 @@
 import type { Channel, Connection, FeedFromServer, RequestName } from "@runnel/shared";
 import {
   FEED_FROM_SERVER,
-  RESULTS,
   ROOT_NODE,
   RunnelError,
   check,
@@ -11,6 +10,7 @@ import {
   isRunnelError,
   silent,
   sleep,
+  checkResult,
 } from "@runnel/shared";
 import { Lease } from "./lease.ts";
 import { NodeRange } from "./node-range.ts";
@@ -324,7 +324,7 @@ export class Session {
       this.ending.signal.removeEventListener("abort", end);
     }
     if (answer === undefined) throw new RunnelError("Unreachable", "attach", "The server closed the volume.");
-    const attached = check(RESULTS.attached, answer, "attached");
+    const attached = checkResult("attach", answer);
     this.nodes.attached(attached.epoch, attached.nodes);
     this.lease.attached(attached.termMs, attached.isResumed);
     await events.attached?.({

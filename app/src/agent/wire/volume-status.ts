@@ -1,5 +1,5 @@
 // Asks the server for the status of a mounted volume.
-import { STATUS_ITEM, VOLUME_STATUS, check } from "@runnel/shared";
+import { STATUS_ITEM, check, checkResult } from "@runnel/shared";
 import type { StatusEntry } from "@runnel/shared";
 import type { ServerStatus } from "../mount.ts";
 import type { Session } from "./session.ts";
@@ -14,7 +14,7 @@ export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
     for (let item = await next(); item !== undefined; item = await next()) {
       entries.push(...check(STATUS_ITEM, item, "status item"));
     }
-    const end = check(VOLUME_STATUS, await session.aside(channel.result(), "status"), "status");
+    const end = checkResult("status", await session.aside(channel.result(), "status"));
     const of = <Kind extends StatusEntry["kind"]>(kind: Kind): Extract<StatusEntry, { kind: Kind }>[] =>
       entries.filter((entry): entry is Extract<StatusEntry, { kind: Kind }> => entry.kind === kind);
     return {

@@ -1,6 +1,6 @@
 // The version that a recorded save is an edit of, as cached content: held, wherever it is found.
 import type { VersionId } from "@runnel/shared";
-import { RESULTS, check, isRunnelError } from "@runnel/shared";
+import { checkResult, isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent, Hold } from "../../cache/cache.ts";
 import type { JournalCommit } from "../../journal/journal.ts";
 import type { Session } from "../../wire/session.ts";
@@ -45,7 +45,7 @@ export class Bases {
   private async sizeOf({ node, seq }: VersionId): Promise<number | undefined> {
     try {
       const answer = await this.session.ask("getHash", { version: [node, seq], from: 0, count: 0 });
-      return check(RESULTS.getHash, answer, "getHash").sizeBytes;
+      return checkResult("getHash", answer).sizeBytes;
     } catch (error) {
       if (isRunnelError(error, "Gone")) return undefined;
       throw error;

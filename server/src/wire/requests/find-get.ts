@@ -2,10 +2,11 @@
 // read side by side and compressed together; the stream takes only what the line has to spare.
 import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
 import { LIMITS, RunPacker, encodeRecipe, isRunnelError, nextTurn, recipeSize } from "@runnel/shared";
-import { chunkVersion, readRun } from "../content/version-reader.ts";
-import type { Volume } from "../volume/volume.ts";
-import type { Sending } from "./device-share.ts";
-import { RunSender } from "./encode-run.ts";
+import { chunkVersion, readRun } from "../../content/version-reader.ts";
+import type { Volume } from "../../volume/volume.ts";
+import type { Sending } from "../device-share.ts";
+import { RunSender } from "../encode-run.ts";
+import type { Call } from "./call.ts";
 
 /** Compressed together: more saves little, and the first of them waits for the last. */
 const RUN_BYTES = 256 * 1024;
@@ -19,24 +20,13 @@ interface Small {
   bytes: Uint8Array;
 }
 
-export async function serveFindGet(
-  volume: Volume,
-  request: RequestOf<"findGet">,
-  channel: Channel,
-  sending: Sending,
-): Promise<void> {
-  channel.isBackground = true;
-  const { connection, places } = sending;
-  await places.findGets.run(connection, () => sendFiles(volume, request, channel, sending));
-  channel.end();
+export async function serveFindGet(request: RequestOf<"findGet">, call: Call): Promise<void> {
+  call.channel.isBackground = true;
+  const { connection, places } = call.sending;
+  await places.findGets.run(connection, () => sendFiles(request, call));
 }
 
-async function sendFiles(
-  volume: Volume,
-  request: RequestOf<"findGet">,
-  channel: Channel,
-  sending: Sending,
-): Promise<void> {
+async function sendFiles(request: RequestOf<"findGet">, { volume, channel, sending }: Call): Promise<void> {
   const stream = new RunStream(volume, channel, sending);
   for (let at = 0; at < request.versions.length && !channel.abort.signal.aborted; at += READ_AT_ONCE) {
     const some = request.versions.slice(at, at + READ_AT_ONCE);

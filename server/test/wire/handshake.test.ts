@@ -1,7 +1,16 @@
 // Authentication of connections, and what it lets them do: hello with a token, join, rights, limits of the
 // unauthenticated, and being cut off.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { LIMITS, REQUESTS, ROOT_NODE, type RequestName, RunnelError, SeededRandom, TIMING } from "@runnel/shared";
+import {
+  LIMITS,
+  REQUESTS,
+  ROOT_NODE,
+  RunnelError,
+  SeededRandom,
+  TIMING,
+  VOLUME_REQUEST_NAMES,
+  type VolumeRequestName,
+} from "@runnel/shared";
 import { encodeCbor, encodeFrame, encodeVarint, FRAME } from "@runnel/shared";
 import { zstdCompressSync } from "node:zlib";
 import { Access } from "../../src/auth/access.ts";
@@ -136,56 +145,13 @@ describe("a connection", () => {
   });
 });
 
-/** A valid request of each kind, on a file and a folder that are there. What is missing does not compile. */
-type Sample = (to: Attached, file: number, folder: number, version: number) => object;
-const SAMPLES: Record<Exclude<RequestName, "hello" | "join" | "attach">, Sample> = {
-  find: () => ({ folder: ROOT_NODE, isDeep: true, follow: false }),
-  stat: (_to, file) => ({ nodes: [file], names: [[ROOT_NODE, "file"]] }),
-  getHash: (_to, file, _folder, version) => ({ version: [file, version], from: 0, count: 1 }),
-  fetch: (_to, file, _folder, version) => ({
-    version: [file, version],
-    held: [],
-    hasRecipe: false,
-    offset: 0,
-    length: 10,
-  }),
-  xattrs: (_to, file) => ({ node: file }),
-  space: () => ({}),
-  status: () => ({}),
-  findGet: (_to, file, _folder, version) => ({ versions: [[file, version]] }),
-  whenUp: () => ({ seq: 0 }),
-  newNodes: () => ({}),
-  make: (to) => ({ folder: ROOT_NODE, name: "made", node: to.newNode(), attributes: to.attributes("file") }),
-  link: (_to, file) => ({ node: file, folder: ROOT_NODE, name: "linked" }),
-  rename: (_to, file) => ({
-    folder: ROOT_NODE,
-    name: "file",
-    node: file,
-    toFolder: ROOT_NODE,
-    toName: "x",
-    how: "keep",
-  }),
-  remove: (_to, _file, folder) => ({ folder: ROOT_NODE, name: "folder", node: folder, isFolder: true }),
-  removeAll: (_to, _file, folder) => ({ folder: ROOT_NODE, name: "folder", node: folder, asOf: 1_000 }),
-  setAttr: (_to, file) => ({ node: file, change: { mode: 0o600 } }),
-  write: (_to, file, _folder, version) => ({
-    node: file,
-    base: version,
-    sizeBytes: 5,
-    attributes: {},
-    isResumed: false,
-  }),
-  detach: () => ({}),
-};
-const NAMES = Object.keys(REQUESTS).filter((name): name is keyof typeof SAMPLES => Object.hasOwn(SAMPLES, name));
-
 interface Tried {
   kind: string;
   /** The volume is another afterwards, or the client was given something of it. */
   hasEffect: boolean;
 }
 
-async function tryRequest(name: keyof typeof SAMPLES, right: "read" | "write"): Promise<Tried> {
+async function tryRequest(name: VolumeRequestName, right: "read" | "write"): Promise<Tried> {
   await newDevice("o");
   const owner = await (await known("o")).attach(TWO);
   const file = await owner.make(ROOT_NODE, "file");
@@ -195,19 +161,10 @@ async function tryRequest(name: keyof typeof SAMPLES, right: "read" | "write"): 
   const to = await (await known("a")).attach(ONE);
   const { volume } = wire.rig;
   const before = { seq: volume.seq, next: (await volume.meta.allocateNodes(1)).first };
-  const body = to.numbered(SAMPLES[name](to, file, folder, version));
-  const kind = await kindOf(name === "write" ? writeHello(to, body) : wire.rig.run(drained(to, name, body)));
+  const sample = REQUESTS[name].sample({ file: { node: file, seq: version }, folder, newNode: to.newNode() });
+  const kind = await kindOf(wire.rig.run(drained(to, name, to.numbered(sample))));
   const after = { seq: volume.seq, next: (await volume.meta.allocateNodes(1)).first };
   return { kind, hasEffect: after.seq !== before.seq || after.next !== before.next + 1 };
-}
-
-async function writeHello(to: Attached, body: object): Promise<unknown> {
-  const channel = to.client.connection.open("write", body);
-  const bytes = bytesOf(2, 5);
-  const recipe = await to.rig.executor.chunkBytes(bytes);
-  channel.send(["d", "raw", 5, bytes]);
-  channel.send(["e", await to.rig.executor.digest([Buffer.concat([Buffer.from([5, 0, 0, 0]), recipe.digests])])]);
-  return wire.rig.run(channel.result());
 }
 
 async function drained(to: Attached, name: string, body: object): Promise<unknown> {
@@ -218,10 +175,10 @@ async function drained(to: Attached, name: string, body: object): Promise<unknow
 
 describe("the right to read only", () => {
   test("[W72] is tried with every request there is but those before an attachment", () => {
-    expect([...NAMES, "hello", "join", "attach"].toSorted()).toEqual(Object.keys(REQUESTS).toSorted());
+    expect([...VOLUME_REQUEST_NAMES, "hello", "join", "attach"].toSorted()).toEqual(Object.keys(REQUESTS).toSorted());
   });
 
-  test.each(NAMES)(
+  test.each(VOLUME_REQUEST_NAMES)(
     "[W72] with %s: what changes the volume for one who may write is refused, all else is answered",
     async (name) => {
       const writer = await tryRequest(name, "write");
@@ -450,7 +407,7 @@ describe("a device whose right is changed", () => {
   });
 });
 
-describe("the introduction under attack", () => {
+describe("the handshake under attack", () => {
   const SEED = 20_261_122;
 
   test(`[W73] [W75] frames with mistakes and made-up credentials, seed ${SEED}: never let in, nothing thrown, nobody left over`, async () => {

@@ -11,9 +11,9 @@ import {
   sliceRecipe,
 } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
-import { bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf, part } from "./wire-rig.ts";
-import type { Attached, Upload } from "./wire-rig.ts";
+import { bytesOf } from "../../volume/volume-rig.ts";
+import { WireRig, instanceOf, kindOf, part } from "../wire-rig.ts";
+import type { Attached, Upload } from "../wire-rig.ts";
 
 let wire: WireRig;
 let one: Attached;

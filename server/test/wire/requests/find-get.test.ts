@@ -1,9 +1,9 @@
 // findGet: small contents in one stream, as a client sees them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FIND_GET_ITEM, LIMITS, ROOT_NODE, check, decodeRecipe, recipeSize } from "@runnel/shared";
-import { bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
-import type { Attached } from "./wire-rig.ts";
+import { bytesOf } from "../../volume/volume-rig.ts";
+import { WireRig, instanceOf, kindOf } from "../wire-rig.ts";
+import type { Attached } from "../wire-rig.ts";
 
 let wire: WireRig;
 let one: Attached;

@@ -7,7 +7,7 @@ import type { Device, Right } from "../auth/access-file.ts";
 import { type Access, rightOn } from "../auth/access.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
 
-export interface IntroductionParts {
+export interface HandshakeDeps {
   link: Link;
   clock: Clock;
   /** Left out where there are no guests: who gets here may do everything, without TLS once it has proved to be of the server's user. */
@@ -21,15 +21,15 @@ export interface IntroductionParts {
   overdue(error: RunnelError): void;
 }
 
-export class Introduction {
+export class Handshake {
   /** What the client calls itself. */
   who = "";
   device: Device | undefined;
-  private readonly parts: IntroductionParts;
+  private readonly parts: HandshakeDeps;
   private readonly timer: Timer;
   private hasGreeted = false;
 
-  constructor(parts: IntroductionParts) {
+  constructor(parts: HandshakeDeps) {
     this.parts = parts;
     parts.link.limit(LIMITS.strangerBytes);
     this.timer = parts.clock.after(TIMING.strangerMs, () =>

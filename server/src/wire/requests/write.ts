@@ -2,40 +2,34 @@
 // stopped, or gets the stored result.
 import type { Channel, RequestOf } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { Operation } from "../meta/meta-store.ts";
-import type { Semaphore } from "../host/semaphore.ts";
-import { HappensLater } from "../commit-log/queue.ts";
-import type { FinishedWrite, WriteSession } from "../upload/write-session.ts";
-import type { Attachment } from "./attachment.ts";
-import type { Turn } from "./operation-order.ts";
+import type { Operation, OperationResult } from "../../meta/meta-store.ts";
+import { HappensLater } from "../../commit-log/queue.ts";
+import type { FinishedWrite, WriteSession } from "../../upload/write-session.ts";
+import type { Attachment } from "../attachment.ts";
+import type { Turn } from "../operation-order.ts";
+import type { Call } from "./call.ts";
 import { digestOfOpening, digestOfWrite, given, inOrder, isSameOpening, timed } from "./change.ts";
 
 type Request = RequestOf<"write">;
 
-/** `places`: in which data is unfolded and stored. */
-export function serveWrite(
-  attachment: Attachment,
-  request: Request,
-  channel: Channel,
-  places: Semaphore,
-): Promise<void> {
+export function serveWrite(request: Request, call: Call): Promise<OperationResult> {
+  const { attachment } = call;
   attachment.forgetUpTo(request.received, request.but);
-  return attachment.order.run(inOrder(request), (turn) => serveInTurn(attachment, request, channel, places, turn));
+  return attachment.order.run(inOrder(request), (turn) => serveInTurn(request, call, turn));
 }
 
 async function serveInTurn(
-  attachment: Attachment,
   request: Request,
-  channel: Channel,
-  places: Semaphore,
+  { attachment, channel, sending }: Call,
   turn: Turn,
-): Promise<void> {
+): Promise<OperationResult> {
   const { volume, instance, holder } = attachment;
-  if (request.isResumed && (await answerAgain(attachment, request, channel, turn))) return;
+  const done = request.isResumed ? await storedResult(attachment, request, turn) : undefined;
+  if (done !== undefined) return done;
   const session = await openSession(attachment, request, channel);
   let finished: FinishedWrite;
   try {
-    finished = await session.receive(channel, places, request.isResumed ? [] : request.items);
+    finished = await session.receive(channel, sending.places.runs, request.isResumed ? [] : request.items);
   } catch (error) {
     if (channel.abort.signal.aborted) {
       const { device } = holder;
@@ -43,18 +37,17 @@ async function serveInTurn(
     } else await session.discard();
     throw error;
   }
-  await commit(attachment, request, channel, session, finished, turn);
+  return commit(attachment, request, session, finished, turn);
 }
 
-/** False when it has not been executed before. */
-async function answerAgain(
+/** @returns undefined when it has not been executed before. */
+async function storedResult(
   { volume, instance, holder }: Attachment,
   request: Request,
-  channel: Channel,
   turn: Turn,
-): Promise<boolean> {
+): Promise<OperationResult | undefined> {
   const done = await volume.meta.result(instance, request.n);
-  if (done === undefined) return false;
+  if (done === undefined) return undefined;
   if (!isSameOpening(done.digest, digestOfOpening(await placed(request, turn)))) {
     throw new RunnelError("Invalid", "write", `Operation ${request.n} was another one before.`, {
       detail: { rule: "operation id" },
@@ -62,8 +55,7 @@ async function answerAgain(
   }
   turn.executed(done.result);
   await volume.acknowledged(done.result.seq, holder, request.n);
-  channel.end(done.result);
-  return true;
+  return done.result;
 }
 
 /** What it is a version of, and of which, once those before it have been executed. */
@@ -93,11 +85,10 @@ async function openSession(
 async function commit(
   attachment: Attachment,
   request: Request,
-  channel: Channel,
   session: WriteSession,
   finished: FinishedWrite,
   turn: Turn,
-): Promise<void> {
+): Promise<OperationResult> {
   const { volume, instance, holder } = attachment;
   const { attributes, n, timeNs } = request;
   const { content, oid, data, stagedBytes } = finished;
@@ -117,7 +108,7 @@ async function commit(
     void volume.content.whenApplied(result.seq).then(release, release);
     turn.executed(result);
     await acknowledged;
-    channel.end(result);
+    return result;
   } catch (error) {
     release?.();
     // With an Io error the commit may be in the log, and what it staged with it: the next start knows.

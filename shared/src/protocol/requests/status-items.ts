@@ -1,10 +1,10 @@
 // What a server says of a volume (rule W45): how it stands with the folder, and the notices.
 import { z } from "zod";
-import { ERROR_KINDS } from "../errors.ts";
-import type { ErrorKind } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
-import type { Notice } from "../model/notice.ts";
-import { count } from "./numbers.ts";
+import { ERROR_KINDS } from "../../errors.ts";
+import type { ErrorKind } from "../../errors.ts";
+import { LIMITS } from "../../limits.ts";
+import type { Notice } from "../../model/notice.ts";
+import { count } from "../numbers.ts";
 
 /** Why the volume's server is not sure yet of what lies in the folder; one that is not known is "missed". */
 export const LOOKS = ["start", "missed", "behind"] as const;

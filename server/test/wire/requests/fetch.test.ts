@@ -15,9 +15,9 @@ import {
   sliceRecipe,
 } from "@runnel/shared";
 import type { Channel, RecipePart } from "@runnel/shared";
-import { bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
-import type { Attached } from "./wire-rig.ts";
+import { bytesOf } from "../../volume/volume-rig.ts";
+import { WireRig, instanceOf, kindOf } from "../wire-rig.ts";
+import type { Attached } from "../wire-rig.ts";
 
 let wire: WireRig;
 let one: Attached;

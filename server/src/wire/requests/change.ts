@@ -1,39 +1,80 @@
 // Changes that a client asks for by message: what they ask of the tree, and which operation of which instance they are.
 // oxlint-disable-next-line no-restricted-imports -- of one message without content
 import { createHash } from "node:crypto";
-import type { AttributeChange, NewAttributes, RequestName, RequestOf } from "@runnel/shared";
+import type { AttributeChange, RequestOf } from "@runnel/shared";
 import { RunnelError, encodeCbor } from "@runnel/shared";
-import type { Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
-import { removalsOf } from "../volume/whole-tree.ts";
-import type { Attachment } from "./attachment.ts";
-import type { Results } from "./operation-order.ts";
+import type { Operation, OperationId, OperationResult } from "../../meta/meta-store.ts";
+import { removalsOf } from "../../volume/whole-tree.ts";
+import type { Numbered, Results } from "../operation-order.ts";
+import type { Call } from "./call.ts";
 
 const NO_DATA = new Uint8Array(0);
 
-/** A name operation: one answer. */
-export async function serveChange(
-  attachment: Attachment,
-  name: RequestName,
-  message: object,
-): Promise<OperationResult> {
-  const request = message as { n: number; received: number; but?: number[]; timeNs?: bigint; after?: number[] };
-  attachment.forgetUpTo(request.received, request.but);
-  return attachment.order.run(inOrder(request), async ({ before, executed }) => {
-    const operation = asOperation(name, message, await before);
-    const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
-    const { result, acknowledged } = await attachment.volume.submit(operation, id, attachment.holder, NO_DATA);
-    executed(result);
-    await acknowledged;
-    return result;
-  });
+/** What every change says of itself. */
+interface NumberedRequest extends Numbered {
+  timeNs?: bigint | undefined;
 }
 
-/** A folder with all below it goes, in one commit. */
+/** Handler of a change that is one operation on the tree: what of, once those before it have been executed. */
+function change<Request extends NumberedRequest>(
+  asOperation: (request: Request, results: Results) => Operation,
+): (request: Request, call: Call) => Promise<OperationResult> {
+  return async (request, { attachment, volume }) => {
+    attachment.forgetUpTo(request.received, request.but);
+    return attachment.order.run(inOrder(request), async ({ before, executed }) => {
+      const operation = asOperation(request, await before);
+      const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
+      const { result, acknowledged } = await volume.submit(operation, id, attachment.holder, NO_DATA);
+      executed(result);
+      await acknowledged;
+      return result;
+    });
+  };
+}
+
+export const CHANGES = {
+  make: change<RequestOf<"make">>(({ folder, name, node, attributes }, results) => ({
+    op: "make",
+    folder: results.node(folder),
+    name,
+    node,
+    attributes,
+  })),
+  link: change<RequestOf<"link">>(({ node, folder, name }, results) => ({
+    op: "link",
+    node: results.node(node),
+    folder: results.node(folder),
+    name,
+  })),
+  rename: change<RequestOf<"rename">>(({ folder, name, node, toFolder, toName, how }, results) => ({
+    op: "rename",
+    folder: results.node(folder),
+    name,
+    node: results.node(node),
+    toFolder: results.node(toFolder),
+    toName,
+    how,
+  })),
+  remove: change<RequestOf<"remove">>(({ folder, name, node, isFolder }, results) => ({
+    op: "remove",
+    folder: results.node(folder),
+    name,
+    node: results.node(node),
+    isFolder,
+  })),
+  setAttr: change<RequestOf<"setAttr">>(({ node, change: asked, timeNs }, results) => ({
+    op: "setAttr",
+    node: results.node(node),
+    change: given(atTime(asked, timeNs)),
+  })),
+};
+
+/** Removes a folder with all below it, in one commit. */
 export async function serveRemoveAll(
-  attachment: Attachment,
   request: RequestOf<"removeAll">,
+  { attachment, volume }: Call,
 ): Promise<OperationResult> {
-  const { volume, instance, holder, order } = attachment;
+  const { instance, holder, order } = attachment;
   attachment.forgetUpTo(request.received, request.but);
   return order.run(inOrder(request), async ({ before, executed }) => {
     const results = await before;
@@ -53,7 +94,7 @@ export async function serveRemoveAll(
 }
 
 /** What a request says of its place: whoever names the result of another is after it. */
-export function inOrder<Request extends { after?: number[] | undefined }>(request: Request): Request {
+export function inOrder<Request extends { after?: readonly number[] | undefined }>(request: Request): Request {
   const named: number[] = [];
   for (const field of REFERRING) {
     const said = (request as Partial<Record<string, unknown>>)[field];
@@ -97,44 +138,6 @@ export function isSameOpening(digest: Uint8Array, opening: Uint8Array): boolean 
 
 function digestOf(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(createHash("sha256").update(bytes).digest());
-}
-
-function asOperation(name: RequestName, message: object, results: Results): Operation {
-  if (name === "make") {
-    const { folder, name: word, node, attributes } = message as RequestOf<"make">;
-    return {
-      op: "make",
-      folder: results.node(folder),
-      name: word,
-      node,
-      attributes: attributes as NewAttributes,
-    };
-  }
-  if (name === "link") {
-    const { node, folder, name: word } = message as RequestOf<"link">;
-    return { op: "link", node: results.node(node), folder: results.node(folder), name: word };
-  }
-  if (name === "rename") {
-    const { folder, name: word, node, toFolder, toName, how } = message as RequestOf<"rename">;
-    return {
-      op: "rename",
-      folder: results.node(folder),
-      name: word,
-      node: results.node(node),
-      toFolder: results.node(toFolder),
-      toName,
-      how,
-    };
-  }
-  if (name === "remove") {
-    const { folder, name: word, node, isFolder } = message as RequestOf<"remove">;
-    return { op: "remove", folder: results.node(folder), name: word, node: results.node(node), isFolder };
-  }
-  if (name === "setAttr") {
-    const { node, change, timeNs } = message as RequestOf<"setAttr">;
-    return { op: "setAttr", node: results.node(node), change: given(atTime(change, timeNs)) };
-  }
-  throw new RunnelError("Unsupported", name, "This server does not know the operation.");
 }
 
 type Change = RequestOf<"setAttr">["change"];

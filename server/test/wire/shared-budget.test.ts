@@ -1,6 +1,6 @@
 // Budget that connections of a device share, and the order in which they get it.
 import { expect, test } from "@jest/globals";
-import { SharedRoom } from "../../src/wire/shared-room.ts";
+import { SharedBudget } from "../../src/wire/shared-budget.ts";
 
 interface Asked {
   leave: (() => void) | undefined;
@@ -9,7 +9,7 @@ interface Asked {
 const ONE = { name: "one" };
 const OTHER = { name: "other" };
 
-function asking(room: SharedRoom): (connection: object, amount?: number) => Asked {
+function asking(room: SharedBudget): (connection: object, amount?: number) => Asked {
   return (connection, amount = 1) => {
     const asked: Asked = { leave: undefined };
     void room.enter(connection, amount).then((leave) => (asked.leave = leave));
@@ -21,7 +21,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 const found = (all: readonly Asked[]): boolean[] => all.map(({ leave }) => leave !== undefined);
 
 test("so much is there at a time, in the order of asking", async () => {
-  const ask = asking(new SharedRoom(3));
+  const ask = asking(new SharedBudget(3));
   const all = Array.from({ length: 5 }, () => ask(ONE));
   const large = ask(ONE, 2);
   const small = ask(ONE);
@@ -40,7 +40,7 @@ test("so much is there at a time, in the order of asking", async () => {
 });
 
 test("one that has nothing of it gets what it asks for, and up to its share; then those that wait take turns", async () => {
-  const ask = asking(new SharedRoom(4, 2));
+  const ask = asking(new SharedBudget(4, 2));
   const ones = Array.from({ length: 10 }, () => ask(ONE));
   await settled();
   expect(found(ones).filter(Boolean)).toHaveLength(4);
@@ -60,7 +60,7 @@ test("one that has nothing of it gets what it asks for, and up to its share; the
 });
 
 test("what is done there gives its room back, whatever it ends with", async () => {
-  const room = new SharedRoom(1);
+  const room = new SharedBudget(1);
   await expect(room.run(ONE, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   expect(await room.run(ONE, async () => "done")).toBe("done");
 });

@@ -1,6 +1,6 @@
 // fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw ranges of a file that
 // has no recipe yet. One round trip ([W30]).
-import type { Channel, Recipe, RecipePart, RequestOf, VersionId } from "@runnel/shared";
+import type { Channel, Recipe, RecipePart, RequestOf, SentResultOf, VersionId } from "@runnel/shared";
 import {
   DESCRIPTOR_BYTES,
   EMPTY_RECIPE,
@@ -13,37 +13,27 @@ import {
   sliceRecipe,
   splitRecipeParts,
 } from "@runnel/shared";
-import type { OpenVersion } from "../content/content-store.ts";
-import type { Volume } from "../volume/volume.ts";
-import { readRun } from "../content/version-reader.ts";
-import type { Sending } from "./device-share.ts";
-import type { Delta, HeldByClient, SentRun } from "./encode-run.ts";
-import { DeltaEncoder, RunSender } from "./encode-run.ts";
-import type { FetchSettings } from "./fetch-runs.ts";
-import { fetchRuns, runBytesAt } from "./fetch-runs.ts";
+import type { OpenVersion } from "../../content/content-store.ts";
+import type { Volume } from "../../volume/volume.ts";
+import { readRun } from "../../content/version-reader.ts";
+import type { Sending } from "../device-share.ts";
+import type { Delta, HeldByClient, SentRun } from "../encode-run.ts";
+import { DeltaEncoder, RunSender } from "../encode-run.ts";
+import type { FetchSettings } from "../fetch-runs.ts";
+import { fetchRuns, runBytesAt } from "../fetch-runs.ts";
+import type { Call } from "./call.ts";
 
 /** A client that can do without the recipe gets one that is hardly longer than what is said around it, or that it shares half of (W140). */
 const LITTLE_BYTES = 2048;
 /** A longer recipe waits for room, and for what was said before it to be sent. */
 const LONG_BYTES = 64 * 1024;
 
-export async function serveFetch(
-  volume: Volume,
-  request: RequestOf<"fetch">,
-  channel: Channel,
-  sending: Sending,
-): Promise<void> {
-  const { connection, places } = sending;
-  await places.fetches.run(connection, () => sendVersion(volume, request, channel, sending));
-  channel.end();
+export async function serveFetch(request: RequestOf<"fetch">, call: Call): Promise<void> {
+  const { connection, places } = call.sending;
+  await places.fetches.run(connection, () => sendVersion(request, call));
 }
 
-async function sendVersion(
-  volume: Volume,
-  request: RequestOf<"fetch">,
-  channel: Channel,
-  sending: Sending,
-): Promise<void> {
+async function sendVersion(request: RequestOf<"fetch">, { volume, channel, sending }: Call): Promise<void> {
   channel.abort.signal.throwIfAborted();
   const recipe = await volume.recipes.get(request.version);
   const open = await volume.content.open(request.version);
@@ -199,7 +189,7 @@ class FetchStream {
 }
 
 /** getHash: descriptors of a range of chunks, and the OID of all. */
-export async function serveGetHash(volume: Volume, request: RequestOf<"getHash">, channel: Channel): Promise<void> {
+export async function serveGetHash(request: RequestOf<"getHash">, { volume }: Call): Promise<SentResultOf<"getHash">> {
   const row = await volume.meta.version(request.version);
   if (row === undefined) throw new RunnelError("Gone", "getHash", "This version is no longer kept.");
   if (request.oid === true && !row.hasRecipe) await volume.cutSoon(request.version, CUT_WAIT_MS);
@@ -207,13 +197,10 @@ export async function serveGetHash(volume: Volume, request: RequestOf<"getHash">
   const oid = async (): Promise<Uint8Array | null> =>
     recipe === undefined ? null : volume.executor.digest([encodeRecipe(recipe)]);
   const more = request.oid === true ? { oid: await oid() } : {};
-  if (recipe === undefined) {
-    channel.end({ sizeBytes: row.sizeBytes, recipe: null, chunks: 0, ...more });
-    return;
-  }
+  if (recipe === undefined) return { sizeBytes: row.sizeBytes, recipe: null, chunks: 0, ...more };
   const count = Math.min(request.count, LIMITS.recipeDescriptorsPerItem);
   const part = sliceRecipe(recipe, request.from, request.from + count);
-  channel.end({ sizeBytes: row.sizeBytes, recipe: encodeRecipe(part), chunks: recipe.lengths.length, ...more });
+  return { sizeBytes: row.sizeBytes, recipe: encodeRecipe(part), chunks: recipe.lengths.length, ...more };
 }
 
 /** Less than the silence after which a client takes the server for away. */

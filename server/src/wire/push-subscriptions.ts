@@ -16,7 +16,7 @@ const HEAD_BYTES = 16;
 /** How it is sent: see FEED_FROM_SERVER. */
 type SentDifference = [number, number, unknown[], unknown[][]];
 
-export class Wanted {
+export class PushSubscriptions {
   private readonly volume: Volume;
   private readonly send: (item: unknown[]) => void;
   /** Whether the client keeps up with its feed. */

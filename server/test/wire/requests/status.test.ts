@@ -1,9 +1,9 @@
 // status, as a client sees it: how the volume stands with its folder, and what is kept of what went wrong.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { LIMITS, ROOT_NODE, STATUS_ITEM, VOLUME_STATUS, check } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, STATUS_ITEM, check, checkResult } from "@runnel/shared";
 import type { StatusEntry, VolumeStatus } from "@runnel/shared";
-import { WireRig, instanceOf } from "./wire-rig.ts";
-import type { Attached } from "./wire-rig.ts";
+import { WireRig, instanceOf } from "../wire-rig.ts";
+import type { Attached } from "../wire-rig.ts";
 
 let wire: WireRig;
 let one: Attached;
@@ -27,7 +27,7 @@ async function ask(): Promise<{ items: StatusEntry[][]; status: VolumeStatus }> 
     const items: StatusEntry[][] = [];
     for (let item = await channel.next(); item !== undefined; item = await channel.next())
       items.push(check(STATUS_ITEM, item, "status item"));
-    return { items, status: check(VOLUME_STATUS, await channel.result(), "status") };
+    return { items, status: checkResult("status", await channel.result()) };
   })();
   return wire.rig.run(answer);
 }

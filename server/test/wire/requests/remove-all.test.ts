@@ -1,9 +1,9 @@
 // removeAll: a folder with all below it in one operation.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
-import { bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
-import type { Attached, Result } from "./wire-rig.ts";
+import { bytesOf } from "../../volume/volume-rig.ts";
+import { WireRig, instanceOf, kindOf } from "../wire-rig.ts";
+import type { Attached, Result } from "../wire-rig.ts";
 
 let wire: WireRig;
 let one: Attached;

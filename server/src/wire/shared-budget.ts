@@ -6,7 +6,7 @@ interface Waiting {
   go(): void;
 }
 
-export class SharedRoom {
+export class SharedBudget {
   private readonly most: number;
   private readonly ownMost: number;
   private used = 0;

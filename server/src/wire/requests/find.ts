@@ -2,10 +2,10 @@
 // before it reads). With a predicate only what matches is sent, with the path of its folder.
 import type { Channel, Entry, Predicate, RequestOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, checkPredicate, matches, packState } from "@runnel/shared";
-import type { Holder } from "../feed/holder.ts";
-import type { Volume } from "../volume/volume.ts";
-import type { Sending } from "./device-share.ts";
-import { PAGE_BYTES, entryBytes, splitBySize } from "./split-items.ts";
+import type { Volume } from "../../volume/volume.ts";
+import type { Sending } from "../device-share.ts";
+import { PAGE_BYTES, entryBytes, splitBySize } from "../split-items.ts";
+import type { Call } from "./call.ts";
 
 const PAGE_ENTRIES = 500;
 /** The message's form allows 4096. */
@@ -13,21 +13,13 @@ const TOGETHER_MAX = 1000;
 /** Folders of a deep listing are sent together up to so much: alone a small one hardly shrinks. More would keep other answers waiting on a narrow line. */
 const TOGETHER_BYTES = 64 * 1024;
 
-interface Asked {
-  volume: Volume;
-  holder: Holder;
-  request: RequestOf<"find">;
-  channel: Channel;
-  sending: Sending;
+export async function serveFind(request: RequestOf<"find">, call: Call): Promise<void> {
+  const { connection, places } = call.sending;
+  await places.finds.run(connection, () => list(request, call));
 }
 
-export async function serveFind(asked: Asked): Promise<void> {
-  const { connection, places } = asked.sending;
-  await places.finds.run(connection, () => list(asked));
-  asked.channel.end();
-}
-
-async function list({ volume, holder, request, channel, sending }: Asked): Promise<void> {
+async function list(request: RequestOf<"find">, { attachment, volume, channel, sending }: Call): Promise<void> {
+  const { holder } = attachment;
   const predicate =
     request.predicate === undefined || request.predicate === null ? undefined : checkPredicate(request.predicate);
   const top = await volume.meta.node(request.folder);

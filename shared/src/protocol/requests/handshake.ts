@@ -1,0 +1,40 @@
+// Requests by which a connection says whose it is.
+import { z } from "zod";
+import { LIMITS } from "../../limits.ts";
+import { token } from "../fields.ts";
+import { label } from "../label.ts";
+import { count } from "../numbers.ts";
+import { defineRequest } from "./definition.ts";
+
+export const PROTOCOL_VERSION = 1;
+
+export const HANDSHAKE_REQUESTS = {
+  hello: defineRequest({
+    right: "none",
+    request: z.object({
+      protocol: count,
+      software: z.string().max(200),
+      token: token.optional(),
+      proof: token.optional(),
+    }),
+    result: z.object({ protocol: count, software: z.string().max(200), termMs: count }),
+    sample: () => ({ protocol: PROTOCOL_VERSION, software: "sample" }),
+  }),
+  join: defineRequest({
+    right: "none",
+    request: z.object({
+      /** Secret of an invite. */
+      secret: z.string().regex(/^[\w-]{22}$/),
+      /** The client's from now on: the same again when the answer was lost. */
+      token,
+      /** Name of the machine, for people. */
+      name: label.min(1),
+    }),
+    result: z.object({
+      device: z.string().max(LIMITS.deviceName),
+      volume: z.string().max(LIMITS.nameBytes),
+      isReadOnly: z.boolean(),
+    }),
+    sample: () => ({ secret: "s".repeat(22), token: "t".repeat(43), name: "sample" }),
+  }),
+};
