@@ -10,13 +10,13 @@ import type { Call } from "./call.ts";
 
 const NO_DATA = new Uint8Array(0);
 
-/** What every change says of itself. */
+/** Fields in which every change says which operation it is. */
 interface NumberedRequest extends Numbered {
   timeNs?: bigint | undefined;
 }
 
-/** Handler of a change that is one operation on the tree: what of, once those before it have been executed. */
-function change<Request extends NumberedRequest>(
+/** Makes the handler of a change that is one operation on the tree, known once those before it have been executed. */
+function asHandler<Request extends NumberedRequest>(
   asOperation: (request: Request, results: Results) => Operation,
 ): (request: Request, call: Call) => Promise<OperationResult> {
   return async (request, { attachment, volume }) => {
@@ -33,20 +33,20 @@ function change<Request extends NumberedRequest>(
 }
 
 export const CHANGES = {
-  make: change<RequestOf<"make">>(({ folder, name, node, attributes }, results) => ({
+  make: asHandler<RequestOf<"make">>(({ folder, name, node, attributes }, results) => ({
     op: "make",
     folder: results.node(folder),
     name,
     node,
     attributes,
   })),
-  link: change<RequestOf<"link">>(({ node, folder, name }, results) => ({
+  link: asHandler<RequestOf<"link">>(({ node, folder, name }, results) => ({
     op: "link",
     node: results.node(node),
     folder: results.node(folder),
     name,
   })),
-  rename: change<RequestOf<"rename">>(({ folder, name, node, toFolder, toName, how }, results) => ({
+  rename: asHandler<RequestOf<"rename">>(({ folder, name, node, toFolder, toName, how }, results) => ({
     op: "rename",
     folder: results.node(folder),
     name,
@@ -55,17 +55,17 @@ export const CHANGES = {
     toName,
     how,
   })),
-  remove: change<RequestOf<"remove">>(({ folder, name, node, isFolder }, results) => ({
+  remove: asHandler<RequestOf<"remove">>(({ folder, name, node, isFolder }, results) => ({
     op: "remove",
     folder: results.node(folder),
     name,
     node: results.node(node),
     isFolder,
   })),
-  setAttr: change<RequestOf<"setAttr">>(({ node, change: asked, timeNs }, results) => ({
+  setAttr: asHandler<RequestOf<"setAttr">>(({ node, change, timeNs }, results) => ({
     op: "setAttr",
     node: results.node(node),
-    change: given(atTime(asked, timeNs)),
+    change: given(atTime(change, timeNs)),
   })),
 };
 
