@@ -11,7 +11,7 @@ export interface LogKeeperParts {
   meta: MetaStore;
   clock: Clock;
   /** All commits up to this are in the plain folder already. */
-  upSeq: number;
+  appliedSeq: number;
   /** A segment is closed when it has so many bytes. */
   segmentBytesMax?: number | undefined;
   warn(message: string, error?: unknown): void;
@@ -21,7 +21,7 @@ export class LogKeeper {
   readonly #parts: LogKeeperParts;
   /** By segment, the last commit that must be brought up before it may go. */
   readonly #lastOf = new Map<number, number>();
-  #upSeq: number;
+  #appliedSeq: number;
   /** Segments before this one are gone. */
   #keptFrom = 0;
   #timer: Timer | undefined;
@@ -30,7 +30,7 @@ export class LogKeeper {
 
   constructor(parts: LogKeeperParts) {
     this.#parts = parts;
-    this.#upSeq = parts.upSeq;
+    this.#appliedSeq = parts.appliedSeq;
     this.#arm();
   }
 
@@ -40,7 +40,7 @@ export class LogKeeper {
   }
 
   up(seq: number): void {
-    this.#upSeq = Math.max(seq, this.#upSeq);
+    this.#appliedSeq = Math.max(seq, this.#appliedSeq);
   }
 
   async close(): Promise<void> {
@@ -77,7 +77,7 @@ export class LogKeeper {
 
   #neededFrom(indexedTo: number): number {
     let from = indexedTo;
-    for (const [segment, seq] of this.#lastOf) if (seq > this.#upSeq) from = Math.min(from, segment);
+    for (const [segment, seq] of this.#lastOf) if (seq > this.#appliedSeq) from = Math.min(from, segment);
     return from;
   }
 }

@@ -1,7 +1,7 @@
 // Tells what a volume's data has acknowledged that its plain folder does not show: what is lost from the tree when the two part.
 import type { DiskRoot } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
-import { whatIsUp } from "../meta/is-up.ts";
+import { appliedCommits } from "../meta/is-applied.ts";
 import type { MetaStore } from "../meta/meta-store.ts";
 import { COMMIT_LOG_FORMAT, commitsOf, decodeRecord } from "./record.ts";
 import { isOwn } from "../volume/recover.ts";
@@ -19,16 +19,16 @@ export async function leftInLog(data: DiskRoot, meta: MetaStore | undefined): Pr
   try {
     const { log } = await openLog(data, LOG_FOLDER, COMMIT_LOG_FORMAT);
     try {
-      let upSeq = 0;
-      const isUp = meta === undefined ? (seq: number) => seq <= upSeq : await whatIsUp(meta);
+      let appliedSeq = 0;
+      const isApplied = meta === undefined ? (seq: number) => seq <= appliedSeq : await appliedCommits(meta);
       const commits: { seq: number; path: string }[] = [];
       await log.replay(({ payload }) => {
         const { record } = decodeRecord(payload);
-        if (record.kind === "up") upSeq = record.seq;
+        if (record.kind === "up") appliedSeq = record.seq;
         for (const { seq, operation, change, paths } of commitsOf(record))
           if (change !== undefined && isOwn(operation)) commits.push({ seq, path: paths?.path ?? "" });
       });
-      const left = commits.filter(({ seq }) => !isUp(seq));
+      const left = commits.filter(({ seq }) => !isApplied(seq));
       const paths = [...new Set(left.map(({ path }) => path).filter((path) => path !== ""))];
       return { changes: left.length, paths };
     } finally {

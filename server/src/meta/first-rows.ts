@@ -21,7 +21,7 @@ export function firstFacts({ epoch, firstNode }: Creation): Facts {
     formatVersion: META_FORMAT,
     epoch,
     seq: 0,
-    upSeq: 0,
+    appliedSeq: 0,
     logSegment: 0,
     logOffset: 0,
     nextNode: firstNode ?? ROOT_NODE + 1,

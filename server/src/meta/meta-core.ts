@@ -59,8 +59,8 @@ export class MetaCore implements SyncMetaStore {
   }
 
   facts(): store.VolumeFacts {
-    const { formatVersion, epoch, seq, upSeq, logSegment, logOffset } = this.#read.facts();
-    return { formatVersion, epoch, seq, upSeq, logSegment, logOffset };
+    const { formatVersion, epoch, seq, appliedSeq, logSegment, logOffset } = this.#read.facts();
+    return { formatVersion, epoch, seq, appliedSeq, logSegment, logOffset };
   }
 
   plan(batch: readonly store.PlanRequest[]): store.Planned[] {
@@ -231,13 +231,13 @@ export class MetaCore implements SyncMetaStore {
     return this.#read.countDiskRows();
   }
 
-  broughtUp(change: Parameters<Methods["broughtUp"]>[0]): void {
+  recordApplied(change: Parameters<Methods["recordApplied"]>[0]): void {
     this.#transact(false, () => {
       for (const { folder, name } of change.removed) this.#write.removeDiskRow(folder, name);
       for (const row of change.put) this.#write.putDiskRow(row);
       for (const { version, place } of change.places) this.#move(version, place);
       const facts = this.#write.facts();
-      this.#write.putFacts({ ...facts, upSeq: Math.max(facts.upSeq, change.upSeq) });
+      this.#write.putFacts({ ...facts, appliedSeq: Math.max(facts.appliedSeq, change.appliedSeq) });
       if (change.passed !== undefined) this.#write.putPassed(change.passed);
     });
   }

@@ -87,7 +87,8 @@ export class MetaFront implements store.MetaStore {
   forgetResults = (instance: string, upToN: number, but: readonly number[]): Promise<void> =>
     this.#change("forgetResults", instance, upToN, but);
   setAttached = (instance: string, termMs: number): Promise<void> => this.#change("setAttached", instance, termMs);
-  broughtUp = (...args: Parameters<store.MetaStore["broughtUp"]>): Promise<void> => this.#change("broughtUp", ...args);
+  recordApplied = (...args: Parameters<store.MetaStore["recordApplied"]>): Promise<void> =>
+    this.#change("recordApplied", ...args);
   passed = (): Promise<store.Passed> => this.#call("passed");
   note = (notices: readonly Notice[]): Promise<void> => this.#change("note", notices);
   forgetNotices = (notices: readonly Notice[]): Promise<void> => this.#change("forgetNotices", notices);

@@ -184,13 +184,13 @@ export interface VolumeFacts {
   /** Last seq committed. */
   seq: number;
   /** All changes up to this seq are in the plain folder. */
-  upSeq: number;
+  appliedSeq: number;
   /** The log place up to which records are in this index: replay starts after it. */
   logSegment: number;
   logOffset: number;
 }
 
-/** What is in the plain folder beyond `upSeq`: all up to `seq` but what waits. */
+/** What is in the plain folder beyond `appliedSeq`: all up to `seq` but what waits. */
 export interface Passed {
   seq: number;
   /** Ascending. */
@@ -245,7 +245,7 @@ export interface MetaStore {
   recipe(version: VersionId): Promise<Recipe | undefined>;
   version(version: VersionId): Promise<VersionRow | undefined>;
   versionsOf(node: number): Promise<VersionRow[]>;
-  /** A version that is no longer known is passed over; so too in broughtUp. */
+  /** A version that is no longer known is passed over; so too in recordApplied. */
   setPlace(version: VersionId, place: VersionPlace): Promise<void>;
   /** Row and recipe. @throws Invalid for the current version of a node with a name. */
   forgetVersion(version: VersionId): Promise<void>;
@@ -274,14 +274,14 @@ export interface MetaStore {
    * What bringing up changed: rows put, names removed, versions moved; the seq now up, and what is up beyond it (as it was, when that is not said). One
    * transaction.
    */
-  broughtUp(change: {
+  recordApplied(change: {
     put: DiskRow[];
     removed: { folder: number; name: string }[];
     places: { version: VersionId; place: VersionPlace }[];
-    upSeq: number;
+    appliedSeq: number;
     passed?: Passed;
   }): Promise<void>;
-  /** As it was last said to `broughtUp`. */
+  /** As it was last said to `recordApplied`. */
   passed(): Promise<Passed>;
 
   /**

@@ -5,7 +5,7 @@ import type { Clock, Log, Notice } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ContentEngine, SalvageReport } from "../content/content-store.ts";
 import type { Creation } from "../meta/first-rows.ts";
-import { whatIsUp } from "../meta/is-up.ts";
+import { appliedCommits } from "../meta/is-applied.ts";
 import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
 import { indexAgain } from "../commit-log/queue.ts";
 import { commitsOf, decodeRecord } from "../commit-log/record.ts";
@@ -104,12 +104,12 @@ async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
   if (before.logSegment > segment || (before.logSegment === segment && before.logOffset > sizeBytes)) {
     throw new StrangeIndex("The index is ahead of the log.");
   }
-  const isUp = await ofIndex(() => whatIsUp(meta));
+  const isApplied = await ofIndex(() => appliedCommits(meta));
   const commits: AcceptedCommit[] = [];
   const handles = new Map<number, Uint8Array>();
   await log.replay(async ({ place, payload }) => {
     const { record, dataOffset } = decodeRecord(payload);
-    if (record.kind === "handle" && !isUp(record.seq)) handles.set(record.seq, record.handle);
+    if (record.kind === "handle" && !isApplied(record.seq)) handles.set(record.seq, record.handle);
     const found = commitsOf(record);
     if (found.length === 0) return;
     const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
@@ -120,7 +120,7 @@ async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
       await ofIndex(() => indexAgain(meta, { commits: found, data, end }));
     }
     for (const { seq, id, operation, result, change } of found)
-      if (change !== undefined && !isUp(seq) && isOwn(operation))
+      if (change !== undefined && !isApplied(seq) && isOwn(operation))
         commits.push({ seq, operation, result, change, instance: id?.instance ?? "", data });
   });
   return { meta, facts: await meta.facts(), commits, handles, salvaged: undefined };

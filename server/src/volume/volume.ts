@@ -118,8 +118,8 @@ export class Volume {
     const { queue, log } = opened;
     const { executor, clock, warn } = parts;
     this.#indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
-    const { upSeq } = opened.facts;
-    this.#keeper = new LogKeeper({ log, meta, clock, warn, upSeq, segmentBytesMax: parts.logSegmentBytes });
+    const { appliedSeq } = opened.facts;
+    this.#keeper = new LogKeeper({ log, meta, clock, warn, appliedSeq, segmentBytesMax: parts.logSegmentBytes });
     for (const { seq, data } of opened.commits) if (data !== undefined) this.#keeper.wrote(seq, data.segment);
   }
 

@@ -155,7 +155,7 @@ export function contentContract(name: string, open: OpenStore): void {
       await Promise.all(seqs.map((seq) => volume.store.whenApplied(seq)));
       expect(volume.appliedSeqs).toEqual([...volume.appliedSeqs].sort((a, b) => a - b));
       expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
-      expect((await volume.meta.facts()).upSeq).toBe(seqs.at(-1));
+      expect((await volume.meta.facts()).appliedSeq).toBe(seqs.at(-1));
     });
 
     it("sets space aside, and refuses what it has no space for", async () => {

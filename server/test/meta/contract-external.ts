@@ -1,6 +1,6 @@
 // Contract of MetaStore, part three: what other programs did, and the disk rows.
 import { describe, expect, test } from "@jest/globals";
-import { whatIsUp } from "../../src/meta/is-up.ts";
+import { appliedCommits } from "../../src/meta/is-applied.ts";
 import { FILE, FOLDER, ROOT, digestOf, diskRow } from "./meta-harness.ts";
 import type { Harness } from "./meta-harness.ts";
 
@@ -268,8 +268,8 @@ function describeDiskRows(using: Using): void {
     using(async (h) => {
       const rows = [diskRow(7, 3, "b"), diskRow(7, 3, "a", { version: 4 }), diskRow(8, 3, "ä"), diskRow(9, 2, "z")];
       const [b, a, umlaut, z] = rows;
-      await h.store.broughtUp({ put: rows, removed: [], places: [], upSeq: 12 });
-      expect((await h.store.facts()).upSeq).toBe(12);
+      await h.store.recordApplied({ put: rows, removed: [], places: [], appliedSeq: 12 });
+      expect((await h.store.facts()).appliedSeq).toBe(12);
       expect(await h.store.diskRows(3)).toEqual([a, b, umlaut]);
       expect(await h.store.diskRowsOfNode(7)).toEqual([a, b]);
       expect(await h.store.diskRowByHandle(digestOf("handle 7"))).toEqual(a);
@@ -294,12 +294,12 @@ function describeDiskRows(using: Using): void {
         { version, place: { at: "disk" } as const },
         { version: { node, seq: 77 }, place: { at: "lost" } as const },
       ];
-      await h.store.broughtUp({ put, removed, places, upSeq: 2 });
-      await h.store.broughtUp({ put: [], removed: [], places: [], upSeq: 1 });
+      await h.store.recordApplied({ put, removed, places, appliedSeq: 2 });
+      await h.store.recordApplied({ put: [], removed: [], places: [], appliedSeq: 1 });
       expect(await h.store.diskRows(ROOT)).toEqual(put);
       expect(await h.store.version(version)).toMatchObject({ place: { at: "disk" } });
-      expect((await h.store.facts()).upSeq).toBe(2);
-      await h.store.broughtUp({ put: [], removed, places: [], upSeq: 2 });
+      expect((await h.store.facts()).appliedSeq).toBe(2);
+      await h.store.recordApplied({ put: [], removed, places: [], appliedSeq: 2 });
       expect(await h.store.diskRows(ROOT)).toEqual([]);
     }),
   );
@@ -312,13 +312,13 @@ function describePassed(using: Using): void {
       expect(await h.store.passed()).toEqual({ seq: 0, waiting: [] });
       const nothing = { put: [], removed: [], places: [] };
       const waiting = [4, 5, 6, 9, 2_000_000, 2_000_002];
-      await h.store.broughtUp({ ...nothing, upSeq: 3, passed: { seq: 2_000_003, waiting } });
+      await h.store.recordApplied({ ...nothing, appliedSeq: 3, passed: { seq: 2_000_003, waiting } });
       expect(await h.store.passed()).toEqual({ seq: 2_000_003, waiting });
-      await h.store.broughtUp({ ...nothing, upSeq: 3 });
+      await h.store.recordApplied({ ...nothing, appliedSeq: 3 });
       expect(await h.store.passed()).toEqual({ seq: 2_000_003, waiting });
-      const isUp = await whatIsUp(h.store);
-      expect([3, 4, 6, 7, 9, 10, 2_000_002, 2_000_003, 2_000_004].filter(isUp)).toEqual([3, 7, 10, 2_000_003]);
-      await h.store.broughtUp({ ...nothing, upSeq: 3, passed: { seq: 2_000_004, waiting: [] } });
+      const isApplied = await appliedCommits(h.store);
+      expect([3, 4, 6, 7, 9, 10, 2_000_002, 2_000_003, 2_000_004].filter(isApplied)).toEqual([3, 7, 10, 2_000_003]);
+      await h.store.recordApplied({ ...nothing, appliedSeq: 3, passed: { seq: 2_000_004, waiting: [] } });
       expect(await h.store.passed()).toEqual({ seq: 2_000_004, waiting: [] });
     }),
   );

@@ -11,7 +11,13 @@ function describeMake(using: Using): void {
     "a new store has a root folder, mode 0755, and seq 0",
     using(async ({ store }) => {
       expect(await store.node(ROOT)).toMatchObject({ type: "folder", mode: 0o755, nlink: 2, seq: 0 });
-      expect(await store.facts()).toMatchObject({ formatVersion: 1, seq: 0, upSeq: 0, logSegment: 0, logOffset: 0 });
+      expect(await store.facts()).toMatchObject({
+        formatVersion: 1,
+        seq: 0,
+        appliedSeq: 0,
+        logSegment: 0,
+        logOffset: 0,
+      });
       expect(await store.list(ROOT, "", 10)).toEqual([]);
     }),
   );

@@ -108,7 +108,7 @@ function describeBatches(using: Using): void {
     using(async (h) => {
       const row = diskRow(7, 3, "a");
       const before = diskRow(7, 3, "a");
-      await h.store.broughtUp({ put: [row], removed: [], places: [], upSeq: 0 });
+      await h.store.recordApplied({ put: [row], removed: [], places: [], appliedSeq: 0 });
       row.handle.fill(0);
       row.stat.mode = 0;
       const read = await h.store.diskRow(3, "a");

@@ -175,7 +175,7 @@ export class Harness {
     const put = [diskRow(state.node, folder, name, { version: state.version })];
     const version = { node: state.node, seq: state.version };
     const places = state.version === 0 ? [] : [{ version, place: { at: "disk" } as const }];
-    await this.store.broughtUp({ put, removed: [], places, upSeq: seq });
+    await this.store.recordApplied({ put, removed: [], places, appliedSeq: seq });
   }
 
   async state(folder: number, name: string): Promise<NodeState> {

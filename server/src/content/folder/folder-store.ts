@@ -171,7 +171,7 @@ class FolderStore implements ContentStore {
   }
 
   #compose(
-    facts: { epoch: string; seq: number; upSeq: number; passedSeq: number },
+    facts: { epoch: string; seq: number; appliedSeq: number; passedSeq: number },
     wasServed: boolean,
     handles: ReadonlyMap<number, Uint8Array>,
   ): void {
@@ -264,7 +264,7 @@ class FolderStore implements ContentStore {
         const path = await this.#rows.pathOfName(row.folder, row.name);
         if (path !== undefined) this.#reconciler?.probeLater({ paths: [path], folders: [], moves: [] });
       }
-      if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).upSeq);
+      if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).appliedSeq);
     });
   }
 
@@ -341,7 +341,7 @@ class FolderStore implements ContentStore {
       async () => (await meta.facts()).seq > (this.#applier?.lastSeq ?? 0),
     );
     if (!isRepaired) void this.#reconciler?.repairRows();
-    if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).upSeq);
+    if (this.#rows.hasChanges) await this.#rows.store((await meta.facts()).appliedSeq);
   }
 
   async scan(): Promise<void> {

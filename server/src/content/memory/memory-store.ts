@@ -54,7 +54,7 @@ class MemoryStore implements ContentStore {
   #usedBytes = 0;
   #reservedBytes = 0;
   #pending = 0;
-  #upSeq = 0;
+  #appliedSeq = 0;
   #stuck: ContentStatus["stuck"];
   #nextStaged = 1;
 
@@ -65,7 +65,7 @@ class MemoryStore implements ContentStore {
   }
 
   async start(commits: AcceptedCommit[]): Promise<void> {
-    this.#upSeq = (await this.#meta.facts()).upSeq;
+    this.#appliedSeq = (await this.#meta.facts()).appliedSeq;
     for (const commit of commits) this.accept(commit);
     this.#callbacks.uncertain();
     this.#callbacks.scanned();
@@ -161,16 +161,16 @@ class MemoryStore implements ContentStore {
   async #apply(commit: AcceptedCommit): Promise<void> {
     const { operation, result, seq } = commit;
     const version = { node: result.node, seq: result.version };
-    const places: Parameters<MetaStore["broughtUp"]>[0]["places"] = [];
+    const places: Parameters<MetaStore["recordApplied"]>[0]["places"] = [];
     if (operation.op === "write" && operation.content.sizeBytes > 0) {
       const bytes = await this.#assemble(commit, operation.content);
       this.#contents.set(keyOf(version), bytes);
       this.#usedBytes += bytes.length;
       places.push({ version, place: { at: "disk" } });
     }
-    await this.#meta.broughtUp({ put: [], removed: [], places, upSeq: seq });
+    await this.#meta.recordApplied({ put: [], removed: [], places, appliedSeq: seq });
     this.#pending -= 1;
-    this.#upSeq = seq;
+    this.#appliedSeq = seq;
     this.#callbacks.applied(seq);
     for (const { resolve } of this.#waiters.filter((waiter) => waiter.seq <= seq)) resolve();
     this.#waiters = this.#waiters.filter((waiter) => waiter.seq > seq);
@@ -195,7 +195,7 @@ class MemoryStore implements ContentStore {
   }
 
   whenApplied(seq: number): Promise<void> {
-    if (seq <= this.#upSeq) return Promise.resolve();
+    if (seq <= this.#appliedSeq) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.push({ seq, resolve }));
   }
 

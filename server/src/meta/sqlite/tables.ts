@@ -92,12 +92,13 @@ export class SqliteTables implements MetaTables {
     );
     if (row === undefined) throw new RunnelError("Corrupt", "read facts", "There are no facts.");
     const [formatVersion, epoch, ...numbers] = rows.checkedRow("facts", row);
-    const [seq = 0, upSeq = 0, logSegment = 0, logOffset = 0, nextNode = 0, forgottenSeq = 0] = numbers.map(Number);
+    const [seq = 0, appliedSeq = 0, logSegment = 0, logOffset = 0, nextNode = 0, forgottenSeq = 0] =
+      numbers.map(Number);
     const facts = {
       formatVersion: Number(formatVersion),
       epoch: String(epoch),
       seq,
-      upSeq,
+      appliedSeq,
       logSegment,
       logOffset,
       nextNode,
@@ -108,12 +109,12 @@ export class SqliteTables implements MetaTables {
   }
 
   putFacts(facts: Facts): void {
-    const { formatVersion, epoch, seq, upSeq, logSegment, logOffset, nextNode, forgottenSeq } = facts;
+    const { formatVersion, epoch, seq, appliedSeq, logSegment, logOffset, nextNode, forgottenSeq } = facts;
     this.#put("INSERT OR REPLACE INTO facts VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [
       formatVersion,
       epoch,
       seq,
-      upSeq,
+      appliedSeq,
       logSegment,
       logOffset,
       nextNode,

@@ -78,8 +78,8 @@ describe("applied commits", () => {
     await volume.settle();
     expect([...(await volume.files()).keys()]).toEqual(["b.txt", "docs"]);
     expect(volume.externals.flat().map(({ op }) => op)).toEqual(["externalAttributes"]);
-    const { seq, upSeq } = await volume.meta.facts();
-    expect(upSeq).toBe(seq);
+    const { seq, appliedSeq } = await volume.meta.facts();
+    expect(appliedSeq).toBe(seq);
   });
 
   it("give a folder the time that was set last, also when names changed in it before, in the same batch", async () => {

@@ -10,7 +10,7 @@ import type {
 } from "../../../src/content/content-store.ts";
 import type { FolderSettings } from "../../../src/content/folder/folder-store.ts";
 import { openFolderStore } from "../../../src/content/folder/folder-store.ts";
-import { whatIsUp } from "../../../src/meta/is-up.ts";
+import { appliedCommits } from "../../../src/meta/is-applied.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../../src/meta/memory/meta-store.ts";
 import type {
   ExternalOperation,
@@ -139,7 +139,7 @@ export class TestVolume implements ContentCallbacks {
       clock: this.clock,
       callbacks: this.#callbacks(),
     });
-    const isApplied = await whatIsUp(this.#meta);
+    const isApplied = await appliedCommits(this.#meta);
     const commits = this.#commitsToCome(isApplied);
     const handles = new Map<number, Uint8Array>();
     for (const record of this.log)

@@ -142,7 +142,9 @@ test("client operations do to a tree what they do to a plain one, and refuse for
 });
 
 /** Work of one history: batches that were committed, and what was applied. */
-type Done = { planned: { request: PlanRequest; planned: Planned }[] } | { up: Parameters<MetaStore["broughtUp"]>[0] };
+type Done =
+  | { planned: { request: PlanRequest; planned: Planned }[] }
+  | { up: Parameters<MetaStore["recordApplied"]>[0] };
 
 class Pair {
   readonly h: Harness;
@@ -199,10 +201,10 @@ class Pair {
       put,
       removed: state === undefined ? [{ folder, name }] : [],
       places: isWritten ? [{ version, place: { at: "disk" } as const }] : [],
-      upSeq: seq,
+      appliedSeq: seq,
     };
-    await this.h.store.broughtUp(up);
-    await this.other.store.broughtUp(up);
+    await this.h.store.recordApplied(up);
+    await this.other.store.recordApplied(up);
     this.done.push({ up });
   }
 
@@ -256,7 +258,7 @@ class Pair {
     await this.other.store.allocateNodes(1);
     await third.store.allocateNodes(first + count - 2);
     for (const each of this.done) {
-      if ("up" in each) await third.store.broughtUp(each.up);
+      if ("up" in each) await third.store.recordApplied(each.up);
       else await third.batch(each.planned.filter(({ planned }) => planned.ok).map(replayOf));
     }
     return third.store;

@@ -39,7 +39,7 @@ describe("formats", () => {
 
   test.each(readdirSync(SAMPLES))("the sample of %s opens and tells what was stored", async (format) => {
     await withStore(copyFolder(join(SAMPLES, format)), async (h) => {
-      const facts = { formatVersion: META_FORMAT, epoch: EPOCH, seq: 8, upSeq: 0, logSegment: 3, logOffset: 8000 };
+      const facts = { formatVersion: META_FORMAT, epoch: EPOCH, seq: 8, appliedSeq: 0, logSegment: 3, logOffset: 8000 };
       expect(await h.store.facts()).toEqual(facts);
       expect(await h.names(ROOT)).toEqual(["docs", "link", "seen"]);
       const docs = await h.state(ROOT, "docs");

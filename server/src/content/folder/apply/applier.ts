@@ -99,12 +99,12 @@ export class Applier {
   #isClosed = false;
 
   /**
-   * `seq`: the last of the volume; all after `upSeq` that are not given to `accept` are on disk already. Of those given the ones up to `passedSeq` were
+   * `seq`: the last of the volume; all after `appliedSeq` that are not given to `accept` are on disk already. Of those given the ones up to `passedSeq` were
    * passed by later ones.
    */
   constructor(
     deps: ApplierDeps,
-    { seq, upSeq, passedSeq }: { seq: number; upSeq: number; passedSeq: number },
+    { seq, appliedSeq, passedSeq }: { seq: number; appliedSeq: number; passedSeq: number },
     handles: ReadonlyMap<number, Uint8Array>,
   ) {
     this.#deps = deps;
@@ -114,7 +114,7 @@ export class Applier {
       this.#isDue = true;
       this.go();
     });
-    this.#appliedSeq = new AppliedSeq(seq, upSeq, (applied) => deps.callbacks.applied(applied));
+    this.#appliedSeq = new AppliedSeq(seq, appliedSeq, (applied) => deps.callbacks.applied(applied));
     this.#intents = new IntentRecords(handles);
     const { tree, versions, meta, callbacks, pending, executor } = deps;
     const isApplying = (): boolean => this.#applying !== undefined;
@@ -436,14 +436,14 @@ export class Applier {
     await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
     // A commit that went into a folder moved away meanwhile is not applied: it stays in the log for the folder that is served then [F111].
     await this.#deps.checkRoot();
-    const { upSeq, passed } = this.#progress();
-    await rows.store(upSeq, passed);
-    this.#passed = Math.max(this.#passed, passed?.seq ?? upSeq);
+    const { appliedSeq, passed } = this.#progress();
+    await rows.store(appliedSeq, passed);
+    this.#passed = Math.max(this.#passed, passed?.seq ?? appliedSeq);
     const inPlace = this.#inPlace;
     this.#inPlace = [];
     for (const commit of inPlace) await this.#settle(commit);
-    this.#appliedSeq.advanceTo(upSeq);
-    if (this.#recovering > 0 && upSeq >= this.#recovering) {
+    this.#appliedSeq.advanceTo(appliedSeq);
+    if (this.#recovering > 0 && appliedSeq >= this.#recovering) {
       this.#recovering = 0;
       this.#deps.recovered();
     }
@@ -452,7 +452,7 @@ export class Applier {
   }
 
   /** Computes how far all is applied with what is in place now, and what is applied beyond. */
-  #progress(): { upSeq: number; passed: Passed | undefined } {
+  #progress(): { appliedSeq: number; passed: Passed | undefined } {
     const seq = this.#inPlace.reduce((last, one) => Math.max(last, one.seq), this.#passed);
     const waiting: number[] = [];
     let next = Infinity;
@@ -464,9 +464,9 @@ export class Applier {
         else if (commits === this.#queue) break;
       }
     }
-    const upSeq = next === Infinity ? this.#appliedSeq.lastSeq : next - 1;
-    if (next > seq) return { upSeq, passed: undefined };
-    return { upSeq, passed: { seq, waiting: waiting.sort((a, b) => a - b) } };
+    const appliedSeq = next === Infinity ? this.#appliedSeq.lastSeq : next - 1;
+    if (next > seq) return { appliedSeq, passed: undefined };
+    return { appliedSeq, passed: { seq, waiting: waiting.sort((a, b) => a - b) } };
   }
 
   async #settle(commit: AcceptedCommit): Promise<void> {

@@ -4,7 +4,7 @@ import { isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { isSameContent, isSameHandle } from "../disk/same-file.ts";
 import { isDevice, keepShown, typeOnDisk } from "../disk/shown.ts";
 import { STORE_FILE_MODE, STORE_FOLDER_MODE, tempPath } from "../disk/store-layout.ts";
@@ -40,7 +40,7 @@ async function clearTemp(root: DiskRoot, temp: string): Promise<void> {
 }
 
 /** Tells whether what lies there differs in nothing but attributes from what the commit makes. */
-async function isSameThing(tree: LiveTree, path: string, { stat }: Found, state: NodeState): Promise<boolean> {
+async function isSameThing(tree: LiveTree, path: string, { stat }: FoundEntry, state: NodeState): Promise<boolean> {
   const type = typeOnDisk(state.type);
   if (stat.type !== type) return false;
   switch (type) {
@@ -178,7 +178,7 @@ export async function applyLink(
 }
 
 /** The tuple before: the link in temp/ has changed the ctime already. */
-function withoutLink(found: Found, row: DiskRow): Found {
+function withoutLink(found: FoundEntry, row: DiskRow): FoundEntry {
   return isSameContent(found.stat, row.stat) ? { ...found, stat: row.stat } : found;
 }
 
@@ -195,11 +195,11 @@ async function placeLink(
 async function sourceOfLink(
   tree: LiveTree,
   rows: readonly DiskRow[],
-): Promise<{ path: string; found: Found } | undefined> {
+): Promise<{ path: string; found: FoundEntry } | undefined> {
   for (const row of rows) {
     const path = await tree.rows.pathOfName(row.folder, row.name);
     const found = path === undefined ? undefined : await tree.find(path);
-    if (path !== undefined && isSameHandle(found?.handle, row.handle)) return { path, found: found as Found };
+    if (path !== undefined && isSameHandle(found?.handle, row.handle)) return { path, found: found as FoundEntry };
   }
   return undefined;
 }

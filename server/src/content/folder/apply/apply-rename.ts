@@ -4,7 +4,7 @@ import { isRunnelError } from "@runnel/shared";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../../content-store.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { stateAfter } from "./apply-make.ts";
 import { refreshOtherNames } from "./apply-remove.ts";
 import { isSameHandle } from "../disk/same-file.ts";
@@ -21,7 +21,7 @@ interface Move {
   over: DiskRow | undefined;
   from: string;
   to: string;
-  before: Found | undefined;
+  before: FoundEntry | undefined;
 }
 
 export async function applyRename(tree: LiveTree, commit: AcceptedCommit, operation: Rename): Promise<void> {

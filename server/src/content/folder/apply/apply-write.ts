@@ -5,7 +5,7 @@ import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../../content-store.ts";
 import type { FilledTemp } from "../staging/filled-temp.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import type { PendingContent } from "../versions/pending-contents.ts";
 import { probeRows, stateAfter } from "./apply-make.ts";
 import { isSameHandle } from "../disk/same-file.ts";
@@ -192,7 +192,7 @@ async function findPlaced(
   tree: LiveTree,
   temp: FilledTemp,
   names: readonly { folder: number; name: string }[],
-): Promise<Pick<Found, "stat"> | undefined> {
+): Promise<Pick<FoundEntry, "stat"> | undefined> {
   for (const { folder, name } of names) {
     const path = await tree.rows.pathOfName(folder, name);
     const found = path === undefined ? undefined : await tree.find(path);

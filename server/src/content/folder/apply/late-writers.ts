@@ -125,7 +125,7 @@ export class LateWriters {
       await trash.forget(name);
       if ((await meta.version(version))?.place.at === "trash") rows.setPlace(version, { at: "lost" });
       await tree.finish([]);
-      await rows.store((await meta.facts()).upSeq);
+      await rows.store((await meta.facts()).appliedSeq);
       probeLater(tree.takeProbes());
     });
   }

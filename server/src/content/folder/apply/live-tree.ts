@@ -11,7 +11,7 @@ import { conflictName } from "../../../meta/conflict-name.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { Found, Probes } from "../disk/found.ts";
+import type { FoundEntry, Probes } from "../disk/found.ts";
 import { findAt } from "../disk/found.ts";
 import { ROOT_ROW } from "../disk/disk-rows.ts";
 import type { FilledTemp } from "../staging/filled-temp.ts";
@@ -78,7 +78,7 @@ export class LiveTree {
     return this.deps.rows;
   }
 
-  find(path: string): Promise<Found | undefined> {
+  find(path: string): Promise<FoundEntry | undefined> {
     return findAt(this.root, path);
   }
 
@@ -129,7 +129,7 @@ export class LiveTree {
   }
 
   /** A folder that another program put in the place of the recorded one takes its part. */
-  async #adopt(node: number, found: Found): Promise<void> {
+  async #adopt(node: number, found: FoundEntry): Promise<void> {
     this.#present.add(node);
     const row = (await this.rows.ofNode(node))[0];
     if (row === undefined || isSameHandle(row.handle, found.handle)) return;
@@ -221,8 +221,8 @@ export class LiveTree {
     temp: string,
     folder: number,
     name: string,
-    adopts: (found: Found) => Promise<boolean>,
-  ): Promise<"placed" | Found> {
+    adopts: (found: FoundEntry) => Promise<boolean>,
+  ): Promise<"placed" | FoundEntry> {
     for (let attempt = 1; ; attempt++) {
       const path = await this.pathIn(folder, name);
       try {
@@ -241,7 +241,7 @@ export class LiveTree {
   }
 
   /** After a power cut a later commit of ours can be in place without an earlier one: its turn comes again. */
-  async #putBack(path: string, found: Found): Promise<boolean> {
+  async #putBack(path: string, found: FoundEntry): Promise<boolean> {
     const temp = this.deps.tempOf(found.handle);
     if (temp === undefined || (await this.find(temp)) !== undefined) return false;
     await this.root.rename(path, temp, "keep");
@@ -262,7 +262,11 @@ export class LiveTree {
    * The tuple to record for a file that we touched (renamed, linked, changed attributes of): the new one if it was the recorded one before and has the
    * same content now, else still the recorded one, so that the next probe finds what another program did.
    */
-  recorded(row: DiskRow, before: Found | undefined, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
+  recorded(
+    row: DiskRow,
+    before: FoundEntry | undefined,
+    after: FoundEntry | undefined,
+  ): Pick<DiskRow, "handle" | "stat"> {
     const wasRecorded = this.isRecorded(row, before);
     const isSame =
       wasRecorded &&
@@ -273,7 +277,7 @@ export class LiveTree {
   }
 
   /** Nothing but this engine has touched it since it was recorded. A commit begun before has changed its ctime itself. */
-  isRecorded(row: DiskRow, found: Found | undefined): found is Found {
+  isRecorded(row: DiskRow, found: FoundEntry | undefined): found is FoundEntry {
     if (found === undefined || !isSameHandle(found.handle, row.handle)) return false;
     return this.isRetry ? isSameContent(found.stat, row.stat) : isSameBytes(found.stat, row.stat);
   }
@@ -292,7 +296,7 @@ export class LiveTree {
    * Does for a folder what `recorded` does: identity, and the attributes and the time that it had. What lies there now can have the time of a name that this batch
    * has put in it; the one to keep is set at the batch's end.
    */
-  recordedFolder(row: DiskRow, after: Found | undefined): Pick<DiskRow, "handle" | "stat"> {
+  recordedFolder(row: DiskRow, after: FoundEntry | undefined): Pick<DiskRow, "handle" | "stat"> {
     if (after === undefined || !isSameHandle(after.handle, row.handle)) return { handle: row.handle, stat: row.stat };
     const { mode, uid, gid, mtimeNs } = row.stat;
     return { handle: row.handle, stat: { ...after.stat, mode, uid, gid, mtimeNs } };

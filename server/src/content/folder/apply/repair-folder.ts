@@ -4,14 +4,14 @@
 import type { NodeState } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 
 /** Entries of a folder read at once. */
 const PAGE_ENTRIES = 1000;
 
 /** Tells, by size and mtime, whether what lies there is the node's current version. */
-function isCurrent(state: NodeState, { stat }: Found): boolean {
+function isCurrent(state: NodeState, { stat }: FoundEntry): boolean {
   if (stat.type !== state.type) return false;
   return stat.type !== "file" || (stat.sizeBytes === state.sizeBytes && stat.mtimeNs === state.mtimeNs);
 }
@@ -59,7 +59,7 @@ async function rowFor(
   tree: LiveTree,
   name: { folder: number; name: string },
   state: NodeState,
-  found: Found | undefined,
+  found: FoundEntry | undefined,
 ): Promise<DiskRow> {
   const key = { ...name, node: state.node, version: state.type === "file" ? state.version : 0 };
   const others = await tree.rows.ofNode(state.node);

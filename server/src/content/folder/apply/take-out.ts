@@ -3,7 +3,7 @@
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { isSameContent, isSameHandle } from "../disk/same-file.ts";
 import { joinPath } from "../disk/store-layout.ts";
 
@@ -21,7 +21,7 @@ export interface TakenOut {
   name: string;
 }
 
-function isOldFile({ row, wasRecorded }: TakenOut, found: Found): boolean {
+function isOldFile({ row, wasRecorded }: TakenOut, found: FoundEntry): boolean {
   if (!isSameHandle(found.handle, row.handle)) return false;
   // An empty file has nothing to lose, whatever its mtime.
   if (found.stat.sizeBytes === 0 && row.stat.sizeBytes === 0) return true;
@@ -29,7 +29,7 @@ function isOldFile({ row, wasRecorded }: TakenOut, found: Found): boolean {
 }
 
 /** A file that a commit of the interrupted batch had made and another had replaced. Its handle is not recorded; it has nothing to lose. */
-function isOwnEmpty(tree: LiveTree, row: DiskRow, { stat, handle }: Found): boolean {
+function isOwnEmpty(tree: LiveTree, row: DiskRow, { stat, handle }: FoundEntry): boolean {
   return tree.isRetry && stat.type === "file" && stat.sizeBytes === 0 && !isSameHandle(handle, row.handle);
 }
 

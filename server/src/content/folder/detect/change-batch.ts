@@ -128,7 +128,7 @@ export class ChangeBatch {
       await this.#settle(reported, answer, hasPending);
     }
     if (recipes.length > 0) await this.#deps.callbacks.externalChanges(recipes, () => false);
-    if (this.#deps.rows.hasChanges) await this.#deps.rows.store((await this.#deps.meta.facts()).upSeq);
+    if (this.#deps.rows.hasChanges) await this.#deps.rows.store((await this.#deps.meta.facts()).appliedSeq);
     if (seq > 0) await this.#deps.noteExternal(seq);
   }
 

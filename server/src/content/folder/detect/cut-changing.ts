@@ -2,7 +2,7 @@
 // it saw the same bytes: then it had them between the two. What is appended meanwhile lies behind.
 import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
 import { chunkOffsets, isRunnelError } from "@runnel/shared";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
 
 /** Other work waits while a recipe is made. */
@@ -12,7 +12,7 @@ const CUT_BYTES_MAX = 16 * 1024 * 1024;
 export async function cutChanging(
   root: DiskRoot,
   path: string,
-  { stat, handle }: Found,
+  { stat, handle }: FoundEntry,
   executor: Executor,
 ): Promise<Recipe | undefined> {
   if (stat.sizeBytes === 0 || stat.sizeBytes > CUT_BYTES_MAX) return undefined;

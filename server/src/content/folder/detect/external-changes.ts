@@ -7,7 +7,7 @@ import type { DiskRow, ExternalOperation } from "../../../meta/meta-store.ts";
 import { ROOT_ROW } from "../disk/disk-rows.ts";
 import { cutChanging } from "./cut-changing.ts";
 import { eachOf } from "../../../host/each-of.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { handleKey, isSameContent, isSettled } from "../disk/same-file.ts";
 import type { Arrival, Known, Observation, Settable } from "./observation.ts";
 import { changedAttributes, isArrival, isFolderChanged, isKnown, isLinked } from "./observation.ts";
@@ -254,10 +254,10 @@ export class ExternalChanges {
   }
 
   /** Names elsewhere came or went: nothing that the tree shows, but the tuple is a new one. */
-  async #refresh(row: DiskRow, { stat }: Found): Promise<void> {
+  async #refresh(row: DiskRow, { stat }: FoundEntry): Promise<void> {
     const put = (await this.#deps.rows.ofNode(row.node)).map((each) => ({ ...each, stat }));
-    const { upSeq } = await this.#deps.meta.facts();
-    await this.#deps.meta.broughtUp({ put, removed: [], places: [], upSeq });
+    const { appliedSeq } = await this.#deps.meta.facts();
+    await this.#deps.meta.recordApplied({ put, removed: [], places: [], appliedSeq });
   }
 
   #noteYoung({ path, found: { stat } }: Arrival): void {

@@ -3,7 +3,7 @@ import type { DiskStat } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../../meta/meta-store.ts";
 import { eachOf } from "../../../host/each-of.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { isSameContent, isSameHandle } from "../disk/same-file.ts";
 import type { Arrival, Observation } from "./observation.ts";
 import { changedAttributes, isArrival, isLinked } from "./observation.ts";
@@ -115,7 +115,7 @@ export class Moves {
 }
 
 /** A rename's new tuple, unless more than a rename happened: then the next comparison has to see it. */
-function statAfterMove(source: DiskRow, { stat }: Found): DiskStat {
+function statAfterMove(source: DiskRow, { stat }: FoundEntry): DiskStat {
   if (stat.type === "folder")
     return {
       ...stat,

@@ -1,7 +1,7 @@
 // Observations: what a probe has found at names, and how it differs from what was recorded. Pure.
 import type { AttributeChange, DiskStat } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 
 /** A name that differs from what was recorded. */
@@ -12,11 +12,11 @@ export interface Observation {
   /** Row of the name; undefined for a new one. */
   row: DiskRow | undefined;
   /** Thing that lies there; undefined when nothing does. */
-  found: Found | undefined;
+  found: FoundEntry | undefined;
 }
 
 /** Something is there that was not recorded for this name. */
-export type Arrival = Observation & { found: Found };
+export type Arrival = Observation & { found: FoundEntry };
 /** The recorded file, with another tuple. */
 export type Known = Arrival & { row: DiskRow };
 export type Settable = Omit<AttributeChange, "sizeBytes">;

@@ -3,7 +3,7 @@
 import type { DiskFile, DiskRoot, Executor } from "@runnel/shared";
 import { DIGEST_BYTES, chunkOffsets, isRunnelError } from "@runnel/shared";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
-import type { Found } from "../disk/found.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
 
 /** Bytes read at most for all files of one report. */
@@ -21,7 +21,7 @@ export interface UnchangedBytesDeps {
 export async function hasRecordedBytes(
   { root, meta, executor }: UnchangedBytesDeps,
   path: string,
-  found: Found,
+  found: FoundEntry,
   row: DiskRow,
 ): Promise<boolean> {
   if (executor === undefined || found.stat.sizeBytes !== row.stat.sizeBytes || row.stat.sizeBytes === 0) return false;

@@ -159,13 +159,13 @@ export class DiskRows {
   }
 
   /** Stores what has changed, the seq now applied, and what is applied beyond it, in one transaction. After a failure all is still to be stored. */
-  async store(upSeq: number, passed?: Passed): Promise<void> {
+  async store(appliedSeq: number, passed?: Passed): Promise<void> {
     const put = [...this.#put.values()];
-    await this.#meta.broughtUp({
+    await this.#meta.recordApplied({
       put,
       removed: [...this.#removed.values()],
       places: [...this.#places.values()],
-      upSeq,
+      appliedSeq,
       ...(passed === undefined ? {} : { passed }),
     });
     this.#put.clear();

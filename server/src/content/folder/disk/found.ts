@@ -3,7 +3,7 @@ import type { DiskRoot, DiskStat } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 
 /** A file or folder at a path: its stat tuple and its identity. */
-export interface Found {
+export interface FoundEntry {
   stat: DiskStat;
   handle: Uint8Array;
 }
@@ -17,7 +17,7 @@ export interface Probes {
 }
 
 /** @returns undefined when nothing lies there. */
-export async function findAt(root: DiskRoot, path: string): Promise<Found | undefined> {
+export async function findAt(root: DiskRoot, path: string): Promise<FoundEntry | undefined> {
   try {
     const [stat, handle] = await Promise.all([root.stat(path), root.handle(path)]);
     return { stat, handle };

@@ -69,7 +69,7 @@ export class RootGuard {
     }
   }
 
-  async #find(): Promise<Found | undefined> {
+  async #find(): Promise<RootFault | undefined> {
     try {
       const reason = await this.#fault();
       this.#failedMs = undefined;
@@ -109,7 +109,7 @@ export class RootGuard {
   }
 }
 
-interface Found {
+interface RootFault {
   reason: string;
   isSure: boolean;
 }

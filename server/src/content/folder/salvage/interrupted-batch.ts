@@ -3,7 +3,7 @@
 import { isSameHandle } from "../disk/same-file.ts";
 import { bindsName, isLike, isIntentAt, nameAfter, placesSince } from "./places.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
-import type { Found, SalvageTree } from "./salvage-tree.ts";
+import type { FoundEntry, SalvageTree } from "./salvage-tree.ts";
 
 type Rename = Extract<SalvageCommit["operation"], { op: "rename" }>;
 
@@ -95,7 +95,12 @@ async function interruptedRename(
 }
 
 /** Tells whether what lies at the node's name is the node's: recorded for it, or as one of the commits up to this one left it. */
-function isNodes(tree: SalvageTree, found: Found, commit: SalvageCommit, earlier: readonly SalvageCommit[]): boolean {
+function isNodes(
+  tree: SalvageTree,
+  found: FoundEntry,
+  commit: SalvageCommit,
+  earlier: readonly SalvageCommit[],
+): boolean {
   const { node } = commit.result;
   if (tree.ownerOf(found) !== undefined) return tree.isOf(found, node);
   if (isLike(found, commit)) return true;

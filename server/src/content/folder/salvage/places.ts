@@ -1,6 +1,6 @@
 // Places where the commits of a log put things, and whether what lies there is theirs. Reads only.
 import type { SalvageCommit } from "./salvage-log.ts";
-import type { Found, SalvageTree } from "./salvage-tree.ts";
+import type { FoundEntry, SalvageTree } from "./salvage-tree.ts";
 import { stateOf } from "./salvage-tree.ts";
 
 /** Path after the rename `commit` of the name that it concerns, when it was `path` before. */
@@ -49,7 +49,7 @@ export function bindsName({ operation, path, from }: SalvageCommit, name: string
 }
 
 /** Compares size and time with what the commit says of its node. */
-export function isLike({ stat }: Found, commit: SalvageCommit): boolean {
+export function isLike({ stat }: FoundEntry, commit: SalvageCommit): boolean {
   const state = stateOf(commit, commit.result.node);
   if (state === undefined || state.type !== stat.type) return false;
   return stat.type !== "file" || (state.sizeBytes === stat.sizeBytes && state.mtimeNs === stat.mtimeNs);
@@ -65,8 +65,8 @@ export async function isIntentAt(tree: SalvageTree, path: string, commit: Salvag
 export function leftByExchange(
   tree: SalvageTree,
   { operation, change, result }: SalvageCommit,
-  source: Found | undefined,
-  target: Found | undefined,
+  source: FoundEntry | undefined,
+  target: FoundEntry | undefined,
 ): number | undefined {
   const out = change.replaces?.node;
   if (operation.op !== "rename" || operation.how === "exchange" || out === undefined) return undefined;

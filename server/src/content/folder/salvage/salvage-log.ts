@@ -52,7 +52,7 @@ interface ForeignChange {
 }
 
 class Reader {
-  upSeq = 0;
+  appliedSeq = 0;
   commits: SalvageCommit[] = [];
   readonly ownPaths = new Set<string>();
   readonly waited = new Set<number>();
@@ -92,8 +92,8 @@ class Reader {
   }
 
   up(seq: number): void {
-    this.upSeq = Math.max(this.upSeq, seq);
-    this.commits = this.commits.filter((commit) => commit.seq > this.upSeq);
+    this.appliedSeq = Math.max(this.appliedSeq, seq);
+    this.commits = this.commits.filter((commit) => commit.seq > this.appliedSeq);
   }
 
   /**

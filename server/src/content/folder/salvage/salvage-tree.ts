@@ -14,7 +14,7 @@ import { conflictName } from "../../../meta/conflict-name.ts";
 import { encodeRecord } from "../../../commit-log/record.ts";
 import type { IntentFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
 
-export interface Found {
+export interface FoundEntry {
   stat: DiskStat;
   handle: Uint8Array;
 }
@@ -47,7 +47,7 @@ export class SalvageTree {
     this.ownTouches = new Set(found.ownPaths);
   }
 
-  async find(path: string): Promise<Found | undefined> {
+  async find(path: string): Promise<FoundEntry | undefined> {
     try {
       return { stat: await this.root.stat(path), handle: await this.root.handle(path) };
     } catch (error) {
@@ -57,7 +57,7 @@ export class SalvageTree {
   }
 
   /** The commit that the file was put in place for, as far as the log tells. */
-  intentOf(found: Found): IntentFile | undefined {
+  intentOf(found: FoundEntry): IntentFile | undefined {
     return this.intents.get(handleKey(found.handle));
   }
 
@@ -81,22 +81,22 @@ export class SalvageTree {
   }
 
   /** Tells whether what lies there is another node's, as far as the log knows. */
-  isAnothers(found: Found, node: number): boolean {
+  isAnothers(found: FoundEntry, node: number): boolean {
     const owner = this.ownerOf(found);
     return owner !== undefined && owner !== node;
   }
 
   /** The node whose file it is, as far as the log tells. */
-  ownerOf(found: Found): number | undefined {
+  ownerOf(found: FoundEntry): number | undefined {
     return this.owners.get(handleKey(found.handle));
   }
 
-  isOf(found: Found, node: number): boolean {
+  isOf(found: FoundEntry, node: number): boolean {
     return this.ownerOf(found) === node;
   }
 
   /** Another program wrote it after the commit [F66]. Of folders nothing can be said: their times follow what is in them. */
-  isNewer(path: string, found: Found, wallNs: bigint): boolean {
+  isNewer(path: string, found: FoundEntry, wallNs: bigint): boolean {
     const { stat } = found;
     if (stat.type === "folder") return false;
     const intent = this.intentOf(found);
@@ -136,7 +136,7 @@ export class SalvageTree {
   }
 
   /** Takes an old file out of the tree, to the trash: commits to come may copy from it, and nothing is destroyed on a log's word alone. */
-  async takeOut(path: string, found: Found, node: number, seq: number): Promise<void> {
+  async takeOut(path: string, found: FoundEntry, node: number, seq: number): Promise<void> {
     const { stat, handle } = found;
     const version = { node, seq };
     const aside = joinPath(TRASH_FOLDER, trashName(UNKNOWN_EPOCH, version));

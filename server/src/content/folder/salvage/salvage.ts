@@ -13,7 +13,7 @@ import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
 import type { SalvageReport } from "../../content-store.ts";
-import type { Found } from "./salvage-tree.ts";
+import type { FoundEntry } from "./salvage-tree.ts";
 import { SalvageTree, ignoreRefused, isOfThePlace, stateOf } from "./salvage-tree.ts";
 
 export interface SalvageDeps {
@@ -215,7 +215,7 @@ class Salvage {
   }
 
   /** Makes way for a rename. */
-  private async clear(path: string, there: Found, node: number | undefined, commit: SalvageCommit): Promise<void> {
+  private async clear(path: string, there: FoundEntry, node: number | undefined, commit: SalvageCommit): Promise<void> {
     const { tree } = this;
     if (there.stat.type === "folder") {
       if (await removeEmpty(tree.root, path)) return;

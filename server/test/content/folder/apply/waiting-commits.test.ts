@@ -164,7 +164,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     await volume.clock.advance(100);
     expect(await volume.readFile("free")).toBe("text");
     expect((await volume.meta.passed()).waiting).toEqual([first.seq, last.seq]);
-    expect((await volume.meta.facts()).upSeq).toBeLessThan(first.seq);
+    expect((await volume.meta.facts()).appliedSeq).toBeLessThan(first.seq);
     await endsWell();
     expect((await volume.readVersion(node, last.version)).endsWith("2")).toBe(true);
   });

@@ -106,9 +106,9 @@ describe("records that outlive the ids", () => {
 
   it("[F64] what is applied is recorded in the log", async () => {
     const rig = await stuck();
-    const { upSeq } = await rig.volume.meta.facts();
+    const { appliedSeq } = await rig.volume.meta.facts();
     await rig.kill();
-    expect((await records(rig)).filter(({ kind }) => kind === "up").at(-1)).toEqual({ kind: "up", seq: upSeq });
+    expect((await records(rig)).filter(({ kind }) => kind === "up").at(-1)).toEqual({ kind: "up", seq: appliedSeq });
     await rig.open();
   });
 });
