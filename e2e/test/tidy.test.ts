@@ -34,10 +34,10 @@ import { scanCode } from "../src/tidy/scan-code.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Elliptic openings among 100 comments; on the way to 2 everywhere. */
-const ELLIPTIC_SHARES = { shared: 19, native: 11, server: 23, app: 2, e2e: 2, scripts: 2 };
+const ELLIPTIC_SHARES = { shared: 17, native: 5, server: 23, app: 2, e2e: 2, scripts: 2 };
 
 /** Private words that are left; only ever fewer. */
-const PRIVATE_WORDS = { shared: 32, native: 14, server: 148, app: 5, e2e: 2 };
+const PRIVATE_WORDS = { shared: 25, native: 1, server: 148, app: 5, e2e: 2 };
 
 /** Folders that are not split yet; only ever fewer. */
 const LARGE_FOLDERS = {

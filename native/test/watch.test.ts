@@ -156,7 +156,7 @@ describe("watching a tree that changes fast", () => {
     }
     const before = heard.overflows;
     writeFileSync(join(watched, "large", deep, "77", "new"), "");
-    // Told by name, or lost again and told so.
+    // StandInReply by name, or lost again and told so.
     await until(() => told.has(`large/${deep}77/new`) || heard.overflows > before);
     await watch.close();
     await watchedRoot.close();

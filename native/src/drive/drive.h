@@ -1,5 +1,5 @@
-// What the drive's core and its two fronts (fuse/: a kernel, memory/: none) share: plain types, and the two interfaces
-// between them. No Node header, no libfuse header.
+// Types that the drive's core and its fronts (fuse/: a kernel, memory/: none) share: plain types, and the two
+// interfaces between them. No Node header, no libfuse header.
 //
 // A Reply is one request of a program, answered exactly once by one of its methods, from any thread and under no lock
 // of the core. A Front is what the core needs of its front. All its methods may be called from any thread, under the
@@ -50,7 +50,7 @@ struct Entry {
 
 using Xattrs = std::map<std::string, std::string>;
 
-// What stat shows.
+// Attributes as stat(2) shows them.
 struct Attributes {
   uint64_t ino = 0;
   uint32_t mode = 0;
@@ -146,7 +146,7 @@ class Front {
   }
 };
 
-// By operation: what the agent is asked (DriveRequest of drive.ts), then what is only counted.
+// Operations: those that the agent is asked for (DriveRequest of drive.ts), then what is only counted.
 enum class Op : uint8_t {
   kLookup,
   kGetattr,
@@ -187,7 +187,7 @@ struct LayerRanges {
   std::vector<ByteRange> extents;
 };
 
-// One request to the agent. Which fields mean something depends on `op`; drive.ts says which.
+// A request to the agent. The fields that mean something depend on `op`; drive.ts says which.
 struct Message {
   uint64_t id = 0;
   Op op = Op::kLookup;
@@ -237,7 +237,7 @@ struct Notice {
   Kind error = Kind::kNone;
 };
 
-// What the agent said to a message, or why it is not waited for any longer.
+// The agent's answer to a message, or why it is not waited for any longer.
 struct Answer {
   Kind error = Kind::kNone;
   bool is_given_up = false;  // deadline, interrupt, end of the drive: the agent did not say this
@@ -255,8 +255,8 @@ struct CoreSettings {
   uint64_t entries_max = 100000;
   uint64_t root_node = 1;
   bool is_read_only = false;
-  // What names that programs take for one have in common, as a kernel without upper and lower case needs it. Null: they
-  // differ.
+  // Folds names that programs take for one to what they have in common, as a kernel without upper and lower case needs
+  // it. Null: they differ.
   std::function<std::string(std::string_view)> fold;
   // The most the kernel may answer names and attributes by itself; 0: it asks every time.
   uint32_t kernel_timeout_ms = 1000;
@@ -266,10 +266,10 @@ constexpr uint64_t kRootId = 1;                        // FUSE_ROOT_ID
 constexpr uint64_t kAliasBase = uint64_t{1} << 53;     // kernel ids from here on are aliases, never nodes
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 38;  // LIMITS.fileBytes
 
-// Of holes and of what files take: as most disks have it.
+// The unit of holes and of what files take, as most disks have it.
 constexpr uint64_t kBlockBytes = 4096;
 
-// What a file of that size takes on disk when it has no holes.
+// The bytes that a file of that size takes on disk when it has no holes.
 constexpr uint64_t WholeBlocks(uint64_t size_bytes) {
   return (size_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
 }

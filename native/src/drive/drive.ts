@@ -8,13 +8,13 @@ import type { ErrorKind, FileType, NodeState, Xattr } from "@runnel/shared";
 
 /** A node's attributes as programs see them. */
 export interface DriveEntry extends Omit<NodeState, "seq" | "target" | "xattrSeq"> {
-  /** Of a symlink. */
+  /** The target of a symlink. */
   target?: string;
   /** It has extended attributes: xattrSeq of its state; 0 or left out when it has none. */
   xattrs?: number;
 }
 
-/** One name of a folder. `entry` undefined: known absent. */
+/** A name of a folder, known absent when `entry` is undefined. */
 export interface DriveBinding {
   folder: number;
   name: string;
@@ -90,7 +90,7 @@ export type DriveRequest = { id: number; caller: Caller } & (
       node: number;
       /** The version this commit replaces: the one the file was opened over, or that of its last commit. */
       baseVersion: number;
-      /** How much of the content of baseVersion still shows through (0 after O_TRUNC; it stays useful for COPY). */
+      /** The bytes of the content of baseVersion that still shows through (0 after O_TRUNC; it stays useful for COPY). */
       baseBytes: number;
       /**
        * The content the file reads from, 0 = none (a new file). It is of baseVersion, unless an earlier commit of this file has not been
@@ -100,7 +100,7 @@ export type DriveRequest = { id: number; caller: Caller } & (
       /** The file with bytes that this program last opened to read, 0 = none or this one: a hint. */
       readBefore: number;
       sizeBytes: number;
-      /** What no commit holds yet, lowest first; a later layer covers an earlier one. Usually one; none when only the size or times changed. */
+      /** The data that no commit holds yet, lowest first; a later layer covers an earlier one. Usually one; none when only the size or times changed. */
       layers: { path: string; extents: ByteRange[] }[];
       mtimeNs: bigint;
       /** When it was last changed, by the clock here. */
@@ -128,7 +128,7 @@ export interface DriveStatistics {
   openFiles: number;
   pendingRequests: number;
   entries: number;
-  /** What the kernel holds of us: bounded by its own memory. */
+  /** Nodes that the kernel holds of us, bounded by its own memory. */
   kernelNodes: number;
 }
 
@@ -150,7 +150,7 @@ export interface DriveSettings {
    * and attribute, since it cannot be told to forget one.
    */
   usesFsKit?: boolean;
-  /** What a drive has left at the mount point whose process died is still there, and gives way to this one: at no moment, where the system allows that, is the bare folder there. */
+  /** A mount is still there whose process died, and gives way to this one: at no moment, where the system allows that, is the bare folder there. */
   replacesDead?: boolean;
   /** The node that is mounted; 1 unless said. */
   rootNode?: number;
@@ -173,7 +173,7 @@ export interface Drive {
 
   putContent(content: DriveContent): void;
   putRanges(content: number, present: readonly ByteRange[]): void;
-  /** False: a file is open over it, which may still ask for more of it; it stays. To be tried again after `closed`. */
+  /** Returns false when a file is open over it, which may still ask for more of it; it stays. To be tried again after `closed`. */
   dropContent(content: number): boolean;
   /**
    * Nobody opens it from here on. The file, if it is open over it, reads on: what it has there must stay, and what it lacks it still asks for. False: another

@@ -20,7 +20,7 @@ class KernelFront {
     bool replaces_dead = false;  // at the mount point there is a mount whose process has ended
   };
 
-  // Not before Close or EndNow has ended the mount, or Start has failed.
+  // Must not run before Close or EndNow has ended the mount, or Start has failed.
   virtual ~KernelFront() = default;
 
   virtual DriveCore& core() = 0;

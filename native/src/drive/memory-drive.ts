@@ -9,7 +9,7 @@ import { Program, type RequestResult } from "./program.ts";
 export interface MemoryDrive extends Drive {
   /** A program that uses the drive; its own open files. */
   program(caller?: { uid: number; gid: number; pid?: number }): Program;
-  /** One low-level request, as a kernel makes it. Resolves with its errno in `error`. Aborting the signal interrupts it. */
+  /** Makes one low-level request, as a kernel makes it. Resolves with its errno in `error`. Aborting the signal interrupts it. */
   request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult>;
   /**
    * `forget` is told what a kernel is to forget, in order, within whatever call led to it; `forgotten` is for when it has. Without it, everything is
@@ -126,7 +126,7 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
   }
 
   request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult> {
-    // As after an unmount by force: handles of before are gone.
+    // Handles of before are gone, as after an unmount by force.
     if (this.#isClosed) return Promise.resolve({ error: ENOTCONN, written: 0, keepsCache: false });
     const ticket = this.#nextTicket++;
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// What both engines share: the face of drive.node's one class. Packs entries, so that a listing crosses in three values, and checks
+// The part that both engines share: the face of drive.node's one class. Packs entries, so that a listing crosses in three values, and checks
 // what the native side trusts.
 import { RunnelError, type ErrorKind, type FileType, type Xattr } from "@runnel/shared";
 import type {
@@ -13,16 +13,16 @@ import type {
 } from "./drive.ts";
 import { loadAddon } from "../load.ts";
 
-/** What stays in here. */
+/** Items that stay in here. */
 type InternalItem =
   | { op: "ready" }
   | { op: "ended"; isDone: boolean }
   | { op: "committed"; ticket: number; kind: ErrorKind | "" };
 
-/** What comes out of the native queue: requests and notices in order, and what stays in here. */
+/** Items of the native queue: requests and notices in order, and what stays in here. */
 export type NativeItem = DriveRequest | DriveNotice | InternalItem;
 
-/** What a kernel is to forget before `untilMs`: a name of a folder, or (folder 0) the attributes of an id. Ids are the kernel's. */
+/** An order to a kernel to forget, before `untilMs`, a name of a folder, or (folder 0) the attributes of an id. Ids are the kernel's. */
 export interface Invalidation {
   folder: number;
   name: string;
@@ -171,7 +171,7 @@ export class AgentSide {
   readonly native: NativeDrive;
   readonly #before: () => void;
   readonly #after: () => void;
-  /** Who waits for all commits, by ticket; undefined once nobody answers any more. */
+  /** Callers that wait for all commits, by ticket; undefined once nobody answers any more. */
   #committing: Map<number, (failure: ErrorKind | undefined) => void> | undefined = new Map();
   #nextTicket = 1;
 
@@ -265,13 +265,13 @@ export class AgentSide {
     });
   }
 
-  /** For the engine: the native side has told that all commits of a ticket have been answered. */
+  /** Settles a ticket: the native side has reported that all its commits have been answered. */
   committedAll(ticket: number, kind: ErrorKind | ""): void {
     this.#committing?.get(ticket)?.(kind === "" ? undefined : kind);
     this.#committing?.delete(ticket);
   }
 
-  /** For the engine: the native side tells nothing from here on. */
+  /** Fails those that wait: the native side reports nothing from here on. */
   endCommits(): void {
     for (const resolve of this.#committing?.values() ?? []) resolve("Io");
     this.#committing = undefined;

@@ -35,7 +35,7 @@ export interface RequestResult {
 
 export type Request = (op: string, args: object, signal?: AbortSignal) => Promise<RequestResult>;
 
-/** What a system call fails with: errno, as the kernel would return it. */
+/** The failure of a system call: errno, as the kernel would return it. */
 export class ProgramError extends Error {
   readonly errno: number;
   constructor(errno: number, call: string) {

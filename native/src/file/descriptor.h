@@ -29,7 +29,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// How many this process may have open at once.
+// The number that this process may have open at once.
 size_t DescriptorLimit();
 
 }  // namespace runnel

@@ -1,4 +1,4 @@
-// What core.node exports. Asynchronous functions run on the addon's threads and keep a reference to each buffer they are given
+// The exports of core.node. Asynchronous functions run on the addon's threads and keep a reference to each buffer they are given
 // until their promise settles: nobody may change or transfer it before. They reject with an Error that has a `code`: an errno
 // name or one of those in system-call.ts. Arguments are checked by the classes that call them.
 import { loadAddon } from "../load.ts";
@@ -40,7 +40,7 @@ export interface DigestStream {
  */
 export type ChunkEngine = "plain" | "roll" | "portable" | "avx2" | "gfni" | "neon";
 
-/** One of `digestEngines`. "instructions" digests one stream at a time, "interleaved" two and "lanes" sixteen. */
+/** An engine of `digestEngines`. "instructions" digests one stream at a time, "interleaved" two and "lanes" sixteen. */
 export type DigestEngine = "portable" | "instructions" | "interleaved" | "lanes";
 
 /** Mode, uid, gid, mtimeNs; undefined stays as it is. */
@@ -114,9 +114,9 @@ export interface CoreAddon {
   /** Fills `into` or rejects. */
   decompress(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): Promise<void>;
 
-  /** How many this process may have open at once. */
+  /** The number that this process may have open at once. */
   readonly descriptorLimit: number;
-  /** What this processor can run, the fastest first. */
+  /** Engines that this processor can run, the fastest first. */
   readonly chunkEngines: readonly Exclude<ChunkEngine, "plain">[];
   readonly digestEngines: readonly DigestEngine[];
   /**
@@ -128,7 +128,7 @@ export interface CoreAddon {
   DigestStream: new (engine?: DigestEngine) => DigestStream;
   Rechunk: new (baseLengths: Uint32Array, dirty: readonly number[], sizeBytes: number, preset: ChunkPreset) => Rechunk;
   compressNow(bytes: Uint8Array, prefix: Uint8Array, level: number): ArrayBuffer | undefined;
-  /** Whether these bytes are framed as one run that may have this length: to be asked before memory is taken for it. */
+  /** Returns true when these bytes are framed as one run that may have this length: to be asked before memory is taken for it. */
   mayHoldRun(bytes: Uint8Array, rawBytes: number): boolean;
   decompressNow(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): void;
 }

@@ -1,4 +1,4 @@
-// What the addon trusts is checked here: paths as expected failures, sizes as programmer's errors.
+// Checks what the addon trusts: paths as expected failures, sizes as programmer's errors.
 import { RunnelError } from "@runnel/shared";
 import type { SetStat } from "@runnel/shared";
 
@@ -13,7 +13,7 @@ export function checkPath(path: string, operation: string): void {
   }
 }
 
-/** As checkPath, for operations that need a name: the root itself has none. */
+/** Checks a path like checkPath, for operations that need a name: the root itself has none. */
 export function checkName(path: string, operation: string): void {
   if (path === "") throw new RunnelError("Invalid", operation, `${operation}: the root has no name`);
   checkPath(path, operation);

@@ -23,7 +23,7 @@ export function realDisk(gate?: DescriptorGate): Disk {
   };
 }
 
-/** How many files this process may have open at once. */
+/** The number of files that this process may have open at once. */
 export function descriptorLimit(): number {
   return coreAddon().descriptorLimit;
 }

@@ -26,7 +26,7 @@ struct Folder {
 std::unique_ptr<PooledFile> Make(const Folder& folder, size_t number) {
   const std::string path = folder.path + "/" + std::to_string(number);
   UniqueFd fd;
-  REQUIRE(PooledFile::OpenWithRoom([&path](int* to) { return MakeOverlayFile(path, to); }, &fd) == 0);
+  REQUIRE(PooledFile::OpenReclaiming([&path](int* to) { return MakeOverlayFile(path, to); }, &fd) == 0);
   size_t written = 0;
   REQUIRE(WriteOverlay(fd.Get(), 0, "text", 4, &written) == 0);
   return std::make_unique<PooledFile>(path, true, std::move(fd));

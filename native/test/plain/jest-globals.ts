@@ -83,12 +83,10 @@ export const describe = Object.assign((title: string, body: Body) => addBlock(ti
   each: eachOf(addBlock),
 });
 
-export const it = Object.assign((title: string, body: Body) => addTest(title, body, false), {
+export const test = Object.assign((title: string, body: Body) => addTest(title, body, false), {
   skip: (title: string, body: Body) => addTest(title, body, true),
   each: eachOf(addTest),
 });
-
-export const test = it;
 
 export function beforeEach(body: Body): void {
   current().before.push(body);

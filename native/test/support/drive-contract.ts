@@ -241,9 +241,9 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       const fd = await program.open("a", O_RDWR);
       await program.write(fd, 0, bytes("T"));
       await program.fsync(fd);
-      await rig.until(async () => !(await agent.letGo("a", false)));
+      await rig.until(async () => !(await agent.releaseContent("a", false)));
       const opened = await count("open");
-      expect(await agent.letGo("a", true)).toBe(true);
+      expect(await agent.releaseContent("a", true)).toBe(true);
       expect(text(await program.read(fd, 0, 100))).toBe("Text");
       await program.close(fd);
       await rig.until(async () => (await agent.statistics()).openFiles === 0);

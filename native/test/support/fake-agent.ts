@@ -604,7 +604,7 @@ export class FakeAgent {
    * Returns true when nobody but the file that was saved last (or nobody at all) has the current content of this path
    * open; it is not opened again then.
    */
-  letGo(path: string, isBySaved: boolean): boolean {
+  releaseContent(path: string, isBySaved: boolean): boolean {
     const node = this.#resolve(path);
     const saved = this.log.findLast((request) => "op" in request && request.op === "commit") as RequestOf<"commit">;
     for (const { id, node: of, version } of this.#contents.values()) {

@@ -16,7 +16,7 @@ export interface FileInfo {
   index: number;
 }
 
-export interface Told {
+export interface StandInReply {
   status: number;
   handle: number;
   text: string;
@@ -30,7 +30,7 @@ export interface Told {
 
 /** The addon that test/winfsp makes. */
 export interface StandIn {
-  ask(call: string, args: object): Promise<Told>;
+  ask(call: string, args: object): Promise<StandInReply>;
   heard(): [action: number, filter: number, path: string][];
   volume(): {
     mountpoint: string;
@@ -124,7 +124,7 @@ export class WindowsProgram implements TestProgram {
   }
 
   /** Makes a request. @throws StatusError when it fails. */
-  async ask(call: string, args: object): Promise<Told> {
+  async ask(call: string, args: object): Promise<StandInReply> {
     const told = await this.#standIn.ask(call, args);
     if (told.status !== 0) throw new StatusError(call, told.status);
     return told;
@@ -133,7 +133,7 @@ export class WindowsProgram implements TestProgram {
   /** Opens, does something and closes, whatever came of it. */
   async with<T>(
     how: { path: string; access: number; disposition?: number; options?: number; attributes?: number },
-    what: (told: Told) => Promise<T>,
+    what: (told: StandInReply) => Promise<T>,
   ): Promise<T> {
     const told = await this.ask("open", how);
     try {

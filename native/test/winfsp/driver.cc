@@ -122,7 +122,7 @@ NTSTATUS Driver::Transact(UINT32 kind, const std::function<NTSTATUS()>& run, ULO
   return answer;
 }
 
-void Driver::Ask(const std::string& call, Asked asked, std::function<void(Told)> done) {
+void Driver::Ask(const std::string& call, Asked asked, std::function<void(StandInReply)> done) {
   static const std::map<std::string, Call> kCalls = {
       {"open", &Driver::OpenFile},
       {"close", &Driver::CloseFile},
@@ -146,7 +146,7 @@ void Driver::Ask(const std::string& call, Asked asked, std::function<void(Told)>
   const auto found = kCalls.find(call);
   const std::lock_guard lock(mutex_);
   if (found == kCalls.end() || file_system_ == nullptr || is_stopping_) {
-    Told told;
+    StandInReply told;
     told.status = found == kCalls.end() ? STATUS_INVALID_PARAMETER : STATUS_DEVICE_NOT_READY;
     return done(told);
   }

@@ -58,7 +58,7 @@ struct Asked {
   std::string bytes;
 };
 
-struct Told {
+struct StandInReply {
   NTSTATUS status = STATUS_SUCCESS;
   int64_t handle = 0;
   bool has_info = false;
@@ -93,7 +93,7 @@ class Driver {
   // ── what programs do ──
   // Runs the call on one of the file system's threads; `done` on that thread, or on whichever answers.
   // STATUS_DEVICE_NOT_READY without a file system.
-  void Ask(const std::string& call, Asked asked, std::function<void(Told)> done);
+  void Ask(const std::string& call, Asked asked, std::function<void(StandInReply)> done);
 
   std::wstring mountpoint();
   std::wstring prefix();
@@ -102,31 +102,31 @@ class Driver {
   std::vector<Notification> TakeHeard();
 
  private:
-  using Call = Told (Driver::*)(const Asked&);
+  using Call = StandInReply (Driver::*)(const Asked&);
   void Serve();
   // The file system's context of a handle.
   FileObject* Find(int64_t handle);
 
-  Told OpenFile(const Asked& asked);
-  Told CloseFile(const Asked& asked);
-  Told Cleanup(const Asked& asked);
-  Told Read(const Asked& asked);
-  Told Write(const Asked& asked);
-  Told Flush(const Asked& asked);
-  Told GetInfo(const Asked& asked);
-  Told SetBasic(const Asked& asked);
-  Told SetSize(const Asked& asked);
-  Told SetDisposition(const Asked& asked);
-  Told Rename(const Asked& asked);
-  Told List(const Asked& asked);
-  Told DirInfo(const Asked& asked);
-  Told GetSecurity(const Asked& asked);
-  Told SetSecurity(const Asked& asked);
-  Told GetLink(const Asked& asked);
-  Told SetLink(const Asked& asked);
-  Told GetVolume(const Asked& asked);
+  StandInReply OpenFile(const Asked& asked);
+  StandInReply CloseFile(const Asked& asked);
+  StandInReply Cleanup(const Asked& asked);
+  StandInReply Read(const Asked& asked);
+  StandInReply Write(const Asked& asked);
+  StandInReply Flush(const Asked& asked);
+  StandInReply GetInfo(const Asked& asked);
+  StandInReply SetBasic(const Asked& asked);
+  StandInReply SetSize(const Asked& asked);
+  StandInReply SetDisposition(const Asked& asked);
+  StandInReply Rename(const Asked& asked);
+  StandInReply List(const Asked& asked);
+  StandInReply DirInfo(const Asked& asked);
+  StandInReply GetSecurity(const Asked& asked);
+  StandInReply SetSecurity(const Asked& asked);
+  StandInReply GetLink(const Asked& asked);
+  StandInReply SetLink(const Asked& asked);
+  StandInReply GetVolume(const Asked& asked);
 
-  NTSTATUS OpenOnce(const Asked& asked, std::wstring* path, Told* told);
+  NTSTATUS OpenOnce(const Asked& asked, std::wstring* path, StandInReply* told);
   // Checks access as WinFsp does: the file's own descriptor, or for a removal that of its folder.
   NTSTATUS Check(std::wstring path, UINT32 access, UINT32 options, bool checks_folder, UINT32* link_at);
   // Gives `run` an operation context, and waits when it answers STATUS_PENDING.

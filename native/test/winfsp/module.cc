@@ -62,7 +62,7 @@ Napi::Object InfoOf(Napi::Env env, const FSP_FSCTL_FILE_INFO& info) {
   return object;
 }
 
-Napi::Object ObjectOf(Napi::Env env, const Told& told) {
+Napi::Object ObjectOf(Napi::Env env, const StandInReply& told) {
   Napi::Object object = Napi::Object::New(env);
   object.Set("status", static_cast<double>(static_cast<uint32_t>(told.status)));
   object.Set("handle", static_cast<double>(told.handle));
@@ -86,10 +86,12 @@ Napi::ThreadSafeFunction to_javascript;
 
 Napi::Value Ask(const Napi::CallbackInfo& info) {
   const auto deferred = std::make_shared<Napi::Promise::Deferred>(info.Env());
-  Driver::Get().Ask(info[0].As<Napi::String>().Utf8Value(), AskedOf(info[1].As<Napi::Object>()), [deferred](Told told) {
-    to_javascript.NonBlockingCall(
-        [deferred, told = std::move(told)](Napi::Env env, Napi::Function) { deferred->Resolve(ObjectOf(env, told)); });
-  });
+  Driver::Get().Ask(info[0].As<Napi::String>().Utf8Value(), AskedOf(info[1].As<Napi::Object>()),
+                    [deferred](StandInReply told) {
+                      to_javascript.NonBlockingCall([deferred, told = std::move(told)](Napi::Env env, Napi::Function) {
+                        deferred->Resolve(ObjectOf(env, told));
+                      });
+                    });
   return deferred->Promise();
 }
 

@@ -38,8 +38,8 @@ bool IsAllowed(PSECURITY_DESCRIPTOR descriptor, UINT32 access) {
   return AccessCheck(descriptor, OwnToken(), access, &mapping, privileges, &size, &granted, &is_allowed) && is_allowed;
 }
 
-Told Failed(NTSTATUS status) {
-  Told told;
+StandInReply Failed(NTSTATUS status) {
+  StandInReply told;
   told.status = status;
   return told;
 }
@@ -69,7 +69,7 @@ NTSTATUS Driver::Check(std::wstring path, UINT32 access, UINT32 options, bool ch
   return rest == 0 || IsAllowed(descriptor.data(), rest) ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
 }
 
-NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, Told* told) {
+NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, StandInReply* told) {
   const UINT32 options = asked.options | asked.disposition << 24;
   const bool overwrites = asked.disposition == FILE_OVERWRITE || asked.disposition == FILE_OVERWRITE_IF;
   const bool may_make =
@@ -126,8 +126,8 @@ NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, Told* told) {
 }
 
 // The kernel begins anew with the path that a link has led to.
-Told Driver::OpenFile(const Asked& asked) {
-  Told told;
+StandInReply Driver::OpenFile(const Asked& asked) {
+  StandInReply told;
   std::wstring path = asked.path;
   for (int links = 0; links < kLinksMax; ++links) {
     told.status = OpenOnce(asked, &path, &told);
@@ -137,7 +137,7 @@ Told Driver::OpenFile(const Asked& asked) {
 }
 
 // All handles of a file object are closed. With PostCleanupWhenModifiedOnly, only a change or a removal is told of.
-Told Driver::Cleanup(const Asked& asked) {
+StandInReply Driver::Cleanup(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
   if (!file->is_modified && !file->is_delete_pending && params_.PostCleanupWhenModifiedOnly) return {};
@@ -147,8 +147,8 @@ Told Driver::Cleanup(const Asked& asked) {
   return {};
 }
 
-Told Driver::CloseFile(const Asked& asked) {
-  const Told cleaned = Cleanup(asked);
+StandInReply Driver::CloseFile(const Asked& asked) {
+  const StandInReply cleaned = Cleanup(asked);
   if (cleaned.status != STATUS_SUCCESS) return cleaned;
   Operations().Close(FileSystem(), Find(asked.handle)->context);
   const std::lock_guard lock(mutex_);
@@ -156,10 +156,10 @@ Told Driver::CloseFile(const Asked& asked) {
   return {};
 }
 
-Told Driver::Read(const Asked& asked) {
+StandInReply Driver::Read(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   told.bytes.resize(asked.size);
   ULONG count = 0;
   told.status = Transact(
@@ -173,10 +173,10 @@ Told Driver::Read(const Asked& asked) {
   return told;
 }
 
-Told Driver::Write(const Asked& asked) {
+StandInReply Driver::Write(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   std::string bytes = asked.bytes;
   const uint64_t offset = asked.is_on ? UINT64_MAX : asked.offset;
   ULONG count = 0;
@@ -191,28 +191,28 @@ Told Driver::Write(const Asked& asked) {
   return told;
 }
 
-Told Driver::Flush(const Asked& asked) {
+StandInReply Driver::Flush(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   told.status = Operations().Flush(FileSystem(), file->context, &told.info);
   told.has_info = told.status == STATUS_SUCCESS;
   return told;
 }
 
-Told Driver::GetInfo(const Asked& asked) {
+StandInReply Driver::GetInfo(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   told.status = Operations().GetFileInfo(FileSystem(), file->context, &told.info);
   told.has_info = told.status == STATUS_SUCCESS;
   return told;
 }
 
-Told Driver::SetBasic(const Asked& asked) {
+StandInReply Driver::SetBasic(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   const UINT32 attributes = asked.attributes == 0 ? INVALID_FILE_ATTRIBUTES : asked.attributes;
   told.status =
       Operations().SetBasicInfo(FileSystem(), file->context, attributes, 0, asked.atime, asked.mtime, 0, &told.info);
@@ -220,18 +220,18 @@ Told Driver::SetBasic(const Asked& asked) {
   return told;
 }
 
-Told Driver::SetSize(const Asked& asked) {
+StandInReply Driver::SetSize(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
   if ((file->access & FILE_WRITE_DATA) == 0) return Failed(STATUS_ACCESS_DENIED);
-  Told told;
+  StandInReply told;
   told.status = Operations().SetFileSize(FileSystem(), file->context, asked.size, asked.is_on, &told.info);
   told.has_info = told.status == STATUS_SUCCESS;
   file->is_modified = file->is_modified || told.has_info;
   return told;
 }
 
-Told Driver::SetDisposition(const Asked& asked) {
+StandInReply Driver::SetDisposition(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
   if ((file->access & DELETE) == 0) return Failed(STATUS_ACCESS_DENIED);
@@ -246,7 +246,7 @@ Told Driver::SetDisposition(const Asked& asked) {
   return Failed(status);
 }
 
-Told Driver::Rename(const Asked& asked) {
+StandInReply Driver::Rename(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
   if ((file->access & DELETE) == 0) return Failed(STATUS_ACCESS_DENIED);
@@ -270,10 +270,10 @@ Told Driver::Rename(const Asked& asked) {
   return {};
 }
 
-Told Driver::List(const Asked& asked) {
+StandInReply Driver::List(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   std::vector<uint64_t> buffer(kPageBytes / sizeof(uint64_t));
   uint64_t marker[2] = {0, 0};
   bool is_whole = false;
@@ -290,10 +290,10 @@ Told Driver::List(const Asked& asked) {
   return told;
 }
 
-Told Driver::DirInfo(const Asked& asked) {
+StandInReply Driver::DirInfo(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   std::vector<uint64_t> room((sizeof(FSP_FSCTL_DIR_INFO) + 255 * sizeof(WCHAR)) / sizeof(uint64_t) + 1);
   auto* item = reinterpret_cast<FSP_FSCTL_DIR_INFO*>(room.data());
   std::wstring name = asked.path;
@@ -303,10 +303,10 @@ Told Driver::DirInfo(const Asked& asked) {
   return told;
 }
 
-Told Driver::GetSecurity(const Asked& asked) {
+StandInReply Driver::GetSecurity(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   SIZE_T size = 4;
   if (Operations().GetSecurity(FileSystem(), file->context, nullptr, &size) != STATUS_BUFFER_OVERFLOW)
     return Failed(STATUS_INTERNAL_ERROR);
@@ -324,7 +324,7 @@ Told Driver::GetSecurity(const Asked& asked) {
   return told;
 }
 
-Told Driver::SetSecurity(const Asked& asked) {
+StandInReply Driver::SetSecurity(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
   PSECURITY_DESCRIPTOR descriptor = nullptr;
@@ -340,10 +340,10 @@ Told Driver::SetSecurity(const Asked& asked) {
   return Failed(status);
 }
 
-Told Driver::GetLink(const Asked& asked) {
+StandInReply Driver::GetLink(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
-  Told told;
+  StandInReply told;
   told.bytes.resize(MAXIMUM_REPARSE_DATA_BUFFER_SIZE);
   SIZE_T size = told.bytes.size();
   std::wstring path = file->path;
@@ -358,7 +358,7 @@ Told Driver::GetLink(const Asked& asked) {
   return told;
 }
 
-Told Driver::SetLink(const Asked& asked) {
+StandInReply Driver::SetLink(const Asked& asked) {
   FileObject* file = Find(asked.handle);
   if (file == nullptr) return Failed(STATUS_INVALID_HANDLE);
   const uint16_t bytes = static_cast<uint16_t>(asked.to.size() * sizeof(WCHAR));
@@ -375,8 +375,8 @@ Told Driver::SetLink(const Asked& asked) {
   return Failed(Operations().SetReparsePoint(FileSystem(), file->context, path.data(), data.data(), data.size()));
 }
 
-Told Driver::GetVolume(const Asked&) {
-  Told told;
+StandInReply Driver::GetVolume(const Asked&) {
+  StandInReply told;
   told.status = Operations().GetVolumeInfo(FileSystem(), &told.volume);
   return told;
 }

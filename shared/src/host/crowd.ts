@@ -22,7 +22,7 @@ export class Crowd {
 
   /** `turnOut`: has to make room. Returns what it leaves by, once it is known or gone. */
   enter(address: string, turnOut: () => void): () => void {
-    if (this.count >= this.most) this.makeRoom();
+    if (this.count >= this.most) this.evictOldest();
     const member = { network: networkOf(address), turnOut };
     const members = this.networks.get(member.network);
     if (members === undefined) this.networks.set(member.network, [member]);
@@ -31,7 +31,7 @@ export class Crowd {
     return () => this.leave(member);
   }
 
-  private makeRoom(): void {
+  private evictOldest(): void {
     let busiest: Member[] = [];
     for (const members of this.networks.values()) if (members.length > busiest.length) busiest = members;
     const chance = Math.imul(this.turnedOut++, GOLDEN_RATIO) >>> 0;

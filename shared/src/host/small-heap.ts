@@ -9,12 +9,12 @@ const GROWING_PERCENT = 50;
  * A small heap may grow by so much nevertheless: bytes that pass through count like the heap's own, and a collection for each few megabytes of them takes as long as
  * all other work on them.
  */
-const ROOM_BYTES = 12 * 1024 * 1024;
+const SPARE_BYTES = 12 * 1024 * 1024;
 /**
  * While a content passes through it may grow by this: nearly all of that is bytes which the collections of the young half free, and whole collections
  * for them take half of a server's time.
  */
-const TRANSFER_ROOM_BYTES = 32 * 1024 * 1024;
+const TRANSFER_SPARE_BYTES = 32 * 1024 * 1024;
 
 /** After so much from the network its garbage goes. Left to itself V8 keeps 64 MiB of it, since next to nothing of that lies on its own heap. */
 const PASSED_BYTES = 8 * 1024 * 1024;
@@ -31,11 +31,11 @@ let passings = 0;
 
 /** Calls after each whole collection: then an object that nobody has is gone. One that nobody holds calls nobody. */
 const collections = new FinalizationRegistry<undefined>(() => {
-  const roomBytes = passings > 0 ? TRANSFER_ROOM_BYTES : ROOM_BYTES;
+  const spareBytes = passings > 0 ? TRANSFER_SPARE_BYTES : SPARE_BYTES;
   passings = 0;
   const { used_heap_size: usedBytes, external_memory: outside } = getHeapStatistics();
   outsideBytes = outside;
-  const wanted = Math.max(GROWING_PERCENT, Math.round((100 * roomBytes) / usedBytes));
+  const wanted = Math.max(GROWING_PERCENT, Math.round((100 * spareBytes) / usedBytes));
   // V8 reads it at the end of the next one.
   if (Math.abs(wanted - percent) > GROWING_PERCENT / 2 || wanted === GROWING_PERCENT) setGrowing(wanted);
   collections.register({}, undefined);

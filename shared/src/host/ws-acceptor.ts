@@ -113,7 +113,7 @@ export class WsAcceptor implements Acceptor {
   #doors(takesUpgrades: (door: HttpServer) => HttpServer): Doors {
     const { secrets, identity } = this.#callers;
     return {
-      plain: secrets === undefined ? undefined : takesUpgrades(impatient(createPlainServer(PATIENCE))),
+      plain: secrets === undefined ? undefined : takesUpgrades(withTimeouts(createPlainServer(REQUEST_TIMEOUTS))),
       secure: () => {
         const known = identity?.();
         return known === undefined ? undefined : takesUpgrades(secureDoor(known));
@@ -131,7 +131,7 @@ function keepOn(secrets: LocalSecrets | undefined, place: AddressInfo, secret: s
 }
 
 /** Who opens a connection and says nothing is gone after strangerMs. */
-const PATIENCE = {
+const REQUEST_TIMEOUTS = {
   headersTimeout: TIMING.strangerMs,
   requestTimeout: TIMING.strangerMs,
   connectionsCheckingInterval: LOOK_MS,
@@ -139,7 +139,7 @@ const PATIENCE = {
 
 function secureDoor({ key, certificate }: TlsIdentity): HttpServer {
   const door = createSecureServer({
-    ...PATIENCE,
+    ...REQUEST_TIMEOUTS,
     key,
     cert: certificate,
     minVersion: "TLSv1.3",
@@ -148,10 +148,10 @@ function secureDoor({ key, certificate }: TlsIdentity): HttpServer {
   });
   // A handshake that failed is the other side's affair.
   door.on("tlsClientError", (_error: Error, socket: Socket) => void socket.destroy());
-  return impatient(door);
+  return withTimeouts(door);
 }
 
-function impatient(door: HttpServer): HttpServer {
+function withTimeouts(door: HttpServer): HttpServer {
   door.on("request", (_request, response) => {
     response.writeHead(HTTP_UPGRADE_REQUIRED, { Connection: "close" });
     response.end("Here is a Runnel server; it speaks WebSocket.\n");

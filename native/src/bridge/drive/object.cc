@@ -211,7 +211,7 @@ Napi::Value DriveObject::PutContent(const Napi::CallbackInfo& info) {
   const std::string path = info[3].As<Napi::String>().Utf8Value();
   drive::UniqueFd fd;
   const drive::Kind error =
-      drive::PooledFile::OpenWithRoom([&path](int* to) { return drive::OpenContentFile(path, to); }, &fd);
+      drive::PooledFile::OpenReclaiming([&path](int* to) { return drive::OpenContentFile(path, to); }, &fd);
   if (error == drive::Kind::kNone) {
     auto content = std::make_shared<drive::Content>(IdOf(info[0]), IdOf(info[1]), IdOf(info[2]), IdOf(info[4]), path,
                                                     std::move(fd));

@@ -63,10 +63,10 @@ class Content {
 };
 using ContentPtr = std::shared_ptr<Content>;
 
-// Not thread-safe: DriveCore guards it.
+// DriveCore guards it: it is not thread-safe.
 class ContentTable {
  public:
-  // One that is there already stays, since files may be open over it, and takes what is present.
+  // A content that is there already stays, since files may be open over it, and takes what is present.
   void Put(ContentPtr content);
   ContentPtr Find(uint64_t id) const;
   ContentPtr FindVersion(uint64_t node, uint64_t version) const;

@@ -99,7 +99,7 @@ uint64_t File::AllocatedBytes() const {
   for (const auto& layer : layers) allocated_bytes += layer->file == nullptr ? 0 : layer->file->AllocatedBytes();
   const bool is_one_file = layers.size() + (base == nullptr ? 0 : 1) == 1;
   if (!is_one_file && extents <= kExtentsLookedAt) {
-    // Of each only what shows.
+    // Only what shows of each counts.
     Plan plan = PlanRead(0, size_bytes);
     if (plan.Open() != Kind::kNone) return WholeBlocks(size_bytes);
     size_t looks = 0;
@@ -185,7 +185,7 @@ Kind File::EnsureActive(SharedFd* fd) {
     std::string path =
         settings_.overlay_folder + "/" + settings_.overlay_prefix + "-" + std::to_string(next_overlay.fetch_add(1));
     UniqueFd made;
-    const Kind error = PooledFile::OpenWithRoom([&path](int* to) { return MakeOverlayFile(path, to); }, &made);
+    const Kind error = PooledFile::OpenReclaiming([&path](int* to) { return MakeOverlayFile(path, to); }, &made);
     if (error != Kind::kNone) return error == Kind::kNoSpace || error == Kind::kQuota ? error : Kind::kIo;
     layer = std::make_shared<Layer>();
     layer->file = std::make_unique<PooledFile>(std::move(path), true, std::move(made));
@@ -300,7 +300,7 @@ Kind File::WriteError() const {
   return OnlyAddsLocked() ? Kind::kNone : write_error_;
 }
 
-// Whether every byte of the version still shows.
+// Returns true while every byte of the version still shows.
 bool File::OnlyAddsLocked() const {
   const uint64_t version_bytes = base_ != nullptr ? base_->size_bytes : opened_bytes_;
   if (!frozen_.empty() || base_bytes_ != version_bytes || size_bytes_ < version_bytes) return false;

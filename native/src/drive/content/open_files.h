@@ -52,7 +52,7 @@ class File {
     uint64_t length = 0;
     bool is_missing = false;  // absent from the base
   };
-  // What a read has to do. Owners keep the files of the segments.
+  // The steps of a read. Owners keep the files of the segments.
   struct Plan {
     // Opens the files of all segments.
     Kind Open();
@@ -110,10 +110,10 @@ class File {
   // it in flight; or has `waiter` (if not 0) wait for the commit in flight; or says that there is nothing to do. The
   // message's id names the commit.
   CommitStep BeginCommit(Message* message, uint64_t waiter, const std::function<void()>& send);
-  // What the commit in flight saves stays readable when the agent removes its overlays. Before EndCommit, under no
-  // lock.
+  // The data that the commit in flight saves stays readable when the agent removes its overlays. Before EndCommit,
+  // under no lock.
   void KeepInFlight();
-  // Who waited.
+  // The waiters of it.
   std::vector<uint64_t> EndCommit(const Answer& answer);
   // A waiter gave up; the commit goes on. True when nobody waits for it any longer; *commit is its id.
   bool LeaveCommit(uint64_t waiter, uint64_t* commit);
@@ -154,7 +154,7 @@ class File {
 };
 using FilePtr = std::shared_ptr<File>;
 
-// One opening, until RELEASE.
+// An opening, until RELEASE.
 struct Handle {
   FilePtr file;
   bool can_write = false;

@@ -15,7 +15,7 @@ namespace {
 // A part of what the process may have open: the rest is for the agent's own files, its database, its sockets.
 constexpr size_t kShare = 10;
 constexpr size_t kLeast = 8;
-// What else has taken all of them gives some back soon.
+// Other users of descriptors give some back soon.
 constexpr int kTries = 100;
 constexpr auto kTryEvery = std::chrono::milliseconds(10);
 
@@ -80,7 +80,7 @@ Kind PooledFile::Use(SharedFd* fd) {
   }
   UniqueFd opened;
   const auto open = [this](int* to) { return can_write_ ? OpenOverlayFile(path_, to) : OpenContentFile(path_, to); };
-  if (const Kind error = OpenWithRoom(open, &opened); error != Kind::kNone) return error;
+  if (const Kind error = OpenReclaiming(open, &opened); error != Kind::kNone) return error;
   auto shared = std::make_shared<const UniqueFd>(std::move(opened));
   std::vector<SharedFd> closed;
   std::lock_guard lock(pool.mutex);
@@ -111,7 +111,7 @@ uint64_t PooledFile::AllocatedBytes() {
   return Use(&fd) == Kind::kNone ? AllocatedBytesOf(fd->Get()) : 0;
 }
 
-Kind PooledFile::OpenWithRoom(const std::function<Kind(int*)>& open, UniqueFd* fd) {
+Kind PooledFile::OpenReclaiming(const std::function<Kind(int*)>& open, UniqueFd* fd) {
   for (int tries = 1;; ++tries) {
     int opened = -1;
     const Kind error = open(&opened);

@@ -50,8 +50,8 @@ class PooledFile {
   uint64_t AllocatedBytes();
 
   // Opens a file by `open`. Where the process has no descriptor left, pooled files are closed for it.
-  static Kind OpenWithRoom(const std::function<Kind(int*)>& open, UniqueFd* fd);
-  // How many are open now that can be closed again.
+  static Kind OpenReclaiming(const std::function<Kind(int*)>& open, UniqueFd* fd);
+  // Counts those that are open now and can be closed again.
   static size_t OpenCount();
 
  private:

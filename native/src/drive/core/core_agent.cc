@@ -1,4 +1,4 @@
-// What the agent says, and what follows from it for the kernel: stale marks and invalidations.
+// Calls of the agent, and what follows from them for the kernel: stale marks and invalidations.
 #include <algorithm>
 
 #include "drive_core.h"
@@ -13,7 +13,7 @@ constexpr size_t kPutsAtOnce = 512;
 void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
   std::vector<EntryTable::Lost> lost;
   for (size_t at = 0; at < puts.size();) {
-    // In turns, so that a long batch holds up no program.
+    // The lock is taken in turns, so that a long batch blocks no program.
     std::lock_guard lock(mutex_);
     const int64_t now_ms = front_->NowBootMs();
     for (const size_t end = std::min(at + kPutsAtOnce, puts.size()); at < end; ++at) {
@@ -183,7 +183,7 @@ bool DriveCore::DropContentBut(uint64_t content, uint64_t file) {
   std::unique_lock lock(mutex_);
   const ContentPtr found = contents_.Find(content);
   lock.unlock();
-  // Its file is about to become another version's, under another name.
+  // The file is about to become another version's, under another name.
   if (found != nullptr && found->file.Pin() != Kind::kNone) return false;
   lock.lock();
   for (const auto& [id, other] : files_) {

@@ -88,7 +88,7 @@ void DriveCore::CommitDirty(uint64_t ticket) {
     std::atomic<size_t> left;
     std::atomic<Kind> error{Kind::kNone};
   };
-  // One more than there are files, so that it ends once also when there is none.
+  // The count is one more than there are files, so that it ends once also when there is none.
   const auto ending = std::make_shared<Ending>(dirty.size() + 1);
   const auto ended = [this, ticket, ending](Kind error) {
     Kind none = Kind::kNone;
@@ -135,7 +135,7 @@ void DriveCore::Release(Handle* handle) {
 void DriveCore::Finish(const FilePtr& file) {
   std::unique_lock lock(mutex_);
   if (file->has_ended || file->writers > 0) return;
-  // What failed has been told and is with the agent; only what came after it is committed now.
+  // A failure has been reported and its data is with the agent; only what came after it is committed now.
   const bool is_new = !file->has_failed || file->HasChanged();
   if (file->NeedsCommit() && !file->IsCommitting() && is_new && !file->is_removed &&
       file->WriteError() == Kind::kNone) {
@@ -146,7 +146,7 @@ void DriveCore::Finish(const FilePtr& file) {
   file->has_ended = true;
   files_.erase(file->id);
   if (KernelNode* kernel_node = nodes_.Find(file->kernel_id); kernel_node != nullptr && kernel_node->file == file) {
-    // What was lost here was in the kernel's pages too.
+    // The data that was lost here was in the kernel's pages too.
     KernelNode::Rare& rare = kernel_node->MakeRare();
     if (file->NeedsCommit()) rare.has_pages = false;
     rare.allocated_version = file->GetState().version;

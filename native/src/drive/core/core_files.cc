@@ -61,7 +61,7 @@ void DriveCore::ReadFile(const ReplyPtr& reply, const FilePtr& file, uint64_t of
     return FetchMissing(reply, file, plan, offset, size, ahead);
   }
   char* buffer = ReadBuffer(plan.size_bytes);
-  // What the files are told of here is the agent's doing, not the program's.
+  // A file that cannot be opened here is the agent's doing, not the program's.
   if (plan.Open() != Kind::kNone) return reply->Error(Kind::kIo);
   if (const Kind error = ReadSegments(plan, offset, buffer); error != Kind::kNone) return reply->Error(error);
   read_bytes_.fetch_add(plan.size_bytes, std::memory_order_relaxed);

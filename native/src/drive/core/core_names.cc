@@ -132,8 +132,8 @@ void DriveCore::OnRemovedHere(const Victim& victim) {
     if (known != nullptr && known->nlink == victim.entry.nlink) --known->nlink;
     return;
   }
-  // What was taken away has been told before the answer. One that still has a name was moved by another client, or
-  // given one, before that.
+  // A name that was taken away has been reported before the answer. One that still has a name was moved by another
+  // client, or given one, before that.
   if (known != nullptr && known->nlink > 0) return;
   nodes_.ForEach(victim.node, [&](KernelNode& kernel_node) {
     KernelNode::Rare& rare = kernel_node.MakeRare();

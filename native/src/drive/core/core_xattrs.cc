@@ -18,7 +18,7 @@ Kind CheckXattr(std::string_view name) {
   return name.size() == kUser.size() || !IsUtf8(name) ? Kind::kInvalid : Kind::kNone;
 }
 
-// What getxattr(2) and listxattr(2) answer: how much there is when no room was offered.
+// Answers as getxattr(2) and listxattr(2) do: how much there is when no room was offered.
 void Give(const ReplyPtr& reply, const std::string& data, size_t room) {
   if (room == 0) return reply->Size(data.size());
   if (data.size() > room) return reply->Error(Kind::kBufferTooSmall);
@@ -38,7 +38,7 @@ void DriveCore::WithXattrs(const ReplyPtr& reply, uint64_t id, std::function<voi
   message.op = Op::kXattrs;
   message.node = kernel_node->node;
   const Entry* entry = entries_.FindNode(message.node);
-  // Of which change what the agent answers will be; 0 when that cannot be said.
+  // The change that the agent's answer will be of; 0 when that cannot be said.
   const uint64_t seq = entry != nullptr ? entry->xattrs : 0;
   XattrsPtr known;
   if (entry != nullptr && HasLease(front_->NowBootMs()))

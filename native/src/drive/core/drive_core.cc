@@ -64,9 +64,9 @@ Kind DriveCore::CheckName(std::string_view name) {
 
 bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_removed || file.GetState().is_dirty; }
 
-// Whether a request by id reached a binding that has changed and that the kernel may still hold: it is to look the name
-// up again. So it is where the kernel may have found the name itself and the lease is over under which it was given:
-// the machine slept, or the connection was lost.
+// Returns true when a request by id reached a binding that has changed and that the kernel may still hold: it is to
+// look the name up again. So it is where the kernel may have found the name itself and the lease is over under which it
+// was given: the machine slept, or the connection was lost.
 bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
   const int64_t stale_until_ms = kernel_node.rare().stale_until_ms;
   const int64_t until_ms = HasLease(now_ms) ? stale_until_ms : std::max(stale_until_ms, kernel_node.named_until_ms);
@@ -187,7 +187,7 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
   const int64_t now_ms = front_->NowBootMs();
   const Entry* entry = entries_.FindNode(kernel_node.node);
   if (kernel_node.file == nullptr && entry == nullptr && (entry = RemovedLocked(kernel_node, now_ms)) != nullptr) {
-    // As it was, or as it was looked up.
+    // It is shown as it was, or as it was looked up.
   } else if (kernel_node.file == nullptr && (!trusts_table || entry == nullptr)) {
     return false;
   }

@@ -37,7 +37,7 @@
 
 namespace runnel::drive {
 
-// One opening of a folder. The listing is taken at offset 0 and kept, so offsets are stable until the next rewind.
+// An opening of a folder. The listing is taken at offset 0 and kept, so offsets are stable until the next rewind.
 struct FolderHandle {
   uint64_t id = 0;
   uint64_t node = 0;
@@ -128,7 +128,8 @@ class DriveCore {
   void PutContent(ContentPtr content);
   bool PutRanges(uint64_t content, const std::vector<ByteRange>& present);
   bool DropContent(uint64_t content);
-  // Nobody opens it from here on; the file that is open over it reads on. False: another file is open over it too.
+  // Withdraws a content from further opens; the file that is open over it reads on. False: another file is open over it
+  // too.
   bool DropContentBut(uint64_t content, uint64_t file);
   // Every file over it reads on from another one of the same version, which has been put. False: that one is not there.
   bool ReplaceContent(uint64_t content, uint64_t by);
@@ -163,7 +164,7 @@ class DriveCore {
   static constexpr int64_t kRoundingMs = 20;
   static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
   static constexpr int64_t kMarkMs = 1000;
-  // How long after an ESTALE a lookup may be its retry, and how long after that lookup its open.
+  // The time after an ESTALE in which a lookup may be its retry, and how long after that lookup its open.
   static constexpr int64_t kRetryMs = 1000;
   static constexpr int64_t kRetryOpenMs = 250;
 
@@ -172,7 +173,7 @@ class DriveCore {
   void CountPassed(Op op) { passed_[static_cast<size_t>(op)].fetch_add(1, std::memory_order_relaxed); }
   bool HasLease(int64_t now_ms) const { return now_ms < lease_until_ms_.load(std::memory_order_acquire); }
 
-  // Those below with "Locked" need mutex_.
+  // Methods whose name ends in "Locked" need mutex_.
   static Kind CheckName(std::string_view name);
   static bool IsShared(const File& file);
   // Answers ESTALE: the kernel looks the name up again, once.
@@ -181,14 +182,14 @@ class DriveCore {
   // Asked once for each request: it forgets.
   bool IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms);
   void NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms);
-  // What the thread was given may be another node than the one for which it was sent back.
+  // Renews what was noted, since the thread may have been given another node than the one for which it was sent back.
   void NoteLookedUpLocked(uint64_t id, int32_t thread);
-  // How long the kernel may keep attributes, and a name unless it is a folder's.
+  // The time that the kernel may keep attributes, and a name unless it is a folder's.
   uint32_t TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const;
   // Attributes of what is open there, or of `known`.
   Attributes AttributesLocked(const KernelNode& kernel_node, const Entry* known) const;
   EntryAnswer GiveEntryLocked(const EntryTable::Found& found, bool is_lookup);
-  // What may still be told of a node that has lost its last name, or null.
+  // The entry that may still be shown of a node that has lost its last name, or null.
   const Entry* RemovedLocked(const KernelNode& kernel_node, int64_t now_ms) const;
   // False when the table cannot say.
   bool GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms);
@@ -233,7 +234,8 @@ class DriveCore {
   void HoldXattrs(uint64_t node, uint64_t seq, XattrsPtr xattrs);
   void ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view name, Message message);
 
-  // What is open there, if an open of `version` may share it; else the open is to be answered ESTALE when *is_stale.
+  // The file that is open there, if an open of `version` may share it; else the open is to be answered ESTALE when
+  // *is_stale.
   FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms,
                             bool* is_stale);
   Handle* AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache);
@@ -242,7 +244,7 @@ class DriveCore {
   void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file,
                   int flags);
   void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_second_try, const Answer& answer);
-  // What was absent from a content when the agent last said that it had come.
+  // The range that was absent from a content when the agent last said that it had come.
   struct Missed {
     uint64_t content = 0;  // none
     uint64_t offset = 0;
@@ -304,7 +306,7 @@ class DriveCore {
     uint64_t id;  // the kernel's
     int64_t until_ms;
   };
-  // Of the last second, oldest first.
+  // Names taken in the last second, oldest first.
   std::deque<Taken> taken_;
   // Stale names that the kernel was told to forget, until when it has.
   std::deque<Taken> forgotten_;

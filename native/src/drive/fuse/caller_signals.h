@@ -1,6 +1,6 @@
-// What a program that was interrupted while it waits for the drive is to be told. A local disk lets a signal that a
-// program handles wait until the call is done; only one that ends the program, or that a person sent to end it, makes
-// the call fail.
+// Decides what a program that was interrupted while it waits for the drive is to be told. A local disk lets a signal
+// that a program handles wait until the call is done; only one that ends the program, or that a person sent to end it,
+// makes the call fail.
 #ifndef RUNNEL_DRIVE_FUSE_CALLER_SIGNALS_H_
 #define RUNNEL_DRIVE_FUSE_CALLER_SIGNALS_H_
 

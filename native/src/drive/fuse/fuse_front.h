@@ -69,7 +69,7 @@ class FuseFront final : public Front, public KernelFront {
   void AnswerRequests();
   void Invalidate();
   std::string CheckMountpoint() const;
-  // Whether our mount is still at the mountpoint.
+  // Returns true while our mount is at the mountpoint.
   bool IsMounted() const;
   bool CloseNow(bool force);
   void StopThreads();

@@ -6,8 +6,8 @@
 
 namespace runnel::drive {
 
-// What is left out is answered ENOSYS, after which the kernel does without: extended attributes, locks (the kernel's
-// own are right while there are none across clients), fallocate, lseek for data and holes, copy_file_range.
+// Operations that are missing are answered ENOSYS, after which the kernel does without: extended attributes, locks (the
+// kernel's own are right while there are none across clients), fallocate, lseek for data and holes, copy_file_range.
 fuse_lowlevel_ops FuseOps();
 
 }  // namespace runnel::drive

@@ -1,4 +1,4 @@
-// One request of the kernel, answered through libfuse. Any thread may answer; libfuse writes to /dev/fuse, which does
+// A request of the kernel, answered through libfuse. Any thread may answer; libfuse writes to /dev/fuse, which does
 // not wait.
 #ifndef RUNNEL_DRIVE_FUSE_FUSE_REPLY_H_
 #define RUNNEL_DRIVE_FUSE_FUSE_REPLY_H_

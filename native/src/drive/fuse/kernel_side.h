@@ -1,4 +1,4 @@
-// What a mount needs of the system beside libfuse. linux/ and darwin/ (macFUSE 5) have the same files.
+// The parts of a mount that each system has beside libfuse. linux/ and darwin/ (macFUSE 5) have the same files.
 #ifndef RUNNEL_DRIVE_FUSE_KERNEL_SIDE_H_
 #define RUNNEL_DRIVE_FUSE_KERNEL_SIDE_H_
 
@@ -25,14 +25,14 @@ std::string WhyDead(int error);
 // After libfuse could not mount: what it says itself goes to the agent's log only.
 std::string WhyNotMounted();
 
-// Of `-o`, each by itself.
+// Options of `-o`, each by itself.
 std::vector<std::string> OptionsFor(const KernelFront::Settings& settings);
 // Mounts over a dead mount, which stays beneath, and makes *mounted what fuse_session_mount takes for a mount that is
 // there. False where that cannot be done.
 bool MountOver(const KernelFront::Settings& settings, const std::string& mountpoint, std::string* mounted);
 // Before the first request.
 void SetSessionIo(fuse_session* session);
-// What is mounted on top at a place, by a name that no other mount has, or "".
+// The mount on top at a place, by a name that no other mount has, or "".
 std::string DeviceAt(const std::string& mountpoint);
 bool UnmountAt(const std::string& mountpoint, bool force);
 

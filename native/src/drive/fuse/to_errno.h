@@ -1,4 +1,4 @@
-// What a kernel that speaks FUSE is answered for each kind of failure.
+// The answer to a kernel that speaks FUSE for each kind of failure.
 #ifndef RUNNEL_DRIVE_FUSE_TO_ERRNO_H_
 #define RUNNEL_DRIVE_FUSE_TO_ERRNO_H_
 

@@ -16,7 +16,7 @@
 
 namespace runnel::drive {
 
-// What came of a program's request; which fields mean something depends on the request.
+// The result of a program's request; the fields that mean something depend on the request.
 struct MemoryResult {
   Kind error = Kind::kNone;
   bool has_entry = false;
@@ -33,7 +33,7 @@ struct MemoryResult {
   std::vector<std::pair<std::string, EntryAnswer>> names;
 };
 
-// What a kernel is to forget: a name of a folder, or (folder 0) the attributes of an id.
+// An order to a kernel to forget a name of a folder, or (folder 0) the attributes of an id.
 struct Invalidation {
   uint64_t folder_id = 0;
   std::string name;
@@ -56,7 +56,7 @@ class MemoryFront final : public Front {
   // The program that waits for this ticket gives up.
   void Interrupt(uint64_t ticket);
   void RunTasks();
-  // Whether the agent is to drain, since the last call.
+  // Returns true when the agent is to drain, since the last call.
   bool TakeWake() { return std::exchange(is_woken_, false); }
   // The next moment at which something may be due, 0: none.
   int64_t WakeTime() const { return wake_at_ms_; }

@@ -1,9 +1,9 @@
-// What the agent has said about names and attributes: by folder and name, and by node. Bounded by entriesMax: the least
-// recently used folders are dropped whole; the root's attributes stay. A folder may be known completely, and then a
-// name it lacks is known absent.
+// Table of what the agent has said about names and attributes: by folder and name, and by node. Bounded by entriesMax:
+// the least recently used folders are dropped whole; the root's attributes stay. A folder may be known completely, and
+// then a name it lacks is known absent.
 //
-// Not thread-safe: DriveCore guards it. It knows nothing of leases or the kernel but the moment until which a binding
-// may be in the kernel's cache, which the core writes and reads.
+// DriveCore guards it: it is not thread-safe. It knows nothing of leases or the kernel but the moment until which a
+// binding may be in the kernel's cache, which the core writes and reads.
 #ifndef RUNNEL_DRIVE_TABLES_ENTRY_TABLE_H_
 #define RUNNEL_DRIVE_TABLES_ENTRY_TABLE_H_
 
@@ -38,7 +38,7 @@ class EntryTable {
     Binding* binding;    // null unless the table has a row for the name
     const Entry* entry;  // null unless kBound
   };
-  // What a change took away.
+  // A binding that a change took away.
   struct Lost {
     std::string name;
     Binding before;

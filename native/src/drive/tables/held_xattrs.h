@@ -17,7 +17,7 @@ using XattrsPtr = std::shared_ptr<const Xattrs>;
 // The most recently used ones, within a number of bytes. For one thread at a time.
 class HeldXattrs {
  public:
-  // Those of the change `seq` of the node, or null.
+  // Returns those of the change `seq` of the node, or null.
   XattrsPtr Find(uint64_t node, uint64_t seq);
   void Hold(uint64_t node, uint64_t seq, XattrsPtr xattrs);
 

@@ -1,8 +1,8 @@
-// What the kernel holds of us: one record per kernel id, from the first answer that named it until the kernel has
+// Records of what the kernel holds of us: one per kernel id, from the first answer that named it until the kernel has
 // forgotten it and no file is open on it. A kernel id is the node's own (the root is 1), or an alias while that one is
 // open at an older version.
 //
-// Not thread-safe: DriveCore guards it. Records stay at their address.
+// DriveCore guards it: it is not thread-safe. Records stay at their address.
 #ifndef RUNNEL_DRIVE_TABLES_KERNEL_NODES_H_
 #define RUNNEL_DRIVE_TABLES_KERNEL_NODES_H_
 

@@ -1,4 +1,4 @@
-// Which file each thread of a program last opened to read: what it saves next under another name is likely made of
+// The file that each thread of a program last opened to read: what it saves next under another name is likely made of
 // that.
 #ifndef RUNNEL_DRIVE_TABLES_LAST_READ_H_
 #define RUNNEL_DRIVE_TABLES_LAST_READ_H_

@@ -151,7 +151,7 @@ void RequestTable::Prolong(uint64_t id) {
   const int64_t now_ms = front_->NowBootMs();
   deadline_ms = now_ms + found->second.delay_ms;
   found->second.late_ms = LateMs(now_ms);
-  // Nobody is woken: an earlier one has been, and looks for the next.
+  // No thread is woken: an earlier one has been, and looks for the next.
   deadlines_.emplace(deadline_ms, id);
 }
 

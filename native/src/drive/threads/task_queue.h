@@ -1,4 +1,4 @@
-// What a front is asked to run soon (Front::Post), in order, on a thread of its own.
+// Tasks that a front is to run soon (Front::Post), in order, on a thread of its own.
 #ifndef RUNNEL_DRIVE_THREADS_TASK_QUEUE_H_
 #define RUNNEL_DRIVE_THREADS_TASK_QUEUE_H_
 

@@ -5,7 +5,7 @@
 
 #include "src/file/windows/calls.h"
 
-// Of ntdll; not in every winternl.h.
+// A function of ntdll that is not in every winternl.h.
 extern "C" WCHAR NTAPI RtlUpcaseUnicodeChar(WCHAR character);
 
 namespace runnel::drive {

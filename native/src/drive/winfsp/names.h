@@ -16,15 +16,15 @@
 
 namespace runnel::drive {
 
-// One name of a path, and where it begins in the path, in characters.
+// A name of a path, and where it begins in the path, in characters.
 struct PathStep {
   std::string name;   // of the volume
   std::wstring wide;  // of Windows
   size_t at = 0;
 };
 
-// Of a path as WinFsp gives it: L"\\folder\\file", L"\\" for the root. STATUS_OBJECT_NAME_INVALID for what no name can
-// be, and for an alternate stream (L"file:stream"), which a volume has none of.
+// Splits a path as WinFsp gives it: L"\\folder\\file", L"\\" for the root. STATUS_OBJECT_NAME_INVALID for what no name
+// can be, and for an alternate stream (L"file:stream"), which a volume has none of.
 NTSTATUS SplitPath(std::wstring_view path, std::vector<PathStep>* steps);
 
 // False when it is not UTF-8.
@@ -33,7 +33,7 @@ bool WindowsNameOf(std::string_view name, std::wstring* wide);
 // STATUS_OBJECT_NAME_INVALID for a name that Windows keeps for a device, or that ends with a blank or a dot.
 NTSTATUS CheckNewName(std::wstring_view wide);
 
-// What names of the volume have in common that Windows takes for one: upper and lower case are the same, character by
+// Folds names of the volume that Windows takes for one: upper and lower case are the same, character by
 // character, as NTFS has it.
 std::string FoldName(std::string_view name);
 

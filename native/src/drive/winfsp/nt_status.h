@@ -1,4 +1,4 @@
-// What Windows answers a program for each kind of failure.
+// The answer of Windows to a program for each kind of failure.
 #ifndef RUNNEL_DRIVE_WINFSP_NT_STATUS_H_
 #define RUNNEL_DRIVE_WINFSP_NT_STATUS_H_
 

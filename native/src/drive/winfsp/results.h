@@ -1,4 +1,5 @@
-// What came of a call of the core, for a thread of WinFsp's that waits for it, or for a request that is answered later.
+// The result of a call of the core, for a thread of WinFsp's that waits for it, or for a request that is answered
+// later.
 //
 // WinFsp lets a read and the listing of a folder be answered later, from any thread (LaterReply). Everything else is
 // answered when its callback returns, so the thread that WinFsp called waits (WaitingReply), for as long as the
@@ -18,8 +19,8 @@
 
 namespace runnel::drive {
 
-// Who asks: the person the agent runs for; the thread in place of a process, since the core wants to know only whether
-// it is the same.
+// The caller: the person the agent runs for; the thread in place of a process, since the core wants to know only
+// whether it is the same.
 Caller ThisCaller();
 
 struct Result {
@@ -135,7 +136,7 @@ class FolderReply final : public LaterReply {
   std::vector<uint64_t> looked_up_;  // nothing is kept of a listing
 };
 
-// What a program is told of a file or folder.
+// Fills in what a program is shown of a file or folder.
 void FillInfo(const struct Attributes& attributes, FSP_FSCTL_FILE_INFO* info);
 
 }  // namespace runnel::drive

@@ -12,12 +12,12 @@ constexpr uint8_t kUnixAuthority = 22;  // Samba's
 constexpr uint32_t kUnixUsers = 1;
 constexpr uint32_t kUnixGroups = 2;
 
-// One digit of a mode.
+// A digit of a mode.
 constexpr uint32_t kMayRead = 4;
 constexpr uint32_t kMayWrite = 2;
 constexpr uint32_t kMayRun = 1;
 
-// Who reaches a file may ask for its attributes and rights, as stat(2) has it.
+// Everybody who reaches a file may ask for its attributes and rights, as stat(2) has it.
 constexpr ACCESS_MASK kAlways = READ_CONTROL | SYNCHRONIZE | FILE_READ_ATTRIBUTES | FILE_READ_EA;
 constexpr ACCESS_MASK kOwners = WRITE_DAC | WRITE_OWNER | FILE_WRITE_ATTRIBUTES;
 
@@ -98,7 +98,7 @@ class AclBuilder {
   uint16_t count_ = 0;
 };
 
-// What a list gives one of three classes. Rights are given or denied by the first entry that names them.
+// The rights that a list gives one of three classes. Rights are given or denied by the first entry that names them.
 ACCESS_MASK RightsIn(PACL acl, std::initializer_list<const Bytes*> names) {
   if (acl == nullptr) return FILE_ALL_ACCESS;  // no list: everything
   ACCESS_MASK given = 0;
@@ -155,7 +155,7 @@ Bytes DescriptorOf(const Attributes& attributes, const Person& person) {
   const ACCESS_MASK of_owner = RightsOf(attributes.mode >> 6 & 7, is_folder) | kAlways | kOwners;
   const ACCESS_MASK of_group = RightsOf(attributes.mode >> 3 & 7, is_folder) | kAlways;
   const ACCESS_MASK of_all = RightsOf(attributes.mode & 7, is_folder) | kAlways;
-  // What a class lacks but a wider one has is denied to it first.
+  // Rights that a class lacks and a wider one has are denied to it first.
   AclBuilder acl;
   acl.Add(ACCESS_DENIED_ACE_TYPE, (of_group | of_all) & ~of_owner, owner);
   acl.Add(ACCESS_ALLOWED_ACE_TYPE, of_owner, owner);

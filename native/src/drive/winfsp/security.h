@@ -16,7 +16,7 @@
 
 namespace runnel::drive {
 
-// What most systems number their first person with. The agent shows it as the owner where everything is to be the
+// The number that most systems give their first person. The agent shows it as the owner where everything is to be the
 // person's (WINDOWS_PERSON of drive.ts).
 constexpr uint32_t kPersonUid = 1000;
 constexpr uint32_t kPersonGid = 1000;

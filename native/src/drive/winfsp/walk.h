@@ -12,7 +12,7 @@
 
 namespace runnel::drive {
 
-// Where a path leads.
+// The place that a path leads to.
 struct Place {
   uint64_t folder = 0;  // that holds the last name; 0: the path is the root's
   uint64_t id = 0;      // of what the path names; 0: nothing is there
@@ -38,7 +38,7 @@ class Walk {
   // The same for a name in a folder.
   NTSTATUS In(uint64_t folder, std::wstring_view name, Place* place);
 
-  // What was looked up is the caller's from now on, who forgets it.
+  // The id that was looked up is the caller's from now on, who forgets it.
   void Keep(uint64_t id);
 
  private:

@@ -14,8 +14,8 @@ constexpr const char* kTooOld =
 constexpr const wchar_t* kLibrary = L"winfsp-x64.dll";
 constexpr UINT32 kMajorMin = 2;
 
-// One that the process has loaded, or else the one that is installed. The usual places for libraries are not searched:
-// anybody's file of that name could lie there.
+// Finds the library that the process has loaded, or else the one that is installed. The usual places for libraries are
+// not searched: anybody's file of that name could lie there.
 HMODULE FindLibrary() {
   if (HMODULE loaded = GetModuleHandleW(kLibrary); loaded != nullptr) return loaded;
   wchar_t folder[MAX_PATH];

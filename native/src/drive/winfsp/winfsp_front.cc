@@ -173,7 +173,7 @@ void WinfspFront::RemoveAll() {
   core_.ReleaseAll();
 }
 
-// One clock with JavaScript's process.hrtime: Windows' performance counter, which goes on while the machine sleeps.
+// The clock of JavaScript's process.hrtime: Windows' performance counter, which goes on while the machine sleeps.
 int64_t WinfspFront::NowBootMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();

@@ -33,7 +33,7 @@
 
 namespace runnel::drive {
 
-// One opening of a file or folder, from Create or Open until Close. It holds one lookup of its id.
+// An opening of a file or folder, from Create or Open until Close. It holds one lookup of its id.
 struct Opened {
   uint64_t id = 0;
   bool is_folder = false;
@@ -59,7 +59,7 @@ class WinfspFront final : public Front, public KernelFront {
   void Close(bool force, std::function<void(bool)> done) override;
   void EndNow() override;
 
-  // What WinFsp holds of us. Add takes the lookup of the id; Remove lets everything go.
+  // Openings that WinFsp holds of us. Add takes the lookup of the id; Remove lets everything go.
   Opened* Add(uint64_t id, const Attributes& attributes, Handle* handle);
   void Remove(Opened* opened);
   // Another node is open in its place, without content. Takes the lookup of its id.

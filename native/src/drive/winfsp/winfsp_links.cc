@@ -62,7 +62,7 @@ NTSTATUS LinkOf(WinfspFront& front, uint64_t id, void* buffer, SIZE_T* size) {
   return TargetOf(result.text, &target) ? PutLink(target, buffer, size) : STATUS_IO_REPARSE_DATA_INVALID;
 }
 
-// What WinFsp's own way through the links asks for; with no buffer, only whether there is one.
+// Answers WinFsp's own way through the links; with no buffer, only whether there is one.
 NTSTATUS LinkByName(FSP_FILE_SYSTEM* file_system, PVOID, PWSTR name, BOOLEAN, PVOID buffer, PSIZE_T size) {
   WinfspFront& front = FrontOf(file_system);
   return WithNames([&]() -> NTSTATUS {

@@ -15,7 +15,7 @@ constexpr UINT32 kOpensContent = FILE_READ_DATA | FILE_WRITE_DATA | FILE_APPEND_
 constexpr UINT32 kWrites = FILE_WRITE_DATA | FILE_APPEND_DATA;
 constexpr uint32_t kWriteBits = 0222;
 
-// Of ntifs.h; the disposition is what the highest byte of the options holds.
+// Constants of ntifs.h; the disposition is what the highest byte of the options holds.
 enum : UINT32 { kSupersede = 0, kCreate = 2, kOverwrite = 4, kOverwriteIf = 5 };
 UINT32 DispositionOf(UINT32 options) { return options >> 24; }
 bool Overwrites(UINT32 options) {
@@ -50,7 +50,7 @@ NTSTATUS OpenPlace(WinfspFront& front, Walk* walk, const Place& place, UINT32 ac
     const Result opened = Await([&](ReplyPtr reply) { front.core().Open(std::move(reply), place.id, flags); });
     if (opened.error != Kind::kNone) return ToNtStatus(opened.error);
     handle = opened.handle;
-    // Its size is that of the version that was opened.
+    // The size is that of the version that was opened.
     const Result now = Await([&](ReplyPtr reply) { front.core().GetAttributes(std::move(reply), place.id); });
     if (now.error == Kind::kNone) attributes = now.entry.attributes;
   }
@@ -162,7 +162,7 @@ NTSTATUS OpOpen(FSP_FILE_SYSTEM* file_system, PWSTR name, UINT32 options, UINT32
   });
 }
 
-// Nobody can be told here that it failed.
+// A failure cannot be reported here.
 VOID OpCleanup(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, ULONG flags) {
   WinfspFront& front = FrontOf(file_system);
   Opened* opened = OpenedOf(context);

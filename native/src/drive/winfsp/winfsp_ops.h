@@ -16,7 +16,7 @@
 
 namespace runnel::drive {
 
-// For a file system whose UserContext is a WinfspFront.
+// Returns the front of a file system whose UserContext it is.
 const FSP_FILE_SYSTEM_INTERFACE& WinfspOps();
 
 inline WinfspFront& FrontOf(FSP_FILE_SYSTEM* file_system) {
@@ -31,7 +31,7 @@ NTSTATUS WithNames(What what) {
   return status == STATUS_FILE_INVALID ? what() : status;
 }
 
-// What is open there, as it is now.
+// The attributes of what is open there, as they are now.
 NTSTATUS GetInfo(WinfspFront& front, const Opened& opened, FSP_FSCTL_FILE_INFO* info);
 Result AttributesOf(WinfspFront& front, const Opened& opened);
 

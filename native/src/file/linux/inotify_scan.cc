@@ -26,7 +26,7 @@ bool IsNoFolder(int error) {
 
 }  // namespace
 
-bool InotifyWatcher::IsLeftOut(const WatchedFolder& folder, const std::string& name) {
+bool InotifyWatcher::IsExcluded(const WatchedFolder& folder, const std::string& name) {
   return &folder == tree_.root() && excluded_.contains(name);
 }
 
@@ -100,7 +100,7 @@ void InotifyWatcher::ScanOne(WatchedFolder* folder, bool reports, std::vector<Wa
   const std::string prefix = path.empty() ? path : path + "/";
   const auto take = [&](const char* text, int type) {
     const std::string name = text;
-    if (IsLeftOut(*folder, name) || IsTextTooLong(name)) return 0;
+    if (IsExcluded(*folder, name) || IsTextTooLong(name)) return 0;
     if (reports) batch_.Add(prefix + name, WatchKind::kChanged);
     if (type != DT_DIR && type != DT_UNKNOWN) return 0;
     bool is_arrival = false;

@@ -116,7 +116,7 @@ void InotifyWatcher::HandleEvent(const struct inotify_event& event) {
 }
 
 void InotifyWatcher::HandleName(WatchedFolder* folder, const struct inotify_event& event, const std::string& name) {
-  if (IsLeftOut(*folder, name)) return;
+  if (IsExcluded(*folder, name)) return;
   std::string path;
   if (!tree_.PathOf(*folder, &path)) return;
   const WatchKind kind = (event.mask & kChangedMask) != 0 ? WatchKind::kChanged : WatchKind::kWriting;

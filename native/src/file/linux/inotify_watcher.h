@@ -64,7 +64,7 @@ class InotifyWatcher : public Watcher {
   void ScanAll();
   void GiveUpLeaving();
   void Forget(WatchedFolder* folder);
-  bool IsLeftOut(const WatchedFolder& folder, const std::string& name);
+  bool IsExcluded(const WatchedFolder& folder, const std::string& name);
 
   const Descriptor root_;
   const Descriptor inotify_;

@@ -85,8 +85,8 @@ int Remove(int root, const std::string& path, uint32_t option) {
   return ErrorOf(status);
 }
 
-// Like replaces like only; an empty folder makes room first, since the system replaces none.
-int MakeRoom(int root, const Stat& source, const std::string& to) {
+// Removes an empty folder that is to be replaced, since the system replaces none. Like replaces like only.
+int RemoveEmptyTarget(int root, const Stat& source, const std::string& to) {
   Stat target;
   const int error = StatPath(root, to, &target);
   if (error != 0) return error == ENOENT ? 0 : error;
@@ -183,7 +183,7 @@ int Rename(int root, const std::string& from, const std::string& to, RenameMode 
   if (replaces) {
     Stat stat;
     error = StatOfHandle(SystemHandle(source.get()), &stat);
-    if (error == 0) error = MakeRoom(root, stat, to);
+    if (error == 0) error = RemoveEmptyTarget(root, stat, to);
     if (error != 0) return error;
   }
   const uint32_t flags = kRenameLikePosix | kRenameReadOnlyToo | (replaces ? kRenameReplaces : 0);

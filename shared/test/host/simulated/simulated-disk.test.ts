@@ -35,7 +35,7 @@ async function outcomes(
   return seen;
 }
 
-const lookAtNames = async (root: DiskRoot): Promise<string> => (await namesIn(root, "")).join(" ");
+const scanNames = async (root: DiskRoot): Promise<string> => (await namesIn(root, "")).join(" ");
 
 async function write(root: DiskRoot, path: string, text: string, sync: boolean): Promise<void> {
   const file = await root.open(path, "create");
@@ -68,7 +68,7 @@ describe("a power cut on the simulated disk", () => {
   });
 
   test("may lose a name whose folder was not synced, though the file was", async () => {
-    expect(await outcomes((root) => write(root, "a", "x", true), lookAtNames)).toEqual(new Set(["", "a"]));
+    expect(await outcomes((root) => write(root, "a", "x", true), scanNames)).toEqual(new Set(["", "a"]));
   });
 
   test("may lose one of two names, either of them", async () => {
@@ -76,7 +76,7 @@ describe("a power cut on the simulated disk", () => {
       await outcomes(async (root) => {
         await put(root, "a", "");
         await put(root, "b", "");
-      }, lookAtNames),
+      }, scanNames),
     ).toEqual(new Set(["", "a", "b", "a b"]));
   });
 
@@ -91,7 +91,7 @@ describe("a power cut on the simulated disk", () => {
           await root.rename("a", "b", "replace");
           await root.rename("b", "f/c", "replace");
         },
-        async (root) => `${await lookAtNames(root)} / ${(await namesIn(root, "f")).join(" ")}`,
+        async (root) => `${await scanNames(root)} / ${(await namesIn(root, "f")).join(" ")}`,
       ),
     ).toEqual(new Set(["a b f / ", "b f / ", "f / c"]));
   });
@@ -106,7 +106,7 @@ describe("a power cut on the simulated disk", () => {
           await root.rename("a", "f/a", "replace");
         },
         async (root) => {
-          const names = await lookAtNames(root);
+          const names = await scanNames(root);
           return names === "f" ? `f/${(await namesIn(root, "f")).join(" ")}` : names;
         },
       ),
@@ -222,7 +222,7 @@ describe("the simulated disk", () => {
         await root.syncFolder("");
         await root.removeFile("a");
         await put(root, "b", "");
-      }, lookAtNames),
+      }, scanNames),
     ).toEqual(new Set(["a", "", "b"]));
   });
 

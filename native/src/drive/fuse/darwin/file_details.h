@@ -20,7 +20,7 @@ constexpr unsigned kRenameExchanges = RENAME_SWAP;
 // The error of an extended attribute that is not there.
 constexpr int kNoAttributeErrno = ENOATTR;
 
-// What stands before the name of an extended attribute on a volume, and not in a request.
+// The prefix of the name of an extended attribute on a volume, and not in a request.
 constexpr std::string_view kXattrPrefix = "user.";
 
 }  // namespace runnel::drive

@@ -20,7 +20,7 @@ constexpr unsigned kRenameExchanges = RENAME_EXCHANGE;
 // The error of an extended attribute that is not there.
 constexpr int kNoAttributeErrno = ENODATA;
 
-// What stands before the name of an extended attribute on a volume, and not in a request.
+// The prefix of the name of an extended attribute on a volume, and not in a request.
 constexpr std::string_view kXattrPrefix = "";
 
 }  // namespace runnel::drive

@@ -77,8 +77,8 @@ std::vector<std::string> OptionsFor(const KernelFront::Settings& settings) {
   return options;
 }
 
-// As libfuse mounts for root, who alone may: but libfuse and fusermount3 look at the place first, where a dead mount
-// answers ENOTCONN.
+// Mounts as libfuse does for root, who alone may: but libfuse and fusermount3 look at the place first, where a dead
+// mount answers ENOTCONN.
 bool MountOver(const KernelFront::Settings& settings, const std::string& mountpoint, std::string* mounted) {
   if (geteuid() != 0) return false;
   const int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -94,7 +94,7 @@ bool MountOver(const KernelFront::Settings& settings, const std::string& mountpo
   return true;
 }
 
-// Its device, "major:minor".
+// The device of a mount, "major:minor".
 std::string DeviceAt(const std::string& mountpoint) {
   std::string found;
   std::ifstream mounts("/proc/self/mountinfo");
