@@ -11,7 +11,7 @@ import type { MetaStore } from "./meta/meta-store.ts";
 import { DATA_NOTE, SERVED_NOTE, type VolumeHost, mustStandAlone } from "./open-volume.ts";
 import { openData, openServed } from "./served-folders.ts";
 import type { VolumeSettings } from "./server-api.ts";
-import { type LeftInLog, leftInLog } from "./commit-log/unapplied-changes.ts";
+import { type UnappliedChanges, readUnappliedChanges } from "./commit-log/unapplied-changes.ts";
 import { ServingLock } from "./volume/serving-lock.ts";
 import { type VolumeId, drawVolumeId, foundVolumeId, newVolumeId } from "./volume/volume-id.ts";
 
@@ -39,7 +39,7 @@ export async function adoptFolder(settings: VolumeSettings, host: AdoptionHost):
     try {
       await mustStandAlone(host.disk, folder);
       await ServingLock.check(host.disk, served, SERVED_NOTE, folder);
-      const data = await lookAtData(settings, host, served);
+      const data = await examineData(settings, host, served);
       const why = await whyAdopt(served, data, name);
       if (why === undefined)
         return { isAdopted: false, sentence: `${folder} needs no --adopt: it is served as ${name} as it is.` };
@@ -61,11 +61,11 @@ interface FoundData {
   /** The folder is another one than the volume's index has recorded. */
   isOnOtherDevice: boolean;
   /** undefined: the log cannot be read. */
-  left: LeftInLog | undefined;
+  left: UnappliedChanges | undefined;
 }
 
 /** undefined: there is nothing. */
-async function lookAtData(
+async function examineData(
   { name }: VolumeSettings,
   { disk, dataFolder, openMeta }: AdoptionHost,
   served: DiskRoot,
@@ -78,7 +78,7 @@ async function lookAtData(
     const meta = await openMeta(join(dataFolder, name, "meta"), undefined).catch(whenDamaged);
     try {
       const isOnOtherDevice = meta !== undefined && (await isOther(served, meta, name));
-      return { id, isOnOtherDevice, left: await leftInLog(data, meta) };
+      return { id, isOnOtherDevice, left: await readUnappliedChanges(data, meta) };
     } finally {
       await meta?.close();
     }

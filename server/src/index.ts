@@ -7,7 +7,7 @@ import { adoptFolder } from "./adopt-folder.ts";
 import { type Security, openSecurity } from "./auth/security.ts";
 import { becomeUser, userNamed } from "./host/other-user.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite/meta-store.ts";
-import { type VolumeHost, lookAtFolder, openVolume } from "./open-volume.ts";
+import { type VolumeHost, probeFolder, openVolume } from "./open-volume.ts";
 import { checkAdopted, checkFolders } from "./served-folders.ts";
 import { serve } from "./server.ts";
 import type { RunningServer, ServerSettings } from "./server-api.ts";
@@ -41,7 +41,7 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
         warn(sentence);
         if (isAdopted) adopted.add(each.name);
       }
-      await lookAtFolder(each, volumeHost);
+      await probeFolder(each, volumeHost);
     },
     open: (gone: (reason: string) => void) =>
       openVolume({ ...each, hadClients: adopted.has(each.name) }, volumeHost, gone),

@@ -32,7 +32,7 @@ export interface VolumeHost {
  * Whether the folder is the volume's, or has never been served: opening it makes sense. Touches nothing. @throws RunnelError with a sentence for a
  * person; Busy when another server serves it; Unavailable while it is another one, or none [F21].
  */
-export async function lookAtFolder(
+export async function probeFolder(
   { name, folder }: VolumeSettings,
   { disk, dataFolder }: Pick<VolumeHost, "disk" | "dataFolder">,
 ): Promise<void> {
@@ -73,7 +73,7 @@ async function idIn(disk: Disk, dataFolder: string, name: string): Promise<Volum
 
 /**
  * Opens a volume whose folder is there. `gone`: told once if it goes; the volume is to be closed and released then. @throws RunnelError with a sentence for
- * a person; Unavailable as lookAtFolder.
+ * a person; Unavailable as probeFolder.
  */
 export async function openVolume(
   { name, folder, hadClients = false }: VolumeSettings,

@@ -12,7 +12,7 @@ export { MemoryMetaImage, openMemoryMetaStore } from "./meta/memory/meta-store.t
 export { openSqliteMetaStore } from "./meta/sqlite/meta-store.ts";
 export { SqliteTables } from "./meta/sqlite/tables.ts";
 export type { MetaStore, Operation, Planned, PlanRequest } from "./meta/meta-store.ts";
-export { type VolumeHost, lookAtFolder, openVolume } from "./open-volume.ts";
+export { type VolumeHost, probeFolder, openVolume } from "./open-volume.ts";
 export { type OpenedVolume, ServedVolume } from "./served-volume.ts";
 export { serve } from "./server.ts";
 export { ServingLock } from "./volume/serving-lock.ts";

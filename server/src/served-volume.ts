@@ -29,7 +29,7 @@ export interface Offer {
   open(gone: (reason: string) => void): Promise<OpenedVolume>;
 }
 
-export interface ServedVolumeParts {
+export interface ServedVolumeDeps {
   clock: Clock;
   /** Its attachments end with this. */
   ended(volume: Volume, error: RunnelError): void;
@@ -40,10 +40,10 @@ export class ServedVolume {
   readonly name: string;
   readonly folder: string;
   readonly #offer: Offer;
-  readonly #parts: ServedVolumeParts;
+  readonly #deps: ServedVolumeDeps;
   #opened: OpenedVolume | undefined;
   /** Open, but nothing is shown of it yet. */
-  #takingIn: Volume | undefined;
+  #firstScan: Volume | undefined;
   /** Why it is not open. */
   #why: string | undefined;
   #timer: Timer | undefined;
@@ -53,9 +53,9 @@ export class ServedVolume {
   readonly #closing = Promise.withResolvers<void>();
   #isClosed = false;
 
-  constructor(offer: Offer, parts: ServedVolumeParts) {
+  constructor(offer: Offer, deps: ServedVolumeDeps) {
     this.#offer = offer;
-    this.#parts = parts;
+    this.#deps = deps;
     this.name = offer.name;
     this.folder = offer.folder;
   }
@@ -74,11 +74,11 @@ export class ServedVolume {
   mustBeOpen(): Volume {
     if (this.#opened !== undefined) return this.#opened.volume;
     if (this.#why !== undefined) throw refusal(this.name, this.#why);
-    const takingIn = this.#takingIn;
+    const firstScan = this.#firstScan;
     const sentence =
-      takingIn === undefined
+      firstScan === undefined
         ? `The server is still opening ${this.name}. Try again in a moment.`
-        : `The server is still taking in the folder of ${this.name}: ${entries(takingIn)} so far. Try again in a while.`;
+        : `The server is still taking in the folder of ${this.name}: ${entries(firstScan)} so far. Try again in a while.`;
     throw new RunnelError("Busy", "attach", sentence, { detail: { retryAfterMs: ASK_AGAIN_MS } });
   }
 
@@ -110,7 +110,7 @@ export class ServedVolume {
     this.#timer?.cancel();
     this.#closing.resolve();
     await this.#work.catch(() => undefined);
-    await this.#letGo();
+    await this.#release();
   }
 
   async #open(): Promise<void> {
@@ -121,7 +121,7 @@ export class ServedVolume {
     });
     try {
       const { volume } = opened;
-      if (volume.isNew) await this.#takeIn(volume);
+      if (volume.isNew) await this.#scanFirst(volume);
       if (reason !== undefined) throw new RunnelError("Unavailable", "serve", reason);
     } catch (error) {
       await this.#end(opened);
@@ -135,7 +135,7 @@ export class ServedVolume {
 
   #watch(opened: OpenedVolume): void {
     if (this.#isClosed || this.#opened !== opened) return;
-    this.#timer = this.#parts.clock.after(LOOK_MS, () => {
+    this.#timer = this.#deps.clock.after(LOOK_MS, () => {
       // What it finds comes by `gone`.
       opened.volume.content.checkRoot().then(
         () => this.#watch(opened),
@@ -145,26 +145,26 @@ export class ServedVolume {
   }
 
   /** Nobody shall take a folder that was never read for an empty one. */
-  async #takeIn(volume: Volume): Promise<void> {
-    this.#takingIn = volume;
+  async #scanFirst(volume: Volume): Promise<void> {
+    this.#firstScan = volume;
     this.#why = undefined;
-    const { clock, warn } = this.#parts;
+    const { clock, warn } = this.#deps;
     let isTold = false;
     let timer: Timer | undefined;
-    const tellLater = (): void => {
+    const reportLater = (): void => {
       timer = clock.after(TELL_MS, () => {
         warn(`Taking in the folder of ${this.name}: ${entries(volume)} so far.`);
         isTold = true;
-        tellLater();
+        reportLater();
       });
     };
-    tellLater();
+    reportLater();
     try {
       await Promise.race([volume.looked, this.#closing.promise]);
       if (isTold) warn(`The folder of ${this.name} is taken in.`);
     } finally {
       timer?.cancel();
-      this.#takingIn = undefined;
+      this.#firstScan = undefined;
     }
   }
 
@@ -173,11 +173,11 @@ export class ServedVolume {
     if (opened === undefined || this.#isClosed) return;
     this.#opened = undefined;
     this.#notNow(why);
-    this.#parts.ended(opened.volume, refusal(this.name, why));
+    this.#deps.ended(opened.volume, refusal(this.name, why));
     this.#work = this.#end(opened);
   }
 
-  async #letGo(): Promise<void> {
+  async #release(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
     await this.#end(opened);
@@ -188,28 +188,28 @@ export class ServedVolume {
       await opened?.volume.close();
       await opened?.release();
     } catch (error) {
-      this.#parts.warn(`The volume ${this.name} did not end cleanly.`, error);
+      this.#deps.warn(`The volume ${this.name} did not end cleanly.`, error);
     }
   }
 
   /** Whoever runs the server is told when it is news. */
   #notNow(why: string): void {
     if (this.#why !== why)
-      this.#parts.warn(
+      this.#deps.warn(
         `The volume ${this.name} cannot be served now: ${why} It is served as soon as the right folder is at ${this.folder}.`,
       );
     this.#why = why;
-    this.#lookLater();
+    this.#probeLater();
   }
 
-  #lookLater(): void {
+  #probeLater(): void {
     if (this.#isClosed) return;
-    this.#timer = this.#parts.clock.after(this.#pauseMs, () => {
-      this.#work = this.#work.catch(() => undefined).then(() => this.#lookAgain());
+    this.#timer = this.#deps.clock.after(this.#pauseMs, () => {
+      this.#work = this.#work.catch(() => undefined).then(() => this.#probe());
     });
   }
 
-  async #lookAgain(): Promise<void> {
+  async #probe(): Promise<void> {
     if (this.#isClosed) return;
     const before = this.#why;
     let isThere = false;
@@ -217,13 +217,12 @@ export class ServedVolume {
       await this.#offer.look();
       isThere = true;
       await this.#open();
-      this.#parts.warn(`The volume ${this.name} is served now.`);
+      this.#deps.warn(`The volume ${this.name} is served now.`);
     } catch (error) {
       const { kind, message } = fromSystemError(error, "serve");
       this.#pauseMs = isThere ? Math.min(2 * this.#pauseMs, LOOK_MS_MAX) : LOOK_MS;
       const why = kind === "Unavailable" ? message : `it cannot be opened (${kind}).`;
-      if (kind !== "Unavailable" && why !== before)
-        this.#parts.warn(`The volume ${this.name} cannot be opened.`, error);
+      if (kind !== "Unavailable" && why !== before) this.#deps.warn(`The volume ${this.name} cannot be opened.`, error);
       // What was shown meanwhile, as that it is being taken in, is over.
       this.#why = before;
       this.#notNow(why);

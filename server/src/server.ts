@@ -4,7 +4,7 @@ import { Crowd, LIMITS, RunnelError } from "@runnel/shared";
 import type { Device } from "./auth/access-file.ts";
 import type { Security } from "./auth/security.ts";
 import { FailedLogins } from "./auth/failed-logins.ts";
-import { Seldom } from "./host/seldom.ts";
+import { ThrottledWarnings } from "./host/throttled-warnings.ts";
 import type { RunningServer } from "./server-api.ts";
 import { type Offer, ServedVolume } from "./served-volume.ts";
 import type { Volume } from "./volume/volume.ts";
@@ -12,7 +12,7 @@ import { ConnectionHandler } from "./wire/connection-handler.ts";
 import { DeviceShare } from "./wire/device-share.ts";
 import { cutOff, rightChanged } from "./wire/cut-off.ts";
 
-export interface ServerParts {
+export interface ServerDeps {
   acceptor: Acceptor;
   clock: Clock;
   executor: Executor;
@@ -30,8 +30,8 @@ export interface ServerParts {
 }
 
 /** Listens first, so that a port in use is known before any folder is touched; who attaches meanwhile is told that the volume is being opened. */
-export async function serve(parts: ServerParts): Promise<RunningServer> {
-  const { acceptor, clock, executor, software, security, warn } = parts;
+export async function serve(deps: ServerDeps): Promise<RunningServer> {
+  const { acceptor, clock, executor, software, security, warn } = deps;
   const access = security?.access;
   const failedLogins = new FailedLogins(clock);
   const handlers = new Set<ConnectionHandler>();
@@ -40,9 +40,9 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
   const ended = (volume: Volume, error: RunnelError): void => {
     for (const handler of handlers) handler.volumeEnded(volume, error);
   };
-  const volumes = new Map(parts.volumes.map((offer) => [offer.name, new ServedVolume(offer, { clock, ended, warn })]));
+  const volumes = new Map(deps.volumes.map((offer) => [offer.name, new ServedVolume(offer, { clock, ended, warn })]));
   const strangers = new Crowd(LIMITS.strangers);
-  const seldom = new Seldom(clock, warn);
+  const throttled = new ThrottledWarnings(clock, warn);
   const shares = new WeakMap<Device, DeviceShare>();
   const shareOf = (device: Device): DeviceShare => {
     const share = shares.get(device) ?? new DeviceShare();
@@ -56,14 +56,14 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     const { deviceId } = handler;
     if (deviceId !== undefined) present.set(deviceId, (present.get(deviceId) ?? new Set()).add(handler));
   };
-  const gone = (handler: ConnectionHandler): void => {
+  const forget = (handler: ConnectionHandler): void => {
     const { deviceId = "" } = handler;
     const all = present.get(deviceId);
     all?.delete(handler);
     if (all?.size === 0) present.delete(deviceId);
   };
   /** The oldest connections of a device go: what it has lost sight of is among them. */
-  const makeRoom = (handler: ConnectionHandler): void => {
+  const closeOldest = (handler: ConnectionHandler): void => {
     const busy = new RunnelError("Busy", "hello", "This device has connected too often.");
     const open = [...ofDevice(handler)].filter((each) => handlers.has(each));
     for (const oldest of open.slice(0, -LIMITS.deviceConnections)) oldest.close(busy);
@@ -82,17 +82,17 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
       warn,
       ofDevice: () => ofDevice(handler),
       shareOf,
-      cutOff: (message) => seldom.say(message),
+      cutOff: (message) => throttled.say(message),
       known: () => {
         leave();
         enter(handler);
-        makeRoom(handler);
+        closeOldest(handler);
       },
       ended: () => {
         leave();
         handlers.delete(handler);
       },
-      gone: () => gone(handler),
+      gone: () => forget(handler),
     });
     handlers.add(handler);
   };
@@ -100,22 +100,22 @@ export async function serve(parts: ServerParts): Promise<RunningServer> {
     Array.from(volumes.values(), ({ volume }) => volume).filter((volume) => volume !== undefined);
   access?.onRightChanged((device, name) => rightChanged(device, name, { handlers, volumes: served(), warn }));
   access?.onRevoked((device) => cutOff(device, { handlers, volumes: served(), warn }));
-  const listener = await acceptor.listen(parts.host, parts.port, handle);
+  const listener = await acceptor.listen(deps.host, deps.port, handle);
   const close = async (): Promise<void> => {
     for (const handler of handlers) handler.close(new RunnelError("Unreachable", "serve", "The server stops."));
     await listener.close();
     for (const volume of volumes.values()) await volume.close();
   };
   try {
-    await parts.listening?.();
+    await deps.listening?.();
     await Promise.all([...volumes.values()].map((volume) => volume.start()));
   } catch (error) {
     await close().catch((second: unknown) => warn("The server did not end cleanly.", second));
     throw error;
   }
-  const host = parts.host.includes(":") ? `[${parts.host}]` : parts.host;
+  const host = deps.host.includes(":") ? `[${deps.host}]` : deps.host;
   return {
-    url: `${parts.isSecure ? "wss" : "ws"}://${host}:${listener.port}`,
+    url: `${deps.isSecure ? "wss" : "ws"}://${host}:${listener.port}`,
     volumes: [...volumes.values()],
     guests: security?.guests,
     connected: (device) => [...handlers].some(({ deviceId }) => deviceId === device),

@@ -4,7 +4,7 @@ import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";
 import { type Adoption, adoptFolder } from "../src/adopt-folder.ts";
 import { openMemoryMetaStore } from "../src/meta/memory/meta-store.ts";
-import { lookAtFolder } from "../src/open-volume.ts";
+import { probeFolder } from "../src/open-volume.ts";
 import { checkAdopted } from "../src/served-folders.ts";
 import { knowVolumeId } from "../src/volume/volume-id.ts";
 import { DATA, FOLDER, TERM_MS, VolumeRig } from "./volume/volume-rig.ts";
@@ -37,7 +37,7 @@ function adopt(): Promise<Adoption> {
 
 /** Returns true when the folder can be served with the data that are there now. */
 async function isFit(): Promise<boolean> {
-  return lookAtFolder(SETTINGS, host()).then(
+  return probeFolder(SETTINGS, host()).then(
     () => true,
     () => false,
   );
@@ -230,7 +230,7 @@ test("[F113] a name that is not served is refused with those that are", () => {
 
 test("[F113] a folder that cannot be served for its marker is said how to be taken in anew", async () => {
   await put(rig.other, MARKER, OTHER_MARKER);
-  await expect(lookAtFolder(SETTINGS, host())).rejects.toThrow('"runnel serve --adopt docs" takes it in anew');
+  await expect(probeFolder(SETTINGS, host())).rejects.toThrow('"runnel serve --adopt docs" takes it in anew');
   await rig.other.removeFile(MARKER);
-  await expect(lookAtFolder(SETTINGS, host())).rejects.toThrow('"runnel serve --adopt docs" takes it in anew');
+  await expect(probeFolder(SETTINGS, host())).rejects.toThrow('"runnel serve --adopt docs" takes it in anew');
 });

@@ -1,7 +1,7 @@
 // The one server of all simulations: what `runnel serve` composes for a folder, on simulated ground.
 import { inlineExecutor } from "@runnel/native";
 import { type OpenedVolume, type RunningServer, type VolumeHost, openVolume, serve } from "@runnel/server/parts";
-import { lookAtFolder } from "@runnel/server/parts";
+import { probeFolder } from "@runnel/server/parts";
 
 export const PORT = 7473;
 export const VOLUME = "docs";
@@ -32,7 +32,7 @@ export function serveFolder({ acceptor, opened, ...ground }: ServerGround): Prom
     volumes: [
       {
         ...settings,
-        look: () => lookAtFolder(settings, host),
+        look: () => probeFolder(settings, host),
         open: async (gone) => opened(await openVolume(settings, host, gone)),
       },
     ],

@@ -6,7 +6,7 @@ import type { MetaStore } from "../meta/meta-store.ts";
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 const CHECK_EVERY_MS = 5_000;
 
-export interface LogKeeperParts {
+export interface LogKeeperDeps {
   log: Log;
   meta: MetaStore;
   clock: Clock;
@@ -18,7 +18,7 @@ export interface LogKeeperParts {
 }
 
 export class LogKeeper {
-  readonly #parts: LogKeeperParts;
+  readonly #deps: LogKeeperDeps;
   /** By segment, the last commit that must be brought up before it may go. */
   readonly #lastOf = new Map<number, number>();
   #appliedSeq: number;
@@ -28,9 +28,9 @@ export class LogKeeper {
   #working: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(parts: LogKeeperParts) {
-    this.#parts = parts;
-    this.#appliedSeq = parts.appliedSeq;
+  constructor(deps: LogKeeperDeps) {
+    this.#deps = deps;
+    this.#appliedSeq = deps.appliedSeq;
     this.#arm();
   }
 
@@ -51,19 +51,19 @@ export class LogKeeper {
 
   #arm(): void {
     if (this.#isClosed) return;
-    this.#timer = this.#parts.clock.after(CHECK_EVERY_MS, () => {
+    this.#timer = this.#deps.clock.after(CHECK_EVERY_MS, () => {
       this.#working = this.#tidy()
         .catch((error: unknown) => {
           // Another program reads the meta store just now: next time.
           if (!isRunnelError(error, "Busy"))
-            this.#parts.warn("Old parts of the commit log could not be removed.", error);
+            this.#deps.warn("Old parts of the commit log could not be removed.", error);
         })
         .finally(() => this.#arm());
     });
   }
 
   async #tidy(): Promise<void> {
-    const { log, meta, segmentBytesMax } = this.#parts;
+    const { log, meta, segmentBytesMax } = this.#deps;
     if (log.current.sizeBytes >= (segmentBytesMax ?? SEGMENT_BYTES_MAX)) await log.rotate();
     // What the index has says where it begins to be needed: a commit may be in the log and not in the index yet.
     const { logSegment } = await meta.facts();

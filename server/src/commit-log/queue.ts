@@ -137,7 +137,7 @@ export class CommitQueue {
    * As submit for operations that are one: all happen or none, and nothing between them; the last one's answer. `find` is asked when nothing else is being
    * committed. @throws besides, what it does.
    */
-  submitTogether(find: Group["find"]): Promise<Committed> {
+  submitBatch(find: Group["find"]): Promise<Committed> {
     return new Promise((resolve, reject) => this.#enqueue({ find, resolve, reject }));
   }
 

@@ -20,7 +20,7 @@ export interface CommitRecord {
 }
 
 /** Commits that are one: all of them, or none, without data. */
-export interface TogetherRecord {
+export interface BatchRecord {
   kind: "together";
   /** Of the last. */
   seq: number;
@@ -48,7 +48,7 @@ export interface WaitRecord {
   seqs: readonly number[];
 }
 
-export type LoggedRecord = CommitRecord | TogetherRecord | HandleRecord | UpRecord | WaitRecord;
+export type LoggedRecord = CommitRecord | BatchRecord | HandleRecord | UpRecord | WaitRecord;
 
 /** Those that a record holds. */
 export function commitsOf(record: LoggedRecord): readonly CommitRecord[] {

@@ -8,14 +8,17 @@ import { isOwn } from "../volume/recover.ts";
 
 const LOG_FOLDER = "log";
 
-export interface LeftInLog {
+export interface UnappliedChanges {
   changes: number;
   /** Where they were made, each once. */
   paths: string[];
 }
 
 /** The index says it best; without it the log's own notes are asked. undefined: the log cannot be read. */
-export async function leftInLog(data: DiskRoot, meta: MetaStore | undefined): Promise<LeftInLog | undefined> {
+export async function readUnappliedChanges(
+  data: DiskRoot,
+  meta: MetaStore | undefined,
+): Promise<UnappliedChanges | undefined> {
   try {
     const { log } = await openLog(data, LOG_FOLDER, COMMIT_LOG_FORMAT);
     try {

@@ -214,7 +214,7 @@ export class Feed {
   }
 
   /** Instances that no longer matter: not connected, no lease left. Returns those forgotten. */
-  forgetGone(): string[] {
+  forgetExpired(): string[] {
     const nowMs = this.#clock.bootMs();
     const gone: string[] = [];
     for (const [instance, holder] of this.#holders) {

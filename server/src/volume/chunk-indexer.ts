@@ -16,7 +16,7 @@ const AGAIN_MS = 2_000;
 const LARGE_BYTES = 64 * 1024 * 1024;
 const NO_DATA = new Uint8Array(0);
 
-export interface ChunkIndexerParts {
+export interface ChunkIndexerDeps {
   meta: MetaStore;
   content: ContentStore;
   executor: Executor;
@@ -26,7 +26,7 @@ export interface ChunkIndexerParts {
 }
 
 export class ChunkIndexer {
-  readonly #parts: ChunkIndexerParts;
+  readonly #deps: ChunkIndexerDeps;
   #working: Promise<void> | undefined;
   #isWanted = false;
   #isClosed = false;
@@ -35,31 +35,31 @@ export class ChunkIndexer {
   #turn: Promise<void> = Promise.resolve();
   readonly #asked = new Map<string, Promise<void>>();
 
-  constructor(parts: ChunkIndexerParts) {
-    this.#parts = parts;
+  constructor(deps: ChunkIndexerDeps) {
+    this.#deps = deps;
   }
 
   /** Chunks of a version just committed. */
   index(version: VersionId, recipe: Recipe): void {
-    this.#parts.meta
+    this.#deps.meta
       .putChunks(version, recipe)
-      .catch((error: unknown) => this.#parts.warn("The chunk index could not be written.", error));
+      .catch((error: unknown) => this.#deps.warn("The chunk index could not be written.", error));
   }
 
   /** There may be files without a recipe. */
-  wake(): void {
+  schedule(): void {
     this.#isWanted = true;
     if (this.#isClosed) return;
     this.#working ??= this.#work()
-      .catch((error: unknown) => this.#parts.warn("Files could not be chunked in the background.", error))
+      .catch((error: unknown) => this.#deps.warn("Files could not be chunked in the background.", error))
       .finally(() => {
         this.#working = undefined;
-        if (this.#isWanted) this.wake();
+        if (this.#isWanted) this.schedule();
       });
   }
 
   /** Cuts this one before the others; resolves when that is done, or cannot be now. */
-  cutSoon(version: VersionId): Promise<void> {
+  cutFirst(version: VersionId): Promise<void> {
     const key = keyOf(version);
     let asked = this.#asked.get(key);
     if (asked === undefined) {
@@ -71,7 +71,7 @@ export class ChunkIndexer {
   }
 
   async #cutAsked(version: VersionId): Promise<void> {
-    const { meta, warn } = this.#parts;
+    const { meta, warn } = this.#deps;
     try {
       if (!this.#isClosed && (await meta.version(version))?.hasRecipe === false) await this.#cut(version);
     } catch (error) {
@@ -87,7 +87,7 @@ export class ChunkIndexer {
   }
 
   async #work(): Promise<void> {
-    const { meta } = this.#parts;
+    const { meta } = this.#deps;
     /** Those that cannot be cut now must not keep the others waiting. */
     const later = new Set<string>();
     while (this.#isWanted && !this.#isClosed) {
@@ -107,13 +107,13 @@ export class ChunkIndexer {
     }
     if (later.size > 0 && !this.#isClosed) {
       this.#timer?.cancel();
-      this.#timer = this.#parts.clock.after(AGAIN_MS, () => this.wake());
+      this.#timer = this.#deps.clock.after(AGAIN_MS, () => this.schedule());
     }
   }
 
   /** That of the version before, so that clients have most of its chunks: looked for where there may be another than the size says. */
   async #presetOf({ node, seq }: VersionId, sizeBytes: number): Promise<ChunkPreset> {
-    const { meta } = this.#parts;
+    const { meta } = this.#deps;
     if (sizeBytes < LARGE_BYTES) return presetFor(sizeBytes);
     const [before] = (await meta.versionsOf(node))
       .filter(({ version, hasRecipe }) => hasRecipe && version.seq < seq)
@@ -123,7 +123,7 @@ export class ChunkIndexer {
   }
 
   async #cut(version: VersionId): Promise<boolean> {
-    const { meta, content, executor, queue } = this.#parts;
+    const { meta, content, executor, queue } = this.#deps;
     try {
       const recipe = await chunkVersion(content, version, executor, (sizeBytes) => this.#presetOf(version, sizeBytes));
       if (recipe === undefined) return false;

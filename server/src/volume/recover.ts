@@ -10,7 +10,7 @@ import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
 import { indexAgain } from "../commit-log/queue.ts";
 import { commitsOf, decodeRecord } from "../commit-log/record.ts";
 
-export interface RecoverParts {
+export interface RecoverDeps {
   name: string;
   clock: Clock;
   openMeta(create: Creation | undefined): Promise<MetaStore>;
@@ -34,36 +34,33 @@ const FIRST_NODE_PLACES = 4095;
 const NS_PER_MS = 1_000_000n;
 
 /** @throws Corrupt for a damaged log: nothing of it is passed over. */
-export async function recover(parts: RecoverParts, engine: ContentEngine, log: Log): Promise<Recovered> {
-  const meta = await openKept(parts);
+export async function recover(deps: RecoverDeps, engine: ContentEngine, log: Log): Promise<Recovered> {
+  const meta = await openKept(deps);
   if (meta !== undefined) {
     try {
       return await rollForward(log, meta);
     } catch (error) {
       await meta.close();
       if (!(error instanceof StrangeIndex)) throw error;
-      parts.warn(
-        `The index of ${parts.name} does not belong to its commit log and is made anew from the folder.`,
-        error,
-      );
+      deps.warn(`The index of ${deps.name} does not belong to its commit log and is made anew from the folder.`, error);
     }
   }
-  return makeAnew(parts, engine, log);
+  return makeAnew(deps, engine, log);
 }
 
-async function openKept(parts: RecoverParts): Promise<MetaStore | undefined> {
+async function openKept(deps: RecoverDeps): Promise<MetaStore | undefined> {
   try {
-    return await parts.openMeta(undefined);
+    return await deps.openMeta(undefined);
   } catch (error) {
     if (!isRunnelError(error, "NotFound", "Corrupt")) throw error;
     if (error.kind === "Corrupt")
-      parts.warn(`The index of ${parts.name} is damaged and is made anew from the folder.`, error);
+      deps.warn(`The index of ${deps.name} is damaged and is made anew from the folder.`, error);
     return undefined;
   }
 }
 
 /** Salvage first, then the log, then the meta store: killed between them, the next start begins again with what is left to do [F69]. */
-async function makeAnew(parts: RecoverParts, engine: ContentEngine, log: Log): Promise<Recovered> {
+async function makeAnew(deps: RecoverDeps, engine: ContentEngine, log: Log): Promise<Recovered> {
   let wasServed = false;
   await log.replay(() => {
     wasServed = true;
@@ -72,9 +69,9 @@ async function makeAnew(parts: RecoverParts, engine: ContentEngine, log: Log): P
   // Records of another epoch mean nothing to a new meta store.
   await log.dropBefore(await log.rotate());
   const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;
-  const meta = await parts.openMeta({ epoch: randomBytes(16).toString("hex"), firstNode });
+  const meta = await deps.openMeta({ epoch: randomBytes(16).toString("hex"), firstNode });
   try {
-    if (report !== undefined) await meta.note(noticesOf(report, Number(parts.clock.wallNs() / NS_PER_MS)));
+    if (report !== undefined) await meta.note(noticesOf(report, Number(deps.clock.wallNs() / NS_PER_MS)));
   } catch (error) {
     await meta.close();
     throw error;

@@ -27,7 +27,7 @@ import type { WriteOpening } from "../upload/write-notes.ts";
 import { Supplies } from "./supplies.ts";
 import { WriteSession } from "../upload/write-session.ts";
 
-export interface VolumeParts {
+export interface VolumeDeps {
   name: string;
   clock: Clock;
   executor: Executor;
@@ -69,7 +69,7 @@ export class Volume {
   readonly #keeper: LogKeeper;
   readonly #log: Log;
   readonly #engine: ContentEngine;
-  readonly #warn: VolumeParts["warn"];
+  readonly #warn: VolumeDeps["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
   readonly salvaged: SalvageReport | undefined;
   /** The folder has been looked through once since the start. A folder never read before looks empty until then. Rejects with Unavailable if the folder goes. */
@@ -83,10 +83,10 @@ export class Volume {
   /** Publications under way by seq, for submitters that wait for acknowledgements. */
   readonly #published = new Map<number, Promise<void>>();
 
-  private constructor(parts: VolumeParts, opened: Opened) {
-    this.name = parts.name;
-    this.clock = parts.clock;
-    this.executor = parts.executor;
+  private constructor(deps: VolumeDeps, opened: Opened) {
+    this.name = deps.name;
+    this.clock = deps.clock;
+    this.executor = deps.executor;
     this.epoch = opened.facts.epoch;
     this.salvaged = opened.salvaged;
     this.meta = opened.meta;
@@ -99,82 +99,80 @@ export class Volume {
     this.#lastSeq = this.#seqAtStart = opened.facts.seq;
     this.looked = opened.looked;
     this.isNew = opened.facts.seq === 0;
-    this.#warn = parts.warn;
+    this.#warn = deps.warn;
     this.recipes = new RecipeCache(opened.meta);
     this.uploads = new ResumableUploads(
       {
-        clock: parts.clock,
+        clock: deps.clock,
         epoch: this.epoch,
         resume: async (opening, file) => {
           const session = this.writeSession(opening);
           await session.resume(file);
           return session;
         },
-        warn: parts.warn,
+        warn: deps.warn,
       },
-      parts.stagedBytesMax,
+      deps.stagedBytesMax,
     );
     const { meta, content } = this;
     const { queue, log } = opened;
-    const { executor, clock, warn } = parts;
+    const { executor, clock, warn } = deps;
     this.#indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
     const { appliedSeq } = opened.facts;
-    this.#keeper = new LogKeeper({ log, meta, clock, warn, appliedSeq, segmentBytesMax: parts.logSegmentBytes });
+    this.#keeper = new LogKeeper({ log, meta, clock, warn, appliedSeq, segmentBytesMax: deps.logSegmentBytes });
     for (const { seq, data } of opened.commits) if (data !== undefined) this.#keeper.wrote(seq, data.segment);
   }
 
   /**
    * @throws Version, Corrupt (a damaged log), Unavailable (the folder is not the volume's now), and what the disk throws. Nothing stays open then.
    */
-  static async open(parts: VolumeParts): Promise<Volume> {
+  static async open(deps: VolumeDeps): Promise<Volume> {
     const opened: { close(): Promise<void> }[] = [];
     try {
-      const engine = await parts.openEngine();
+      const engine = await deps.openEngine();
       opened.push(engine);
-      const { log, tornBytes } = await openLog(parts.data, LOG_FOLDER, COMMIT_LOG_FORMAT);
+      const { log, tornBytes } = await openLog(deps.data, LOG_FOLDER, COMMIT_LOG_FORMAT);
       opened.push(log);
       if (tornBytes > 0)
-        parts.warn(
-          `The commit log of ${parts.name} ended in ${tornBytes} bytes that were never acknowledged; they were cut.`,
+        deps.warn(
+          `The commit log of ${deps.name} ended in ${tornBytes} bytes that were never acknowledged; they were cut.`,
         );
-      const recovered = await recover(parts, engine, log);
+      const recovered = await recover(deps, engine, log);
       opened.push(recovered.meta);
-      return await Volume.#start(parts, engine, log, recovered);
+      return await Volume.#start(deps, engine, log, recovered);
     } catch (error) {
       for (const each of opened.toReversed()) await each.close().catch(() => undefined);
       throw error;
     }
   }
 
-  static async #start(parts: VolumeParts, engine: ContentEngine, log: Log, recovered: Recovered): Promise<Volume> {
+  static async #start(deps: VolumeDeps, engine: ContentEngine, log: Log, recovered: Recovered): Promise<Volume> {
     const { meta, facts, salvaged } = recovered;
-    const hadClients = salvaged !== undefined || parts.hadClients === true;
+    const hadClients = salvaged !== undefined || deps.hadClients === true;
     const attached = hadClients ? [CLIENTS_OF_BEFORE] : await meta.attached();
-    const feed = new Feed(parts.clock, parts.termMs, attached);
+    const feed = new Feed(deps.clock, deps.termMs, attached);
     let volume: Volume;
-    const supplies = new Supplies(parts.clock, (instance, version, ranges) => feed.lack(instance, version, ranges));
+    const supplies = new Supplies(deps.clock, (instance, version, ranges) => feed.lack(instance, version, ranges));
     const looked = Promise.withResolvers<void>();
     looked.promise.catch(() => undefined);
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
-    const space = new FreeSpace(parts.data, parts.clock);
-    const queue = new CommitQueue(log, meta, parts.clock, space, indexedTo, (published) =>
-      volume.#committed(published),
-    );
+    const space = new FreeSpace(deps.data, deps.clock);
+    const queue = new CommitQueue(log, meta, deps.clock, space, indexedTo, (published) => volume.#committed(published));
     const content = await engine.open(
       meta,
       hostOf(log, queue, feed, supplies, {
         up: (seq) => volume.#keeper.up(seq),
         cut: (version, recipe) => volume.#indexer.index(version, recipe),
-        scanned: () => volume.#indexer.wake(),
+        scanned: () => volume.#indexer.schedule(),
         looked: looked.resolve,
         left: (files) => volume.uploads.addDetached(files),
         gone: (reason) => {
           looked.reject(new RunnelError("Unavailable", "serve", reason));
-          parts.gone?.(reason);
+          deps.gone?.(reason);
         },
       }),
     );
-    volume = new Volume(parts, {
+    volume = new Volume(deps, {
       engine,
       log,
       meta,
@@ -193,8 +191,8 @@ export class Volume {
       await volume.#stop().catch(() => undefined);
       throw error;
     }
-    volume.#indexer.wake();
-    volume.#forgetGone();
+    volume.#indexer.schedule();
+    volume.#forgetExpired();
     return volume;
   }
 
@@ -236,20 +234,20 @@ export class Volume {
   }
 
   /** As submit for operations that are one, found when nothing else is being committed; the last one's result. @throws besides, what `find` does. */
-  async submitTogether(
+  async submitBatch(
     find: () => Promise<readonly Submission[]>,
     id: OperationId,
     holder: Holder | undefined,
   ): Promise<Committed & { acknowledged: Promise<void> }> {
-    const committed = await this.#queue.submitTogether(find);
+    const committed = await this.#queue.submitBatch(find);
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id.n) };
   }
 
   /** Resolves when a version that had no recipe has one, or cannot get one now, or the time is over: it is cut all the same then. */
-  async cutSoon(version: VersionId, waitMs: number): Promise<void> {
+  async cutFirst(version: VersionId, waitMs: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     const timer = this.clock.after(waitMs, over.resolve);
-    await Promise.race([this.#indexer.cutSoon(version), over.promise]);
+    await Promise.race([this.#indexer.cutFirst(version), over.promise]);
     timer.cancel();
   }
 
@@ -305,7 +303,7 @@ export class Volume {
         const version = { node: result.node, seq: result.version };
         this.recipes.put(version, operation.content.recipe);
         this.#indexer.index(version, operation.content.recipe);
-      } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.#indexer.wake();
+      } else if (operation.op === "externalMake" || operation.op === "externalWrite") this.#indexer.schedule();
     }
     const last = published.at(-1);
     const acked = this.feed.publish(
@@ -319,10 +317,10 @@ export class Volume {
   }
 
   /** Once a term: no restart need wait for clients that went away for good, and changes that long ago need no resume. */
-  #forgetGone(): void {
+  #forgetExpired(): void {
     if (this.#isStopped) return;
     this.#termTimer = this.clock.after(this.feed.termMs, () => {
-      for (const instance of this.feed.forgetGone()) {
+      for (const instance of this.feed.forgetExpired()) {
         this.meta
           .setAttached(instance, 0)
           .catch((error: unknown) => this.#warn("A client that is gone could not be forgotten.", error));
@@ -332,7 +330,7 @@ export class Volume {
           .forgetChanges(this.#lastSeq - CHANGES_KEPT)
           .catch((error: unknown) => this.#warn("Old changes could not be forgotten.", error));
       }
-      this.#forgetGone();
+      this.#forgetExpired();
     });
   }
 }
@@ -361,7 +359,7 @@ function hostOf(
   queue: CommitQueue,
   feed: Feed,
   supplies: Supplies,
-  tell: {
+  on: {
     up(seq: number): void;
     cut(version: VersionId, recipe: Recipe): void;
     scanned(): void;
@@ -375,8 +373,7 @@ function hostOf(
   return {
     externalChanges: async (operations, isSuperseded) => {
       const planned = await queue.submitAll(operations, isSuperseded);
-      for (const operation of operations)
-        if (operation.op === "setRecipe") tell.cut(operation.version, operation.recipe);
+      for (const operation of operations) if (operation.op === "setRecipe") on.cut(operation.version, operation.recipe);
       return planned;
     },
     recordIntent: async (seq, handle) => {
@@ -388,20 +385,20 @@ function hostOf(
     askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
     readLog: (place, offset, length) => log.read(place, offset, length),
     applied: (seq) => {
-      tell.up(seq);
+      on.up(seq);
       // A hint: without it salvage has more to look at.
       log.write([encodeRecord({ kind: "up", seq }, NO_DATA).bytes]).catch(() => undefined);
     },
     uncertain: () => feed.withdraw(),
     scanned: () => {
       feed.restore();
-      tell.scanned();
-      tell.looked();
+      on.scanned();
+      on.looked();
     },
     unavailable: (reason) => {
       feed.withdraw();
-      tell.gone(reason);
+      on.gone(reason);
     },
-    resumable: (files) => tell.left(files),
+    resumable: (files) => on.left(files),
   };
 }

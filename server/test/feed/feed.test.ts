@@ -493,10 +493,10 @@ describe("a lost connection", () => {
     const scene = new Scene();
     scene.feed.detach(scene.follower("lost").holder, false);
     scene.follower("here");
-    expect(scene.feed.forgetGone()).toEqual([]);
+    expect(scene.feed.forgetExpired()).toEqual([]);
     await scene.clock.advance(TERM_MS);
-    expect(scene.feed.forgetGone()).toEqual(["lost"]);
-    expect(scene.feed.forgetGone()).toEqual([]);
+    expect(scene.feed.forgetExpired()).toEqual(["lost"]);
+    expect(scene.feed.forgetExpired()).toEqual([]);
   });
 });
 

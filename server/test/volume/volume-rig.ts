@@ -9,7 +9,7 @@ import type { Holder } from "../../src/feed/holder.ts";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../src/meta/memory/meta-store.ts";
 import type { MetaStore, Operation, OperationResult, Run } from "../../src/meta/meta-store.ts";
 import { foundVolumeId, volumeId } from "../../src/volume/volume-id.ts";
-import type { VolumeParts } from "../../src/volume/volume.ts";
+import type { VolumeDeps } from "../../src/volume/volume.ts";
 import { Volume } from "../../src/volume/volume.ts";
 import { removalsOf } from "../../src/volume/whole-tree.ts";
 
@@ -49,7 +49,7 @@ export class VolumeRig {
   readonly executor = inlineExecutor();
   readonly disk: SimulatedDisk;
   readonly warnings: string[] = [];
-  readonly options: Partial<VolumeParts>;
+  readonly options: Partial<VolumeDeps>;
   image = new MemoryMetaImage();
   isMetaDamaged = false;
   private isPowerCut = false;
@@ -59,12 +59,12 @@ export class VolumeRig {
   private data!: DiskRoot;
   private n = 0;
 
-  constructor(seed = 1, options: Partial<VolumeParts> = {}) {
+  constructor(seed = 1, options: Partial<VolumeDeps> = {}) {
     this.disk = new SimulatedDisk({ clock: this.clock, seed });
     this.options = options;
   }
 
-  static async open(seed = 1, options: Partial<VolumeParts> = {}): Promise<VolumeRig> {
+  static async open(seed = 1, options: Partial<VolumeDeps> = {}): Promise<VolumeRig> {
     const rig = new VolumeRig(seed, options);
     await rig.open();
     await rig.settle();
@@ -86,7 +86,7 @@ export class VolumeRig {
     return this.volume;
   }
 
-  private parts(): VolumeParts {
+  private parts(): VolumeDeps {
     const { clock, executor, disk, data } = this;
     const warn = (message: string): void => void this.warnings.push(message);
     return {
@@ -288,7 +288,7 @@ export class VolumeRig {
     const tree = { ...(await this.split(path)), node: await this.nodeAt(path), asOf, isPart: false };
     const id = this.id(n);
     const find = (): ReturnType<typeof removalsOf> => removalsOf(this.volume, tree, id, undefined);
-    const { result, acknowledged } = await this.volume.submitTogether(find, id, undefined);
+    const { result, acknowledged } = await this.volume.submitBatch(find, id, undefined);
     await acknowledged;
     return result;
   }

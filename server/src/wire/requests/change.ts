@@ -82,11 +82,7 @@ export async function serveRemoveAll(
     const tree = { folder: results.node(request.folder), name, node: results.node(request.node), asOf, isPart };
     const digest = digestOf(encodeCbor({ op: "removeAll", ...tree }));
     const id: OperationId = { instance, n, digest, ...timed(timeNs) };
-    const { result, acknowledged } = await volume.submitTogether(
-      () => removalsOf(volume, tree, id, holder),
-      id,
-      holder,
-    );
+    const { result, acknowledged } = await volume.submitBatch(() => removalsOf(volume, tree, id, holder), id, holder);
     executed(result);
     await acknowledged;
     return result;

@@ -192,7 +192,7 @@ class FetchStream {
 export async function serveGetHash(request: RequestOf<"getHash">, { volume }: Call): Promise<SentResultOf<"getHash">> {
   const row = await volume.meta.version(request.version);
   if (row === undefined) throw new RunnelError("Gone", "getHash", "This version is no longer kept.");
-  if (request.oid === true && !row.hasRecipe) await volume.cutSoon(request.version, CUT_WAIT_MS);
+  if (request.oid === true && !row.hasRecipe) await volume.cutFirst(request.version, CUT_WAIT_MS);
   const recipe = await volume.recipes.get(request.version);
   const oid = async (): Promise<Uint8Array | null> =>
     recipe === undefined ? null : volume.executor.digest([encodeRecipe(recipe)]);

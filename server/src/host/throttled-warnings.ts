@@ -4,12 +4,12 @@ import type { Clock } from "@runnel/shared";
 const EACH_MS = 60_000;
 const AT_MOST = 10;
 
-export class Seldom {
+export class ThrottledWarnings {
   readonly #clock: Clock;
   readonly #warn: (message: string) => void;
   #sinceMs = -Infinity;
   #said = 0;
-  #leftOut = 0;
+  #suppressed = 0;
 
   constructor(clock: Clock, warn: (message: string) => void) {
     this.#clock = clock;
@@ -23,10 +23,10 @@ export class Seldom {
       this.#said = 0;
     }
     if (++this.#said > AT_MOST) {
-      this.#leftOut++;
+      this.#suppressed++;
       return;
     }
-    this.#warn(this.#leftOut === 0 ? message : `${message} (And ${this.#leftOut} times something like it.)`);
-    this.#leftOut = 0;
+    this.#warn(this.#suppressed === 0 ? message : `${message} (And ${this.#suppressed} times something like it.)`);
+    this.#suppressed = 0;
   }
 }
