@@ -37,7 +37,7 @@ function served(): ServedVolume {
       looked: looked.promise,
       content: {
         status: () => ({ look: { why: "start", done: 1234, total: 0 } }),
-        mustBeThere: async () => {
+        checkRoot: async () => {
           if (fault !== undefined) gone(fault.message);
         },
       },
