@@ -39,7 +39,7 @@ export interface ServedVolumeDeps {
 export class ServedVolume {
   readonly name: string;
   readonly folder: string;
-  readonly #offer: Offer;
+  private readonly offer: Offer;
   readonly #deps: ServedVolumeDeps;
   #opened: OpenedVolume | undefined;
   /** Open, but nothing is shown of it yet. */
@@ -54,7 +54,7 @@ export class ServedVolume {
   #isClosed = false;
 
   constructor(offer: Offer, deps: ServedVolumeDeps) {
-    this.#offer = offer;
+    this.offer = offer;
     this.#deps = deps;
     this.name = offer.name;
     this.folder = offer.folder;
@@ -84,7 +84,7 @@ export class ServedVolume {
 
   /** Resolves when it is open, or is known not to be for now. @throws RunnelError when waiting does not mend it. */
   async start(): Promise<void> {
-    this.#work = this.#offer.look().then(() => this.#open());
+    this.#work = this.offer.look().then(() => this.#open());
     try {
       await this.#work;
     } catch (error) {
@@ -98,7 +98,7 @@ export class ServedVolume {
   async #whyGone(failure: unknown): Promise<string | undefined> {
     if (isRunnelError(failure, "Unavailable")) return failure.message;
     try {
-      await this.#offer.look();
+      await this.offer.look();
       return undefined;
     } catch (now) {
       return isRunnelError(now, "Unavailable") ? now.message : undefined;
@@ -115,7 +115,7 @@ export class ServedVolume {
 
   async #open(): Promise<void> {
     let reason: string | undefined;
-    const opened = await this.#offer.open((why) => {
+    const opened = await this.offer.open((why) => {
       reason = why;
       if (this.#opened !== undefined) this.#lose(why);
     });
@@ -214,7 +214,7 @@ export class ServedVolume {
     const before = this.#why;
     let isThere = false;
     try {
-      await this.#offer.look();
+      await this.offer.look();
       isThere = true;
       await this.#open();
       this.#deps.warn(`The volume ${this.name} is served now.`);

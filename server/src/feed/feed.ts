@@ -27,12 +27,13 @@ const TERM_ROUND_TRIPS = 4;
 const LOOK_AT_FOLLOWED = 100;
 
 export class Feed {
-  readonly #clock: Clock;
+  // Members that tests and mutants reach are private in TypeScript only.
+  private readonly clock: Clock;
   /** Of leases, at the least. */
   readonly termMs: number;
   readonly #holders = new Map<string, Holder>();
   readonly #slowDevices: SlowDevices;
-  #waits: Wait[] = [];
+  private waits: Wait[] = [];
   /** Set while some item is unacknowledged: when the oldest becomes overdue. */
   #overdueTimer: Timer | undefined;
   /** Leases are neither given nor used while the folder's state is uncertain. */
@@ -40,7 +41,7 @@ export class Feed {
 
   /** `attached`: known from before a restart; each may hold a lease for one more term (the restart rule). */
   constructor(clock: Clock, termMs: number, attached: readonly AttachedInstance[]) {
-    this.#clock = clock;
+    this.clock = clock;
     this.termMs = termMs;
     this.#slowDevices = new SlowDevices(termMs);
     for (const { instance, termMs: before } of attached) {
@@ -65,8 +66,8 @@ export class Feed {
       before.sender = undefined;
       holder.leaseUntilMs = before.leaseUntilMs;
       holder.probationUntilMs = before.probationUntilMs;
-      if (holder.hasLease(this.#clock.bootMs())) holder.uncertainUntil = 0;
-      for (const { missing } of this.#waits) {
+      if (holder.hasLease(this.clock.bootMs())) holder.uncertainUntil = 0;
+      for (const { missing } of this.waits) {
         const untilMs = missing.get(before);
         if (untilMs !== undefined) missing.set(holder, untilMs);
         missing.delete(before);
@@ -85,7 +86,7 @@ export class Feed {
     if (!givesUpLease) return;
     holder.leaseUntilMs = 0;
     // One on probation is remembered: leaving and coming back is no way out of it.
-    const isForgotten = this.#clock.bootMs() >= holder.probationUntilMs;
+    const isForgotten = this.clock.bootMs() >= holder.probationUntilMs;
     if (isForgotten && this.#holders.get(holder.instance) === holder) this.#holders.delete(holder.instance);
     this.#release(holder);
   }
@@ -125,7 +126,7 @@ export class Feed {
    */
   publish(changes: readonly Change[], committer: Holder | undefined, n: number): Promise<void> {
     const seq = changes.at(-1)?.seq ?? 0;
-    const nowMs = this.#clock.bootMs();
+    const nowMs = this.clock.bootMs();
     const missing = new Map<Holder, number>();
     for (const holder of this.#holders.values()) {
       const isTold = holder.touchesAny(changes);
@@ -145,7 +146,7 @@ export class Feed {
    * have applied all up to it, or lost their lease.
    */
   appliedUpTo(seq: number, committer: Holder | undefined, n: number): Promise<void> {
-    const nowMs = this.#clock.bootMs();
+    const nowMs = this.clock.bootMs();
     const missing = new Map<Holder, number>();
     for (const holder of this.#holders.values()) {
       if (holder.instance === committer?.instance || holder.ackedSeq >= seq || !holder.hasLease(nowMs)) continue;
@@ -158,10 +159,10 @@ export class Feed {
     if (what.missing.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const wait: Wait = { ...what, resolve, timer: undefined };
-      this.#waits.push(wait);
-      this.#arm(wait, this.#clock.bootMs());
+      this.waits.push(wait);
+      this.#arm(wait, this.clock.bootMs());
       // Said only when it takes longer than a quick answer would.
-      this.#clock.after(WAITING_SAID_AFTER_MS, () => this.#sayWaiting(wait, committer, n));
+      this.clock.after(WAITING_SAID_AFTER_MS, () => this.#sayWaiting(wait, committer, n));
     });
   }
 
@@ -175,9 +176,9 @@ export class Feed {
    * A client asks for its lease; counted by it from sending. True: it has one from now for a term. False: none now (ask at every open).
    */
   renew(holder: Holder): boolean {
-    const nowMs = this.#clock.bootMs();
+    const nowMs = this.clock.bootMs();
     if (holder.sender === undefined) return false;
-    this.#heard(holder);
+    this.heard(holder);
     if (holder.isOverdue(nowMs)) {
       if (holder.isToBlame(nowMs)) this.#punish(holder, nowMs);
       return false;
@@ -215,7 +216,7 @@ export class Feed {
 
   /** Instances that no longer matter: not connected, no lease left. Returns those forgotten. */
   forgetExpired(): string[] {
-    const nowMs = this.#clock.bootMs();
+    const nowMs = this.clock.bootMs();
     const gone: string[] = [];
     for (const [instance, holder] of this.#holders) {
       if (holder.sender !== undefined || holder.hasLease(nowMs) || nowMs < holder.probationUntilMs) continue;
@@ -227,9 +228,9 @@ export class Feed {
 
   close(): void {
     this.#overdueTimer?.cancel();
-    for (const wait of this.#waits) wait.timer?.cancel();
+    for (const wait of this.waits) wait.timer?.cancel();
     for (const holder of this.#holders.values()) holder.sender?.close("The server is stopping.");
-    this.#waits = [];
+    this.waits = [];
   }
 
   /**
@@ -245,14 +246,14 @@ export class Feed {
   #overflow(holder: Holder, seq: number): void {
     holder.follows.clear();
     holder.followsAll = false;
-    const sentMs = holder.due[0]?.sentMs ?? this.#clock.bootMs();
+    const sentMs = holder.due[0]?.sentMs ?? this.clock.bootMs();
     holder.due.splice(0, holder.due.length, { seq, sentMs });
     holder.uncertainUntil = seq;
     holder.sender?.listAgain(seq);
   }
 
   /** The client has spoken on its new feed: it knows whether it was resumed, and from there on what it follows here is what it holds. */
-  #heard(holder: Holder): void {
+  private heard(holder: Holder): void {
     if (holder.uncertainUntil !== 0) return;
     holder.uncertainUntil = undefined;
     this.#applied(holder);
@@ -261,21 +262,21 @@ export class Feed {
   /** Nothing waits for a holder that has applied a change, nor, once that is certain, for one that does not follow what changed. */
   #applied(holder: Holder): void {
     const isCertain = holder.uncertainUntil === undefined;
-    for (const { changes, seq, missing } of this.#waits) {
+    for (const { changes, seq, missing } of this.waits) {
       const isUntouched = isCertain && changes !== undefined && !holder.touchesAny(changes);
       if (seq <= holder.ackedSeq || isUntouched) missing.delete(holder);
     }
-    this.#settle();
+    this.settle();
   }
 
   #release(holder: Holder): void {
-    for (const wait of this.#waits) wait.missing.delete(holder);
-    this.#settle();
+    for (const wait of this.waits) wait.missing.delete(holder);
+    this.settle();
   }
 
-  #settle(): void {
-    const nowMs = this.#clock.bootMs();
-    this.#waits = this.#waits.filter((wait) => {
+  private settle(): void {
+    const nowMs = this.clock.bootMs();
+    this.waits = this.waits.filter((wait) => {
       for (const [holder, untilMs] of wait.missing) {
         if (untilMs > nowMs) continue;
         wait.missing.delete(holder);
@@ -292,9 +293,9 @@ export class Feed {
   #arm(wait: Wait, nowMs: number): void {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const untilMs of wait.missing.values()) nextMs = Math.min(nextMs, untilMs);
-    wait.timer = this.#clock.after(Math.max(0, nextMs - nowMs), () => {
-      this.#settle();
-      if (this.#waits.includes(wait)) this.#arm(wait, this.#clock.bootMs());
+    wait.timer = this.clock.after(Math.max(0, nextMs - nowMs), () => {
+      this.settle();
+      if (this.waits.includes(wait)) this.#arm(wait, this.clock.bootMs());
     });
   }
 
@@ -307,9 +308,9 @@ export class Feed {
       nextMs = Math.min(nextMs, holder.due[0].sentMs + holder.termMs);
     }
     if (nextMs === Number.POSITIVE_INFINITY) return;
-    this.#overdueTimer = this.#clock.after(nextMs - nowMs + 1, () => {
+    this.#overdueTimer = this.clock.after(nextMs - nowMs + 1, () => {
       this.#overdueTimer = undefined;
-      const laterMs = this.#clock.bootMs();
+      const laterMs = this.clock.bootMs();
       for (const holder of this.#holders.values()) {
         if (holder.sender !== undefined && holder.isToBlame(laterMs)) this.#punish(holder, laterMs);
       }
@@ -320,11 +321,11 @@ export class Feed {
   #sayWaiting(wait: Wait, committer: Holder | undefined, n: number): void {
     // It may have connected again meanwhile.
     const sender = committer === undefined ? undefined : this.#holders.get(committer.instance)?.sender;
-    if (sender === undefined || !this.#waits.includes(wait)) return;
+    if (sender === undefined || !this.waits.includes(wait)) return;
     let untilMs = 0;
     for (const until of wait.missing.values()) untilMs = Math.max(untilMs, until);
     const untilWallMs =
-      Number(this.#clock.wallNs() / 1_000_000n) + Math.max(0, Math.round(untilMs - this.#clock.bootMs()));
+      Number(this.clock.wallNs() / 1_000_000n) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
     sender.waiting(
       n,
       [...wait.missing.keys()].map((holder) => holder.who),

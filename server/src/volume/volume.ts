@@ -64,10 +64,10 @@ export class Volume {
   readonly uploads: ResumableUploads;
   readonly recipes: RecipeCache;
   readonly supplies: Supplies;
-  readonly #queue: CommitQueue;
+  private readonly queue: CommitQueue;
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
-  readonly #log: Log;
+  private readonly log: Log;
   readonly #engine: ContentEngine;
   readonly #warn: VolumeDeps["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
@@ -93,8 +93,8 @@ export class Volume {
     this.content = opened.content;
     this.feed = opened.feed;
     this.supplies = opened.supplies;
-    this.#queue = opened.queue;
-    this.#log = opened.log;
+    this.queue = opened.queue;
+    this.log = opened.log;
     this.#engine = opened.engine;
     this.#lastSeq = this.#seqAtStart = opened.facts.seq;
     this.looked = opened.looked;
@@ -229,7 +229,7 @@ export class Volume {
       operation.op === "remove" && operation.isFolder ? this.content.checkExcluded(operation.node) : undefined;
     // What need not wait keeps its place.
     if (checked !== undefined) await checked;
-    const committed = await this.#queue.submit({ operation, id, data, holder });
+    const committed = await this.queue.submit({ operation, id, data, holder });
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id?.n ?? 0) };
   }
 
@@ -239,7 +239,7 @@ export class Volume {
     id: OperationId,
     holder: Holder | undefined,
   ): Promise<Committed & { acknowledged: Promise<void> }> {
-    const committed = await this.#queue.submitBatch(find);
+    const committed = await this.queue.submitBatch(find);
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id.n) };
   }
 
@@ -273,7 +273,7 @@ export class Volume {
       if (!isRunnelError(error, "Busy")) throw error;
     } finally {
       await this.meta.close();
-      await this.#log.close();
+      await this.log.close();
       await this.#engine.close();
     }
   }
@@ -286,7 +286,7 @@ export class Volume {
     this.supplies.close();
     await this.#indexer.close();
     await this.uploads.close();
-    await this.#queue.close();
+    await this.queue.close();
     await this.content.close();
     await this.#keeper.close();
   }
