@@ -77,7 +77,7 @@ class Agent {
     return put;
   }
 
-  uint64_t Create(const Message& message, int* error) {
+  uint64_t Create(const Message& message, Kind* error) {
     if (nodes_.count(message.name) != 0) {
       if (message.is_exclusive) *error = Kind::kExists;
     } else {

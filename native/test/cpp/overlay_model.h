@@ -54,7 +54,7 @@ class OverlayModel {
   }
 
   void Truncate(uint64_t size) {
-    Must(file_->Truncate(size, 1) == 0, "it is cut");
+    Must(file_->Truncate(size, 1) == Kind::kNone, "it is cut");
     bytes_.resize(size);
   }
 
@@ -90,7 +90,7 @@ class OverlayModel {
     if (!is_in_flight_) return;
     is_in_flight_ = false;
     Answer answer;
-    answer.error = succeeds ? 0 : Kind::kIo;
+    answer.error = succeeds ? Kind::kNone : Kind::kIo;
     answer.version = succeeds ? ++last_version_ : 0;
     if (succeeds) versions_[last_version_] = std::move(in_flight_);
     file_->EndCommit(answer);

@@ -26,15 +26,15 @@ struct Folder {
 std::unique_ptr<PooledFile> Make(const Folder& folder, size_t number) {
   const std::string path = folder.path + "/" + std::to_string(number);
   UniqueFd fd;
-  REQUIRE(PooledFile::OpenReclaiming([&path](int* to) { return MakeOverlayFile(path, to); }, &fd) == 0);
+  REQUIRE(PooledFile::OpenReclaiming([&path](int* to) { return MakeOverlayFile(path, to); }, &fd) == Kind::kNone);
   size_t written = 0;
-  REQUIRE(WriteOverlay(fd.Get(), 0, "text", 4, &written) == 0);
+  REQUIRE(WriteOverlay(fd.Get(), 0, "text", 4, &written) == Kind::kNone);
   return std::make_unique<PooledFile>(path, true, std::move(fd));
 }
 
 std::string TextOf(const SharedFd& fd) {
   std::string text(4, ' ');
-  return ReadOverlay(fd->Get(), 0, text.data(), 4) == 0 ? text : "";
+  return ReadOverlay(fd->Get(), 0, text.data(), 4) == Kind::kNone ? text : "";
 }
 
 }  // namespace
