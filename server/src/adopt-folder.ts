@@ -24,13 +24,13 @@ type AdoptionHost = Pick<VolumeHost, "clock" | "disk" | "dataFolder" | "openMeta
 export interface Adoption {
   /** false: the folder is the volume's already, or was never served; nothing was touched. */
   isAdopted: boolean;
-  /** What was done, and what that loses, for a person. */
+  /** Describes for a person what was done, and what that loses. */
   sentence: string;
 }
 
 /**
- * To be called before the volume is opened. Killed in between it can be done again. @throws RunnelError with a sentence for a person; never Unavailable,
- * since nobody asks for this a second time by waiting.
+ * Adopts the folder; it has to be called before the volume is opened. Killed in between it can be done again. @throws
+ * RunnelError with a sentence for a person; never Unavailable, since nobody asks for this a second time by waiting.
  */
 export async function adoptFolder(settings: VolumeSettings, host: AdoptionHost): Promise<Adoption> {
   const { name, folder } = settings;
@@ -55,16 +55,16 @@ export async function adoptFolder(settings: VolumeSettings, host: AdoptionHost):
   }
 }
 
-/** What the data folder has of the volume. */
+/** Findings about the volume in the data folder. */
 interface FoundData {
   id: VolumeId | undefined;
   /** The folder is another one than the volume's index has recorded. */
   isOnOtherDevice: boolean;
-  /** undefined: the log cannot be read. */
+  /** Changes that the folder does not show; undefined when the log cannot be read. */
   left: UnappliedChanges | undefined;
 }
 
-/** undefined: there is nothing. */
+/** Returns undefined when there is nothing. */
 async function examineData(
   { name }: VolumeSettings,
   { disk, dataFolder, openMeta }: AdoptionHost,
@@ -92,7 +92,10 @@ async function isOther(served: DiskRoot, meta: MetaStore, name: string): Promise
   return rootFault(recorded, await served.stat(""), await served.handle(""), name) !== undefined;
 }
 
-/** undefined: the volume can be opened as it is. @throws Invalid for what looks like a disk that is not mounted. */
+/**
+ * Returns undefined when the volume can be opened as it is. @throws Invalid for what looks like a disk that is not
+ * mounted.
+ */
 async function whyAdopt(served: DiskRoot, data: FoundData | undefined, name: string): Promise<"other" | undefined> {
   const marker = await readMarker(served).catch(whenDamagedMarker);
   if (marker === "damaged") return "other";
@@ -103,7 +106,7 @@ async function whyAdopt(served: DiskRoot, data: FoundData | undefined, name: str
   throw new RunnelError("Invalid", "serve", sentence);
 }
 
-/** Where things of before are from now on; undefined: there were none. */
+/** Places to which earlier things were moved; undefined when there were none. */
 interface SetAside {
   data: string | undefined;
   temp: string | undefined;
@@ -192,7 +195,7 @@ function whenMissing(error: unknown): undefined {
   if (!isRunnelError(error, "NotFound")) throw error;
 }
 
-/** As though it were not there. */
+/** Treats what is damaged as if it were not there. */
 function whenDamaged(error: unknown): undefined {
   if (!isRunnelError(error, "NotFound", "Corrupt")) throw error;
 }

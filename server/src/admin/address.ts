@@ -1,4 +1,4 @@
-// What an invite says where the server is: what it listens on is seldom what others reach it by.
+// The address of the server that an invite names: others seldom reach it by what it listens on.
 import { RunnelError } from "@runnel/shared";
 
 const EVERY_ADDRESS = new Set(["0.0.0.0", "[::]"]);
@@ -12,7 +12,7 @@ export function addressFor(url: string, asked: string | undefined, hostname: str
 }
 
 function parsed(typed: string): URL {
-  // Of no known scheme, since such a parser drops the scheme's usual port.
+  // The made-up scheme keeps the port: such a parser drops the usual port of a scheme that it knows.
   const url = URL.parse(`runnel-address://${typed}`);
   const isBare = url !== null && url.pathname === "" && url.search === "" && url.hash === "" && url.username === "";
   if (!isBare || !/^(\[[\da-f:.]+\]|[\w.-]+)$/i.test(url.hostname)) {

@@ -1,4 +1,4 @@
-// What is kept of devices and invites (F91): digests of tokens and secrets, never these themselves.
+// The file of devices and invites (F91): it keeps digests of tokens and secrets, never these themselves.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import { z } from "zod";
@@ -13,7 +13,7 @@ const grant = z.object({ volume: z.string(), right });
 
 const device = z.object({
   id: z.string(),
-  /** Of the machine. */
+  /** Name of the machine. */
   name: z.string(),
   /** Whom the invite was for; "" when that was not said. */
   person: z.string(),

@@ -1,5 +1,5 @@
-// Who may do what: invites become devices, a device has a token and rights on volumes, and loses both when it is revoked. What is said here
-// holds at once; what is given is durable before it is told.
+// Access of devices: invites become devices, a device has a token and rights on volumes, and loses both when it is
+// revoked. A change holds at once; what is granted is durable before it is reported.
 // oxlint-disable-next-line no-restricted-imports -- of one secret
 import { createHash, randomBytes } from "node:crypto";
 import type { Clock, DiskRoot } from "@runnel/shared";
@@ -41,7 +41,7 @@ export class Access {
   private readonly root: DiskRoot;
   private readonly clock: Clock;
   private readonly devices = new Map<string, Device>();
-  /** By the digest of the token, and of the secret. */
+  /** Devices by the digest of the token, and invites by that of the secret. */
   private readonly byToken = new Map<string, Device>();
   private readonly invites = new Map<string, Invite>();
   private saving: Promise<void> = Promise.resolve();
@@ -84,7 +84,7 @@ export class Access {
     return { secret, untilMs };
   }
 
-  /** Whose token it is. @throws Denied when nobody's; Revoked. */
+  /** Returns the device that has the token. @throws Denied when none has it; Revoked. */
   deviceOf(token: string): Device {
     const device = this.byToken.get(digestOf(token));
     if (device === undefined) {
@@ -114,19 +114,19 @@ export class Access {
       invite.usedBy = device.id;
       this.grant(device, volume, right);
     }
-    // Also for one that came again: what was given before may not be durable yet.
+    // A repeated request saves too: what was given before may not be durable yet.
     await this.save();
     // Meanwhile somebody may have.
     mustNotBeRevoked(device);
     return { device, volume, right };
   }
 
-  /** In the order they came. */
+  /** Lists the devices in the order in which they came. */
   list(): readonly Device[] {
     return [...this.devices.values()];
   }
 
-  /** By id or name. @throws NotFound; Invalid when several have the name. */
+  /** Revokes a device, given by id or name. @throws NotFound; Invalid when several have the name. */
   async revoke(asked: string): Promise<Device> {
     const device = this.named(asked, "revoke");
     device.revokedMs = this.nowMs();
@@ -135,7 +135,10 @@ export class Access {
     return device;
   }
 
-  /** By id or name; undefined: none from now on. @throws NotFound; Invalid when several have the name. */
+  /**
+   * Sets the right of a device, given by id or name; with undefined it has none from now on. @throws NotFound; Invalid
+   * when several have the name.
+   */
   async setRight(asked: string, volume: string, right: Right | undefined): Promise<Device> {
     const device = this.named(asked, "right");
     this.grant(device, volume, right);
@@ -143,13 +146,13 @@ export class Access {
     return device;
   }
 
-  /** Those that somebody may still use, and those that were used or ran out within the last month. */
+  /** Lists invites that somebody may still use, and those that were used or ran out within the last month. */
   listInvites(): Listed[] {
     this.forgetOld();
     return Array.from(this.invites.values(), (invite) => this.listed(invite));
   }
 
-  /** Nobody can use it any more. @throws NotFound; Invalid for one that was used. */
+  /** Withdraws an invite: nobody can use it any more. @throws NotFound; Invalid for one that was used. */
   async withdraw(id: string): Promise<Listed> {
     const invite = [...this.invites.values()].find((each) => inviteId(each) === id);
     if (invite === undefined)
@@ -220,7 +223,7 @@ export class Access {
     for (const [key, { untilMs }] of this.invites) if (this.nowMs() > untilMs + REMEMBER_MS) this.invites.delete(key);
   }
 
-  /** One after another; what a later one writes is the later state. */
+  /** Saves one state after another; what a later call writes is the later state. */
   private save(): Promise<void> {
     const write = (): Promise<void> =>
       writeAccess(this.root, { devices: [...this.devices.values()], invites: [...this.invites.values()] });

@@ -1,4 +1,5 @@
-// How often an address may try tokens and secrets that are none (W74): a few at once, then one every few seconds.
+// Limits the tries of an address with tokens and secrets that do not exist (W74): a few at once, then one every few
+// seconds.
 import type { Clock } from "@runnel/shared";
 import { LIMITS, TIMING, networkOf } from "@runnel/shared";
 
@@ -7,7 +8,7 @@ const ADDRESSES_MAX = 10_000;
 
 export class FailedLogins {
   private readonly clock: Clock;
-  /** By address: when all its failures will be forgiven (a leaky bucket in one number). */
+  /** Times by address at which all its failures will be forgiven (a leaky bucket in one number). */
   private readonly forgivenMs = new Map<string, number>();
 
   constructor(clock: Clock) {

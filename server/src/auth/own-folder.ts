@@ -1,4 +1,4 @@
-// Where the server keeps what is its own and no volume's, within its data.
+// The folder within the server's data for what is its own and belongs to no volume.
 
 /** No volume can have this name. */
 export const OWN_FOLDER = "_server";

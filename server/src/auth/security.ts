@@ -23,13 +23,18 @@ export interface Invited {
 export type Guest = Omit<Device, "tokenDigest">;
 
 export interface Guests {
-  /** Of the key, for invites; undefined when an authority vouches for it, or nobody has been invited yet. */
+  /**
+   * Fingerprint of the key, for invites; undefined when an authority vouches for it, or nobody has been invited yet.
+   */
   readonly fingerprint: string | undefined;
   invite(invitation: Invitation): Promise<Invited>;
   list(): Guest[];
-  /** By id or name; its connections end at once. @throws RunnelError NotFound, Invalid */
+  /** Revokes a device, given by id or name; its connections end at once. @throws RunnelError NotFound, Invalid */
   revoke(asked: string): Promise<Guest>;
-  /** By id or name; undefined: none. It holds at once, also for what the device has open. @throws RunnelError NotFound, Invalid */
+  /**
+   * Sets the right of a device, given by id or name; undefined takes it away. It holds at once, also for what the
+   * device has open. @throws RunnelError NotFound, Invalid
+   */
   setRight(asked: string, volume: string, right: Right | undefined): Promise<Guest>;
   listInvites(): Listed[];
   /** @throws RunnelError NotFound, Invalid */
@@ -37,7 +42,7 @@ export interface Guests {
 }
 
 export interface Security {
-  /** undefined: nobody has been invited yet. */
+  /** Identity for TLS; undefined when nobody has been invited yet. */
   readonly identity: TlsIdentity | undefined;
   access: Access;
   guests: Guests;

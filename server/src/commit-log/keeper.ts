@@ -19,7 +19,7 @@ export interface LogKeeperDeps {
 
 export class LogKeeper {
   readonly #deps: LogKeeperDeps;
-  /** By segment, the last commit that must be brought up before it may go. */
+  /** Last commit of each segment; it must be applied before the segment may be deleted. */
   readonly #lastOf = new Map<number, number>();
   #appliedSeq: number;
   /** Segments before this one are gone. */
@@ -65,7 +65,7 @@ export class LogKeeper {
   async #tidy(): Promise<void> {
     const { log, meta, segmentBytesMax } = this.#deps;
     if (log.current.sizeBytes >= (segmentBytesMax ?? SEGMENT_BYTES_MAX)) await log.rotate();
-    // What the index has says where it begins to be needed: a commit may be in the log and not in the index yet.
+    // Facts of the index say from where on the log is needed: a commit may be in the log and not in the index yet.
     const { logSegment } = await meta.facts();
     const keepFrom = this.#neededFrom(logSegment);
     if (keepFrom <= this.#keptFrom) return;

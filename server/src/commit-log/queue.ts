@@ -22,7 +22,7 @@ export interface Submission {
   id: OperationId | undefined;
   /** New data of a write that goes into its log record. */
   data: Uint8Array;
-  /** Who commits: it does not wait for its own acknowledgement. */
+  /** Holder that commits: it does not wait for its own acknowledgement. */
   holder: Holder | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface Committed {
 }
 
 interface Queued extends Submission {
-  /** Of what the folder tells: asked when all that came before has been committed. */
+  /** Tells of an external change whether it is superseded; asked when all that came before has been committed. */
   isSuperseded?: () => boolean;
   resolve(planned: Planned): void;
   reject(error: unknown): void;
@@ -46,11 +46,11 @@ interface Group {
   reject(error: unknown): void;
 }
 
-/** One that is there for all. */
+/** A commit that everybody sees. */
 export interface Published extends Omit<Submission, "data"> {
   change: Change;
   result: OperationResult;
-  /** Of its log record's data. */
+  /** Place of its log record's data. */
   data: RecordPlace | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface LogEnd {
 }
 
 interface Prepared {
-  /** In the batch, of its commits. */
+  /** Indexes of its commits in the batch. */
   indexes: readonly number[];
   commits: readonly CommitRecord[];
   bytes: Uint8Array;
@@ -87,7 +87,7 @@ export const SUPERSEDED: Planned = {
   change: undefined,
   isRepeated: false,
 };
-/** Of a recipe in a record [F61]. */
+/** Bytes of a recipe's descriptor in a record [F61]. */
 const DESCRIPTOR_BYTES = 36;
 const BATCH_MAX = 256;
 /** A batch's records are in memory at once. */
@@ -106,7 +106,7 @@ export class CommitQueue {
   /** The log has records that the index cannot take for want of room. */
   #full: RunnelError | undefined;
   #isClosed = false;
-  /** Where the index ends: behind the last record that it has, all of which is on stable storage. */
+  /** End of the index: behind the last record that it has, all of which is on stable storage. */
   #indexedTo: LogEnd;
 
   /** `indexedTo`: what the meta store's facts say. */
@@ -134,14 +134,17 @@ export class CommitQueue {
   }
 
   /**
-   * As submit for operations that are one: all happen or none, and nothing between them; the last one's answer. `find` is asked when nothing else is being
-   * committed. @throws besides, what it does.
+   * Submits operations that are one: all happen or none, and nothing between them. Returns the last one's answer.
+   * `find` is asked when nothing else is being committed. @throws as `submit`, and what `find` does.
    */
   submitBatch(find: Group["find"]): Promise<Committed> {
     return new Promise((resolve, reject) => this.#enqueue({ find, resolve, reject }));
   }
 
-  /** As submit for what the folder tells at one time, with an answer each. What is overtaken when its turn has come is not done. */
+  /**
+   * Submits external changes of one time, with an answer each. A change that is superseded when its turn has come is
+   * not done.
+   */
   submitAll(
     operations: readonly ExternalOperation[],
     isSuperseded: (operation: ExternalOperation) => boolean,
@@ -183,7 +186,7 @@ export class CommitQueue {
       if (batch.length === 0) continue;
       try {
         const planned = await this.#commit(batch, false, (error) => {
-          // What the folder tells of is no one's request: it waits.
+          // External changes are no one's request: they wait.
           for (const queued of batch) if (queued.id !== undefined) queued.reject(error);
         });
         for (const [index, queued] of batch.entries()) queued.resolve(planned[index] as Planned);
@@ -204,7 +207,7 @@ export class CommitQueue {
     const batch: Queued[] = [];
     for (const queued of this.#queue) {
       if (isGroup(queued)) break;
-      // Whether it is overtaken is known when those before it have been committed.
+      // Superseded changes are known only when the commits before them are done.
       if (queued.isSuperseded !== undefined && batch.some(({ isSuperseded }) => isSuperseded === undefined)) break;
       bytes += queued.data.length + recipeBytes(queued.operation);
       if (batch.length > 0 && (bytes > BATCH_BYTES_MAX || batch.length >= BATCH_MAX)) break;
@@ -241,7 +244,8 @@ export class CommitQueue {
         const { segment, offset, length } = place;
         const data = { segment, offset: offset + record.dataOffset, length: length - record.dataOffset };
         for (const each of record.indexes) places.set(each, data);
-        // Not the end of the log: what others wrote behind it may not be on stable storage yet, and may be gone after a crash.
+        // This is not the end of the log: what others wrote behind it may not be on stable storage yet, and may be gone
+        // after a crash.
         end = { segment, offset: offset + length };
         logged.push({ commits: record.commits, data, end });
       }

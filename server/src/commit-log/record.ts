@@ -15,14 +15,14 @@ export interface CommitRecord {
   operation: Operation | ExternalOperation;
   change: Change | undefined;
   result: OperationResult;
-  /** Of one that changed something. */
+  /** Paths of an operation that changed something. */
   paths: OperationPaths | undefined;
 }
 
 /** Commits that are one: all of them, or none, without data. */
 export interface BatchRecord {
   kind: "together";
-  /** Of the last. */
+  /** Seq of the last commit. */
   seq: number;
   commits: CommitRecord[];
 }
@@ -43,14 +43,14 @@ export interface UpRecord {
 /** These commits wait: from here on later ones, which do not depend on them, may be put in place before them. */
 export interface WaitRecord {
   kind: "wait";
-  /** Of the first. */
+  /** Seq of the first commit. */
   seq: number;
   seqs: readonly number[];
 }
 
 export type LoggedRecord = CommitRecord | BatchRecord | HandleRecord | UpRecord | WaitRecord;
 
-/** Those that a record holds. */
+/** Returns the commits that a record holds. */
 export function commitsOf(record: LoggedRecord): readonly CommitRecord[] {
   if (record.kind === "commit") return [record];
   return record.kind === "together" ? record.commits : [];

@@ -10,7 +10,7 @@ const LOG_FOLDER = "log";
 
 export interface UnappliedChanges {
   changes: number;
-  /** Where they were made, each once. */
+  /** Paths at which they were made, each once. */
   paths: string[];
 }
 

@@ -8,13 +8,17 @@ import { Holder } from "./holder.ts";
 import { SlowDevices } from "./slow-devices.ts";
 
 interface Wait {
-  /** One, or several that are one, in seq order; undefined: of before the start, when anybody may have followed it. */
+  /**
+   * A single change, or several that are one, in seq order; undefined for changes from before the start, which anybody
+   * may have followed.
+   */
   changes: readonly Change[] | undefined;
-  /** Of the last. */
+  /** Seq of the last change. */
   seq: number;
   /**
-   * Who has not acknowledged, and until when that matters: the end of its lease when the change was sent. A renewal after that reaches the client
-   * behind the change, so it counts only for one that has applied it: no commit waits longer than a term.
+   * Holders that have not acknowledged, and until when that matters: the end of the lease when the change was sent. A
+   * renewal after that reaches the client behind the change, so it counts only for one that has applied it: no commit
+   * waits longer than a term.
    */
   missing: Map<Holder, number>;
   resolve(): void;
@@ -23,13 +27,13 @@ interface Wait {
 
 /** A lease is renewed after half its term, asks a round trip ahead, and counts from the sending (W162). */
 const TERM_ROUND_TRIPS = 4;
-/** What all of a device follow is counted at each so manieth folder. */
+/** Interval, in followed folders, at which all that a device follows is counted. */
 const LOOK_AT_FOLLOWED = 100;
 
 export class Feed {
   // Members that tests and mutants reach are private in TypeScript only.
   private readonly clock: Clock;
-  /** Of leases, at the least. */
+  /** Term of leases, at the least. */
   readonly termMs: number;
   readonly #holders = new Map<string, Holder>();
   readonly #slowDevices: SlowDevices;
@@ -85,7 +89,7 @@ export class Feed {
     holder.sender = undefined;
     if (!givesUpLease) return;
     holder.leaseUntilMs = 0;
-    // One on probation is remembered: leaving and coming back is no way out of it.
+    // A holder on probation is remembered: leaving and coming back is no way out of it.
     const isForgotten = this.clock.bootMs() >= holder.probationUntilMs;
     if (isForgotten && this.#holders.get(holder.instance) === holder) this.#holders.delete(holder.instance);
     this.#release(holder);
@@ -142,8 +146,8 @@ export class Feed {
   }
 
   /**
-   * For a change that was committed before the start, and is answered only now (the restart rule): resolves when those with a lease, `committer` excepted,
-   * have applied all up to it, or lost their lease.
+   * Resolves when holders with a lease, `committer` excepted, have applied all up to `seq`, or lost their lease. Meant
+   * for a change that was committed before the start, and is answered only now (the restart rule).
    */
   appliedUpTo(seq: number, committer: Holder | undefined, n: number): Promise<void> {
     const nowMs = this.clock.bootMs();
@@ -199,7 +203,10 @@ export class Feed {
     this.#holders.get(instance)?.sender?.lack(version, ranges);
   }
 
-  /** What followers hold may be wrong (events were missed): no lease is given until `restore`; those given run out by themselves. */
+  /**
+   * Gives no lease until `restore`, since what followers hold may be wrong (events were missed); those given run out by
+   * themselves.
+   */
   withdraw(): void {
     this.#isWithdrawn = true;
   }
@@ -303,7 +310,7 @@ export class Feed {
     if (this.#overdueTimer !== undefined) return;
     let nextMs = Number.POSITIVE_INFINITY;
     for (const holder of this.#holders.values()) {
-      // One that is overdue already was without a lease then, and gets none until it acknowledges.
+      // A holder that is overdue already was without a lease then, and gets none until it acknowledges.
       if (holder.sender === undefined || holder.due[0] === undefined || holder.isOverdue(nowMs)) continue;
       nextMs = Math.min(nextMs, holder.due[0].sentMs + holder.termMs);
     }

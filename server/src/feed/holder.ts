@@ -1,5 +1,5 @@
-// One follower of a volume: an instance with its lease, what it follows and what it has acknowledged. A holder outlives its connection, as
-// its lease does: the client may still answer programs under it ([W14], [W17]).
+// A follower of a volume: an instance with its lease, what it follows and what it has acknowledged. A holder outlives
+// its connection, as its lease does: the client may still answer programs under it ([W14], [W17]).
 import type { Change, NodeState, VersionId } from "@runnel/shared";
 
 export interface FeedSender {
@@ -19,7 +19,7 @@ export interface Identity {
   who: string;
   /** The device that it belongs to; "" where devices are not told apart. */
   device: string;
-  /** Of its line, as the client has measured it; left out: it does not matter. */
+  /** Round trip of its line, as the client has measured it; absent when it does not matter. */
   roundTripMs?: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export class Holder {
   readonly instance: string;
   readonly who: string;
   readonly device: string;
-  /** How long a lease of it lasts. */
+  /** Term of its leases. */
   readonly termMs: number;
   sender: FeedSender | undefined;
   followsAll = false;
@@ -40,8 +40,9 @@ export class Holder {
   probationUntilMs = 0;
   ackedSeq = 0;
   /**
-   * Its replica may be behind what is known of it here: it attached again under a lease of before (0), or was told to list again at this seq. Until it
-   * says something (0), or acknowledges that, it may answer under its lease from what it no longer follows: every commit waits for it.
+   * Seq up to which its replica may be behind what is known of it here: it attached again under a lease from before
+   * (0), or was told to list again at this seq. Until it says something (0), or acknowledges that, it may answer under
+   * its lease from what it no longer follows: every commit waits for it.
    */
   uncertainUntil: number | undefined;
   /** Items sent and not yet acknowledged, oldest first. */
@@ -54,7 +55,10 @@ export class Holder {
     this.termMs = termMs;
   }
 
-  /** Whether the change is told to it. While it is away, what it followed is not forgotten: it may still hold entries of it under its lease. */
+  /**
+   * Returns whether the change is sent to it. While it is away, what it followed is not forgotten: it may still hold
+   * entries of it under its lease.
+   */
   touches(change: Change): boolean {
     if (this.followsAll) return true;
     if (this.follows.size === 0) return false;

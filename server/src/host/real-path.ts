@@ -1,4 +1,4 @@
-// Where a path leads.
+// Resolves where a path leads.
 import { realpath } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 

@@ -21,7 +21,7 @@ export async function readWhole(root: DiskRoot, name: string): Promise<string | 
 }
 
 export interface WholeFile {
-  /** What it is made as before it takes the place; in the same folder unless another is named. */
+  /** Name under which it is written before it takes the place; in the same folder unless another is named. */
   temp?: string;
   /** Only this user may read it unless another is named. */
   mode?: number;
@@ -32,7 +32,7 @@ export async function replaceWhole(root: DiskRoot, path: string, text: string, h
   const { temp = `${path}.new`, mode = PRIVATE_MODE } = how;
   const file = await root.open(temp, "create", mode);
   try {
-    // One that a crash left may be longer.
+    // A file that a crash left may be longer.
     await file.truncate(0);
     await file.write(0, Buffer.from(text));
     await file.sync();
