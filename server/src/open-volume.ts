@@ -23,14 +23,17 @@ export interface VolumeHost {
   termMs?: number;
   /** New files on disk belong to whom drives show; by default to the server's user. */
   keepsOwners?: boolean;
-  /** In a folder of the volume's data. `create`: a fresh one takes the place of what is there. */
+  /**
+   * Opens the meta store in a folder of the volume's data. With `create` a fresh one takes the place of what is there.
+   */
   openMeta(folder: string, create: Creation | undefined): Promise<MetaStore>;
   warn(message: string, error?: unknown): void;
 }
 
 /**
- * Whether the folder is the volume's, or has never been served: opening it makes sense. Touches nothing. @throws RunnelError with a sentence for a
- * person; Busy when another server serves it; Unavailable while it is another one, or none [F21].
+ * Checks that the folder is the volume's, or has never been served: opening it makes sense. Touches nothing. @throws
+ * RunnelError with a sentence for a person; Busy when another server serves it; Unavailable while it is another one, or
+ * none [F21].
  */
 export async function probeFolder(
   { name, folder }: VolumeSettings,

@@ -1,4 +1,5 @@
-// Which folders can be served: each once, apart from each other, on no drive, and not mixed with the server's own data.
+// Checks which folders can be served: each once, apart from each other, on no drive, and not mixed with the server's
+// own data.
 import { join } from "node:path";
 import type { DiskRoot, Disk, ErrorKind, MountTableEntry } from "@runnel/shared";
 import { RunnelError, driveAbove, fromSystemError, isVolumeName, isWithin, readMountTable } from "@runnel/shared";

@@ -4,11 +4,14 @@ import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Volume } from "./volume/volume.ts";
 
-/** How soon a folder that is gone is noticed, or back: 2 s are promised [F110], with as much again for slow disks. */
+/**
+ * Interval at which a folder that is gone, or back, is noticed: 2 s are promised [F110], with as much again for slow
+ * disks.
+ */
 const LOOK_MS = 1_000;
 /** The pause after a look that promised too much doubles up to this: opening reads the whole index. */
 const LOOK_MS_MAX = 30_000;
-/** How often a person is told how far the first look has come. */
+/** Interval at which a person is told how far the first scan has come. */
 const TELL_MS = 3_000;
 /** When a client that came too early may ask again. */
 const ASK_AGAIN_MS = 2_000;
@@ -31,7 +34,7 @@ export interface Offer {
 
 export interface ServedVolumeDeps {
   clock: Clock;
-  /** Its attachments end with this. */
+  /** Ends the volume's attachments with this error. */
   ended(volume: Volume, error: RunnelError): void;
   warn(message: string, error?: unknown): void;
 }
@@ -48,7 +51,7 @@ export class ServedVolume {
   #why: string | undefined;
   #timer: Timer | undefined;
   #pauseMs = LOOK_MS;
-  /** What is under way: one thing after another. */
+  /** Work under way: one thing after another. */
   #work: Promise<void> = Promise.resolve();
   readonly #closing = Promise.withResolvers<void>();
   #isClosed = false;
@@ -60,7 +63,7 @@ export class ServedVolume {
     this.folder = offer.folder;
   }
 
-  /** undefined: it is not open now. */
+  /** Returns the volume, or undefined while it is not open. */
   get volume(): Volume | undefined {
     return this.#opened?.volume;
   }
@@ -136,7 +139,7 @@ export class ServedVolume {
   #watch(opened: OpenedVolume): void {
     if (this.#isClosed || this.#opened !== opened) return;
     this.#timer = this.#deps.clock.after(LOOK_MS, () => {
-      // What it finds comes by `gone`.
+      // Findings are reported by `gone`.
       opened.volume.content.checkRoot().then(
         () => this.#watch(opened),
         () => this.#watch(opened),
@@ -144,7 +147,7 @@ export class ServedVolume {
     });
   }
 
-  /** Nobody shall take a folder that was never read for an empty one. */
+  /** Scans the folder before anything is shown, so that nobody takes a folder that was never read for an empty one. */
   async #scanFirst(volume: Volume): Promise<void> {
     this.#firstScan = volume;
     this.#why = undefined;
@@ -223,7 +226,7 @@ export class ServedVolume {
       this.#pauseMs = isThere ? Math.min(2 * this.#pauseMs, LOOK_MS_MAX) : LOOK_MS;
       const why = kind === "Unavailable" ? message : `it cannot be opened (${kind}).`;
       if (kind !== "Unavailable" && why !== before) this.#deps.warn(`The volume ${this.name} cannot be opened.`, error);
-      // What was shown meanwhile, as that it is being taken in, is over.
+      // Progress shown meanwhile, for instance that the folder is being taken in, is over.
       this.#why = before;
       this.#notNow(why);
     }

@@ -35,7 +35,7 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
   const access = security?.access;
   const failedLogins = new FailedLogins(clock);
   const handlers = new Set<ConnectionHandler>();
-  /** By device, with those that ended and have something under way still: it takes memory. */
+  /** Handlers by device, with those that ended and have something under way still: it takes memory. */
   const present = new Map<string, Set<ConnectionHandler>>();
   const ended = (volume: Volume, error: RunnelError): void => {
     for (const handler of handlers) handler.volumeEnded(volume, error);
@@ -49,7 +49,7 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
     shares.set(device, share);
     return share;
   };
-  /** Of no device: each is alone. Asked for with each message that is held. */
+  /** Returns the handlers of its device; without a device each is alone. Called for each message that is held. */
   const ofDevice = (handler: ConnectionHandler): ReadonlySet<ConnectionHandler> =>
     present.get(handler.deviceId ?? "") ?? new Set([handler]);
   const enter = (handler: ConnectionHandler): void => {

@@ -1,9 +1,9 @@
-// What a new meta store holds: the root folder and nothing else.
+// Content of a new meta store: the root folder and nothing else.
 import { ROOT_NODE } from "@runnel/shared";
 import type { NodeState } from "@runnel/shared";
 import type { Facts } from "./meta-tables.ts";
 
-/** Of the rows and their meaning. Newer is refused, older is migrated. */
+/** Version of the rows and their meaning. Newer is refused, older is migrated. */
 export const META_FORMAT = 1;
 
 export interface Creation {

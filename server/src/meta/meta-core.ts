@@ -302,7 +302,7 @@ function fullKey(notice: Notice): string {
   return `${notice.kind} ${noticeKey(notice)}`;
 }
 
-/** What is known of a file by both. */
+/** Merges what both notices know of a file. */
 function together(before: Notice, after: Notice): Notice {
   if (before.kind !== "lost" || after.kind !== "lost") return after;
   const path = after.path === "" ? before.path : after.path;

@@ -14,18 +14,24 @@ import type {
   Xattr,
 } from "@runnel/shared";
 
-/** Who did it: an instance's n-th operation. Executed once; `digest` tells a repetition from a reuse of the number. */
+/**
+ * Identity of an operation: an instance's n-th. It is executed once; `digest` tells a repetition from a reuse of the
+ * number.
+ */
 export interface OperationId {
   instance: string;
   n: number;
   digest: Uint8Array;
   /** When, by the client's clock: the ctime of what the operation touches. Without it the server's. */
   timeNs?: bigint;
-  /** One of several that it comes to, and not the one with its result. */
+  /** Marks one of several steps that the operation comes to, other than the one with its result. */
   isPart?: true;
 }
 
-/** Where the bytes of a version not yet brought up come from, in order of offset. Rule F: see docs/FORMAT.md, commit records. */
+/**
+ * Source of bytes of a version that is not yet applied; runs are in order of offset. Rule F: see docs/FORMAT.md, commit
+ * records.
+ */
 export type Run =
   /** Bytes of the commit's own log record, from `at` of its data. */
   | { from: "log"; at: number; length: number }
@@ -34,7 +40,7 @@ export type Run =
   | { from: "version"; version: VersionId; offset: number; length: number };
 
 export interface WriteContent {
-  /** undefined: no recipe yet (a file that a program on the server wrote). */
+  /** Recipe of the content; undefined when there is none yet (a file that a program on the server wrote). */
   recipe: Recipe | undefined;
   sizeBytes: number;
   runs: Run[];
@@ -42,7 +48,7 @@ export interface WriteContent {
   temp: string;
 }
 
-/** What is asked of the tree. Node ids in `node` for make come from the instance's range. */
+/** Request to change the tree. Node ids in `node` for make come from the instance's range. */
 export type Operation =
   | { op: "make"; folder: number; name: string; node: number; attributes: NewAttributes }
   | { op: "link"; node: number; folder: number; name: string }
@@ -65,8 +71,9 @@ export type Operation =
   | { op: "write"; node: number; base: number; content: WriteContent; attributes: Omit<AttributeChange, "sizeBytes"> };
 
 /**
- * What other programs did to the served folder, as the folder engine saw it. Their disk rows are stored in the same transaction: of `disk` handle and stat
- * count, the rest follows from the operation. What a removed or replaced folder held is told first.
+ * Change that other programs made to the served folder, as the folder engine saw it. Its disk rows are stored in the
+ * same transaction: of `disk` handle and stat count, the rest follows from the operation. What a removed or replaced
+ * folder held is reported first.
  */
 export type ExternalOperation =
   | {
@@ -95,17 +102,17 @@ export type ExternalOperation =
   /** A recipe computed in the background for a version that had none; no change of the tree, seq stays. One that has a recipe keeps it. */
   | { op: "setRecipe"; version: VersionId; recipe: Recipe };
 
-/** What of a node's extended attributes lies on disk. */
+/** State of a node's extended attributes on disk. */
 export interface DiskXattrs {
-  /** Of those on disk (xattrDigest of the folder engine). */
+  /** Digest of those on disk (xattrDigest of the folder engine). */
   digest: string;
   /** Names of those that the file system refused: the meta store has them. */
   refused: string[];
 }
 
 /**
- * One name on disk as last brought up or taken in: what the folder is compared with. (folder, name) is unique; a file with several names has several
- * rows with one node.
+ * A name on disk as last applied or taken in: the folder is compared with it. (folder, name) is unique; a file with
+ * several names has several rows with one node.
  */
 export interface DiskRow {
   node: number;
@@ -116,14 +123,14 @@ export interface DiskRow {
   stat: DiskStat;
   /** The version whose bytes the file holds (0 for what is no file). */
   version: number;
-  /** Its extended attributes; left out when it has none. */
+  /** Extended attributes of the file; absent when it has none. */
   xattrs?: DiskXattrs;
 }
 
 export interface OperationResult {
   /** The node made, linked, renamed, written. For a make that met an existing folder: that folder's id. */
   node: number;
-  /** Of the change; without one, the last before it. */
+  /** Seq of the change; without one, of the last before it. */
   seq: number;
   /** The node's version afterwards; for write the one made. */
   version: number;
@@ -131,9 +138,9 @@ export interface OperationResult {
   conflict: boolean;
 }
 
-/** Where in the tree an operation took place, by names: for its log record, which outlives the ids. */
+/** Place of an operation in the tree, by names: for its log record, which outlives the ids. */
 export interface OperationPaths {
-  /** Of the node afterwards ("" when nameless); of a removed name, what it was. */
+  /** Path of the node afterwards ("" when nameless); of a removed name, its path before. */
   path: string;
   /** rename: where it was; link: an older name of the node; else "". */
   from: string;
@@ -162,7 +169,7 @@ export interface PlanRequest {
   replayed?: { seq: number; change: Change | undefined; result: OperationResult };
 }
 
-/** Where the bytes of a version are. */
+/** Place of a version's bytes. */
 export type VersionPlace =
   | { at: "disk" } // the live file of the node (its DiskRow has this version)
   | { at: "pending"; segment: number; offset: number; length: number } // the log record at this place
@@ -190,7 +197,7 @@ export interface VolumeFacts {
   logOffset: number;
 }
 
-/** What is in the plain folder beyond `appliedSeq`: all up to `seq` but what waits. */
+/** Extent of what the plain folder has beyond `appliedSeq`: all up to `seq` but what waits. */
 export interface Passed {
   seq: number;
   /** Ascending. */
@@ -260,7 +267,7 @@ export interface MetaStore {
   forgetResults(instance: string, upToN: number, but: readonly number[]): Promise<void>;
   /** Instances that hold an attachment, and how long a lease of theirs lasts (asked at restart), kept durably before it resolves; 0: it holds none. */
   setAttached(instance: string, termMs: number): Promise<void>;
-  /** By instance. */
+  /** Lists attached instances, sorted by instance. */
   attached(): Promise<AttachedInstance[]>;
 
   /** The disk rows of a folder, by name. */
@@ -271,8 +278,8 @@ export interface MetaStore {
   diskRowByHandle(handle: Uint8Array): Promise<DiskRow | undefined>;
   countDiskRows(): Promise<number>;
   /**
-   * What bringing up changed: rows put, names removed, versions moved; the seq now up, and what is up beyond it (as it was, when that is not said). One
-   * transaction.
+   * Records what applying changed: rows put, names removed, versions moved; the new appliedSeq, and what is applied
+   * beyond it (unchanged when absent). All in one transaction.
    */
   recordApplied(change: {
     put: DiskRow[];
@@ -281,7 +288,7 @@ export interface MetaStore {
     appliedSeq: number;
     passed?: Passed;
   }): Promise<void>;
-  /** As it was last said to `recordApplied`. */
+  /** Returns what `recordApplied` was last given. */
   passed(): Promise<Passed>;
 
   /**

@@ -11,7 +11,7 @@ export interface Facts extends VolumeFacts {
   forgottenSeq: number;
 }
 
-/** Where the last name of a node was, and who took it: "" for a program on the server. */
+/** Place of a node's last name, and who took it: "" for a program on the server. */
 export interface LastName {
   folder: number;
   name: string;
@@ -30,11 +30,11 @@ export interface MetaTables {
 
   node(node: number): NodeState | undefined;
   putNode(state: NodeState): void;
-  /** By name. */
+  /** Lists extended attributes, sorted by name. */
   xattrs(node: number): Xattr[];
   /** None removes the row. */
   putXattrs(node: number, xattrs: readonly Xattr[]): void;
-  /** Of a node with nlink 0. */
+  /** Returns the last name of a node with nlink 0. */
   lastName(node: number): LastName | undefined;
   putLastName(node: number, last: LastName): void;
 
@@ -42,9 +42,9 @@ export interface MetaTables {
   putBinding(folder: number, name: string, node: number): void;
   removeBinding(folder: number, name: string): void;
   hasNames(folder: number): boolean;
-  /** By folder, then name (UTF-8 bytes). */
+  /** Lists names, sorted by folder, then name (UTF-8 bytes). */
   namesOf(node: number): { folder: number; name: string }[];
-  /** In name order (UTF-8 bytes), after a name. */
+  /** Lists entries after a name, in name order (UTF-8 bytes). */
   list(folder: number, after: string, limit: number): Entry[];
 
   version(version: VersionId): VersionRow | undefined;
@@ -72,10 +72,10 @@ export interface MetaTables {
   removeAttached(instance: string): void;
 
   diskRow(folder: number, name: string): DiskRow | undefined;
-  /** By name. */
+  /** Lists rows, sorted by name. */
   diskRows(folder: number): DiskRow[];
   hasDiskRows(folder: number): boolean;
-  /** By folder, then name. */
+  /** Lists rows, sorted by folder, then name. */
   diskRowsOfNode(node: number): DiskRow[];
   /** The first by folder and name: a file with several names has one handle. */
   diskRowByHandle(handle: Uint8Array): DiskRow | undefined;
@@ -89,7 +89,7 @@ export interface MetaTables {
 
   /** Oldest first. */
   notices(): Notice[];
-  /** As the newest; in place of the one with its kind and key. */
+  /** Puts the notice as the newest; it replaces the one with its kind and key. */
   putNotice(notice: Notice): void;
   removeNotice(notice: Notice): void;
 }

@@ -12,7 +12,7 @@ function copyObject(value: object): object {
   return copy;
 }
 
-/** Of plain objects, arrays, maps, bytes, 32-bit numbers, and what needs no copy. */
+/** Copies plain objects, arrays, maps, bytes, 32-bit numbers, and what needs no copy. */
 export function ownCopy<T>(value: T): T;
 export function ownCopy(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;

@@ -15,7 +15,7 @@ export interface ReceivedRun {
   encoding: RunEncoding;
   rawBytes: number;
   encoded: Uint8Array;
-  /** To be called once, when nobody needs `encoded` any more, nor what was made of it. */
+  /** Releases the memory; to be called once, when nobody needs `encoded` any more, nor what was made of it. */
   done(): void;
 }
 

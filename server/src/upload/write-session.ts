@@ -336,7 +336,7 @@ export class WriteSession implements ResumesItems {
       throw new RunnelError("Corrupt", "write", "What came is not what was sent: its OID differs.");
     const { data, temp } = await this.#data.finish(this.sizeBytes);
     const runs = joinRuns(this.#items.flatMap((part) => part.runs ?? []));
-    // As long as the file: one copy is enough from here on.
+    // Items are as long as the file: one copy is enough from here on.
     this.#items.length = 0;
     let stagedBytes = 0;
     for (const run of runs) if (run.from === "temp") stagedBytes += run.length;

@@ -31,7 +31,7 @@ export class ChunkIndexer {
   #isWanted = false;
   #isClosed = false;
   #timer: Timer | undefined;
-  /** What clients wait for: one at a time, beside the others. */
+  /** Queue of what clients wait for: one at a time, beside the others. */
   #turn: Promise<void> = Promise.resolve();
   readonly #asked = new Map<string, Promise<void>>();
 
@@ -88,7 +88,7 @@ export class ChunkIndexer {
 
   async #work(): Promise<void> {
     const { meta } = this.#deps;
-    /** Those that cannot be cut now must not keep the others waiting. */
+    /** Versions that cannot be cut now must not keep the others waiting. */
     const later = new Set<string>();
     while (this.#isWanted && !this.#isClosed) {
       this.#isWanted = false;

@@ -2,7 +2,7 @@
 import type { Recipe, VersionId } from "@runnel/shared";
 import type { MetaStore } from "../meta/meta-store.ts";
 
-/** One of 4 GiB in small chunks, whose base was small, comes to 19 MiB. */
+/** Holds the largest recipe: that of a file of 4 GiB in small chunks, whose base was small, comes to 19 MiB. */
 const BYTES_MAX = 24 * 1024 * 1024;
 const DESCRIPTOR_BYTES = 36;
 
@@ -19,7 +19,7 @@ export class RecipeCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** As the meta store's; whoever asks at the same time shares the answer. */
+  /** Returns the meta store's recipe; whoever asks at the same time shares the answer. */
   async get(version: VersionId): Promise<Recipe | undefined> {
     const key = `${version.node}:${version.seq}`;
     const known = this.#recipes.get(key);
@@ -39,13 +39,13 @@ export class RecipeCache {
     return asked;
   }
 
-  /** Of a version just made: it is likely to be asked for. */
+  /** Caches the recipe of a version just made: it is likely to be asked for. */
   put({ node, seq }: VersionId, recipe: Recipe): void {
     const key = `${node}:${seq}`;
     if (!this.#recipes.has(key)) this.#keep(key, recipe);
   }
 
-  /** Whether it is at hand. */
+  /** Tells whether it is cached. */
   has({ node, seq }: VersionId): boolean {
     return this.#recipes.has(`${node}:${seq}`);
   }

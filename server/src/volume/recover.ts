@@ -21,14 +21,14 @@ export interface Recovered {
   meta: MetaStore;
   /** Once rolled forward. */
   facts: VolumeFacts;
-  /** Those that may not be in the plain folder yet. */
+  /** Commits that may not be in the plain folder yet. */
   commits: AcceptedCommit[];
   handles: Map<number, Uint8Array>;
   /** The meta store was lost and made anew: what became of the log's commits. */
   salvaged: SalvageReport | undefined;
 }
 
-/** Where the ids of an epoch begin: anywhere below 2^32, in steps that leave room for a million nodes. */
+/** Step between the places where the ids of an epoch may begin: anywhere below 2^32, with room for a million nodes. */
 const FIRST_NODE_STEP = 2 ** 20;
 const FIRST_NODE_PLACES = 4095;
 const NS_PER_MS = 1_000_000n;

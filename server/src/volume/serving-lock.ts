@@ -1,5 +1,6 @@
-// One server at a time for a folder: a note of the process that serves it, in the folder's store and in the volume's data. A note outlives a killed
-// process; it counts only while that very process lives (same pid, start time and boot).
+// Lock that lets one server at a time serve a folder: a note of the serving process, in the folder's store and in the
+// volume's data. A note outlives a killed process; it counts only while that very process lives (same pid, start time
+// and boot).
 import type { Disk, DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { z } from "zod";
@@ -9,7 +10,7 @@ type Note = z.output<typeof NOTE>;
 
 const NOTE_BYTES_MAX = 1024;
 const MODE = 0o600;
-/** Of /proc/PID/stat, counted after the command's closing parenthesis (proc(5): field 22). */
+/** Field of /proc/PID/stat, counted after the command's closing parenthesis (proc(5): field 22). */
 const STARTED_FIELD = 19;
 
 export class ServingLock {
@@ -64,7 +65,7 @@ async function read(root: DiskRoot, path: string): Promise<Note | undefined> {
   }
 }
 
-/** undefined: no such process, or a system that does not say. */
+/** Returns undefined when there is no such process, or the system does not say. */
 async function noteOf(disk: Disk, pid: number): Promise<Note | undefined> {
   try {
     const stat = await textAt(disk, `/proc/${pid}`, "stat");

@@ -32,7 +32,7 @@ export function newVolumeId(): string {
 export async function drawVolumeId(data: DiskRoot, id: string): Promise<void> {
   const file = await data.open(DRAWN, "create", MODE);
   try {
-    // One that a crash left may be longer.
+    // A file that a crash left may be longer.
     await file.truncate(0);
     await file.write(0, Buffer.from(id));
     await file.sync();

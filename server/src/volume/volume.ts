@@ -42,7 +42,7 @@ export interface VolumeDeps {
   openEngine(): Promise<ContentEngine>;
   /** A segment of the commit log is closed when it has so many bytes; by default 64 MiB. */
   logSegmentBytes?: number;
-  /** What one device may have staged, or one instance where devices are not known; by default LIMITS.stagedBytes. */
+  /** Bytes that a device may have staged, or an instance where devices are not known; by default LIMITS.stagedBytes. */
   stagedBytesMax?: number;
   /** The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not up waits there. */
   gone?(reason: string): void;
@@ -216,7 +216,10 @@ export class Volume {
     return result;
   }
 
-  /** As commit, in two steps: resolves when the commit is durable and accepted by the content store; `acknowledged` then waits for the others. */
+  /**
+   * Commits in two steps: resolves when the commit is durable and accepted by the content store; `acknowledged` then
+   * waits for the others.
+   */
   async submit(
     operation: Operation,
     id: OperationId | undefined,
@@ -227,13 +230,16 @@ export class Volume {
     if (operation.op === "rename") this.content.checkName(operation.toName);
     const checked =
       operation.op === "remove" && operation.isFolder ? this.content.checkExcluded(operation.node) : undefined;
-    // What need not wait keeps its place.
+    // An operation that need not wait keeps its place.
     if (checked !== undefined) await checked;
     const committed = await this.queue.submit({ operation, id, data, holder });
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id?.n ?? 0) };
   }
 
-  /** As submit for operations that are one, found when nothing else is being committed; the last one's result. @throws besides, what `find` does. */
+  /**
+   * Submits operations that are one, found when nothing else is being committed; returns the last one's result. @throws
+   * as `submit`, and what `find` does.
+   */
   async submitBatch(
     find: () => Promise<readonly Submission[]>,
     id: OperationId,
@@ -251,7 +257,10 @@ export class Volume {
     timer.cancel();
   }
 
-  /** For one write of the epoch, to be given its items. `device`: whose quota it counts against; "": the instance's. */
+  /**
+   * Opens a session for one write of the epoch, to be given its items. `device` is whose quota it counts against; ""
+   * means the instance's.
+   */
   writeSession(opening: Omit<WriteOpening, "epoch">, device = ""): WriteSession {
     const allowance = this.uploads.allowance(device || opening.instance);
     return new WriteSession(this, { ...opening, epoch: this.epoch }, allowance);
@@ -353,7 +362,7 @@ interface Opened {
   looked: Promise<void>;
 }
 
-/** What the content store may ask of its volume, which is there once it calls. */
+/** Makes the callbacks of the content store into its volume, which is there once it calls. */
 function hostOf(
   log: Log,
   queue: CommitQueue,

@@ -11,9 +11,9 @@ export interface WholeTree {
   folder: number;
   name: string;
   node: number;
-  /** What changed after it is not removed, nor anything else then. */
+  /** Seq of the request: what changed after it is not removed, nor anything else then. */
   asOf: number;
-  /** Of what is below as much as one operation removes [W120]. */
+  /** Limits the removal to as much of what is below as one operation removes [W120]. */
   isPart: boolean;
 }
 
@@ -84,7 +84,7 @@ async function below(meta: MetaStore, top: NodeState, removal: Removal): Promise
   return found;
 }
 
-/** Of a folder and all below it as many as are removed at once; each after what is in it. */
+/** Collects of a folder and all below it as many as are removed at once; each after what is in it. */
 async function someBelow(meta: MetaStore, top: NodeState, removal: Removal): Promise<Found[]> {
   const found: Found[] = [];
   /** From the top down: folders whose names are being gone through. */

@@ -8,7 +8,7 @@ import { MetaFront } from "../meta-front.ts";
 import type { MetaStore } from "../meta-store.ts";
 import { ownCopy } from "../own-copy.ts";
 
-/** What outlives a store: the place of a folder on disk. One store at a time uses it. */
+/** State that outlives a store, like a folder on disk. One store at a time uses it. */
 export class MemoryMetaImage {
   readonly tables = new MemoryTables();
   readonly chunks = new MemoryChunks();
@@ -20,7 +20,7 @@ export class MemoryMetaImage {
   }
 }
 
-/** As openSqliteMetaStore. @throws Exists, NotFound. */
+/** Opens the store like openSqliteMetaStore. @throws Exists, NotFound. */
 export async function openMemoryMetaStore(
   image: MemoryMetaImage,
   options: { create?: Creation } = {},

@@ -143,14 +143,14 @@ export class MemoryTables implements MetaTables, Transactions {
     this.#steps.length = 0;
   }
 
-  /** As a power cut: what was committed since the last durable point is lost. */
+  /** Does what a power cut does: what was committed since the last durable point is lost. */
   loseUnsynced(): void {
     this.#undoTo(0);
   }
 
   close(): void {}
 
-  /** Whether a store was made here. */
+  /** Tells whether a store was made here. */
   get isCreated(): boolean {
     return this.#facts !== undefined;
   }

@@ -1,4 +1,4 @@
-// What several operations ask of the tree before they change it. Throws RunnelError for a refusal; reads only.
+// Checks of the tree that several operations make before they change it. Throws RunnelError for a refusal; reads only.
 import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind, NodeState } from "@runnel/shared";
 import type { MetaTables } from "../meta-tables.ts";

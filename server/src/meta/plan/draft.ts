@@ -4,7 +4,7 @@ import type { OperationResult } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";
 import { nodeAt } from "./checks.ts";
 
-/** What an operation comes to. Without a change nothing but the result is stored. */
+/** Outcome of an operation. Without a change nothing but the result is stored. */
 export interface Decision {
   change: Change | undefined;
   result: OperationResult;
@@ -31,7 +31,7 @@ export class Draft {
   replaces: VersionId | undefined = undefined;
   readonly #tables: MetaTables;
   readonly #wallNs: bigint;
-  /** In the order they were touched. */
+  /** States in the order in which they were touched. */
   readonly #states = new Map<number, NodeState>();
   readonly #bindings: Change["bindings"] = [];
 
@@ -50,7 +50,7 @@ export class Draft {
     this.#states.set(node, { ...this.#stateOf(node), ctimeNs: this.#wallNs, ...patch, seq: this.seq });
   }
 
-  /** Its extended attributes are new. */
+  /** Records that the node's extended attributes are new. */
   editXattrs(node: number, isAny: boolean): void {
     const { xattrSeq: _before, ...state } = this.#stateOf(node);
     this.#states.set(node, isAny ? { ...state, xattrSeq: this.seq } : state);

@@ -31,8 +31,9 @@ function agreed(tables: MetaTables, folder: number, name: string, node: number):
 }
 
 /**
- * Whether the node may lose this name: not when its committed content is not up (the program removed an older one), nor when a folder got names
- * that are not up. @throws NotEmpty when names in it are up: they have to be told as removed first.
+ * Tells whether the node may lose this name: not when its committed content is not applied (the program removed an
+ * older one), nor when a folder got names that are not applied. @throws NotEmpty when names in it are on disk: they
+ * have to be reported as removed first.
  */
 function mayTake(tables: MetaTables, state: NodeState, folder: number, name: string): boolean {
   if (state.type !== "folder") return tables.diskRow(folder, name)?.version === state.version;

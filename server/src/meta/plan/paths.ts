@@ -4,7 +4,10 @@ import type { Change } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationPaths, OperationResult } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";
 
-/** As for ancestors (plan-checks.ts): more is a damaged tree, in which nothing has a path. */
+/**
+ * Bound on the ancestors that are walked, like that of plan-checks.ts: more is a damaged tree, in which nothing has a
+ * path.
+ */
 const DEPTH_MAX = 2 * LIMITS.depth + 2;
 /** A record stays small, however many names a file has. */
 const NAMES_MAX = 64;
@@ -60,7 +63,7 @@ function filesOf(tables: MetaTables, { bindings, replaces }: Change, own: number
   });
 }
 
-/** Where the other files lie that a write copies from. */
+/** Finds where the other files lie that a write copies from. */
 function sourcesOf(tables: MetaTables, operation: Operation & { op: "write" }, own: number): OperationPaths["sources"] {
   const nodes = new Set<number>();
   for (const run of operation.content.runs)
@@ -68,7 +71,7 @@ function sourcesOf(tables: MetaTables, operation: Operation & { op: "write" }, o
   return [...nodes].map((node) => ({ node, path: pathOfNode(tables, node) })).filter(({ path }) => path !== "");
 }
 
-/** Of its first name; "" for the root and for what has no name. */
+/** Returns the path of its first name; "" for the root and for what has no name. */
 function pathOfNode(tables: MetaTables, node: number): string {
   const first = node === ROOT_NODE ? undefined : tables.namesOf(node)[0];
   return first === undefined ? "" : pathOfName(tables, first.folder, first.name);

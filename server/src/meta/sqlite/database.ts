@@ -21,7 +21,7 @@ const AUTOCHECKPOINT_PAGES = 16_384;
 /** Page cache of a connection, in KiB (SQLite takes it negative). */
 const CACHE_KIB = 8192;
 
-/** What stands in `crc`: sqlite-rows.ts. */
+/** Tables of the store. For the content of `crc` see sqlite-rows.ts. */
 const SCHEMA = `
 CREATE TABLE facts (
   id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL, up_seq INTEGER NOT NULL,
@@ -62,7 +62,10 @@ CREATE INDEX disk_by_node ON disk (node, folder, name);
 CREATE INDEX disk_by_handle ON disk (handle, folder, name);
 `;
 
-/** What later versions have added: a store of before gets it when it is opened, and is none the worse for those that do not know of it. */
+/**
+ * Tables that later versions have added: an older store gets them when it is opened, and is none the worse for versions
+ * that do not know of them.
+ */
 const ADDED = `
 CREATE TABLE IF NOT EXISTS notices (
   place INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, key TEXT NOT NULL, notice TEXT NOT NULL, crc INTEGER NOT NULL, UNIQUE (kind, key)

@@ -23,7 +23,7 @@ export interface Call {
 
 export interface ThrownError {
   message: string;
-  /** undefined: a mistake in the program. */
+  /** Absent for a mistake in the program. */
   runnel?: { kind: ErrorKind; operation: string; detail: ErrorDetail };
 }
 
@@ -41,7 +41,7 @@ function toError({ message, runnel }: ThrownError): Error {
 
 class MetaWorker {
   readonly #worker: Worker;
-  /** In the order of the calls, which is that of the answers; the first waits for the opening. */
+  /** Calls in their order, which is that of the answers; the first waits for the opening. */
   readonly #waiting: Waiting[] = [];
   #unsent: Call[] = [];
   #end: Error | undefined;

@@ -24,7 +24,7 @@ export function checkedRow(what: string, row: readonly Column[], blob?: Uint8Arr
   return columns;
 }
 
-/** In the order of the columns of table `nodes`. */
+/** Lists the values in the order of the columns of table `nodes`. */
 export function nodeToColumns(state: NodeState): Column[] {
   return [
     state.node,
