@@ -36,7 +36,10 @@ export const ERROR_KINDS = [
 
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
-/** What an error carries for whoever has to act on it. Every field is optional and checked when it comes from outside. */
+/**
+ * Details that an error carries for whoever has to act on it. Every field is optional and checked when it comes from
+ * outside.
+ */
 export interface ErrorDetail {
   /** NotFound: known absent as of this seq. */
   asOf?: number;
@@ -58,7 +61,7 @@ export interface ErrorDetail {
 
 export class RunnelError extends Error {
   readonly kind: ErrorKind;
-  /** What was being done, as a short verb phrase: "rename", "open volume". */
+  /** Short verb phrase for what was being done: "rename", "open volume". */
   readonly operation: string;
   readonly detail: ErrorDetail;
 

@@ -1,4 +1,4 @@
-// What both ends agree on.
+// Exports the parts that both ends agree on.
 export * from "./errors.ts";
 export * from "./limits.ts";
 export { CallClient, type CallClientSettings } from "./calls/call-client.ts";

@@ -4,22 +4,25 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 export const LIMITS = {
-  /** One name, in UTF-8 bytes (Linux NAME_MAX). */
+  /** Bytes of a name in UTF-8 (Linux NAME_MAX). */
   nameBytes: 255,
   /** Folders between the root and a node. */
   depth: 256,
   /** A symlink's target, in bytes (Linux PATH_MAX less the NUL). */
   symlinkBytes: 4095,
-  /** One extended attribute's name and value (Linux XATTR_NAME_MAX, XATTR_SIZE_MAX); all names of a node have room for one value (XATTR_LIST_MAX). */
+  /**
+   * Name and value of an extended attribute (Linux XATTR_NAME_MAX, XATTR_SIZE_MAX); all names of a node have room for
+   * one value (XATTR_LIST_MAX).
+   */
   xattrNameBytes: 255,
   xattrValueBytes: 64 * KiB,
   /** All extended attributes of a node, names and values. */
   xattrsBytes: 256 * KiB,
-  /** One control payload after decompression. */
+  /** Payload of a control frame after decompression. */
   controlBytes: 1 * MiB,
-  /** One bulk frame's payload. */
+  /** Payload of a bulk frame. */
   bulkFrameBytes: 64 * KiB,
-  /** One WebSocket message, header included. */
+  /** Size of a WebSocket message, header included. */
   frameBytes: 1 * MiB + 64,
   /** Nesting of arrays and maps in CBOR. */
   cborDepth: 16,
@@ -40,7 +43,7 @@ export const LIMITS = {
   wantedBytes: 16 * KiB,
   /** Folders followed by one attachment. */
   followedFolders: 200_000,
-  /** Of all instances of a device. */
+  /** Folders followed by all instances of a device. */
   deviceFollowedFolders: 400_000,
   /** Feed items not yet acknowledged by one attachment; past it, "list again". */
   feedBacklogItems: 16_384,
@@ -72,7 +75,7 @@ export const LIMITS = {
   neededItems: 65_536,
   /** Operations of one instance whose results are not yet reported received. */
   outstandingOperations: 4096,
-  /** Of those that are reported up to, named as not received. */
+  /** Operations named as not received, among those up to the one that is reported. */
   notReceived: 64,
   /** A find predicate: nodes in its tree, and its text. */
   predicateNodes: 64,
@@ -85,22 +88,22 @@ export const LIMITS = {
   /** All that a connection may say before the server knows whose it is. */
   strangerBytes: 16 * KiB,
   strangerFrames: 64,
-  /** What a client has said and the server has not handled, unfolded: of a connection, and of all of a device. */
+  /** Messages of a client that the server has not handled, unfolded: of a connection, and of all of a device. */
   heldBytes: 16 * MiB,
   deviceHeldBytes: 18 * MiB,
-  /** What a server has said and a client has not handled: it has asked for it. */
+  /** Messages of a server that a client has not handled: it has asked for them. */
   clientHeldBytes: 128 * MiB,
   /** Bulk that a client has sent and the server has not read: of a connection, and of all of a device. */
   heldBulkBytes: 24 * MiB,
   deviceHeldBulkBytes: 26 * MiB,
-  /** What a client has asked for and not read: of a connection, and of all of a device. */
+  /** Answers that a client has asked for and not read: of a connection, and of all of a device. */
   unreadBytes: 8 * MiB,
   deviceUnreadBytes: 12 * MiB,
   /** Connections that have not asked for a WebSocket yet; those whose device is not known yet; and all connections of a server, unless its settings say another number. */
   unopened: 512,
   strangers: 256,
   connections: 4096,
-  /** Of one device. */
+  /** Connections of one device. */
   deviceConnections: 64,
   /** Tokens and secrets of no device that one address may try at once. */
   failedLogins: 10,
@@ -114,15 +117,18 @@ export const LIMITS = {
 /** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */
 export const TIMING = {
   leaseTermMs: 20_000,
-  /** What a client subtracts from the term it counts, for drift of the two clocks. */
+  /** Time that a client subtracts from the term it counts, for drift of the two clocks. */
   leaseMarginMs: 1_000,
   /** Silence after which an attachment counts as offline for whoever asks, at the least. */
   silenceMs: 2_000,
-  /** How long an unanswered change may take before the program gets EIO, at the least. */
+  /** Time that an unanswered change may take before the program gets EIO, at the least. */
   requestTimeoutMs: 10_000,
   /** Silence, request timeout and term follow the line's round trip up to this one. */
   roundTripMsMax: 10_000,
-  /** One step of connecting: TCP, a proxy's answer, TLS, the upgrade. Each takes a round trip of a line that nothing is known of yet. */
+  /**
+   * Time for each step of connecting: TCP, a proxy's answer, TLS, the upgrade. Each takes a round trip of a line that
+   * nothing is known of yet.
+   */
   connectStepMs: 12_000,
   /** Staged data of an unfinished write is kept so long. */
   stagedKeepMs: 24 * 3_600_000,

@@ -1,5 +1,5 @@
-// What a WebSocket is spoken over: a TCP connection, direct or through a proxy, with TLS 1.3 on it unless it stays on this machine. The
-// server's key is known before a byte of the WebSocket is sent.
+// Carries a WebSocket: a TCP connection, direct or through a proxy, with TLS 1.3 on it unless it stays on this machine.
+// The server's key is known before a byte of the WebSocket is sent.
 import { once } from "node:events";
 import { type Socket, connect as connectTcp, isIP } from "node:net";
 import { type TLSSocket, connect as connectTls } from "node:tls";
@@ -10,7 +10,7 @@ import { type ServerAddress, isLoopback, notLoopback, placeOf } from "./dial/ser
 import { type ServerTrust, checkFingerprint, systemAuthorities, trustError } from "./dial/server-trust.ts";
 
 export interface Carrier {
-  /** What the WebSocket reads and writes. */
+  /** Stream that the WebSocket reads and writes. */
   readonly stream: Socket;
   /** The TCP connection below: it counts what crosses the line. */
   readonly tcp: Socket;
@@ -91,7 +91,7 @@ function unbracketed(host: string): string {
   return host.replaceAll(/[[\]]/g, "");
 }
 
-/** What it still has to say is nobody's concern. */
+/** Destroys the socket and ignores the errors that it still reports. */
 function destroy(socket: Socket): void {
   socket.on("error", () => undefined);
   socket.destroy();

@@ -1,13 +1,13 @@
-// Those who have not said yet who they are, by the network they come from. When there are too many, one of the network that has most makes room, by chance: who
-// comes is always let in, and who takes the time of a handshake only mostly stays, so that nobody locks others out by saying nothing, even from behind the same
-// address.
+// Connections that have not authenticated yet, by the network they come from. When there are too many, one of the
+// network that has most is dropped by chance: a newcomer is always let in, and a connection that takes only the time of
+// a handshake mostly stays, so that silent connections lock nobody out, even from behind the same address.
 
 interface Member {
   network: string;
   turnOut(): void;
 }
 
-/** Of 2^32: its multiples are spread evenly. */
+/** Golden ratio as a fraction of 2^32: its multiples are spread evenly. */
 const GOLDEN_RATIO = 0x9e3779b9;
 
 export class Crowd {
@@ -51,7 +51,7 @@ export class Crowd {
   }
 }
 
-/** What one subscriber has: an IPv4 address, of IPv6 a /64 at least. */
+/** Returns the network that one subscriber has: an IPv4 address, of IPv6 a /64 at least. */
 export function networkOf(address: string): string {
   if (!address.includes(":") || /^::ffff:\d/i.test(address)) return address;
   const [head = "", tail] = address.split("::");

@@ -9,7 +9,7 @@ import type { Xattr, XattrChange } from "../model/xattrs.ts";
 
 export type FileType = "file" | "folder" | "symlink" | "fifo" | "socket" | "block" | "char";
 
-/** What lstat says, with the kernel's file handle: enough to know whether a file is the one that was recorded. */
+/** Result of lstat, with the kernel's file handle: enough to know whether a file is the one that was recorded. */
 export interface DiskStat {
   type: FileType;
   /** Permission bits, 12 bits (07777). */
@@ -49,7 +49,10 @@ export interface DiskSpace {
   freeFiles: number;
 }
 
-/** Whether a file can be kept from being written to: it is; somebody has it open for writing; system, file system or owner do not allow it. */
+/**
+ * Outcome of asking for a lease that keeps a file from being written to: it is taken; somebody has the file open for
+ * writing; or system, file system or owner do not allow it.
+ */
 export type FileLease = "taken" | "writer" | "refused";
 
 /** An open regular file. Close it exactly once. */
@@ -70,8 +73,9 @@ export interface DiskFile {
   /** The kernel's file handle (name_to_handle_at, type and bytes): never reused, unlike an inode number. */
   handle(): Promise<Uint8Array>;
   /**
-   * Of a file opened to read: until it is closed, whoever opens it for writing or cuts it waits, as long as the system lets him (Linux: fcntl(2),
-   * F_SETLEASE, 45 s). `wanted` is called once, on the event loop, when somebody waits: close the file soon then.
+   * Takes a lease on a file opened to read: until it is closed, whoever opens it for writing or cuts it waits, as long
+   * as the system lets him (Linux: fcntl(2), F_SETLEASE, 45 s). `wanted` is called once, on the event loop, when
+   * somebody waits: close the file soon then.
    */
   takeLease(wanted: () => void): Promise<FileLease>;
   close(): Promise<void>;
@@ -79,7 +83,9 @@ export interface DiskFile {
 
 export type OpenMode = "read" | "write" | "create" | "createNew";
 
-/** What a watch tells: something about this path may have changed (create, remove, attributes, close after write, write). */
+/**
+ * Event of a watch: something about this path may have changed (create, remove, attributes, close after write, write).
+ */
 export interface WatchEvent {
   /** Path of the folder or file the event names. */
   path: string;

@@ -20,9 +20,12 @@ export interface Piece {
   length: number;
 }
 
-/** How an edited content differs from its base: what its recipe keeps, what is new, and how much was read to know. */
+/**
+ * Difference between an edited content and its base: the parts that its recipe keeps, the new ones, and how much was
+ * read to know.
+ */
 export interface Rechunked {
-  /** In order: `kept` chunks of the base from `first` on, then `fresh` new ones. */
+  /** Spans in order: `kept` chunks of the base from `first` on, then `fresh` new ones. */
   spans: { first: number; kept: number; fresh: number }[];
   /** The new chunks, in order. */
   fresh: ChunkedRange;

@@ -1,5 +1,5 @@
-// One port for who comes with TLS and who comes without: the first byte tells, before anything is answered. Whoever says nothing is gone after strangerMs, or
-// when the crowd needs his place.
+// Serves one port for connections with TLS and without: the first byte decides, before anything is answered. A silent
+// connection is closed after strangerMs, or when the crowd needs its place.
 import type { Server as HttpServer } from "node:http";
 import { type Server, type Socket, createServer } from "node:net";
 import { TIMING } from "../limits.ts";
@@ -8,7 +8,7 @@ import type { Crowd } from "./crowd.ts";
 /** ContentType.handshake (RFC 8446 §5.1); no HTTP method begins so. */
 const TLS_HANDSHAKE = 22;
 
-/** Who listens behind the front: undefined where nobody does. */
+/** Servers behind the front; undefined where there is none. */
 export interface Doors {
   plain: HttpServer | undefined;
   /** Asked for while there is none. */

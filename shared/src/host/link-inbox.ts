@@ -1,5 +1,5 @@
-// What came over a link, until somebody listens: keeps the order, delivers `closed` once and nothing after it. Every engine of
-// Link has one.
+// Keeps what came over a link until somebody listens, in order; delivers `closed` once and nothing after it. Every
+// engine of Link has one.
 import type { LinkEvents } from "./link.ts";
 
 type Arrival = Uint8Array | { code: number; reason: string };
@@ -26,7 +26,7 @@ export class LinkInbox {
     if (this.#events !== undefined && this.#waiting.length === 1) this.#deliver();
   }
 
-  /** What waits for a receiver is still delivered, then `closed`; what comes later is dropped. */
+  /** Ends the inbox: messages that wait for a receiver are still delivered, then `closed`; later ones are dropped. */
   end(code: number, reason: string): void {
     if (this.#isEnded) return;
     this.#isEnded = true;

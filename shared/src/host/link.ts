@@ -1,7 +1,7 @@
 // Link: a connected, ordered, reliable carrier of binary messages (a WebSocket, or a simulated line).
 
 export interface LinkEvents {
-  /** One whole message. The buffer belongs to the receiver. */
+  /** Receives a whole message. The buffer belongs to the receiver. */
   message(payload: Uint8Array): void;
   /** Called once; no message follows. `code` is a WebSocket close code, 1006 when the line broke. */
   closed(code: number, reason: string): void;
@@ -24,7 +24,10 @@ export interface Link {
   readonly receivedBytes: number;
   /** The other end's IP address; "" where there is none. */
   readonly remoteAddress: string;
-  /** What a client of the user who runs the server says in its hello (W165); undefined where it is known by a token instead. */
+  /**
+   * Proof that a client of the user who runs the server says in its hello (W165); undefined where a token identifies it
+   * instead.
+   */
   readonly ownerProof?: string | undefined;
   /**
    * From now on the link breaks when so many further bytes arrive, the carrier's own included; undefined: no more limit. For whoever is not

@@ -1,4 +1,5 @@
-// What is mounted where, as Linux says, without touching any mount: a drive whose agent has ended or hangs answers errors or nothing.
+// Lists what is mounted where, as Linux says, without touching any mount: a drive whose agent has ended or hangs
+// answers errors or nothing.
 import { readFile } from "node:fs/promises";
 
 export interface MountTableEntry {

@@ -11,7 +11,7 @@ export function nextTurn(act: () => void): void {
   });
 }
 
-/** How many have been put off and have not run yet. */
+/** Counts the turns that have been put off and have not run yet. */
 export function pendingTurns(): number {
   return pending;
 }

@@ -4,12 +4,12 @@ import type { Clock, Timer } from "./clock.ts";
 
 /** Node's timers take 31 bits; longer delays are waited for in turns. */
 const DELAY_MS_MAX = 2 ** 31 - 1;
-/** How long an offset is used before it is measured again; measuring costs 4 µs. */
+/** Age up to which an offset is used before it is measured again; measuring costs 4 µs. */
 const OFFSET_AGE_MS_MAX = 10;
 /** A step of the wall clock against the monotonic one that asks for a new measurement: a suspend moves the one only. */
 const WALL_STEP_MS = 2;
 
-/** What the system tells. Replaced in tests only. */
+/** Clocks of the system. Replaced in tests only. */
 export interface ClockSources {
   /** Never jumps; on Linux it stands still while the machine sleeps. */
   monotonicMs(): number;

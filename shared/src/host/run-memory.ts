@@ -9,7 +9,7 @@ export class RunMemory {
   private readonly keptMax: number;
   private readonly kept: ArrayBufferLike[] = [];
 
-  /** So many buffers are kept while nobody uses them. */
+  /** Keeps up to `keptMax` buffers while nobody uses them. */
   constructor(keptMax: number) {
     this.keptMax = keptMax;
   }
@@ -20,7 +20,10 @@ export class RunMemory {
     return new Uint8Array(this.kept.pop() ?? Buffer.allocUnsafeSlow(LIMITS.runBytes).buffer, 0, length);
   }
 
-  /** Nobody uses these bytes, which `take` gave, any more. To be called once at the most; what is never given back is collected like all else. */
+  /**
+   * Takes back bytes that `take` gave and that are no longer used. To be called once at the most; memory that is never
+   * given back is collected like all else.
+   */
   giveBack({ buffer }: Uint8Array): void {
     if (buffer.byteLength === LIMITS.runBytes && this.kept.length < this.keptMax) this.kept.push(buffer);
   }

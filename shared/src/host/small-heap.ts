@@ -1,6 +1,7 @@
-// How much memory V8 takes before it collects. By default it lets a heap grow to a multiple of what is alive, and its young half to 32 MiB for each
-// thread: right for a program that has the machine to itself, wrong for one that stays in the background. Measured while 100,000 files are
-// looked through: 180 MiB resident in place of 410, in the same time.
+// Limits how much memory V8 takes before it collects. By default it lets a heap grow to a multiple of what is alive,
+// and its young half to 32 MiB for each thread: right for a program that has the machine to itself, wrong for one that
+// stays in the background. Measured while 100,000 files are looked through: 180 MiB resident in place of 410, in the
+// same time.
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -18,7 +19,10 @@ const TRANSFER_SPARE_BYTES = 32 * 1024 * 1024;
 
 /** After so much from the network its garbage goes. Left to itself V8 keeps 64 MiB of it, since next to nothing of that lies on its own heap. */
 const PASSED_BYTES = 8 * 1024 * 1024;
-/** What outlived that, as with a connection that ended, goes when memory outside the heap has grown by this, and by half of the heap, since the last whole collection. */
+/**
+ * Garbage that outlived that, as with a connection that ended, goes when memory outside the heap has grown by this, and
+ * by half of the heap, since the last whole collection.
+ */
 const OUTSIDE_BYTES = 24 * 1024 * 1024;
 
 let percent = 0;
@@ -53,7 +57,7 @@ export function keepHeapSmall(): void {
   setFlagsFromString("--no-expose-gc");
 }
 
-/** So many bytes came in or go out, which lie outside the heap and are of no use soon. */
+/** Counts bytes that came in or go out, which lie outside the heap and are of no use soon. */
 export function passedThrough(bytes: number): void {
   passedBytes += bytes;
   if (passedBytes < PASSED_BYTES) return;

@@ -1,4 +1,5 @@
-// Where WebSockets are accepted: with TLS 1.3 anywhere, without it for programs of this machine that prove whose they are (W50, W165).
+// Accepts WebSockets: with TLS 1.3 anywhere, without it for programs of this machine that prove whose they are (W50,
+// W165).
 import { type IncomingMessage, type Server as HttpServer, createServer as createPlainServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -16,9 +17,9 @@ import { HTTP_UPGRADE_REQUIRED, SOCKET_OPTIONS, WIRE_PATH, WIRE_SUBPROTOCOL, WsL
 
 const CLOSE_GOING_AWAY = 1001;
 const HTTP_FORBIDDEN = 403;
-/** Who has sent no whole request by then is looked for so often. */
+/** Interval of the search for connections that have sent no whole request in time. */
 const LOOK_MS = 1_000;
-/** How soon the secret is there again that somebody has swept away. */
+/** Interval in which the secret's file is made again if somebody has swept it away. */
 const KEEP_EVERY_MS = 10_000;
 
 /** PEM. */
@@ -28,13 +29,13 @@ export interface TlsIdentity {
   certificate: string;
 }
 
-/** How many connections there may be at once: in all, and of those that have asked for nothing yet. */
+/** Limits on the connections at once: on all, and on those that have asked for nothing yet. */
 export interface Room {
   connections: number;
   unopened: number;
 }
 
-/** For whom a port is: programs of this user without TLS, guests with it, or both. */
+/** Callers that a port is for: programs of this user without TLS, other devices with it, or both. */
 export interface Callers {
   /** Left out: nobody comes without TLS. */
   secrets?: LocalSecrets;
@@ -46,7 +47,7 @@ export class WsAcceptor implements Acceptor {
   readonly #callers: Callers;
   readonly #room: Room;
 
-  /** For programs of this user, unless something else is said. */
+  /** Accepts programs of this user, unless something else is said. */
   constructor(callers: Callers = { secrets: LocalSecrets.ofUser() }, room: Partial<Room> = {}) {
     this.#callers = callers;
     this.#room = { connections: LIMITS.connections, unopened: LIMITS.unopened, ...room };
@@ -94,7 +95,8 @@ export class WsAcceptor implements Acceptor {
       await front.close();
       throw error;
     }
-    // Its folder goes with the user's last login, and what is old with a sweep of temporary files; the server may stay.
+    // The secret's folder goes with the user's last login, and old files with a sweep of temporary ones; the server may
+    // stay.
     const keeping = setInterval(() => keepOn(secrets, place, secret), KEEP_EVERY_MS).unref();
     return {
       port: place.port,
@@ -130,7 +132,7 @@ function keepOn(secrets: LocalSecrets | undefined, place: AddressInfo, secret: s
   }
 }
 
-/** Who opens a connection and says nothing is gone after strangerMs. */
+/** Closes a connection that is opened and stays silent after strangerMs. */
 const REQUEST_TIMEOUTS = {
   headersTimeout: TIMING.strangerMs,
   requestTimeout: TIMING.strangerMs,
@@ -191,7 +193,7 @@ function faultOf({ headers }: IncomingMessage, hasTls: boolean): { status: numbe
   return { status: HTTP_UPGRADE_REQUIRED, words: `This server speaks the subprotocol ${WIRE_SUBPROTOCOL}.` };
 }
 
-/** What an opening request of a program needs (RFC 6455 §4.1), and what libraries add. */
+/** Headers that an opening request of a program needs (RFC 6455 §4.1), and those that libraries add. */
 const PLAIN_HEADERS =
   /^(host|connection|upgrade|user-agent|accept|accept-encoding|pragma|cache-control|runnel-nonce|sec-websocket-(key|version|protocol|extensions))$/;
 

@@ -25,7 +25,7 @@ const CLOSE_REASON_BYTES_MAX = 123;
 const FINAL_BINARY = 0x82;
 const MASKED = 0x80;
 const MASK_BYTES = 4;
-/** How long a closed link waits for the other side's close frame. */
+/** Time that a closed link waits for the other side's close frame. */
 const CLOSE_MS_MAX = 2_000;
 /** Sent and not read: of a link that is closed with more than this the rest is dropped. */
 const UNREAD_BYTES_MAX = 256 * 1024;
@@ -92,7 +92,7 @@ export class WsLink implements Link {
     this.#socket.send(payload, { binary: true });
   }
 
-  /** What is sent in one turn goes to the system in one call. */
+  /** Gathers the messages of one turn, so that they go to the system in one call. */
   #gather(): void {
     if (this.#isGathering) return;
     this.#isGathering = true;
@@ -128,7 +128,7 @@ export class WsLink implements Link {
     if (this.#inbox.isEnded) return;
     this.#inbox.discard();
     this.#inbox.end(code, reason);
-    // Nobody who leaves so much unread hears why in time, and it would lie in memory until then.
+    // A peer that leaves so much unread does not hear why in time, and it would lie in memory until then.
     if (this.bufferedBytes > UNREAD_BYTES_MAX) {
       this.#socket.terminate();
       return;

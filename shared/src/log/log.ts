@@ -1,10 +1,10 @@
 // The append-only log that both sides are built on (server: commit log; agent: journal). Records carry a checksum and a length;
 // a torn tail is cut at open, damage before it is reported. Everything else on either side is an index over such a log.
 
-/** Where a record's payload lies, so that bulk bytes inside it can be read in place later. */
+/** Place of a record's payload, so that bulk bytes inside it can be read in place later. */
 export interface RecordPlace {
   segment: number;
-  /** Of the payload's first byte within the segment file. */
+  /** Offset of the payload's first byte within the segment file. */
   offset: number;
   length: number;
 }
@@ -30,7 +30,10 @@ export interface Log {
    * @throws RunnelError Interrupted after close; TooLarge for a record that the format cannot hold.
    */
   append(payloads: readonly Uint8Array[]): Promise<RecordPlace[]>;
-  /** As append, but resolves when the bytes are with the operating system: they survive a killed process, not a power cut. */
+  /**
+   * Appends like `append`, but resolves when the bytes are with the operating system: they survive a killed process,
+   * not a power cut.
+   */
   write(payloads: readonly Uint8Array[]): Promise<RecordPlace[]>;
   /** Resolves when all that was written so far is on stable storage. */
   sync(): Promise<void>;

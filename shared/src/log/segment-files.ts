@@ -20,7 +20,7 @@ interface Held {
 export class SegmentFiles {
   readonly #held = new Map<number, Held>();
 
-  /** In order of their numbers. */
+  /** Adds a segment; segments are added in order of their numbers. */
   add(segment: Segment): void {
     this.#held.set(segment.header.segment, { segment, uses: 0, unused: undefined });
   }

@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib";
 import { RunnelError } from "../errors.ts";
 
-/** Which log it is, and the version of what its records mean. */
+/** Identity of a log, and the version of what its records mean. */
 export interface LogFormat {
   /** Four ASCII characters. */
   magic: string;
@@ -20,7 +20,7 @@ export interface SegmentHeader {
 }
 
 export interface RecordHead {
-  /** Of the payload; 0 is a closing mark. */
+  /** Length of the payload; 0 is a closing mark. */
   length: number;
   /** All bytes of the segment before this offset were on stable storage when the record was written. */
   syncedTo: number;
@@ -32,7 +32,7 @@ export const RECORD_HEAD_BYTES = 16;
 /** Larger than a record of a file with the most descriptors a recipe may have. */
 export const RECORD_BYTES_MAX = 256 * 2 ** 20;
 
-/** In place of a distance that 32 bits cannot hold: no byte is known to be synced. */
+/** Stands in place of a distance that 32 bits cannot hold: no byte is known to be synced. */
 const DISTANCE_UNKNOWN = 0xffff_ffff;
 const NAME = /^(\d{10})\.log$/;
 
@@ -98,7 +98,10 @@ export function encodeRecord(
   into.set(payload, at + RECORD_HEAD_BYTES);
 }
 
-/** undefined: no record begins here. `at` is where in `bytes` the segment's `offset` lies. */
+/**
+ * Decodes the head of the record at `at`, which is where in `bytes` the segment's `offset` lies. @returns undefined
+ * when no record begins here.
+ */
 export function decodeRecordHead(bytes: DataView, at: number, offset: number, salt: number): RecordHead | undefined {
   if (at + RECORD_HEAD_BYTES > bytes.byteLength) return undefined;
   // Cheap first: the search after damage tries every byte.
@@ -129,7 +132,7 @@ function headCheck(bytes: DataView, at: number, offset: number, salt: number): n
   return check === 0 ? 1 : check;
 }
 
-/** What a head check is over; filled anew each time, because the search after damage may ask millions of times. */
+/** Bytes that a head check covers; filled anew each time, because the search after damage may ask millions of times. */
 const CHECKED = new DataView(new ArrayBuffer(20));
 /** The same as bytes: in a hot loop Node 24.21's crc32 was seen to refuse a DataView as being none. */
 const CHECKED_BYTES = new Uint8Array(CHECKED.buffer);

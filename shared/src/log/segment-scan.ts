@@ -15,7 +15,7 @@ import {
 const WINDOW_BYTES = 2 ** 20;
 
 export interface ScannedRecord {
-  /** Of its head. */
+  /** Offset of the record's head. */
   offset: number;
   head: RecordHead;
   /** The visitor's own copy. */
@@ -23,11 +23,11 @@ export interface ScannedRecord {
 }
 
 export interface Scanned {
-  /** Where the valid records end. */
+  /** Offset at which the valid records end. */
   end: number;
-  /** What was synced when the last of them was written. */
+  /** Offset up to which the segment was synced when the last of them was written. */
   syncedTo: number;
-  /** Whether the last of them is a closing mark. */
+  /** True when the last of them is a closing mark. */
   isClosed: boolean;
 }
 
@@ -78,8 +78,9 @@ export async function scanRecords(
 }
 
 /**
- * Whether what begins at `end` was once on stable storage: a later record's head says so. If not, nobody was told that it is safe,
- * or it is the end of the last group before the log was left without closing it, which looks the same.
+ * Returns true when the bytes from `end` on were once on stable storage: a later record's head says so. If not, nobody
+ * was assured that they are safe, or they are the end of the last group before the log was left without closing it,
+ * which looks the same.
  */
 export async function wasSynced(file: DiskFile, salt: number, end: number, limit: number): Promise<boolean> {
   const window = new Window(file, limit);

@@ -110,7 +110,7 @@ export class SegmentedLog implements Log {
 
   async rotate(): Promise<number> {
     this.#assertUsable("rotate");
-    // What is appended from now on goes to the new segment.
+    // Records appended from now on go to the new segment.
     this.#batch = undefined;
     return this.#inTurn(async () => {
       this.#assertUnfailed("rotate");

@@ -1,4 +1,4 @@
-// How large the chunks of a file are (native/src/chunk/chunk_preset.h has the same numbers). Pure.
+// Sizes of the chunks of a file (native/src/chunk/chunk_preset.h has the same numbers). Pure.
 import type { ChunkedRange } from "../host/executor.ts";
 
 const KiB = 1024;
@@ -11,9 +11,9 @@ export type ChunkPreset = 0 | 1 | 2;
 export interface ChunkSizes {
   minBytes: number;
   maxBytes: number;
-  /** So many low bits of a fingerprint decide. */
+  /** Number of low bits of a fingerprint that decide. */
   breakpointBits: number;
-  /** For new files larger than this. */
+  /** Size above which new files take this preset. */
   aboveBytes: number;
 }
 
@@ -27,7 +27,7 @@ export const CHUNK_PRESETS: readonly [ChunkSizes, ChunkSizes, ChunkSizes] = [
   { minBytes: 256 * KiB, maxBytes: 1 * MiB, breakpointBits: 19, aboveBytes: 8 * GiB },
 ];
 
-/** For a content that has no base. */
+/** Returns the preset for a content that has no base. */
 export function presetFor(sizeBytes: number): ChunkPreset {
   if (sizeBytes > CHUNK_PRESETS[2].aboveBytes) return 2;
   return sizeBytes > CHUNK_PRESETS[1].aboveBytes ? 1 : 0;

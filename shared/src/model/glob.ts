@@ -75,7 +75,7 @@ function parseSet(points: number[], start: number): { part: Part; end: number } 
 
 function isMatch(parts: Part[], name: number[]): boolean {
   let [part, at] = [0, 0];
-  /** Where the last star is, and how much of the name it has taken. */
+  /** Position of the last star, and how much of the name it has taken. */
   let [star, taken] = [-1, 0];
   while (at < name.length) {
     const wanted = parts[part];

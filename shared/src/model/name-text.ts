@@ -31,7 +31,7 @@ export function textOfName(name: Uint8Array): string {
   return text;
 }
 
-/** Whether these bytes have this text: "\uf7c3\uf7a9" stands for the bytes of "é", whose text is "é". */
+/** Returns true when these bytes have this text: "\uf7c3\uf7a9" stands for the bytes of "é", whose text is "é". */
 export function isTextOfName(text: string): boolean {
   return !STAND_IN.test(text) || textOfName(nameOfText(text)) === text;
 }

@@ -34,7 +34,7 @@ export function checkName(name: string): void {
   if (rule !== undefined) throw badName(rule);
 }
 
-/** Whether a volume can have this name: it stands in URLs, and a folder of the server's data has it. */
+/** Returns true when a volume can have this name: it stands in URLs, and a folder of the server's data has it. */
 export function isVolumeName(name: string): boolean {
   return /^[\p{L}\p{N}][\p{L}\p{N}\p{M} ._-]{0,99}$/u.test(name);
 }
@@ -51,8 +51,9 @@ export function pathNames(path: string | readonly string[]): string[] {
 }
 
 /**
- * What names have in common that differ in case, or in how their accents are composed, only: NFC of each character's full case folding (as far
- * as Unicode's upper and lower case give it). An index on it is not unique: a policy looks there before a name is made.
+ * Returns the key that names share which differ only in case, or in how their accents are composed: NFC of each
+ * character's full case folding (as far as Unicode's upper and lower case give it). An index on it is not unique: a
+ * policy looks there before a name is made.
  */
 export function foldKey(name: string): string {
   if (/^[\x20-\x7e]*$/.test(name)) return name.toLowerCase();
@@ -61,7 +62,10 @@ export function foldKey(name: string): string {
   return key.normalize("NFC");
 }
 
-/** By way of the upper case, so that ß is ss and both sigmas are one; dotless i has the upper case of i and yet is another letter. */
+/**
+ * Folds by way of the upper case, so that ß is ss and both sigmas are one; dotless i has the upper case of i and yet is
+ * another letter.
+ */
 function foldCharacter(character: string): string {
   if (character === "\u0131") return character;
   return character.toLowerCase().toUpperCase().toLowerCase();

@@ -7,13 +7,16 @@ export const ROOT_NODE = 1;
 /** Ids below this are given out by the server or to instances; above are the drive's aliases. */
 export const NODE_LIMIT = 2 ** 53;
 
-/** One content of a node: `seq` is that of the commit that made it; 0 names the empty content of a node never written. */
+/**
+ * Identifies a content of a node: `seq` is that of the commit that made it; 0 names the empty content of a node never
+ * written.
+ */
 export interface VersionId {
   node: number;
   seq: number;
 }
 
-/** What a node is and looks like now. Times are nanoseconds since 1970. */
+/** State of a node: its kind and its attributes now. Times are nanoseconds since 1970. */
 export interface NodeState {
   node: number;
   type: FileType;
@@ -50,7 +53,7 @@ export interface AttributeChange {
   gid?: number;
   mtimeNs?: bigint;
   sizeBytes?: number;
-  /** One extended attribute. */
+  /** Change of a single extended attribute. */
   xattr?: XattrChange;
   /** All of them, as another program left them. */
   xattrs?: readonly Xattr[];
@@ -70,7 +73,7 @@ export interface NewAttributes {
 /** The effect of one commit on the tree, in terms of new states: applying it twice is harmless. One per seq. */
 export interface Change {
   seq: number;
-  /** What each touched name is bound to now; node 0 = nothing. A rename has two; the destination stands last. */
+  /** Bindings of each touched name now; node 0 = nothing. A rename has two; the destination stands last. */
   bindings: { folder: number; name: string; node: number }[];
   /** New state of each node touched; nlink 0 when it lost its last name. */
   nodes: NodeState[];

@@ -16,7 +16,10 @@ export type Notice =
       missingBytes: number;
       atMs: number;
     }
-  /** So many old versions of a file were destroyed by programs that wrote to it, `seq` the last; `path` is "" when it has no name. */
+  /**
+   * Programs that wrote to a file destroyed so many old versions of it, `seq` the last; `path` is "" when it has no
+   * name.
+   */
   | { kind: "lost"; path: string; node: number; seq: number; versions: number; atMs: number }
   /** A save that was acknowledged, and not yet in its plain file, had bytes in common with what a program there wrote over; nobody has them now. */
   | { kind: "destroyed"; path: string; seq: number; atMs: number }
@@ -27,7 +30,7 @@ export type Notice =
 
 export type NoticeOf<Kind extends Notice["kind"]> = Extract<Notice, { kind: Kind }>;
 
-/** Of two with one kind and key only the newer is kept. */
+/** Returns the key of a notice: among those with one kind and key only the newest is kept. */
 export function noticeKey(notice: Notice): string {
   switch (notice.kind) {
     case "conflict":

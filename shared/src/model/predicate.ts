@@ -1,5 +1,5 @@
-// What find asks of an entry: a closed grammar, checked where it comes in, decided in linear time. On the wire it is the arrays below.
-// parse-predicate.ts makes one from words.
+// Question that find asks of an entry: a closed grammar, checked where it comes in, decided in linear time. On the wire
+// it is the arrays below. parse-predicate.ts makes one from words.
 import { RunnelError } from "../errors.ts";
 import type { FileType } from "../host/disk.ts";
 import { LIMITS } from "../limits.ts";
@@ -11,7 +11,7 @@ export type SizeUnit = "c" | "k" | "M" | "G";
 
 export type Predicate =
   | ["name", string]
-  /** As name, but for names that differ in case or composition only. */
+  /** Matches like name, and names too that differ in case or composition only. */
   | ["iname", string]
   | ["type", TypeLetter]
   /** More than, less than, exactly so many units; a size is rounded up to whole units, as find(1) does. */
@@ -21,12 +21,12 @@ export type Predicate =
   /** Modified after this time, milliseconds since 1970. */
   | ["newerTime", number]
   | ["not", Predicate]
-  /** Of none: every entry. */
+  /** Matches every entry when it has no parts. */
   | ["and", ...Predicate[]]
-  /** Of none: no entry. */
+  /** Matches no entry when it has no parts. */
   | ["or", ...Predicate[]];
 
-/** What a predicate looks at. */
+/** Entry that a predicate is decided on. */
 export interface Candidate {
   name: string;
   type: FileType;

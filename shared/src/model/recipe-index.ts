@@ -1,5 +1,6 @@
-// Where a recipe has a chunk, and which chunks of another one it has. What two recipes have in common is compared many chunks at a time, and only what
-// differs is looked up: the work is that of the edit between them, but for a table of the one that is looked in, made once. Pure.
+// Finds where a recipe has a chunk, and which chunks of another one it has. Chunks that two recipes have in common are
+// compared many at a time, and only those that differ are looked up: the work is that of the edit between them, but for
+// a table of the one that is looked in, made once. Pure.
 import type { Recipe } from "./recipe.ts";
 import { DIGEST_BYTES } from "./recipe.ts";
 
@@ -37,7 +38,7 @@ export class RecipeIndex {
     return (this.table[this.slotOf(digests, offset)] ?? 0) - 1;
   }
 
-  /** Where the digest stands, or the free slot where it would. */
+  /** Returns the slot where the digest stands, or the free one where it would. */
   private slotOf(digests: Uint8Array, offset: number): number {
     const mask = this.table.length - 1;
     const mixed = Math.imul(wordAt(digests, offset), FACTORS[0]) + Math.imul(wordAt(digests, offset + 4), FACTORS[1]);
@@ -50,7 +51,10 @@ export class RecipeIndex {
   }
 }
 
-/** For each chunk of a recipe its place in the base, -1 where it has none. One that the base has several times is where the run before it goes on, if there. */
+/**
+ * Returns for each chunk of a recipe its place in the base, -1 where it has none. A chunk that the base has several
+ * times is placed where the run before it goes on, if it is there.
+ */
 export function chunkPlaces(recipe: Recipe, base: Recipe): Int32Array {
   const places = new Int32Array(recipe.lengths.length).fill(-1);
   let next = 0;
@@ -68,13 +72,13 @@ export function chunkPlaces(recipe: Recipe, base: Recipe): Int32Array {
   return places;
 }
 
-/** Where the base has this chunk first, or -1. */
+/** Returns the first place where the base has this chunk, or -1. */
 export function firstPlaceOf(recipe: Recipe, index: number, base: Recipe): number {
   const at = RecipeIndex.of(base).indexOf(recipe.digests, index * DIGEST_BYTES);
   return at >= 0 && base.lengths[at] === recipe.lengths[index] ? at : -1;
 }
 
-/** How many chunks from `index` on the base has from `at` on. */
+/** Counts the chunks from `index` on that the base has from `at` on. */
 export function sameRun(recipe: Recipe, index: number, base: Recipe, at: number): number {
   const most = Math.min(recipe.lengths.length - index, base.lengths.length - at);
   if (most <= 0 || !isSameDigest(recipe.digests, index * DIGEST_BYTES, base.digests, at * DIGEST_BYTES)) return 0;

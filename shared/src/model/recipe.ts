@@ -4,7 +4,7 @@ import { LIMITS } from "../limits.ts";
 import { RunnelError } from "../errors.ts";
 
 export const DIGEST_BYTES = 32;
-/** Of one chunk in an encoded recipe. */
+/** Bytes of one chunk's descriptor in an encoded recipe. */
 export const DESCRIPTOR_BYTES = 4 + DIGEST_BYTES;
 
 /** Chunk lengths in bytes, and their SHA-256 one after another. */

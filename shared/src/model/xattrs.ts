@@ -7,7 +7,7 @@ export type Xattr = readonly [name: string, value: Uint8Array];
 export type XattrChange = readonly [name: string, value: Uint8Array | null];
 
 const PREFIX = "user.";
-/** Of the server's own: they show on no drive, and no client sets them. */
+/** Prefix of the server's own attributes: they show on no drive, and no client sets them. */
 const OWN_PREFIX = "user.runnel.";
 
 export function isXattrName(name: string): boolean {
@@ -22,7 +22,10 @@ export function isXattrName(name: string): boolean {
   );
 }
 
-/** By name. @throws RunnelError NoSpace when they would take more than a node may have. */
+/**
+ * Returns the attributes after the change, sorted by name. @throws RunnelError NoSpace when they would take more than a
+ * node may have.
+ */
 export function changeXattrs(xattrs: readonly Xattr[], [name, value]: XattrChange): Xattr[] {
   const changed = xattrs.filter(([known]) => known !== name);
   if (value !== null) changed.push([name, value]);

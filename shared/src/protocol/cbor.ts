@@ -14,7 +14,7 @@ const messageCodec = new Encoder({
   keyMap: Object.fromEntries(FIELD_NAMES.map((name, number) => [name, number])),
 });
 
-/** Of memory, besides its own bytes: for a value, and for an array or a map. */
+/** Memory besides its own bytes: for a value, and for an array or a map. */
 const VALUE_BYTES = 8;
 const CONTAINER_BYTES = 64;
 
@@ -39,7 +39,7 @@ export function decodeCbor(bytes: Uint8Array, bytesMax: number = LIMITS.controlB
   return decodeWith(codec, bytes, bytesMax, 0);
 }
 
-/** As encodeCbor, for the wire: fields that have a number go by it (rule W56). */
+/** Encodes like encodeCbor, for the wire: fields that have a number go by it (rule W56). */
 export function encodeMessage(value: unknown): Uint8Array {
   return new Uint8Array(messageCodec.encode(value));
 }
@@ -72,9 +72,9 @@ function decodeChecked(decoder: Encoder, bytes: Uint8Array): unknown {
 }
 
 /**
- * One pass over the heads: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite length, keys are text or
- * the numbers of fields, text is UTF-8 (the library would put U+FFFD for what is not, and two names would become one). Returns about how many bytes of memory
- * it takes when it is decoded.
+ * Checks all heads in one pass: every declared length fits, nesting is at most LIMITS.cborDepth, no tag, no indefinite
+ * length, keys are text or the numbers of fields, text is UTF-8 (the library would put U+FFFD for what is not, and two
+ * names would become one). Returns about how many bytes of memory the value takes when it is decoded.
  */
 function checkShape(bytes: Uint8Array, bytesMax: number, numberedFields: number, valuesMax = Infinity): number {
   if (bytes.length > bytesMax) throw malformed("is too large", "W3");

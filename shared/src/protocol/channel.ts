@@ -1,10 +1,10 @@
-// One channel of a connection: control items in order, a bulk byte stream beside them, an end of each side (ZX: every call is a
-// stream). The connection moves the frames; this file keeps what is waiting to be read and written on one channel.
+// Channel of a connection: control items in order, a bulk byte stream beside them, an end of each side (ZX: every call
+// is a stream). The connection moves the frames; this file keeps what is waiting to be read and written on one channel.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { decodeMessage } from "./cbor.ts";
 
-/** What a channel needs of its connection. */
+/** Services that a channel needs of its connection. */
 export interface ChannelCarrier {
   sendItem(channel: Channel, item: unknown): void;
   sendEnd(channel: Channel, end: { result: unknown } | { error: RunnelError }): void;
@@ -13,13 +13,13 @@ export interface ChannelCarrier {
   /** There is bulk in `outgoing` and credit for it. */
   pump(): void;
   ratePerSecond(): number;
-  /** So much more is kept until somebody reads it. @throws TooLarge */
+  /** Counts so many more bytes as kept until somebody reads them. @throws TooLarge */
   hold(bytes: number): void;
   release(bytes: number): void;
   /** Bulk likewise. @throws TooLarge */
   holdBulk(bytes: number): void;
   releaseBulk(bytes: number): void;
-  /** What came is malformed: the connection ends. */
+  /** Ends the connection, because malformed bytes came. */
   refuse(error: unknown): void;
 }
 
@@ -29,7 +29,7 @@ const CREDIT_STEP_BYTES = LIMITS.channelCreditBytes / 4;
 const SMALL_BYTES = 1024;
 const GATHERED_BYTES_MAX = LIMITS.bulkFrameBytes;
 const NOTHING = new Uint8Array(0);
-/** Of the memory that they lie in: what is a smaller part of it is copied. */
+/** Factor: bytes are copied when the memory that they lie in is more than so many times as large. */
 const ALONE_FROM = 2;
 
 interface Waiter<T> {
@@ -49,13 +49,13 @@ export class Channel {
   /** The other side may send bulk here. */
   private readonly takesBulk: boolean;
 
-  /** As they came: most are larger once they are decoded. */
+  /** Items as they came: most are larger once they are decoded. */
   private items: Uint8Array[] = [];
   private itemWaiter: Waiter<unknown> | undefined;
   private listener: ((item: unknown) => void) | undefined;
   private bulk: Uint8Array[] = [];
   private bulkBytes = 0;
-  /** What the last of them may be a part of. */
+  /** Memory that the last piece of `bulk` may be a part of. */
   private gathered: Uint8Array = NOTHING;
   private bulkWaiter: { bytes: number; waiter: Waiter<void> } | undefined;
   private readUncredited = 0;
@@ -66,17 +66,17 @@ export class Channel {
   private hasEnded = false;
   /** This side's end, or its cancel, is on its way: no bulk is left before it. */
   private hasSaidEnd = false;
-  /** What this side failed the channel with: what still comes is dropped unread. */
+  /** Error that this side failed the channel with: frames that still come are dropped unread. */
   private failure: RunnelError | undefined;
   private isRead = true;
 
   /** Bulk not yet sent; the connection takes from the front. */
   readonly outgoing: { bytes: Uint8Array; sent: number; done: Waiter<void> }[] = [];
-  /** Of bulk that the link has been given whole and still needs. */
+  /** Waiters for bulk that the link has been given whole and still needs. */
   private readonly leaving = new Set<Waiter<void>>();
   /** Bytes of bulk the other side still takes. */
   creditBytes: number = LIMITS.channelCreditBytes;
-  /** Its bulk goes only while no other channel has any. */
+  /** Sends bulk of this channel only while no other channel has any. */
   isBackground = false;
   private endAfterBulk: { result: unknown } | { error: RunnelError } | undefined;
 
@@ -178,7 +178,7 @@ export class Channel {
     return this.takeBulk(memory(length));
   }
 
-  /** Of bulk that is here and cannot be read before more has come. */
+  /** Bytes of bulk that are here and cannot be read before more has come. */
   get awaitedBulkBytes(): number {
     return this.bulkWaiter === undefined ? 0 : this.bulkBytes;
   }
@@ -199,7 +199,7 @@ export class Channel {
     });
   }
 
-  /** Nobody reads here any more: what still comes is dropped, not even unfolded. */
+  /** Stops reading: frames that still come are dropped, not even unfolded. */
   readNoMore(): void {
     this.isRead = false;
     this.carrier.release(this.items.reduce((sum, { length }) => sum + length, 0));
@@ -431,7 +431,7 @@ export class Channel {
   }
 }
 
-/** What is small does not keep the memory of all that came with it. */
+/** Copies small bytes, so that they do not keep the memory of all that came with them. */
 function alone(bytes: Uint8Array): Uint8Array {
   return bytes.buffer.byteLength > ALONE_FROM * bytes.length ? new Uint8Array(bytes) : bytes;
 }

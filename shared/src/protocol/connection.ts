@@ -37,7 +37,7 @@ const READY_BULK_BYTES_MAX = 4 * 1024 * 1024;
 export interface ConnectionSettings {
   link: Link;
   isClient: boolean;
-  /** Who the other side is has to be found out before it costs anything (rule W73): see `admit`. */
+  /** Requires that the other side's identity is found out before it costs anything (rule W73): see `admit`. */
   isStranger?: boolean;
   clock: Clock;
   executor: Executor;
@@ -49,7 +49,7 @@ export interface ConnectionSettings {
   takesBulk?(operation: string): boolean;
   /** Left out: messages are handled as they come. */
   turns?: {
-    /** One of so many bytes, unfolded, may be handled now. */
+    /** Returns true when a message of so many bytes, unfolded, may be handled now. */
     mayGo(bytes: number): boolean;
     /** Resolves when it may. */
     turn(bytes: number): Promise<void>;
@@ -115,12 +115,12 @@ export class Connection {
     return this.failure === undefined;
   }
 
-  /** Of what the other side has said and nobody has handled yet (W7). */
+  /** Bytes of messages that the other side has sent and nobody has handled yet (W7). */
   get heldBytes(): number {
     return this.held.bytes;
   }
 
-  /** Of bulk that the other side has sent and nobody has read. */
+  /** Bytes of bulk that the other side has sent and nobody has read. */
   get heldBulkBytes(): number {
     return this.heldBulk.bytes;
   }
@@ -283,7 +283,10 @@ export class Connection {
     }
   }
 
-  /** Who waits for what was asked for does not wait behind what may be wanted. undefined: all of them wait for runs that are begun. */
+  /**
+   * Takes the next channel: bulk that was asked for does not wait behind bulk that may be wanted. @returns undefined
+   * when all of them wait for runs that are begun.
+   */
   private takeTurn(): Channel | undefined {
     const mayGo = this.mayBeginRun ? () => true : (channel: Channel) => channel.hasBegunRun;
     let next = this.turn.findIndex((channel) => !channel.isBackground && mayGo(channel));
@@ -468,7 +471,7 @@ export class Connection {
 
 const NOTHING = new Uint8Array(0);
 
-/** Of a compressed payload. @throws TooLarge */
+/** Returns the unfolded size of a compressed payload. @throws TooLarge */
 function unfoldedBytes(payload: Uint8Array): number {
   const { value } = decodeVarint(payload, 0);
   if (value <= LIMITS.controlBytes) return value;

@@ -1,4 +1,5 @@
-// Which old bytes new ones are compressed against: those between the neighbours that both recipes have. Pure.
+// Chooses the old bytes that new ones are compressed against: those between the neighbours that both recipes have.
+// Pure.
 import { LIMITS } from "../limits.ts";
 import type { Recipe } from "../model/recipe.ts";
 import { chunkPlaces } from "../model/recipe-index.ts";
@@ -18,7 +19,7 @@ export class DeltaRegions {
   private readonly recipe: Recipe;
   private readonly offsets: Float64Array;
   private readonly baseOffsets: Float64Array;
-  /** For each chunk its place in the base; -1: not there. */
+  /** Place in the base of each chunk; -1 when it is not there. */
   private readonly places: Int32Array;
   /** The last gap: chunks one after another of which the base has none. A long one is sent as many runs. */
   private gap = { first: 0, end: 0 };
@@ -30,12 +31,12 @@ export class DeltaRegions {
     this.places = chunkPlaces(recipe, base);
   }
 
-  /** How many chunks of the content the base has. */
+  /** Number of chunks of the content that the base has. */
   get matches(): number {
     return this.places.reduce((sum, place) => sum + (place < 0 ? 0 : 1), 0);
   }
 
-  /** How many bytes they are. */
+  /** Number of bytes in the chunks that the base has. */
   get matchedBytes(): number {
     return this.places.reduce((sum, place, index) => sum + (place < 0 ? 0 : (this.recipe.lengths[index] ?? 0)), 0);
   }
@@ -46,7 +47,10 @@ export class DeltaRegions {
     return index < 0 ? this.places.length : index;
   }
 
-  /** Where to look for what resembles the chunks [from, from + count), of which the base has none; undefined: it has nothing. */
+  /**
+   * Finds the region that may resemble the chunks [from, from + count), of which the base has none. @returns undefined
+   * when the base has nothing there.
+   */
   regionFor(from: number, count: number): DeltaRegion | undefined {
     const last = this.baseOffsets.length - 2;
     if (last < 0) return undefined;

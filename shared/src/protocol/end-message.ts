@@ -1,4 +1,4 @@
-// What a side says when it ends a channel: a result, or an error that the other side can act on (W6, W53).
+// Message by which a side ends a channel: a result, or an error that the other side can act on (W6, W53).
 import { ERROR_KINDS, RunnelError, isRunnelError } from "../errors.ts";
 import type { ErrorDetail, ErrorKind } from "../errors.ts";
 import { LIMITS } from "../limits.ts";

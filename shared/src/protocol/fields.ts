@@ -179,7 +179,7 @@ export const newAttributes = z.object({
   gid: id32,
   mtimeNs: nanoseconds,
   rdev: id32,
-  /** Whether it may be one is the server's answer, too. */
+  /** Target of a symlink. The server decides, too, whether it may be one. */
   target: z.string(),
 });
 

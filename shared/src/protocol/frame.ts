@@ -46,7 +46,7 @@ export function encodeFrame(frame: Frame): Uint8Array {
   return bytes;
 }
 
-/** What stands before the payload. */
+/** Encodes the head that stands before the payload. */
 export function encodeFrameHead({ kind, channel, isCompressed }: Omit<Frame, "payload">): Uint8Array {
   const number = encodeVarint(channel);
   const head = new Uint8Array(1 + number.length);

@@ -1,4 +1,5 @@
-// How much one side of a connection holds of what the other has said and it has not handled yet: in memory, so unfolded, however it travelled (W7).
+// Counts what one side of a connection holds of the other's messages and has not handled yet: in memory, so unfolded,
+// however they travelled (W7).
 import { RunnelError } from "../errors.ts";
 
 export class Held {

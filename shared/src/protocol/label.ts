@@ -1,4 +1,4 @@
-// What people and machines are called, as others read it in lists.
+// Names of people and machines, as others read them in lists.
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 

@@ -1,8 +1,8 @@
-// How much bulk may be under way: at most 1.5 × rate × round trip unacknowledged, in frames of at most 20 ms of the measured rate, so
-// that a control frame never waits behind more than that. Rate and round trip are estimated from acknowledgements as in BBR
-// (Cardwell et al., 2016): the largest delivery rate and the smallest round trip seen lately. What is sent on an idle line measures the
-// round trip; a transfer that leaves no gap keeps a queue in the line and would measure that with it, ever more, so it pauses for one round
-// trip in SAMPLE_LIFE_MS. Pure: times are given.
+// Limits how much bulk may be under way: at most 1.5 × rate × round trip unacknowledged, in frames of at most 20 ms of
+// the measured rate, so that a control frame never waits behind more than that. Rate and round trip are estimated from
+// acknowledgements as in BBR (Cardwell et al., 2016): the largest delivery rate and the smallest round trip seen
+// lately. A frame sent on an idle line measures the round trip; a transfer that leaves no gap keeps a queue in the line
+// and would measure that with it, ever more, so it pauses for one round trip in SAMPLE_LIFE_MS. Pure: times are given.
 import { LIMITS } from "../limits.ts";
 
 const FRAME_BYTES_MIN = 1024;
@@ -26,7 +26,7 @@ interface Sent {
   /** Sum of bulk bytes sent up to the end of this frame. */
   upTo: number;
   sentMs: number;
-  /** What was acknowledged when it was sent, and when that acknowledgement came. */
+  /** Bytes that were acknowledged when it was sent, and when that acknowledgement came. */
   ackedThen: number;
   ackedThenMs: number;
   /** When the last frame was sent that had been acknowledged by then. */
@@ -44,7 +44,7 @@ export class Pacing {
   private rates: { perSecond: number; atMs: number }[] = [];
   private roundTrip: { ms: number; atMs: number } | undefined;
   private answer: { ms: number; atMs: number } | undefined;
-  /** Of what was last said. */
+  /** Time of the latest event that was passed in. */
   private nowMs = 0;
   /** Waiting for the line to be empty, then for the one small frame that measures the round trip. */
   private isProbing = false;

@@ -10,7 +10,7 @@ export interface ReceiptsParts {
   clock: Clock;
   /** Asked again after a moment where it is not so. */
   mayAcknowledge(): boolean;
-  /** So much has come on this connection. */
+  /** Acknowledges the total that has come on this connection. */
   say(total: number): void;
 }
 

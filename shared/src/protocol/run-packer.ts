@@ -18,7 +18,10 @@ const FAST_LINE_DELTA_LEVEL = 3;
 const SLOW_LINE_SMALL_DELTA_LEVEL = 12;
 /** With the old bytes. */
 const SMALL_BYTES = 512 * 1024;
-/** What did not shrink is followed by more of the same: only a beginning of the next run is tried. */
+/**
+ * Bytes of a run that are tried after one that did not shrink: more of the same is likely to follow, so only a
+ * beginning is tried.
+ */
 const SAMPLE_BYTES = 32 * 1024;
 /** On a fast line the longer it has not shrunk, the more runs in a row go untried, at most so many. */
 const UNTRIED_MAX = 15;

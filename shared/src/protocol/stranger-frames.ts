@@ -1,5 +1,5 @@
-// What the other side says before it is known who that is (rule W73): one request is looked at, the rest waits as it came until that has been answered, since
-// each may be the one by which it is known.
+// Frames of the other side before it is authenticated (rule W73): one request is examined, the rest waits as it came
+// until that has been answered, since each may be the one that authenticates it.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Frame } from "./frame.ts";

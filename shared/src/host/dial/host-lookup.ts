@@ -20,7 +20,7 @@ export class HostLookup {
     this.#resolve = resolve;
   }
 
-  /** For `connect`. */
+  /** Lookup function that `connect` is given. */
   readonly lookup: LookupFunction = (host, { all }, callback) => {
     void this.#tell(host, all === true, callback);
   };
@@ -74,5 +74,5 @@ export class HostLookup {
   }
 }
 
-/** Of this process. */
+/** Lookup that the whole process shares. */
 export const { lookup } = new HostLookup();

@@ -22,7 +22,7 @@ export function proxyFor(address: ServerAddress, asked: string | undefined): URL
 export function parseProxy(typed: string): URL {
   const url = URL.parse(typed);
   if (url !== null && /^https?:$/.test(url.protocol) && url.hostname !== "") return url;
-  // What was typed may hold a password.
+  // The typed text may hold a password, so the error does not repeat it.
   throw new RunnelError("Invalid", "dial", "That is not the address of a proxy. Write http://HOST:PORT.");
 }
 

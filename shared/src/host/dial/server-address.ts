@@ -1,8 +1,8 @@
-// Where a server is: host and port of a mount URL, and whether plain ws may go there.
+// Address of a server: host and port of a mount URL, and the rule for when plain ws may go there.
 import { RunnelError } from "../../errors.ts";
 
 export interface ServerAddress {
-  /** As in a URL: an IPv6 address has its brackets. */
+  /** Host as in a URL: an IPv6 address has its brackets. */
   host: string;
   port: number;
   isSecure: boolean;
@@ -11,7 +11,10 @@ export interface ServerAddress {
 const WS_PORT = 80;
 const WSS_PORT = 443;
 
-/** Its path names a volume and is not for the dialer. @throws RunnelError Invalid; Denied for plain ws beyond loopback. */
+/**
+ * Reads the address out of a mount URL, whose path names a volume and is not for the dialer. @throws RunnelError
+ * Invalid; Denied for plain ws beyond loopback.
+ */
 export function addressOf(url: string): ServerAddress {
   const parsed = URL.parse(url);
   if (parsed === null || parsed.hostname === "" || !/^wss?:$/.test(parsed.protocol)) {

@@ -1,10 +1,11 @@
-// By what a client knows that a server is the one that it means: the fingerprint of its key, or an authority's signature (W71).
+// Trust in a server: a client knows that it is the one meant by the fingerprint of its key, or by an authority's
+// signature (W71).
 import { type X509Certificate, createHash } from "node:crypto";
 import { getCACertificates } from "node:tls";
 import { RunnelError } from "../../errors.ts";
 
 export interface ServerTrust {
-  /** Of the server's key (W71). With it no authority is asked. */
+  /** Fingerprint of the server's key (W71). With it no authority is asked. */
   fingerprint?: string;
   /** PEM: authorities besides those of the system. */
   authorities?: string;
@@ -21,7 +22,7 @@ export function fingerprintOf({ publicKey }: X509Certificate): string {
 
 let known: string[] | undefined;
 
-/** Those that Node brings, NODE_EXTRA_CA_CERTS names, and this system trusts. */
+/** Returns the authorities that Node brings, NODE_EXTRA_CA_CERTS names, and this system trusts. */
 export function systemAuthorities(): string[] {
   known ??= [...new Set([...getCACertificates("default"), ...getCACertificates("system")])];
   return known;
@@ -45,7 +46,7 @@ const UNKNOWN_AUTHORITY = new Set([
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
 ]);
 
-/** What a failed TLS handshake means for a person; undefined when it says nothing about trust. */
+/** Explains a failed TLS handshake to a person. @returns undefined when it says nothing about trust. */
 export function trustError(place: string, cause: Error): RunnelError | undefined {
   const code = String((cause as { code?: unknown }).code);
   const denied = (sentence: string): RunnelError => new RunnelError("Denied", "dial", sentence, { cause });

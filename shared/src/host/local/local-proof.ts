@@ -1,11 +1,12 @@
-// How two programs of one user prove to each other that they are, when they meet over plain ws (W165): each knows the secret of the server's address, says a nonce,
-// and an HMAC of both nonces. Who does not know it learns nothing from what is said.
+// Proves to two programs of one user that they are, when they meet over plain ws (W165): each knows the secret of the
+// server's address, says a nonce, and an HMAC of both nonces. A program that does not know the secret learns nothing
+// from what is said.
 // oxlint-disable-next-line no-restricted-imports -- of one secret
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** Of the client's request: its nonce. */
+/** Header of the client's request: its nonce. */
 export const NONCE_HEADER = "Runnel-Nonce";
-/** Of the server's answer: NONCE.PROOF */
+/** Header of the server's answer: NONCE.PROOF */
 export const PROOF_HEADER = "Runnel-Proof";
 
 const NONCE_BYTES = 32;
@@ -34,13 +35,13 @@ export class Meeting {
 export interface Met {
   /** The value of the answer's header; undefined for a client that has named no nonce. */
   said: string | undefined;
-  /** What the client is to say. */
+  /** Proof that the client has to say. */
   ownerProof: string;
 }
 
 /** The server's side. */
 export function meet(secret: string, clientNonce: unknown): Met {
-  // Nobody can say it.
+  // The expected proof is random then: no client can say it.
   if (typeof clientNonce !== "string" || !FORM.test(clientNonce)) return { said: undefined, ownerProof: newNonce() };
   const nonce = newNonce();
   return {
@@ -49,7 +50,7 @@ export function meet(secret: string, clientNonce: unknown): Met {
   };
 }
 
-/** In a time that does not tell how much of it is right. */
+/** Compares in a time that does not depend on how much of the proof is right. */
 export function isProof(said: string, right: string): boolean {
   return said.length === right.length && timingSafeEqual(Buffer.from(said, "latin1"), Buffer.from(right, "latin1"));
 }

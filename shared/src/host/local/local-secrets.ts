@@ -1,5 +1,6 @@
-// By what programs of one user know each other over plain ws (W165): a secret of the address that a server listens on, in a file that only this user can read. One
-// who passes words on between two addresses has the secret of neither.
+// Secrets by which programs of one user know each other over plain ws (W165): each belongs to the address that a server
+// listens on, and lies in a file that only this user can read. A program that passes words on between two addresses has
+// the secret of neither.
 /* oxlint-disable node/no-sync -- a file of 43 bytes, when a server starts or is dialed */
 import {
   closeSync,
@@ -19,7 +20,7 @@ import { dirname, join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { RunnelError } from "../../errors.ts";
 
-/** Where a server listens, as a socket says it. */
+/** Place that a server listens on, as a socket says it. */
 export interface Place {
   address: string;
   port: number;
@@ -34,14 +35,14 @@ const OTHERS = 0o077;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export class LocalSecrets {
-  /** Where the secret of a place may lie, the best first. */
+  /** Returns the paths where the secret of a place may lie, the best first. */
   private readonly pathsOf: (place: Place) => string[];
 
   private constructor(pathsOf: (place: Place) => string[]) {
     this.pathsOf = pathsOf;
   }
 
-  /** In the user's folder for what lasts as long as the system runs. */
+  /** Keeps the secrets in the user's folder for what lasts as long as the system runs. */
   static ofUser(environment: Environment = process.env): LocalSecrets {
     return new LocalSecrets((place) => runtimeFolders(environment).map((folder) => join(folder, fileName(place))));
   }
@@ -65,7 +66,7 @@ export class LocalSecrets {
     throw new RunnelError("Denied", "serve", sentence);
   }
 
-  /** Those that a server there may have: one, but for what others of this user have left. */
+  /** Returns the secrets that a server there may have: only one, unless others of this user have left theirs. */
   find(place: Place): string[] {
     return this.pathsOf(place).flatMap((path) => {
       try {
@@ -101,7 +102,7 @@ function ownerOf(path: string): number | undefined {
   }
 }
 
-/** undefined: there is none. @throws when it is not this user's own, or others can read it. */
+/** @returns undefined when there is none. @throws when it is not this user's own, or others can read it. */
 function read(path: string): string | undefined {
   let file: number;
   try {

@@ -5,7 +5,7 @@ import { pendingTurns } from "../next-turn.ts";
 interface Pending {
   dueMs: number;
   order: number;
-  /** undefined: cancelled, or fired. */
+  /** Callback of the timer; undefined once it is cancelled or has fired. */
   fire: (() => void) | undefined;
 }
 

@@ -33,11 +33,11 @@ export class SimulatedDisk implements Disk {
   readonly clock: Clock;
   readonly random: SeededRandom;
   capacityBytes: number;
-  /** How long each operation takes on the clock. */
+  /** Returns how long each operation takes on the clock. */
   delayMs: (operation: string) => number = () => 0;
   /** Makes an operation fail: called with its name (that of the method), its path in the root ("" for the root), and where it leads to (rename, link). */
   fault: ((operation: string, path: string, to?: string) => ErrorKind | undefined) | undefined;
-  /** Whether a file can be kept from being written to. */
+  /** True while a file can be kept from being written to. */
   hasLeases = true;
   /** Counts crashes: what was opened in an earlier life is dead. */
   life = 0;
@@ -120,7 +120,7 @@ export class SimulatedDisk implements Disk {
     return FILES_MAX - this.#inodes;
   }
 
-  /** How many of so many new pages there is room for; they are taken. A negative count gives pages back. */
+  /** Takes up to `count` new pages and returns how many there was room for. A negative count gives pages back. */
   takePages(count: number): number {
     const taken = Math.min(count, Math.floor(this.freeBytes / PAGE_BYTES));
     this.#usedPages += taken;
@@ -182,7 +182,7 @@ export class SimulatedDisk implements Disk {
     }
     for (const { folder, name, from, to } of slots) {
       this.report(folder, name, "changed");
-      // What moved with a folder is told too: whoever watches may not have known it.
+      // Everything that moved with a folder is reported too: a watcher may not have known it.
       if (slots.length > 1 && to !== undefined) this.#reportBelow(to);
       if (from !== undefined) this.release(from);
     }

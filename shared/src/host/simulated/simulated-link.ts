@@ -4,9 +4,9 @@ import { LinkInbox } from "../link-inbox.ts";
 import type { Link, LinkEvents } from "../link.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
-/** What a line is like at the moment; read anew for each message. */
+/** Conditions of a line at the moment; read anew for each message. */
 export interface LineConditions {
-  /** One way. */
+  /** Delay in one direction. */
   delayMs: number;
   /** Up to so much is added to the delay by chance; order is kept. */
   jitterMs: number;
@@ -39,7 +39,7 @@ export class SimulatedLink implements Link {
   #arrivedAtMs = 0;
   /** The other end is gone: what it had sent comes later. */
   #isLate = false;
-  /** What came in while nothing arrives. */
+  /** Messages that came in while nothing arrives. */
   readonly #held: { content: Uint8Array | Closing; bytes: number }[] = [];
   bufferedBytes = 0;
   sentBytes = 0;

@@ -65,7 +65,7 @@ export class SimulatedNetwork implements Acceptor {
   }
 }
 
-/** One machine's way to the network. Its conditions may be changed at any time. */
+/** Line of one machine to the network. Its conditions may be changed at any time. */
 export class SimulatedLine implements Dialer, LineConditions {
   readonly #network: SimulatedNetwork;
   #links = new Set<SimulatedLink>();

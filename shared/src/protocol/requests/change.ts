@@ -59,7 +59,7 @@ export const CHANGE_REQUESTS = {
       name,
       node: nodeOrResult,
       asOf: count,
-      /** Of what is below as much as one operation removes; the folder itself once that is all. */
+      /** Removes only as much of what is below as one operation may; the folder itself once that is all. */
       isPart: z.boolean().optional(),
     }),
     result: operationResult,

@@ -1,5 +1,5 @@
-// How a request of the wire is defined. One definition is all that either end, the tests and the fuzzer know of it; the server has a handler for each
-// (server/src/wire/requests).
+// Defines a request of the wire. One definition is all that either end, the tests and the fuzzer know of it; the server
+// has a handler for each (server/src/wire/requests).
 import type { z } from "zod";
 import { LIMITS } from "../../limits.ts";
 import type { VersionId } from "../../model/node.ts";

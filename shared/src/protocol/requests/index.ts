@@ -23,9 +23,9 @@ type Requests = typeof REQUESTS;
 export type RequestName = keyof Requests;
 /** A request as its handler gets it, checked. */
 export type RequestOf<Name extends RequestName> = z.output<Requests[Name]["request"]>;
-/** Its result as the client gets it, checked. */
+/** Result of a request as the client gets it, checked. */
 export type ResultOf<Name extends RequestName> = z.output<Requests[Name]["result"]>;
-/** Its result as the server sends it. */
+/** Result of a request as the server sends it. */
 export type SentResultOf<Name extends RequestName> = z.input<Requests[Name]["result"]>;
 
 /** Requests on the volume of an attachment, all but those that come before there is one. */

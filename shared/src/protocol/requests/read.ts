@@ -55,7 +55,7 @@ export const READ_REQUESTS = {
       length: count,
       /** The client can do without the recipe, and chunks longer than this may be cut to the range (W140, W141). */
       part: count.optional(),
-      /** So many bytes of the range are waited for; what follows comes when nothing else does (W142). */
+      /** Number of bytes of the range that are waited for; the rest comes when nothing else does (W142). */
       asked: count.optional(),
     }),
     result: z.void(),

@@ -1,4 +1,4 @@
-// What a server says of a volume (rule W45): how it stands with the folder, and the notices.
+// Status of a volume as its server reports it (rule W45): how it stands with the folder, and the notices.
 import { z } from "zod";
 import { ERROR_KINDS } from "../../errors.ts";
 import type { ErrorKind } from "../../errors.ts";
@@ -23,13 +23,16 @@ const look = z.object({
 
 /** The end of a status. What is left out is not so. */
 export const VOLUME_STATUS = z.object({
-  /** Of the volume, when this was so: changes up to it were said on the feed before. */
+  /** Sequence number of the volume when this was so: changes up to it were said on the feed before. */
   seq: count,
   /** Commits that are not in the plain files yet. */
   pending: count,
   /** Why the first that cannot be brought up waits, at its path, and with it what depends on it; all where the whole folder is in the way. */
   stuck: stuck.optional(),
-  /** What programs on the server do may not show yet: so many names were looked at, of so many or more. */
+  /**
+   * Progress of a scan, while the status may not show yet what programs on the server do: so many names were visited,
+   * of so many or more.
+   */
   look: look.optional(),
   /** Names in the folder that cannot be offered. */
   leftOut: count,

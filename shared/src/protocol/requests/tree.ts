@@ -19,7 +19,7 @@ export const FIND_ITEM = z.tuple([
 ]);
 export type FindItem = z.output<typeof FIND_ITEM>;
 
-/** One of them, or several in a list. */
+/** Message with a single find item, or several in a list. */
 export const FIND_ITEMS = z.union([FIND_ITEM.transform((item) => [item]), z.array(FIND_ITEM).max(4096)]);
 
 export const TREE_REQUESTS = {

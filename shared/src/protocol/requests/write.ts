@@ -7,10 +7,13 @@ import { count, countOrResult, counts } from "../numbers.ts";
 import { operationResult } from "./change.ts";
 import { defineRequest, numbered } from "./definition.ts";
 
-/** How a run of a write is encoded; a tuple is a delta against these chunks of a version: [version, first chunk, chunks] (W28). */
+/**
+ * Encoding of a run of a write; a tuple is a delta against these chunks of a version: [version, first chunk, chunks]
+ * (W28).
+ */
 const runEncoding = z.union([z.enum(["raw", "zstd"]), z.tuple([versionId, count, count])]);
 export type RunEncoding = z.output<typeof runEncoding>;
-/** As it is sent: the version as [node, seq]. */
+/** Encoding as it is sent: the version as [node, seq]. */
 export type SentRunEncoding = z.input<typeof runEncoding>;
 
 /**

@@ -106,7 +106,7 @@ export class Content {
     this.#changes.push({ order: this.#order++, offset: size, bytes: undefined, size });
   }
 
-  /** What a sync that begins now promises. */
+  /** Returns the state that a sync that begins now promises. */
   freeze(): Frozen {
     const pages = new Map<number, Uint8Array | undefined>();
     for (const page of this.#dirty) {

@@ -162,7 +162,7 @@ export class SimulatedFile implements DiskFile {
       await this.#disk.turn(operation, this.#path, this.#life);
     } finally {
       this.#running -= 1;
-      // What was under way is done with in the same step as its turn ends.
+      // The last operation under way finishes in the same step as its turn ends.
       if (this.#running === 0) this.#finished?.();
     }
   }

@@ -7,7 +7,7 @@ import { Content } from "./content.ts";
 const BREAK_MS = 45_000;
 
 export interface Attributes {
-  /** By name. */
+  /** Extended attributes by name. */
   xattrs: ReadonlyMap<string, Uint8Array>;
   mode: number;
   uid: number;
@@ -17,7 +17,7 @@ export interface Attributes {
 
 /** Leases for reading on an inode, and who waits for their end to write to it. */
 export class Leases {
-  /** By holder, what tells it that somebody waits. */
+  /** Callbacks by holder; each lets its holder know that somebody waits. */
   readonly #held = new Map<object, () => void>();
   readonly #waiting = new Set<() => void>();
 
@@ -67,14 +67,14 @@ export class Inode {
   durableLinks = 0;
   /** Openings: an inode without a name lives on until they end. */
   openings = 0;
-  /** Of the openings, those that may write. */
+  /** Number of openings that may write. */
   writers = 0;
   readonly leases = new Leases();
   readonly content: Content | undefined;
-  /** Of a folder. */
+  /** Entries of a folder; undefined for anything else. */
   readonly entries: Map<string, Inode> | undefined;
   durableEntries: Map<string, Inode> | undefined;
-  /** Where a folder is bound. */
+  /** Place where a folder is bound. */
   place: { folder: Inode; name: string } | undefined;
   durableParent: Inode | undefined;
 
@@ -138,7 +138,7 @@ export class Inode {
     this.ctimeNs = nowNs;
   }
 
-  /** Its bytes or names changed. */
+  /** Records that the inode's bytes or names changed. */
   touch(nowNs: bigint): void {
     this.attributes.mtimeNs = nowNs;
     this.ctimeNs = nowNs;

@@ -1,6 +1,7 @@
-// Which names of a simulated disk survive a power cut. A name operation is on disk once a folder it touches was synced; until then
-// it survives or not, each for itself, but never in halves and never in a way that no order of the operations explains: what it
-// takes away must be there, a folder that it removes must be empty, a folder that it moves into must exist.
+// Decides which names of a simulated disk survive a power cut. A name operation is on disk once a folder it touches was
+// synced; until then it survives or not, each for itself, but never in halves and never in a way that no order of the
+// operations explains: what it takes away must be there, a folder that it removes must be empty, a folder that it moves
+// into must exist.
 import type { SeededRandom } from "../seeded-random.ts";
 import type { Inode } from "./inode.ts";
 
@@ -46,7 +47,7 @@ export class NameJournal {
   }
 }
 
-/** What a set of changes depends on, going back in time. */
+/** Requirements of a set of changes, going back in time. */
 class Needs {
   readonly #folder: Inode;
   readonly #slots = new Map<Inode, Set<string>>();

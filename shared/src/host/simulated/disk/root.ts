@@ -177,7 +177,7 @@ export class SimulatedRoot implements DiskRoot {
     else xattrs.set(name, Uint8Array.from(value));
     let bytes = 0;
     for (const [each, { length }] of xattrs) bytes += each.length + length;
-    // As much as ext4 holds.
+    // Attributes take no more room than ext4 has for them.
     if (bytes > XATTR_BYTES) throw failed("NoSpace", "set attribute", path);
     inode.setXattrs(xattrs, this.#disk.nowNs());
     this.#reportAt(path);
