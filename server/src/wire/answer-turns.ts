@@ -7,7 +7,7 @@ import { Semaphore } from "../host/semaphore.ts";
 export const ANSWERS_AT_ONCE = 4;
 
 export interface Reading {
-  /** Nobody hears the answers any more. */
+  /** Tells whether nobody hears the answers any more. */
   isClosed(): boolean;
   /** Little lies unread. */
   isRead(): boolean;
@@ -25,7 +25,7 @@ export class AnswerTurns {
     this.device = device;
   }
 
-  /** In the order of asking. */
+  /** Gives answers in the order of asking. */
   async take(answer: () => Promise<void>): Promise<void> {
     await this.own.run(async () => {
       for (let isDone = false; !isDone && !this.reading.isClosed();) {
@@ -35,7 +35,7 @@ export class AnswerTurns {
     });
   }
 
-  /** False: others of this connection have been answered meanwhile, and it is to wait again. */
+  /** Returns false when others of this connection have been answered meanwhile, and it is to wait again. */
   private async inPlace(answer: () => Promise<void>): Promise<boolean> {
     if (!this.reading.isRead()) return false;
     if (!this.reading.isClosed()) await answer();

@@ -1,4 +1,4 @@
-// One attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
+// An attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
 import type { Change, Channel, FeedFromClient, VersionId } from "@runnel/shared";
 import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared";
 import type { Right } from "../auth/access-file.ts";
@@ -21,7 +21,10 @@ export class Attachment implements FeedSender {
   private readonly warn: (message: string, error?: unknown) => void;
   /** Results up to this operation need not be kept. */
   private forgottenTo = 0;
-  /** What is told before the answer has been sent, while a resuming client is still being brought to the present: changes, and other items. */
+  /**
+   * Changes and other items that are to be sent, held until the answer has left, while a resuming client is still being
+   * brought to the present.
+   */
   private held: (Change | unknown[])[] | undefined;
   private ended: RunnelError | undefined;
 
@@ -71,7 +74,7 @@ export class Attachment implements FeedSender {
     this.held = [];
   }
 
-  /** What a resuming client missed, ahead of what is held back. */
+  /** Sends what a resuming client missed, ahead of what is held back. */
   missed(changes: readonly Change[]): void {
     this.sendChanges(changes);
   }
@@ -120,7 +123,7 @@ export class Attachment implements FeedSender {
     this.tell(["waiting", n, whom.slice(0, WHOM_MAX), untilWallMs]);
   }
 
-  /** For good: the volume cannot be served any more. */
+  /** Ends it for good: the volume cannot be served any more. */
   end(error: RunnelError): void {
     this.ended = error;
     this.channel.fail(error);

@@ -33,7 +33,7 @@ export class Attachments {
     const { handshake, warn } = this.#deps;
     handshake.mustBeKnown("attach");
     const right = handshake.rightOn(request.volume);
-    // Which volumes there are, and how they are, is nobody's concern who has no right on them.
+    // The names and states of volumes are no concern of somebody who has no right on them.
     const volume = right === undefined ? undefined : this.#deps.volume(request.volume);
     if (volume === undefined || right === undefined) throw handshake.noVolume(request.volume);
     if (this.#attachments.size >= LIMITS.attachments) {
@@ -122,7 +122,7 @@ export class Attachments {
     const { volume, instance, holder } = attachment;
     // Asked for in the turn in which the feed learned of it: whoever forgets the instance as gone did so before both, or does it after both.
     await volume.meta.setAttached(instance, holder.termMs);
-    // What a client missed may be much.
+    // A client may have missed much.
     await this.#deps.answers.take(() => greet(attachment, request, isSameEpoch));
   }
 }

@@ -1,4 +1,5 @@
-// One connection of a client: hello first, then attach, then requests on an attachment. Every request is checked here, once, and handed to its handler.
+// A connection of a client: hello first, then attach, then requests on an attachment. Every request is checked here,
+// once, and handed to its handler.
 import type { Channel, Clock, Executor, Link, RequestName, RequestOf, VolumeRequestName } from "@runnel/shared";
 import {
   Connection,
@@ -28,7 +29,7 @@ export interface HandlerParts {
   link: Link;
   clock: Clock;
   executor: Executor;
-  /** undefined: there is none of the name. @throws Unavailable, Busy: why it cannot be attached now. */
+  /** Returns undefined when there is none of the name. @throws Unavailable, Busy: why it cannot be attached now. */
   volume(name: string): Volume | undefined;
   access: Access | undefined;
   failedLogins: FailedLogins;
@@ -39,7 +40,7 @@ export interface HandlerParts {
   cutOff?(message: string): void;
   /** It is known now whose connection it is. */
   known?(): void;
-  /** Of the connection's device; left out: it is alone. */
+  /** Returns the share of the connection's device; absent when each connection is alone. */
   shareOf?(device: Device): DeviceShare;
   /** All connections of its device, this one too, and those that ended with something still under way; left out: it is alone. */
   ofDevice?(): ReadonlySet<ConnectionHandler>;
@@ -60,7 +61,7 @@ export class ConnectionHandler {
   private readonly attachments: Attachments;
   private readonly handshake: Handshake;
   private readonly answers: AnswerTurns;
-  /** Of no device that is known by name. */
+  /** Places of a connection of no device that is known by name. */
   private readonly ownPlaces = new DevicePlaces();
   private draining: Promise<void> | undefined;
   /** Requests. */
@@ -113,7 +114,7 @@ export class ConnectionHandler {
     this.connection.close(error);
   }
 
-  /** Whose it is; undefined before that is known, and where nobody asks. */
+  /** Device of the connection; undefined before it is known, and where nobody asks. */
   get deviceId(): string | undefined {
     return this.handshake.device?.id;
   }
@@ -123,7 +124,7 @@ export class ConnectionHandler {
     return this.deviceId === device && this.attachments.uses(volume);
   }
 
-  /** Its device has lost its access. */
+  /** Ends the connection, since its device has lost its access. */
   revoke(): void {
     this.close(revoked());
   }
@@ -193,13 +194,16 @@ export class ConnectionHandler {
     try {
       await (REQUESTS[name].isAnsweredWhole === true ? this.answers.take(answer) : answer());
     } catch (error) {
-      // What failed on the way down failed for that.
+      // A request that failed while the attachment was ending failed for that reason.
       attachment.mustBeThere();
       throw error;
     }
   }
 
-  /** Its client has attached again on another connection: this one is given up there, and has nothing more to keep from the device. */
+  /**
+   * Closes this connection when its client has attached again on another one: it has nothing more to keep from the
+   * device.
+   */
   private makeWay(volume: Volume, instance: string): void {
     if (!this.attachments.hasInstance(volume, instance)) return;
     this.close(new RunnelError("Busy", "attach", "The same client attached again."));
@@ -239,7 +243,7 @@ export class ConnectionHandler {
     return this.waitingBytes - this.connection.unacknowledgedBytes;
   }
 
-  /** To be sent. */
+  /** Bytes that are still to be sent. */
   private get waitingBytes(): number {
     return this.connection.isOpen ? this.connection.link.bufferedBytes : 0;
   }
@@ -253,7 +257,7 @@ export class ConnectionHandler {
   ): boolean {
     if (bytes > most) return false;
     const { device } = this;
-    // Those that have ended with something under way may be any number.
+    // Connections that have ended with something under way may be any number.
     if (bytes * LIMITS.deviceConnections <= mostOfDevice && device.size <= LIMITS.deviceConnections) return true;
     let all = 0;
     for (const each of device) all += ofEach(each);
@@ -289,7 +293,7 @@ export class ConnectionHandler {
     await this.draining;
   }
 
-  /** What was answered before has been sent, as far as memory goes. */
+  /** Tells whether earlier answers have been sent, as far as memory goes. */
   private get isRead(): boolean {
     if (!this.connection.isOpen) return true;
     return this.isWithin(this.waitingBytes, DRAIN_BYTES, DEVICE_DRAIN_BYTES, (each) => each.waitingBytes);

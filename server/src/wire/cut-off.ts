@@ -1,4 +1,4 @@
-// What a device has open and holds ends when it may no longer: at once, whatever it is doing.
+// Ends what a device has open and holds when it loses its rights: at once, whatever it is doing.
 import { RunnelError } from "@runnel/shared";
 import type { Device } from "../auth/access-file.ts";
 import { rightOn } from "../auth/access.ts";
@@ -7,12 +7,15 @@ import type { ConnectionHandler } from "./connection-handler.ts";
 
 export interface CutOffParts {
   handlers: ReadonlySet<ConnectionHandler>;
-  /** Those that are served now. */
+  /** Volumes that are served now. */
   volumes: readonly Volume[];
   warn(message: string, error?: unknown): void;
 }
 
-/** Its access was withdrawn. Its connections first: from then on it can ask nothing. Nobody waits for what it may still hold, and nothing that it began is kept. */
+/**
+ * Cuts off a device whose access was withdrawn. Its connections end first: from then on it can ask nothing. Nobody
+ * waits for what it may still hold, and nothing that it began is kept.
+ */
 export function cutOff(device: Device, { handlers, volumes, warn }: CutOffParts): void {
   for (const handler of handlers) if (handler.deviceId === device.id) handler.revoke();
   for (const volume of volumes) {
@@ -25,7 +28,7 @@ export function cutOff(device: Device, { handlers, volumes, warn }: CutOffParts)
   }
 }
 
-/** Its right on a volume is another one: it attaches anew, and is told. */
+/** Makes the device attach anew, and says why: its right on a volume has changed. */
 export function rightChanged(device: Device, name: string, { handlers, volumes, warn }: CutOffParts): void {
   const error = new RunnelError("Unreachable", "attach", "What this device may do was changed.");
   for (const handler of handlers) if (handler.uses(device.id, name)) handler.close(error);
@@ -33,7 +36,7 @@ export function rightChanged(device: Device, name: string, { handlers, volumes, 
   if (volume !== undefined && rightOn(device, name) === undefined) forgetHolders(device, volume, warn);
 }
 
-/** Nobody waits for what the device may still hold of the volume. */
+/** Waits no longer for what the device may still hold of the volume. */
 function forgetHolders(device: Device, volume: Volume, warn: CutOffParts["warn"]): void {
   for (const instance of volume.feed.drop(device.id)) {
     volume.meta

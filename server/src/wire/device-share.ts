@@ -1,5 +1,5 @@
-// What the connections of a device have in common: their turns to be heard, and the places in which their answers are made, contents are sent to them and their data is
-// taken in.
+// Resources that the connections of a device share: their turns to be heard, and the places in which their answers are
+// made, contents are sent to them and their data is taken in.
 import { Semaphore } from "../host/semaphore.ts";
 import { ANSWERS_AT_ONCE } from "./answer-turns.ts";
 import { DeviceTurns } from "./device-turns.ts";
@@ -15,7 +15,10 @@ const FINDS_AT_ONCE = [32, 8] as const;
 const FETCHES_AT_ONCE = [64, 4] as const;
 /** Each has files of some mebibytes in memory. */
 const FIND_GETS_AT_ONCE = 4;
-/** Of contents that were read and not yet given to a line: of what is waited for, and of what goes when nothing else does. */
+/**
+ * Bytes of contents that were read and not yet given to a line: of what is waited for, and of what goes when nothing
+ * else does.
+ */
 const ASKED_BYTES = 8 * MiB;
 const BACKGROUND_BYTES = 4 * MiB;
 
@@ -34,12 +37,15 @@ export class DeviceShare {
   readonly places = new DevicePlaces();
 }
 
-/** How a connection sends what is long. */
+/** Means of a connection to send what is long. */
 export interface Sending {
   connection: object;
   places: DevicePlaces;
   /** Resolves when most of what was said before has been sent. */
   drained(): Promise<void>;
-  /** One of a few that are made at a time, once what was said before has been read. Not done at all where nobody hears it any more. */
+  /**
+   * Makes the answer, one of a few at a time, once what was said before has been read. Does nothing where nobody hears
+   * it any more.
+   */
   inTurn(answer: () => Promise<void>): Promise<void>;
 }

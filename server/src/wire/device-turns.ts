@@ -1,7 +1,8 @@
-// What a device says is handled a little in each turn of the event loop, whatever the number of its connections: others are served between.
+// Handles a little of what a device says in each turn of the event loop, whatever the number of its connections: others
+// are served between.
 import { nextTurn } from "@runnel/shared";
 
-/** Of messages, unfolded: a few milliseconds of work. One that is longer is handled alone. */
+/** Bytes of messages, unfolded: a few milliseconds of work. A longer message is handled alone. */
 const TURN_BYTES = 64 * 1024;
 /** A message costs something, however short it is. */
 const MESSAGE_BYTES = 4096;
@@ -11,14 +12,14 @@ export class DeviceTurns {
   private isTurning = false;
   private readonly waiting: { bytes: number; go(): void }[] = [];
 
-  /** False: it is to wait until `turn` resolves. */
+  /** Returns false when it has to wait until `turn` resolves. */
   mayGo(bytes: number): boolean {
     if (this.waiting.length > 0 || this.leftBytes <= 0) return false;
     this.spend(bytes);
     return true;
   }
 
-  /** In the order of asking. */
+  /** Resolves in the order of asking. */
   async turn(bytes: number): Promise<void> {
     if (this.mayGo(bytes)) return;
     await new Promise<void>((go) => this.waiting.push({ bytes, go }));

@@ -1,4 +1,5 @@
-// How a run is sent: as a delta against what the client holds, compressed, or as it is; and that the next is made while it leaves.
+// Encodes and sends runs: as a delta against what the client holds, compressed, or as they are. The next is made while
+// one leaves.
 import type { Channel, FetchEncoding, OldBytes, PackedRun, Recipe, VersionId } from "@runnel/shared";
 import { DeltaRegions, RunPacker, chunkOffsets, isRunnelError, passedThrough } from "@runnel/shared";
 import type { OpenVersion } from "../content/content-store.ts";
@@ -7,7 +8,7 @@ import { readRun } from "../content/version-reader.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { Sending } from "./device-share.ts";
 
-/** How a fetch says which old bytes. */
+/** Old bytes that a delta is made against, as a fetch names them. */
 export type Delta = Exclude<FetchEncoding, string>;
 
 /** Runs that leave while the next is read and compressed. */
@@ -33,7 +34,10 @@ export class RunSender {
     this.sending = sending;
   }
 
-  /** One of so many bytes, made when there is room for it. @throws what ended the channel, or what `make` throws. */
+  /**
+   * Sends a run of that many bytes, made when there is room for it. @throws what ended the channel, or what `make`
+   * throws.
+   */
   async send(bytes: number, make: () => Promise<SentRun>): Promise<void> {
     const { connection, places } = this.sending;
     const room = this.channel.isBackground ? places.backgroundBytes : places.askedBytes;

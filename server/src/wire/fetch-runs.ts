@@ -1,5 +1,5 @@
-// Which runs bring a range of a content: chunks one after another that the client lacks, and of a long chunk that sticks out of the range only what lies in
-// it. Pure.
+// Chooses the runs that bring a range of a content: chunks one after another that the client lacks, and of a long chunk
+// that sticks out of the range only what lies in it. Pure.
 import type { HeldChunks, Recipe } from "@runnel/shared";
 import { LIMITS, chunkAt, chunkOffsets, digestAt } from "@runnel/shared";
 import type { ByteRange } from "../content/content-store.ts";
@@ -22,7 +22,7 @@ export interface FetchRun extends ChunkRun {
 }
 
 export interface FetchSettings {
-  /** Its chunks are not wanted. */
+  /** Chunks that the client holds: they are not wanted. */
   held: HeldChunks;
   /** Chunks longer than this are cut where the range begins and ends (W141). */
   wholeBytes: number;

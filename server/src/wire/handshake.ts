@@ -1,4 +1,5 @@
-// Whose connection it is: hello and join. Until that is known it may say little, and not for long (W73).
+// Finds out by hello and join who a connection belongs to. Until that is known it may say little, and not for long
+// (W73).
 // oxlint-disable-next-line no-restricted-imports -- of a few bytes
 import { createHash } from "node:crypto";
 import type { Channel, Clock, Link, RequestOf, Timer } from "@runnel/shared";
@@ -13,7 +14,7 @@ export interface HandshakeDeps {
   /** Left out where there are no guests: who gets here may do everything, without TLS once it has proved to be of the server's user. */
   access: Access | undefined;
   failedLogins: FailedLogins;
-  /** Of this server. */
+  /** Software of this server. */
   software: string;
   /** It is known now. */
   admitted(): void;
@@ -22,7 +23,7 @@ export interface HandshakeDeps {
 }
 
 export class Handshake {
-  /** What the client calls itself. */
+  /** Name that the client calls itself. */
   who = "";
   device: Device | undefined;
   private readonly parts: HandshakeDeps;
@@ -70,7 +71,7 @@ export class Handshake {
     if (!this.hasGreeted) throw notGreeted("join");
     if (access === undefined || this.isOwner)
       throw new RunnelError("Unsupported", "join", "Who runs the server needs no invite.");
-    // What a connection has attached belongs to one device.
+    // Attachments of a connection belong to one device.
     if (this.device !== undefined) throw joined();
     const retryAfterMs = failedLogins.waitMs(link.remoteAddress);
     if (retryAfterMs > 0) throw tooOften(retryAfterMs);
@@ -93,13 +94,16 @@ export class Handshake {
     }
   }
 
-  /** What the server knows an instance by: one that another device names is another one [W164]. */
+  /**
+   * Returns the name by which the server knows an instance: the same name from another device is another instance
+   * [W164].
+   */
   instanceOf(named: string): string {
     if (this.device === undefined) return named;
     return createHash("sha256").update(`${this.device.id}/${named}`).digest("hex").slice(0, named.length);
   }
 
-  /** undefined: none, and no telling whether the volume is there. */
+  /** Returns undefined when there is none, without telling whether the volume is there. */
   rightOn(volume: string): Right | undefined {
     if (this.isOwner) return "write";
     return this.device === undefined ? undefined : rightOn(this.device, volume);
@@ -132,7 +136,7 @@ export class Handshake {
     }
   }
 
-  /** What is to be told of it: a stranger who tries too often hears nothing of what was wrong. */
+  /** Returns the error to report: a client that tries too often hears nothing of what was wrong. */
   private failed(error: unknown): unknown {
     if (!isRunnelError(error, "Denied")) return error;
     const { failedLogins, link } = this.parts;

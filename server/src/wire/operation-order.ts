@@ -1,17 +1,17 @@
-// Which operations of an attachment are under way, and how they ended: for those that are to be executed after others (W29), or name
-// what others made (W63).
+// Operations of an attachment that are under way, and how they ended: for those that are to be executed after others
+// (W29), or name what others made (W63).
 import { RunnelError } from "@runnel/shared";
 import type { MetaStore, OperationResult } from "../meta/meta-store.ts";
 
-/** One operation's place among the others. */
+/** Place of an operation among the others. */
 export interface Turn {
   /** Resolves when it may be executed, with what those before it came to. @throws the reason for which one of them failed. */
   before: Promise<Results>;
-  /** To be called when it has been. */
+  /** Reports the result; to be called when it has been executed. */
   executed(result: OperationResult): void;
 }
 
-/** What operations came to that others are after. */
+/** Results of operations that others come after. */
 export class Results {
   private readonly results: ReadonlyMap<number, OperationResult | undefined>;
 
@@ -38,7 +38,7 @@ export class Results {
   }
 }
 
-/** What is said of an operation's place. */
+/** Fields of a request that say where the operation's place is. */
 export interface Numbered {
   n: number;
   received: number;
@@ -84,7 +84,10 @@ export class OperationOrder {
     }
   }
 
-  /** How one ended that is not under way; undefined: well, and the client has said that it knows how. */
+  /**
+   * Returns the result of an operation that is not under way; undefined when it succeeded and the client has said that
+   * it knows the result.
+   */
   private async ended(
     n: number,
     by: number,
@@ -95,7 +98,7 @@ export class OperationOrder {
     if (failure !== undefined) throw failure;
     const stored = n < by ? await this.meta.result(this.instance, n) : undefined;
     if (stored !== undefined) return stored.result;
-    // Its result has arrived: whoever names it knows that it was executed. 0 says nothing.
+    // The client has its result, so it was executed: whoever names it knows that. 0 says nothing.
     if (n < by && received > 0 && n <= received && !but.includes(n)) return undefined;
     throw new RunnelError("Invalid", "order", `Operation ${n} was not executed before ${by}.`, {
       detail: { rule: "W29" },

@@ -10,18 +10,18 @@ import { fetchRuns } from "./fetch-runs.ts";
 
 /** New chunks that are read and compressed: more hardly shrinks to what may be sent. */
 const RAW_BYTES_MAX = 16 * LIMITS.wantedBytes;
-/** Of a recipe as of a run: what is said around its bytes. */
+/** Bytes that surround a recipe's bytes, as those of a run. */
 const HEAD_BYTES = 16;
 
-/** How it is sent: see FEED_FROM_SERVER. */
+/** Difference as it is sent: see FEED_FROM_SERVER. */
 type SentDifference = [number, number, unknown[], unknown[][]];
 
 export class PushSubscriptions {
   private readonly volume: Volume;
   private readonly send: (item: unknown[]) => void;
-  /** Whether the client keeps up with its feed. */
+  /** Tells whether the client keeps up with its feed. */
   private readonly isInTime: () => boolean;
-  /** By node, the version that the client holds; what was said last comes last. */
+  /** Versions that the client holds, by node; the last one said comes last. */
   private readonly held = new Map<number, number>();
   /** Contents are sent in the order of their changes: each may be against the one before. */
   private sending: Promise<void> = Promise.resolve();
@@ -49,13 +49,13 @@ export class PushSubscriptions {
     for (const { node, seq } of versionsOf(changes)) if (this.held.has(node)) this.held.set(node, seq);
   }
 
-  /** Those of the versions that changes made whose contents are sent next. */
+  /** Returns those of the versions that the changes made whose contents are sent next. */
   of(changes: readonly Change[]): VersionId[] {
     if (this.held.size === 0 || !this.isInTime()) return [];
     return versionsOf(changes).filter((version) => this.held.has(version.node) && this.volume.recipes.has(version));
   }
 
-  /** To be called once it has been said that they come. */
+  /** Notes that the versions are being sent; to be called once that has been said. */
   follow(versions: readonly VersionId[]): void {
     for (const version of versions) {
       this.sending = this.sending.then(async () => {
@@ -67,7 +67,7 @@ export class PushSubscriptions {
     }
   }
 
-  /** undefined: there is none so small. */
+  /** Returns undefined when there is none so small. */
   private async difference(version: VersionId): Promise<SentDifference | undefined> {
     const seq = this.held.get(version.node);
     if (seq === undefined) return undefined;

@@ -10,7 +10,7 @@ const FOLLOWED_IN_TURN = 10_000;
 export interface Replay {
   /** Seq up to which the client is then current. */
   upTo: number;
-  /** Those of them that the client follows. */
+  /** Changes that the client follows. */
   due: Change[];
 }
 

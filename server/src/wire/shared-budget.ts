@@ -10,9 +10,9 @@ export class SharedBudget {
   private readonly most: number;
   private readonly ownMost: number;
   private used = 0;
-  /** By connection, as long as it has any. */
+  /** Amount used by each connection, as long as it has any. */
   private readonly usedBy = new Map<object, number>();
-  /** By connection, in the order of asking; the connections in turn. */
+  /** Requests by connection, in the order of asking; the connections take turns. */
   private readonly waiting = new Map<object, Waiting[]>();
 
   /** `most` of all connections together; each has its first, whatever that is, and up to `ownMost` of its own. */
@@ -46,7 +46,7 @@ export class SharedBudget {
   }
 
   private fill(): void {
-    // One that has more waiting comes again, behind the others.
+    // A connection that has more waiting comes again, behind the others.
     for (const [connection, queue] of this.waiting) {
       const [next] = queue;
       if (next === undefined || !this.fits(connection, next.amount)) continue;

@@ -13,7 +13,7 @@ const ITEM_BYTES_MAX = LIMITS.controlBytes - 128 * 1024;
 /** The message's form allows 4096. */
 const COUNT_MAX = 1000;
 
-/** Of a page of a listing, what surrounds its entries. */
+/** Bytes that surround the entries of a page of a listing. */
 export const PAGE_BYTES = 32;
 
 export function entryBytes({ name, state }: Entry): number {
@@ -31,7 +31,7 @@ function stateBytes({ target }: NodeState): number {
   return STATE_BYTES + Buffer.byteLength(target);
 }
 
-/** In order; `bytesOf` says at most how long one becomes. None for none. */
+/** Splits the items in order; `bytesOf` says at most how long one becomes. No items give no parts. */
 export function splitBySize<T>(all: readonly T[], bytesOf: (one: T) => number): T[][] {
   const parts: T[][] = [];
   let bytes = ITEM_BYTES_MAX;

@@ -1,4 +1,4 @@
-// What a handler of a request works with.
+// Things that a handler of a request works with.
 import type { Channel, RequestOf, SentResultOf, VolumeRequestName } from "@runnel/shared";
 import type { Volume } from "../../volume/volume.ts";
 import type { Attachment } from "../attachment.ts";

@@ -89,7 +89,7 @@ export async function serveRemoveAll(
   });
 }
 
-/** What a request says of its place: whoever names the result of another is after it. */
+/** Completes what a request says of its place: whoever names the result of another is after it. */
 export function inOrder<Request extends { after?: readonly number[] | undefined }>(request: Request): Request {
   const named: number[] = [];
   for (const field of REFERRING) {
@@ -102,7 +102,7 @@ export function inOrder<Request extends { after?: readonly number[] | undefined 
 /** Fields that may be the result of another operation (W63). */
 const REFERRING = ["node", "folder", "toFolder", "base"] as const;
 
-/** Of an OperationId. */
+/** Makes the time field of an OperationId. */
 export function timed(timeNs: bigint | undefined): { timeNs?: bigint } {
   return timeNs === undefined ? {} : { timeNs };
 }
@@ -114,7 +114,7 @@ function operationId(instance: string, n: number, operation: Operation): Operati
 
 const HALF_BYTES = 16;
 
-/** What a write says before its content is known: the first half of its digest. */
+/** Digest of a write's fields that are known before its content: the first half of its digest. */
 export function digestOfOpening({
   node,
   base,

@@ -177,7 +177,7 @@ class FetchStream {
   /** The next run begins here. */
   private async reached(offset: number): Promise<void> {
     if (offset < this.askedEnd || this.channel.isBackground) return;
-    // What is waited for has left before the rest steps back.
+    // Runs that are waited for have left before the rest steps back.
     await this.runs.end();
     this.channel.isBackground = true;
   }

@@ -38,7 +38,7 @@ async function sendFiles(request: RequestOf<"findGet">, { volume, channel, sendi
   await stream.end();
 }
 
-/** undefined: it cannot be had so, and is passed over. */
+/** Returns undefined when it cannot be had so, and is passed over. */
 async function readSmall(volume: Volume, version: VersionId, index: number): Promise<Small | undefined> {
   try {
     const recipe =
@@ -92,7 +92,7 @@ class RunStream {
     this.enoughBytes = RUN_BYTES;
     await this.runs.send(gatheredBytes, async () => {
       const bytes = Buffer.concat(files.map((file) => file.bytes));
-      // What one shrinks by says nothing of the next: they are of other files.
+      // A new packer for each run: what one shrinks by says nothing of the next, since they are of other files.
       const packer = new RunPacker<never>(this.volume.executor, () => this.channel.ratePerSecond);
       const { encoding, encoded } = await packer.pack(bytes);
       const named = files.map(({ index, recipe }) => [index, encodeRecipe(recipe)]);

@@ -37,7 +37,7 @@ async function list(request: RequestOf<"find">, { attachment, volume, channel, s
   pages.flush();
 }
 
-/** What is found, on its way. */
+/** Findings on their way to the client. */
 class Pages {
   private readonly channel: Channel;
   /** Someone waits for each. */

@@ -8,7 +8,7 @@ const ENTRY_BYTES = 64;
 
 export async function serveStatus(_request: RequestOf<"status">, { volume, channel }: Call): Promise<VolumeStatus> {
   const notices = await volume.content.notices();
-  // What follows is of one moment, with the changes that the feed has told by then.
+  // The state from here on is of one moment, with the changes that the feed has sent by then.
   const { pendingCommits, stuck, look, excluded } = volume.content.status();
   const names = excluded.examples.map((path): StatusEntry => ({ kind: "leftOut", path }));
   for (const part of splitBySize([...notices, ...names], entryBytes)) channel.send(part);

@@ -58,7 +58,7 @@ async function storedResult(
   return done.result;
 }
 
-/** What it is a version of, and of which, once those before it have been executed. */
+/** Returns its node and the base version, once the operations before it have been executed. */
 async function placed({ node, base, sizeBytes }: Request, turn: Turn): Promise<Placed> {
   const results = await turn.before;
   return { node: results.node(node), base: results.version(base), sizeBytes };
@@ -94,7 +94,7 @@ async function commit(
   const { content, oid, data, stagedBytes } = finished;
   let release: (() => void) | undefined;
   try {
-    // What comes is taken in meanwhile; only the commit is after others.
+    // Data that arrives is taken in meanwhile; only the commit is after others.
     const opening = await placed(request, turn);
     const { node, base } = opening;
     release = await volume.content.reserve(content.sizeBytes - stagedBytes);
