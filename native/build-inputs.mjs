@@ -1,4 +1,4 @@
-// What decides the results of a build: sources, pinned packages, and words about the machine. Depends on nothing.
+// Names what decides the results of a build: sources, pinned packages, and words about the machine. Depends on nothing.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";

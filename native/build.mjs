@@ -42,7 +42,10 @@ function isConfigured() {
   return false;
 }
 
-/** What build-all.mjs made for this system will do, unless something older was built here; else ends with the sentence. */
+/**
+ * Makes do with what build-all.mjs made for this system, unless something older was built here; else ends with the
+ * sentence.
+ */
 function doWithout(sentence) {
   const prebuilt = join("prebuilds", `${process.platform}-${process.arch}`, "core.node");
   if (!existsSync(join(here, prebuilt)) || existsSync(join(buildFolder, "core.node"))) fail(sentence);

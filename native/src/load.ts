@@ -10,7 +10,7 @@ export type AddonName = "core" | "drive";
 const require = createRequire(import.meta.url);
 const NATIVE = fileURLToPath(new URL("..", import.meta.url));
 
-/** Where an addon may be, in the order in which it is looked for; `folder` is this package's. */
+/** Returns the places where an addon may be, in the order in which it is looked for; `folder` is this package's. */
 export function addonPlaces(name: AddonName, folder = NATIVE): string[] {
   const target = `${process.platform}-${process.arch}`;
   return [join(folder, "build", `${name}.node`), join(folder, "prebuilds", target, `${name}.node`)];

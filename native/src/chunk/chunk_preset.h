@@ -1,5 +1,5 @@
-// How large chunks are. A small chunk finds more of what is there already; of a large file it makes a recipe that
-// weighs on memory, disk and line. The breakpoints of a preset are breakpoints of the one before it.
+// Presets of the sizes of chunks. A small chunk finds more of what is there already; of a large file it makes a recipe
+// that weighs on memory, disk and line. The breakpoints of a preset are breakpoints of the one before it.
 #ifndef RUNNEL_CHUNK_CHUNK_PRESET_H_
 #define RUNNEL_CHUNK_CHUNK_PRESET_H_
 

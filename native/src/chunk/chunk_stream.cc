@@ -7,11 +7,11 @@ namespace runnel {
 
 namespace {
 
-// What is scanned at once: still in the processor's cache when it is digested, large enough for many lanes.
+// The most that is scanned at once: still in the processor's cache when it is digested, large enough for many lanes.
 constexpr size_t kScanBytesMax = 1024 * 1024;
 constexpr size_t kWordBits = 64;
 
-// For what is digested bit by bit.
+// Returns the engine for a stream that is digested bit by bit.
 const Sha256Engine& OneStreamOf(std::span<const Sha256Engine> engines) {
   return engines.size() == 1 && engines.front().streams == 1 ? engines.front() : FastestSha256();
 }

@@ -22,7 +22,7 @@ struct ChunkList {
 
 // With what a stream works, where it is not to be the fastest that the processor has.
 struct ChunkEngines {
-  // How breakpoints of large inputs are found; nullptr for the plain roll alone.
+  // Finds breakpoints of large inputs; nullptr for the plain roll alone.
   BreakpointScan scan = FastestScan();
   // All of Sha256Engines(), or one of them alone. None: chunks are cut and not digested, and a list of them has no
   // digests.
@@ -35,7 +35,7 @@ class ChunkStream {
   explicit ChunkStream(const ChunkPreset& preset, const ChunkEngines& engines = {});
 
   void Update(const uint8_t* bytes, size_t length);
-  // As Update with so many zeros, which need not be anywhere: of those past the next cut none is looked at.
+  // Does what Update does with so many zeros, which need not be anywhere: none past the next cut is looked at.
   void UpdateZeros(uint64_t length);
   // Takes bytes up to the next cut. Returns how many; `is_cut` says whether a chunk ended after the last of them.
   size_t UpdateToCut(const uint8_t* bytes, size_t length, bool* is_cut);

@@ -21,8 +21,8 @@ class Chunker {
   // them. When it is false all `length` bytes were taken.
   size_t Next(const uint8_t* bytes, size_t length, bool* is_cut);
 
-  // So many bytes have been taken since the last cut by other means; `end` is where they end, and the last
-  // kWindowBytes of them, as far as there are so many, lie before it.
+  // Continues after `open_bytes` bytes that were taken since the last cut by other means; `end` is where they end, and
+  // the last kWindowBytes of them, as far as there are so many, lie before it.
   void GoOn(size_t open_bytes, const uint8_t* end);
 
   // Bytes taken since the last cut: the length of the last chunk when the stream ends here, 0 when there is none.

@@ -30,10 +30,10 @@ constexpr uint64_t TimesX(uint64_t value) {
 }
 
 struct RabinTables {
-  // For the 8 bits that a shift by one byte pushes to x^63 and above: what reduces them. The lowest of the 8 is still
-  // in the word as bit 63, and this takes it out too.
+  // Reduces the 8 bits that a shift by one byte pushes to x^63 and above. The lowest of the 8 is still in the word as
+  // bit 63, and this takes it out too.
   std::array<uint64_t, 256> reduce;
-  // What a byte is worth once 48 more have followed it: b * x^(8 * 48) modulo kPolynomial.
+  // The worth of a byte once 48 more have followed it: b * x^(8 * 48) modulo kPolynomial.
   std::array<uint64_t, 256> leave;
 };
 
@@ -61,7 +61,7 @@ constexpr uint64_t Roll(uint64_t fingerprint, uint8_t in, uint8_t out) {
   return ((fingerprint << 8) ^ in ^ kRabinTables.leave[out]) ^ kRabinTables.reduce[fingerprint >> 55];
 }
 
-// Of the window that ends before `end`.
+// Returns the fingerprint of the window that ends before `end`.
 constexpr uint64_t FingerprintBefore(const uint8_t* end) {
   uint64_t fingerprint = 0;
   for (const uint8_t* at = end - kWindowBytes; at != end; ++at) fingerprint = Roll(fingerprint, *at, 0);

@@ -20,7 +20,7 @@ struct ContentRange {
   uint64_t length;
 };
 
-// So many chunks of the base from `first` on, then so many new ones.
+// Stands for `kept` chunks of the base from `first` on, then `fresh` new ones.
 struct RecipeSpan {
   uint32_t first;
   uint32_t kept;
@@ -44,8 +44,8 @@ class Rechunk {
   bool Next(ContentRange* range);
   // The bytes of that range, all of them.
   void Take(const uint8_t* bytes, size_t length);
-  // In place of Take, when that range and what follows it are so many zeros: takes those that need not be read, and
-  // says how many; when none, the range has to be read.
+  // Stands in for Take when that range and what follows it are so many zeros: takes those that need not be read, and
+  // returns how many; when none, the range has to be read.
   uint64_t TakeZeros(uint64_t length);
 
   // After Next has answered false; once.
@@ -54,7 +54,7 @@ class Rechunk {
  private:
   void MarkDirty(std::vector<ContentRange> dirty);
   void StartRolling();
-  // So many of the next bytes may differ from the base: no cut before their end can be in step with it.
+  // Returns how many of the next bytes may differ from the base: no cut before their end can be in step with it.
   uint64_t DirtyAhead() const;
   void TookDirty(uint64_t length);
   // A chunk ended at position_. True when it is a cut of the base and nothing that follows it up to the next edit

@@ -17,7 +17,7 @@ struct ZeroChunk {
   Digest digest;
 };
 
-// What a chunk is that begins with zeros and goes on so until it is cut, `preset` one of kChunkPresets.
+// Returns the chunk that begins with zeros and goes on so until it is cut; `preset` is one of kChunkPresets.
 const ZeroChunk& ZeroChunkOf(const ChunkPreset& preset);
 
 // The preset's zero chunk when the first bytes are that, else nullptr. Costs nothing when they are not zeros.

@@ -24,7 +24,8 @@ using Sha256Fold = void (*)(uint32_t* states, size_t stride, const uint8_t* cons
 
 struct Sha256Engine {
   const char* name;
-  // How many it folds side by side. One stream alone waits for the result of one instruction after another.
+  // The number of streams that it folds side by side. A single stream waits for the result of one instruction after
+  // another.
   size_t streams;
   // With fewer to fold, the engines after it are faster.
   size_t streams_min;
@@ -33,14 +34,14 @@ struct Sha256Engine {
 
 void Sha256Portable(uint32_t* states, size_t stride, const uint8_t* const* blocks, size_t count);
 
-// Those that need instructions which this processor has, the widest first.
+// Engines that need instructions which this processor has, the widest first.
 std::vector<Sha256Engine> Sha256Instructions();
 
 // All that this processor can run, found once: the widest first, at the end those of one stream, the fastest of them
 // first.
 std::span<const Sha256Engine> Sha256Engines();
 
-// Of one stream.
+// The fastest engine for a single stream.
 const Sha256Engine& FastestSha256();
 
 class Sha256 {

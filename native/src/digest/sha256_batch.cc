@@ -7,7 +7,7 @@
 
 namespace runnel {
 
-// One piece on its way: its blocks lie in up to three runs, the one that the stream had begun, those within the piece,
+// A piece on its way: its blocks lie in up to three runs, the one that the stream had begun, those within the piece,
 // and the end.
 class Sha256Lane {
  public:
@@ -42,7 +42,7 @@ class Sha256Lane {
     blocks_ -= blocks;
   }
 
-  // To and from column `column` of the states that are folded.
+  // Copies the stream's state to column `column` of the states that are folded, and Finish copies it back.
   void PutState(uint32_t* states, size_t column) const {
     const auto& state = piece_->stream.state_;
     for (size_t word = 0; word < kDigestWords; ++word) states[word * kDigestStreamsMax + column] = state[word];
@@ -112,7 +112,7 @@ class Batch {
       blocks[i] = lanes_[i]->at();
       steps = std::min(steps, lanes_[i]->blocks());
     }
-    // What an engine folds for nothing lies where it may read.
+    // Streams that an engine folds for nothing lie where it may read.
     for (size_t i = used; i < engine.streams; ++i) blocks[i] = blocks[0];
     engine.fold(states_, kDigestStreamsMax, blocks, steps);
     for (size_t i = used; i-- > 0;) {

@@ -18,7 +18,7 @@ struct DigestPiece {
   const uint8_t* bytes;
   size_t length;
   bool is_end;
-  // Of all bytes of a stream that ended.
+  // The digest of all bytes of a stream that ended.
   Digest digest = {};
 };
 

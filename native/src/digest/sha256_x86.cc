@@ -39,7 +39,7 @@ struct Halves {
   __m128i cdgh;
 };
 
-// Of the stream in column 0.
+// Loads the state of the stream in column 0.
 RUNNEL_SHA_TARGET inline Halves LoadState(const uint32_t* states, size_t stride) {
   const auto word = [=](size_t at) { return static_cast<int>(states[at * stride]); };
   return {_mm_set_epi32(word(0), word(1), word(4), word(5)), _mm_set_epi32(word(2), word(3), word(6), word(7))};
@@ -101,7 +101,8 @@ bool HasShaExtensions() {
   return (ebx & kLeaf7EbxSha) != 0;
 }
 
-// Of 16 lanes these must be used for them to do more than two streams of SHA instructions, or than one in plain C++.
+// The number of 16 lanes that must be used for them to do more than two streams of SHA instructions, or than one in
+// plain C++.
 constexpr size_t kLanesBesideSha = 10;
 constexpr size_t kLanesBesidePortable = 2;
 

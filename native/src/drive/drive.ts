@@ -49,9 +49,10 @@ export interface Caller {
 }
 
 /**
- * What the drive asks of the agent. Every request with an `id` is answered exactly once with one of the reply methods; an answer after the
- * drive has given up (deadline, interrupt, unmount) is dropped without error. Before it answers with success the agent has put
- * the entries that the answer implies (putEntries), so that the drive replies from its table.
+ * Requests of the drive to the agent. Every request with an `id` is answered exactly once with one of the reply
+ * methods; an answer after the drive has given up (deadline, interrupt, unmount) is dropped without error. Before it
+ * answers with success the agent has put the entries that the answer implies (putEntries), so that the drive replies
+ * from its table.
  */
 export type DriveRequest = { id: number; caller: Caller } & (
   | { op: "lookup"; folder: number; name: string } // answered done: the binding (or absence) has been put
@@ -176,8 +177,8 @@ export interface Drive {
   /** Returns false when a file is open over it, which may still ask for more of it; it stays. To be tried again after `closed`. */
   dropContent(content: number): boolean;
   /**
-   * Nobody opens it from here on. The file, if it is open over it, reads on: what it has there must stay, and what it lacks it still asks for. False: another
-   * file is open over it too; nothing has changed.
+   * Lets nobody open it from here on. The file, if it is open over it, reads on: what it has there must stay, and what
+   * it lacks it still asks for. Returns false when another file is open over it too; nothing has changed then.
    */
   dropContentBut(content: number, file: number): boolean;
   /**
@@ -191,8 +192,9 @@ export interface Drive {
   /** From now on a request that has a deadline has so long at the least: the line is slow to answer. */
   setDeadlineMin(delayMs: number): void;
   /**
-   * To be said several times in 250 ms while a request is unanswered: the agent gets on, and has been late for so long in all. No deadline runs while it is
-   * late, by what it says or by its saying nothing; a request is put off by a minute at the most.
+   * Says that the agent gets on, and has been late for so long in all; called several times in 250 ms while a request
+   * is unanswered. No deadline runs while the agent is late, by what it says or by its saying nothing; a request is put
+   * off by a minute at the most.
    */
   heartbeat(lateMs: number): void;
   done(id: number): void;

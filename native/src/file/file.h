@@ -22,8 +22,8 @@ struct Extent {
   uint64_t length;
 };
 
-// Whether the offset is in a hole, and how far that or the data goes on, at most `length`. A file system that knows no
-// holes has none. Moves the descriptor's position.
+// Returns whether the offset is in a hole, and how far that or the data goes on, at most `length`. A file system that
+// knows no holes has none. Moves the descriptor's position.
 Extent ExtentAt(int fd, uint64_t offset, uint64_t length);
 
 // Copies within the system where it can, else through memory; a hole becomes a hole. `count` is short only at the
@@ -44,7 +44,7 @@ int HandleOf(int fd, std::vector<uint8_t>* handle);
 // Tells the system that the range will be read soon.
 void WillRead(int fd, uint64_t offset, uint64_t length);
 
-// Whether a file can be kept from being written to.
+// Outcomes of an attempt to keep a file from being written to.
 enum class Lease : uint8_t {
   // Until the descriptor is closed, whoever opens the file for writing or cuts it waits, as long as the system lets him
   // wait.
@@ -59,7 +59,7 @@ enum class Lease : uint8_t {
 // refused).
 Lease TakeLease(int fd);
 
-// Whether a lease that was taken still stands and nobody waits for its end.
+// Returns whether a lease that was taken still stands and nobody waits for its end.
 bool LeaseStands(int fd);
 
 int CloseFile(int fd);

@@ -12,11 +12,11 @@ namespace runnel {
 
 constexpr size_t kNameBytesMax = 255;
 
-// Of a name, of a path, or of a symlink's target.
+// Converts a name, a path, or a symlink's target to text, and back.
 std::string TextOfName(std::string_view name);
 std::string NameOfText(std::string_view text);
 
-// Whether a volume has room for the text: characters that stand for bytes take three.
+// Returns whether the text is longer than a volume has room for: characters that stand for bytes take three.
 bool IsTextTooLong(std::string_view name);
 
 }  // namespace runnel

@@ -59,7 +59,7 @@ int XattrsOf(int root, const std::string& path, std::vector<Xattr>* xattrs);
 // EFBIG: more than the file system holds.
 int SetXattr(int root, const std::string& path, const std::string& name, const uint8_t* value, size_t length);
 int RemoveXattr(int root, const std::string& path, const std::string& name);
-// Of all namespaces, as far as they may be read and set: access control lists too.
+// Copies attributes of all namespaces, as far as they may be read and set: access control lists too.
 int CopyXattrs(int root, const std::string& from, const std::string& to);
 int SpaceOf(int root, Space* space);
 

@@ -1,4 +1,4 @@
-// What one lstat says, in the order in which disk.ts has it.
+// The result of an lstat, in the order in which disk.ts has it.
 #ifndef RUNNEL_FILE_STAT_H_
 #define RUNNEL_FILE_STAT_H_
 
@@ -23,7 +23,7 @@ struct Stat {
   uint64_t rdev = 0;
 };
 
-// What to change; a field whose `has_` is false stays as it is.
+// Attributes to change; a field whose `has_` is false stays as it is.
 struct StatChange {
   bool has_mode = false;
   uint32_t mode = 0;

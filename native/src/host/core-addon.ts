@@ -35,8 +35,8 @@ export interface DigestStream {
 }
 
 /**
- * How breakpoints of large inputs are found: one of `chunkEngines`, or "plain", one roll that passes over the minimum after a cut, which small inputs
- * get in any case. "roll" is the same over every byte.
+ * The way to find breakpoints of large inputs: one of `chunkEngines`, or "plain", one roll that passes over the minimum
+ * after a cut, which small inputs get in any case. "roll" is the same over every byte.
  */
 export type ChunkEngine = "plain" | "roll" | "portable" | "avx2" | "gfni" | "neon";
 

@@ -1,10 +1,10 @@
-// One DiskStat as the addon writes it: eleven slots of 8 bytes in the processor's byte order, doubles but for the two times,
-// which are 64-bit integers (bridge/core_results.h).
+// Reads a DiskStat as the addon writes it: eleven slots of 8 bytes in the processor's byte order, doubles but for the
+// two times, which are 64-bit integers (bridge/core/results.h).
 import type { DiskStat, FileType } from "@runnel/shared";
 
 const SLOTS = 11;
 
-/** In the order of FileType in file/stat.h. */
+/** The types in the order of FileType in file/stat.h. */
 export const FILE_TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
 
 /** Reads record after record of an addon's answer. */

@@ -32,7 +32,7 @@ namespace {
 
 // Reserved at the end of each page.
 constexpr int kDigestBytes = 8;
-// Where the header says how large pages are.
+// The place in the header that says how large pages are.
 constexpr sqlite3_int64 kPageSizeAt = 16;
 constexpr int kPageBytesMin = 512;
 constexpr int kPageBytesMax = 65536;
@@ -169,7 +169,7 @@ void FindWrongPage(sqlite3_context* context, int, sqlite3_value**) {
   sqlite3_result_int64(context, 0);
 }
 
-// Of each new database connection: files that it makes have room for the digests.
+// Prepares each new database connection: files that it makes have room for the digests.
 int Prepare(sqlite3* database, char**, const sqlite3_api_routines*) {
   int bytes = kDigestBytes;
   sqlite3_file_control(database, "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes);
@@ -193,7 +193,7 @@ int SetUp() {
   static sqlite3_vfs checked;
   below = sqlite3_vfs_find(nullptr);
   if (below == nullptr || !KeepLoaded(reinterpret_cast<void*>(sqlite3_api->vfs_find))) return SQLITE_ERROR;
-  // What is not about open files is done by the methods below; they find their own data in the copy.
+  // Calls that do not concern open files are done by the methods below; they find their own data in the copy.
   checked = *below;
   checked.pNext = nullptr;
   checked.zName = kName;

@@ -34,7 +34,7 @@ void GiveMemoryBack() {
   Clock::rep due = next.load(std::memory_order_relaxed);
   const Clock::time_point now = Clock::now();
   if (now.time_since_epoch().count() < due) return;
-  // One thread only.
+  // Lets a single thread through.
   if (!next.compare_exchange_strong(due, (now + kGiveBackEvery).time_since_epoch().count())) return;
 #ifdef __GLIBC__
   malloc_trim(0);

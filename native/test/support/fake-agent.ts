@@ -30,7 +30,7 @@ const S_ISGID = 0o2000;
 
 export type RequestOf<Op extends DriveRequest["op"]> = Extract<DriveRequest, { op: Op }>;
 
-/** What becomes of a request: its failure, or whether it has been answered already. */
+/** The outcome of a request: its failure, or whether it has been answered already. */
 type Outcome = ErrorKind | "done" | "answered";
 
 const BLOCK_BYTES = 4096;

@@ -15,7 +15,7 @@ namespace runnel {
 
 namespace {
 
-// Of each; chunks of zeros are known.
+// Digests each buffer; those of chunks of zeros are known.
 std::vector<Digest> DigestsOf(const std::vector<Bytes>& buffers, std::span<const Sha256Engine> engines) {
   std::vector<Digest> digests;
   std::vector<DigestPiece> pieces;

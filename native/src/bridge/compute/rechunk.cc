@@ -82,7 +82,7 @@ class PieceReader {
     return {};
   }
 
-  // So many zeros are from there on in a hole.
+  // Returns how many zeros lie in a hole from there on.
   uint64_t ZerosAt(uint64_t offset) {
     const uint64_t within = Within(offset);
     const Piece& piece = pieces_[piece_];

@@ -13,7 +13,7 @@ struct ErrnoName {
   const char* name;
 };
 
-// What file operations answer; others keep their number.
+// Names of the errors that file operations answer; others keep their number.
 constexpr ErrnoName kErrnoNames[] = {
     {EACCES, "EACCES"},
     {EAGAIN, "EAGAIN"},

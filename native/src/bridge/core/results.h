@@ -12,8 +12,8 @@
 
 namespace runnel {
 
-// One Stat as JavaScript gets it: eleven slots of 8 bytes in the order of stat-record.ts, doubles but for the two
-// times, which are 64-bit integers.
+// A Stat as JavaScript gets it: eleven slots of 8 bytes in the order of stat-record.ts, doubles but for the two times,
+// which are 64-bit integers.
 inline constexpr size_t kStatSlots = 11;
 inline constexpr size_t kStatRecordBytes = 8 * kStatSlots;
 

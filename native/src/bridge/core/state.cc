@@ -38,8 +38,8 @@ void CoreState::Stop(CoreState* state) {
   }
   state->pool_->Stop();
   state->watches_.clear();
-  // What was posted holds references of JavaScript, so it is dropped here and nowhere else. A watcher that had started
-  // and not arrived is among it: its thread posts until it is dropped.
+  // Posted work holds references of JavaScript, so it is dropped here and nowhere else. A watcher that had started and
+  // not arrived is among it: its thread posts until it is dropped.
   while (state->DropPosted()) continue;
   state->wake_.Release();
 }

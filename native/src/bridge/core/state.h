@@ -1,4 +1,4 @@
-// What one loaded instance of the addon owns: the pool, the way back to JavaScript's thread, and the watchers. Made
+// State that a loaded instance of the addon owns: the pool, the way back to JavaScript's thread, and the watchers. Made
 // when the addon is loaded, ended by a clean-up hook before the environment goes: from then on nothing reaches
 // JavaScript.
 #ifndef RUNNEL_BRIDGE_CORE_STATE_H_

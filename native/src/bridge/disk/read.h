@@ -1,4 +1,4 @@
-// How jobs read ranges of files: in steps, the next one being read ahead meanwhile, and holes not at all, since the
+// Reads ranges of files for jobs: in steps, the next one being read ahead meanwhile, and holes not at all, since the
 // system would fill memory with their zeros.
 #ifndef RUNNEL_BRIDGE_DISK_READ_H_
 #define RUNNEL_BRIDGE_DISK_READ_H_

@@ -18,7 +18,7 @@ void ScanSegments(const uint8_t* bytes, const uint8_t* const (&lanes)[kLanes], s
   }
   const size_t end = kScanHeadBytes + stride;
   for (size_t step = kScanHeadBytes; step < end; ++step) {
-    // In a loop of their own the fingerprints would lie in memory.
+    // Unrolled, since in a loop of their own the fingerprints would lie in memory.
 #pragma GCC unroll 8
     for (size_t i = 0; i < kLanes; ++i) {
       fingerprints[i] = Roll(fingerprints[i], lanes[i][step], lanes[i][step - kWindowBytes]);

@@ -22,7 +22,7 @@ inline constexpr size_t kScanBytesMin = 8 * 1024;
 using BreakpointScan = void (*)(const uint8_t* bytes, size_t length, uint64_t* bits);
 
 void ScanPortable(const uint8_t* bytes, size_t length, uint64_t* bits);
-// One lane: a plain roll over every byte, beside which the others are measured.
+// Scans in one lane: a plain roll over every byte, beside which the others are measured.
 void ScanPlain(const uint8_t* bytes, size_t length, uint64_t* bits);
 
 struct ScanEngine {
@@ -30,7 +30,7 @@ struct ScanEngine {
   BreakpointScan scan;
 };
 
-// Those that need vector instructions which this processor has, the fastest first.
+// Engines that need vector instructions which this processor has, the fastest first.
 std::vector<ScanEngine> VectorScans();
 
 // All that this processor can run, found once, the fastest first, ScanPortable and ScanPlain last.
@@ -40,7 +40,7 @@ inline BreakpointScan FastestScan() { return ScanEngines().front().scan; }
 
 inline void SetBit(uint64_t* bits, size_t at) { bits[at / 64] |= uint64_t{1} << (at % 64); }
 
-// How a scan divides a buffer: `lanes` segments, each `stride` after the one before but the last ones, which move back
+// Divides a buffer for a scan: `lanes` segments, each `stride` after the one before but the last ones, which move back
 // so that all end within the buffer. A lane reads kScanHeadBytes + stride bytes.
 struct Segments {
   Segments(size_t length, size_t lanes) {

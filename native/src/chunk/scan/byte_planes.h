@@ -22,7 +22,7 @@ inline constexpr uint8_t kBreakpointPlane0 = static_cast<uint8_t>(kBreakpointVal
 inline constexpr uint8_t kBreakpointMask1 = static_cast<uint8_t>((kBreakpointMask << 1) >> 8);
 static_assert(kBreakpointValue < 0x80 && kBreakpointMask == 0x1fff);
 
-// What of `plane` the byte pushed out, or the byte that leaves, changes.
+// Returns the bits of `plane` that the byte pushed out, or the byte that leaves, changes.
 constexpr uint8_t ReducePlane(size_t plane, uint8_t byte) {
   return static_cast<uint8_t>((kRabinTables.reduce[byte] << 1) >> (8 * plane));
 }

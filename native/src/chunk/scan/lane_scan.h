@@ -14,7 +14,7 @@ constexpr size_t kRingSteps = 128;
 // The window is three of these: within one the ring does not wrap.
 constexpr size_t kRunSteps = 16;
 static_assert(kWindowBytes % kRunSteps == 0);
-// What a lane reads next is fetched so far ahead: the processor does not follow so many streams by itself.
+// Distance ahead at which a lane's next bytes are fetched: the processor does not follow so many streams by itself.
 constexpr size_t kPrefetchBytes = 256;
 
 template <typename Engine>

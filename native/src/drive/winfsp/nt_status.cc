@@ -10,7 +10,7 @@ NTSTATUS ToNtStatus(Kind kind) {
     case Kind::kNotFound:
       return STATUS_OBJECT_NAME_NOT_FOUND;
     case Kind::kStale:
-      // What is open leads nowhere any longer: "the file has been externally altered so that the opened file is no
+      // An open handle leads nowhere any longer: "the file has been externally altered so that the opened file is no
       // longer valid".
       return STATUS_FILE_INVALID;
     case Kind::kExists:

@@ -33,7 +33,7 @@ struct Times {
 // system.
 int OpenBeneath(int root, const std::string& path, int flags, uint32_t permissions, Descriptor* opened);
 
-// Where a last part lives: for calls that take a folder and a name.
+// The folder and the name of a path's last part, for calls that take these two.
 struct Place {
   Descriptor folder;
   std::string name;

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kBatchEntries = 2048;
 constexpr size_t kReadBytes = 64 * 1024;
 
-// One record: its length, the attributes that it has, and where its name stands, counted from that field on.
+// A record: its length, the attributes that it has, and where its name stands, counted from that field on.
 struct NameRecord {
   uint32_t length;
   attribute_set_t returned;

@@ -110,7 +110,7 @@ int MakeSymlink(int root, const std::string& path, const std::string& target) {
   return Try([&] { return symlinkat(target.c_str(), place.folder.get(), place.name.c_str()); });
 }
 
-// What a served folder may hold; no server runs on macOS yet.
+// Special files are for served folders, and no server runs on macOS yet.
 int MakeSpecial(int, const std::string&, FileType, uint32_t, uint64_t) { return EOPNOTSUPP; }
 
 int Link(int root, const std::string& from, const std::string& to) {

@@ -9,7 +9,7 @@
 #include "src/file/root.h"
 #include "src/file/utf8.h"
 
-// As in <sys/xattr.h>, which is not among the headers of macOS that zig brings.
+// Declared like <sys/xattr.h>, which is not among the headers of macOS that zig brings.
 extern "C" {
 ssize_t fgetxattr(int fd, const char* name, void* value, size_t size, uint32_t position, int options);
 ssize_t flistxattr(int fd, char* names, size_t size, int options);
@@ -24,7 +24,7 @@ namespace {
 constexpr char kUser[] = "user.";
 constexpr size_t kUserBytes = sizeof(kUser) - 1;
 
-// What is neither file nor folder has none: `has_any` is false and nothing is open.
+// Opens a file or a folder. Anything else has no attributes: `has_any` is false and nothing is open.
 int OpenForXattrs(int root, const std::string& path, Descriptor* opened, bool* has_any) {
   struct stat stat;
   const int error = StatPlace(root, path, &stat);

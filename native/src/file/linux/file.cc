@@ -15,7 +15,7 @@ namespace runnel {
 
 namespace {
 
-// One call's share, so that a copy of a huge file is not one uninterruptible call.
+// The share of a single call, so that a copy of a huge file is not one uninterruptible call.
 constexpr uint64_t kCopyCallBytes = 64 * 1024 * 1024;
 
 // copy_file_range(2) says these when this pair of files cannot be copied inside the kernel.

@@ -1,4 +1,4 @@
-// How the inotify watcher looks at the disk and keeps its record of folders true.
+// Scans the disk for the inotify watcher and keeps its record of folders true.
 #include <dirent.h>
 #include <fcntl.h>
 
@@ -36,7 +36,7 @@ bool InotifyWatcher::OpenWatched(const WatchedFolder& folder, Descriptor* opened
   if (OpenBeneath(root_.get(), *path, kFolderFlags, 0, opened) != 0) return false;
   const int watch = AddWatch(inotify_.get(), opened->get());
   if (watch == folder.watch) return true;
-  // Not one that the record has: the look at whatever brought it there will find it again.
+  // Drops a watch that the record has not: the scan of whatever brought it there will find it again.
   if (watch >= 0 && tree_.Find(watch) == nullptr) inotify_rm_watch(inotify_.get(), watch);
   return false;
 }

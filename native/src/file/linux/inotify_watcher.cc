@@ -24,10 +24,10 @@ constexpr uint32_t kChangedMask =
     IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF;
 constexpr uint32_t kWatchMask = kChangedMask | IN_MODIFY | IN_ONLYDIR | IN_EXCL_UNLINK;
 
-// How long events are gathered before they are told, and how many at most.
+// The time for which events are gathered before they are reported, and how many are gathered at most.
 constexpr milliseconds kGatherTime(50);
 constexpr size_t kGatherPaths = 4096;
-// How soon a batch is offered again to a listener that was busy.
+// The time after which a batch is offered again to a listener that was busy.
 constexpr milliseconds kOfferAgainTime(10);
 // While parts are not watched only scans find what happens there: "overflow" is told again so often.
 constexpr milliseconds kRemindTime(30'000);
@@ -56,7 +56,7 @@ void InotifyWatcher::Start() {
 }
 
 int InotifyWatcher::AddWatch(int inotify, int folder) {
-  // By the magic link of the open folder: what is watched is what was opened, wherever its name leads by now.
+  // The magic link of the open folder makes the watch follow what was opened, wherever its name leads by now.
   const std::string link = "/proc/self/fd/" + std::to_string(folder);
   return Retry([&] { return inotify_add_watch(inotify, link.c_str(), kWatchMask); });
 }
@@ -107,7 +107,7 @@ void InotifyWatcher::HandleEvent(const struct inotify_event& event) {
   if (event.len != 0) {
     HandleName(folder, event, event.name);
   } else if (is_root) {
-    // What happens to any other folder itself is told by its parent's watch.
+    // Changes of any other folder itself are reported by its parent's watch.
     batch_.Add("", WatchKind::kChanged);
   } else if ((event.mask & IN_IGNORED) != 0) {
     for (const auto& [name, child] : folder->children) leaving_.push_back({child->watch, Clock::now()});

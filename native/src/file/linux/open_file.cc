@@ -11,7 +11,7 @@ namespace runnel {
 
 namespace {
 
-// How often a file may vanish or appear between the two ways of opening it before that is an error.
+// The number of times that a file may vanish or appear between the two ways of opening it before that is an error.
 constexpr int kOpenAttemptsMax = 100;
 // O_NONBLOCK: a fifo put there between the check and the opening must not hold this thread.
 constexpr uint64_t kCommonFlags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_LARGEFILE;

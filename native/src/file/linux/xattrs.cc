@@ -89,7 +89,7 @@ int CopyXattrs(int root, const std::string& from, const std::string& to) {
   if (error != 0) return error;
   // Some belong to the system and may not be set: it gives a new file its own.
   for (const Xattr& xattr : xattrs) {
-    // What a program may do was meant for the bytes that it had.
+    // Capabilities of a program were meant for the bytes that it had.
     if (xattr.name == kCapability) continue;
     (void)setxattr(target.link(), xattr.name.c_str(), xattr.value.data(), xattr.value.size(), 0);
   }

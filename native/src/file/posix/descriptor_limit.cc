@@ -1,4 +1,4 @@
-// How many files a process may have open, by POSIX.
+// The number of files that a process may have open, by POSIX.
 #include <sys/resource.h>
 
 #include "src/file/descriptor.h"
@@ -6,7 +6,7 @@
 namespace runnel {
 namespace {
 
-// Where there is no limit, or none can be had; macOS's OPEN_MAX.
+// Stands where there is no limit, or none can be had; macOS's OPEN_MAX.
 constexpr size_t kUnlimited = 10240;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// In both addons.
+// Finds holes by POSIX. Compiled into both addons.
 #include <unistd.h>
 
 #include <algorithm>

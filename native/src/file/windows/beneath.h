@@ -10,8 +10,8 @@
 
 namespace runnel {
 
-// How something is opened: NtCreateFile's access, disposition and options. SYNCHRONIZE, synchronous calls and the
-// reparse point itself are always added, and everything is shared, also for removal: this is not who decides on locks.
+// The way to open something: NtCreateFile's access, disposition and options. SYNCHRONIZE, synchronous calls and the
+// reparse point itself are always added, and everything is shared, also for removal: locks are not decided here.
 struct Opening {
   uint32_t access = FILE_READ_ATTRIBUTES;
   uint32_t disposition = 1;  // FILE_OPEN
@@ -22,7 +22,7 @@ struct Opening {
 // ":" or "\", which would be a stream or a path.
 int OpenBeneath(int root, const std::string& path, const Opening& opening, Descriptor* opened);
 
-// Where a last part lives: for calls that take a folder and a name.
+// The folder and the name of a path's last part, for calls that take these two.
 struct Place {
   Descriptor folder;
   std::wstring name;

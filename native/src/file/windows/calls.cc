@@ -6,7 +6,7 @@ namespace runnel {
 
 namespace {
 
-// Not in every ntstatus.h.
+// Missing from some versions of ntstatus.h.
 constexpr NTSTATUS kReparsePointEncountered = static_cast<NTSTATUS>(0xC000050B);
 
 struct StatusErrno {

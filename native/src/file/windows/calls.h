@@ -46,7 +46,7 @@ NTSTATUS ControlFile(HANDLE file, uint32_t code, const void* in, size_t in_lengt
 int64_t NanosecondsOf(int64_t windows_time);
 int64_t WindowsTimeOf(int64_t nanoseconds);
 
-// What is open at `file`.
+// Reads the Stat of what is open at `file`.
 int StatOfHandle(HANDLE file, Stat* stat);
 
 }  // namespace runnel

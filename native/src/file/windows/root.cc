@@ -144,7 +144,7 @@ int ChangeStatOfPath(int root, const std::string& path, const StatChange& change
   return error != 0 ? error : ChangeStat(opened.get(), change);
 }
 
-// Who may use it is inherited from the folder above: Windows has no permissions of this kind.
+// Ignores the permissions: Windows has none of this kind, and who may use the folder is inherited from the one above.
 int MakeFolder(int root, const std::string& path, uint32_t) {
   Descriptor made;
   return OpenBeneath(root, path, {FILE_READ_ATTRIBUTES, kCreate, FILE_DIRECTORY_FILE}, &made);
