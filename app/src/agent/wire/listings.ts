@@ -19,6 +19,7 @@ export class Listings {
 
   /** Lists a folder and follows it. @throws Unreachable after a silence; NotFound. */
   async list(folder: number): Promise<void> {
+    await this.lineIsThere();
     this.session.mustRespond();
     await this.take(folder, false);
   }
@@ -31,9 +32,16 @@ export class Listings {
 
   /** Reads the states of nodes. @throws Unreachable after a silence. */
   async stat(nodes: readonly number[]): Promise<(NodeState | null)[]> {
+    await this.lineIsThere();
     const answer = checkResult("stat", await this.session.ask("stat", { nodes, names: [] }));
     for (const state of answer.nodes) if (state !== null) this.replica.putState(answer.asOf, state);
     return answer.nodes;
+  }
+
+  /** Waits for a line that has just broken, as for a silence: a lease answers nothing that the replica does not know. @throws Unreachable */
+  private async lineIsThere(): Promise<void> {
+    const waitMs = this.session.silenceLeftMs;
+    if (waitMs > 0) await this.session.responsive(waitMs);
   }
 
   find(predicate: Predicate): AsyncIterable<FoundEntry> {
