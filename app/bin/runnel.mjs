@@ -45,7 +45,7 @@ function handOver(node) {
 }
 
 if (Number(process.versions.node.split(".")[0]) >= NODE_WANTED) {
-  // What was compiled once is not compiled at every start; the agent, which is started from here, finds it too.
+  // Compiled code is kept for the next start; the agent, which is started from here, finds it too.
   process.env.NODE_COMPILE_CACHE ||= join(
     process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
     "runnel",

@@ -34,18 +34,16 @@ import { scanCode } from "../src/tidy/scan-code.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Elliptic openings among 100 comments; only ever fewer. */
-const ELLIPTIC_SHARES = { shared: 1, native: 0, server: 0, app: 1, e2e: 0, scripts: 0 };
+const ELLIPTIC_SHARES = { shared: 0, native: 0, server: 0, app: 0, e2e: 0, scripts: 0 };
 
 /** Private words that are left; only ever fewer. */
-const PRIVATE_WORDS = { shared: 25, native: 1, server: 148, app: 5, e2e: 2 };
+const PRIVATE_WORDS = { shared: 25, native: 1, server: 59, app: 5 };
 
 /** Folders that are not split yet; only ever fewer. */
-const LARGE_FOLDERS = {
-  "server/src/wire": 21,
-};
+const LARGE_FOLDERS = {};
 
 /** Circles of imports that are not opened yet; only ever fewer. */
-const CIRCLES = 3;
+const CIRCLES = 2;
 
 /** Runs a check over planted files, given as path → text. */
 function planted(check: Check, files: Record<string, string>): string[] {

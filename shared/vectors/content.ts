@@ -1,7 +1,7 @@
 // Builds the contents that vector files describe, so that no vector file holds data. Another language that reads the vectors
 // follows the comments here; the digest beside each description tells whether it did so right.
 
-/** One part of a content; parts are joined in order. `from` and `to` cut a slice out of what the part describes. */
+/** A part of a content; parts are joined in order. `from` and `to` cut a slice out of what the part describes. */
 export type ContentPart = (
   | { zeros: number }
   /** `length` bytes of the generator below. */

@@ -1,4 +1,4 @@
-// How much more memory this process has in use in the course of a campaign: what is given inputs again and again must not keep something of each.
+// Growth of this process in the course of a campaign: inputs given again and again must leave nothing of each behind.
 
 /** Share of the inputs after which all is loaded, and most of what is kept of the inputs is there. */
 const SETTLED = 0.2;

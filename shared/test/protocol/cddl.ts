@@ -270,7 +270,7 @@ function strangersTo(type: Type): unknown[] {
   return isShort ? STRANGE.filter((value) => typeof value !== "bigint") : STRANGE;
 }
 
-/** As it comes from the wire: a number where that is exact. */
+/** Gives a value as the wire does: a number where that is exact. */
 function numberOf(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
