@@ -1,4 +1,4 @@
-// How tests run: over ES modules; Node strips the types, nothing is compiled but for the cache of V8.
+// Runs the tests over ES modules; Node strips the types, nothing is compiled but for the cache of V8.
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -14,7 +14,7 @@ function inLongRun() {
 
 const isLong = Boolean(process.env.RUNNEL_LONG);
 
-// Of processes and threads that tests start, and theirs.
+// Compiled code of the processes and threads that tests start, and of those that these start.
 process.env.NODE_COMPILE_CACHE ??= `${root}.setup/compiled`;
 
 export default {

@@ -1,5 +1,5 @@
 // Comments: how they open, and the pages that they name. An opening is a verb or the noun that is explained, not half a sentence.
-import { type Check, type ProjectFile, type Violation, isCpp, isScript, scan } from "./project.ts";
+import { type ProjectFile, type Violation, isCpp, isScript, scan } from "./project.ts";
 import { lineAt } from "./scan-code.ts";
 
 interface CommentBlock {
@@ -38,27 +38,15 @@ function isCode({ path }: ProjectFile): boolean {
   return isScript(path) || isCpp(path);
 }
 
-/** `shares`: by folder at the top, how many of 100 comment blocks may open elliptically. */
-export function checkCommentOpenings(shares: Readonly<Record<string, number>>): Check {
-  return (files) => {
-    const violations: Violation[] = [];
-    for (const [workspace, share] of Object.entries(shares)) {
-      let count = 0;
-      const elliptic: Violation[] = [];
-      for (const file of files) {
-        if (!file.path.startsWith(`${workspace}/`) || !isCode(file)) continue;
-        for (const { text, line } of commentBlocks(file)) {
-          count++;
-          const opening = ELLIPTIC_OPENING.exec(text)?.[0];
-          if (opening !== undefined) elliptic.push({ path: file.path, line, says: `opens with "${opening}"` });
-        }
-      }
-      if (elliptic.length * 100 <= share * count) continue;
-      const says = `${elliptic.length} of ${count} comments open elliptically, more than ${share} %`;
-      violations.push({ path: workspace, says }, ...elliptic);
-    }
-    return violations;
-  };
+export function checkCommentOpenings(files: readonly ProjectFile[]): Violation[] {
+  return files.filter(isCode).flatMap((file) =>
+    commentBlocks(file).flatMap(({ text, line }) => {
+      const opening = ELLIPTIC_OPENING.exec(text)?.[0];
+      return opening === undefined
+        ? []
+        : [{ path: file.path, line, says: `opens with "${opening}": begin with a verb, or the noun it explains` }];
+    }),
+  );
 }
 
 /** A page that a comment names is one of the project's: by its path, or by its name alone. */

@@ -6,20 +6,19 @@ import { type Check, type ProjectFile, isScript } from "./project.ts";
 const FOLDER_FILES_MAX = 20;
 const SOURCE = /(^|\/)src\/.*\.(ts|cc|h)$/;
 
-/** `sizes`: folders that may have more files than others, and how many. */
-export function checkFolderSizes(sizes: Readonly<Record<string, number>> = {}): Check {
-  return (files) => {
-    const counts = new Map<string, number>();
-    for (const { path } of files) {
-      const folder = posix.dirname(path);
-      if (SOURCE.test(path)) counts.set(folder, (counts.get(folder) ?? 0) + 1);
-    }
-    return [...counts].flatMap(([path, count]) => {
-      const max = sizes[path] ?? FOLDER_FILES_MAX;
-      return count <= max ? [] : [{ path, says: `${count} source files, more than ${max}: split the folder` }];
-    });
-  };
-}
+export const checkFolderSizes: Check = (files) => {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const folder = posix.dirname(path);
+    if (SOURCE.test(path)) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > FOLDER_FILES_MAX)
+    .map(([path, count]) => ({
+      path,
+      says: `${count} source files, more than ${FOLDER_FILES_MAX}: split the folder`,
+    }));
+};
 
 /** Imports by relative path, those of types too; packages import one way ([checkImportDirection]). */
 function importGraph(files: readonly ProjectFile[]): Map<string, string[]> {
