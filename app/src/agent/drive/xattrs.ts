@@ -38,7 +38,7 @@ export class Xattrs {
     const isThere = before.some(([known]) => known === name);
     if (how === "create" && isThere) return drive.fail(request.id, "Exists");
     if ((how === "replace" || how === "remove") && !isThere) return drive.fail(request.id, "NoAttribute");
-    if (!isXattrName(name)) return drive.fail(request.id, "NameTooLong");
+    if (!isXattrName(name)) return drive.fail(request.id, "BadName");
     if (request.value.length > LIMITS.xattrValueBytes) return drive.fail(request.id, "TooLarge");
     const change = [name, how === "remove" ? null : Uint8Array.from(request.value)] as const;
     changeXattrs(before, change);
