@@ -48,7 +48,7 @@ const collections = new FinalizationRegistry<undefined>(() => {
 /** Called first of all in a process that stays: the young half keeps the size that it begins with, the old one grows by half of what is alive. */
 export function keepHeapSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
-  // Threads that collect beside the main one make it wait for them where all processors have work: 12 ms a collection in place of 6.
+  // Threads that collect beside the main one make it wait for them where all processors have work.
   setFlagsFromString("--no-parallel-scavenge");
   setGrowing(GROWING_PERCENT);
   collections.register({}, undefined);
