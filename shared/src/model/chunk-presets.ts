@@ -1,5 +1,4 @@
 // Sizes of the chunks of a file (native/src/chunk/chunk_preset.h has the same numbers). Pure.
-import type { ChunkedRange } from "../host/executor.ts";
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -37,7 +36,7 @@ export function presetFor(sizeBytes: number): ChunkPreset {
  * The preset that a recipe shows, so that a file keeps the one of its base; undefined where few chunks leave it open. Only the last chunk may be shorter
  * than the preset's minimum; one of exactly its maximum was most likely cut by that (zeros are).
  */
-export function presetOf({ lengths }: Pick<ChunkedRange, "lengths">): ChunkPreset | undefined {
+export function presetOf({ lengths }: { lengths: Uint32Array }): ChunkPreset | undefined {
   let shortest = Infinity;
   let longest = 0;
   for (let index = 0; index + 1 < lengths.length; index++) {

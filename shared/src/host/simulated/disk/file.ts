@@ -1,13 +1,13 @@
 // An open file of the simulated disk.
 import { RunnelError } from "../../../errors.ts";
 import type { DiskFile, DiskStat, FileLease, SetStat } from "../../disk.ts";
-import type { SimulatedDisk } from "../simulated-disk.ts";
 import { type Content, PAGE_BYTES } from "./content.ts";
 import type { Inode } from "./inode.ts";
+import type { SimulatedStorage } from "./storage.ts";
 
 export class SimulatedFile implements DiskFile {
   readonly fd = -1;
-  readonly #disk: SimulatedDisk;
+  readonly #disk: SimulatedStorage;
   readonly #life: number;
   readonly #inode: Inode;
   readonly #content: Content;
@@ -21,7 +21,7 @@ export class SimulatedFile implements DiskFile {
   #hasWritten = false;
 
   constructor(
-    disk: SimulatedDisk,
+    disk: SimulatedStorage,
     inode: Inode,
     content: Content,
     opening: { folder: Inode; name: string; path: string; isWritable: boolean },

@@ -14,9 +14,9 @@ import type {
   WatchEvent,
 } from "../../disk.ts";
 import { sortXattrs, type Xattr, type XattrChange } from "../../../model/xattrs.ts";
-import type { SimulatedDisk, Watcher } from "../simulated-disk.ts";
 import { SimulatedFile } from "./file.ts";
 import type { Inode } from "./inode.ts";
+import type { SimulatedStorage, Watcher } from "./storage.ts";
 
 /** Entries told at once by list. */
 const BATCH_ENTRIES = 1000;
@@ -31,12 +31,12 @@ interface Found {
 
 export class SimulatedRoot implements DiskRoot {
   readonly path: string;
-  readonly #disk: SimulatedDisk;
+  readonly #disk: SimulatedStorage;
   readonly #root: Inode;
   readonly #life: number;
   #isClosed = false;
 
-  constructor(disk: SimulatedDisk, root: Inode, path: string) {
+  constructor(disk: SimulatedStorage, root: Inode, path: string) {
     this.#disk = disk;
     this.#root = root;
     this.#life = disk.life;
