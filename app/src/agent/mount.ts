@@ -1,8 +1,6 @@
 // A mount, as the control API sees it: one volume mapped at one mount point by the agent.
 import type { LookWhy, Predicate } from "@runnel/shared";
 
-export type WriteMode = "sync" | "async";
-
 export interface MountSettings {
   /** wss://host:port/volume, or ws on loopback */
   url: string;
@@ -14,7 +12,6 @@ export interface MountSettings {
   cacheBytes: number;
   /** Folder of this mount's replica and journal; made if missing. */
   stateFolder: string;
-  writeMode: WriteMode;
   /** Programs see this user as the owner of everything, whoever is stored. */
   mapOwner: boolean;
   /** macOS: mounted through FSKit, without a kernel extension. */

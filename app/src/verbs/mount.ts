@@ -47,7 +47,6 @@ export const mount = agentVerb(schemas, {
       mountpoint,
       cacheFolder: cache ?? agent.deps.home.cacheFolder,
       cacheBytes,
-      writeMode: mode,
       mapOwner: mapOwner ?? process.getuid?.() !== 0,
       usesFsKit: usesFsKit ?? false,
       ...(secret === undefined ? {} : { secretPath: secret }),

@@ -43,7 +43,6 @@ async function makeRig(): Promise<Rig> {
       cacheFolder: "/state",
       cacheBytes: 1_000_000,
       stateFolder: "/state",
-      writeMode: "sync",
       mapOwner: false,
     },
     volume: "docs",

@@ -26,7 +26,6 @@ test.each([
     cacheFolder: "/cache",
     cacheBytes: 0,
     stateFolder: "/state",
-    writeMode: "sync",
     mapOwner: false,
   });
   const status = { ...(await mount.status()), conflicts: [conflict] };

@@ -117,7 +117,6 @@ export class SimulatedClient {
         cacheFolder: join(state, "cache"),
         cacheBytes: CACHE_BYTES,
         stateFolder: join(state, "state"),
-        writeMode: "sync",
         mapOwner: false,
       },
       { isReadOnly: false },

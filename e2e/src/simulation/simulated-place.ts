@@ -126,7 +126,6 @@ export class SimulatedPlace {
         cacheFolder: join(folder, "cache"),
         cacheBytes: CACHE_BYTES,
         stateFolder: join(folder, "state"),
-        writeMode: "sync",
         mapOwner: false,
       },
       { isReadOnly: false },
