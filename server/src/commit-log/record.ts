@@ -56,6 +56,11 @@ export function commitsOf(record: LoggedRecord): readonly CommitRecord[] {
   return record.kind === "together" ? record.commits : [];
 }
 
+/** Tells whether an operation is of the server's own: what another program did, which is on disk, or a recipe. It is not applied. */
+export function isExternal(operation: Operation | ExternalOperation): operation is ExternalOperation {
+  return operation.op.startsWith("external") || operation.op === "setRecipe";
+}
+
 const HEADER_LENGTH_BYTES = 4;
 
 /** Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked here. */

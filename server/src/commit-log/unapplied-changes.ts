@@ -3,8 +3,7 @@ import type { DiskRoot } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
 import { appliedCommits } from "../meta/is-applied.ts";
 import type { MetaStore } from "../meta/meta-store.ts";
-import { COMMIT_LOG_FORMAT, commitsOf, decodeRecord } from "./record.ts";
-import { isOwn } from "../volume/recover.ts";
+import { COMMIT_LOG_FORMAT, commitsOf, decodeRecord, isExternal } from "./record.ts";
 
 const LOG_FOLDER = "log";
 
@@ -29,7 +28,7 @@ export async function readUnappliedChanges(
         const { record } = decodeRecord(payload);
         if (record.kind === "up") appliedSeq = record.seq;
         for (const { seq, operation, change, paths } of commitsOf(record))
-          if (change !== undefined && isOwn(operation)) commits.push({ seq, path: paths?.path ?? "" });
+          if (change !== undefined && !isExternal(operation)) commits.push({ seq, path: paths?.path ?? "" });
       });
       const left = commits.filter(({ seq }) => !isApplied(seq));
       const paths = [...new Set(left.map(({ path }) => path).filter((path) => path !== ""))];

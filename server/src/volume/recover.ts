@@ -6,9 +6,9 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ContentEngine, SalvageReport } from "../content/content-store.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import { appliedCommits } from "../meta/is-applied.ts";
-import type { MetaStore, Operation, VolumeFacts } from "../meta/meta-store.ts";
+import type { MetaStore, VolumeFacts } from "../meta/meta-store.ts";
 import { indexAgain } from "../commit-log/queue.ts";
-import { commitsOf, decodeRecord } from "../commit-log/record.ts";
+import { commitsOf, decodeRecord, isExternal } from "../commit-log/record.ts";
 
 export interface RecoverDeps {
   name: string;
@@ -117,7 +117,7 @@ async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
       await ofIndex(() => indexAgain(meta, { commits: found, data, end }));
     }
     for (const { seq, id, operation, result, change } of found)
-      if (change !== undefined && !isApplied(seq) && isOwn(operation))
+      if (change !== undefined && !isApplied(seq) && !isExternal(operation))
         commits.push({ seq, operation, result, change, instance: id?.instance ?? "", data });
   });
   return { meta, facts: await meta.facts(), commits, handles, salvaged: undefined };
@@ -131,9 +131,4 @@ async function ofIndex<T>(use: () => Promise<T>): Promise<T> {
     if (isRunnelError(error, "Corrupt")) throw new StrangeIndex(error.message, error);
     throw error;
   }
-}
-
-/** A commit that has to be brought up: not what other programs did, which is on disk, nor a recipe. */
-export function isOwn(operation: { op: string }): operation is Operation {
-  return !operation.op.startsWith("external") && operation.op !== "setRecipe";
 }

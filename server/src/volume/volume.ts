@@ -14,13 +14,13 @@ import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult, VolumeFacts } from "../meta/meta-store.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
-import { COMMIT_LOG_FORMAT, encodeRecord } from "../commit-log/record.ts";
+import { COMMIT_LOG_FORMAT, encodeRecord, isExternal } from "../commit-log/record.ts";
 import { CommitQueue } from "../commit-log/queue.ts";
 import type { Committed, Published, Submission } from "../commit-log/queue.ts";
 import { FreeSpace } from "../commit-log/free-space.ts";
 import { LogKeeper } from "../commit-log/keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
-import { isOwn, recover } from "./recover.ts";
+import { recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
 import { ResumableUploads } from "../upload/resumable-uploads.ts";
 import type { WriteOpening } from "../upload/write-notes.ts";
@@ -304,7 +304,7 @@ export class Volume {
   #committed(published: readonly Published[]): void {
     for (const { operation, id, change, result, data } of published) {
       this.#lastSeq = change.seq;
-      if (isOwn(operation)) {
+      if (!isExternal(operation)) {
         if (data !== undefined) this.#keeper.wrote(change.seq, data.segment);
         this.content.accept({ seq: change.seq, operation, result, change, instance: id?.instance ?? "", data });
       }

@@ -3,7 +3,7 @@
 import type { Change, Log, RecordPlace } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult } from "../../../meta/meta-store.ts";
 import { handleKey } from "../disk/same-file.ts";
-import { commitsOf, decodeRecord } from "../../../commit-log/record.ts";
+import { commitsOf, decodeRecord, isExternal } from "../../../commit-log/record.ts";
 import type { CommitRecord } from "../../../commit-log/record.ts";
 
 export interface SalvageCommit {
@@ -67,7 +67,7 @@ class Reader {
     if (change === undefined) return;
     const paths = record.paths ?? { path: "", from: "", sources: [], names: [], files: [] };
     for (const { node, handle } of paths.files) this.owners.set(handleKey(handle), node);
-    if (isForeign(operation)) return this.takeForeign(operation, result.node, seq, paths);
+    if (isExternal(operation)) return this.takeForeign(operation, result.node, seq, paths);
     const state = change.nodes.find(({ node }) => node === result.node);
     if (state !== undefined)
       this.made.set(seq, { seq, node: result.node, sizeBytes: state.sizeBytes, mtimeNs: state.mtimeNs });
@@ -153,8 +153,4 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     ownPaths: reader.ownPaths,
     foreignAttributes: new Set(foreignAttributes),
   };
-}
-
-function isForeign(operation: Operation | ExternalOperation): operation is ExternalOperation {
-  return operation.op.startsWith("external") || operation.op === "setRecipe";
 }
