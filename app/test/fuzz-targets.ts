@@ -21,6 +21,10 @@ function control(): FuzzTarget {
     { id: 3, request: { verb: "status", asksServer: true } },
     { id: 4, request: { verb: "watch", intervalMs: 500 } },
     { id: 5, request: { verb: "login", invite: "runnel://a:1/docs#s", name: "laptop" } },
+    ...Object.keys(AGENT_VERBS).map((verb, index) => ({
+      id: 6 + index,
+      request: { verb, force: true, mountpoint: "/mnt" },
+    })),
     { cancel: 4 },
     { id: 1, part: [1, "two"] },
     { id: 1, result: { ok: true } },

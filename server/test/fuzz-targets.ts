@@ -2,17 +2,19 @@
 // devices.
 import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
+import { inlineExecutor } from "@runnel/native";
 import {
   type Channel,
   FRAME,
   type FrameKind,
+  REQUESTS,
+  type RequestName,
   RunnelError,
-  SeededRandom,
   SimulatedClock,
   SimulatedDisk,
-  SimulatedLink,
   decodeFrame,
   decodeMessage,
+  VOLUME_REQUEST_NAMES,
   encodeFrame,
   encodeMessage,
   encodeRecipe,
@@ -20,20 +22,23 @@ import {
   sliceRecipe,
 } from "@runnel/shared";
 import { ACCESS_FILE, readAccess } from "../src/auth/access-file.ts";
-import { FailedLogins } from "../src/auth/failed-logins.ts";
 import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/versions/trash.ts";
 import { replaceWhole } from "../src/host/whole-file.ts";
 import { Semaphore } from "../src/host/semaphore.ts";
 import { decodeRecord, encodeRecord } from "../src/commit-log/record.ts";
 import { decodeItem, decodeOpening, encodeItem, encodeOpening } from "../src/upload/write-notes.ts";
-import { ConnectionHandler } from "../src/wire/connection-handler.ts";
-import { ServerRig, dataItems, executor, instanceOf, noise, oidOf } from "./feed/conversation.ts";
+import { memoryEngine } from "../src/content/memory/memory-store.ts";
+import { MemoryMetaImage, openMemoryMetaStore } from "../src/meta/memory/meta-store.ts";
+import { bytesOf } from "./volume/volume-rig.ts";
+import { ServerRig, instanceOf } from "./wire/server-rig.ts";
 
-const LINE = { delayMs: 0, jitterMs: 0, bytesPerSecond: Infinity, isBlackHole: false };
+const LINE = { delayMs: 0 };
+const executor = inlineExecutor();
 /** Count of inputs for which a server is kept, with what they leave behind. */
 const INPUTS_PER_SERVER = 100;
 const FILE = 2;
-const CONTENT = noise(4, 30_000);
+const FOLDER = 3;
+const CONTENT = bytesOf(4, 30_000);
 
 /** A server with a file in it, made anew from time to time. */
 class Ground {
@@ -43,65 +48,68 @@ class Ground {
   async server(): Promise<ServerRig> {
     if (this.#server === undefined || this.#inputs++ >= INPUTS_PER_SERVER) {
       this.#inputs = 0;
-      this.#server = await ServerRig.start({ firstNode: FILE });
-      const peer = await this.#server.client("owner");
-      const { node } = await peer.make("file");
-      const recipe = await executor.chunkBytes(CONTENT);
-      const { version } = await peer.finish(peer.write(node, 0, CONTENT.length), dataItems(CONTENT, recipe), recipe);
+      const image = new MemoryMetaImage();
+      this.#server = await ServerRig.open(1, {
+        openEngine: async () => memoryEngine(),
+        openMeta: (create) =>
+          openMemoryMetaStore(image, create === undefined ? {} : { create: { ...create, firstNode: FILE } }),
+      });
+      const client = await this.#server.greeted(LINE);
+      const owner = await client.attach(instanceOf("owner"));
+      const node = await owner.make(1, "file");
+      const { version } = await owner.write(node, 0, CONTENT);
+      const folder = await owner.make(1, "folder", "folder");
+      must(folder === FOLDER, `the folder is the one that inputs name, not ${folder}`);
       must(node === FILE && version === 2, `the file is the one that inputs name, not ${node} of ${version}`);
-      peer.link.cut();
-      await this.#server.clock.advance(100);
+      client.link.cut();
+      await this.#server.rig.clock.advance(100);
     }
     return this.#server;
   }
 }
 
-function said(kind: FrameKind, channel: number, message: unknown): Uint8Array {
+function frameOf(kind: FrameKind, channel: number, message: unknown): Uint8Array {
   const payload = message instanceof Uint8Array ? message : encodeMessage(message);
   return encodeFrame({ kind, channel, isCompressed: false, payload });
 }
 
+/** Fields that the samples of requests leave out and that have a form of their own. */
+const FURTHER: Partial<Record<RequestName, object>> = {
+  find: { predicate: ["name", "*"] },
+  setAttr: { change: { mode: 0o600, xattr: ["user.a", bytesOf(1, 5)] } },
+  write: { base: 2, sizeBytes: CONTENT.length },
+  link: { after: [4] },
+};
+
+/** Every request there is, in an order in which none is in another's way: those before an attachment first, its end last. */
+const ASKED: readonly RequestName[] = [
+  "hello",
+  "attach",
+  ...VOLUME_REQUEST_NAMES.filter((name) => name !== "detach"),
+  "detach",
+  "join",
+];
+
 /** Frames of a client that keeps all rules. */
 async function conversation(): Promise<Uint8Array[]> {
-  const to = { attachment: 3 };
-  const numbered = (n: number): object => ({ ...to, n, received: 0 });
-  const attributes = { type: 0, mode: 0o644, uid: 0, gid: 0, mtimeNs: 5n, rdev: 0, target: "" };
   const recipe = await executor.chunkBytes(CONTENT);
-  const asked: [string, object][] = [
-    ["hello", { protocol: 1, software: "fuzzer" }],
-    ["attach", { volume: "docs", instance: instanceOf("f"), wantsNodes: true }],
-    ["find", { ...to, folder: 1, isDeep: true, follow: true, predicate: ["name", "*"] }],
-    ["stat", { ...to, nodes: [1, FILE], names: [[1, "file"]] }],
-    ["make", { ...numbered(1), folder: 1, name: "new", node: 5000, attributes }],
-    ["write", { ...numbered(2), node: FILE, base: 2, sizeBytes: CONTENT.length, attributes: {}, isResumed: false }],
-    ["fetch", { ...to, version: [FILE, 2], held: [], hasRecipe: false, offset: 0, length: 40_000 }],
-    ["rename", { ...numbered(3), folder: 1, name: "new", node: 5000, toFolder: 1, toName: "b", how: "replace" }],
-    ["setAttr", { ...numbered(4), node: FILE, change: { mode: 0o600, xattr: ["user.a", noise(1, 5)] } }],
-    ["link", { ...numbered(5), node: FILE, folder: 1, name: "other", after: [4] }],
-    ["remove", { ...numbered(6), folder: 1, name: "other", node: FILE, isFolder: false }],
-    ["removeAll", { ...numbered(7), folder: 1, name: "folder", node: 5001, asOf: 9 }],
-    ["findGet", { ...to, versions: [[FILE, 2]] }],
-    ["getHash", { ...to, version: [FILE, 2], from: 0, count: 10 }],
-    ["xattrs", { ...to, node: FILE }],
-    ["status", to],
-    ["space", to],
-    ["newNodes", to],
-    ["whenApplied", { ...to, seq: 1 }],
-    ["detach", to],
-  ];
-  const oid = await oidOf(recipe);
-  return asked.flatMap(([operation, request], index) => {
-    const channel = 2 * index + 1;
-    const isOpen = operation === "attach" || operation === "write";
-    const opening = said(isOpen ? FRAME.open : FRAME.call, channel, [operation, request]);
-    const told = [["current", 1], ["want", [[FILE, 2]]], ["ack", 1], ["unfollow", [9]], ["idle"]];
-    if (operation === "attach") return [opening, ...told.map((item) => said(FRAME.item, channel, item))];
-    if (operation !== "write") return [opening];
-    const items = [
+  const items: Partial<Record<RequestName, unknown[][]>> = {
+    attach: [["current", 1], ["want", [[FILE, 2]]], ["ack", 1], ["unfollow", [9]], ["idle"]],
+    write: [
       ["c", [FILE, 2], 0, recipe.lengths.length],
-      ["e", oid],
-    ];
-    return [opening, ...items.map((item) => said(FRAME.item, channel, item)), said(FRAME.end, channel, [0])];
+      ["e", await executor.digest([encodeRecipe(recipe)])],
+    ],
+  };
+  const tree = { file: { node: FILE, seq: 2 }, folder: FOLDER, newNode: 5000 };
+  return ASKED.flatMap((name, index) => {
+    const channel = 2 * index + 1;
+    const { sample, right } = REQUESTS[name];
+    const numbering = right === "none" ? {} : { attachment: 3, n: index, received: 0 };
+    const message = [name, { ...numbering, ...sample(tree), ...FURTHER[name] }];
+    const said = items[name]?.map((item) => frameOf(FRAME.item, channel, item));
+    if (said === undefined) return [frameOf(FRAME.call, channel, message)];
+    const end = name === "write" ? [frameOf(FRAME.end, channel, [0])] : [];
+    return [frameOf(FRAME.open, channel, message), ...said, ...end];
   });
 }
 
@@ -115,23 +123,10 @@ async function requests(): Promise<FuzzTarget> {
     headBytes: 2,
     seeds: [joinMessages(frames), ...frames.slice(3).map((frame) => joinMessages([...handshake, frame]))],
     run: async (input) => {
-      const { clock, volume, warnings } = await ground.server();
-      const [left, right] = SimulatedLink.pair(clock, new SeededRandom(1), LINE);
-      let hasEnded = false;
+      const server = await ground.server();
+      const { clock, volume } = server.rig;
+      const { link: left, handler } = server.dial(LINE);
       const strange: unknown[] = [];
-      const handler = new ConnectionHandler({
-        link: right,
-        clock,
-        executor,
-        volume: (name) => (name === "docs" ? volume : undefined),
-        access: undefined,
-        failedLogins: new FailedLogins(clock),
-        software: "Runnel server",
-        warn: (message) => void warnings.push(message),
-        ended: () => {
-          hasEnded = true;
-        },
-      });
       const sent = splitMessages(input).slice(0, 100);
       const failed = failedChannels(sent);
       left.listen({
@@ -149,7 +144,7 @@ async function requests(): Promise<FuzzTarget> {
       left.cut();
       await clock.advance(50);
       handler.close(new RunnelError("Unreachable", "fuzz", "over"));
-      must(hasEnded, "a connection that is gone has ended");
+      must(!server.handlers.has(handler), "a connection that is gone has ended");
       must(volume.feed.attachments === 0, "and left no attachment");
       must(strange.length === 0, `requests fail for a reason: ${JSON.stringify(strange[0])}`);
     },
@@ -178,7 +173,7 @@ async function writes(): Promise<FuzzTarget> {
   const half = recipe.lengths.length >> 1;
   const first = sliceRecipe(recipe, 0, half);
   const packed = await executor.compress(CONTENT.subarray(0, 20_000), 3, CONTENT);
-  const end = ["e", await oidOf(recipe)];
+  const end = ["e", await executor.digest([encodeRecipe(recipe)])];
   const of = (...items: unknown[]): Uint8Array => joinMessages([...items.map(encodeMessage), CONTENT]);
   return {
     structure: "messages",
@@ -189,12 +184,12 @@ async function writes(): Promise<FuzzTarget> {
         ["h", encodeRecipe(sliceRecipe(recipe, half, recipe.lengths.length)), [FILE, 2], half],
         end,
       ),
-      of(["h", encodeRecipe(first), null, 0], end, ["r", 0, "raw", 5, noise(1, 5)], end),
+      of(["h", encodeRecipe(first), null, 0], end, ["r", 0, "raw", 5, bytesOf(1, 5)], end),
       of(["d", "raw", CONTENT.length, CONTENT.length], end),
       of(["d", [[FILE, 2], 0, 2], 20_000, packed ?? CONTENT], end),
     ],
     run: async (input) => {
-      const { volume } = await ground.server();
+      const { volume } = (await ground.server()).rig;
       const parts = splitMessages(input);
       const bulk = parts.pop() ?? new Uint8Array(0);
       const items = parts.map(decodeMessage);
@@ -238,12 +233,12 @@ function commits(): FuzzTarget {
   } as const;
   const seeds = [
     encodeRecord({ kind: "up", seq: 7 }, new Uint8Array(0)),
-    encodeRecord({ kind: "handle", seq: 7, handle: noise(1, 12) }, new Uint8Array(0)),
-    encodeRecord({ ...common, operation: { op: "write", node: 5, base: 6, content, attributes: {} } }, noise(1, 3)),
-    encodeRecord({ ...common, operation: { op: "make", folder: 1, name: "a", node: 5, attributes } }, noise(1, 0)),
+    encodeRecord({ kind: "handle", seq: 7, handle: bytesOf(1, 12) }, new Uint8Array(0)),
+    encodeRecord({ ...common, operation: { op: "write", node: 5, base: 6, content, attributes: {} } }, bytesOf(1, 3)),
+    encodeRecord({ ...common, operation: { op: "make", folder: 1, name: "a", node: 5, attributes } }, bytesOf(1, 0)),
     encodeRecord(
       { ...common, operation: { op: "setRecipe", version: { node: 5, seq: 6 }, recipe: content.recipe } },
-      noise(1, 0),
+      bytesOf(1, 0),
     ),
   ];
   return {

@@ -2,11 +2,14 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { runCommandLine } from "../../src/cli/command-line.ts";
+import { buildProgram, runCommandLine } from "../../src/cli/command-line.ts";
+import { Output } from "../../src/cli/output.ts";
 import { AgentHome } from "../../src/agent/control/index.ts";
 import { makePlace, type Ran, runnel, startFakeAgent, startSleeper, stopAgent } from "../control/processes.ts";
 
 const URL_OF = (volume: string): string => `ws://127.0.0.1:7473/${volume}`;
+
+const VERBS = buildProgram(new Output(false)).commands.map((verb) => verb.name());
 
 /** Runs a command that asks no agent, in this process. */
 async function here(...args: string[]): Promise<Ran> {
@@ -33,24 +36,7 @@ async function withAgent(): Promise<{ home: string; mountpoint: string }> {
 }
 
 describe("help", () => {
-  test.each([
-    "serve",
-    "invite",
-    "devices",
-    "revoke",
-    "login",
-    "logout",
-    "mount",
-    "unmount",
-    "flush",
-    "status",
-    "stats",
-    "find",
-    "remove",
-    "stop",
-    "completion",
-    "agent",
-  ])("of %s begins with an example that names it", async (verb) => {
+  test.each(VERBS)("of %s begins with an example that names it", async (verb) => {
     const { code, stdout, stderr } = await here(verb, "--help");
     expect(stdout).toMatch(new RegExp(`^Examples?:\n  runnel ${verb}\\b`));
     expect(stdout).toContain("--json");

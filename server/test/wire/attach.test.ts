@@ -1,14 +1,23 @@
 // hello, attach, name operations, feed and resume, as a client sees them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { EMPTY_RECIPE, LIMITS, ROOT_NODE, RunnelError, TIMING, sleep, checkResult } from "@runnel/shared";
+import {
+  EMPTY_RECIPE,
+  LIMITS,
+  REQUESTS,
+  ROOT_NODE,
+  RunnelError,
+  TIMING,
+  VOLUME_REQUEST_NAMES,
+  sleep,
+  checkResult,
+} from "@runnel/shared";
 import { TERM_MS } from "../volume/volume-rig.ts";
-import type { RequestName } from "@runnel/shared";
-import { LINE, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
+import { LINE, ServerRig, instanceOf, kindOf } from "./server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 
 beforeEach(async () => {
-  wire = await WireRig.open();
+  wire = await ServerRig.open();
 });
 
 afterEach(async () => {
@@ -63,17 +72,9 @@ describe("an attachment", () => {
     const attached = await client.attach(ONE);
     const away = new RunnelError("Unavailable", "attach", "The server cannot serve docs now: why not.");
     wire.end(away);
-    const attachment = attached.channel.id;
-    const requests: [RequestName, object][] = [
-      ["find", { folder: ROOT_NODE, isDeep: false, follow: false }],
-      ["stat", { nodes: [ROOT_NODE], names: [] }],
-      ["remove", { n: 1, received: 0, folder: ROOT_NODE, name: "a", node: 99, isFolder: false }],
-      ["status", {}],
-      ["whenApplied", { seq: 0 }],
-      ["space", {}],
-    ];
-    for (const [name, body] of requests) {
-      const request = client.connection.ask(name, { attachment, ...body });
+    for (const name of VOLUME_REQUEST_NAMES.filter((each) => each !== "detach")) {
+      const sample = REQUESTS[name].sample({ file: { node: 2, seq: 2 }, folder: 3, newNode: attached.newNode() });
+      const request = client.connection.ask(name, attached.numbered(sample));
       expect([name, await kindOf(wire.rig.run(request.result()))]).toEqual([name, "Unavailable"]);
     }
     expect(attached.ended).toMatchObject({ kind: "Unavailable", message: away.message });

@@ -14,14 +14,14 @@ import {
 } from "@runnel/shared";
 import { Access } from "../../src/auth/access.ts";
 import { VolumeRig, bytesOf } from "../volume/volume-rig.ts";
-import { type Attached, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
+import { type Attached, ServerRig, instanceOf, kindOf } from "./server-rig.ts";
 
 const SECRET = bytesOf(11, 60_000);
 const NOWHERE = bytesOf(12, 60_000);
 const TOKEN = "t".repeat(43);
 
-let wire: WireRig;
-let other: WireRig;
+let wire: ServerRig;
+let other: ServerRig;
 /** Client that has the right on the volume "other". */
 let owner: Attached;
 let guest: Attached;
@@ -31,13 +31,13 @@ let hiddenFolder: number;
 
 /** The guest may write to docs and nothing else; the secret lies in the volume "other" only. */
 beforeEach(async () => {
-  other = new WireRig(await VolumeRig.open(2));
+  other = new ServerRig(await VolumeRig.open(2));
   owner = await (await other.greeted()).attach(instanceOf("2"));
   const node = await owner.make(ROOT_NODE, "file");
   hidden = { node, seq: (await owner.write(node, 0, SECRET)).version };
   hiddenFolder = await owner.make(ROOT_NODE, "folder", "folder");
 
-  wire = await WireRig.open();
+  wire = await ServerRig.open();
   wire.others.set("other", other.rig.volume);
   const root = await wire.rig.disk.openRoot("/data/_server", { permissions: 0o700 });
   wire.access = await Access.open(root, wire.rig.clock);

@@ -3,17 +3,17 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FETCH_ITEM, LIMITS, ROOT_NODE, check, chunkOffsets } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
 import { bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
-import type { Attached, Upload } from "./wire-rig.ts";
+import { ServerRig, instanceOf, kindOf } from "./server-rig.ts";
+import type { Attached, Upload } from "./server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 const OLD = bytesOf(1, 200_000);
 /** Some bytes in the first half are others. */
 const EDITED = Buffer.concat([OLD.subarray(0, 50_000), Buffer.from("a few new words"), OLD.subarray(50_020)]);
 
 beforeEach(async () => {
-  wire = await WireRig.open(3);
+  wire = await ServerRig.open(3);
   one = await (await wire.greeted()).attach(instanceOf("1"));
 });
 

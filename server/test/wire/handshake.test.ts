@@ -16,7 +16,7 @@ import { zstdCompressSync } from "node:zlib";
 import { Access } from "../../src/auth/access.ts";
 import { cutOff, rightChanged } from "../../src/wire/cut-off.ts";
 import { bytesOf } from "../volume/volume-rig.ts";
-import { type Attached, type Client, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
+import { type Attached, type Client, ServerRig, instanceOf, kindOf } from "./server-rig.ts";
 
 const ONE = instanceOf("1");
 const TWO = instanceOf("2");
@@ -25,11 +25,11 @@ const HELLO = { protocol: 1, software: "test client" };
 /** Characters, below what a client compresses. */
 const SAID_AT_ONCE = 1000;
 
-let wire: WireRig;
+let wire: ServerRig;
 let access: Access;
 
 beforeEach(async () => {
-  wire = await WireRig.open();
+  wire = await ServerRig.open();
   const root = await wire.rig.disk.openRoot("/data/_server", { permissions: 0o700 });
   access = await Access.open(root, wire.rig.clock);
   wire.access = access;
@@ -184,7 +184,7 @@ describe("the right to read only", () => {
       const writer = await tryRequest(name, "write");
       expect(writer.kind).toBe("done");
       await wire.close();
-      wire = await WireRig.open();
+      wire = await ServerRig.open();
       const root = await wire.rig.disk.openRoot("/data/_server", { permissions: 0o700 });
       access = await Access.open(root, wire.rig.clock);
       wire.access = access;

@@ -5,10 +5,10 @@ import { LIMITS, ROOT_NODE, concatRecipes } from "@runnel/shared";
 import type { FeedFromServer, Recipe, VersionId } from "@runnel/shared";
 import { Supplies } from "../../src/volume/supplies.ts";
 import { bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf } from "./wire-rig.ts";
-import type { Attached, Upload } from "./wire-rig.ts";
+import { ServerRig, instanceOf } from "./server-rig.ts";
+import type { Attached, Upload } from "./server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 const OLD = bytesOf(1, 200_000);
 const NEW = bytesOf(2, 30_000);
@@ -16,7 +16,7 @@ const SAVED = Buffer.concat([OLD, NEW]);
 const OUTSIDE = bytesOf(9, 200_000);
 
 beforeEach(async () => {
-  wire = await WireRig.open(3);
+  wire = await ServerRig.open(3);
   one = await (await wire.greeted()).attach(instanceOf("1"));
 });
 

@@ -1,17 +1,17 @@
 // Folders that hold what no drive shows: who removes them is told, instead of seeing them come again.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";
-import { WireRig, instanceOf } from "./wire-rig.ts";
-import type { Attached } from "./wire-rig.ts";
+import { ServerRig, instanceOf } from "./server-rig.ts";
+import type { Attached } from "./server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 let top: number;
 let sub: number;
 
 /** A folder with a file and one below it, which another program puts a volume of its own into. */
 beforeEach(async () => {
-  wire = await WireRig.open(7);
+  wire = await ServerRig.open(7);
   one = await (await wire.greeted()).attach(instanceOf("1"));
   top = await one.make(ROOT_NODE, "top", "folder");
   await one.make(top, "file");

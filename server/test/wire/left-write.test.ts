@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { ROOT_NODE, TIMING, chunkOffsets, concatRecipes } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
 import { bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf } from "./wire-rig.ts";
-import type { Attached, Upload } from "./wire-rig.ts";
+import { ServerRig, instanceOf } from "./server-rig.ts";
+import type { Attached, Upload } from "./server-rig.ts";
 
 const MiB = 1024 * 1024;
 const LONG = process.env["RUNNEL_LONG"] === "1";
@@ -17,11 +17,11 @@ const OLD = bytesOf(1, 200_000);
 const RUNS = [bytesOf(2, 700_000), bytesOf(3, 600_000), bytesOf(4, 90_000)] as const;
 const UNKNOWN = bytesOf(5, 150_000);
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 
-async function start(options: Parameters<typeof WireRig.open>[1] = {}, seed = 3): Promise<void> {
-  wire = await WireRig.open(seed, options);
+async function start(options: Parameters<typeof ServerRig.open>[1] = {}, seed = 3): Promise<void> {
+  wire = await ServerRig.open(seed, options);
   one = await (await wire.greeted()).attach(ONE);
 }
 

@@ -2,14 +2,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, encodeRecipe } from "@runnel/shared";
 import { OperationOrder } from "../../src/wire/operation-order.ts";
-import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
-import type { Attached } from "./wire-rig.ts";
+import { ServerRig, instanceOf, kindOf } from "./server-rig.ts";
+import type { Attached } from "./server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 
 beforeEach(async () => {
-  wire = await WireRig.open(5);
+  wire = await ServerRig.open(5);
   one = await (await wire.greeted()).attach(instanceOf("1"));
 });
 

@@ -3,19 +3,19 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Difference, FeedFromServer, VersionId } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, chunkOffsets, decodeRecipeDelta, encodeRecipe } from "@runnel/shared";
 import { bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf } from "./wire-rig.ts";
-import type { Attached } from "./wire-rig.ts";
+import { ServerRig, instanceOf } from "./server-rig.ts";
+import type { Attached } from "./server-rig.ts";
 
 const FIRST = bytesOf(1, 60_000);
 
-let wire: WireRig;
+let wire: ServerRig;
 let author: Attached;
 let reader: Attached;
 let file: number;
 let version: number;
 
 beforeEach(async () => {
-  wire = await WireRig.open(8);
+  wire = await ServerRig.open(8);
   author = await (await wire.greeted()).attach(instanceOf("1"));
   reader = await (await wire.greeted()).attach(instanceOf("2"));
   await reader.find({ isDeep: true, follow: true });

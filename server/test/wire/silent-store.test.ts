@@ -4,15 +4,15 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE, chunkOffsets } from "@runnel/shared";
 import { readRun } from "../../src/content/version-reader.ts";
 import { FOLDER, bytesOf } from "../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "./wire-rig.ts";
-import type { Attached } from "./wire-rig.ts";
+import { ServerRig, instanceOf, kindOf } from "./server-rig.ts";
+import type { Attached } from "./server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 const OLD = bytesOf(1, 200_000);
 
 beforeEach(async () => {
-  wire = await WireRig.open(3);
+  wire = await ServerRig.open(3);
   one = await (await wire.greeted()).attach(instanceOf("1"));
 });
 

@@ -1,7 +1,7 @@
 // A client that asks and does not read: what its answers cost the server.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, RunnelError, SeededRandom, type VersionId } from "@runnel/shared";
-import { type Client, WireRig, instanceOf, kindOf } from "./wire-rig.ts";
+import { type Client, ServerRig, instanceOf, kindOf } from "./server-rig.ts";
 
 const REQUESTS = 200;
 /** 64 kbit/s. */
@@ -9,10 +9,10 @@ const SLOW = { bytesPerSecond: 8_000 };
 /** Turns of a tenth of a second: all of them take a quarter of an hour. */
 const TURNS = 10_000;
 
-let wire: WireRig;
+let wire: ServerRig;
 
 beforeEach(async () => {
-  wire = await WireRig.open(2);
+  wire = await ServerRig.open(2);
 });
 
 afterEach(() => wire.close());

@@ -16,14 +16,14 @@ import {
 } from "@runnel/shared";
 import type { Channel, RecipePart } from "@runnel/shared";
 import { bytesOf } from "../../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "../wire-rig.ts";
-import type { Attached } from "../wire-rig.ts";
+import { ServerRig, instanceOf, kindOf } from "../server-rig.ts";
+import type { Attached } from "../server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 
 beforeEach(async () => {
-  wire = await WireRig.open(2);
+  wire = await ServerRig.open(2);
   one = await (await wire.greeted()).attach(instanceOf("1"));
 });
 

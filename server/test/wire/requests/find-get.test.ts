@@ -2,14 +2,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FIND_GET_ITEM, LIMITS, ROOT_NODE, check, decodeRecipe, recipeSize } from "@runnel/shared";
 import { bytesOf } from "../../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "../wire-rig.ts";
-import type { Attached } from "../wire-rig.ts";
+import { ServerRig, instanceOf, kindOf } from "../server-rig.ts";
+import type { Attached } from "../server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 
 beforeEach(async () => {
-  wire = await WireRig.open(4);
+  wire = await ServerRig.open(4);
   one = await (await wire.greeted()).attach(instanceOf("1"));
 });
 

@@ -2,15 +2,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
 import { bytesOf } from "../../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf } from "../wire-rig.ts";
-import type { Attached, Result } from "../wire-rig.ts";
+import { ServerRig, instanceOf, kindOf } from "../server-rig.ts";
+import type { Attached, Result } from "../server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 let other: Attached;
 
 beforeEach(async () => {
-  wire = await WireRig.open(6);
+  wire = await ServerRig.open(6);
   one = await (await wire.greeted()).attach(instanceOf("1"));
   other = await (await wire.greeted()).attach(instanceOf("2"));
   await other.find({ isDeep: true, follow: true });

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, STATUS_ITEM, check, checkResult } from "@runnel/shared";
 import type { StatusEntry, VolumeStatus } from "@runnel/shared";
-import { WireRig, instanceOf } from "../wire-rig.ts";
-import type { Attached } from "../wire-rig.ts";
+import { ServerRig, instanceOf } from "../server-rig.ts";
+import type { Attached } from "../server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 
 async function attach(): Promise<void> {
@@ -13,7 +13,7 @@ async function attach(): Promise<void> {
 }
 
 beforeEach(async () => {
-  wire = await WireRig.open(3);
+  wire = await ServerRig.open(3);
   await attach();
 });
 

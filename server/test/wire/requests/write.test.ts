@@ -12,17 +12,17 @@ import {
 } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
 import { bytesOf } from "../../volume/volume-rig.ts";
-import { WireRig, instanceOf, kindOf, part } from "../wire-rig.ts";
-import type { Attached, Upload } from "../wire-rig.ts";
+import { ServerRig, instanceOf, kindOf, part } from "../server-rig.ts";
+import type { Attached, Upload } from "../server-rig.ts";
 
-let wire: WireRig;
+let wire: ServerRig;
 let one: Attached;
 const ONE = instanceOf("1");
 const OLD = bytesOf(1, 200_000);
 const NEW = bytesOf(2, 30_000);
 
-async function start(options: Parameters<typeof WireRig.open>[1] = {}): Promise<void> {
-  wire = await WireRig.open(3, options);
+async function start(options: Parameters<typeof ServerRig.open>[1] = {}): Promise<void> {
+  wire = await ServerRig.open(3, options);
   one = await (await wire.greeted()).attach(ONE);
 }
 

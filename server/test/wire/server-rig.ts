@@ -1,4 +1,5 @@
-// Clients of a real volume over simulated lines: the protocol's own Connection in the client's role against ConnectionHandler.
+// The one server of this workspace's tests: a volume, and clients of it over simulated lines. A client is the protocol's own
+// Connection against ConnectionHandler.
 import type {
   Channel,
   ChunkPreset,
@@ -42,7 +43,14 @@ export interface Result {
   conflict: boolean;
 }
 
-export class WireRig {
+interface Line {
+  link: SimulatedLink;
+  /** The server's end. */
+  far: SimulatedLink;
+  handler: ConnectionHandler;
+}
+
+export class ServerRig {
   readonly rig: VolumeRig;
   readonly handlers = new Set<ConnectionHandler>();
   /** With those that ended while something that they were asked for was under way. */
@@ -62,17 +70,17 @@ export class WireRig {
     this.failedLogins = new FailedLogins(rig.clock);
   }
 
-  static async open(seed = 1, options: ConstructorParameters<typeof VolumeRig>[1] = {}): Promise<WireRig> {
-    return new WireRig(await VolumeRig.open(seed, options));
+  static async open(seed = 1, options: ConstructorParameters<typeof VolumeRig>[1] = {}): Promise<ServerRig> {
+    return new ServerRig(await VolumeRig.open(seed, options));
   }
 
-  /** `back`: for what the server sends, where that differs. */
-  connect(line: Partial<LineConditions> = {}, back = line): Client {
+  /** A line to the server that has said nothing yet; `back`: conditions of what the server sends, where those differ. */
+  dial(line: Partial<LineConditions> = {}, back = line): Line {
     const { clock, executor, volume, warnings } = this.rig;
     const there = { ...LINE, ...line };
-    const [dialing, accepting] = SimulatedLink.pair(clock, new SeededRandom(1), there, { ...LINE, ...back });
+    const [link, far] = SimulatedLink.pair(clock, new SeededRandom(1), there, { ...LINE, ...back });
     const handler: ConnectionHandler = new ConnectionHandler({
-      link: accepting,
+      link: far,
       clock,
       executor,
       volume: (name) => {
@@ -90,7 +98,12 @@ export class WireRig {
     });
     this.handlers.add(handler);
     this.present.add(handler);
-    return new Client(this.rig, dialing, accepting);
+    return { link, far, handler };
+  }
+
+  connect(line: Partial<LineConditions> = {}, back = line): Client {
+    const { link, far } = this.dial(line, back);
+    return new Client(this.rig, link, far);
   }
 
   async greeted(line: Partial<LineConditions> = {}, back = line): Promise<Client> {
@@ -140,6 +153,13 @@ export class Client {
   }
 
   async attach(instance: string, more: object = {}): Promise<Attached> {
+    const attached = await this.attachUnheard(instance, more);
+    void attached.listen();
+    return attached;
+  }
+
+  /** Leaves the feed to the test. */
+  async attachUnheard(instance: string, more: object = {}): Promise<Attached> {
     const channel = this.connection.open("attach", { volume: "docs", instance, wantsNodes: true, ...more });
     const facts = checkResult("attach", await this.rig.run(channel.next()));
     return new Attached(this, channel, facts, instance);
@@ -166,10 +186,10 @@ export class Attached {
     this.facts = facts;
     this.instance = instance;
     this.nextNode = facts.nodes?.[0] ?? 0;
-    void this.listen();
   }
 
-  private async listen(): Promise<void> {
+  /** Records what comes on the feed, and acknowledges it. */
+  async listen(): Promise<void> {
     try {
       for (let item = await this.channel.next(); item !== undefined; item = await this.channel.next()) {
         const told = check(FEED_FROM_SERVER, item, "feed");
@@ -397,4 +417,7 @@ export function part(
   return { bytes: bytes.subarray(offsets[from], offsets[to]), recipe: sliceRecipe(recipe, from, to) };
 }
 
-export const instanceOf = (digit: string): string => digit.repeat(32);
+/** A name as the 32 hex digits of an instance. */
+export function instanceOf(name: string): string {
+  return Buffer.from(name).toString("hex").padEnd(32, "0");
+}
