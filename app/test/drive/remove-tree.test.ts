@@ -10,7 +10,7 @@ const AS_OF = 20;
 interface Asked {
   name: string;
   asOf: number;
-  isPart?: boolean;
+  isPartial?: boolean;
 }
 
 /** A server with so many files in the folder "many". */
@@ -23,10 +23,10 @@ function serverOf(files: number, refuses?: RunnelError) {
     replica: { facts: () => ({ seq: AS_OF }), countBelow: () => files, pathOf: () => "many/changed" },
     session: { current: async () => undefined },
     operations: {
-      change: async (op: string, { isPart, ...body }: Asked) => {
-        asked.push({ ...body, ...(isPart === undefined ? {} : { isPart }), name: `${op} ${body.name}` });
+      change: async (op: string, { isPartial, ...body }: Asked) => {
+        asked.push({ ...body, ...(isPartial === undefined ? {} : { isPartial }), name: `${op} ${body.name}` });
         if (refuses !== undefined && asked.length > 2) throw refuses;
-        if (left > LIMITS.removeAllNodes && isPart !== true) throw new RunnelError("TooLarge", op, "Too many.");
+        if (left > LIMITS.removeAllNodes && isPartial !== true) throw new RunnelError("TooLarge", op, "Too many.");
         left = Math.max(0, left - LIMITS.removeAllNodes);
         return { node: left === 0 ? MANY : MANY + left, seq: AS_OF + 1, version: 0, conflict: false };
       },
@@ -50,7 +50,7 @@ test.each([20_000, 200_000])(
     const { asked, notified, remove } = serverOf(files);
     await remove();
     const deps = Math.ceil((files + 1) / LIMITS.removeAllNodes);
-    expect(asked).toEqual([whole, ...Array.from({ length: deps }, () => ({ ...whole, isPart: true }))]);
+    expect(asked).toEqual([whole, ...Array.from({ length: deps }, () => ({ ...whole, isPartial: true }))]);
     expect(notified).toEqual(Array.from({ length: deps }, (_, at) => `${at * LIMITS.removeAllNodes} of ${files}`));
   },
 );

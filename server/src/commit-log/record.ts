@@ -94,7 +94,7 @@ function decode(payload: Uint8Array): { record: LoggedRecord; dataOffset: number
 }
 
 function flat(record: LoggedRecord): unknown {
-  if (record.kind === "commit") return { ...record, operation: flatten(record.operation) };
+  if (record.kind === "commit") return { ...record, id: flatId(record.id), operation: flatten(record.operation) };
   return record.kind === "together" ? { ...record, commits: record.commits.map(flat) } : record;
 }
 
@@ -104,7 +104,20 @@ function round(record: LoggedRecord): LoggedRecord {
 }
 
 function roundCommit(record: CommitRecord): CommitRecord {
-  return { ...record, operation: unflatten(record.operation) };
+  return { ...record, id: roundId(record.id), operation: unflatten(record.operation) };
+}
+
+/** On disk a step is `isPart` [F71]. */
+function flatId(id: OperationId | undefined): unknown {
+  if (id?.isStep === undefined) return id;
+  const { isStep: isPart, ...rest } = id;
+  return { ...rest, isPart };
+}
+
+function roundId(id: (OperationId & { isPart?: true }) | undefined): OperationId | undefined {
+  if (id?.isPart === undefined) return id;
+  const { isPart: isStep, ...rest } = id;
+  return { ...rest, isStep };
 }
 
 /** Recipes go as their encoded bytes. */

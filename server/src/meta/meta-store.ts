@@ -25,7 +25,7 @@ export interface OperationId {
   /** When, by the client's clock: the ctime of what the operation touches. Without it the server's. */
   timeNs?: bigint;
   /** Marks one of several steps that the operation comes to, other than the one with its result. */
-  isPart?: true;
+  isStep?: true;
 }
 
 /**

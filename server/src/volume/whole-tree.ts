@@ -14,7 +14,7 @@ export interface WholeTree {
   /** Seq of the request: what changed after it is not removed, nor anything else then. */
   asOf: number;
   /** Limits the removal to as much of what is below as one operation removes [W120]. */
-  isPart: boolean;
+  isPartial: boolean;
 }
 
 type Removal = Submission["operation"] & { op: "remove" };
@@ -32,7 +32,7 @@ export async function removalsOf(
   const { folder, name, node } = tree;
   const itself: Removal = { op: "remove", folder, name, node, isFolder: true };
   const submit = (operation: Removal, isLast: boolean): Submission => {
-    return { operation, id: isLast ? id : { ...id, isPart: true }, data: NO_DATA, holder };
+    return { operation, id: isLast ? id : { ...id, isStep: true }, data: NO_DATA, holder };
   };
   // Executed before: the answer is the stored one.
   if ((await meta.result(id.instance, id.n)) !== undefined) return [submit(itself, true)];
@@ -45,7 +45,7 @@ export async function removalsOf(
       detail: { node: state.node, current: state.version },
     });
   if (state.type !== "folder") throw new RunnelError("NotFolder", "removeAll", `Node ${node} is not a folder.`);
-  const found = tree.isPart ? await someBelow(meta, state, itself) : (await below(meta, state, itself)).toReversed();
+  const found = tree.isPartial ? await someBelow(meta, state, itself) : (await below(meta, state, itself)).toReversed();
   await mustBeUnchanged(meta, found, tree.asOf);
   for (const { removal } of found) {
     const checked = removal.isFolder ? content.checkExcluded(removal.node) : undefined;

@@ -85,6 +85,13 @@ describe("records of the commit log", () => {
     expect(operation.content.recipe?.digests).toEqual(new Uint8Array(32).fill(1));
   });
 
+  test("[F71] a step of a batch comes back, and is called `isPart` on disk", () => {
+    const step: CommitRecord = { ...WRITE, id: { instance: "00".repeat(16), n: 4, digest: DATA, isStep: true } };
+    const { bytes } = encodeRecord({ kind: "together", seq: 7, commits: [step, WRITE] }, new Uint8Array(0));
+    expect(Buffer.from(bytes).includes("isPart")).toBe(true);
+    expect(decodeRecord(bytes).record).toMatchObject({ commits: [{ id: { n: 4, isStep: true } }, { id: { n: 4 } }] });
+  });
+
   test("[F62] a handle record comes back with its seq and bytes", () => {
     const { record } = decodeRecord(encodeRecord({ kind: "handle", seq: 9, handle: DATA }, new Uint8Array(0)).bytes);
     expect(record).toMatchObject({ kind: "handle", seq: 9 });

@@ -285,7 +285,7 @@ export class VolumeRig {
     path: string,
     { asOf = this.volume.seq, n }: { asOf?: number; n?: number } = {},
   ): Promise<OperationResult> {
-    const tree = { ...(await this.split(path)), node: await this.nodeAt(path), asOf, isPart: false };
+    const tree = { ...(await this.split(path)), node: await this.nodeAt(path), asOf, isPartial: false };
     const id = this.id(n);
     const find = (): ReturnType<typeof removalsOf> => removalsOf(this.volume, tree, id, undefined);
     const { result, acknowledged } = await this.volume.submitBatch(find, id, undefined);

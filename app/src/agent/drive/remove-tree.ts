@@ -75,8 +75,8 @@ export class RemoveTree {
   }
 
   /** Resolves to the last node that was removed. */
-  private async removeAll({ folder, name, state: { node } }: Place, asOf: number, isPart: boolean): Promise<number> {
-    const body = { folder, name, node, asOf, ...(isPart ? { isPart } : {}) };
+  private async removeAll({ folder, name, state: { node } }: Place, asOf: number, isPartial: boolean): Promise<number> {
+    const body = { folder, name, node, asOf, ...(isPartial ? { isPartial } : {}) };
     const answer = await this.deps.operations.change("removeAll", body, []);
     return checkResult("removeAll", answer).node;
   }

@@ -77,8 +77,8 @@ class Checker {
 
   private eachOnce(): void {
     const done = new Set<string>();
-    for (const { instance, client, n, isPart, op, name, seq } of this.truth.commits) {
-      if (n === 0 || isPart) continue;
+    for (const { instance, client, n, isStep, op, name, seq } of this.truth.commits) {
+      if (n === 0 || isStep) continue;
       if (done.has(`${instance}/${n}`))
         this.verdict.violations.push(`twice: operation ${n} of ${client}, ${op} ${name}, again as commit ${seq}`);
       done.add(`${instance}/${n}`);

@@ -10,7 +10,7 @@ export interface Decided {
   /** Number among the instance's operations; 0 for what programs on the server did. */
   n: number;
   /** True for each of several that one operation came to. */
-  isPart: boolean;
+  isStep: boolean;
   op: string;
   /** The name that it was about, or the new one of a rename; "" for what has none. */
   name: string;
@@ -49,7 +49,7 @@ export function decidedOf({ id, operation }: PlanRequest, planned: Planned): Dec
     seq: change.seq,
     instance: id?.instance ?? "",
     n: id?.n ?? 0,
-    isPart: id?.isPart === true,
+    isStep: id?.isStep === true,
     op: operation.op,
     name: nameOf(operation as Operation),
     bindings: change.bindings.map(({ folder, name, node }) => ({ folder, name, node })),

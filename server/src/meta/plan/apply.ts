@@ -214,7 +214,7 @@ export function apply(tables: MetaTables, request: PlanRequest, decision: Decisi
   const { change, result } = decision;
   applyRecipe(tables, request.operation);
   const content = change === undefined ? undefined : applyChange(tables, request, change, result);
-  if (request.id !== undefined && request.id.isPart !== true) {
+  if (request.id !== undefined && request.id.isStep !== true) {
     const { instance, n, digest } = request.id;
     tables.putResult(instance, n, { digest, result });
   }

@@ -56,7 +56,7 @@ function decide(
 
 /** The stored answer when the operation was executed before. @throws Invalid for a number used again, Busy when too many are not reported received. */
 function executedBefore(tables: MetaTables, request: PlanRequest): Planned | undefined {
-  if (request.id === undefined || request.id.isPart === true) return undefined;
+  if (request.id === undefined || request.id.isStep === true) return undefined;
   const { instance, n, digest } = request.id;
   const stored = tables.result(instance, n);
   if (stored !== undefined) {

@@ -78,8 +78,8 @@ export async function serveRemoveAll(
   attachment.forgetUpTo(request.received, request.but);
   return order.run(inOrder(request), async ({ before, executed }) => {
     const results = await before;
-    const { name, asOf, n, timeNs, isPart = false } = request;
-    const tree = { folder: results.node(request.folder), name, node: results.node(request.node), asOf, isPart };
+    const { name, asOf, n, timeNs, isPartial = false } = request;
+    const tree = { folder: results.node(request.folder), name, node: results.node(request.node), asOf, isPartial };
     const digest = digestOf(encodeCbor({ op: "removeAll", ...tree }));
     const id: OperationId = { instance, n, digest, ...timed(timeNs) };
     const { result, acknowledged } = await volume.submitBatch(() => removalsOf(volume, tree, id, holder), id, holder);

@@ -170,7 +170,7 @@ describe("removing a whole tree", () => {
     await other.find({ isDeep: true, follow: true });
     const asOf = seq();
     const part = (at: number): Promise<Result> =>
-      one.change("removeAll", { folder: ROOT_NODE, name: "top", node: top, asOf: at, isPart: true });
+      one.change("removeAll", { folder: ROOT_NODE, name: "top", node: top, asOf: at, isPartial: true });
     const first = await part(asOf);
     expect(first.seq).toBe(asOf + LIMITS.removeAllNodes);
     expect(first.node).not.toBe(top);

@@ -60,7 +60,7 @@ export const CHANGE_REQUESTS = {
       node: nodeOrResult,
       asOf: count,
       /** Removes only as much of what is below as one operation may; the folder itself once that is all. */
-      isPart: z.boolean().optional(),
+      isPartial: z.boolean().optional(),
     }),
     result: operationResult,
     sample: ({ folder }) => ({ folder: ROOT_NODE, name: "folder", node: folder, asOf: 1_000 }),

@@ -91,7 +91,7 @@ describe("records that outlive the ids", () => {
     await rig.removeAll("docs");
     await rig.kill();
     const together = (await records(rig)).filter((record) => record.kind === "together");
-    expect(together.map(({ commits }) => commits.map(({ paths, id }) => [paths?.path, id?.isPart]))).toEqual([
+    expect(together.map(({ commits }) => commits.map(({ paths, id }) => [paths?.path, id?.isStep]))).toEqual([
       [
         ["docs/c", true],
         ["docs/big", true],
