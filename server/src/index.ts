@@ -33,7 +33,7 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const adopted = new Set<string>();
   const volumes = settings.volumes.map((each) => ({
     ...each,
-    look: async () => {
+    probe: async () => {
       // A folder that comes later may lie elsewhere by then.
       await checkFolders(settings.volumes, settings.dataFolder);
       if (toAdopt.delete(each.name)) {
@@ -48,17 +48,17 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   }));
   const user = settings.user === undefined ? undefined : await userNamed(settings.user);
   const listening = user === undefined ? {} : { listening: () => becomeUser(user, settings.dataFolder) };
-  const room = settings.connections === undefined ? {} : { connections: settings.connections };
-  const parts = { clock, executor, host, port, software: "Runnel server", warn, volumes, ...listening };
+  const crowd = settings.connections === undefined ? {} : { connections: settings.connections };
+  const deps = { clock, executor, host, port, software: "Runnel server", warn, volumes, ...listening };
   const { tls, hostname } = settings;
   const secrets = LocalSecrets.ofUserOr(settings.secretPath);
   const security = await securityOf(disk, clock, settings);
   const acceptor = new WsAcceptor(
     { identity: () => security?.identity, ...(tls === undefined ? { secrets } : {}) },
-    room,
+    crowd,
   );
   try {
-    const server = await serve({ ...parts, acceptor, isSecure: tls !== undefined, security });
+    const server = await serve({ ...deps, acceptor, isSecure: tls !== undefined, security });
     return security === undefined ? server : await withAdmin(server, security, hostname);
   } catch (error) {
     await security?.release();

@@ -8,11 +8,11 @@ import type { Volume } from "./volume/volume.ts";
  * Interval at which a folder that is gone, or back, is noticed: 2 s are promised [F110], with as much again for slow
  * disks.
  */
-const LOOK_MS = 1_000;
-/** The pause after a look that promised too much doubles up to this: opening reads the whole index. */
-const LOOK_MS_MAX = 30_000;
+const PROBE_MS = 1_000;
+/** The pause after a probe that promised too much doubles up to this: opening reads the whole index. */
+const PROBE_PAUSE_MS_MAX = 30_000;
 /** Interval at which a person is told how far the first scan has come. */
-const TELL_MS = 3_000;
+const REPORT_MS = 3_000;
 /** When a client that came too early may ask again. */
 const ASK_AGAIN_MS = 2_000;
 
@@ -26,9 +26,9 @@ export interface OpenedVolume {
 export interface Offer {
   name: string;
   folder: string;
-  /** @throws RunnelError with a sentence for a person; Unavailable while the folder is not there: then it is looked at again. */
-  look(): Promise<void>;
-  /** @throws as look. `gone` may be told once, any time from here on. */
+  /** @throws RunnelError with a sentence for a person; Unavailable while the folder is not there: then it is probed again. */
+  probe(): Promise<void>;
+  /** @throws as probe. `gone` may be told once, any time from here on. */
   open(gone: (reason: string) => void): Promise<OpenedVolume>;
 }
 
@@ -50,7 +50,7 @@ export class ServedVolume {
   /** Why it is not open. */
   #why: string | undefined;
   #timer: Timer | undefined;
-  #pauseMs = LOOK_MS;
+  #pauseMs = PROBE_MS;
   /** Work under way: one thing after another. */
   #work: Promise<void> = Promise.resolve();
   readonly #closing = Promise.withResolvers<void>();
@@ -87,7 +87,7 @@ export class ServedVolume {
 
   /** Resolves when it is open, or is known not to be for now. @throws RunnelError when waiting does not mend it. */
   async start(): Promise<void> {
-    this.#work = this.offer.look().then(() => this.#open());
+    this.#work = this.offer.probe().then(() => this.#open());
     try {
       await this.#work;
     } catch (error) {
@@ -101,7 +101,7 @@ export class ServedVolume {
   async #whyGone(failure: unknown): Promise<string | undefined> {
     if (isRunnelError(failure, "Unavailable")) return failure.message;
     try {
-      await this.offer.look();
+      await this.offer.probe();
       return undefined;
     } catch (now) {
       return isRunnelError(now, "Unavailable") ? now.message : undefined;
@@ -132,13 +132,13 @@ export class ServedVolume {
     }
     this.#opened = opened;
     this.#why = undefined;
-    this.#pauseMs = LOOK_MS;
+    this.#pauseMs = PROBE_MS;
     this.#watch(opened);
   }
 
   #watch(opened: OpenedVolume): void {
     if (this.#isClosed || this.#opened !== opened) return;
-    this.#timer = this.#deps.clock.after(LOOK_MS, () => {
+    this.#timer = this.#deps.clock.after(PROBE_MS, () => {
       // Findings are reported by `gone`.
       opened.volume.content.checkRoot().then(
         () => this.#watch(opened),
@@ -152,19 +152,19 @@ export class ServedVolume {
     this.#firstScan = volume;
     this.#why = undefined;
     const { clock, warn } = this.#deps;
-    let isTold = false;
+    let isReported = false;
     let timer: Timer | undefined;
     const reportLater = (): void => {
-      timer = clock.after(TELL_MS, () => {
+      timer = clock.after(REPORT_MS, () => {
         warn(`Taking in the folder of ${this.name}: ${entries(volume)} so far.`);
-        isTold = true;
+        isReported = true;
         reportLater();
       });
     };
     reportLater();
     try {
-      await Promise.race([volume.looked, this.#closing.promise]);
-      if (isTold) warn(`The folder of ${this.name} is taken in.`);
+      await Promise.race([volume.firstScan, this.#closing.promise]);
+      if (isReported) warn(`The folder of ${this.name} is taken in.`);
     } finally {
       timer?.cancel();
       this.#firstScan = undefined;
@@ -217,13 +217,13 @@ export class ServedVolume {
     const before = this.#why;
     let isThere = false;
     try {
-      await this.offer.look();
+      await this.offer.probe();
       isThere = true;
       await this.#open();
       this.#deps.warn(`The volume ${this.name} is served now.`);
     } catch (error) {
       const { kind, message } = fromSystemError(error, "serve");
-      this.#pauseMs = isThere ? Math.min(2 * this.#pauseMs, LOOK_MS_MAX) : LOOK_MS;
+      this.#pauseMs = isThere ? Math.min(2 * this.#pauseMs, PROBE_PAUSE_MS_MAX) : PROBE_MS;
       const why = kind === "Unavailable" ? message : `it cannot be opened (${kind}).`;
       if (kind !== "Unavailable" && why !== before) this.#deps.warn(`The volume ${this.name} cannot be opened.`, error);
       // Progress shown meanwhile, for instance that the folder is being taken in, is over.

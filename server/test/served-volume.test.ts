@@ -9,7 +9,7 @@ let clock: SimulatedClock;
 /** Fault of the folder; undefined when nothing is wrong. */
 let fault: RunnelError | undefined;
 let isNew: boolean;
-let looked: PromiseWithResolvers<void>;
+let firstScan: PromiseWithResolvers<void>;
 let gone: (reason: string) => void;
 /** Called by opening. */
 let opens: () => void;
@@ -20,7 +20,7 @@ beforeEach(() => {
   clock = new SimulatedClock();
   fault = undefined;
   isNew = false;
-  looked = Promise.withResolvers();
+  firstScan = Promise.withResolvers();
   opens = () => undefined;
   events = [];
   warnings = [];
@@ -34,7 +34,7 @@ function served(): ServedVolume {
   const opened = (): OpenedVolume => ({
     volume: {
       isNew,
-      looked: looked.promise,
+      firstScan: firstScan.promise,
       content: {
         status: () => ({ look: { why: "start", done: 1234, total: 0 } }),
         checkRoot: async () => {
@@ -50,7 +50,7 @@ function served(): ServedVolume {
     {
       name: "docs",
       folder: "/srv/docs",
-      look: async () => {
+      probe: async () => {
         if (fault !== undefined) throw fault;
       },
       open: async (tell) => {
@@ -106,7 +106,7 @@ describe("a folder that is not there", () => {
     await clock.advance(10);
     fault = away();
     gone(NOT_THERE);
-    looked.reject(fault);
+    firstScan.reject(fault);
     await starting;
     expect(events).toEqual(["opened", "closed", "released"]);
     await volume.close();
@@ -156,7 +156,7 @@ test("[W111] a folder that is taken in is Busy to who attaches, with how far tha
   );
   await clock.advance(7_000);
   expect(warnings).toEqual(Array.from({ length: 2 }, () => "Taking in the folder of docs: 1234 entries so far."));
-  looked.resolve();
+  firstScan.resolve();
   await starting;
   expect(warnings.at(-1)).toBe("The folder of docs is taken in.");
   expect(volume.mustBeOpen()).toBe(volume.volume);

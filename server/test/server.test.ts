@@ -59,7 +59,7 @@ async function start(security?: Security): Promise<Ground> {
       {
         name: "docs",
         folder: "/srv/docs",
-        look: () => opening,
+        probe: () => opening,
         open: () => Promise.reject(new RunnelError("Unavailable", "serve", "There is none.")),
       },
     ],

@@ -92,7 +92,7 @@ async function open(folder: string, dataFolder: string): Promise<OpenedVolume> {
       warn: (message, error) => console.error(message, error ?? ""),
     },
   );
-  await opened.volume.looked;
+  await opened.volume.firstScan;
   return opened;
 }
 

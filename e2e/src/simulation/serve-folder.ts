@@ -32,7 +32,7 @@ export function serveFolder({ acceptor, opened, ...ground }: ServerGround): Prom
     volumes: [
       {
         ...settings,
-        look: () => probeFolder(settings, host),
+        probe: () => probeFolder(settings, host),
         open: async (gone) => opened(await openVolume(settings, host, gone)),
       },
     ],

@@ -34,12 +34,13 @@ export class LogKeeper {
     this.#arm();
   }
 
-  /** A commit that must be brought up has its record in this segment. */
-  wrote(seq: number, segment: number): void {
+  /** Adds a commit that is to be applied, and has its record in this segment. */
+  addCommit(seq: number, segment: number): void {
     this.#lastOf.set(segment, Math.max(seq, this.#lastOf.get(segment) ?? 0));
   }
 
-  up(seq: number): void {
+  /** Records that all commits up to this are in the plain folder. */
+  recordApplied(seq: number): void {
     this.#appliedSeq = Math.max(seq, this.#appliedSeq);
   }
 

@@ -252,7 +252,7 @@ export class MetaCore implements SyncMetaStore {
       for (const notice of notices) {
         const key = fullKey(notice);
         const same = kept.get(key);
-        const now = same === undefined ? notice : together(same, notice);
+        const now = same === undefined ? notice : joinNotices(same, notice);
         kept.delete(key);
         kept.set(key, now);
         this.#write.putNotice(now);
@@ -303,7 +303,7 @@ function fullKey(notice: Notice): string {
 }
 
 /** Merges what both notices know of a file. */
-function together(before: Notice, after: Notice): Notice {
+function joinNotices(before: Notice, after: Notice): Notice {
   if (before.kind !== "lost" || after.kind !== "lost") return after;
   const path = after.path === "" ? before.path : after.path;
   // Told twice, after a crash, it is one all the same.

@@ -4,8 +4,8 @@ import type { Clock, Timer, VersionId } from "@runnel/shared";
 import { LIMITS, RunnelError } from "@runnel/shared";
 import type { ByteRange, TakeBytes } from "../content/content-store.ts";
 
-/** Bringing up waits so long for a client that connects again, and for each piece. */
-const PATIENCE_MS = 10_000;
+/** Applying waits so long for a client that connects again, and for each piece. */
+const ANSWER_TIMEOUT_MS = 10_000;
 /** More than that is not asked for. */
 const ASKED_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -89,7 +89,7 @@ export class Supplies {
 
   #wait(asked: Asked): void {
     asked.timer?.cancel();
-    asked.timer = this.#clock.after(PATIENCE_MS, () => {
+    asked.timer = this.#clock.after(ANSWER_TIMEOUT_MS, () => {
       this.#gone.add(asked.instance);
       asked.end();
     });

@@ -2,13 +2,7 @@
 // meta store is recover.ts.
 import type { Clock, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
-import type {
-  ContentCallbacks,
-  ContentEngine,
-  ContentStore,
-  ResumableFile,
-  SalvageReport,
-} from "../content/content-store.ts";
+import type { ContentEngine, ContentStore, SalvageReport } from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
@@ -44,7 +38,7 @@ export interface VolumeDeps {
   logSegmentBytes?: number;
   /** Bytes that a device may have staged, or an instance where devices are not known; by default LIMITS.stagedBytes. */
   stagedBytesMax?: number;
-  /** The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not up waits there. */
+  /** The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not applied waits there. */
   gone?(reason: string): void;
   warn(message: string, error?: unknown): void;
 }
@@ -72,9 +66,9 @@ export class Volume {
   readonly #warn: VolumeDeps["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
   readonly salvaged: SalvageReport | undefined;
-  /** The folder has been looked through once since the start. A folder never read before looks empty until then. Rejects with Unavailable if the folder goes. */
-  readonly looked: Promise<void>;
-  /** The index was empty at the start: nothing is known but what this start's look brings. */
+  /** Resolves when the folder has been scanned once since the start: one never read before looks empty until then. Rejects with Unavailable if it goes. */
+  readonly firstScan: Promise<void>;
+  /** The index was empty at the start: nothing is known but what the first scan brings. */
   readonly isNew: boolean;
   #lastSeq: number;
   readonly #seqAtStart: number;
@@ -97,7 +91,7 @@ export class Volume {
     this.log = opened.log;
     this.#engine = opened.engine;
     this.#lastSeq = this.#seqAtStart = opened.facts.seq;
-    this.looked = opened.looked;
+    this.firstScan = opened.firstScan;
     this.isNew = opened.facts.seq === 0;
     this.#warn = deps.warn;
     this.recipes = new RecipeCache(opened.meta);
@@ -120,7 +114,7 @@ export class Volume {
     this.#indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
     const { appliedSeq } = opened.facts;
     this.#keeper = new LogKeeper({ log, meta, clock, warn, appliedSeq, segmentBytesMax: deps.logSegmentBytes });
-    for (const { seq, data } of opened.commits) if (data !== undefined) this.#keeper.wrote(seq, data.segment);
+    for (const { seq, data } of opened.commits) if (data !== undefined) this.#keeper.addCommit(seq, data.segment);
   }
 
   /**
@@ -153,25 +147,46 @@ export class Volume {
     const feed = new Feed(deps.clock, deps.termMs, attached);
     let volume: Volume;
     const supplies = new Supplies(deps.clock, (instance, version, ranges) => feed.lack(instance, version, ranges));
-    const looked = Promise.withResolvers<void>();
-    looked.promise.catch(() => undefined);
+    const firstScan = Promise.withResolvers<void>();
+    firstScan.promise.catch(() => undefined);
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
     const space = new FreeSpace(deps.data, deps.clock);
     const queue = new CommitQueue(log, meta, deps.clock, space, indexedTo, (published) => volume.#committed(published));
-    const content = await engine.open(
-      meta,
-      hostOf(log, queue, feed, supplies, {
-        up: (seq) => volume.#keeper.up(seq),
-        cut: (version, recipe) => volume.#indexer.index(version, recipe),
-        scanned: () => volume.#indexer.schedule(),
-        looked: looked.resolve,
-        left: (files) => volume.uploads.addDetached(files),
-        gone: (reason) => {
-          looked.reject(new RunnelError("Unavailable", "serve", reason));
-          deps.gone?.(reason);
-        },
-      }),
-    );
+    // Until the folder has been scanned, nobody's picture of it counts as current.
+    feed.withdraw();
+    const content = await engine.open(meta, {
+      externalChanges: async (operations, isSuperseded) => {
+        const planned = await queue.submitAll(operations, isSuperseded);
+        for (const operation of operations)
+          if (operation.op === "setRecipe") volume.#indexer.index(operation.version, operation.recipe);
+        return planned;
+      },
+      recordIntent: async (seq, handle) => {
+        await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
+      },
+      recordWaiting: async (seqs) => {
+        await log.append([encodeRecord({ kind: "wait", seq: seqs[0] ?? 0, seqs }, NO_DATA).bytes]);
+      },
+      askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
+      readLog: (place, offset, length) => log.read(place, offset, length),
+      applied: (seq) => {
+        volume.#keeper.recordApplied(seq);
+        // A hint: without it salvage has more to examine.
+        log.write([encodeRecord({ kind: "up", seq }, NO_DATA).bytes]).catch(() => undefined);
+      },
+      uncertain: () => feed.withdraw(),
+      scanned: () => {
+        feed.restore();
+        volume.#indexer.schedule();
+        firstScan.resolve();
+      },
+      unavailable: (reason) => {
+        feed.withdraw();
+        firstScan.reject(new RunnelError("Unavailable", "serve", reason));
+        deps.gone?.(reason);
+      },
+      resumable: (files) => volume.uploads.addDetached(files),
+    });
     volume = new Volume(deps, {
       engine,
       log,
@@ -183,7 +198,7 @@ export class Volume {
       facts,
       salvaged,
       commits: recovered.commits,
-      looked: looked.promise,
+      firstScan: firstScan.promise,
     });
     try {
       await content.start(recovered.commits, recovered.handles);
@@ -305,7 +320,7 @@ export class Volume {
     for (const { operation, id, change, result, data } of published) {
       this.#lastSeq = change.seq;
       if (!isExternal(operation)) {
-        if (data !== undefined) this.#keeper.wrote(change.seq, data.segment);
+        if (data !== undefined) this.#keeper.addCommit(change.seq, data.segment);
         this.content.accept({ seq: change.seq, operation, result, change, instance: id?.instance ?? "", data });
       }
       if (operation.op === "write" && operation.content.recipe !== undefined) {
@@ -359,55 +374,5 @@ interface Opened {
   facts: VolumeFacts;
   salvaged: SalvageReport | undefined;
   commits: Recovered["commits"];
-  looked: Promise<void>;
-}
-
-/** Makes the callbacks of the content store into its volume, which is there once it calls. */
-function hostOf(
-  log: Log,
-  queue: CommitQueue,
-  feed: Feed,
-  supplies: Supplies,
-  on: {
-    up(seq: number): void;
-    cut(version: VersionId, recipe: Recipe): void;
-    scanned(): void;
-    looked(): void;
-    left(files: readonly ResumableFile[]): void;
-    gone(reason: string): void;
-  },
-): ContentCallbacks {
-  // Until the folder has been looked through, nobody's picture of it counts as current.
-  feed.withdraw();
-  return {
-    externalChanges: async (operations, isSuperseded) => {
-      const planned = await queue.submitAll(operations, isSuperseded);
-      for (const operation of operations) if (operation.op === "setRecipe") on.cut(operation.version, operation.recipe);
-      return planned;
-    },
-    recordIntent: async (seq, handle) => {
-      await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
-    },
-    recordWaiting: async (seqs) => {
-      await log.append([encodeRecord({ kind: "wait", seq: seqs[0] ?? 0, seqs }, NO_DATA).bytes]);
-    },
-    askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
-    readLog: (place, offset, length) => log.read(place, offset, length),
-    applied: (seq) => {
-      on.up(seq);
-      // A hint: without it salvage has more to look at.
-      log.write([encodeRecord({ kind: "up", seq }, NO_DATA).bytes]).catch(() => undefined);
-    },
-    uncertain: () => feed.withdraw(),
-    scanned: () => {
-      feed.restore();
-      on.scanned();
-      on.looked();
-    },
-    unavailable: (reason) => {
-      feed.withdraw();
-      on.gone(reason);
-    },
-    resumable: (files) => on.left(files),
-  };
+  firstScan: Promise<void>;
 }

@@ -65,7 +65,7 @@ export const CONTENT_MUTANTS: readonly Mutant[] = [
         "start",
         (original) =>
           async function () {
-            this.offer = { ...this.offer, look: async () => undefined };
+            this.offer = { ...this.offer, probe: async () => undefined };
             await original.call(this);
           },
       );

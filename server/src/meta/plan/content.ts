@@ -51,7 +51,7 @@ function isConflict(tables: MetaTables, state: NodeState, operation: Op<"write">
 }
 
 /** A new node for the content of one that lost its name, in the same folder while that is in the tree, else in the root. */
-function keepBeside(
+function writeConflictCopy(
   tables: MetaTables,
   operation: Op<"write">,
   state: NodeState,
@@ -89,7 +89,7 @@ export function decideWrite(tables: MetaTables, operation: Op<"write">, wallNs: 
   }
   if (state.nlink === 0) {
     const { last, isOwn } = lastNameOf(tables, state, instance);
-    if (!isOwn) return keepBeside(tables, operation, state, last, wallNs);
+    if (!isOwn) return writeConflictCopy(tables, operation, state, last, wallNs);
   }
   const draft = new Draft(tables, wallNs);
   draft.edit(node, { ...contentOf(operation, wallNs), version: draft.seq });
