@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Histogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { realDisk, threadExecutor } from "@runnel/native";
-import { type OpenedVolume, openSqliteMetaStore, openVolume } from "@runnel/server/parts";
+import { type OpenedVolume, openSqliteMetaStore, openVolume } from "@runnel/server/internals";
 import { RealClock } from "@runnel/shared";
 import { randomBytes } from "./contents.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { inlineExecutor } from "@runnel/native";
 import type { Program } from "@runnel/native/drive";
 import { type DiskRoot, SeededRandom, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
-import type { MountStatus } from "@runnel/app/parts";
+import type { MountStatus } from "@runnel/app/internals";
 import { type Verdict, check } from "./check/checker.ts";
 import { givenUp, starvedBy } from "./check/starvation.ts";
 import { Faults } from "./faults.ts";

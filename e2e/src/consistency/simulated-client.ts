@@ -2,7 +2,7 @@
 // what its disk holds.
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Mount, openMountWith } from "@runnel/app/parts";
+import { type Mount, openMountWith } from "@runnel/app/internals";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
 import type { Link, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";

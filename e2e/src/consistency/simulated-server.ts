@@ -1,6 +1,6 @@
 // The server of a simulation: what `runnel serve` composes, on a simulated disk, clock and network, with the meta store in memory.
-import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/parts";
-import { MemoryMetaImage, openMemoryMetaStore } from "@runnel/server/parts";
+import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/internals";
+import { MemoryMetaImage, openMemoryMetaStore } from "@runnel/server/internals";
 import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import { SimulatedDisk } from "@runnel/shared";
 import { Machine, type Process } from "../simulation/machine.ts";

@@ -40,7 +40,7 @@ async function watch(settings: WitnessSettings): Promise<void> {
 type Take = (what: object) => void;
 
 async function watchServer(note: Take): Promise<void> {
-  const { Feed, MetaFront, Volume } = await import("@runnel/server/parts");
+  const { Feed, MetaFront, Volume } = await import("@runnel/server/internals");
   replace<unknown, Parameters<InstanceType<typeof MetaFront>["plan"]>>(
     MetaFront.prototype,
     "plan",
@@ -92,7 +92,7 @@ async function watchServer(note: Take): Promise<void> {
 }
 
 async function watchAgent(note: Take, isMute: boolean): Promise<void> {
-  const { RequestHandler, Session } = await import("@runnel/app/parts");
+  const { RequestHandler, Session } = await import("@runnel/app/internals");
   replace<{ deps: { instance(): string } }, unknown[]>(
     Session.prototype,
     "attach",

@@ -1,7 +1,7 @@
 // The one server of all simulations: what `runnel serve` composes for a folder, on simulated ground.
 import { inlineExecutor } from "@runnel/native";
-import { type OpenedVolume, type RunningServer, type VolumeHost, openVolume, serve } from "@runnel/server/parts";
-import { probeFolder } from "@runnel/server/parts";
+import { type OpenedVolume, type RunningServer, type VolumeHost, openVolume, serve } from "@runnel/server/internals";
+import { probeFolder } from "@runnel/server/internals";
 
 export const PORT = 7473;
 export const VOLUME = "docs";

@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Mount, openMountWith } from "@runnel/app/parts";
+import { type Mount, openMountWith } from "@runnel/app/internals";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
-import { MemoryMetaImage, type OpenedVolume, type RunningServer, openMemoryMetaStore } from "@runnel/server/parts";
+import { MemoryMetaImage, type OpenedVolume, type RunningServer, openMemoryMetaStore } from "@runnel/server/internals";
 import { ROOT_NODE, SeededRandom, SimulatedClock, SimulatedDisk, SimulatedNetwork, sleep } from "@runnel/shared";
 import type { DiskRoot, LineConditions } from "@runnel/shared";
 import { HostDisk } from "./host-disk.ts";

@@ -1,6 +1,6 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What opening it makes of its log and
 // meta store is recover.ts.
-import type { Clock, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
+import type { Clock, DiskRoot, Executor, Log, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentEngine, ContentStore, SalvageReport } from "../content/content-store.ts";
 import { Feed } from "../feed/feed.ts";

@@ -1,6 +1,6 @@
 // Records what the server committed, in its order: taken from the meta store's plans, so that it is the server's own
 // word for what happened when.
-import type { MetaStore, Operation, Planned, PlanRequest } from "@runnel/server/parts";
+import type { MetaStore, Operation, Planned, PlanRequest } from "@runnel/server/internals";
 import type { Recipe } from "@runnel/shared";
 
 /** The outcome of a plan. */

@@ -1,8 +1,15 @@
 // Faults put into the product on purpose, each one that a rule of contents and folders is there to prevent: nothing that somebody saved is given up while
 // nobody has put anything in its place, and nothing is accepted without the volume's own folder and data. What is replaced is as in mutants.ts.
-import { Saves } from "@runnel/app/parts";
-import type { AcceptedCommit } from "@runnel/server/parts";
-import { BaseHolds, SupersededVersions, RootGuard, ServedVolume, ServingLock, Supplies } from "@runnel/server/parts";
+import { Saves } from "@runnel/app/internals";
+import type { AcceptedCommit } from "@runnel/server/internals";
+import {
+  BaseHolds,
+  SupersededVersions,
+  RootGuard,
+  ServedVolume,
+  ServingLock,
+  Supplies,
+} from "@runnel/server/internals";
 import type { Disk, DiskRoot } from "@runnel/shared";
 import type { Mutant } from "./mutant.ts";
 import { replace } from "./replace.ts";

@@ -10,8 +10,8 @@ import {
   Names,
   OwnTime,
   type Replica,
-} from "@runnel/app/parts";
-import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/server/parts";
+} from "@runnel/app/internals";
+import { Attachment, Feed, Holder, MemoryTables, SqliteTables } from "@runnel/server/internals";
 import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock, NodeState } from "@runnel/shared";
 import { RunnelError, sleep } from "@runnel/shared";

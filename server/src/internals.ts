@@ -1,4 +1,4 @@
-// The parts of a server for whoever composes one on other ground than this machine's: a simulation.
+// Classes of the server for whoever composes one on other ground than this machine's: a simulation.
 export type { AcceptedCommit } from "./content/content-store.ts";
 export { BaseHolds } from "./content/folder/versions/base-holds.ts";
 export { SupersededVersions } from "./content/folder/apply/superseded-versions.ts";

@@ -1,4 +1,4 @@
-// The parts of an agent's mount for whoever composes one on other ground than this machine's: a simulation.
+// Classes of an agent's mount for whoever composes one on other ground than this machine's: a simulation.
 export { FeedApplier } from "./agent/drive/feed-applier.ts";
 export { Saves } from "./agent/drive/saving/saves.ts";
 export { RequestHandler } from "./agent/drive/request-handler.ts";
