@@ -112,6 +112,9 @@ export const LIMITS = {
   invites: 10_000,
   /** Characters of a device's name. */
   deviceName: 100,
+  /** Features that a hello offers, and characters of the name of each. */
+  features: 64,
+  featureCharacters: 64,
 } as const;
 
 /** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */

@@ -50,7 +50,7 @@ async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Pro
   let questions = 0;
   const serve = async (channel: Channel, operation: string): Promise<void> => {
     if (operation === "hello") {
-      channel.end({ protocol: 1, software: "test server", termMs: 0 });
+      channel.end({ protocol: 1, software: "test server", termMs: 0, features: ["example.later"] });
       return;
     }
     if (operation === "stat") return;
@@ -97,6 +97,12 @@ async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Pro
   await starting;
   return { session, clock, line, leases };
 }
+
+test("[W178] the server's features can be asked for, and unknown ones do nothing", async () => {
+  const { session } = await attached(TIMING.leaseTermMs);
+  expect(session.features).toEqual(["example.later"]);
+  expect(session.isConnected).toBe(true);
+});
 
 describe("the lease", () => {
   test.each([

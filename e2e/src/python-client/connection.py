@@ -11,7 +11,7 @@ import os
 import secrets
 from collections import deque
 from pathlib import Path
-from typing import Any, Deque, Dict, Optional
+from typing import Any, Deque, Dict, FrozenSet, Optional
 
 import websocket
 
@@ -131,8 +131,12 @@ class Connection:
         self._next_channel = 1
         self._bulk_bytes = 0
         self._channels: Dict[int, Channel] = {}
+        self.features: FrozenSet[str] = frozenset()
         if hello:
-            self.request(frame.CALL, "hello", {"protocol": 1, "software": software, "proof": self.proof}).result()
+            # Nothing here depends on a feature; a name that the server cannot know shows that it ignores such. (W178)
+            greeting = {"protocol": 1, "software": software, "proof": self.proof, "features": ["example.python"]}
+            answer = self.request(frame.CALL, "hello", greeting).result()
+            self.features = frozenset(answer.get("features", []))
 
     def request(self, kind: int, operation: str, request: Dict[str, Any]) -> Channel:
         channel = self._channels[self._next_channel] = Channel(self, self._next_channel)

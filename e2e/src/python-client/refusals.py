@@ -58,6 +58,14 @@ class Attempts:
     def request(self, operation: str, fields: Any, hello: bool = True) -> Any:
         return Connection(self.url, hello=hello).request(frame.CALL, operation, fields).result()
 
+    def unknown(self, operation: str) -> Any:
+        """Asks for an operation that no server knows, and for a known one on the same connection. (W179)"""
+        volume = self.attach()
+        try:
+            return volume.call(operation).result()
+        finally:
+            volume.call("space").result()
+
     def find(self, **fields: Any) -> Any:
         return self.attach().call("find", **fields).result()
 
@@ -108,7 +116,10 @@ def refusals(attempts: Attempts) -> Dict[str, str]:
         "no hello": lambda: request("space", {"attachment": 1}, hello=False),
         "no proof": lambda: request("hello", hello, hello=False),
         "another protocol": lambda: request("hello", {**hello, "protocol": 2}, hello=False),
-        "an unknown operation": lambda: request("levitate", {}),
+        "an unknown operation": lambda: attempts.unknown("levitate"),
+        "an unknown operation before hello": lambda: request("levitate", {}, hello=False),
+        "a feature that is no name": lambda: request("hello", {**hello, "features": ["é"]}, hello=False),
+        "too many features": lambda: request("hello", {**hello, "features": ["a"] * 65}, hello=False),
         "no such volume": lambda: Volume(Connection(attempts.url), "no such volume"),
         "no such attachment": lambda: request("find", {**listing, "attachment": 99}),
         "a field left out": lambda: find(folder=ROOT),

@@ -119,6 +119,11 @@ export class ConnectionHandler {
     return this.handshake.device?.id;
   }
 
+  /** Features that the client offers: none before its hello [W178]. */
+  get features(): readonly string[] {
+    return this.handshake.features;
+  }
+
   /** It is one of that device's, and has the volume attached. */
   uses(device: string, volume: string): boolean {
     return this.deviceId === device && this.attachments.uses(volume);

@@ -2,8 +2,16 @@
 // (W73).
 // oxlint-disable-next-line no-restricted-imports -- of a few bytes
 import { createHash } from "node:crypto";
-import type { Channel, Clock, Link, RequestOf, Timer } from "@runnel/shared";
-import { LIMITS, PROTOCOL_VERSION, RunnelError, TIMING, isProof, isRunnelError } from "@runnel/shared";
+import type { Channel, Clock, Link, RequestOf, SentResultOf, Timer } from "@runnel/shared";
+import {
+  LIMITS,
+  PROTOCOL_FEATURES,
+  PROTOCOL_VERSION,
+  RunnelError,
+  TIMING,
+  isProof,
+  isRunnelError,
+} from "@runnel/shared";
 import type { Device, Right } from "../auth/access-file.ts";
 import { type Access, rightOn } from "../auth/access.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
@@ -26,6 +34,8 @@ export class Handshake {
   /** Name that the client calls itself. */
   who = "";
   device: Device | undefined;
+  /** Features that the client offers. */
+  features: readonly string[] = [];
   private readonly parts: HandshakeDeps;
   private readonly timer: Timer;
   private hasGreeted = false;
@@ -46,7 +56,7 @@ export class Handshake {
     this.timer.cancel();
   }
 
-  hello(channel: Channel, { protocol, software, token, proof }: RequestOf<"hello">): void {
+  hello(channel: Channel, { protocol, software, token, proof, features }: RequestOf<"hello">): void {
     if (protocol !== PROTOCOL_VERSION) {
       throw new RunnelError(
         "Version",
@@ -62,7 +72,14 @@ export class Handshake {
     if (!this.isOwner && token !== undefined) this.device = this.counted(() => access?.deviceOf(token));
     this.hasGreeted = true;
     this.who = software;
-    channel.end({ protocol: PROTOCOL_VERSION, software: this.parts.software, termMs: 0 });
+    this.features = features;
+    const answer: SentResultOf<"hello"> = {
+      protocol: PROTOCOL_VERSION,
+      software: this.parts.software,
+      termMs: 0,
+      features: [...PROTOCOL_FEATURES],
+    };
+    channel.end(answer);
     this.known();
   }
 

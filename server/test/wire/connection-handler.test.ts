@@ -79,6 +79,7 @@ describe("hello", () => {
       protocol: 1,
       software: "test server",
       termMs: 0,
+      features: [],
     });
     expect(await kindOf(peer.call("space", { attachment: 1 }))).toBe("Invalid W12");
   });

@@ -121,6 +121,41 @@ describe("a connection", () => {
     expect(await kindOf(client.call("join", { ...join, name: longest }))).toBe("done");
   });
 
+  test("[W178] [limit features] [limit featureCharacters] learns what its client offers, and ignores what it does not know", async () => {
+    const longest = "f".repeat(LIMITS.featureCharacters);
+    const most = [longest, ...Array<string>(LIMITS.features - 1).fill("f")];
+    const client = wire.connect();
+    for (const features of [[`${longest}f`], [""], ["A"], ["é"], [1], "zstd", [...most, "f"]])
+      expect([features, await kindOf(client.call("hello", { ...HELLO, features }))]).toEqual([features, "Invalid"]);
+    const [handler] = wire.handlers;
+    expect(handler?.features).toEqual([]);
+    expect(await client.call("hello", { ...HELLO, features: most })).toMatchObject({ features: [] });
+    expect(handler?.features).toEqual(most);
+    const older = wire.connect();
+    await older.call("hello", HELLO);
+    expect([...wire.handlers].at(-1)?.features).toEqual([]);
+  });
+
+  test("[W179] is answered Unsupported where it does not know the operation, and goes on", async () => {
+    await newDevice("a");
+    const client = wire.connect();
+    const unknown = async (): Promise<void> => {
+      for (const operation of ["levitate", "toString", "x".repeat(1000)])
+        await expect(client.call(operation, { attachment: 3 })).rejects.toMatchObject({
+          kind: "Unsupported",
+          operation: operation.slice(0, 50),
+        });
+    };
+    await unknown();
+    await client.call("hello", { ...HELLO, token: tokenOf("a") });
+    await unknown();
+    const channel = client.connection.open("levitate", {});
+    expect(await kindOf(wire.rig.run(channel.next()))).toBe("Unsupported");
+    channel.end();
+    expect((await client.attach(ONE)).facts.isReadOnly).toBe(false);
+    expect(client.closed).toBeUndefined();
+  });
+
   test("[W72] finds no volume that it has no right on, whether it is there or not", async () => {
     await wire.rig.run(access.join({ secret: await newSecret("write", "other"), token: tokenOf("a"), name: "a" }));
     const client = await known("a");

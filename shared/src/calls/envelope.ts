@@ -7,9 +7,8 @@
 // that does not fit its verb's schema Invalid. A text that is none of these messages ends the connection.
 import { z } from "zod";
 import { ERROR_KINDS, type ErrorDetail, RunnelError } from "../errors.ts";
+import { features } from "../features.ts";
 
-const FEATURES_MAX = 64;
-const FEATURE_CHARACTERS_MAX = 64;
 const VERB_CHARACTERS_MAX = 64;
 
 export const Hello = z.object({
@@ -17,8 +16,7 @@ export const Hello = z.object({
   protocol: z.int(),
   version: z.string().max(256),
   pid: z.int().optional(),
-  /** Names of what this end can do beyond its protocol number; unknown ones mean nothing. */
-  features: z.array(z.string().max(FEATURE_CHARACTERS_MAX)).max(FEATURES_MAX).default([]),
+  features,
 });
 export type Hello = z.infer<typeof Hello>;
 

@@ -275,10 +275,10 @@ function numberOf(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** A text that fits: the first character of a class as often as it says. */
+/** A text that fits: the first character of a class as often as it says, at the least. */
 function textOf(regexp: string): string {
   return regexp
-    .replaceAll(/\[(.)[^\]]*\]\{(\d+)\}/g, (_all, first: string, times: string) => first.repeat(Number(times)))
+    .replaceAll(/\[(.)[^\]]*\]\{(\d+)(?:,\d+)?\}/g, (_all, first: string, times: string) => first.repeat(Number(times)))
     .replaceAll(".+", "a")
     .replaceAll(/\\\.(?=.)/g, ".");
 }

@@ -1,6 +1,14 @@
 // Dials a server, and greets it.
-import type { Clock, Dialer, Executor, Link } from "@runnel/shared";
-import { Connection, LIMITS, PROTOCOL_VERSION, RunnelError, checkResult, hasBulkFrom } from "@runnel/shared";
+import type { Clock, Dialer, Executor, Link, ResultOf } from "@runnel/shared";
+import {
+  Connection,
+  LIMITS,
+  PROTOCOL_FEATURES,
+  PROTOCOL_VERSION,
+  RunnelError,
+  checkResult,
+  hasBulkFrom,
+} from "@runnel/shared";
 
 export interface ConnectionDeps {
   url: string;
@@ -23,8 +31,8 @@ export interface Dialed {
 /** A connection that has said hello. */
 export interface Greeting {
   connection: Connection;
-  /** Rejects when the server does not let it in. What follows need not wait for it. */
-  greeted: Promise<void>;
+  /** Resolves to the server's own hello; rejects when it does not let this client in. What follows need not wait for it. */
+  greeted: Promise<ResultOf<"hello">>;
 }
 
 /** Dialing takes two round trips, or three with TLS; through a tunnel of this machine one may be of no length. */
@@ -64,8 +72,8 @@ export function greet(deps: ConnectionDeps, link: Link, closed: (error: RunnelEr
   const { ownerProof: proof } = link;
   const who = { ...(token === undefined ? {} : { token }), ...(proof === undefined ? {} : { proof }) };
   const greeted = connection
-    .call("hello", { protocol: PROTOCOL_VERSION, software, ...who })
-    .then((answer) => void checkResult("hello", answer));
+    .call("hello", { protocol: PROTOCOL_VERSION, software, features: [...PROTOCOL_FEATURES], ...who })
+    .then((answer) => checkResult("hello", answer));
   greeted.catch(() => undefined);
   return { connection, greeted };
 }

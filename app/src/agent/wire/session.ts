@@ -40,6 +40,8 @@ export class Session {
   private ackPending = 0;
   /** Right that the server said last; before that, the drive's. */
   mayOnlyRead: boolean;
+  /** Features that the server offered last. */
+  features: readonly string[] = [];
   private readonly keepalive: Keepalive;
   private isReplacing = false;
   /** Takes the place of the connection that was given up for it. */
@@ -317,24 +319,17 @@ export class Session {
     attaching.catch(() => undefined);
     let answer: unknown;
     try {
-      await keepalive.atFirst(greeted, silent(new URL(this.deps.url).host, undefined));
+      this.features = (await keepalive.atFirst(greeted, silent(new URL(this.deps.url).host, undefined))).features;
       keepalive.line.measured(keepalive.time.nowMs - sentMs);
       answer = await keepalive.atFirst(attaching, unanswered("attach"));
     } finally {
       this.ending.signal.removeEventListener("abort", end);
     }
     if (answer === undefined) throw new RunnelError("Unreachable", "attach", "The server closed the volume.");
-    const attached = checkResult("attach", answer);
-    this.nodes.attached(attached.epoch, attached.nodes);
-    this.lease.attached(attached.termMs, attached.isResumed);
-    await events.attached?.({
-      epoch: attached.epoch,
-      seq: attached.seq,
-      root: attached.root,
-      isResumed: attached.isResumed,
-      isReadOnly: attached.isReadOnly,
-      listing,
-    });
+    const { nodes, termMs, ...attached } = checkResult("attach", answer);
+    this.nodes.attached(attached.epoch, nodes);
+    this.lease.attached(termMs, attached.isResumed);
+    await events.attached?.({ ...attached, listing });
     this.mayOnlyRead = attached.isReadOnly;
     events.silence?.(keepalive.line.silenceMs);
     this.keepalive.changed();

@@ -1,5 +1,6 @@
 // Requests by which a connection says whose it is.
 import { z } from "zod";
+import { features } from "../../features.ts";
 import { LIMITS } from "../../limits.ts";
 import { token } from "../fields.ts";
 import { label } from "../label.ts";
@@ -7,6 +8,9 @@ import { count } from "../numbers.ts";
 import { defineRequest } from "./definition.ts";
 
 export const PROTOCOL_VERSION = 1;
+
+/** Features beyond the version's number, which both ends offer (W178). */
+export const PROTOCOL_FEATURES: readonly string[] = [];
 
 export const HANDSHAKE_REQUESTS = {
   hello: defineRequest({
@@ -16,8 +20,9 @@ export const HANDSHAKE_REQUESTS = {
       software: z.string().max(200),
       token: token.optional(),
       proof: token.optional(),
+      features,
     }),
-    result: z.object({ protocol: count, software: z.string().max(200), termMs: count }),
+    result: z.object({ protocol: count, software: z.string().max(200), termMs: count, features }),
     sample: () => ({ protocol: PROTOCOL_VERSION, software: "sample" }),
   }),
   join: defineRequest({
