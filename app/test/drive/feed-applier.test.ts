@@ -17,11 +17,11 @@ function applierOfRename(puts: { bindings: readonly DriveBinding[]; changed: boo
       putEntries: (bindings: readonly DriveBinding[], changed: boolean) => void puts.push({ bindings, changed }),
       putNode: () => undefined,
     },
-    operations: {
+    changes: {
       isOwnName: (folder: number, name: string, node: number) =>
         folder === ROOT_NODE && ((name === "a" && node === OWN) || (name === "b" && node === 0)),
+      isOwnNode: () => false,
     },
-    commits: { isOwnNode: () => false },
     tree: { entry: ({ node }: { node: number }) => ({ node }) },
   };
   return new FeedApplier(deps as unknown as FeedApplierDeps);

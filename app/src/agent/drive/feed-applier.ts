@@ -2,17 +2,15 @@
 // thread, but for what this client has changed itself, which is no news for it.
 import type { Drive, DriveBinding } from "@runnel/native/drive";
 import type { Change } from "@runnel/shared";
+import type { Changes } from "../changes/changes.ts";
 import type { Replica } from "../replica/replica.ts";
-import type { Operations } from "../wire/operations.ts";
-import type { Commits } from "./saving/commits.ts";
 import type { Tree } from "./tree.ts";
 
 export interface FeedApplierDeps {
   drive: Drive;
   replica: Replica;
   tree: Tree;
-  operations: Pick<Operations, "isOwnName">;
-  commits: Pick<Commits, "isOwnNode">;
+  changes: Pick<Changes, "isOwnName" | "isOwnNode">;
 }
 
 export class FeedApplier {
@@ -23,27 +21,27 @@ export class FeedApplier {
   }
 
   /** Applies items, which are acknowledged when this returns: it waits for nobody. */
-  apply(changes: readonly Change[]): void {
-    const { replica, drive, operations, commits, tree } = this.deps;
-    for (const { folder, name, before, after } of replica.apply(changes))
+  apply(items: readonly Change[]): void {
+    const { replica, drive, changes, tree } = this.deps;
+    for (const { folder, name, before, after } of replica.apply(items))
       if (before !== 0 && before !== after) tree.lostName(folder, name, before);
     // Keeps the last of each name: what is own and what is not is put apart.
     const bindings = new Map<string, { binding: DriveBinding; isOwn: boolean }>();
-    for (const change of changes) {
+    for (const change of items) {
       const named = new Set<number>();
       for (const { folder, name, node } of change.bindings) {
         // The state that the last of these changes leaves: entries are put after all nodes.
         const state = node === 0 ? undefined : (replica.node(node) ?? change.nodes.find((one) => one.node === node));
         if (state !== undefined) named.add(state.node);
         const key = `${folder}/${name}`;
-        const isOwn = operations.isOwnName(folder, name, node) && bindings.get(key)?.isOwn !== false;
+        const isOwn = changes.isOwnName(folder, name, node) && bindings.get(key)?.isOwn !== false;
         bindings.set(key, { binding: { folder, name, entry: state && tree.entry(state) }, isOwn });
       }
       for (const state of change.nodes) {
         if (named.has(state.node)) continue;
         const isOwn =
-          commits.isOwnNode(state.node) ||
-          change.bindings.some((binding) => operations.isOwnName(binding.folder, binding.name, binding.node));
+          changes.isOwnNode(state.node) ||
+          change.bindings.some((binding) => changes.isOwnName(binding.folder, binding.name, binding.node));
         drive.putNode(tree.entry(state), !isOwn);
       }
     }

@@ -2,8 +2,9 @@
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError, packType, checkResult } from "@runnel/shared";
-import type { Operations, OwnName } from "../wire/operations.ts";
-import type { MakeEvent } from "./makes.ts";
+import type { OwnName } from "../changes/change.ts";
+import type { Changes } from "../changes/changes.ts";
+import type { Operations } from "../wire/operations.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { LikelyBases } from "./saving/likely-bases.ts";
 import type { Tree } from "./tree.ts";
@@ -16,6 +17,7 @@ const SAFE_NAME_BYTES = 143;
 export interface NamesDeps {
   drive: Drive;
   tree: Tree;
+  changes: Changes;
   operations: Operations;
   clock: Clock;
   unsent: UnsentSaves;
@@ -34,7 +36,7 @@ export class Names {
 
   /** A create is answered at once when it need not be exclusive: the make is sent before anything later. */
   async create(request: RequestOfOp<"create">): Promise<void> {
-    const { drive, tree, operations, clock } = this.deps;
+    const { drive, tree, changes, operations, clock } = this.deps;
     operations.mayChange("create");
     // The kernel then opens the file that is there.
     if ((await tree.lookup(request.folder, request.name)) !== undefined)
@@ -53,26 +55,27 @@ export class Names {
     };
     const folder = tree.real(request.folder);
     operations.mayChange("create");
-    const n = operations.begin();
-    const making = operations.change(
-      "make",
-      { timeNs: nowNs, folder, name: request.name, node, attributes: packAttributes(attributes) },
-      [[folder, request.name, node]],
-      n,
-    );
+    const change = changes.begin([[folder, request.name, node]]);
+    const making = operations.send(change.n, "make", {
+      timeNs: nowNs,
+      folder,
+      name: request.name,
+      node,
+      attributes: packAttributes(attributes),
+    });
     const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
     if (request.isExclusive || operations.isCrowded || isRefusedElsewhere(request.name)) {
-      await making;
+      await making.finally(() => changes.step(change, "settle"));
       const made = await tree.node(node);
       this.show(request, made);
       // Another client may have taken the name since.
       drive.putNode(tree.entry(made), false);
     } else {
       const settled = making.then(
-        () => tree.endMade(node, { is: "answer" }),
+        () => tree.endMade(node),
         (error: unknown) => this.makeFailed(request, node, error),
       );
-      tree.addMade(request.folder, request.name, state, { n, settled });
+      change.made = { folder, name: request.name, state, settled };
       drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(state) }], false);
       drive.putNode(tree.entry(parent, request.folder), false);
     }
@@ -82,11 +85,10 @@ export class Names {
   /** The name was there after all: what is written meets that node's content by the conflict rule. */
   private makeFailed(request: RequestOfOp<"create">, node: number, error: unknown): void {
     const { tree, drive, problem } = this.deps;
-    const event = makeEventOf(error);
-    tree.endMade(node, event);
+    tree.endMade(node, error);
     // Under its name the drive has what was to be made.
     drive.dropFolder(request.folder);
-    if (event.is === "exist") return;
+    if (tree.real(node) !== node) return;
     problem(`The file ${request.name} could not be created: ${error instanceof Error ? error.message : String(error)}`);
   }
 
@@ -231,10 +233,10 @@ export class Names {
       const timeNs = clock.wallNs();
       if (this.isAlreadySo(request, state)) {
         // `tar` and `sed -i` set what a new file has: nothing but the ctime is to be changed, and nobody waits for that.
-        operations.change("setAttr", { node, timeNs, change: {} }, []).catch(() => undefined);
+        operations.change("setAttr", { node, timeNs, change: {} }).catch(() => undefined);
         state = { ...state, ctimeNs: timeNs };
       } else {
-        await operations.change("setAttr", { node, timeNs, change }, []);
+        await operations.change("setAttr", { node, timeNs, change });
         state = await tree.node(node);
       }
     }
@@ -249,13 +251,6 @@ const ATTEMPTS_MAX = 4;
 /** Names that some file systems refuse: the server may, and the program is to hear that before it has written anything. */
 function isRefusedElsewhere(name: string): boolean {
   return /["*:<>?\\|\p{Cc}]|[. ]$/u.test(name) || Buffer.byteLength(name) > SAFE_NAME_BYTES;
-}
-
-/** Returns what a make that failed comes to. */
-function makeEventOf(error: unknown): MakeEvent {
-  if (!isRunnelError(error) || error.kind === "Unreachable") return { is: "fail" };
-  if (error.kind === "Exists" && error.detail.node !== undefined) return { is: "exist", node: error.detail.node };
-  return { is: "refuse", error };
 }
 
 /** mkdir(2): what is made in a folder with S_ISGID has its group, and a folder that bit as well. */

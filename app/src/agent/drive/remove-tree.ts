@@ -77,7 +77,7 @@ export class RemoveTree {
   /** Resolves to the last node that was removed. */
   private async removeAll({ folder, name, state: { node } }: Place, asOf: number, isPartial: boolean): Promise<number> {
     const body = { folder, name, node, asOf, ...(isPartial ? { isPartial } : {}) };
-    const answer = await this.deps.operations.change("removeAll", body, []);
+    const answer = await this.deps.operations.change("removeAll", body);
     return checkResult("removeAll", answer).node;
   }
 
@@ -85,7 +85,7 @@ export class RemoveTree {
     const { node, seq } = state;
     if (seq > asOf)
       throw new RunnelError("Stale", "remove", "It was changed meanwhile.", { detail: { nodes: [node] } });
-    await this.deps.operations.change("remove", { folder, name, node, isFolder: false }, []);
+    await this.deps.operations.change("remove", { folder, name, node, isFolder: false });
   }
 
   private changed(path: string, error: RunnelError): RunnelError {

@@ -1,11 +1,11 @@
 // The tree as programs see it: the replica, with what this client has made and the server has not yet answered laid over it. Says how a name
 // or node stands, listing what is unknown; whoever asks has made sure that the replica is current.
 import type { Entry, NodeState } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { DriveEntry } from "@runnel/native/drive";
-import type { Making } from "../wire/operations.ts";
+import { type Make, isMake } from "../changes/change.ts";
+import type { Changes } from "../changes/changes.ts";
 import type { Replica } from "../replica/replica.ts";
-import { type Made, type MakeEvent, Makes } from "./makes.ts";
 
 export interface Owner {
   uid: number;
@@ -17,12 +17,17 @@ export type UnsentState = Pick<NodeState, "version" | "sizeBytes" | "mtimeNs" | 
 
 /** Paths remembered, one a file. */
 const LAST_PATHS_MAX = 10_000;
+/** Refusals remembered: programs may still have such files open. */
+const REFUSED_MAX = 1000;
 
 export class Tree {
   private readonly replica: Replica;
   private readonly list: (folder: number) => Promise<void>;
   private readonly statNodes: (nodes: number[]) => Promise<(NodeState | null)[]>;
-  private readonly makes = new Makes();
+  private readonly changes: Changes;
+  /** Nodes that an id of this client stands for: a create without O_EXCL met a file under its name. */
+  private readonly bound = new Map<number, number>();
+  private readonly refused = new Map<number, RunnelError>();
   /** Paths of files that could not be made, or have lost their name: programs may still have them open. */
   private readonly lastPaths = new Map<number, string>();
   private readonly listing = new Map<number, Promise<void>>();
@@ -33,10 +38,12 @@ export class Tree {
   /** `owner`: whom everything is shown to belong to, whatever is stored. */
   constructor(
     replica: Replica,
+    changes: Changes,
     ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<(NodeState | null)[]> },
     owner?: Owner,
   ) {
     this.replica = replica;
+    this.changes = changes;
     this.owner = owner;
     this.list = ask.list;
     this.statNodes = ask.stat;
@@ -44,12 +51,7 @@ export class Tree {
 
   /** The server's id for a node this client may know under an id of its own. */
   real(node: number): number {
-    return this.makes.real(node);
-  }
-
-  /** A file that is being made, under the folder's id as the kernel knows it. */
-  addMade(folder: number, name: string, state: NodeState, making: Making): void {
-    this.makes.add({ folder, name, state, making });
+    return this.bound.get(node) ?? node;
   }
 
   /** A folder just made is empty as of that seq: nothing to list. Only while the whole volume is followed. */
@@ -57,19 +59,27 @@ export class Tree {
     if (this.replica.facts()?.isWhole === true) this.replica.putListing(node, seq, [], true);
   }
 
-  /** The server has answered a make (the replica knows the node), or nothing has come of it. */
-  endMade(node: number, event: MakeEvent): void {
+  /**
+   * The server has made the file (the replica knows the node), or nothing has come of it: there was one of that name, which the node stands for from here on; the
+   * server refuses it; or, where it could not be reached, nobody knows.
+   */
+  endMade(node: number, error?: unknown): void {
+    const make = this.makingOf(node);
+    if (make === undefined) throw new TypeError("A file that is not being made cannot be answered.");
     if (this.replica.node(node) === undefined) this.noteLastPath(node, this.pathOf(node));
-    this.makes.step(node, event);
+    this.changes.step(make, "settle");
+    if (!isRunnelError(error) || error.kind === "Unreachable") return;
+    if (error.kind === "Exists" && error.detail.node !== undefined) this.bound.set(node, error.detail.node);
+    else this.noteRefusal(node, error);
   }
 
   refusalOf(node: number): RunnelError | undefined {
-    return this.makes.refusalOf(node);
+    return this.refused.get(node);
   }
 
   /** Returns the state of a node without asking anybody. */
   known(node: number): NodeState | undefined {
-    return this.unheard(node)?.state ?? this.replica.node(this.real(node));
+    return this.unheard(node)?.made.state ?? this.replica.node(this.real(node));
   }
 
   /** A name has been taken from a node: whoever has that open goes on under the path that it had. */
@@ -78,15 +88,20 @@ export class Tree {
     this.noteLastPath(node, parent === "" ? name : `${parent}/${name}`);
   }
 
-  /** Returns the operation that makes a node, while it is not answered. */
-  makingOf(node: number): Making | undefined {
-    return this.makes.get(node)?.making;
+  /** Returns the change that makes a node, while it is not answered. */
+  makingOf(node: number): Make | undefined {
+    return this.makesAt(node).find(({ made }) => made.state.node === node);
+  }
+
+  /** Lists what makes a file of this node, or in it, and is not answered. */
+  private makesAt(node: number): Make[] {
+    return this.changes.of(node).filter(isMake);
   }
 
   /** Lists the folder when the name is unknown. @returns undefined when it is absent. @throws Unreachable when it is unknown and cannot be asked. */
   async lookup(folder: number, name: string): Promise<NodeState | undefined> {
-    const made = this.unheardName(folder, name);
-    if (made !== undefined) return made.state;
+    const make = this.unheardName(folder, name);
+    if (make !== undefined) return make.made.state;
     let known = this.replica.lookup(folder, name);
     if (known.is === "unknown") {
       await this.fill(folder);
@@ -97,19 +112,19 @@ export class Tree {
   }
 
   /** Returns what was made here, until the feed has brought it: from then on the replica knows better, though the answer may still be under way. */
-  private unheard(node: number): Made | undefined {
-    return this.replica.node(node) === undefined ? this.makes.get(node) : undefined;
+  private unheard(node: number): Make | undefined {
+    return this.replica.node(node) === undefined ? this.makingOf(node) : undefined;
   }
 
-  private unheardName(folder: number, name: string): Made | undefined {
-    const made = this.makes.named(folder, name);
-    return made && this.unheard(made.state.node);
+  private unheardName(folder: number, name: string): Make | undefined {
+    const make = this.makesAt(folder).findLast(({ made }) => made.folder === folder && made.name === name);
+    return make && this.unheard(make.made.state.node);
   }
 
   /** Returns what a name is bound to, without asking anybody; `otherwise` where that is not known. */
   boundTo(folder: number, name: string, otherwise: NodeState | undefined): NodeState | undefined {
-    const made = this.unheardName(folder, name);
-    if (made !== undefined) return made.state;
+    const make = this.unheardName(folder, name);
+    if (make !== undefined) return make.made.state;
     const known = this.replica.lookup(folder, name);
     return known.is === "unknown" ? otherwise : known.is === "bound" ? known.state : undefined;
   }
@@ -122,8 +137,8 @@ export class Tree {
 
   /** @throws NotFound for a node that is not there; Unreachable when it is unknown and cannot be asked. */
   async node(node: number): Promise<NodeState> {
-    const made = this.unheard(node);
-    if (made !== undefined) return made.state;
+    const make = this.unheard(node);
+    if (make !== undefined) return make.made.state;
     const real = this.real(node);
     const known = this.replica.node(real);
     if (known !== undefined) return known;
@@ -148,8 +163,10 @@ export class Tree {
     }
     if (listing === undefined) throw new RunnelError("Unknown", "list", "What this folder holds is not known now.");
     const entries = [...listing.entries];
-    for (const { name, state } of this.makes.in(folder)) {
-      if (this.unheard(state.node) === undefined || entries.some((entry) => entry.name === name)) continue;
+    for (const make of this.makesAt(folder)) {
+      const { name, state } = make.made;
+      // A later one may have the name.
+      if (this.unheardName(folder, name) !== make || entries.some((entry) => entry.name === name)) continue;
       entries.push({ name, state });
     }
     return entries;
@@ -161,7 +178,7 @@ export class Tree {
     const unsent = type === "file" ? this.unsentOf(state) : undefined;
     const { version, sizeBytes } = unsent ?? state;
     const { uid, gid } = this.owner ?? state;
-    const timeNs = type === "folder" ? this.makes.touchedNs(state.node) : undefined;
+    const timeNs = type === "folder" ? this.makesAt(state.node).at(-1)?.made.state.mtimeNs : undefined;
     const isTouched = timeNs !== undefined && timeNs > state.ctimeNs;
     const mtimeNs = isTouched ? timeNs : (unsent ?? state).mtimeNs;
     const ctimeNs = isTouched ? timeNs : (unsent ?? state).ctimeNs;
@@ -171,13 +188,13 @@ export class Tree {
 
   /** Returns the place of a node, as far as is known here: by its first name. */
   placeOf(node: number): { folder: number; name: string } | undefined {
-    const made = this.unheard(node);
-    if (made !== undefined) return { folder: this.real(made.folder), name: made.name };
+    const make = this.unheard(node);
+    if (make !== undefined) return make.made;
     return this.replica.namesOf(this.real(node))[0];
   }
 
   pathOf(node: number): string {
-    const made = this.makes.get(node);
+    const made = this.makingOf(node)?.made;
     if (made !== undefined) {
       const parent = this.replica.pathOf(made.folder);
       return parent === undefined || parent === "" ? made.name : `${parent}/${made.name}`;
@@ -192,6 +209,12 @@ export class Tree {
     this.lastPaths.set(node, path);
     const [oldest] = this.lastPaths.keys();
     if (this.lastPaths.size > LAST_PATHS_MAX && oldest !== undefined) this.lastPaths.delete(oldest);
+  }
+
+  private noteRefusal(node: number, error: RunnelError): void {
+    this.refused.set(node, error);
+    const [oldest] = this.refused.keys();
+    if (this.refused.size > REFUSED_MAX && oldest !== undefined) this.refused.delete(oldest);
   }
 
   /** Lists a folder; whoever wants the same one shares the listing. */

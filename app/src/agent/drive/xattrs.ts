@@ -43,7 +43,7 @@ export class Xattrs {
     const change = [name, how === "remove" ? null : Uint8Array.from(request.value)] as const;
     changeXattrs(before, change);
     const node = tree.real(request.node);
-    await operations.change("setAttr", { node, change: { xattr: change } }, []);
+    await operations.change("setAttr", { node, change: { xattr: change } });
     // Somebody else's change may have come before: they are asked for when they are wanted.
     this.kept.delete(node);
     drive.putNode(tree.entry(await tree.node(request.node), request.node), false);

@@ -48,7 +48,7 @@ export class MountedVolume implements Mount {
   }
 
   async flush(whenApplied: boolean): Promise<UnsentFile[]> {
-    const { drive, commits, unsent, unsentFiles, operations, session, replica } = this.deps;
+    const { drive, commits, unsent, unsentFiles, changes, session, replica } = this.deps;
     // Data that programs wrote into files that are still open counts too. A commit that fails is among the unsent.
     const failure = await drive.commitDirty();
     await commits.idle();
@@ -56,7 +56,7 @@ export class MountedVolume implements Mount {
     await unsentFiles.send();
     if (wasEmpty && failure !== undefined)
       throw new RunnelError("Io", "flush", `A file that a program has open could not be saved (${failure}).`);
-    await operations.idle();
+    await changes.idle();
     if (whenApplied)
       await session.withRequestTimeout(session.call("whenApplied", { seq: replica.facts()?.seq ?? 0 }), "flush");
     return unsentFiles.list();

@@ -1,10 +1,10 @@
 // Says how a mount is: its state, what waits, what went wrong.
 import type { ServerStatus, MountStatus } from "../mount.ts";
+import type { Changes } from "../changes/changes.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
 import type { Session } from "../wire/session.ts";
 import { askVolumeStatus } from "../wire/volume-status.ts";
-import type { WaitingChanges } from "../wire/waiting-changes.ts";
 import type { Incidents } from "./incidents.ts";
 import { rightChanged, sentenceOf } from "./sentences.ts";
 import type { MountDeps } from "./mount-deps.ts";
@@ -15,7 +15,7 @@ export interface StatusDeps extends Pick<
 > {
   session: Session;
   unsent: UnsentSaves;
-  waiting: WaitingChanges;
+  changes: Changes;
   fullDisks: FullDisks;
   incidents: Incidents;
   epoch(): string;
@@ -40,7 +40,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     seq: facts?.seq ?? 0,
     unsentFiles: unsent.length,
     unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
-    waiting: deps.waiting.list(),
+    waiting: deps.changes.waiting(),
     conflicts: incidents.conflicts(),
     problems: [...right, ...(await deps.fullDisks.problems()), ...deps.unsent.problems(), ...incidents.problems()],
     cacheBytes: deps.cache.usedBytes(),

@@ -1,6 +1,7 @@
 // Puts the services of a mount together around a volume and a drive. Each is made once, of those before it; what is made later is reached by a function.
 import { hostname } from "node:os";
 import { WINDOWS_PERSON } from "@runnel/native/drive";
+import { Changes } from "../changes/changes.ts";
 import { Contents } from "../drive/contents.ts";
 import { FeedApplier } from "../drive/feed-applier.ts";
 import { Names } from "../drive/names.ts";
@@ -19,7 +20,6 @@ import { Listings } from "../wire/listings.ts";
 import { Operations } from "../wire/operations.ts";
 import type { SessionEvents, SessionDeps } from "../wire/session-deps.ts";
 import { Session } from "../wire/session.ts";
-import { WaitingChanges } from "../wire/waiting-changes.ts";
 import { WholeListing } from "../wire/whole-listing.ts";
 import { Incidents } from "./incidents.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -56,7 +56,7 @@ export function wire(deps: MountDeps) {
       listAgain: () => lifecycle.listAgain(),
       lease: (untilMs) => drive.setLease(untilMs),
       silence: (ms) => drive.setDeadlineMin(READ_DEADLINE_SILENCES * ms),
-      waiting: (n, whom, untilMs) => connection.waiting.note(n, whom, untilMs),
+      waiting: (n, whom, untilMs) => connection.changes.noteWaiting(n, whom, untilMs),
       lack: (version, offset, length) => reading.transfer.bytesOfCommitted(version, offset, length),
       link: (isConnected, why) => lifecycle.linked(isConnected, why),
     },
@@ -122,21 +122,21 @@ function connect(
     { root: deps.cacheRoot, holds: "the cache" },
   ];
   const fullDisks = new FullDisks(places, clock);
-  const operations = new Operations({ session, journal, clock, answered: (error) => fullDisks.answered(error) });
-  const waiting = new WaitingChanges((n) => operations.isOutstanding(n));
-  return { session, operations, listings, wholeListing, waiting, fullDisks, figures: new Statistics(drive, session) };
+  const changes = new Changes(journal);
+  const operations = new Operations({ session, changes, clock, answered: (error) => fullDisks.answered(error) });
+  return { session, changes, operations, listings, wholeListing, fullDisks, figures: new Statistics(drive, session) };
 }
 
 function wireReading(
   { settings, clock, executor, drive, replica, cache, log }: MountDeps,
-  { session, listings, figures }: Connection,
+  { session, changes, listings, figures }: Connection,
   settled: (node: number) => Promise<void>,
 ) {
   const ask = {
     list: (folder: number) => listings.list(folder),
     stat: (nodes: number[]) => listings.stat(nodes),
   };
-  const tree = new Tree(replica, ask, ownerOf(settings));
+  const tree = new Tree(replica, changes, ask, ownerOf(settings));
   const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused });
   const aheadBytesMax = settings.cacheBytes / AHEAD_OF_CACHE;
   const readAhead = new ReadAhead({ cache, session, executor, clock, names: replica, aheadBytesMax, log });

@@ -14,11 +14,12 @@ import {
   sliceRecipe,
   checkResult,
 } from "@runnel/shared";
+import type { Make } from "../changes/change.ts";
+import type { Changes } from "../changes/changes.ts";
 import type { Cache, CachedContent, VersionContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
-import type { Making } from "../wire/operations.ts";
 import type { BaseVerification, ComposedContent } from "./compose.ts";
 import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
@@ -30,6 +31,7 @@ import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
 import { fewerReferences } from "./upload.ts";
 
 export interface SenderDeps {
+  changes: Pick<Changes, "received">;
   operations: Operations;
   session: Session;
   cache: Cache;
@@ -88,7 +90,7 @@ export class Sender {
       mayStart,
       making,
       guesses = [],
-    }: { mayStart?: () => boolean; making?: Making | undefined; guesses?: readonly CachedContent[] } = {},
+    }: { mayStart?: () => boolean; making?: Make | undefined; guesses?: readonly CachedContent[] } = {},
   ): Promise<SentContent> {
     const { cache, executor } = this.#deps;
     const hold = base && cache.hold(base);
@@ -144,11 +146,11 @@ export class Sender {
     const { node, baseVersion, mtimeNs, ctimeNs } = record;
     if (base.version.node !== node || base.version.seq !== baseVersion || !(await isCutAs(cut, base))) return undefined;
     try {
-      const answer = await this.#deps.operations.change(
-        "setAttr",
-        { node, timeNs: ctimeNs, change: { mtimeNs: mtimeNs === ctimeNs ? null : mtimeNs } },
-        [],
-      );
+      const answer = await this.#deps.operations.change("setAttr", {
+        node,
+        timeNs: ctimeNs,
+        change: { mtimeNs: mtimeNs === ctimeNs ? null : mtimeNs },
+      });
       const result = checkResult("setAttr", answer);
       return result.version === baseVersion ? result : undefined;
     } catch (error) {
@@ -280,9 +282,9 @@ export class Sender {
     { cut, guessed }: Pick<Outgoing, "cut" | "guessed">,
     base: CachedContent | undefined,
     mayStart: (() => boolean) | undefined,
-    making: Making | undefined,
+    making: Make | undefined,
   ): Promise<WriteResult> {
-    const { uploads, operations, session } = this.#deps;
+    const { changes, uploads, session } = this.#deps;
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
     const isLineFast = isFastLine(session.ratePerSecond);
@@ -298,7 +300,7 @@ export class Sender {
       try {
         const sending = uploads.send(outgoing, {
           n: record.n,
-          received: () => operations.received,
+          received: () => changes.received,
           node: record.node,
           base: record.baseVersion,
           mtimeNs: record.mtimeNs,
@@ -317,7 +319,7 @@ export class Sender {
           if (references === "none") cut.begin();
         } else if (isRunnelError(error, "Unreachable")) {
           // On another connection what makes the file may be asked for after this.
-          await making?.settled;
+          await making?.made.settled;
           await session.responsive(session.timeoutLeftMs(beganMs));
           isResumed = true;
         } else throw error;

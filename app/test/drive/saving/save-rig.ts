@@ -1,5 +1,6 @@
 // Commits and what could not be sent, over a server that answers as a test says; journal and numbers are the product's own.
 import { ROOT_NODE, RunnelError, type NodeState } from "@runnel/shared";
+import { Changes } from "../../../src/agent/changes/changes.ts";
 import type { CachedContent } from "../../../src/agent/cache/cache.ts";
 import { Bases } from "../../../src/agent/drive/saving/bases.ts";
 import { Commits } from "../../../src/agent/drive/saving/commits.ts";
@@ -26,7 +27,7 @@ export class SaveRig {
   saves!: Saves;
   unsent!: UnsentSaves;
   commits!: Commits;
-  operations!: Operations;
+  changes!: Changes;
   epoch = EPOCH;
   /** States as the server says them, by node. */
   readonly states = new Map<number, NodeState>([
@@ -64,8 +65,9 @@ export class SaveRig {
         throw new RunnelError("Gone", "getHash", "It is gone.");
       },
     };
-    this.operations = new Operations({ session: session as never, journal, clock, answered: () => undefined });
-    const { operations } = this;
+    this.changes = new Changes(journal);
+    const { changes } = this;
+    const operations = new Operations({ session: session as never, changes, clock, answered: () => undefined });
     const epoch = (): string => this.epoch;
     const cache = { find: () => undefined, byId: () => undefined, byOid: () => undefined };
     const tree = {
@@ -78,15 +80,15 @@ export class SaveRig {
       makingOf: () => undefined,
       isNamed: (node: number) => (this.states.get(node)?.nlink ?? 0) > 0,
     };
-    this.saves = new Saves(journal.pending());
+    this.saves = new Saves(changes, journal.pending());
     const { saves } = this;
     const bases = new Bases({ cache: cache as never, session: session as never, epoch });
     const log = (sentence: string): void => void this.problems.push(sentence);
     const sender = { send: (record: JournalCommit, _base: unknown, how = {}) => this.write(record, how) };
-    const shared = { operations, session, cache, journal, sender, saves, bases, clock, epoch, tree, log };
+    const shared = { changes, operations, session, cache, journal, sender, saves, bases, clock, epoch, tree, log };
     const notified = { conflict: (path: string) => void this.conflicts.push(path), problem: log };
     const contents = { changed: () => undefined, clean: () => undefined, release: () => true };
-    const copies = new ConflictCopies({ tree: tree as never, operations, journal, clock, epoch });
+    const copies = new ConflictCopies({ tree: tree as never, changes, operations, journal, clock, epoch });
     this.unsent = new UnsentSaves({ ...shared, ...notified, copies, contents } as unknown as ConstructorParameters<
       typeof UnsentSaves
     >[0]);

@@ -1,7 +1,9 @@
-// Saves in every state with every event, and which of them takes the place of which.
+// Saves and the changes that they are: what they need of the server, what is shown of them, and which of them takes the place of which.
 import { describe, expect, test } from "@jest/globals";
-import type { Lineage, Save, SaveEvent, SaveState } from "../../../src/agent/drive/saving/saves.ts";
-import { NEXT_STATES, Saves } from "../../../src/agent/drive/saving/saves.ts";
+import type { Save } from "../../../src/agent/changes/change.ts";
+import type { ChangeEvent, ChangeState } from "../../../src/agent/changes/change-states.ts";
+import { Changes } from "../../../src/agent/changes/changes.ts";
+import { type Lineage, Saves } from "../../../src/agent/drive/saving/saves.ts";
 import type { JournalCommit } from "../../../src/agent/journal/journal.ts";
 
 const NODE = 5;
@@ -10,8 +12,40 @@ const EPOCH = "e";
 /** The file as the saves of this test were made of it. */
 const CURRENT = { node: NODE, version: 7 };
 const HERE = "0".repeat(32);
-const STATES = Object.keys(NEXT_STATES) as SaveState[];
-const EVENTS: SaveEvent[] = ["send", "answer", "fail", "settle", "drop"];
+/** States of a save that is recorded, and the events by which it comes there. */
+const WAYS: Partial<Record<ChangeState, ChangeEvent[]>> = {
+  recorded: [],
+  sent: ["send"],
+  unwanted: ["drop"],
+  committed: ["send", "answer"],
+  unsent: ["send", "fail"],
+};
+const STATES = Object.keys(WAYS) as ChangeState[];
+
+/** Saves, and what of them this instance's numbers are asked of. */
+class Rig extends Saves {
+  readonly changes: Changes;
+
+  constructor(pending: readonly JournalCommit[] = [], instance = HERE) {
+    let next = 100;
+    const changes = new Changes({ instance, nextNumber: () => next++, ending: () => [] });
+    super(changes, pending);
+    this.changes = changes;
+  }
+
+  /** Records a save of an open file. */
+  save(n: number, file: number, replaces: readonly Save[] = []): Save {
+    const save = this.begin(() => recordOf(n), file);
+    this.recorded(save, replaces);
+    return save;
+  }
+
+  /** Numbers up to 50 that the server must still know. */
+  needed(): number[] {
+    for (let count = 0; count < 5000; count++) this.changes.step(this.changes.begin(), "settle");
+    return this.changes.received.but ?? [];
+  }
+}
 
 function recordOf(n: number, more: Partial<JournalCommit> = {}): JournalCommit {
   const layers = [{ file: `layer-${n}`, extents: [{ offset: 0, length: 4 }] }];
@@ -21,21 +55,17 @@ function recordOf(n: number, more: Partial<JournalCommit> = {}): JournalCommit {
 }
 
 /** A save of an open file in that state. */
-function inState(saves: Saves, state: SaveState, n = 1, file = 1): Save {
-  const save = saves.add(recordOf(n), file, []);
-  const ways: Record<SaveState, SaveEvent[]> = {
-    recorded: [],
-    sent: ["send"],
-    unwanted: ["drop"],
-    committed: ["send", "answer"],
-    unsent: ["send", "fail"],
-  };
-  for (const event of ways[state]) saves.step(save, event, { version: { node: NODE, seq: 8 } });
+function inState(saves: Rig, state: ChangeState, n = 1, file = 1): Save {
+  const save = saves.save(n, file);
+  for (const event of WAYS[state] ?? []) {
+    if (event === "answer") saves.answered(save, { node: NODE, seq: 8 });
+    else saves.changes.step(save, event);
+  }
   expect(save.state).toBe(state);
   return save;
 }
 
-function unsentOf(saves: Saves, n: number, file: number): Save {
+function unsentOf(saves: Rig, n: number, file: number): Save {
   const save = inState(saves, "unsent", n, file);
   saves.show(save);
   return save;
@@ -48,62 +78,44 @@ function lineageOf(saves: Saves, file: number, baseVersion: number): Lineage {
 }
 
 describe("a save", () => {
-  test.each(STATES.flatMap((state) => EVENTS.map((event) => [state, event] as const)))(
-    "that is %s: %s",
-    (state, event) => {
-      const saves = new Saves([]);
-      const save = inState(saves, state);
-      const step = (): string => saves.step(save, event);
-      const next = NEXT_STATES[state][event];
-      if (next === undefined) {
-        expect(step).toThrow(TypeError);
-        return;
-      }
-      expect(step()).toBe(next);
-      expect(save.state).toBe(next);
-      const isGone = next === "settled";
-      expect(saves.of(NODE)).toEqual(isGone ? [] : [save]);
-      if (isGone) expect(step).toThrow(TypeError);
-    },
-  );
-
-  test("is settled only when the server has it, or nobody wants it any more", () => {
-    const ends = STATES.flatMap((state) =>
-      EVENTS.filter((event) => NEXT_STATES[state][event] === "settled").map((event) => `${state} ${event}`),
-    );
-    expect(ends).toEqual(["unwanted fail", "committed settle", "unsent drop"]);
-  });
-
-  test("once committed, is never unsent again", () => {
-    const reached = new Set<SaveState>(["committed"]);
-    for (const state of reached)
-      for (const next of Object.values(NEXT_STATES[state])) if (next !== "settled") reached.add(next);
-    expect([...reached]).toEqual(["committed"]);
-  });
-
   test("[W24] has a number that is not reported as received before it is settled, and so has what makes its copy", () => {
     for (const state of STATES) {
-      const saves = new Saves([]);
+      const saves = new Rig();
       inState(saves, state);
-      expect([...saves.numbers(HERE)]).toEqual([1]);
-      expect([...saves.numbers("1".repeat(32))]).toEqual([]);
+      expect(saves.needed()).toEqual([1]);
     }
+    expect(new Rig([recordOf(1)]).needed()).toEqual([1]);
+    expect(new Rig([recordOf(1)], "1".repeat(32)).needed()).toEqual([]);
     const copy = { of: "f", n: 8, folder: 1, name: "f 2", made: MADE, base: { node: NODE, seq: 7, epoch: EPOCH } };
-    expect([...new Saves([recordOf(9, { copy })]).numbers(HERE)]).toEqual([9, 8]);
+    expect(new Rig([recordOf(9, { copy })]).needed()).toEqual([8, 9]);
+  });
+
+  test("that could not be recorded is gone, and so is its number", () => {
+    const saves = new Rig();
+    const save = saves.begin(recordOf, 1);
+    expect(saves.changes.received).toEqual({ received: save.n - 1 });
+    expect(saves.removed(NODE)).toEqual([]);
+    saves.changes.step(save, "settle");
+    expect(saves.of(NODE)).toEqual([]);
+    expect(saves.changes.received).toEqual({ received: save.n });
   });
 
   test("of a file that was removed here while it was recorded or sent is not kept when it fails", () => {
     for (const state of ["recorded", "sent"] as const) {
-      const saves = new Saves([]);
+      const saves = new Rig();
       const save = inState(saves, state);
       expect(saves.removed(NODE)).toEqual([]);
-      if (state === "recorded") saves.step(save, "send");
-      expect(saves.step(save, "fail")).toBe("settled");
+      if (state === "recorded") saves.changes.step(save, "send");
+      expect(saves.failed(save, undefined)).toBe(false);
+      expect(save.state).toBe("settled");
     }
-    const saves = new Saves([]);
+    const saves = new Rig();
+    const begun = saves.begin(recordOf, 1);
     saves.removed(NODE);
-    expect(saves.add(recordOf(1), 1, []).state).toBe("unwanted");
-    const waiting = new Saves([recordOf(1), recordOf(2)]);
+    saves.recorded(begun, []);
+    expect(begun.state).toBe("unwanted");
+    expect(saves.save(1, 1).state).toBe("unwanted");
+    const waiting = new Rig([recordOf(1), recordOf(2)]);
     expect(waiting.removed(NODE).map(({ record }) => record.n)).toEqual([1, 2]);
     expect(waiting.unsent()).toEqual([]);
   });
@@ -111,26 +123,40 @@ describe("a save", () => {
 
 describe("an unsent save", () => {
   test("stays when another program saves the file over the server's version", () => {
-    const saves = new Saves([]);
+    const saves = new Rig();
     const older = unsentOf(saves, 1, 1);
     const lineage = lineageOf(saves, 2, 7);
     expect(lineage).toEqual({ node: NODE, baseVersion: 7, below: undefined, copy: undefined, replaces: [] });
-    saves.add(recordOf(2), 2, lineage.replaces);
+    saves.save(2, 2, lineage.replaces);
     expect(saves.unsent()).toEqual([older]);
   });
 
   test("gives way to the next save of the same open file, which has its layers", () => {
-    const saves = new Saves([]);
+    const saves = new Rig();
     const older = unsentOf(saves, 1, 1);
     const lineage = lineageOf(saves, 1, 7);
     expect(lineage).toMatchObject({ baseVersion: 7, below: undefined, replaces: [older] });
-    const newer = saves.add(recordOf(2), 1, lineage.replaces);
+    const newer = saves.save(2, 1, lineage.replaces);
     expect(older.state).toBe("settled");
     expect(saves.of(NODE)).toEqual([newer]);
   });
 
+  test("that is being sent when it gives way is settled by its answer, and is no base of what follows", () => {
+    const saves = new Rig();
+    const older = unsentOf(saves, 1, 1);
+    const { replaces } = lineageOf(saves, 1, 7);
+    saves.changes.step(older, "send");
+    const newer = saves.save(2, 1, replaces);
+    expect(older.state).toBe("unwanted");
+    expect(saves.unsent()).toEqual([]);
+    saves.answered(older, { node: NODE, seq: 8 });
+    expect(lineageOf(saves, 1, 7)).toMatchObject({ baseVersion: 7, replaces: [newer] });
+    saves.changes.step(older, "settle");
+    expect(saves.of(NODE)).toEqual([newer]);
+  });
+
   test("gives way to a save of what was opened over it, which is put over its layers", () => {
-    const saves = new Saves([]);
+    const saves = new Rig();
     const older = unsentOf(saves, 1, 1);
     saves.closed(1);
     const lineage = lineageOf(saves, 2, older.shownAs);
@@ -141,9 +167,9 @@ describe("an unsent save", () => {
       copy: undefined,
       replaces: [older],
     });
-    const newer = saves.add(recordOf(2), 2, lineage.replaces);
+    const newer = saves.save(2, 2, lineage.replaces);
     // It fails as well, and the program saves once more: over the first, in place of the second.
-    for (const event of ["send", "fail"] as const) saves.step(newer, event);
+    for (const event of ["send", "fail"] as const) saves.changes.step(newer, event);
     saves.show(newer);
     expect(lineageOf(saves, 2, older.shownAs)).toMatchObject({ below: older.record, replaces: [newer] });
     // Another program that had opened the first has not seen the second.
@@ -153,21 +179,21 @@ describe("an unsent save", () => {
 
   test("that has been sent meanwhile is the base of what its program saves next", () => {
     for (const baseVersion of [7, undefined]) {
-      const saves = new Saves([]);
+      const saves = new Rig();
       const older = unsentOf(saves, 1, 1);
-      saves.step(older, "send");
-      saves.step(older, "answer", { version: { node: 6, seq: 9 } });
-      saves.step(older, "settle");
+      saves.changes.step(older, "send");
+      saves.answered(older, { node: 6, seq: 9 });
+      saves.changes.step(older, "settle");
       const lineage = lineageOf(saves, baseVersion === undefined ? 2 : 1, baseVersion ?? older.shownAs);
       expect(lineage).toMatchObject({ node: 6, baseVersion: 9, below: undefined, replaces: [] });
     }
   });
 
   test("that becomes a conflict copy takes what its program saves next along", () => {
-    const saves = new Saves([]);
+    const saves = new Rig();
     const older = unsentOf(saves, 1, 1);
     const copy = { of: "f", n: 8, folder: 1, name: "f 2", made: MADE, base: { node: NODE, seq: 7, epoch: EPOCH } };
-    saves.rerecord(older, recordOf(9, { node: 6, baseVersion: 0, copy }));
+    saves.changes.rerecord(older, recordOf(9, { node: 6, baseVersion: 0, copy }));
     expect(saves.of(NODE)).toEqual([]);
     expect(lineageOf(saves, 1, 7)).toMatchObject({ node: 6, copy, replaces: [older] });
     expect(lineageOf(saves, 2, older.shownAs)).toMatchObject({ node: 6, copy, replaces: [older] });
@@ -175,16 +201,16 @@ describe("an unsent save", () => {
   });
 
   test("that was given up is no base of anything", () => {
-    const saves = new Saves([]);
+    const saves = new Rig();
     const older = unsentOf(saves, 1, 1);
-    saves.step(older, "drop");
+    saves.changes.step(older, "drop");
     expect(saves.lineage(2, NODE, older.shownAs)).toBeUndefined();
     saves.forget(older.shownAs);
     expect(saves.lineage(2, NODE, older.shownAs)).toBeUndefined();
   });
 
   test("is not shown over another version than its own while the server can be asked: it may be in that one", () => {
-    const saves = new Saves([recordOf(1)]);
+    const saves = new Rig([recordOf(1)]);
     const [left] = saves.unsent() as [Save];
     saves.show(left);
     const later = { node: NODE, version: 9 };
@@ -194,16 +220,16 @@ describe("an unsent save", () => {
   });
 
   test("is shown in its epoch, the last one of a file, until it is committed or cannot be shown", () => {
-    const saves = new Saves([]);
+    const saves = new Rig();
     expect(saves.shownOf(CURRENT, EPOCH, true)).toBeUndefined();
     const [first, second] = [unsentOf(saves, 1, 1), unsentOf(saves, 2, 2)];
     expect(saves.shownOf(CURRENT, EPOCH, true)).toBe(second);
     expect(saves.shownOf(CURRENT, "another", true)).toBeUndefined();
     saves.hide(second);
     expect(saves.shownOf(CURRENT, EPOCH, true)).toBe(first);
-    saves.step(first, "send");
+    saves.changes.step(first, "send");
     expect(saves.isShown(first.shownAs)).toBe(true);
-    saves.step(first, "answer", { version: { node: NODE, seq: 8 } });
+    saves.answered(first, { node: NODE, seq: 8 });
     expect(saves.shownOf(CURRENT, EPOCH, true)).toBeUndefined();
     expect(saves.isShown(first.shownAs)).toBe(false);
   });

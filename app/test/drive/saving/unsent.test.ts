@@ -14,8 +14,8 @@ function numbersOf(rig: SaveRig): number[] {
 
 /** Returns true when the next request would say that the number's answer has arrived. */
 function isReceived(rig: SaveRig, n: number): boolean {
-  rig.operations.answered(rig.operations.begin());
-  const { received, but = [] } = rig.operations.received;
+  rig.changes.step(rig.changes.begin(), "settle");
+  const { received, but = [] } = rig.changes.received;
   return n <= received && !but.includes(n);
 }
 

@@ -3,6 +3,8 @@ import { basename } from "node:path";
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Save } from "../../changes/change.ts";
+import type { Changes } from "../../changes/changes.ts";
 import type { Cache } from "../../cache/cache.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import { fullHere } from "../../full-disks.ts";
@@ -12,7 +14,7 @@ import type { Bases } from "./bases.ts";
 import type { Contents } from "../contents.ts";
 import type { LikelyBases } from "./likely-bases.ts";
 import type { RequestOfOp } from "../request-of-op.ts";
-import type { Lineage, Save, Saves } from "./saves.ts";
+import type { Lineage, Saves } from "./saves.ts";
 import { stackEdit } from "./stack-edit.ts";
 import type { Tree } from "../tree.ts";
 import type { UnsentSaves } from "./unsent.ts";
@@ -20,6 +22,7 @@ import type { UnsentSaves } from "./unsent.ts";
 export interface CommitsDeps {
   drive: Drive;
   tree: Tree;
+  changes: Changes;
   operations: Operations;
   cache: Cache;
   journal: Journal;
@@ -45,8 +48,6 @@ const NO_OID = new Uint8Array(0);
 
 export class Commits {
   private readonly deps: CommitsDeps;
-  /** Nodes whose own commit is under way: their feed items are no news for this kernel. */
-  private readonly ownNodes = new Set<number>();
   private readonly settling = new Map<number, Promise<void>>();
   /** Layers of a save that could not be recorded, by open file. */
   private readonly unrecorded = new Map<number, string[]>();
@@ -55,10 +56,6 @@ export class Commits {
 
   constructor(deps: CommitsDeps) {
     this.deps = deps;
-  }
-
-  isOwnNode(node: number): boolean {
-    return this.ownNodes.has(node);
   }
 
   /** Resolves when the content of a node's last commit is in the cache: whoever opens the node finds it there. */
@@ -78,13 +75,9 @@ export class Commits {
 
   private async save(change: Change, committed: (result: { version: number }) => void): Promise<void> {
     this.running++;
-    let lineage: Lineage | undefined;
     try {
-      lineage = await this.settledLineage(change);
-      this.ownNodes.add(lineage.node);
-      await this.saveOver(lineage, change, committed);
+      await this.saveOver(await this.settledLineage(change), change, committed);
     } finally {
-      if (lineage !== undefined) this.ownNodes.delete(lineage.node);
       this.running--;
       if (this.running === 0) for (const resolve of this.idleWaiters.splice(0)) resolve();
     }
@@ -95,12 +88,12 @@ export class Commits {
    * it must be known what becomes of it. @throws Gone
    */
   private async settledLineage({ file, node, baseVersion }: Change): Promise<Lineage> {
-    const { saves, tree, unsent } = this.deps;
+    const { saves, tree } = this.deps;
     for (;;) {
       const lineage = saves.lineage(file, tree.real(node), baseVersion);
       if (lineage === undefined)
         throw new RunnelError("Gone", "commit", "The unsent content that was edited has been given up.");
-      const sending = lineage.replaces.flatMap((save) => unsent.sending(save) ?? []);
+      const sending = lineage.replaces.flatMap((save) => save.sending ?? []);
       const settling = this.settling.get(lineage.node);
       if (settling === undefined && sending.length === 0) return lineage;
       await Promise.all([settling, ...sending]);
@@ -112,22 +105,19 @@ export class Commits {
     change: Change,
     committed: (result: { version: number }) => void,
   ): Promise<void> {
-    const { tree, operations, saves } = this.deps;
-    const n = operations.begin();
+    const { tree, saves } = this.deps;
     let save: Save | undefined;
     let sent: SentContent;
     try {
-      save = await this.record(lineage, change, n);
+      save = saves.begin((n) => this.recordOf(lineage, change, n), change.file);
+      await this.record(save, lineage);
       sent = await this.send(save, change);
       const { node, version: seq } = sent.result;
-      saves.step(save, "answer", { version: { node, seq } });
+      saves.answered(save, { node, seq });
     } catch (error) {
       const refusal = tree.refusalOf(lineage.node);
       await this.failed(change, save, error, refusal);
       throw refusal ?? error;
-    } finally {
-      // Answered or not: from here on it is the saves that know whether the number's result is still needed.
-      operations.answered(n);
     }
     const { result } = sent;
     const settling = this.settle(change.file, save, sent);
@@ -141,28 +131,23 @@ export class Commits {
 
   /** The program gets the error; the bytes wait, whatever the reason, until a later save has them or they can be sent. */
   private async failed(change: Change, save: Save | undefined, error: unknown, refusal: unknown): Promise<void> {
-    const { saves, journal, unsent } = this.deps;
-    if (save !== undefined && refusal === undefined) {
-      await unsent.keep(save, error);
-      return;
-    }
+    const { changes, saves, journal, unsent } = this.deps;
+    const isRecorded = save !== undefined && save.state !== "begun";
+    if (isRecorded && refusal === undefined) return unsent.keep(save, error);
     // The make of the file was refused: what is written to it can go nowhere.
     this.unrecorded.set(
       change.file,
       change.layers.map(({ path }) => basename(path)),
     );
-    if (save === undefined) return;
-    saves.step(save, "drop");
-    saves.step(save, "fail");
-    await journal.done(save.record.instance, save.record.n);
+    if (save?.state === "begun") changes.step(save, "settle");
+    if (!isRecorded) return;
+    changes.step(save, "drop");
+    saves.failed(save, error);
+    await journal.done(save.record.instance, save.n);
   }
 
-  /** @throws NoSpace when the journal has no space for it; and what making the file was refused with. */
-  private async record(lineage: Lineage, change: Change, n: number): Promise<Save> {
-    const { tree, journal, bases, saves } = this.deps;
-    const { node, baseVersion, below, copy, replaces } = lineage;
-    const refusal = tree.refusalOf(node);
-    if (refusal !== undefined) throw refusal;
+  private recordOf({ node, baseVersion, below, copy, replaces }: Lineage, change: Change, n: number): JournalCommit {
+    const { tree, journal, bases } = this.deps;
     const { baseBytes, sizeBytes, mtimeNs, ctimeNs, baseContent } = change;
     const layers = change.layers.map(({ path, extents }) => ({ file: basename(path), extents }));
     const edit = { baseBytes, sizeBytes, mtimeNs, ctimeNs, layers };
@@ -183,22 +168,27 @@ export class Commits {
     if (copy === undefined) delete record.copy;
     else record.copy = copy;
     if (below === undefined) record.baseOid = bases.find(record)?.oid ?? NO_OID;
+    return record;
+  }
+
+  /** @throws NoSpace when the journal has no space for it; and what making the file was refused with. */
+  private async record(save: Save, { node, replaces }: Lineage): Promise<void> {
+    const { tree, journal, saves } = this.deps;
+    const refusal = tree.refusalOf(node);
+    if (refusal !== undefined) throw refusal;
+    const records = replaces.map(({ record }) => record);
     try {
-      await journal.put(
-        record,
-        false,
-        replaces.map((save) => save.record),
-      );
+      await journal.put(save.record, false, records);
     } catch (error) {
       if (!isRunnelError(error, "NoSpace")) throw error;
       throw fullHere("record a save", journal.dataFolder, error);
     }
-    return saves.add(record, change.file, replaces);
+    saves.recorded(save, replaces);
   }
 
   private async send(save: Save, { readBefore }: Change): Promise<SentContent> {
-    const { saves, tree, journal, sender, unsent, bases, likelyBases, epoch } = this.deps;
-    saves.step(save, "send");
+    const { changes, tree, journal, sender, unsent, bases, likelyBases, epoch } = this.deps;
+    changes.step(save, "send");
     const { record } = save;
     if (record.epoch !== epoch()) throw new RunnelError("Stale", "commit", "The volume was made anew.");
     if (record.copy !== undefined) await unsent.make(record);
@@ -209,11 +199,11 @@ export class Commits {
       using base = await bases.hold(record);
       return await sender.send(record, base?.content, { making, guesses });
     } catch (error) {
-      await making?.settled;
+      await making?.made.settled;
       const node = tree.real(record.node);
       if (making === undefined || node === record.node) throw error;
       // The make met another file under its name, whose content this is to become, by the conflict rule.
-      saves.rerecord(save, { ...record, node });
+      changes.rerecord(save, { ...record, node });
       // The number is this node's for good from here on: after a power cut the record must not say it of the other one.
       await journal.put(save.record, true);
       return sender.send(save.record, undefined);
@@ -226,7 +216,7 @@ export class Commits {
     this.unrecorded.delete(file);
     const { saves, unsent } = this.deps;
     for (const save of saves.closed(file)) {
-      await unsent.sending(save);
+      await save.sending;
       if (save.state === "committed") await unsent.settle(save);
     }
     if (files !== undefined) await this.deps.journal.discard(files);
@@ -234,7 +224,7 @@ export class Commits {
 
   /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal gives the layers up. Whatever fails, it is saved. */
   private async settle(file: number, save: Save, sent: SentContent): Promise<void> {
-    const { contents, drive, journal, saves } = this.deps;
+    const { changes, contents, drive, journal } = this.deps;
     const { record } = save;
     // After `committed`: the drive rebases a file onto a version that it has.
     await Promise.resolve();
@@ -249,7 +239,7 @@ export class Commits {
       // It is committed: only what should make the next read cheap is missing. A program that has the file open reads on from its own layers.
       this.deps.log("A committed content could not be kept in the cache.", error);
     }
-    saves.step(save, "settle");
+    changes.step(save, "settle");
     try {
       await journal.done(record.instance, record.n);
     } catch (error) {
@@ -269,7 +259,7 @@ export class Commits {
 
   /** A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent. */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
-    const { operations, clock, saves } = this.deps;
+    const { changes, operations, clock, saves } = this.deps;
     operations.mayChange("truncate");
     await this.settled(state.node);
     const nowNs = clock.wallNs();
@@ -288,16 +278,16 @@ export class Commits {
       await this.save({ ...over, ...times, baseBytes, sizeBytes }, () => undefined);
       return;
     }
-    const n = operations.begin();
+    const change = changes.begin();
     try {
-      const sent = await this.sendCut(state, sizeBytes, n);
+      const sent = await this.sendCut(state, sizeBytes, change.n);
       try {
         if (sizeBytes > 0) await sent.keep(this.usersOf(0, sent));
       } finally {
         await sent.release();
       }
     } finally {
-      operations.answered(n);
+      changes.step(change, "settle");
     }
   }
 

@@ -3,6 +3,7 @@
 import { parse } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
+import type { Changes } from "../../changes/changes.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import type { Operations } from "../../wire/operations.ts";
 import { versionOf } from "./bases.ts";
@@ -10,6 +11,7 @@ import type { Tree } from "../tree.ts";
 
 export interface ConflictCopiesDeps {
   tree: Tree;
+  changes: Changes;
   operations: Operations;
   journal: Journal;
   clock: Clock;
@@ -28,22 +30,30 @@ export class ConflictCopies {
 
   /** Plans the copy and records it in place of the content. `take` gets the new record while its numbers still count as outstanding. */
   async plan(record: JournalCommit, take: (planned: JournalCommit) => void): Promise<void> {
-    const { operations, journal, epoch } = this.deps;
+    const { changes, operations, journal, epoch } = this.deps;
     const of = record.copy?.of ?? record.path;
     // A name that was planned and could not be made is not tried again, whatever is known of it here.
     const { folder, name, path } = await this.freePlace(of, record.copy?.name);
     const node = await operations.newNode();
-    const [made, n] = [operations.begin(), operations.begin()];
+    const [make, change] = [changes.begin(), changes.begin()];
     try {
       const attributes = { ...(record.attributes ?? PLAIN_ATTRIBUTES), mtimeNs: record.mtimeNs };
-      const copy = { of, n: made, folder, name, made: attributes, base: versionOf(record) };
-      const planned = { ...record, n, instance: journal.instance, epoch: epoch(), node, baseVersion: 0, path, copy };
+      const copy = { of, n: make.n, folder, name, made: attributes, base: versionOf(record) };
+      const planned = {
+        ...record,
+        n: change.n,
+        instance: journal.instance,
+        epoch: epoch(),
+        node,
+        baseVersion: 0,
+        path,
+        copy,
+      };
       // These numbers are the copy's for good: a power cut must not take them back.
       await journal.put(planned, true, [record]);
       take(planned);
     } finally {
-      operations.answered(n);
-      operations.answered(made);
+      for (const each of [make, change]) changes.step(each, "settle");
     }
   }
 
@@ -53,7 +63,7 @@ export class ConflictCopies {
     const { folder, name, n, made } = copy;
     const all = { type: packType("file"), ...made, rdev: 0, target: "" };
     try {
-      await this.deps.operations.change("make", { folder, name, node, attributes: all }, [], n);
+      await this.deps.operations.send(n, "make", { folder, name, node, attributes: all });
       return true;
     } catch (error) {
       if (isRunnelError(error, "Exists")) return false;
@@ -75,7 +85,7 @@ export class ConflictCopies {
     const { copy, node } = record;
     if (copy === undefined || !(await this.isMade(record))) return;
     const { folder, name } = copy;
-    await this.deps.operations.change("remove", { folder, name, node, isFolder: false }, []);
+    await this.deps.operations.change("remove", { folder, name, node, isFolder: false });
   }
 
   private async freePlace(path: string, taken?: string): Promise<{ folder: number; name: string; path: string }> {

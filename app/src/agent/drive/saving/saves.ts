@@ -1,34 +1,9 @@
-// States of each content that a program saved: recorded → sent → committed → settled, or unsent until it can be sent. Pure: events in, states out; who
-// sends, records and shows learns what there is to do. A save takes the place of an unsent one only where it holds that one's content.
+// Contents that programs here saved, among the changes of this client: which of them programs see, and what the next save of a file is made of. A save takes
+// the place of an unsent one only where it holds that one's content.
 import type { NodeState, VersionId } from "@runnel/shared";
+import { type Save, isSave } from "../../changes/change.ts";
+import type { Changes } from "../../changes/changes.ts";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
-
-/** recorded: in the journal. unwanted: sent, and a program here has removed the file since. unsent: waits to be sent, by an attempt of its own. */
-export type SaveState = "recorded" | "sent" | "unwanted" | "committed" | "unsent";
-/** drop: its file was removed by a program here, or a person gave it up, or another save has taken its place. */
-export type SaveEvent = "send" | "answer" | "fail" | "settle" | "drop";
-
-/** Steps that are not here cannot happen. */
-export const NEXT_STATES: Readonly<Record<SaveState, Partial<Record<SaveEvent, SaveState | "settled">>>> = {
-  recorded: { send: "sent", fail: "unsent", drop: "unwanted" },
-  sent: { answer: "committed", fail: "unsent", drop: "unwanted" },
-  unwanted: { send: "unwanted", answer: "committed", fail: "settled", drop: "unwanted" },
-  committed: { settle: "settled", drop: "committed" },
-  unsent: { send: "sent", drop: "settled" },
-};
-
-export interface Save {
-  record: JournalCommit;
-  state: SaveState | "settled";
-  /** The open file that it came from; 0: that is closed. */
-  file: number;
-  /** A program waits for its first attempt. */
-  isAwaited: boolean;
-  /** Why the last attempt failed; undefined for what a former process left and nobody has tried. */
-  failure: unknown;
-  /** The version by which this client calls an unsent content that programs see; 0: they do not. */
-  shownAs: number;
-}
 
 /** Contents and version that a commit of an open file is over. */
 export interface Lineage {
@@ -42,11 +17,10 @@ export interface Lineage {
   replaces: Save[];
 }
 
-/** A content that programs were shown, and where it is now: a save, or the version that it has become. */
+/** A content that programs were shown, and the save that has it now. */
 interface Shown {
   record: JournalCommit;
-  save: Save | undefined;
-  version: VersionId | undefined;
+  save: Save;
 }
 
 /** Beginning of the numbers of shown contents, above all versions of servers. */
@@ -57,8 +31,7 @@ const SHOWN_MAX = 10_000;
 const REMOVED_MAX = 10_000;
 
 export class Saves {
-  readonly #all = new Set<Save>();
-  readonly #byNode = new Map<number, Set<Save>>();
+  readonly #changes: Changes;
   readonly #shown = new Map<number, Shown>();
   /** Version that the last save of an open file has become, by whatever attempt. */
   readonly #became = new Map<number, VersionId>();
@@ -66,66 +39,59 @@ export class Saves {
   #shownLast = SHOWN_FROM;
 
   /** `pending`: what a former process left. */
-  constructor(pending: readonly JournalCommit[]) {
-    for (const record of pending) this.#add({ record, state: "unsent", file: 0, isAwaited: false });
+  constructor(changes: Changes, pending: readonly JournalCommit[]) {
+    this.#changes = changes;
+    for (const record of pending) this.#add(record, { state: "unsent", isAwaited: false, file: 0 });
   }
 
-  /** Adds a save. The ones that `lineage` says it replaces are settled: the journal has ended them by the record. */
-  add(record: JournalCommit, file: number, replaces: readonly Save[]): Save {
-    const state = this.#removed.has(record.node) ? "unwanted" : "recorded";
-    const save = this.#add({ record, state, file, isAwaited: true });
-    for (const former of replaces) {
+  /** Begins a save of an open file; it is to be recorded next. */
+  begin(recordOf: (n: number) => JournalCommit, file: number): Save {
+    return this.#add(recordOf(this.#changes.nextNumber()), { state: "begun", isAwaited: true, file });
+  }
+
+  /** The journal has recorded it, and has ended by that the ones that `lineage` says it replaces. */
+  recorded(save: Save, replaces: readonly Save[]): void {
+    this.#changes.step(save, "record");
+    if (this.#removed.has(save.record.node)) this.#changes.step(save, "drop");
+    for (const former of replaces.filter(isKept)) {
       for (const shown of this.#shown.values()) if (shown.save === former) shown.save = save;
-      this.#leave(former);
+      former.file = 0;
+      this.#changes.step(former, "drop");
     }
-    return save;
   }
 
-  /** `failure`: of `fail`. `version`: of `answer`, what the server made of it. */
-  step(save: Save, event: SaveEvent, result: { failure?: unknown; version?: VersionId } = {}): SaveState | "settled" {
-    const next = save.state === "settled" ? undefined : NEXT_STATES[save.state][event];
-    if (next === undefined) throw new TypeError(`A save that is ${save.state} cannot ${event}.`);
-    if (event === "fail") [save.failure, save.isAwaited] = [result.failure, false];
-    if (event === "answer" && result.version !== undefined) this.#becomes(save, result.version);
-    if (next === "settled") this.#leave(save);
-    else save.state = next;
-    return next;
+  /** The server has made that version of it. */
+  answered(save: Save, version: VersionId): void {
+    this.#changes.step(save, "answer");
+    save.version = version;
+    if (save.file !== 0) this.#became.set(save.file, version);
   }
 
-  /** Gives a save another record: under another number, or of another node. */
-  rerecord(save: Save, record: JournalCommit): void {
-    this.#unindex(save);
-    save.record = record;
-    this.#index(save);
+  /** An attempt has failed: it waits, unless nobody wants it any more. @returns true when it waits. */
+  failed(save: Save, failure: unknown): boolean {
+    save.failure = failure;
+    return this.#changes.step(save, "fail") === "unsent";
   }
 
   /** Saves that wait, or are being sent by an attempt that no program waits for; the oldest first. */
   unsent(): Save[] {
-    return [...this.#all].filter(({ state, isAwaited }) => state === "unsent" || (state === "sent" && !isAwaited));
+    return this.#changes
+      .saves()
+      .filter(({ state, isAwaited }) => state === "unsent" || (state === "sent" && !isAwaited));
   }
 
-  of(node: number): readonly Save[] {
-    return [...(this.#byNode.get(node) ?? [])];
-  }
-
-  /** Numbers of an instance whose results may still be asked for. */
-  *numbers(instance: string): Generator<number> {
-    for (const save of this.#all) {
-      const { record } = save;
-      if (record.instance !== instance) continue;
-      yield record.n;
-      if (record.copy !== undefined) yield record.copy.n;
-    }
+  of(node: number): Save[] {
+    return this.#changes.of(node).filter(isSave);
   }
 
   /** Shows an unsent content to programs from here on. */
   show(save: Save): void {
     if (save.shownAs !== 0) return;
     save.shownAs = ++this.#shownLast;
-    this.#shown.set(save.shownAs, { record: save.record, save, version: undefined });
+    this.#shown.set(save.shownAs, { record: save.record, save });
     for (const [version, shown] of this.#shown) {
       if (this.#shown.size <= SHOWN_MAX) break;
-      if (shown.save === undefined) this.#shown.delete(version);
+      if (shown.save.state === "settled") this.#shown.delete(version);
     }
   }
 
@@ -147,7 +113,7 @@ export class Saves {
 
   isShown(version: number): boolean {
     const save = this.#shown.get(version)?.save;
-    return save?.shownAs === version && save.state !== "committed";
+    return save?.shownAs === version && isKept(save);
   }
 
   /** No open file is over the content that was shown so. */
@@ -157,14 +123,14 @@ export class Saves {
 
   /** A commit of an open file. undefined: what it has edited was given up. */
   lineage(file: number, node: number, baseVersion: number): Lineage | undefined {
-    const own = file === 0 ? [] : [...this.#all].filter((save) => save.file === file && save.state !== "committed");
+    const own = file === 0 ? [] : this.#ofFile(file).filter(isKept);
     const shown = this.#shown.get(baseVersion);
     if (shown === undefined && baseVersion >= SHOWN_FROM) return undefined;
-    const version = this.#became.get(file) ?? shown?.version;
+    const version = this.#became.get(file) ?? shown?.save.version;
     if (version !== undefined)
       return { node: version.node, baseVersion: version.seq, below: undefined, copy: undefined, replaces: own };
     const last = shown === undefined ? own.at(-1) : shown.save;
-    if (shown !== undefined && last === undefined) return undefined;
+    if (last?.state === "settled") return undefined;
     const target = { node: last?.record.node ?? node, baseVersion: shown?.record.baseVersion ?? baseVersion };
     // A program has not seen what another one has made of it since.
     const isSeen = last !== undefined && last.shownAs === baseVersion;
@@ -177,48 +143,31 @@ export class Saves {
     this.#removed.add(node);
     const [oldest] = this.#removed;
     if (this.#removed.size > REMOVED_MAX && oldest !== undefined) this.#removed.delete(oldest);
-    return this.of(node).filter((save) => this.step(save, "drop") === "settled");
+    return this.of(node).filter((save) => save.state !== "begun" && this.#changes.step(save, "drop") === "settled");
   }
 
   /** Ends what this open file has held. @returns the saves that only that has held: they are to be settled. */
   closed(file: number): Save[] {
     this.#became.delete(file);
-    const own = [...this.#all].filter((save) => save.file === file);
+    const own = this.#ofFile(file);
     const held = own.filter(isHeld);
     for (const save of own) save.file = 0;
     return held;
   }
 
-  #becomes(save: Save, version: VersionId): void {
-    if (save.file !== 0) this.#became.set(save.file, version);
-    for (const shown of this.#shown.values()) if (shown.save === save) shown.version = version;
+  #ofFile(file: number): Save[] {
+    return this.#changes.saves().filter((save) => save.file === file);
   }
 
-  #add(save: Pick<Save, "record" | "state" | "file" | "isAwaited">): Save {
-    const added: Save = { ...save, failure: undefined, shownAs: 0 };
-    this.#all.add(added);
-    this.#index(added);
-    return added;
+  #add(record: JournalCommit, how: Pick<Save, "state" | "isAwaited" | "file">): Save {
+    const untried = { failure: undefined, sending: undefined, version: undefined, shownAs: 0 };
+    return this.#changes.add({ n: record.n, node: record.node, names: [], record, ...how, ...untried });
   }
+}
 
-  #leave(save: Save): void {
-    save.state = "settled";
-    save.isAwaited = false;
-    this.#all.delete(save);
-    this.#unindex(save);
-    for (const shown of this.#shown.values()) if (shown.save === save) shown.save = undefined;
-  }
-
-  #index(save: Save): void {
-    const saves = this.#byNode.get(save.record.node) ?? new Set();
-    this.#byNode.set(save.record.node, saves.add(save));
-  }
-
-  #unindex(save: Save): void {
-    const saves = this.#byNode.get(save.record.node);
-    saves?.delete(save);
-    if (saves?.size === 0) this.#byNode.delete(save.record.node);
-  }
+/** The journal keeps its content, which the server is not known to have. */
+function isKept({ state }: Save): boolean {
+  return state === "recorded" || state === "sent" || state === "unwanted" || state === "unsent";
 }
 
 /** Returns whether it was sent after its program had got the error: the open file still has its layers, and what the program saves next is made of them too. */

@@ -31,7 +31,7 @@ export interface SavingServices {
 export function wireSaving(deps: SavingDeps): SavingServices {
   const { journal, transfer } = deps;
   const { downloads } = transfer;
-  const saves = new Saves(journal.pending());
+  const saves = new Saves(deps.changes, journal.pending());
   const bases = new Bases(deps);
   const { dataFolder } = journal;
   const sender = new Sender({ ...transfer, ...deps, dataFolder });

@@ -3,6 +3,7 @@
 // here of that comes when it is read.
 import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { DiskRoot, NodeState } from "@runnel/shared";
+import type { Save } from "../../changes/change.ts";
 import type { Cache, Hold } from "../../cache/cache.ts";
 import { addRange, missingIn } from "../../cache/ranges.ts";
 import type { JournalCommit } from "../../journal/journal.ts";
@@ -11,7 +12,7 @@ import type { Downloads } from "../../transfer/download.ts";
 import type { Session } from "../../wire/session.ts";
 import type { Bases } from "./bases.ts";
 import type { RequestOfOp } from "../request-of-op.ts";
-import type { Save, Saves } from "./saves.ts";
+import type { Saves } from "./saves.ts";
 import type { Tree, UnsentState } from "../tree.ts";
 
 export interface UnsentContentsDeps {

@@ -3,19 +3,20 @@
 import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Save } from "../../changes/change.ts";
+import type { Changes } from "../../changes/changes.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import type { Sender, SentContent } from "../../transfer/send-content.ts";
-import type { Operations } from "../../wire/operations.ts";
 import type { Session } from "../../wire/session.ts";
 import type { Bases } from "./bases.ts";
 import type { ConflictCopies } from "./conflict-copies.ts";
-import { type Save, type Saves, isHeld } from "./saves.ts";
+import { type Saves, isHeld } from "./saves.ts";
 import type { Tree } from "../tree.ts";
 import type { UnsentContents } from "./unsent-contents.ts";
 
 export interface UnsentDeps {
   tree: Tree;
-  operations: Operations;
+  changes: Changes;
   session: Session;
   journal: Journal;
   sender: Sender;
@@ -50,7 +51,6 @@ const NAMED_MAX = 10;
 
 export class UnsentSaves {
   private readonly deps: UnsentDeps;
-  private readonly sendings = new Map<Save, Promise<void>>();
   /** Contents whose bytes are not, or may not be, what was written; never sent. */
   private readonly damaged: { record: JournalCommit; sentence: string }[];
   private replaying: Promise<void> | undefined;
@@ -59,8 +59,7 @@ export class UnsentSaves {
 
   constructor(deps: UnsentDeps) {
     this.deps = deps;
-    const { journal, saves } = deps;
-    deps.operations.unsettled = () => [...saves.numbers(journal.instance), ...journal.ending()];
+    const { journal } = deps;
     if (journal.tornBytes > 0)
       deps.problem(
         `The journal's last ${journal.tornBytes} bytes were torn and are cut: of a change that no program was told is kept.`,
@@ -102,16 +101,11 @@ export class UnsentSaves {
     return [...this.damaged.map(({ sentence }) => sentence), ...named];
   }
 
-  /** The attempt under way to send a save that no program waits for. */
-  sending(save: Save): Promise<void> | undefined {
-    return this.sendings.get(save);
-  }
-
   /** The first attempt of a save failed: it waits here, unless a program here has removed the file meanwhile. */
   async keep(save: Save, failure: unknown): Promise<void> {
     const { saves, contents } = this.deps;
     if (isBaseLost(failure)) await this.unmake(save);
-    if (saves.step(save, "fail", { failure }) === "settled") return this.end(save.record);
+    if (!saves.failed(save, failure)) return this.end(save.record);
     saves.show(save);
     contents.changed(save.record.node);
     this.arm();
@@ -137,12 +131,12 @@ export class UnsentSaves {
    * A person gives it up. @throws Busy while it is being sent, or a program has it open.
    */
   async discard(record: JournalCommit): Promise<void> {
-    const { saves, contents, copies, log } = this.deps;
+    const { changes, saves, contents, copies, log } = this.deps;
     const save = saves.unsent().find((each) => isSame(each.record, record));
     if (save !== undefined) {
       if (save.state !== "unsent") throw busy(record, "it is being sent just now");
       if (save.file !== 0 || !contents.release(save)) throw busy(record, "a program has it open");
-      saves.step(save, "drop");
+      changes.step(save, "drop");
       contents.changed(record.node);
       await copies.unmake(record).catch((error: unknown) => log("An empty copy could not be removed.", error));
     }
@@ -183,9 +177,8 @@ export class UnsentSaves {
     for (const save of saves.unsent()) {
       if (!session.isResponsive || this.isClosed) break;
       if (save.state !== "unsent") continue;
-      const trying = this.attempt(save);
-      this.sendings.set(save, trying);
-      await trying.finally(() => this.sendings.delete(save));
+      save.sending = this.attempt(save).finally(() => (save.sending = undefined));
+      await save.sending;
       if (save.state === "unsent" && isRunnelError(save.failure, "Unreachable")) break;
     }
     this.arm();
@@ -193,22 +186,22 @@ export class UnsentSaves {
 
   /** Makes one attempt; what it fails with is the save's. */
   private async attempt(save: Save): Promise<void> {
-    const { saves, contents, journal, log } = this.deps;
+    const { changes, saves, contents, journal, log } = this.deps;
     const { node } = save.record;
-    saves.step(save, "send");
+    changes.step(save, "send");
     let sent: SentContent;
     try {
       if (!(await journal.verify(save.record))) return this.damage(save);
       sent = await this.send(save);
       const { node: became, version: seq } = sent.result;
-      saves.step(save, "answer", { version: { node: became, seq } });
+      saves.answered(save, { node: became, seq });
     } catch (failure) {
       // Without the version below it nobody can be shown the whole.
       if (isBaseLost(failure)) {
         saves.hide(save);
         await this.unmake(save);
       }
-      if (saves.step(save, "fail", { failure }) === "settled") await this.end(save.record);
+      if (!saves.failed(save, failure)) await this.end(save.record);
       for (const each of new Set([node, save.record.node])) contents.changed(each);
       return;
     }
@@ -226,7 +219,7 @@ export class UnsentSaves {
 
   /** Settles a save that is committed, once no open file has its layers any more. */
   async settle(save: Save): Promise<void> {
-    this.deps.saves.step(save, "settle");
+    this.deps.changes.step(save, "settle");
     await this.end(save.record);
   }
 
@@ -262,9 +255,9 @@ export class UnsentSaves {
   }
 
   private async plan(save: Save): Promise<void> {
-    const { saves, copies, contents } = this.deps;
+    const { changes, copies, contents } = this.deps;
     const { node } = save.record;
-    await copies.plan(save.record, (planned) => saves.rerecord(save, planned));
+    await copies.plan(save.record, (planned) => changes.rerecord(save, planned));
     contents.changed(node);
   }
 
@@ -307,13 +300,13 @@ export class UnsentSaves {
 
   /** Marks a save whose bytes have rotted: they are never sent as what was written. */
   private damage(save: Save): void {
-    const { saves, contents, journal, log } = this.deps;
+    const { changes, saves, contents, journal, log } = this.deps;
     const { record } = save;
     const sentence = `Damaged on this computer's disk: the unsent change to ${record.path}. It is not sent; its bytes are kept in ${journal.dataFolder}.`;
     this.damaged.push({ record, sentence });
     log(sentence, undefined);
     const failure = new RunnelError("Corrupt", "replay", sentence);
-    if (saves.step(save, "fail", { failure }) !== "settled") saves.step(save, "drop");
+    if (saves.failed(save, failure)) changes.step(save, "drop");
     contents.changed(record.node);
   }
 

@@ -1,0 +1,68 @@
+// Changes of this client: of names and attributes, of files that are made, of contents.
+import type { NodeState, VersionId } from "@runnel/shared";
+import type { JournalCommit } from "../journal/journal.ts";
+import type { ChangeState } from "./change-states.ts";
+
+/** A folder's name, and the node that a change binds it to, 0: none. */
+export type OwnName = readonly [folder: number, name: string, node: number];
+
+export interface Change {
+  n: number;
+  state: ChangeState;
+  /** A program waits for its first attempt. */
+  isAwaited: boolean;
+  /** Names that it binds: feed items that say the same bring the kernel nothing new. */
+  names: readonly OwnName[];
+  /** Set for a file that programs use before the server has answered. */
+  made?: MadeFile;
+  /** Devices that it waits for, as the server says, and until when (ms). */
+  waits?: { for: readonly string[]; untilMs: number };
+}
+
+export interface MadeFile {
+  folder: number;
+  name: string;
+  state: NodeState;
+  /** Resolves when it has been answered, whatever the answer, and the tree knows what became of the node. */
+  settled: Promise<void>;
+}
+
+export interface Make extends Change {
+  made: MadeFile;
+}
+
+/** A content that a program saved. It takes the place of an unsent one only where it holds that one's content. */
+export interface Save extends Change {
+  /** The node that its program has written to. */
+  node: number;
+  /** Record in the journal; of another node where a file was there under the name of a new one, and where the content becomes a conflict copy. */
+  record: JournalCommit;
+  /** The open file that it came from; 0: that is closed. */
+  file: number;
+  /** Why the last attempt failed; undefined for what a former process left and nobody has tried. */
+  failure: unknown;
+  /** The attempt under way that no program waits for. */
+  sending: Promise<void> | undefined;
+  /** The version that the server has made of it. */
+  version: VersionId | undefined;
+  /** The version by which this client calls an unsent content that programs see; 0: they do not. */
+  shownAs: number;
+}
+
+export function isMake(change: Change): change is Make {
+  return change.made !== undefined;
+}
+
+export function isSave(change: Change): change is Save {
+  return "record" in change;
+}
+
+/** Says whether it has not been answered: the next changes do not know what it leaves. */
+export function isOutstanding({ isAwaited, state }: Change): boolean {
+  return isAwaited && state !== "committed";
+}
+
+/** Lists the nodes that it changes, or binds names to or in. */
+export function nodesOf(change: Change): number[] {
+  return isSave(change) ? [change.record.node] : change.names.flatMap(([folder, , node]) => [folder, node]);
+}

@@ -1,0 +1,134 @@
+// The one register of what this client changes, until it is settled: numbers, in the order in which they are begun, nodes and names. What is shown to programs, waited
+// for and told to the server is read from here.
+import type { Journal, JournalCommit } from "../journal/journal.ts";
+import { type Received, lowest, receivedOf } from "../wire/received.ts";
+import { type Change, type OwnName, type Save, isOutstanding, isSave, nodesOf } from "./change.ts";
+import { type ChangeEvent, type ChangeState, nextState } from "./change-states.ts";
+
+export class Changes {
+  readonly #journal: Pick<Journal, "instance" | "nextNumber" | "ending">;
+  readonly #all = new Set<Change>();
+  readonly #byNode = new Map<number, Set<Change>>();
+  #highest = 0;
+  #idleWaiters: { upTo: number; resolve(): void }[] = [];
+
+  constructor(journal: Pick<Journal, "instance" | "nextNumber" | "ending">) {
+    this.#journal = journal;
+  }
+
+  /** Returns the next number of the instance; it is for a change that is added at once. */
+  nextNumber(): number {
+    const n = this.#journal.nextNumber();
+    this.#highest = Math.max(this.#highest, n);
+    return n;
+  }
+
+  /** A change of names or attributes, or the number for one that follows. */
+  begin(names: readonly OwnName[] = []): Change {
+    return this.add({ n: this.nextNumber(), state: "begun", isAwaited: true, names });
+  }
+
+  add<Kind extends Change>(change: Kind): Kind {
+    this.#all.add(change);
+    this.#index(change);
+    return change;
+  }
+
+  /** @throws TypeError for a step that cannot happen. */
+  step(change: Change, event: ChangeEvent): ChangeState {
+    change.state = nextState(change.state, event);
+    if (event === "fail" || change.state === "settled") change.isAwaited = false;
+    if (change.state === "settled") {
+      this.#all.delete(change);
+      this.#unindex(change);
+    }
+    this.#wake();
+    return change.state;
+  }
+
+  /** Gives a save another record: under another number, or of another node. */
+  rerecord(save: Save, record: JournalCommit): void {
+    this.#unindex(save);
+    [save.record, save.n] = [record, record.n];
+    this.#index(save);
+  }
+
+  /** Changes that concern a node, the oldest first. */
+  of(node: number): Change[] {
+    return [...(this.#byNode.get(node) ?? [])];
+  }
+
+  saves(): Save[] {
+    return [...this.#all].filter(isSave);
+  }
+
+  /** Answers that the server need not keep for a repetition: of changes that are to be sent again, or would be after a power cut, it must. */
+  get received(): Received {
+    const { instance } = this.#journal;
+    const needed = new Set(this.#journal.ending());
+    for (const change of this.#all) {
+      const record = isSave(change) && change.record.instance === instance ? change.record : undefined;
+      if (record !== undefined || isOutstanding(change)) needed.add(change.n);
+      if (record?.copy !== undefined) needed.add(record.copy.n);
+    }
+    return receivedOf(this.#highest, needed);
+  }
+
+  /** Resolves when all that was begun until now has been answered. */
+  async idle(): Promise<void> {
+    if (this.#firstOutstanding() === Infinity) return;
+    await new Promise<void>((resolve) => this.#idleWaiters.push({ upTo: this.#highest, resolve }));
+  }
+
+  /** Tells a change from here, which is not answered yet, from another client's change of such a name in the same moment. */
+  isOwnName(...[folder, name, node]: OwnName): boolean {
+    return this.of(folder).some(({ names }) =>
+      names.some((own) => own[0] === folder && own[1] === name && own[2] === node),
+    );
+  }
+
+  /** Says whether a program here saves its content just now, which is no news for this kernel. */
+  isOwnNode(node: number): boolean {
+    return this.of(node).some((change) => isSave(change) && change.isAwaited && change.node === node);
+  }
+
+  /** Notes whom a change waits for, as the server says. */
+  noteWaiting(n: number, whom: readonly string[], untilMs: number): void {
+    for (const change of this.#outstanding()) if (change.n === n) change.waits = { for: [...whom], untilMs };
+  }
+
+  /** Lists what waits for others, until it is answered. */
+  waiting(): { operation: string; for: string[]; untilMs: number }[] {
+    return this.#outstanding().flatMap(({ n, waits }) =>
+      waits === undefined ? [] : [{ operation: `change ${n}`, for: [...waits.for], untilMs: waits.untilMs }],
+    );
+  }
+
+  #outstanding(): Change[] {
+    return [...this.#all].filter(isOutstanding);
+  }
+
+  /** @returns Infinity when nothing is. */
+  #firstOutstanding(): number {
+    return lowest(this.#outstanding().map(({ n }) => n));
+  }
+
+  #wake(): void {
+    if (this.#idleWaiters.length === 0) return;
+    const first = this.#firstOutstanding();
+    for (const waiter of this.#idleWaiters) if (waiter.upTo < first) waiter.resolve();
+    this.#idleWaiters = this.#idleWaiters.filter((waiter) => waiter.upTo >= first);
+  }
+
+  #index(change: Change): void {
+    for (const node of nodesOf(change)) this.#byNode.set(node, (this.#byNode.get(node) ?? new Set()).add(change));
+  }
+
+  #unindex(change: Change): void {
+    for (const node of nodesOf(change)) {
+      const changes = this.#byNode.get(node);
+      changes?.delete(change);
+      if (changes?.size === 0) this.#byNode.delete(node);
+    }
+  }
+}
