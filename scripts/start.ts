@@ -7,7 +7,7 @@ import { type CallClient, isRunnelError, type CallPart, RunnelError } from "@run
 import { withAgent } from "../app/src/cli/agent-connection.ts";
 import { formatBytes, formatSaved } from "../app/src/cli/format.ts";
 import { AGENT_VERBS } from "../app/src/verbs/index.ts";
-import { wireTotal } from "../app/src/verbs/stats.ts";
+import { wireTotal } from "../app/src/agent/mount-status.ts";
 import { makeDemo } from "./demo.ts";
 import { type DemoServer, startDemoServer } from "./demo-server.ts";
 

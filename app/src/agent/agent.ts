@@ -7,7 +7,8 @@ import type { FolderView } from "./control/host/folder-view.ts";
 import type { MountTable } from "./control/host/mount-table.ts";
 import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } from "./control/mount-point.ts";
 import { quoted } from "./control/quoted.ts";
-import type { FoundEntry, Mount, MountSettings } from "./mount.ts";
+import type { Mount, MountSettings } from "./mount.ts";
+import type { FoundEntry } from "./mount-status.ts";
 import type { LoggedIn, LoginRequest } from "./servers/login.ts";
 import type { LoggedOut } from "./servers/logout.ts";
 

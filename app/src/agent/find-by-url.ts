@@ -5,7 +5,7 @@ import { threadExecutor } from "@runnel/native";
 import type { Predicate } from "@runnel/shared";
 import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
 import { AgentHome, volumeOf } from "./control/index.ts";
-import type { FoundEntry } from "./mount.ts";
+import type { FoundEntry } from "./mount-status.ts";
 import { KnownServers } from "./servers/known-servers.ts";
 import { VERSION } from "./version.ts";
 import { findBelow } from "./wire/listings.ts";

@@ -3,23 +3,16 @@ import { RunnelError } from "@runnel/shared";
 import { z } from "zod";
 import { CONTROL_LIMITS } from "../agent/control/protocol.ts";
 import { isUrl, volumeUrl } from "../agent/control/volume-url.ts";
-import type { FoundEntry } from "../agent/mount.ts";
+import { FoundEntry } from "../agent/mount-status.ts";
 import { askAgent } from "../cli/agent-connection.ts";
 import { absolutePath, addVerb } from "../cli/verb.ts";
-import { count, text } from "./schemas.ts";
+import { text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
-
-const Found: z.ZodType<FoundEntry> = z.object({
-  path: z.string(),
-  type: z.string(),
-  sizeBytes: count,
-  mtimeMs: count,
-});
 
 const schemas = {
   /** `target`: a mount point, or the URL of a volume that need not be mounted. `words`: the predicate as it was typed. */
   asks: z.object({ target: text, words: z.array(text).max(1024), secret: text.optional() }),
-  part: z.object({ entries: z.array(Found) }),
+  part: z.object({ entries: z.array(FoundEntry) }),
   gives: z.object({}),
 };
 

@@ -2,10 +2,10 @@
 import { RunnelError } from "@runnel/shared";
 import { z } from "zod";
 import { volumeUrl } from "../agent/control/volume-url.ts";
+import { MountStatus } from "../agent/mount-status.ts";
 import { askAgent } from "../cli/agent-connection.ts";
 import { parseSize } from "../cli/size.ts";
 import { absolutePath, addVerb } from "../cli/verb.ts";
-import { MountStatusSchema } from "./mount-status.ts";
 import { text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
@@ -23,7 +23,7 @@ const schemas = {
     /** Path of the server's secret, without TLS. */
     secret: text.optional(),
   }),
-  gives: z.object({ mount: MountStatusSchema }),
+  gives: z.object({ mount: MountStatus }),
 };
 
 /** Bytes that cached contents may take unless a person says otherwise. */

@@ -1,6 +1,6 @@
 // Schemas that several verbs share.
 import { z } from "zod";
-import type { MountStatistics } from "../agent/mount.ts";
+import { MountStatistics } from "../agent/mount-status.ts";
 
 export const text = z.string().max(8192);
 export const count = z.number();
@@ -16,17 +16,4 @@ export const Unsent = z.object({
   isStuck: z.boolean(),
 });
 
-const WireBytes = z.object({ data: count, recipes: count, metadata: count, overhead: count });
-
-const Statistics: z.ZodType<MountStatistics> = z.object({
-  applications: z.object({ readBytes: count, writtenBytes: count }),
-  sent: WireBytes,
-  received: WireBytes,
-  roundTrips: count,
-  reusedChunks: z.object({ base: count, cache: count, server: count }),
-  reusedBytes: count,
-  offlineAnswers: count,
-  savedPercent: count,
-});
-
-export const MeasuredMounts = z.object({ mounts: z.array(Place.extend({ statistics: Statistics })) });
+export const MeasuredMounts = z.object({ mounts: z.array(Place.extend({ statistics: MountStatistics })) });

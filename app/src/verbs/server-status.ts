@@ -1,5 +1,5 @@
 // Says in sentences how a server stands with its folder: what happened, then what to do.
-import type { ServerStatus, Stuck } from "../agent/mount.ts";
+import type { ServerStatus, Stuck } from "../agent/mount-status.ts";
 import { formatCount, formatPercent } from "../cli/format.ts";
 
 /** More are counted; --json has them all. */

@@ -1,6 +1,7 @@
 // runnel stats: what applications did, what crossed the wire, what was saved.
 import { z } from "zod";
-import type { Mount, MountStatistics, WireBytes } from "../agent/mount.ts";
+import type { Mount } from "../agent/mount.ts";
+import { type MountStatistics, type WireBytes, wireTotal } from "../agent/mount-status.ts";
 import { askAgent, askRunningAgent } from "../cli/agent-connection.ts";
 import { formatBytes, formatSaved, formatTable } from "../cli/format.ts";
 import { absolutePath, addVerb } from "../cli/verb.ts";
@@ -47,10 +48,6 @@ export function measure(mounts: readonly Mount[]): z.infer<typeof MeasuredMounts
       statistics: mount.statistics(),
     })),
   };
-}
-
-export function wireTotal(bytes: WireBytes): number {
-  return bytes.data + bytes.recipes + bytes.metadata + bytes.overhead;
 }
 
 export function describeStatistics({ mounts }: z.infer<typeof MeasuredMounts>): string[] {

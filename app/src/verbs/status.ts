@@ -1,11 +1,10 @@
 // runnel status: the drives there are and how they do.
 import { z } from "zod";
 import { quoted } from "../agent/control/quoted.ts";
-import type { MountStatus } from "../agent/mount.ts";
+import { MountStatus } from "../agent/mount-status.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";
 import { formatBytes, formatCount } from "../cli/format.ts";
 import { addVerb } from "../cli/verb.ts";
-import { MountStatusSchema } from "./mount-status.ts";
 import { count, Place, text } from "./schemas.ts";
 import { describeServer } from "./server-status.ts";
 import { agentVerb } from "./verb.ts";
@@ -16,7 +15,7 @@ const schemas = {
   /** `lost`: drives that an earlier agent of this home did not end: it crashed or was killed. */
   gives: z.object({
     agent: z.object({ pid: z.int(), version: text, home: text, startedMs: count }),
-    mounts: z.array(MountStatusSchema),
+    mounts: z.array(MountStatus),
     lost: z.array(Place),
   }),
 };

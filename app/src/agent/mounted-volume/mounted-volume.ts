@@ -2,15 +2,8 @@
 // together, lifecycle.ts begins and ends them.
 import { type Predicate, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
-import type {
-  FoundEntry,
-  Mount,
-  MountSettings,
-  MountStatistics,
-  MountStatus,
-  UnsentFile,
-  UnsentFiles,
-} from "../mount.ts";
+import type { Mount, MountSettings, UnsentFile, UnsentFiles } from "../mount.ts";
+import type { FoundEntry, MountStatistics, MountStatus } from "../mount-status.ts";
 import type { MountDeps } from "./mount-deps.ts";
 import { statusOf } from "./status.ts";
 import { type MountServices, wire } from "./wiring.ts";

@@ -1,5 +1,5 @@
 // Words for a person about the state of a mount.
-import type { MountStatus } from "../mount.ts";
+import type { MountStatus } from "../mount-status.ts";
 
 export function rightChanged(isReadOnly: boolean): string {
   const now = isReadOnly ? "The server lets this device only read now" : "The server lets this device write now";

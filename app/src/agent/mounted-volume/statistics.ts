@@ -1,18 +1,10 @@
 // The figures of a mount: what programs moved and what crossed the wire, hashes, headers and retries included.
 import type { Drive } from "@runnel/native/drive";
-import type { MountStatistics, WireBytes } from "../mount.ts";
+import { type MountStatistics, type WireBytes, wireTotal } from "../mount-status.ts";
 import type { ReuseCounts } from "../transfer/arrivals.ts";
 import type { Session } from "../wire/session.ts";
 
-interface Sums {
-  readBytes: number;
-  writtenBytes: number;
-  sent: WireBytes;
-  received: WireBytes;
-  roundTrips: number;
-  reused: ReuseCounts;
-  offlineAnswers: number;
-}
+type Sums = Omit<MountStatistics, "savedPercent">;
 
 export class Statistics {
   readonly reused: ReuseCounts = { base: 0, cache: 0, server: 0, bytes: 0 };
@@ -32,39 +24,20 @@ export class Statistics {
   }
 
   read(): MountStatistics {
-    const now = this.sums();
-    const { from } = this;
-    const applications = {
-      readBytes: now.readBytes - (from?.readBytes ?? 0),
-      writtenBytes: now.writtenBytes - (from?.writtenBytes ?? 0),
-    };
-    const sent = less(now.sent, from?.sent);
-    const received = less(now.received, from?.received);
-    const worked = applications.readBytes + applications.writtenBytes;
-    const crossed = total(sent) + total(received);
-    return {
-      applications,
-      sent,
-      received,
-      roundTrips: now.roundTrips - (from?.roundTrips ?? 0),
-      reusedChunks: {
-        base: now.reused.base - (from?.reused.base ?? 0),
-        cache: now.reused.cache - (from?.reused.cache ?? 0),
-        server: now.reused.server - (from?.reused.server ?? 0),
-      },
-      reusedBytes: now.reused.bytes - (from?.reused.bytes ?? 0),
-      offlineAnswers: now.offlineAnswers - (from?.offlineAnswers ?? 0),
-      savedPercent: worked === 0 ? 0 : 100 * (1 - crossed / worked),
-    };
+    const sums = this.sums();
+    const since = this.from === undefined ? sums : less(sums, this.from);
+    const worked = since.applications.readBytes + since.applications.writtenBytes;
+    const crossed = wireTotal(since.sent) + wireTotal(since.received);
+    return { ...since, savedPercent: worked === 0 ? 0 : 100 * (1 - crossed / worked) };
   }
 
   private sums(): Sums {
     const { readBytes, writtenBytes } = this.drive.statistics();
     const wire = this.session.wireBytes();
     const { recipeBytes, contentBytes, roundTrips } = this.session;
+    const { bytes: reusedBytes, ...reusedChunks } = this.reused;
     return {
-      readBytes,
-      writtenBytes,
+      applications: { readBytes, writtenBytes },
       sent: split(wire.sent, wire.sentBulk, wire.sentControl, recipeBytes.sent, contentBytes.sent),
       received: split(
         wire.received,
@@ -74,7 +47,8 @@ export class Statistics {
         contentBytes.received,
       ),
       roundTrips,
-      reused: { ...this.reused },
+      reusedChunks,
+      reusedBytes,
       offlineAnswers: this.offlineAnswers,
     };
   }
@@ -90,16 +64,12 @@ function split(all: number, bulk: number, control: number, recipes: number, cont
   };
 }
 
-function less(now: WireBytes, from: WireBytes | undefined): WireBytes {
-  if (from === undefined) return now;
-  return {
-    data: now.data - from.data,
-    recipes: now.recipes - from.recipes,
-    metadata: now.metadata - from.metadata,
-    overhead: now.overhead - from.overhead,
-  };
-}
-
-function total(bytes: WireBytes): number {
-  return bytes.data + bytes.recipes + bytes.metadata + bytes.overhead;
+/** Subtracts figure by figure. */
+function less<T extends object>(now: T, from: T): T {
+  const was = new Map<string, unknown>(Object.entries(from));
+  const left = Object.entries(now).map(([name, figure]: [string, unknown]) => {
+    const before = was.get(name);
+    return [name, typeof figure === "number" ? figure - Number(before) : less(figure as object, before as object)];
+  });
+  return Object.fromEntries(left) as T;
 }

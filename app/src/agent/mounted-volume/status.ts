@@ -1,5 +1,5 @@
 // Says how a mount is: its state, what waits, what went wrong.
-import type { ServerStatus, MountStatus } from "../mount.ts";
+import type { ServerStatus, MountStatus } from "../mount-status.ts";
 import type { Changes } from "../changes/changes.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";

@@ -1,7 +1,7 @@
 // Reads the tree from the server into the replica: one folder, the whole volume, single nodes; and find, which the server runs.
 import type { Channel, Entry, FindItem, NodeState, Predicate } from "@runnel/shared";
 import { FIND_ITEMS, ROOT_NODE, RunnelError, check, checkResult } from "@runnel/shared";
-import type { FoundEntry } from "../mount.ts";
+import type { FoundEntry } from "../mount-status.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Session } from "./session.ts";
 

@@ -1,7 +1,7 @@
 // Asks the server for the status of a mounted volume.
 import { STATUS_ITEM, check, checkResult } from "@runnel/shared";
 import type { StatusEntry } from "@runnel/shared";
-import type { ServerStatus } from "../mount.ts";
+import type { ServerStatus } from "../mount-status.ts";
 import type { Session } from "./session.ts";
 
 /** Asks with a timeout of its own: that nothing comes makes no drive offline. @throws Unreachable at once while offline, else after a silence; Unsupported by a server that cannot tell. */

@@ -1,0 +1,103 @@
+// How a drive does: its status, what its server says of the folder, and its figures, as they go over the control socket.
+import { LOOKS } from "@runnel/shared";
+import { z } from "zod";
+
+const count = z.number();
+
+/** Bytes on the wire of one direction, by what they carried; the sum is TCP payload. */
+const WireBytes = z.object({
+  data: count,
+  recipes: count,
+  metadata: count,
+  /** WebSocket and frame headers, the upgrade, acknowledgements, lease traffic. */
+  overhead: count,
+});
+export type WireBytes = z.infer<typeof WireBytes>;
+
+export const MountStatistics = z.object({
+  /** Bytes that applications moved through the mount. */
+  applications: z.object({ readBytes: count, writtenBytes: count }),
+  sent: WireBytes,
+  received: WireBytes,
+  roundTrips: count,
+  /** Chunks that did not cross the wire, by where they were found. */
+  reusedChunks: z.object({ base: count, cache: count, server: count }),
+  reusedBytes: count,
+  /** Questions of programs that were answered as was last known, since the server could not be asked. */
+  offlineAnswers: count,
+  /** 100 × (1 − wire bytes / application bytes); 0 while applications moved nothing; may be negative. */
+  savedPercent: count,
+});
+export type MountStatistics = z.infer<typeof MountStatistics>;
+
+export function wireTotal(bytes: WireBytes): number {
+  return bytes.data + bytes.recipes + bytes.metadata + bytes.overhead;
+}
+
+/** A path that something is in the way of on the server. */
+const Stuck = z.object({ path: z.string(), kind: z.string(), sentence: z.string() });
+export type Stuck = z.infer<typeof Stuck>;
+
+const AtPath = z.object({ path: z.string(), atMs: count });
+const Conflict = z.object({ path: z.string(), conflictCopy: z.string() });
+
+/** The volume and its folder, as the server says; times by the server's clock. */
+const ServerStatus = z.object({
+  seq: count,
+  /** Changes that are saved, and not yet in the plain files. */
+  pending: count,
+  /** Why they do not get there, and which path waits first; it is tried again. */
+  stuck: Stuck.nullable(),
+  /** Scan of what programs there changed, which may not show yet: so many names are done, of so many or more; `stuck` where that fails. */
+  scan: z.object({ why: z.enum(LOOKS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
+  /** Changed there and from a drive at once; both are kept. */
+  conflicts: z.array(Conflict.extend({ atMs: count })),
+  /** Saves that lack bytes which programs there destroyed; what there is of them is in a conflict copy. */
+  incomplete: z.array(
+    Conflict.extend({
+      missing: z.array(z.object({ offset: count, length: count })),
+      missingBytes: count,
+      atMs: count,
+    }),
+  ),
+  /** Old versions that programs there wrote over, which no drive was promised; "" is a file without a name. */
+  lost: z.array(AtPath.extend({ versions: count })),
+  /** Saves that programs there destroyed before they were in their plain files. */
+  destroyed: z.array(AtPath.extend({ seq: count })),
+  /** Changes that were acknowledged, and not to be brought back when the server lost its index. */
+  missing: z.array(AtPath.extend({ seq: count })),
+  salvaged: z.array(z.object({ changes: count, atMs: count })),
+  /** Names that cannot be offered; of many the first. */
+  excluded: z.object({ count, paths: z.array(z.string()) }),
+});
+export type ServerStatus = z.infer<typeof ServerStatus>;
+
+export const MountStatus = z.object({
+  url: z.string(),
+  volume: z.string(),
+  mountpoint: z.string(),
+  /** listing: connected, the tree is still being filled. */
+  state: z.enum(["listing", "connected", "offline"]),
+  hasLease: z.boolean(),
+  /** The server lets this device read only: the drive is mounted so. */
+  isReadOnly: z.boolean(),
+  /** A sentence for a person about the state. */
+  sentence: z.string(),
+  epoch: z.string(),
+  seq: count,
+  unsentFiles: count,
+  unsentBytes: count,
+  /** Whom a commit waits for now, and until when (wall clock, ms). */
+  waiting: z.array(z.object({ operation: z.string(), for: z.array(z.string()), untilMs: count })),
+  conflicts: z.array(Conflict),
+  /** Problems of late that were shown to no program: a sentence each. */
+  problems: z.array(z.string()),
+  cacheBytes: count,
+  pid: z.int(),
+  /** null: not asked, or it cannot be asked now. */
+  server: ServerStatus.nullable(),
+});
+export type MountStatus = z.infer<typeof MountStatus>;
+
+export const FoundEntry = z.object({ path: z.string(), type: z.string(), sizeBytes: count, mtimeMs: count });
+export type FoundEntry = z.infer<typeof FoundEntry>;
