@@ -58,8 +58,9 @@ class ContentCache implements Cache {
     this.#files = files;
     this.#contents = new ContentTable(db, rows, files, options.clock);
     this.#chunks = new ChunkIndex(db, rows, this.#contents, options.clock);
-    this.#lifecycle = new ContentLifecycle(db, rows, files, this.#contents, this.#chunks);
-    this.#verifier = new Verifier(db, rows, files, this.#contents, this.#lifecycle, options.executor);
+    const parts = { db, rows, files, contents: this.#contents, chunks: this.#chunks };
+    this.#lifecycle = new ContentLifecycle(parts);
+    this.#verifier = new Verifier({ ...parts, lifecycle: this.#lifecycle, executor: options.executor });
     for (const { id } of rows.unfinished.all()) {
       const content = this.#contents.get(id);
       if (content !== undefined) this.#chunks.resume(content);

@@ -17,27 +17,22 @@ export interface Identity {
   oid: Uint8Array | undefined;
 }
 
+/** What the classes of a cache work on together. */
+export interface CacheParts {
+  db: IndexDatabase;
+  rows: ContentStatements;
+  files: ContentFiles;
+  contents: ContentTable;
+  chunks: ChunkIndex;
+}
+
 export class ContentLifecycle {
-  readonly #db: IndexDatabase;
-  readonly #rows: ContentStatements;
-  readonly #files: ContentFiles;
-  readonly #contents: ContentTable;
-  readonly #chunks: ChunkIndex;
+  readonly #deps: CacheParts;
   readonly #readers: ((id: number) => boolean)[] = [];
   readonly #operations = new Set<Promise<unknown>>();
 
-  constructor(
-    db: IndexDatabase,
-    rows: ContentStatements,
-    files: ContentFiles,
-    contents: ContentTable,
-    chunks: ChunkIndex,
-  ) {
-    this.#db = db;
-    this.#rows = rows;
-    this.#files = files;
-    this.#contents = contents;
-    this.#chunks = chunks;
+  constructor(deps: CacheParts) {
+    this.#deps = deps;
   }
 
   onEvicting(mayEvict: (id: number) => boolean): void {
@@ -45,14 +40,14 @@ export class ContentLifecycle {
   }
 
   byVersion(version: VersionId): Content | undefined {
-    const row = version.node === 0 ? undefined : this.#rows.byVersion.get(version.node, version.seq);
-    return row && this.#contents.get(row.id);
+    const row = version.node === 0 ? undefined : this.#deps.rows.byVersion.get(version.node, version.seq);
+    return row && this.#deps.contents.get(row.id);
   }
 
   /** A content of no version with this OID becomes the version's. */
   adoptByOid(version: VersionId, oid: Uint8Array): Content | undefined {
-    const row = this.#rows.byOid.get(oid);
-    const content = row && this.#contents.get(row.id);
+    const row = this.#deps.rows.byOid.get(oid);
+    const content = row && this.#deps.contents.get(row.id);
     if (content === undefined || content.isReplaced) return undefined;
     const { sizeBytes, recipe } = content;
     this.identify(content, { version, sizeBytes, recipe, oid: content.oid });
@@ -62,10 +57,11 @@ export class ContentLifecycle {
   /** The version's former content, if any, belongs to no version from here on. */
   identify(content: Content, { version, sizeBytes, recipe, oid }: Identity): void {
     const former = this.byVersion(version);
-    this.#db.atomic(() => {
-      if (former !== undefined) this.#rows.identify.run(0, 0, former.sizeBytes, former.oid ?? null, former.id);
-      this.#rows.identify.run(version.node, version.seq, sizeBytes, oid ?? null, content.id);
-      if (recipe !== undefined && recipe !== content.recipe) this.#rows.putRecipe.run(content.id, encodeRecipe(recipe));
+    this.#deps.db.atomic(() => {
+      if (former !== undefined) this.#deps.rows.identify.run(0, 0, former.sizeBytes, former.oid ?? null, former.id);
+      this.#deps.rows.identify.run(version.node, version.seq, sizeBytes, oid ?? null, content.id);
+      if (recipe !== undefined && recipe !== content.recipe)
+        this.#deps.rows.putRecipe.run(content.id, encodeRecipe(recipe));
     });
     content.identify(version.node, version.seq, sizeBytes, recipe, oid && Uint8Array.from(oid));
     if (former === undefined || former === content) return;
@@ -76,12 +72,12 @@ export class ContentLifecycle {
   /** Gives it the recipe of its bytes. */
   name(content: Content, recipe: Recipe, oid: Uint8Array): void {
     const { node, seq, sizeBytes } = content;
-    this.#db.atomic(() => {
-      this.#rows.putRecipe.run(content.id, encodeRecipe(recipe));
-      this.#rows.identify.run(node, seq, sizeBytes, oid, content.id);
+    this.#deps.db.atomic(() => {
+      this.#deps.rows.putRecipe.run(content.id, encodeRecipe(recipe));
+      this.#deps.rows.identify.run(node, seq, sizeBytes, oid, content.id);
     });
     content.identify(node, seq, sizeBytes, recipe, Uint8Array.from(oid));
-    this.#chunks.replace(undefined, content);
+    this.#deps.chunks.replace(undefined, content);
   }
 
   /** A file that now holds these bytes becomes the content of a version. `old`: what the lineage's chunks in the index are those of. */
@@ -97,12 +93,12 @@ export class ContentLifecycle {
     for (const range of unverified) removeRange(ranges, range);
     const unverifiedRanges: ByteRange[] = [];
     for (const range of unverified) addRange(unverifiedRanges, range);
-    this.#db.atomic(() => {
+    this.#deps.db.atomic(() => {
       this.identify(content, identity);
       [content.ranges, content.unverified] = [ranges, unverifiedRanges];
-      this.#contents.wasChanged(content, sumOf(ranges) + sumOf(unverifiedRanges));
-      this.#contents.storeContent(content);
-      this.#chunks.replace(old, content);
+      this.#deps.contents.wasChanged(content, sumOf(ranges) + sumOf(unverifiedRanges));
+      this.#deps.contents.storeContent(content);
+      this.#deps.chunks.replace(old, content);
     });
   }
 
@@ -136,22 +132,22 @@ export class ContentLifecycle {
 
   /** Somebody has ended using it. */
   async wasUsed(content: Content): Promise<void> {
-    if (content.isInUse) return this.#contents.becomeIdle(content);
+    if (content.isInUse) return this.#deps.contents.becomeIdle(content);
     if (content.isReplaced && !content.isEvicted) await this.remove(content);
     else {
-      if (content.holds === 0) this.#contents.storeContent(content);
-      await this.#contents.becomeIdle(content);
+      if (content.holds === 0) this.#deps.contents.storeContent(content);
+      await this.#deps.contents.becomeIdle(content);
     }
   }
 
   /** Evicts it, unless it is still read from. A file that cannot be removed now is removed at the next opening, being unknown then. */
   async remove(content: Content): Promise<void> {
     if (content.isEvicted || !this.#readers.every((mayEvict) => mayEvict(content.id))) return;
-    this.#contents.remove(content);
-    if (content.recipe !== undefined) this.#chunks.remove(content.lineage, content.recipe);
+    this.#deps.contents.remove(content);
+    if (content.recipe !== undefined) this.#deps.chunks.remove(content.lineage, content.recipe);
     content.holds = 0;
-    await this.#contents.becomeIdle(content).catch(() => {});
-    await this.#files.remove(content.id).catch(() => {});
+    await this.#deps.contents.becomeIdle(content).catch(() => {});
+    await this.#deps.files.remove(content.id).catch(() => {});
     content.removed.resolve();
   }
 

@@ -3,11 +3,7 @@
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, chunkAt, digestAt, isRunnelError } from "@runnel/shared";
-import type { IndexDatabase } from "../replica/database.ts";
-import type { ContentFiles } from "./content-files.ts";
-import type { ContentStatements } from "./content-index.ts";
-import type { ContentLifecycle } from "./content-lifecycle.ts";
-import type { ContentTable } from "./content-table.ts";
+import type { CacheParts, ContentLifecycle } from "./content-lifecycle.ts";
 import type { Content } from "./content.ts";
 import { addRange, endOf, presentIn, removeRange, sumOf } from "./ranges.ts";
 
@@ -19,29 +15,17 @@ interface Unit extends ByteRange {
 /** Units digested at a time. */
 const BATCH_UNITS = 1024;
 
+interface VerifierDeps extends CacheParts {
+  lifecycle: ContentLifecycle;
+  executor: Executor;
+}
+
 export class Verifier {
-  readonly #db: IndexDatabase;
-  readonly #rows: ContentStatements;
-  readonly #files: ContentFiles;
-  readonly #contents: ContentTable;
-  readonly #lifecycle: ContentLifecycle;
-  readonly #executor: Executor;
+  readonly #deps: VerifierDeps;
   readonly #listeners: ((version: VersionId, bytes: number) => void)[] = [];
 
-  constructor(
-    db: IndexDatabase,
-    rows: ContentStatements,
-    files: ContentFiles,
-    contents: ContentTable,
-    lifecycle: ContentLifecycle,
-    executor: Executor,
-  ) {
-    this.#db = db;
-    this.#rows = rows;
-    this.#files = files;
-    this.#contents = contents;
-    this.#lifecycle = lifecycle;
-    this.#executor = executor;
+  constructor(deps: VerifierDeps) {
+    this.#deps = deps;
   }
 
   /** Called when bytes were not what they should be. */
@@ -53,7 +37,7 @@ export class Verifier {
   async verify(content: Content, range: ByteRange): Promise<void> {
     while (content.verifying !== undefined) await content.verifying;
     if (content.isEvicted || presentIn(content.unverified, range).length === 0) return;
-    const verifying = this.#lifecycle.track(this.#settle(content, range)).finally(() => {
+    const verifying = this.#deps.lifecycle.track(this.#settle(content, range)).finally(() => {
       content.verifying = undefined;
     });
     content.verifying = verifying.catch(() => {});
@@ -69,12 +53,12 @@ export class Verifier {
   ): Promise<void> {
     const known = chunks ?? {
       lengths: Uint32Array.of(bytes.length),
-      digests: await this.#executor.digest([bytes]),
+      digests: await this.#deps.executor.digest([bytes]),
     };
-    this.#db.atomic(() => {
+    this.#deps.db.atomic(() => {
       let at = offset;
       for (const [index, length] of known.lengths.entries()) {
-        this.#rows.putRun.run(content.id, at, length, digestAt(known, index));
+        this.#deps.rows.putRun.run(content.id, at, length, digestAt(known, index));
         at += length;
       }
     });
@@ -103,7 +87,7 @@ export class Verifier {
     for (const unit of units) removeRange(content.unverified, unit);
     removeRange(content.unverified, range);
     const dropped = before - sumOf(content.unverified) - sumOf(content.ranges);
-    if (dropped > 0) this.#contents.wasChanged(content, -dropped);
+    if (dropped > 0) this.#deps.contents.wasChanged(content, -dropped);
     if (wrongBytes === 0) return;
     for (const report of this.#listeners) report({ node: content.node, seq: content.seq }, wrongBytes);
   }
@@ -116,7 +100,7 @@ export class Verifier {
     for (const chunk of chunks) removeRange(unverified, chunk);
     // Written before there was a recipe, of whose chunks only a part is here.
     if (unverified.length === 0) return chunks;
-    const runs = this.#rows.runsIn.all(content.id, endOf(range), range.offset);
+    const runs = this.#deps.rows.runsIn.all(content.id, endOf(range), range.offset);
     return [...chunks, ...runs.filter(meet)];
   }
 
@@ -124,13 +108,13 @@ export class Verifier {
     if (units.length === 0) return [];
     let file: DiskFile;
     try {
-      file = await this.#files.open(content.id, "read");
+      file = await this.#deps.files.open(content.id, "read");
     } catch (error) {
       if (isRunnelError(error, "NotFound")) return [];
       throw error;
     }
     try {
-      return await rightIn(units, file, this.#executor);
+      return await rightIn(units, file, this.#deps.executor);
     } finally {
       await file.close();
     }

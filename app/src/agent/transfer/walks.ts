@@ -8,17 +8,16 @@ import { Walk } from "./walk.ts";
 const WALKS_MAX = 4;
 
 export class Walks {
-  readonly #names: Names;
   readonly #isHere: (state: NodeState) => boolean;
-  readonly #aheadBytesMax: number;
+  readonly #newWalk: () => Walk;
   /** Walks by use, the last one last. Each begins with a file that goes on nothing. */
   #walks: Walk[] = [];
 
   /** Takes what a walk takes; the bytes are divided among them. */
   constructor(names: Names, isHere: (state: NodeState) => boolean, aheadBytesMax: number) {
-    this.#names = names;
+    const eachBytesMax = Math.max(LIMITS.smallFileBytes, Math.floor(aheadBytesMax / WALKS_MAX));
     this.#isHere = isHere;
-    this.#aheadBytesMax = Math.max(LIMITS.smallFileBytes, Math.floor(aheadBytesMax / WALKS_MAX));
+    this.#newWalk = () => new Walk(names, isHere, eachBytesMax);
   }
 
   get isWalking(): boolean {
@@ -54,6 +53,6 @@ export class Walks {
       const given = this.#walks.find((walk) => !walk.isWalking) ?? this.#walks[0];
       this.#walks = this.#walks.filter((walk) => walk !== given);
     }
-    return new Walk(this.#names, this.#isHere, this.#aheadBytesMax);
+    return this.#newWalk();
   }
 }
