@@ -1,15 +1,6 @@
 // Lifecycle of an agent's process: one per home, found through agent.json and its socket, ended by a signal, by `stop`, or by
 // itself when it has had nothing to do for a while. What an agent does is in agent.ts.
-import {
-  type CallSchemas,
-  type Clock,
-  isRunnelError,
-  type Predicate,
-  RealClock,
-  RunnelError,
-  sleep,
-  type Timer,
-} from "@runnel/shared";
+import { type CallSchemas, type Clock, isRunnelError, RealClock, RunnelError, sleep, type Timer } from "@runnel/shared";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentDeps } from "./agent.ts";
 import type { Mount, MountSettings } from "./mount.ts";
@@ -34,12 +25,8 @@ const IDLE_MS = 60_000;
 const LOCK_WAIT_MS = 10_000;
 const LOCK_POLL_MS = 50;
 
-export interface AgentEngines {
+export interface AgentEngines extends Pick<AgentDeps, "findByUrl" | "login" | "logout" | "parsePredicate"> {
   openMount(settings: MountSettings, log: Logger): Promise<Mount>;
-  findByUrl: AgentDeps["findByUrl"];
-  login: AgentDeps["login"];
-  logout: AgentDeps["logout"];
-  parsePredicate(words: readonly string[]): Predicate;
 }
 
 export interface RunningAgent {

@@ -37,8 +37,8 @@ export function askAgent<C extends CallSchemas>(
   request: z.input<C["asks"]>,
   part?: (part: CallPart<C>) => void,
 ): Promise<CallResult<C>> {
-  checkLengths(schemas, request);
-  return withAgent({ [verb]: schemas }, (client) => client.ask(verb, request, part));
+  const checked = checkLengths(schemas, request);
+  return withAgent({ [verb]: schemas }, (client) => client.ask(verb, checked, part));
 }
 
 /**
@@ -50,20 +50,21 @@ export async function askRunningAgent<C extends CallSchemas>(
   schemas: C,
   request: z.input<C["asks"]>,
 ): Promise<CallResult<C> | undefined> {
-  checkLengths(schemas, request);
+  const checked = checkLengths(schemas, request);
   const table = { [verb]: schemas };
   const clock = new RealClock();
   const home = new AgentHome();
-  const ask = (client: CallClient<Record<string, C>>): Promise<CallResult<C>> => client.ask(verb, request);
+  const ask = (client: CallClient<Record<string, C>>): Promise<CallResult<C>> => client.ask(verb, checked);
   const client = await reach(home, clock, table);
   if (client !== undefined) return use(client, ask);
   // An agent that ended cleanly takes its record along; what a crashed one left is reported by its successor.
   return home.readRecord() === undefined ? undefined : use(await start(home, clock, table), ask);
 }
 
-/** Only lengths can be wrong with what a command asks. */
-function checkLengths({ asks }: CallSchemas, request: unknown): void {
-  if (asks.safeParse(request).success) return;
+/** Returns what goes to the agent of what a command asks, with which only lengths can be wrong. */
+function checkLengths<C extends CallSchemas>({ asks }: C, request: z.input<C["asks"]>): z.input<C["asks"]> {
+  const checked = asks.safeParse(request);
+  if (checked.success) return checked.data as z.input<C["asks"]>;
   const sentence = "A path, an address or a search is too long. Use shorter ones.";
   throw new RunnelError("Invalid", "ask the agent", sentence);
 }

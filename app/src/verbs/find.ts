@@ -46,24 +46,22 @@ export const find = agentVerb(schemas, {
       "find ws://127.0.0.1:7473/docs -type d",
     ]);
     command
-      .argument("<where>", "a mount point, or ws://HOST:PORT/VOLUME")
+      .argument("<where>", "a mount point, or ws://HOST:PORT/VOLUME", (typed) =>
+        isUrl(typed) ? typed : absolutePath(typed),
+      )
       .argument(
         "[predicate...]",
         "-name GLOB, -iname GLOB, -type f|d|l, -size ±N[ckMG],\n-newer SEQ|TIME; and, or, not, ( )",
       )
-      .option("--secret <file>", "of a server without TLS that was started with --secret; before WHERE")
+      .option("--secret <file>", "of a server without TLS that was started with --secret; before WHERE", absolutePath)
       // The predicate's words begin with a dash, too.
       .passThroughOptions()
       .allowUnknownOption()
-      .action(async (where: string, typed: string[], options: { secret?: string }) => {
+      .action(async (target: string, typed: string[], { secret }: { secret?: string }) => {
         if (typed.includes("--help")) command.help();
-        const request = {
-          target: isUrl(where) ? where : absolutePath(where),
-          words: typed.filter((word) => word !== "--json"),
-          secret: options.secret === undefined ? undefined : absolutePath(options.secret),
-        };
+        const words = typed.filter((word) => word !== "--json");
         const entries: FoundEntry[] = [];
-        await askAgent("find", schemas, request, (part) => {
+        await askAgent("find", schemas, { target, words, secret }, (part) => {
           if (output.isJson) for (const entry of part.entries) entries.push(entry);
           else output.names(part.entries.map(({ path }) => path));
         });

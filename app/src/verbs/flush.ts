@@ -21,11 +21,10 @@ export const flush = agentVerb(schemas, {
 
   addCommand(program, output) {
     addVerb(program, "flush", "Returns when everything written so far is durable on the server.", ["flush ~/Docs"])
-      .argument("<mountpoint>", "where the drive is")
+      .argument("<mountpoint>", "where the drive is", absolutePath)
       .option("--applied", "and the server's plain files show it")
-      .action(async (mountpoint: string, options: { applied?: true }) => {
-        const request = { mountpoint: absolutePath(mountpoint), applied: options.applied ?? false };
-        const result = await askAgent("flush", schemas, request);
+      .action(async (mountpoint: string, { applied = false }: { applied?: boolean }) => {
+        const result = await askAgent("flush", schemas, { mountpoint, applied });
         output.result(result, () => describeFlush(result.flushed));
       });
   },

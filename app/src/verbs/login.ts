@@ -42,19 +42,13 @@ export const login = agentVerb(schemas, {
         "[invite]",
         "in quotes; other users of this machine may see it. Left out, it is asked for, or read from standard input",
       )
-      .option("--file <path>", "the file that the invite is in")
+      .option("--file <path>", "the file that the invite is in", absolutePath)
       .option("--name <name>", "what the server shall call this device (default: this machine's name)")
-      .option("--proxy <url>", "http://HOST:PORT, or direct (default: HTTPS_PROXY and NO_PROXY of the agent)")
-      .option("--ca <file>", "your company's authority in PEM form, besides those that the system knows")
-      .action(async (typed: string | undefined, options: LoginOptions) => {
-        const { name, proxy, ca } = options;
-        if (proxy !== undefined && proxy !== "direct") parseProxy(proxy);
-        const result = await askAgent("login", schemas, {
-          invite: await inviteOf(typed, options.file, output),
-          name,
-          proxy,
-          caFile: ca === undefined ? undefined : absolutePath(ca),
-        });
+      .option("--proxy <url>", "http://HOST:PORT, or direct (default: HTTPS_PROXY and NO_PROXY of the agent)", proxyOf)
+      .option("--ca <file>", "your company's authority in PEM form, besides those that the system knows", absolutePath)
+      .action(async (typed: string | undefined, { file, name, proxy, ca: caFile }: LoginOptions) => {
+        const invite = await inviteOf(typed, file, output);
+        const result = await askAgent("login", schemas, { invite, name, proxy, caFile });
         output.result(result, () => [
           `The server knows this device as ${result.device}; it may ${result.isReadOnly ? "read" : "read and write"}.`,
           `Map the volume: runnel mount ${result.url} MOUNTPOINT`,
@@ -63,13 +57,18 @@ export const login = agentVerb(schemas, {
   },
 });
 
+/** @throws RunnelError Invalid */
+function proxyOf(typed: string): string {
+  if (typed !== "direct") parseProxy(typed);
+  return typed;
+}
+
 /** @throws RunnelError Invalid when there is none, or two ways to it; what reading the file does. */
 async function inviteOf(typed: string | undefined, file: string | undefined, output: Output): Promise<string> {
   if (typed !== undefined && file !== undefined)
     throw new RunnelError("Invalid", "log in", "Give the invite or the file that it is in, not both.");
   if (typed !== undefined) return typed;
-  const read =
-    file === undefined ? output.line("Invite: ", CHARACTERS_MAX) : readText(absolutePath(file), "The invite");
+  const read = file === undefined ? output.line("Invite: ", CHARACTERS_MAX) : readText(file, "The invite");
   const invite = (await read).trim();
   if (invite !== "") return invite;
   throw new RunnelError("Invalid", "log in", "There is no invite. Ask whoever runs the server for one: runnel invite.");

@@ -29,13 +29,9 @@ const schemas = {
 /** Bytes that cached contents may take unless a person says otherwise. */
 const CACHE_BYTES = 20 * 1024 ** 3;
 
-interface MountOptions {
-  cache?: string;
-  cacheSize?: string;
-  mode: "sync" | "async";
-  mapOwner?: boolean;
-  secret?: string;
-  fskit?: true;
+interface MountOptions extends Omit<z.input<typeof schemas.asks>, "url" | "mountpoint" | "cacheBytes" | "usesFsKit"> {
+  cacheSize?: number;
+  fskit?: boolean;
 }
 
 export const mount = agentVerb(schemas, {
@@ -59,9 +55,9 @@ export const mount = agentVerb(schemas, {
       "mount ws://127.0.0.1:7473/docs ~/Docs",
     ])
       .argument("<url>", "ws://HOST:PORT/VOLUME")
-      .argument("<mountpoint>", "an existing empty folder")
-      .option("--cache <dir>", "where contents are cached (default: in the agent's home)")
-      .option("--cache-size <size>", "how much cached contents may take: 500M, 20G (default: 20G)")
+      .argument("<mountpoint>", "an existing empty folder", absolutePath)
+      .option("--cache <dir>", "where contents are cached (default: in the agent's home)", absolutePath)
+      .option("--cache-size <size>", "how much cached contents may take: 500M, 20G (default: 20G)", parseSize)
       .addOption(
         program
           .createOption("--mode <mode>", "when a close returns: sync = the server has it")
@@ -70,20 +66,11 @@ export const mount = agentVerb(schemas, {
       )
       .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
       .option("--no-map-owner", "show the owners that the server has")
-      .option("--secret <file>", "the secret of a server without TLS that was started with --secret")
+      .option("--secret <file>", "the secret of a server without TLS that was started with --secret", absolutePath)
       .option("--fskit", "on macOS: without a kernel extension, at a folder below /Volumes")
       .action(async (url: string, mountpoint: string, options: MountOptions) => {
-        const { cache, cacheSize, mode, mapOwner, secret, fskit } = options;
-        const result = await askAgent("mount", schemas, {
-          url,
-          mountpoint: absolutePath(mountpoint),
-          mode,
-          cache: cache === undefined ? undefined : absolutePath(cache),
-          cacheBytes: cacheSize === undefined ? undefined : parseSize(cacheSize),
-          mapOwner,
-          secret: secret === undefined ? undefined : absolutePath(secret),
-          usesFsKit: fskit,
-        });
+        const { cacheSize: cacheBytes, fskit: usesFsKit, ...others } = options;
+        const result = await askAgent("mount", schemas, { url, mountpoint, cacheBytes, usesFsKit, ...others });
         output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
       });
   },

@@ -29,9 +29,8 @@ export const remove = agentVerb(schemas, {
       "Removes a file, or a folder with all in it, at the server: one request for\na whole tree. Old versions stay there, within the volume's budget.",
       ["remove ~/Docs/old"],
     )
-      .argument("<path>", "in a drive")
-      .action(async (typed: string) => {
-        const path = absolutePath(typed);
+      .argument("<path>", "in a drive", absolutePath)
+      .action(async (path: string) => {
         const showProgress = ({ removed, all }: { removed: number; all: number }): void =>
           output.progress(removed, all);
         const result = await askAgent("remove", schemas, { path }, showProgress).finally(() => output.endProgress());

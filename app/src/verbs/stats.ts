@@ -26,15 +26,14 @@ export const stats = agentVerb(schemas, {
       "stats ~/Docs",
       "stats --reset",
     ])
-      .argument("[mountpoint]", "one drive (default: all)")
+      .argument("[mountpoint]", "one drive (default: all)", absolutePath)
       .option("--reset", "start counting anew, after showing")
-      .action(async (mountpoint: string | undefined, options: { reset?: true }) => {
-        const reset = options.reset ?? false;
+      .action(async (mountpoint: string | undefined, { reset = false }: { reset?: boolean }) => {
         // A named drive is looked for, and missed, by the agent.
         const result =
           mountpoint === undefined
             ? ((await askRunningAgent("stats", schemas, { reset })) ?? { mounts: [] })
-            : await askAgent("stats", schemas, { mountpoint: absolutePath(mountpoint), reset });
+            : await askAgent("stats", schemas, { mountpoint, reset });
         output.result(result, () => describeStatistics(result));
       });
   },

@@ -23,8 +23,8 @@ export const stop = agentVerb(schemas, {
   addCommand(program, output) {
     addVerb(program, "stop", "Unmounts all drives and ends the agent. The next mount starts a new one.", ["stop"])
       .option("--force", "also drives that programs use")
-      .action(async (options: { force?: true }) => {
-        const ended = await stopAgent(options.force ?? false);
+      .action(async ({ force = false }: { force?: boolean }) => {
+        const ended = await stopAgent(force);
         const { unmounted, unsentFiles } = ended ?? NOTHING;
         output.result({ stopped: ended !== undefined, unmounted, unsentFiles }, () => [
           ended === undefined

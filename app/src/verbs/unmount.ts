@@ -19,11 +19,10 @@ export const unmount = agentVerb(schemas, {
     addVerb(program, "unmount", "Ends a drive. Also takes away what a crashed agent left at a mount point.", [
       "unmount ~/Docs",
     ])
-      .argument("<mountpoint>", "where the drive is")
+      .argument("<mountpoint>", "where the drive is", absolutePath)
       .option("--force", "also while programs use it")
-      .action(async (mountpoint: string, options: { force?: true }) => {
-        const request = { mountpoint: absolutePath(mountpoint), force: options.force ?? false };
-        const result = await askAgent("unmount", schemas, request);
+      .action(async (mountpoint: string, { force = false }: { force?: boolean }) => {
+        const result = await askAgent("unmount", schemas, { mountpoint, force });
         output.result(result, () => [
           result.wasLost
             ? `Took away what an earlier agent left at ${result.unmounted.mountpoint}.`

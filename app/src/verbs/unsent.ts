@@ -34,8 +34,8 @@ const schemas = {
 
 interface UnsentOptions {
   export?: string;
-  discard?: true;
-  all?: true;
+  discard?: boolean;
+  all?: boolean;
 }
 
 type ListedFile = z.infer<typeof schemas.gives>["unsent"][number];
@@ -70,17 +70,12 @@ export const unsent = agentVerb(schemas, {
       ["unsent", "unsent ~/Docs --export ~/rescued", "unsent --discard ~/Docs/draft.odt"],
     )
       .argument("[paths...]", "drives, or files and folders in them; left out: all drives")
-      .option("--export <folder>", "copy the contents into this folder, over no file that is there")
+      .option("--export <folder>", "copy the contents into this folder, over no file that is there", absolutePath)
       .option("--discard", "give up the files that are named, for good; with --export once they are copied")
       .option("--all", "with --discard: all that are listed")
-      .action(async (paths: string[], options: UnsentOptions) => {
-        const discards = options.discard ?? false;
-        const result = await askRunningAgent("unsent", schemas, {
-          paths: paths.map(absolutePath),
-          exportTo: options.export === undefined ? undefined : absolutePath(options.export),
-          discards,
-          all: options.all ?? false,
-        });
+      .action(async (typed: string[], { export: exportTo, discard: discards = false, all = false }: UnsentOptions) => {
+        const paths = typed.map(absolutePath);
+        const result = await askRunningAgent("unsent", schemas, { paths, exportTo, discards, all });
         if (result === undefined && (paths.length > 0 || discards))
           throw new RunnelError(
             "NotFound",

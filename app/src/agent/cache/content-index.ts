@@ -40,6 +40,11 @@ export interface ContentRow {
   indexed: number;
 }
 
+/** Removes a content from the index; its chunks are the chunk index's to remove. */
+export function removeRows({ remove, removeRecipe, removeRuns }: ContentStatements, id: number): void {
+  for (const query of [remove, removeRecipe, removeRuns]) query.run(id);
+}
+
 export type ContentStatements = ReturnType<typeof prepareContentStatements>;
 
 export function prepareContentStatements(db: IndexDatabase) {

@@ -5,7 +5,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { IndexDatabase } from "../replica/database.ts";
 import type { CachedContent } from "./cache.ts";
 import { type ContentFiles, isSameFolder } from "./content-files.ts";
-import type { ContentRow, ContentStatements } from "./content-index.ts";
+import { type ContentRow, type ContentStatements, removeRows } from "./content-index.ts";
 import { Content } from "./content.ts";
 import { encodeRanges, sumOf } from "./ranges.ts";
 
@@ -99,11 +99,7 @@ export class ContentTable {
 
   /** Removes the content from table and index; its file is the caller's to remove. */
   remove(content: Content): void {
-    this.#db.atomic(() => {
-      this.#rows.remove.run(content.id);
-      this.#rows.removeRecipe.run(content.id);
-      this.#rows.removeRuns.run(content.id);
-    });
+    this.#db.atomic(() => removeRows(this.#rows, content.id));
     content.isEvicted = true;
     this.#usedBytes -= sumOf(content.ranges) + sumOf(content.unverified);
     this.#loaded.delete(content.id);
@@ -175,9 +171,7 @@ export class ContentTable {
       return new Content(row, this.#rows.recipe.get(row.id)?.recipe, this.#files.pathOf(row.id));
     } catch (error) {
       if (!isRunnelError(error, "Corrupt", "TooLarge")) throw error;
-      this.#rows.remove.run(row.id);
-      this.#rows.removeRecipe.run(row.id);
-      this.#rows.removeRuns.run(row.id);
+      removeRows(this.#rows, row.id);
       this.#usedBytes -= row.held;
       return undefined;
     }

@@ -21,11 +21,7 @@ export class KnownServers {
 
   trustOf(place: string): ServerTrust {
     const { fingerprint, proxy, authorities } = this.find(place) ?? {};
-    return {
-      ...(fingerprint === undefined ? {} : { fingerprint }),
-      ...(proxy === undefined ? {} : { proxy }),
-      ...(authorities === undefined ? {} : { authorities }),
-    };
+    return { fingerprint, proxy, authorities };
   }
 
   /** Token for the server of a mount URL; plain ws, which stays on this machine, gets none. */

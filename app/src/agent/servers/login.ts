@@ -73,11 +73,7 @@ function newToken(): string {
 function trustOf({ fingerprint }: Invite, request: LoginRequest, same: KnownServer | undefined): ServerTrust {
   const proxy = request.proxy ?? same?.proxy;
   const authorities = request.caFile === undefined ? same?.authorities : readAuthorities(request.caFile);
-  return {
-    ...(fingerprint === undefined ? {} : { fingerprint }),
-    ...(proxy === undefined ? {} : { proxy }),
-    ...(authorities === undefined ? {} : { authorities }),
-  };
+  return { fingerprint, proxy, authorities };
 }
 
 async function askToJoin(

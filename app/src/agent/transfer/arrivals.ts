@@ -30,6 +30,7 @@ import {
   sliceRecipe,
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
+import { endOf } from "../cache/ranges.ts";
 
 /** Chunks and bytes that did not need to be fetched. */
 export interface ReuseCounts {
@@ -297,8 +298,4 @@ function placeIn(
     if (from.recipe !== undefined && index >= 0) return { from, offset: chunkOffsets(from.recipe)[index] ?? 0 };
   }
   return undefined;
-}
-
-function endOf({ offset, length }: ByteRange): number {
-  return offset + length;
 }

@@ -5,6 +5,7 @@ import type { ByteRange } from "@runnel/native/drive";
 import type { Difference, Executor, VersionId } from "@runnel/shared";
 import { CHUNK_PRESETS, LIMITS, RunnelError, isRunnelError, presetFor } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
+import { endOf } from "../cache/ranges.ts";
 import type { Session } from "../wire/session.ts";
 import { Arrivals } from "./arrivals.ts";
 import type { ReuseCounts } from "./arrivals.ts";
@@ -272,10 +273,6 @@ function roundedOut({ offset, length }: ByteRange, sizeBytes: number): ByteRange
   const from = offset - (offset % ROUND_BYTES);
   const end = Math.min(sizeBytes, Math.ceil((offset + length) / ROUND_BYTES) * ROUND_BYTES);
   return { offset: from, length: end - from };
-}
-
-function endOf({ offset, length }: ByteRange): number {
-  return offset + length;
 }
 
 function hull(ranges: readonly ByteRange[]): ByteRange {

@@ -83,9 +83,12 @@ export class Keepalive {
   async soon<T>(answer: Promise<T>, what: string): Promise<T> {
     this.#check();
     const askedMs = this.time.nowMs;
-    const outcome = await this.#settledBy(answer, askedMs, () => askedMs + this.line.silenceMs);
-    if (outcome !== undefined) return outcome.result;
-    throw this.#timedOut(what, askedMs);
+    return this.#orOverdue(
+      answer,
+      askedMs,
+      () => askedMs + this.line.silenceMs,
+      () => this.#timedOut(what, askedMs),
+    );
   }
 
   /** Waits for an answer on a connection that is being made. @throws `overdue` after the request timeout. */
@@ -93,6 +96,7 @@ export class Keepalive {
     const askedMs = this.time.nowMs;
     return this.#orOverdue(
       answer,
+      Infinity,
       () => askedMs + this.line.requestTimeoutMs,
       () => overdue,
     );
@@ -101,7 +105,7 @@ export class Keepalive {
   /** @throws `overdue` after so long of own time. */
   async connected(connecting: Promise<void>, limitMs: number, overdue: () => RunnelError): Promise<void> {
     const untilMs = this.time.nowMs + limitMs;
-    return this.#orOverdue(connecting, () => untilMs, overdue);
+    return this.#orOverdue(connecting, Infinity, () => untilMs, overdue);
   }
 
   /** Waits until the server has said nothing for a silence, or for the request timeout where it says that it is there. @throws Unreachable */
@@ -111,21 +115,14 @@ export class Keepalive {
       const sinceMs = Math.max(askedMs, this.lastReceivedMs);
       return Math.min(sinceMs + this.line.requestTimeoutMs, Math.max(sinceMs, this.#thereMs) + this.line.silenceMs);
     };
-    const outcome = await this.#settledBy(answer, askedMs, dueMs);
-    if (outcome !== undefined) return outcome.result;
-    throw this.#timedOut(what, askedMs);
+    return this.#orOverdue(answer, askedMs, dueMs, () => this.#timedOut(what, askedMs));
   }
 
   /** Waits for what nobody's work depends on: the server does not count as offline because of it. @throws Unreachable */
   async aside<T>(answer: Promise<T>, what: string): Promise<T> {
     const askedMs = this.time.nowMs;
-    const outcome = await this.#settledBy(
-      answer,
-      Infinity,
-      () => Math.max(askedMs, this.lastReceivedMs) + this.line.silenceMs,
-    );
-    if (outcome !== undefined) return outcome.result;
-    throw unanswered(what);
+    const dueMs = (): number => Math.max(askedMs, this.lastReceivedMs) + this.line.silenceMs;
+    return this.#orOverdue(answer, Infinity, dueMs, () => unanswered(what));
   }
 
   /**
@@ -187,8 +184,13 @@ export class Keepalive {
     this.#suspects();
   }
 
-  async #orOverdue<T>(answer: Promise<T>, dueMs: () => number, overdue: () => RunnelError): Promise<T> {
-    const outcome = await this.#settledBy(answer, Infinity, dueMs);
+  async #orOverdue<T>(
+    answer: Promise<T>,
+    askedMs: number,
+    dueMs: () => number,
+    overdue: () => RunnelError,
+  ): Promise<T> {
+    const outcome = await this.#settledBy(answer, askedMs, dueMs);
     if (outcome === undefined) throw overdue();
     return outcome.result;
   }

@@ -6,11 +6,11 @@ import { RunnelError } from "../../errors.ts";
 
 export interface ServerTrust {
   /** Fingerprint of the server's key (W71). With it no authority is asked. */
-  fingerprint?: string;
+  fingerprint?: string | undefined;
   /** PEM: authorities besides those of the system. */
-  authorities?: string;
+  authorities?: string | undefined;
   /** The proxy's URL, or "direct"; left out: what the environment says. */
-  proxy?: string;
+  proxy?: string | undefined;
 }
 
 /** SHA-256 of the public key (SubjectPublicKeyInfo), base64url. */
