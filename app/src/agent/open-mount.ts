@@ -69,22 +69,19 @@ export async function openMountWith(
 ): Promise<Mount> {
   const volume = volumeOf(new URL(settings.url));
   const ofBoot = boot === undefined ? {} : { boot };
-  const opened: { close(): void | Promise<void> }[] = [];
-  const release = async (): Promise<void> => {
-    for (const one of opened.toReversed()) await one.close();
-    opened.length = 0;
-  };
+  const openFolder = (path: string): Promise<DiskRoot> => disk.openRoot(path, { permissions: FOLDER_MODE });
+  const opened = new AsyncDisposableStack();
+  const keep = <T extends { close(): void | Promise<void> }>(one: T): T => opened.adopt(one, (each) => each.close());
   try {
     const statePath = settings.stateFolder;
     const cachePath = join(settings.cacheFolder, createHash("sha256").update(settings.url).digest("hex").slice(0, 16));
-    const state = keep(opened, await disk.openRoot(statePath, { permissions: FOLDER_MODE }));
-    const ownRoot = keep(opened, await disk.openRoot(cachePath, { permissions: FOLDER_MODE }));
+    const state = keep(await openFolder(statePath));
+    const ownRoot = keep(await openFolder(cachePath));
     // A committed overlay becomes a cached content by a second name where the cache lies on the disk of the state; elsewhere it is copied.
     const shared = (await isOneDisk(state, ownRoot)) ? commonFolder(statePath, cachePath) : cachePath;
-    const cacheRoot = keep(opened, await disk.openRoot(shared));
-    const replica = keep(opened, openReplica(join(statePath, "replica.sqlite"), boot));
+    const cacheRoot = keep(await disk.openRoot(shared));
+    const replica = keep(openReplica(join(statePath, "replica.sqlite"), boot));
     const journal = keep(
-      opened,
       await openJournal({
         root: state,
         folder: "",
@@ -95,9 +92,8 @@ export async function openMountWith(
       }),
     );
     await journal.sweep();
-    const data = keep(opened, await openData(disk, journal.dataFolder));
+    const data = keep(await openFolder(journal.dataFolder));
     const cache = keep(
-      opened,
       await openCache({
         root: cacheRoot,
         folder: relative(shared, join(cachePath, "contents")),
@@ -142,12 +138,12 @@ export async function openMountWith(
       data,
       cacheRoot,
       software: `Runnel ${VERSION}`,
-      openFolder: (path) => disk.openRoot(path, { permissions: FOLDER_MODE }),
-      release,
+      openFolder,
+      release: () => opened.disposeAsync(),
       log: engines.log,
     });
   } catch (error) {
-    await release();
+    await opened.disposeAsync();
     throw error;
   }
 }
@@ -163,13 +159,4 @@ function commonFolder(one: string, other: string): string {
   let count = 0;
   while (count < parts.length && parts[count] === others[count]) count++;
   return parts.slice(0, count).join(sep) || sep;
-}
-
-function openData(disk: Disk, path: string): Promise<DiskRoot> {
-  return disk.openRoot(path, { permissions: FOLDER_MODE });
-}
-
-function keep<T extends { close(): void | Promise<void> }>(opened: { close(): void | Promise<void> }[], one: T): T {
-  opened.push(one);
-  return one;
 }

@@ -37,15 +37,24 @@ export interface RunningAgent {
   end(reason: string): Promise<void>;
 }
 
+interface AgentSettings {
+  version: string;
+  engines: AgentEngines;
+  idleMs?: number;
+}
+
+interface ProcessDeps extends AgentSettings {
+  home: AgentHome;
+  lock: AgentLock;
+  clock: Clock;
+  log: Logger;
+}
+
 /**
  * Starts the agent of a home. Resolves to undefined when another one runs there.
  * @throws RunnelError with a sentence when it cannot.
  */
-export async function startAgent(settings: {
-  version: string;
-  engines: AgentEngines;
-  idleMs?: number;
-}): Promise<RunningAgent | undefined> {
+export async function startAgent(settings: AgentSettings): Promise<RunningAgent | undefined> {
   const clock = new RealClock();
   const home = new AgentHome();
   await prepareHome(home);
@@ -53,7 +62,7 @@ export async function startAgent(settings: {
   if (lock === undefined) return undefined;
   const log = pino({ base: null }, new LogFile(home.logPath));
   try {
-    const agent = new AgentProcess(home, lock, clock, log, settings);
+    const agent = new AgentProcess({ home, lock, clock, log, ...settings });
     await agent.listen();
     return agent;
   } catch (error) {
@@ -91,36 +100,20 @@ async function answers(socket: string, version: string, clock: Clock): Promise<b
 class AgentProcess implements RunningAgent {
   readonly ended: Promise<void>;
   socket = "";
-  readonly #home: AgentHome;
-  readonly #lock: AgentLock;
-  readonly #clock: Clock;
-  readonly #log: Logger;
-  readonly #version: string;
-  readonly #idleMs: number;
+  readonly #deps: ProcessDeps;
   readonly #agent: Agent;
   readonly #server: ControlServer;
   #idle: Timer | undefined;
   #ending: Promise<void> | undefined;
   #tellEnded: () => void = () => undefined;
 
-  constructor(
-    home: AgentHome,
-    lock: AgentLock,
-    clock: Clock,
-    log: Logger,
-    settings: { version: string; engines: AgentEngines; idleMs?: number },
-  ) {
-    this.#home = home;
-    this.#lock = lock;
-    this.#clock = clock;
-    this.#log = log;
-    this.#version = settings.version;
-    this.#idleMs = settings.idleMs ?? IDLE_MS;
+  constructor(deps: ProcessDeps) {
+    this.#deps = deps;
     this.ended = new Promise((done) => {
       this.#tellEnded = done;
     });
     const changed = (): void => this.#watchIdle();
-    const { version, engines } = settings;
+    const { home, clock, log, version, engines } = deps;
     const mountTable = new LinuxMountTable(clock);
     const openMount = (mount: MountSettings): Promise<Mount> => engines.openMount(mount, log);
     const host = { home, clock, log, mountTable, folders: systemFolders };
@@ -140,11 +133,11 @@ class AgentProcess implements RunningAgent {
   }
 
   async listen(): Promise<void> {
-    this.socket = this.#home.socketPath();
+    this.socket = this.#deps.home.socketPath();
     await this.#server.listen(this.socket);
-    const started = new Date(Number(this.#clock.wallNs() / 1_000_000n)).toISOString();
-    this.#home.writeRecord({ pid: process.pid, socket: this.socket, started, version: this.#version });
-    this.#log.info({ pid: process.pid, version: this.#version }, "agent started");
+    const started = new Date(Number(this.#deps.clock.wallNs() / 1_000_000n)).toISOString();
+    this.#deps.home.writeRecord({ pid: process.pid, socket: this.socket, started, version: this.#deps.version });
+    this.#deps.log.info({ pid: process.pid, version: this.#deps.version }, "agent started");
     this.#watchIdle();
   }
 
@@ -155,22 +148,22 @@ class AgentProcess implements RunningAgent {
 
   async #end(reason: string): Promise<void> {
     this.#idle?.cancel();
-    this.#log.info({ reason }, "agent ends");
+    this.#deps.log.info({ reason }, "agent ends");
     try {
       await this.#agent.close(true);
     } catch (error) {
-      this.#log.error({ err: error }, "a drive could not be unmounted");
+      this.#deps.log.error({ err: error }, "a drive could not be unmounted");
     }
     await this.#server.close();
-    this.#home.removeRecord();
-    this.#lock.release();
+    this.#deps.home.removeRecord();
+    this.#deps.lock.release();
     this.#tellEnded();
   }
 
   #watchIdle(): void {
     this.#idle?.cancel();
     if (this.#ending !== undefined || !this.#agent.isIdle || this.#server.connections > 0) return;
-    this.#idle = this.#clock.after(this.#idleMs, () => void this.end("idle"));
+    this.#idle = this.#deps.clock.after(this.#deps.idleMs ?? IDLE_MS, () => void this.end("idle"));
   }
 }
 

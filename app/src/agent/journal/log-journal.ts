@@ -62,7 +62,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       if (entry.isUnverified) entry.replaces = [];
     }
     const dataFolder = `${root.path}/${within("data")}`;
-    const journal = new LogJournal({ ...options, boot }, log, data, state, dataFolder, tornBytes);
+    const journal = new LogJournal({ ...options, boot, log, data, state }, dataFolder, tornBytes);
     await journal.begin();
     return journal;
   } catch (error) {
@@ -71,13 +71,17 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 }
 
+interface LogJournalDeps extends Pick<JournalOptions, "clock" | "newInstance"> {
+  boot: string;
+  log: Log;
+  data: DataFolder;
+  state: JournalState;
+}
+
 class LogJournal implements Journal {
   readonly dataFolder: string;
   readonly tornBytes: number;
-  readonly #options: JournalOptions & { boot: string };
-  readonly #log: Log;
-  readonly #data: DataFolder;
-  readonly #state: JournalState;
+  readonly #deps: LogJournalDeps;
   /** The next number to give. */
   #next = 0;
   #isReserving = false;
@@ -94,39 +98,29 @@ class LogJournal implements Journal {
   #problem: RunnelError | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    options: JournalOptions & { boot: string },
-    log: Log,
-    data: DataFolder,
-    state: JournalState,
-    dataFolder: string,
-    tornBytes: number,
-  ) {
-    this.#options = options;
-    this.#log = log;
-    this.#data = data;
-    this.#state = state;
+  constructor(deps: LogJournalDeps, dataFolder: string, tornBytes: number) {
+    this.#deps = deps;
     this.dataFolder = dataFolder;
     this.tornBytes = tornBytes;
   }
 
   get instance(): string {
-    return this.#state.instance;
+    return this.#deps.state.instance;
   }
 
   /** Reserves the first numbers of this process: all that former ones reserved may have been given. */
   async begin(): Promise<void> {
-    const instance = this.#state.instance === "" ? this.#newInstance() : this.#state.instance;
-    this.#next = Math.max(NUMBER_FIRST, this.#state.below);
-    await this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]);
+    const instance = this.#deps.state.instance === "" ? this.#newInstance() : this.#deps.state.instance;
+    this.#next = Math.max(NUMBER_FIRST, this.#deps.state.below);
+    await this.#reserveFor(instance);
     await this.#dropSegments();
     if (this.#unsynced().length > 0) this.#arm();
   }
 
   nextNumber(): number {
     this.#assertOpen("number an operation");
-    if (this.#state.below - this.#next < NUMBERS_AHEAD / 2) this.#reserve();
-    if (this.#next >= this.#state.below) {
+    if (this.#deps.state.below - this.#next < NUMBERS_AHEAD / 2) this.#reserve();
+    if (this.#next >= this.#deps.state.below) {
       const sentence = "Operations are begun faster than the journal can number them.";
       throw new RunnelError("Busy", "number an operation", sentence, {
         detail: { retryAfterMs: 100 },
@@ -140,7 +134,7 @@ class LogJournal implements Journal {
     this.#assertOpen("renew journal");
     const instance = this.#newInstance();
     // Numbers go on: one taken while this is being written is unlike all later ones.
-    await this.#inTurn(() => this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]));
+    await this.#inTurn(() => this.#reserveFor(instance));
   }
 
   async put(commit: JournalCommit, isDurable: boolean, replaces: readonly JournalCommit[] = []): Promise<void> {
@@ -156,10 +150,10 @@ class LogJournal implements Journal {
       return;
     }
     for (const { instance, n } of replaces) this.#ends({ instance, n });
-    const unsyncedIn = this.#options.boot || "unknown";
+    const unsyncedIn = this.#deps.boot || "unknown";
     const record: JournalRecord = { kind: "commit", unsyncedIn, ...namesOf(replaces), commit };
-    const [place] = await this.#log.write([encodeJournalRecord(record)]);
-    if (place !== undefined) this.#removable.push(...this.#state.take(record, place));
+    const [place] = await this.#deps.log.write([encodeJournalRecord(record)]);
+    if (place !== undefined) this.#removable.push(...this.#deps.state.take(record, place));
     this.#arm();
   }
 
@@ -176,10 +170,10 @@ class LogJournal implements Journal {
   }
 
   async #end({ instance, n }: OperationName): Promise<void> {
-    if (this.#state.get({ instance, n }) === undefined) return;
+    if (this.#deps.state.get({ instance, n }) === undefined) return;
     this.#ends({ instance, n });
-    await this.#log.write([encodeJournalRecord({ kind: "done", instance, n })]);
-    this.#removable.push(...this.#state.remove({ instance, n }));
+    await this.#deps.log.write([encodeJournalRecord({ kind: "done", instance, n })]);
+    this.#removable.push(...this.#deps.state.remove({ instance, n }));
   }
 
   *ending(): Generator<number> {
@@ -193,7 +187,7 @@ class LogJournal implements Journal {
 
   async discard(files: readonly string[]): Promise<void> {
     this.#assertOpen("discard a save");
-    for (const file of files) if (!this.#state.names(file)) await this.#data.remove(file);
+    for (const file of files) if (!this.#deps.state.names(file)) await this.#deps.data.remove(file);
   }
 
   pending(): JournalCommit[] {
@@ -208,9 +202,9 @@ class LogJournal implements Journal {
 
   async verify(commit: JournalCommit): Promise<boolean> {
     this.#assertOpen("verify a save");
-    const entry = this.#state.get(commit);
+    const entry = this.#deps.state.get(commit);
     if (entry?.digest === undefined) return true;
-    const found = await this.#data.digest(commit);
+    const found = await this.#deps.data.digest(commit);
     if (found !== undefined && Buffer.compare(found, entry.digest) === 0) return true;
     entry.isUnverified = true;
     return false;
@@ -223,8 +217,8 @@ class LogJournal implements Journal {
   async sweep(): Promise<void> {
     this.#assertOpen("sweep journal");
     const waiting = new Set(this.#removable);
-    for (const file of (await this.#data.sizes()).keys()) {
-      if (!this.#state.names(file) && !waiting.has(file)) await this.#data.remove(file);
+    for (const file of (await this.#deps.data.sizes()).keys()) {
+      if (!this.#deps.state.names(file) && !waiting.has(file)) await this.#deps.data.remove(file);
     }
   }
 
@@ -239,7 +233,7 @@ class LogJournal implements Journal {
       await this.#round();
     } finally {
       await this.#turns;
-      await this.#log.close();
+      await this.#deps.log.close();
     }
   }
 
@@ -272,10 +266,10 @@ class LogJournal implements Journal {
       const unsynced = this.#unsynced();
       const commits = [...unsynced, ...waiting].map(({ commit }) => commit);
       const missing = new Set<string>();
-      await this.#data.sync(filesOf(commits), (file) => missing.add(file));
-      if (commits.length > 0) await this.#data.syncNames();
+      await this.#deps.data.sync(filesOf(commits), (file) => missing.add(file));
+      if (commits.length > 0) await this.#deps.data.syncNames();
       const digestOf = async ({ commit }: { commit: JournalCommit }): Promise<Uint8Array | undefined> =>
-        filesOf([commit]).some((file) => missing.has(file)) ? undefined : this.#data.digest(commit);
+        filesOf([commit]).some((file) => missing.has(file)) ? undefined : this.#deps.data.digest(commit);
       const ids: (OperationName & { digest: Uint8Array })[] = [];
       for (const entry of unsynced) {
         const digest = await digestOf(entry);
@@ -301,45 +295,47 @@ class LogJournal implements Journal {
       this.#removable.unshift(...removable);
       throw error;
     }
-    for (const file of removable) if (!this.#state.names(file)) await this.#data.remove(file);
-    if (this.#log.current.sizeBytes > SEGMENT_BYTES) await this.#rotate();
+    for (const file of removable) if (!this.#deps.state.names(file)) await this.#deps.data.remove(file);
+    if (this.#deps.log.current.sizeBytes > SEGMENT_BYTES) await this.#rotate();
     if (removable.length > 0) await this.#dropSegments();
     if (this.#removable.length > 0) this.#arm();
   }
 
   /** The new segment says anew what the dropped ones said of numbers. */
   async #rotate(): Promise<void> {
-    await this.#log.rotate();
-    await this.#append([{ kind: "numbers", instance: this.#state.instance, below: this.#state.below }]);
+    await this.#deps.log.rotate();
+    await this.#append([{ kind: "numbers", instance: this.#deps.state.instance, below: this.#deps.state.below }]);
     await this.#dropSegments();
   }
 
   async #dropSegments(): Promise<void> {
-    await this.#log.dropBefore(this.#state.oldestSegment() ?? this.#log.current.segment);
+    await this.#deps.log.dropBefore(this.#deps.state.oldestSegment() ?? this.#deps.log.current.segment);
   }
 
   /** Appends, with all that was written before, to stable storage; then takes the records in. */
   async #append(records: readonly JournalRecord[]): Promise<void> {
-    if (records.length === 0) return this.#log.sync();
-    const places = await this.#log.append(records.map(encodeJournalRecord));
+    if (records.length === 0) return this.#deps.log.sync();
+    const places = await this.#deps.log.append(records.map(encodeJournalRecord));
     for (const [index, place] of places.entries())
-      this.#removable.push(...this.#state.take(records[index] as JournalRecord, place));
+      this.#removable.push(...this.#deps.state.take(records[index] as JournalRecord, place));
   }
 
   #commits(isMeant: (entry: PendingCommit) => boolean): JournalCommit[] {
-    return this.#state.current().flatMap((entry) => (isMeant(entry) ? [entry.commit] : []));
+    return this.#deps.state.current().flatMap((entry) => (isMeant(entry) ? [entry.commit] : []));
   }
 
   #unsynced() {
-    return this.#state.entries().filter(({ unsyncedIn, isUnverified }) => unsyncedIn !== "" && !isUnverified);
+    return this.#deps.state.entries().filter(({ unsyncedIn, isUnverified }) => unsyncedIn !== "" && !isUnverified);
+  }
+
+  #reserveFor(instance: string): Promise<void> {
+    return this.#append([{ kind: "numbers", instance, below: this.#next + NUMBERS_AHEAD }]);
   }
 
   #reserve(): void {
     if (this.#isReserving) return;
     this.#isReserving = true;
-    const append = (): Promise<void> =>
-      this.#append([{ kind: "numbers", instance: this.#state.instance, below: this.#next + NUMBERS_AHEAD }]);
-    void this.#inTurn(append)
+    void this.#inTurn(() => this.#reserveFor(this.instance))
       .catch((error: unknown) => {
         this.#problem = fromSystemError(error, "number an operation");
       })
@@ -350,7 +346,7 @@ class LogJournal implements Journal {
 
   #arm(): void {
     if (this.#timer !== undefined || this.#closing !== undefined) return;
-    this.#timer = this.#options.clock.after(ROUND_DELAY_MS, () => {
+    this.#timer = this.#deps.clock.after(ROUND_DELAY_MS, () => {
       this.#timer = undefined;
       // The failure is kept as the problem and shown; the next put or done tries again.
       if (this.#closing === undefined) this.#round().catch(() => {});
@@ -364,7 +360,7 @@ class LogJournal implements Journal {
   }
 
   #newInstance(): string {
-    return (this.#options.newInstance ?? (() => randomBytes(16).toString("hex")))();
+    return (this.#deps.newInstance ?? (() => randomBytes(16).toString("hex")))();
   }
 
   #assertOpen(operation: string): void {

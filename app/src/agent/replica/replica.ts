@@ -35,7 +35,6 @@ export interface Replica {
   listing(folder: number): { asOf: number; entries: Entry[] } | undefined;
   /** Some files of a folder with a size from `least` to `most`, those of nearly `like` first; a hint. */
   filesOfSize(folder: number, size: { least: number; most: number; like: number }): number[];
-  isComplete(folder: number): boolean;
   namesOf(node: number): { folder: number; name: string }[];
   /** "" for the root, "a/b"; undefined when the node has no known name. */
   pathOf(node: number): string | undefined;

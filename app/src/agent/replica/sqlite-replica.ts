@@ -105,10 +105,6 @@ class SqliteReplica implements Replica {
     return rows.map(({ node }) => node);
   }
 
-  isComplete(folder: number): boolean {
-    return this.#rows.folder.get(folder) !== undefined;
-  }
-
   namesOf(node: number): { folder: number; name: string }[] {
     return this.#rows.namesOf.all(node).map(({ folder, name }) => ({ folder, name }));
   }

@@ -40,26 +40,20 @@ export interface ReuseCounts {
   bytes: number;
 }
 
-export class Arrivals {
-  readonly #cache: Cache;
-  readonly #executor: Executor;
-  readonly #reused: ReuseCounts;
-  readonly #countRecipe: (bytes: number) => void;
-  readonly #countContent: (bytes: number) => void;
+interface ArrivalsDeps {
+  cache: Cache;
+  executor: Executor;
+  reused: ReuseCounts;
+  /** Counts bytes of recipes, and of contents, that came in control items. */
+  countRecipe(bytes: number): void;
+  countContent(bytes: number): void;
+}
 
-  /** `countRecipe` and `countContent` are given the bytes of recipes and of contents that came in control items. */
-  constructor(deps: {
-    cache: Cache;
-    executor: Executor;
-    reused: ReuseCounts;
-    countRecipe(bytes: number): void;
-    countContent(bytes: number): void;
-  }) {
-    this.#cache = deps.cache;
-    this.#executor = deps.executor;
-    this.#reused = deps.reused;
-    this.#countRecipe = (bytes) => deps.countRecipe(bytes);
-    this.#countContent = (bytes) => deps.countContent(bytes);
+export class Arrivals {
+  readonly #deps: ArrivalsDeps;
+
+  constructor(deps: ArrivalsDeps) {
+    this.#deps = deps;
   }
 
   /** Takes what a fetch brings; `stored` is called with the end of it, whenever some of it is in the cache. @throws Invalid, Corrupt, Stale, Gone, NoSpace. */
@@ -77,9 +71,9 @@ export class Arrivals {
     let { recipe } = content;
     if (first[2] !== null && recipe === undefined) {
       recipe = await this.#receiveRecipe(channel, first[2], content.sizeBytes, held);
-      this.#cache.setRecipe(content, recipe, await this.#executor.digest([encodeRecipe(recipe)]));
+      this.#deps.cache.setRecipe(content, recipe, await this.#deps.executor.digest([encodeRecipe(recipe)]));
       // Bytes that came before it are compared with it.
-      await this.#cache.verify(content);
+      await this.#deps.cache.verify(content);
       await this.reuse(content, recipe, held, span);
     }
     for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
@@ -103,7 +97,7 @@ export class Arrivals {
     const recipes = held.map((one) => one.recipe ?? EMPTY_RECIPE);
     let recipe = EMPTY_RECIPE;
     for (let parts = first; ;) {
-      for (const part of parts) if (part instanceof Uint8Array) this.#countRecipe(part.length);
+      for (const part of parts) if (part instanceof Uint8Array) this.#deps.countRecipe(part.length);
       recipe = concatRecipes([recipe, decodeRecipeDelta(parts, recipes)]);
       const size = recipeSize(recipe);
       if (size === sizeBytes) return recipe;
@@ -122,10 +116,10 @@ export class Arrivals {
     [seq, sizeBytes, parts, runs]: Difference,
     stored: (id: number) => void,
   ): Promise<void> {
-    const [cache, executor] = [this.#cache, this.#executor];
+    const { cache, executor } = this.#deps;
     const base = cache.find({ node: version.node, seq });
     if (base?.recipe === undefined) throw new RunnelError("Gone", "take a change", "The version before is not here.");
-    for (const part of parts) if (part instanceof Uint8Array) this.#countRecipe(part.length);
+    for (const part of parts) if (part instanceof Uint8Array) this.#deps.countRecipe(part.length);
     const recipe = decodeRecipeDelta(parts, [base.recipe]);
     if (recipeSize(recipe) !== sizeBytes)
       throw new RunnelError("Invalid", "take a change", "A recipe has another size than its version.");
@@ -135,7 +129,7 @@ export class Arrivals {
     const { content } = hold;
     cache.setRecipe(content, recipe, await executor.digest([encodeRecipe(recipe)]));
     for (const [from, count, encoding, rawBytes, encoded] of runs) {
-      this.#countContent(encoded.length);
+      this.#deps.countContent(encoded.length);
       mustFit(recipe, from, count, rawBytes);
       const bytes =
         typeof encoding === "string"
@@ -153,21 +147,21 @@ export class Arrivals {
     for (let index = chunkAt(recipe, range.offset); (offsets[index] ?? Infinity) < endOf(range); index++) {
       const offset = offsets[index] ?? 0;
       const length = recipe.lengths[index] ?? 0;
-      if (length === 0 || this.#cache.missing(content, { offset, length }).length === 0) continue;
+      if (length === 0 || this.#deps.cache.missing(content, { offset, length }).length === 0) continue;
       const place = placeIn(held, digestAt(recipe, index));
       const bytes = place && (await this.#readHeld(place.from, place.offset, length));
       if (bytes === undefined) continue;
-      if (Buffer.compare(await this.#executor.digest([bytes]), digestAt(recipe, index)) !== 0) continue;
-      await this.#cache.write(content, offset, bytes);
-      this.#reused.base++;
-      this.#reused.bytes += length;
+      if (Buffer.compare(await this.#deps.executor.digest([bytes]), digestAt(recipe, index)) !== 0) continue;
+      await this.#deps.cache.write(content, offset, bytes);
+      this.#deps.reused.base++;
+      this.#deps.reused.bytes += length;
     }
   }
 
   /** @returns undefined when it is not there any more: a cache on disk may rot. */
   async #readHeld(content: CachedContent, offset: number, length: number): Promise<Uint8Array | undefined> {
     try {
-      return await this.#cache.read(content, offset, length);
+      return await this.#deps.cache.read(content, offset, length);
     } catch (error) {
       if (isRunnelError(error, "Gone")) return undefined;
       throw error;
@@ -196,15 +190,15 @@ export class Arrivals {
     item: Extract<FetchItem, ["s", ...unknown[]]>,
   ): Promise<number> {
     const [, offset, descriptors, encoding, rawBytes, encodedBytes] = item;
-    this.#countRecipe(descriptors.length);
+    this.#deps.countRecipe(descriptors.length);
     const chunks = decodeRecipe(descriptors);
     if (recipeSize(chunks) !== rawBytes || rawBytes > LIMITS.runBytes || offset + rawBytes > content.sizeBytes)
       throw new RunnelError("Invalid", "fetch", "Chunks came that do not fit into their version.");
     const bytes = await this.#decode(channel, held, encoding, rawBytes, encodedBytes);
     await this.#mustBe(chunks, bytes);
     // The recipe may have come meanwhile: then it is the one that counts.
-    const { recipe } = this.#cache.byId(content.id) ?? content;
-    await this.#cache.write(content, offset, bytes, recipe === undefined ? chunks : "range");
+    const { recipe } = this.#deps.cache.byId(content.id) ?? content;
+    await this.#deps.cache.write(content, offset, bytes, recipe === undefined ? chunks : "range");
     return offset + rawBytes;
   }
 
@@ -216,14 +210,14 @@ export class Arrivals {
     bytes: Uint8Array,
   ): Promise<void> {
     await this.#mustBe(sliceRecipe(recipe, from, from + count), bytes);
-    await this.#cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
+    await this.#deps.cache.write(content, chunkOffsets(recipe)[from] ?? 0, bytes);
   }
 
   /** @throws Corrupt */
   async #mustBe(chunks: Recipe, bytes: Uint8Array): Promise<void> {
     const offsets = chunkOffsets(chunks);
     const parts = Array.from(chunks.lengths, (_, index) => bytes.subarray(offsets[index], offsets[index + 1]));
-    const digests = await this.#executor.digest(parts);
+    const digests = await this.#deps.executor.digest(parts);
     if (offsets.at(-1) === bytes.length && Buffer.compare(digests, chunks.digests) === 0) return;
     throw new RunnelError("Corrupt", "fetch", "What came is not what the recipe says.");
   }
@@ -241,7 +235,7 @@ export class Arrivals {
     if (base === undefined || offsets === undefined || end === undefined)
       throw new RunnelError("Invalid", "fetch", "A fetch brought a delta against chunks that are not held.");
     const offset = offsets[from] ?? 0;
-    return this.#executor.decompress(encoded, rawBytes, await this.#cache.read(base, offset, end - offset));
+    return this.#deps.executor.decompress(encoded, rawBytes, await this.#deps.cache.read(base, offset, end - offset));
   }
 
   async #takeRaw(
@@ -253,7 +247,7 @@ export class Arrivals {
     if (offset + rawBytes > content.sizeBytes || rawBytes > LIMITS.runBytes)
       throw new RunnelError("Invalid", "fetch", "A fetch brought bytes past the end.");
     const bytes = await this.#unpack(encoding, rawBytes, await channel.readBulk(encodedBytes));
-    await this.#cache.write(content, offset, bytes, "range");
+    await this.#deps.cache.write(content, offset, bytes, "range");
     return offset + rawBytes;
   }
 
@@ -270,7 +264,7 @@ export class Arrivals {
   }
 
   async #unpack(encoding: "raw" | "zstd", rawBytes: number, encoded: Uint8Array): Promise<Uint8Array> {
-    if (encoding === "zstd") return this.#executor.decompress(encoded, rawBytes);
+    if (encoding === "zstd") return this.#deps.executor.decompress(encoded, rawBytes);
     if (encoded.length !== rawBytes)
       throw new RunnelError("Invalid", "fetch", "A run has another length than announced.");
     return encoded;

@@ -24,18 +24,19 @@ const LIKE = 2;
 /** Descriptors asked for at once: what a program waits for does not wait behind many. */
 const AT_ONCE = 256;
 
+interface OwnRecipesDeps {
+  cache: Cache;
+  session: Pick<Session, "ask">;
+  executor: Executor;
+  clock: Clock;
+}
+
 export class OwnRecipes {
-  readonly #cache: Cache;
-  readonly #session: Pick<Session, "ask">;
-  readonly #executor: Executor;
-  readonly #clock: Clock;
+  readonly #deps: OwnRecipesDeps;
   readonly #underway = new Map<number, { sizeBytes: number; taken: Promise<void> }>();
 
-  constructor(deps: { cache: Cache; session: Pick<Session, "ask">; executor: Executor; clock: Clock }) {
-    this.#cache = deps.cache;
-    this.#session = deps.session;
-    this.#executor = deps.executor;
-    this.#clock = deps.clock;
+  constructor(deps: OwnRecipesDeps) {
+    this.#deps = deps;
   }
 
   /** The content with a recipe, if it has one, or is here whole and the server knows it or can cut it soon; else as it is. */
@@ -49,7 +50,7 @@ export class OwnRecipes {
       }
       await taking.taken;
     }
-    return this.#cache.byId(content.id) ?? content;
+    return this.#deps.cache.byId(content.id) ?? content;
   }
 
   /** Resolves when no content of about this size is being asked for: a new file may be one of them, edited and saved under another name. */
@@ -59,22 +60,22 @@ export class OwnRecipes {
   }
 
   #isWanting(content: CachedContent): boolean {
-    const { recipe, version, sizeBytes } = this.#cache.byId(content.id) ?? content;
+    const { recipe, version, sizeBytes } = this.#deps.cache.byId(content.id) ?? content;
     if (recipe !== undefined || version.node === 0 || sizeBytes <= WORTH_BYTES) return false;
-    return this.#cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
+    return this.#deps.cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
   }
 
   async #take(content: CachedContent): Promise<void> {
-    using hold = this.#cache.hold(content);
+    using hold = this.#deps.cache.hold(content);
     try {
       const theirs = await this.#askServer(hold.content);
       if (theirs === undefined) return;
-      const file = await this.#cache.openFile(content);
-      const recipe = await this.#executor
+      const file = await this.#deps.cache.openFile(content);
+      const recipe = await this.#deps.executor
         .chunkFile(file, 0, content.sizeBytes, presetFor(content.sizeBytes))
         .finally(() => file.close());
-      const oid = await this.#executor.digest([encodeRecipe(recipe)]);
-      if (Buffer.compare(oid, theirs) === 0) this.#cache.setRecipe(content, recipe, oid, true);
+      const oid = await this.#deps.executor.digest([encodeRecipe(recipe)]);
+      if (Buffer.compare(oid, theirs) === 0) this.#deps.cache.setRecipe(content, recipe, oid, true);
       else await this.#takeTheirs(content, theirs);
     } catch (error) {
       // Offline, or evicted, or no longer kept: it stays as it is.
@@ -87,17 +88,17 @@ export class OwnRecipes {
     const { node, seq } = content.version;
     const parts: Recipe[] = [];
     for (let from = 0, chunks = 1; from < chunks; from += AT_ONCE) {
-      const answer = await this.#session.ask("getHash", { version: [node, seq], from, count: AT_ONCE });
+      const answer = await this.#deps.session.ask("getHash", { version: [node, seq], from, count: AT_ONCE });
       const some = checkResult("getHash", answer);
       if (some.recipe === null) return;
       parts.push(decodeRecipe(some.recipe));
       chunks = some.chunks;
     }
     const recipe = concatRecipes(parts);
-    const oid = await this.#executor.digest([encodeRecipe(recipe)]);
+    const oid = await this.#deps.executor.digest([encodeRecipe(recipe)]);
     if (Buffer.compare(oid, theirs) !== 0 || recipeSize(recipe) !== content.sizeBytes) return;
-    this.#cache.setRecipe(content, recipe, oid);
-    await this.#cache.verify(content);
+    this.#deps.cache.setRecipe(content, recipe, oid);
+    await this.#deps.cache.verify(content);
   }
 
   /** Has the server cut it soon, if it has not yet: what is still to come of it comes with a recipe then. */
@@ -113,10 +114,10 @@ export class OwnRecipes {
   /** The OID of the server's recipe. */
   async #askServer({ version: { node, seq } }: CachedContent): Promise<Uint8Array | undefined> {
     for (let tries = 1; ; tries++) {
-      const answer = await this.#session.ask("getHash", { version: [node, seq], from: 0, count: 0, oid: true });
+      const answer = await this.#deps.session.ask("getHash", { version: [node, seq], from: 0, count: 0, oid: true });
       const { oid } = checkResult("getHash", answer);
       if (oid !== null || tries === TRIES) return oid ?? undefined;
-      await sleep(this.#clock, AGAIN_MS);
+      await sleep(this.#deps.clock, AGAIN_MS);
     }
   }
 }

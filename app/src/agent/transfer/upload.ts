@@ -90,18 +90,19 @@ interface QueuedItem {
   packed: Promise<PackedRun<Delta>> | undefined;
 }
 
+interface UploadDeps {
+  cache: Cache;
+  session: Session;
+  executor: Executor;
+  reused: ReuseCounts;
+}
+
 export class Uploads {
-  readonly #cache: Cache;
-  readonly #session: Session;
-  readonly #executor: Executor;
-  readonly #reused: ReuseCounts;
+  readonly #deps: UploadDeps;
   readonly #memory = new RunMemory(PACKED_AHEAD + SENT_AHEAD);
 
-  constructor(deps: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
-    this.#cache = deps.cache;
-    this.#session = deps.session;
-    this.#executor = deps.executor;
-    this.#reused = deps.reused;
+  constructor(deps: UploadDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -111,8 +112,8 @@ export class Uploads {
   async send(outgoing: Outgoing, request: WriteRequest): Promise<WriteResult> {
     const deltas = await this.#deltasOf(outgoing);
     const { base, references } = outgoing;
-    const plan = new UploadPlan({ cache: this.#cache, base, references, hasDeltas: deltas !== undefined });
-    const packer = new RunPacker<Delta>(this.#executor, () => this.#session.ratePerSecond);
+    const plan = new UploadPlan({ cache: this.#deps.cache, base, references, hasDeltas: deltas !== undefined });
+    const packer = new RunPacker<Delta>(this.#deps.executor, () => this.#deps.session.ratePerSecond);
     const early =
       request.isResumed || outgoing.cut.sizeBytes > CHUNK_PRESETS[0].maxBytes
         ? undefined
@@ -123,7 +124,7 @@ export class Uploads {
     const opening = early?.forOpening;
     // Data that depends on nothing is never asked for again.
     const isWhole = opening !== undefined && deltas === undefined && plan.items.every(({ is }) => is === "data");
-    const channel = this.#session.open(
+    const channel = this.#deps.session.open(
       "write",
       {
         ...(opening === undefined ? {} : { items: opening }),
@@ -189,7 +190,7 @@ export class Uploads {
       const { recipe, end } = await cut.firstWindow();
       if (end < cut.sizeBytes && new DeltaRegions(recipe, known.recipe).matches === 0) return undefined;
     }
-    return new DeltaBase(this.#cache, (await cut.whole()).recipe, known);
+    return new DeltaBase(this.#deps.cache, (await cut.whole()).recipe, known);
   }
 
   async #gather(stream: Omit<Stream, "sink">, plan: UploadPlan): Promise<EarlyItems> {
@@ -254,7 +255,7 @@ export class Uploads {
       return;
     }
     const descriptors = encodeRecipe(await outgoing.cut.slice(item.from, item.from + item.count));
-    this.#session.recipeBytes.sent += descriptors.length;
+    this.#deps.session.recipeBytes.sent += descriptors.length;
     unaccepted.sent(descriptors.length);
     // A content kept from another epoch: by digest alone.
     sink.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
@@ -295,7 +296,7 @@ export class Uploads {
       sink.send(["d", encoding, rawBytes, encoded.length]);
       return sendRun(sink, encoded);
     }
-    this.#session.contentBytes.sent += encoded.length;
+    this.#deps.session.contentBytes.sent += encoded.length;
     sink.send(["d", encoding, rawBytes, encoded]);
     return Promise.resolve();
   }
@@ -313,7 +314,7 @@ export class Uploads {
       const reply = check(WRITE_REPLY, message, "write reply");
       if (reply[0] === "took") continue;
       if (reply[0] !== "need") throw unexpected("asked for something unexpected");
-      this.#session.roundTrips++;
+      this.#deps.session.roundTrips++;
       const { recipe, oid } = await outgoing.cut.whole();
       const offsets = chunkOffsets(recipe);
       for (const index of reply[1]) {
@@ -341,10 +342,10 @@ export class Uploads {
     for (const item of items) {
       if (item.is === "data") continue;
       if (outgoing.base !== undefined && isSameVersion(item.version, outgoing.base.version))
-        this.#reused.base += item.count;
-      else this.#reused.server += item.count;
+        this.#deps.reused.base += item.count;
+      else this.#deps.reused.server += item.count;
       for (let index = item.from; index < item.from + item.count; index++)
-        this.#reused.bytes += recipe.lengths[index] ?? 0;
+        this.#deps.reused.bytes += recipe.lengths[index] ?? 0;
     }
   }
 }
