@@ -23,19 +23,20 @@ interface Job {
   content: Content | undefined;
 }
 
+interface ChunkIndexDeps {
+  db: IndexDatabase;
+  rows: ContentStatements;
+  contents: ContentTable;
+  clock: Clock;
+}
+
 export class ChunkIndex {
-  readonly #db: IndexDatabase;
-  readonly #rows: ContentStatements;
-  readonly #contents: ContentTable;
-  readonly #clock: Clock;
+  readonly #deps: ChunkIndexDeps;
   readonly #jobs: Job[] = [];
   #timer: Timer | undefined;
 
-  constructor(db: IndexDatabase, rows: ContentStatements, contents: ContentTable, clock: Clock) {
-    this.#db = db;
-    this.#rows = rows;
-    this.#contents = contents;
-    this.#clock = clock;
+  constructor(deps: ChunkIndexDeps) {
+    this.#deps = deps;
   }
 
   /** The content stands in its lineage where `old` stood, if anything did: only what differs is written. */
@@ -66,10 +67,10 @@ export class ChunkIndex {
       const digest = digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
       const near = last && presentChunk(last, digest);
       if (near !== undefined) return near;
-      for (const { lineage } of this.#rows.lineagesOf.all(rowKey(digest))) {
-        const row = this.#rows.byLineage.get(lineage);
-        const content = row && this.#contents.get(row.id);
-        if (content === undefined) this.#rows.removeChunk.run(rowKey(digest), lineage);
+      for (const { lineage } of this.#deps.rows.lineagesOf.all(rowKey(digest))) {
+        const row = this.#deps.rows.byLineage.get(lineage);
+        const content = row && this.#deps.contents.get(row.id);
+        if (content === undefined) this.#deps.rows.removeChunk.run(rowKey(digest), lineage);
         const found = content && presentChunk(content, digest);
         if (found === undefined) continue;
         last = content;
@@ -81,12 +82,12 @@ export class ChunkIndex {
 
   close(): void {
     this.#timer?.cancel();
-    if (this.#jobs.some((job) => job.content === undefined)) this.#rows.sweepChunks.run();
+    if (this.#jobs.some((job) => job.content === undefined)) this.#deps.rows.sweepChunks.run();
     this.#jobs.length = 0;
   }
 
   #add(content: Content, recipe: Recipe, from: number, to: number): void {
-    this.#rows.setIndexed.run(from, content.id);
+    this.#deps.rows.setIndexed.run(from, content.id);
     content.indexed = from;
     this.#begin({ lineage: content.lineage, recipe, at: from, to, content });
   }
@@ -102,19 +103,19 @@ export class ChunkIndex {
     if (job === undefined) return;
     const isMoot = job.content !== undefined && (job.content.isEvicted || job.content.recipe !== job.recipe);
     if (isMoot || this.#write(job)) this.#jobs.shift();
-    if (this.#jobs.length > 0) this.#timer = this.#clock.after(SLICE_DELAY_MS, () => this.#slice());
+    if (this.#jobs.length > 0) this.#timer = this.#deps.clock.after(SLICE_DELAY_MS, () => this.#slice());
   }
 
   /** Returns whether the job is at its end. */
   #write(job: Job): boolean {
-    const query = job.content === undefined ? this.#rows.removeChunk : this.#rows.putChunk;
+    const query = job.content === undefined ? this.#deps.rows.removeChunk : this.#deps.rows.putChunk;
     const until = Math.min(job.to, job.at + SLICE_ROWS);
-    this.#db.atomic(() => {
+    this.#deps.db.atomic(() => {
       for (; job.at < until; job.at++) query.run(rowKey(digestAt(job.recipe, job.at)), job.lineage);
       if (job.content === undefined) return;
       // Chunks behind `to` were in the index before.
       job.content.indexed = job.at < job.to ? job.at : job.recipe.lengths.length;
-      this.#rows.setIndexed.run(job.content.indexed, job.content.id);
+      this.#deps.rows.setIndexed.run(job.content.indexed, job.content.id);
     });
     return job.at >= job.to;
   }

@@ -56,11 +56,12 @@ class ContentCache implements Cache {
     this.#db = db;
     this.#rows = rows;
     this.#files = files;
-    this.#contents = new ContentTable(db, rows, files, options.clock);
-    this.#chunks = new ChunkIndex(db, rows, this.#contents, options.clock);
+    const { clock, executor } = options;
+    this.#contents = new ContentTable({ db, rows, files, clock });
+    this.#chunks = new ChunkIndex({ db, rows, contents: this.#contents, clock });
     const parts = { db, rows, files, contents: this.#contents, chunks: this.#chunks };
     this.#lifecycle = new ContentLifecycle(parts);
-    this.#verifier = new Verifier({ ...parts, lifecycle: this.#lifecycle, executor: options.executor });
+    this.#verifier = new Verifier({ ...parts, lifecycle: this.#lifecycle, executor });
     for (const { id } of rows.unfinished.all()) {
       const content = this.#contents.get(id);
       if (content !== undefined) this.#chunks.resume(content);

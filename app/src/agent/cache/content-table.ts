@@ -15,11 +15,15 @@ const STORE_DELAY_MS = 1000;
 /** Files kept open of contents that are held and that nobody works with just now. */
 const IDLE_MAX = 32;
 
+interface ContentTableDeps {
+  db: IndexDatabase;
+  rows: ContentStatements;
+  files: ContentFiles;
+  clock: Clock;
+}
+
 export class ContentTable {
-  readonly #db: IndexDatabase;
-  readonly #rows: ContentStatements;
-  readonly #files: ContentFiles;
-  readonly #clock: Clock;
+  readonly #deps: ContentTableDeps;
   /** Insertion order is the order of last use. */
   readonly #loaded = new Map<number, Content>();
   readonly #changed = new Set<Content>();
@@ -33,11 +37,9 @@ export class ContentTable {
   #isStopped = false;
   #usedBytes: number;
 
-  constructor(db: IndexDatabase, rows: ContentStatements, files: ContentFiles, clock: Clock) {
-    this.#db = db;
-    this.#rows = rows;
-    this.#files = files;
-    this.#clock = clock;
+  constructor(deps: ContentTableDeps) {
+    this.#deps = deps;
+    const { rows } = deps;
     const totals = rows.totals.get();
     this.#usedBytes = totals?.held ?? 0;
     this.#lastUse = totals?.used ?? 0;
@@ -55,7 +57,7 @@ export class ContentTable {
       this.#loaded.set(id, known);
       return known;
     }
-    const row = this.#rows.byId.get(id);
+    const row = this.#deps.rows.byId.get(id);
     if (row === undefined) return undefined;
     const content = this.#read(row);
     if (content === undefined) return undefined;
@@ -78,7 +80,7 @@ export class ContentTable {
   insert(sizeBytes: number, lineage?: number, near?: number): Content {
     let id = this.#lastId + 1;
     if (near !== undefined) while (!isSameFolder(id, near)) id++;
-    this.#rows.insert.run(id, lineage ?? id, 0, 0, sizeBytes, ++this.#lastUse);
+    this.#deps.rows.insert.run(id, lineage ?? id, 0, 0, sizeBytes, ++this.#lastUse);
     this.#lastId = id;
     return this.get(id) as Content;
   }
@@ -99,7 +101,7 @@ export class ContentTable {
 
   /** Removes the content from table and index; its file is the caller's to remove. */
   remove(content: Content): void {
-    this.#db.atomic(() => removeRows(this.#rows, content.id));
+    this.#deps.db.atomic(() => removeRows(this.#deps.rows, content.id));
     content.isEvicted = true;
     this.#usedBytes -= sumOf(content.ranges) + sumOf(content.unverified);
     this.#loaded.delete(content.id);
@@ -113,9 +115,9 @@ export class ContentTable {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#changed.size === 0 && this.#uses.size === 0) return;
-    this.#db.atomic(() => {
+    this.#deps.db.atomic(() => {
       for (const content of this.#changed) this.#storeOne(content);
-      for (const [id, use] of this.#uses) this.#rows.setUsed.run(use, id);
+      for (const [id, use] of this.#uses) this.#deps.rows.setUsed.run(use, id);
     });
     this.#changed.clear();
     this.#uses.clear();
@@ -129,7 +131,7 @@ export class ContentTable {
   /** The content's file, opened for writing. It stays open while the content is worked with, and then for as long as `rest` says. */
   file(content: Content): Promise<DiskFile> {
     this.#idle.delete(content);
-    content.file ??= this.#files.open(content.id, "write").catch((error: unknown) => {
+    content.file ??= this.#deps.files.open(content.id, "write").catch((error: unknown) => {
       content.file = undefined;
       throw error;
     });
@@ -168,10 +170,10 @@ export class ContentTable {
   /** A row that cannot be read is dropped: it can be fetched again. Its file is unknown at the next opening. */
   #read(row: ContentRow): Content | undefined {
     try {
-      return new Content(row, this.#rows.recipe.get(row.id)?.recipe, this.#files.pathOf(row.id));
+      return new Content(row, this.#deps.rows.recipe.get(row.id)?.recipe, this.#deps.files.pathOf(row.id));
     } catch (error) {
       if (!isRunnelError(error, "Corrupt", "TooLarge")) throw error;
-      removeRows(this.#rows, row.id);
+      removeRows(this.#deps.rows, row.id);
       this.#usedBytes -= row.held;
       return undefined;
     }
@@ -180,7 +182,7 @@ export class ContentTable {
   #storeOne(content: Content): void {
     content.isChanged = false;
     const { held } = content;
-    this.#rows.setPresent.run(encodeRanges(held), sumOf(held), content.id);
+    this.#deps.rows.setPresent.run(encodeRanges(held), sumOf(held), content.id);
   }
 
   /** `kept` is about to be used: there must never be two objects of one content. */
@@ -196,7 +198,7 @@ export class ContentTable {
 
   #arm(): void {
     if (this.#isStopped) return;
-    this.#timer ??= this.#clock.after(STORE_DELAY_MS, () => {
+    this.#timer ??= this.#deps.clock.after(STORE_DELAY_MS, () => {
       this.#timer = undefined;
       this.store();
     });

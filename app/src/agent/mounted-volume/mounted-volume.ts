@@ -4,6 +4,7 @@ import { type Predicate, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
 import type { Mount, MountSettings, UnsentFile, UnsentFiles } from "../mount.ts";
 import type { FoundEntry, MountStatistics, MountStatus } from "../mount-status.ts";
+import { findBelow } from "../wire/listings.ts";
 import type { MountDeps } from "./mount-deps.ts";
 import { statusOf } from "./status.ts";
 import { type MountServices, wire } from "./wiring.ts";
@@ -56,7 +57,7 @@ export class MountedVolume implements Mount {
   }
 
   find(predicate: Predicate): AsyncIterable<FoundEntry> {
-    return this.deps.listings.find(predicate);
+    return findBelow(this.deps.session, predicate);
   }
 
   async remove(path: string, progress?: (removed: number, all: number) => void): Promise<void> {

@@ -15,16 +15,18 @@ const SAMPLE_LEVEL = 3;
 const WORTH = 0.9;
 const WORTH_BYTES = 64;
 
+interface GuessedBaseDeps {
+  cache: Cache;
+  executor: Executor;
+  guesses: readonly CachedContent[];
+}
+
 export class GuessedBase {
-  readonly #cache: Cache;
-  readonly #executor: Executor;
-  readonly #guesses: readonly CachedContent[];
+  readonly #deps: GuessedBaseDeps;
   #found: Promise<KnownVersion | undefined> | undefined;
 
-  constructor(deps: { cache: Cache; executor: Executor; guesses: readonly CachedContent[] }) {
-    this.#cache = deps.cache;
-    this.#executor = deps.executor;
-    this.#guesses = deps.guesses;
+  constructor(deps: GuessedBaseDeps) {
+    this.#deps = deps;
   }
 
   /** The same for all attempts to send it: what is sent depends on it. */
@@ -35,10 +37,10 @@ export class GuessedBase {
 
   async #find(cut: CutContent, isLineFast: boolean): Promise<KnownVersion | undefined> {
     const first = await cut.firstWindow();
-    const closest = closestVersion(this.#cache, first.recipe);
+    const closest = closestVersion(this.#deps.cache, first.recipe);
     // While it is being cut it is sent already.
     if (isLineFast && first.end < cut.sizeBytes && closest === undefined) return undefined;
-    const others = this.#guesses.flatMap(({ id }) => knownOf(this.#cache.byId(id)) ?? []);
+    const others = this.#deps.guesses.flatMap(({ id }) => knownOf(this.#deps.cache.byId(id)) ?? []);
     const isPlain =
       closest !== undefined && new DeltaRegions(first.recipe, closest.recipe).matchedBytes >= PLAIN_SHARE * first.end;
     if (isPlain || others.length === 0) return closest;
@@ -56,12 +58,12 @@ export class GuessedBase {
     const sample = new Uint8Array(length);
     await cut.content.read(offset, sample);
     const bytesOver = async (old?: Uint8Array): Promise<number> =>
-      (await this.#executor.compress(sample, SAMPLE_LEVEL, old))?.length ?? length;
+      (await this.#deps.executor.compress(sample, SAMPLE_LEVEL, old))?.length ?? length;
     let best = closest;
     const plainBytes = await bytesOver();
     let bestBytes = Math.min(plainBytes * WORTH, plainBytes - WORTH_BYTES);
     for (const candidate of closest === undefined ? others : [closest, ...others]) {
-      const old = await new DeltaBase(this.#cache, recipe, candidate).oldBytes(from, count);
+      const old = await new DeltaBase(this.#deps.cache, recipe, candidate).oldBytes(from, count);
       const bytes = old === undefined ? Infinity : await bytesOver(old.bytes);
       if (bytes >= bestBytes) continue;
       [best, bestBytes] = [candidate, bytes];

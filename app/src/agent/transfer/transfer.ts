@@ -1,8 +1,8 @@
 // Makes all that moves contents between server, cache and drive, of one set of dependencies.
 import type { Clock, Executor, VersionId } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
-import { bytesOfCommitted } from "./committed-bytes.ts";
 import { Downloads } from "./download.ts";
 import type { ReuseCounts } from "./arrivals.ts";
 import { OwnRecipes } from "./own-recipes.ts";
@@ -12,7 +12,7 @@ export interface Transfer {
   downloads: Downloads;
   ownRecipes: OwnRecipes;
   uploads: Uploads;
-  /** @returns undefined when not all of the range is here. */
+  /** Reads of a version that was committed from here, for a server that lost it. @returns undefined when not all of the range is here. */
   bytesOfCommitted(version: VersionId, offset: number, length: number): Promise<Uint8Array | undefined>;
 }
 
@@ -27,6 +27,16 @@ export function transferOf(deps: {
     downloads: new Downloads(deps),
     ownRecipes: new OwnRecipes(deps),
     uploads: new Uploads(deps),
-    bytesOfCommitted: (version, offset, length) => bytesOfCommitted(deps.cache, version, offset, length),
+    async bytesOfCommitted(version, offset, length) {
+      const content = deps.cache.find(version);
+      if (content === undefined) return undefined;
+      using hold = deps.cache.hold(content);
+      try {
+        return await deps.cache.read(hold.content, offset, length);
+      } catch (error) {
+        if (isRunnelError(error)) return undefined;
+        throw error;
+      }
+    },
   };
 }

@@ -5,61 +5,59 @@ import type { FoundEntry } from "../mount-status.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Session } from "./session.ts";
 
-export class Listings {
-  private readonly session: Session;
-  private readonly replica: Replica;
-  private readonly progress: (folder: number) => void;
+interface ListingsDeps {
+  session: Session;
+  replica: Replica;
+  /** Called when another part of a folder that a program waits for has come. */
+  progress(folder: number): void;
+}
 
-  /** `progress` is called when another part of a folder that a program waits for has come. */
-  constructor(deps: { session: Session; replica: Replica; progress(folder: number): void }) {
-    this.session = deps.session;
-    this.replica = deps.replica;
-    this.progress = deps.progress;
+export class Listings {
+  private readonly deps: ListingsDeps;
+
+  constructor(deps: ListingsDeps) {
+    this.deps = deps;
   }
 
   /** Lists a folder and follows it. @throws Unreachable after a silence; NotFound. */
   async list(folder: number): Promise<void> {
     await this.lineIsThere();
-    this.session.mustRespond();
+    this.deps.session.mustRespond();
     await this.take(folder, false);
   }
 
   /** Lists and follows the whole volume; `asked`: the listing that was asked for with the attachment. `rootListed`: the root, which comes first, is there. */
   async listAll(asked: Channel | undefined, rootListed: () => void): Promise<void> {
     await this.take(ROOT_NODE, true, asked, rootListed);
-    this.replica.setWhole(true);
+    this.deps.replica.setWhole(true);
   }
 
   /** Reads the states of nodes. @throws Unreachable after a silence. */
   async stat(nodes: readonly number[]): Promise<(NodeState | null)[]> {
     await this.lineIsThere();
-    const answer = checkResult("stat", await this.session.ask("stat", { nodes, names: [] }));
-    for (const state of answer.nodes) if (state !== null) this.replica.putState(answer.asOf, state);
+    const answer = checkResult("stat", await this.deps.session.ask("stat", { nodes, names: [] }));
+    for (const state of answer.nodes) if (state !== null) this.deps.replica.putState(answer.asOf, state);
     return answer.nodes;
   }
 
   /** Waits for a line that has just broken, as for a silence: a lease answers nothing that the replica does not know. @throws Unreachable */
   private async lineIsThere(): Promise<void> {
-    const waitMs = this.session.silenceLeftMs;
-    if (waitMs > 0) await this.session.responsive(waitMs);
-  }
-
-  find(predicate: Predicate): AsyncIterable<FoundEntry> {
-    return findBelow(this.session, predicate);
+    const waitMs = this.deps.session.silenceLeftMs;
+    if (waitMs > 0) await this.deps.session.responsive(waitMs);
   }
 
   private async take(folder: number, isDeep: boolean, asked?: Channel, rootListed?: () => void): Promise<void> {
-    const channel = asked ?? this.session.open("find", { folder, isDeep, follow: true }, true);
+    const channel = asked ?? this.deps.session.open("find", { folder, isDeep, follow: true }, true);
     // A program waits for a single folder; nobody does for the whole volume.
     const next = (): Promise<FindItem[] | undefined> =>
-      isDeep ? nextItems(channel) : this.session.whileAlive(nextItems(channel), "list");
+      isDeep ? nextItems(channel) : this.deps.session.whileAlive(nextItems(channel), "list");
     try {
       for (let items = await next(); items !== undefined; items = await next()) {
         for (const [listed, asOf, isLast, entries] of items) {
-          this.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
+          this.deps.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
           if (isLast && listed === ROOT_NODE) rootListed?.();
         }
-        if (!isDeep) this.progress(folder);
+        if (!isDeep) this.deps.progress(folder);
       }
     } finally {
       channel.cancel();

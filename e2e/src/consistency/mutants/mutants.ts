@@ -28,9 +28,7 @@ interface FlushDeps {
 }
 
 interface ListingParts {
-  replica: Replica;
-  session: { deps: { clock: Clock } };
-  progress(folder: number): void;
+  deps: { replica: Replica; session: { deps: { clock: Clock } } };
 }
 
 interface NamesDeps {
@@ -119,10 +117,10 @@ export const MUTANTS: readonly Mutant[] = [
         "take",
         (original) =>
           async function (folder, isDeep) {
-            const { replica, session, progress } = this;
+            const { replica, session } = this.deps;
             const parts: Parameters<Replica["putListing"]>[] = [];
             const putListing: Replica["putListing"] = (...part) => void parts.push(part);
-            await original.call({ replica: { ...replica, putListing }, session, progress }, folder, isDeep);
+            await original.call({ deps: { ...this.deps, replica: { ...replica, putListing } } }, folder, isDeep);
             await sleep(session.deps.clock, LATE_MS);
             const seq = (replica.facts()?.seq ?? 0) + 1;
             for (const [listed, , entries, isLast] of parts) replica.putListing(listed, seq, entries, isLast);

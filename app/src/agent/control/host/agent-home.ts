@@ -56,30 +56,23 @@ export function homeFolder(
 
 export class AgentHome {
   readonly folder: string;
+  readonly lockPath: string;
+  readonly logPath: string;
+  readonly recordPath: string;
+  readonly cacheFolder: string;
+  readonly serversPath: string;
+  readonly serverFolder: string;
   readonly #environment: Environment;
 
   constructor(folder: string = homeFolder(), environment: Environment = process.env) {
     this.folder = folder;
+    this.lockPath = join(folder, "agent.lock");
+    this.logPath = join(folder, "agent.log");
+    this.recordPath = join(folder, "agent.json");
+    this.cacheFolder = join(folder, "cache");
+    this.serversPath = join(folder, "servers.json");
+    this.serverFolder = join(folder, "server");
     this.#environment = environment;
-  }
-
-  get lockPath(): string {
-    return join(this.folder, "agent.lock");
-  }
-  get logPath(): string {
-    return join(this.folder, "agent.log");
-  }
-  get recordPath(): string {
-    return join(this.folder, "agent.json");
-  }
-  get cacheFolder(): string {
-    return join(this.folder, "cache");
-  }
-  get serversPath(): string {
-    return join(this.folder, "servers.json");
-  }
-  get serverFolder(): string {
-    return join(this.folder, "server");
   }
 
   mountFolder(url: string, mountpoint: string): string {
