@@ -82,6 +82,6 @@ export const RIG_SETTINGS: RigSettings = {
 };
 
 /** Waits for a condition; the test's own timeout is the bound. */
-export async function until(what: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(what: () => Promise<boolean>): Promise<void> {
   while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings, type TestProgram } from "./drive-rig.ts";
+import { RIG_SETTINGS, waitUntil, type Agent, type DriveRig, type RigSettings, type TestProgram } from "./drive-rig.ts";
 
 const CALL_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 5_000;
@@ -183,7 +183,7 @@ export async function fuseRig(changes: Partial<RigSettings> = {}): Promise<FuseR
       program: proxy<TestProgram>(user),
       mountpoint,
       shell,
-      until,
+      until: waitUntil,
       serverExited: server.exited,
       readOften: (path, forMs) => user.call("readOften", [path, forMs]) as Promise<{ count: number; seen: string[] }>,
       openInterrupted: async (path) => {
@@ -192,7 +192,7 @@ export async function fuseRig(changes: Partial<RigSettings> = {}): Promise<FuseR
         const exited = new Promise<NodeJS.Signals | null>((resolve) => {
           child.once("exit", (_code, signal) => resolve(signal));
         });
-        await until(async () => (await agent.heldCount()) > 0);
+        await waitUntil(async () => (await agent.heldCount()) > 0);
         child.kill("SIGTERM");
         const signal = await exited;
         if (signal !== "SIGTERM") throw new Error("the program ended by itself");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { memoryDrive, type MemoryDrive } from "../../drive.ts";
 import { FakeAgent } from "./fake-agent.ts";
-import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
+import { RIG_SETTINGS, waitUntil, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
 
 const processClock: Clock = {
   bootMs: () => performance.now(),
@@ -47,7 +47,7 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
     fake,
     agent,
     program,
-    until,
+    until: waitUntil,
     openInterrupted: async (path) => {
       const controller = new AbortController();
       const opening = program.open(path, constants.O_RDONLY, 0, controller.signal);
@@ -55,7 +55,7 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
         () => "opened",
         (error: { errno?: number }) => error.errno,
       );
-      await until(async () => fake.heldCount() > 0);
+      await waitUntil(async () => fake.heldCount() > 0);
       controller.abort();
       const got = await outcome;
       if (got !== 4) throw new Error(`an interrupted open ended with ${got}, not with EINTR`);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kernelDrive, WINDOWS_PERSON, type Drive } from "../../drive.ts";
 import { FakeAgent } from "./fake-agent.ts";
-import { RIG_SETTINGS, until, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
+import { RIG_SETTINGS, waitUntil, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
 import { WindowsProgram, type StandIn } from "./windows-program.ts";
 
 const LIBRARY = new URL("winfsp-x64.dll", import.meta.url);
@@ -65,7 +65,7 @@ export async function winfspRig(
     agent,
     standIn: loaded,
     program: new WindowsProgram(loaded),
-    until,
+    until: waitUntil,
     openInterrupted: () => Promise.reject(new Error("Windows tells a drive of no program that gives up")),
     close: async () => {
       await drive.close(true);
