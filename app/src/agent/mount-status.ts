@@ -1,4 +1,4 @@
-// How a drive does: its status, what its server says of the folder, and its figures, as they go over the control socket.
+// Status and figures of a drive, and what its server says of the folder, as they go over the control socket.
 import { LOOKS } from "@runnel/shared";
 import { z } from "zod";
 

@@ -17,7 +17,7 @@ export interface Identity {
   oid: Uint8Array | undefined;
 }
 
-/** What the classes of a cache work on together. */
+/** Parts of a cache that its classes share. */
 export interface CacheParts {
   db: IndexDatabase;
   rows: ContentStatements;
