@@ -40,6 +40,7 @@ export * from "./model/node.ts";
 export * from "./model/notice.ts";
 export { parsePredicate } from "./model/parse-predicate.ts";
 export * from "./model/predicate.ts";
+export { RecentMap } from "./model/recent-map.ts";
 export * from "./model/recipe.ts";
 export * from "./model/recipe-index.ts";
 export * from "./model/xattrs.ts";

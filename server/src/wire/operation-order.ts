@@ -1,6 +1,6 @@
 // Operations of an attachment that are under way, and how they ended: for those that are to be executed after others
 // (W29), or name what others made (W63).
-import { RunnelError } from "@runnel/shared";
+import { RecentMap, RunnelError } from "@runnel/shared";
 import type { MetaStore, OperationResult } from "../meta/meta-store.ts";
 
 /** Place of an operation among the others. */
@@ -53,7 +53,7 @@ export class OperationOrder {
   private readonly meta: Pick<MetaStore, "result">;
   private readonly instance: string;
   private readonly running = new Map<number, Promise<OperationResult>>();
-  private readonly failed = new Map<number, RunnelError>();
+  private readonly failed = new RecentMap<number, RunnelError>(FAILED_MAX);
 
   constructor(meta: Pick<MetaStore, "result">, instance: string) {
     this.meta = meta;
@@ -76,7 +76,7 @@ export class OperationOrder {
     try {
       return await work({ before, executed: resolve });
     } catch (error) {
-      if (error instanceof RunnelError) this.keep(n, error);
+      if (error instanceof RunnelError) this.failed.set(n, error);
       reject(error);
       throw error;
     } finally {
@@ -103,11 +103,5 @@ export class OperationOrder {
     throw new RunnelError("Invalid", "order", `Operation ${n} was not executed before ${by}.`, {
       detail: { rule: "W29" },
     });
-  }
-
-  private keep(n: number, error: RunnelError): void {
-    this.failed.set(n, error);
-    const [oldest] = this.failed.keys();
-    if (this.failed.size > FAILED_MAX && oldest !== undefined) this.failed.delete(oldest);
   }
 }

@@ -1,7 +1,7 @@
 // Opens and reads: which cached content a program reads from, and bringing what is missing.
 import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
-import { RunnelError, isRunnelError, sleep } from "@runnel/shared";
+import { RecentMap, RunnelError, isRunnelError, sleep } from "@runnel/shared";
 import type { Cache, CachedContent, Hold } from "../cache/cache.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
@@ -62,7 +62,7 @@ export class Contents {
   /** Number of programs that wait for some of it, by content. */
   private readonly fetching = new Map<number, number>();
   /** Version that is read in place of a content, by content: a program that had this open asks for more of that. */
-  private readonly edits = new Map<number, VersionId>();
+  private readonly edits = new RecentMap<number, VersionId>(EDITS_MAX);
   /** Contents that are to take another's place, by that one. */
   private readonly startingOver = new Map<number, Promise<CachedContent>>();
   /** Time until which space for a content may still come. */
@@ -200,7 +200,7 @@ export class Contents {
     this.give(anew);
     this.drive.replaceContent(id, anew.id);
     this.given.delete(id);
-    this.becameAnother(id, version);
+    this.edits.set(id, version);
     if (this.held.get(version.node)?.has(id) === true) this.hold(anew);
     this.dropHold(version.node, id);
     // Whoever else still uses what was there may take long.
@@ -350,15 +350,9 @@ export class Contents {
     const { id, version } = content;
     if (this.fetching.has(id) || !this.drive.dropContentBut(id, file)) return false;
     this.given.delete(id);
-    this.becameAnother(id, { node: version.node, seq });
+    this.edits.set(id, { node: version.node, seq });
     this.dropHold(version.node, id);
     return true;
-  }
-
-  private becameAnother(id: number, version: VersionId): void {
-    this.edits.set(id, version);
-    const [oldest] = this.edits.keys();
-    if (this.edits.size > EDITS_MAX && oldest !== undefined) this.edits.delete(oldest);
   }
 
   private async editOf(id: number): Promise<CachedContent | undefined> {

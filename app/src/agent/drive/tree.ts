@@ -1,7 +1,7 @@
 // The tree as programs see it: the replica, with what this client has made and the server has not yet answered laid over it. Says how a name
 // or node stands, listing what is unknown; whoever asks has made sure that the replica is current.
 import type { Entry, NodeState } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { RecentMap, RunnelError, isRunnelError } from "@runnel/shared";
 import type { DriveEntry } from "@runnel/native/drive";
 import { type Make, isMake } from "../changes/change.ts";
 import type { Changes } from "../changes/changes.ts";
@@ -27,9 +27,9 @@ export class Tree {
   private readonly changes: Changes;
   /** Nodes that an id of this client stands for: a create without O_EXCL met a file under its name. */
   private readonly bound = new Map<number, number>();
-  private readonly refused = new Map<number, RunnelError>();
-  /** Paths of files that could not be made, or have lost their name: programs may still have them open. */
-  private readonly lastPaths = new Map<number, string>();
+  private readonly refused = new RecentMap<number, RunnelError>(REFUSED_MAX);
+  /** Paths of files that could not be made, or have lost their name: what programs that have them open write is kept, or named, under these. */
+  private readonly lastPaths = new RecentMap<number, string>(LAST_PATHS_MAX);
   private readonly listing = new Map<number, Promise<void>>();
   private readonly owner: Owner | undefined;
   /** Returns what of a file could not be sent, and is shown. */
@@ -66,11 +66,11 @@ export class Tree {
   endMade(node: number, error?: unknown): void {
     const make = this.makingOf(node);
     if (make === undefined) throw new TypeError("A file that is not being made cannot be answered.");
-    if (this.replica.node(node) === undefined) this.noteLastPath(node, this.pathOf(node));
+    if (this.replica.node(node) === undefined) this.lastPaths.set(node, this.pathOf(node));
     this.changes.step(make, "settle");
     if (!isRunnelError(error) || error.kind === "Unreachable") return;
     if (error.kind === "Exists" && error.detail.node !== undefined) this.bound.set(node, error.detail.node);
-    else this.noteRefusal(node, error);
+    else this.refused.set(node, error);
   }
 
   refusalOf(node: number): RunnelError | undefined {
@@ -85,7 +85,7 @@ export class Tree {
   /** A name has been taken from a node: whoever has that open goes on under the path that it had. */
   lostName(folder: number, name: string, node: number): void {
     const parent = this.pathOf(folder);
-    this.noteLastPath(node, parent === "" ? name : `${parent}/${name}`);
+    this.lastPaths.set(node, parent === "" ? name : `${parent}/${name}`);
   }
 
   /** Returns the change that makes a node, while it is not answered. */
@@ -201,20 +201,6 @@ export class Tree {
     }
     const real = this.real(node);
     return this.replica.pathOf(real) ?? this.lastPaths.get(node) ?? this.lastPaths.get(real) ?? "";
-  }
-
-  /** Remembers the path under which what a program writes to it is to be kept, or named. */
-  private noteLastPath(node: number, path: string): void {
-    this.lastPaths.delete(node);
-    this.lastPaths.set(node, path);
-    const [oldest] = this.lastPaths.keys();
-    if (this.lastPaths.size > LAST_PATHS_MAX && oldest !== undefined) this.lastPaths.delete(oldest);
-  }
-
-  private noteRefusal(node: number, error: RunnelError): void {
-    this.refused.set(node, error);
-    const [oldest] = this.refused.keys();
-    if (this.refused.size > REFUSED_MAX && oldest !== undefined) this.refused.delete(oldest);
   }
 
   /** Lists a folder; whoever wants the same one shares the listing. */

@@ -1,7 +1,7 @@
 // Extended attributes for programs: kept by node while their seq is the node's, asked of the server otherwise.
 import type { Drive } from "@runnel/native/drive";
 import type { NodeState, Xattr } from "@runnel/shared";
-import { LIMITS, RunnelError, changeXattrs, isXattrName, checkResult } from "@runnel/shared";
+import { LIMITS, RecentMap, RunnelError, changeXattrs, isXattrName, checkResult } from "@runnel/shared";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
@@ -19,7 +19,7 @@ const KEPT_MAX = 256;
 
 export class Xattrs {
   private readonly deps: XattrsDeps;
-  private readonly kept = new Map<number, { seq: number; xattrs: readonly Xattr[] }>();
+  private readonly kept = new RecentMap<number, { seq: number; xattrs: readonly Xattr[] }>(KEPT_MAX);
 
   constructor(deps: XattrsDeps) {
     this.deps = deps;
@@ -59,14 +59,7 @@ export class Xattrs {
     const { seq, xattrs } = checkResult("xattrs", answer);
     if (seq < state.xattrSeq)
       throw new RunnelError("Io", "read attributes", "The server's answer is older than what it told before.");
-    this.keep({ ...state, xattrSeq: seq }, xattrs);
+    this.kept.set(state.node, { seq, xattrs });
     return xattrs;
-  }
-
-  private keep({ node, xattrSeq }: NodeState, xattrs: readonly Xattr[]): void {
-    this.kept.delete(node);
-    if (xattrSeq !== undefined) this.kept.set(node, { seq: xattrSeq, xattrs });
-    const [oldest] = this.kept.keys();
-    if (this.kept.size > KEPT_MAX && oldest !== undefined) this.kept.delete(oldest);
   }
 }

@@ -1,5 +1,6 @@
 // Guesses which files a new one is likely to resemble: what had its name before, what its name says that it is to replace, what its program read last, and, for
 // a name that says nothing, what is of about its size in its folder. Guesses from what is known here; whoever uses them tries them.
+import { RecentMap } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../cache/cache.ts";
 import type { Replica } from "../../replica/replica.ts";
 import { replacedName } from "../../transfer/replaced-name.ts";
@@ -27,7 +28,7 @@ export class LikelyBases {
   private readonly replica: Pick<Replica, "filesOfSize">;
   private readonly cache: Pick<Cache, "versionsOf">;
   /** Nodes that have lost a name, by folder and name. */
-  private readonly left = new Map<string, number>();
+  private readonly left = new RecentMap<string, number>(LEFT_MAX);
 
   constructor(deps: {
     tree: Pick<Tree, "boundTo" | "placeOf">;
@@ -41,11 +42,7 @@ export class LikelyBases {
 
   /** A program here has taken this name from the node: it was removed, or renamed. */
   leaves(folder: number, name: string, node: number): void {
-    const key = keyOf(folder, name);
-    this.left.delete(key);
-    this.left.set(key, node);
-    const [oldest] = this.left.keys();
-    if (this.left.size > LEFT_MAX && oldest !== undefined) this.left.delete(oldest);
+    this.left.set(keyOf(folder, name), node);
   }
 
   /** Cached contents with recipes, the likeliest first. */

@@ -1,6 +1,6 @@
 // Contents that programs here saved, among the changes of this client: which of them programs see, and what the next save of a file is made of. A save takes
 // the place of an unsent one only where it holds that one's content.
-import type { NodeState, VersionId } from "@runnel/shared";
+import { type NodeState, RecentMap, type VersionId } from "@runnel/shared";
 import { type Save, isSave } from "../../changes/change.ts";
 import type { Changes } from "../../changes/changes.ts";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
@@ -35,7 +35,7 @@ export class Saves {
   readonly #shown = new Map<number, Shown>();
   /** Version that the last save of an open file has become, by whatever attempt. */
   readonly #became = new Map<number, VersionId>();
-  readonly #removed = new Set<number>();
+  readonly #removed = new RecentMap<number, true>(REMOVED_MAX);
   #shownLast = SHOWN_FROM;
 
   /** `pending`: what a former process left. */
@@ -140,9 +140,7 @@ export class Saves {
 
   /** A program here has removed the file. Returns what has been settled by that. */
   removed(node: number): Save[] {
-    this.#removed.add(node);
-    const [oldest] = this.#removed;
-    if (this.#removed.size > REMOVED_MAX && oldest !== undefined) this.#removed.delete(oldest);
+    this.#removed.set(node, true);
     return this.of(node).filter((save) => save.state !== "begun" && this.#changes.step(save, "drop") === "settled");
   }
 

@@ -1,7 +1,7 @@
 // LateWriters: files that commits took out of the tree while a program on the server had them open for writing. What it writes to one afterwards would be in
 // nobody's sight: such a file is put back into the tree, next to the name it had.
 import type { Clock, DiskRoot, DiskStat, Timer, VersionId } from "@runnel/shared";
-import { ROOT_NODE, isRunnelError } from "@runnel/shared";
+import { RecentMap, ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { SerialQueue } from "../disk/serial-queue.ts";
@@ -45,7 +45,7 @@ interface Watched {
 export class LateWriters {
   readonly #deps: LateWritersDeps;
   /** Watched files by name in the trash. */
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new RecentMap<string, Watched>(FILES_MAX);
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #isClosed = false;
@@ -66,8 +66,6 @@ export class LateWriters {
   watch(version: VersionId, name: string, stat: DiskStat): void {
     const nowMs = this.#deps.clock.bootMs();
     this.#watched.set(name, { version, name, stat, sinceMs: nowMs, waitMs: FIRST_MS, nextMs: nowMs + FIRST_MS });
-    const [oldest] = this.#watched.keys();
-    if (this.#watched.size > FILES_MAX && oldest !== undefined) this.#watched.delete(oldest);
     this.#wait();
   }
 
